@@ -1,0 +1,43 @@
+//! Why a simulation could not be set up or go on.
+
+use std::fmt;
+
+/// Why a [`Simulation`](crate::Simulation) could not be set up or go on. Nothing is changed by a failed call.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system contradicts itself; the text says what was found, where, and what would be right.
+    Invalid(String),
+    /// The backend does not do this; the text names it and the backend that does.
+    Unsupported(String),
+    /// No sphere has this id.
+    NoSuchSphere(u32),
+    /// A sphere's position or velocity is no longer finite.
+    NonFinite {
+        /// Its id.
+        id: u32,
+        /// The last step that ended with a finite state.
+        last_good_step: u64,
+    },
+    /// More is needed than can be addressed or allocated; the text gives both numbers.
+    Capacity(String),
+    /// The engine can take no further step; the text says at which time and why.
+    NoProgress(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(text) | Self::Unsupported(text) | Self::Capacity(text) | Self::NoProgress(text) => {
+                f.write_str(text)
+            }
+            Self::NoSuchSphere(id) => write!(f, "no sphere has the id {id}"),
+            Self::NonFinite { id, last_good_step } => write!(
+                f,
+                "the state of sphere {id} is no longer finite; the last good step is {last_good_step}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,82 @@
+//! What a step did: counters, energies, the ledger and the impacts themselves.
+
+use glam::DVec3;
+
+/// What a sphere struck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Partner {
+    /// Another sphere, by id.
+    Sphere(u32),
+    /// A plane, by its place in [`System::planes`](crate::System::planes).
+    Wall(u32),
+}
+
+/// One impact, as it happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Impact {
+    /// Time since the start of the run.
+    pub time: f64,
+    /// Id of the sphere; of two spheres the smaller id.
+    pub sphere: u32,
+    /// What it struck.
+    pub partner: Partner,
+    /// Where (length); between two spheres on the line of centres, weighted by the radii.
+    pub point: DVec3,
+    /// Unit vector from the partner to `sphere`.
+    pub normal: DVec3,
+    /// Size of the impulse along `normal` (mass * length/time), >= 0.
+    pub impulse: f64,
+}
+
+/// One step, summed over its substeps. Counts are of this step alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Number of the step, the first is 1.
+    pub step: u64,
+    /// Time since the start of the run, at the end of the step.
+    pub time: f64,
+    /// Substeps taken, redone halves included.
+    pub substeps: u32,
+    /// Impacts between two spheres.
+    pub pair_impacts: u64,
+    /// Impacts on walls.
+    pub wall_impacts: u64,
+    /// Impacts that the TC model made elastic.
+    pub contact_time_impacts: u64,
+    /// Rounds of the substep that needed most; 0 where the engine has no rounds.
+    pub rounds: u32,
+    /// Pairs found overlapping deeper than the slop and approaching: collisions out of order.
+    pub late: u64,
+    /// Substeps redone as halves because of order or unending rounds.
+    pub redone: u64,
+    /// Spheres that still had a collision pending when rounds and halves were used up.
+    pub unresolved: u64,
+    /// Spheres stopped at their time of impact, the last resort.
+    pub stopped: u64,
+    /// Spheres whose state is not finite.
+    pub nonfinite: u64,
+    /// Buffers that were grown, with the work that needed them done again.
+    pub overflow: u64,
+    /// Spheres on the fast list, largest number in a substep.
+    pub fast: u64,
+    /// Deepest overlap of two spheres, or of a sphere and a wall, at the end of the step, in mean diameters
+    /// of the pair; 0 when nothing overlaps.
+    pub deepest_overlap: f64,
+    /// Kinetic energy at the end of the step.
+    pub kinetic_energy: f64,
+    /// Potential energy at the end of the step, measured from [`Simulation`](crate::Simulation)'s reference.
+    pub potential_energy: f64,
+    /// Sum of mass * velocity over the spheres that are not fixed.
+    pub momentum: DVec3,
+    /// Energy lost to restitution, from each impact's formula.
+    pub dissipated: f64,
+    /// Potential energy gained by moving overlapping spheres apart.
+    pub relax_work: f64,
+    /// Sum over pair impacts of distance * impulse.
+    pub virial: f64,
+    /// Wall-clock seconds of the step.
+    pub wall_seconds: f64,
+    /// Wall-clock seconds by stage, in the order of [`STAGES`](crate::stages::STAGES); empty where the
+    /// engine has no stages.
+    pub stage_seconds: Vec<f64>,
+}

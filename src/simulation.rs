@@ -1,0 +1,289 @@
+//! The library's face: a system, an engine, steps.
+
+use glam::DVec3;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{Error, Impact, Sphere, StepReport, Summary, System, cpu::CpuEngine, exact::ExactEngine};
+
+/// Who computes the steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// All CPU cores, f32, the stages of [`stages`](crate::stages).
+    #[default]
+    Cpu,
+    /// One core, f64, event by event: the yardstick for small systems.
+    Exact,
+}
+
+impl Backend {
+    /// `cpu` or `exact`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+/// How a [`Simulation`] is run; none of it changes the result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Who computes.
+    pub backend: Backend,
+    /// Threads of the CPU engine; 0 = one for each core.
+    pub threads: usize,
+    /// Keep the impacts of each step for [`Simulation::impacts`].
+    pub record_impacts: bool,
+}
+
+/// The sums over all spheres at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measure {
+    /// Kinetic energy, spin included.
+    pub kinetic_energy: f64,
+    /// Potential energy, 0 where all spheres are at [`System::gravity_reference`].
+    pub potential_energy: f64,
+    /// Sum of mass * velocity over the spheres that are not fixed.
+    pub momentum: DVec3,
+    /// Deepest overlap of a pair, or of a sphere and a wall, in mean diameters of the pair.
+    pub deepest_overlap: f64,
+}
+
+/// What every engine does.
+pub(crate) trait Engine: Send {
+    /// Takes one outer step of `dt`. `impacts`, when given, is filled with the impacts of the step in the
+    /// order of their times. `StepReport::{step, time, wall_seconds}` are set by the caller.
+    fn step(&mut self, start_time: f64, impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error>;
+    /// Writes position, velocity and spin of every sphere into `spheres`, which hold the ids and the rest in
+    /// ascending order of the ids.
+    fn read(&self, spheres: &mut [Sphere]);
+    /// Sums over the present state.
+    fn measure(&self) -> Measure;
+    /// Bytes of all buffers that grow with the number of spheres.
+    fn memory_bytes(&self) -> usize;
+    /// Goes on from other spheres (sorted by id); what the engine remembers of surviving ids is kept.
+    fn reload(&mut self, system: &System) -> Result<(), Error>;
+}
+
+/// Spheres in motion.
+///
+/// ```
+/// use carom::{Backend, Options, Simulation, Sphere, System};
+/// use glam::DVec3;
+///
+/// let mut system = System { dt: 0.5, ..System::default() };
+/// for (id, x, vx) in [(0, 0.0, 1.0), (1, 1.2, 0.0)] {
+///     system.spheres.push(Sphere {
+///         id,
+///         position: DVec3::new(x, 0.0, 0.0),
+///         velocity: DVec3::new(vx, 0.0, 0.0),
+///         ..Sphere::default()
+///     });
+/// }
+/// let mut simulation = Simulation::new(system, Options { record_impacts: true, ..Options::default() })?;
+/// let report = simulation.step()?;
+/// assert_eq!(report.pair_impacts, 1);
+/// // Equal masses, head on, elastic: the velocities swap.
+/// assert!((simulation.spheres()[1].velocity.x - 1.0).abs() < 1e-6);
+/// assert!((simulation.impacts()[0].time - 0.2).abs() < 1e-6);
+/// # Ok::<(), carom::Error>(())
+/// ```
+pub struct Simulation {
+    system: System,
+    options: Options,
+    engine: Box<dyn Engine>,
+    time: f64,
+    step: u64,
+    impacts: Vec<Impact>,
+    last: StepReport,
+    summary: Summary,
+    edited: bool,
+}
+
+impl Simulation {
+    /// Sets up an engine. Spheres may be in any order; they are kept sorted by id from here on.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where [`System::validate`] finds something wrong, [`Error::Unsupported`] for what the
+    /// backend does not do, [`Error::Capacity`] for more spheres than it can hold.
+    pub fn new(mut system: System, options: Options) -> Result<Self, Error> {
+        system.validate()?;
+        system.spheres.sort_by_key(|s| s.id);
+        let engine: Box<dyn Engine> = match options.backend {
+            Backend::Cpu => Box::new(CpuEngine::new(&system, options.threads)?),
+            Backend::Exact => Box::new(ExactEngine::new(&system)?),
+        };
+        let summary = Summary::new(&system, engine.measure());
+        Ok(Self {
+            system,
+            options,
+            engine,
+            time: 0.0,
+            step: 0,
+            impacts: vec![],
+            last: StepReport::default(),
+            summary,
+            edited: false,
+        })
+    }
+
+    /// Takes one step of `dt`.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], [`Error::NoProgress`] or [`Error::Capacity`]; edits since the last step that make
+    /// the system invalid are reported here too, as by [`new`](Self::new).
+    pub fn step(&mut self) -> Result<&StepReport, Error> {
+        self.apply_edits()?;
+        let start = std::time::Instant::now();
+        self.impacts.clear();
+        let log = self.options.record_impacts.then_some(&mut self.impacts);
+        let mut report = match self.engine.step(self.time, log) {
+            Err(Error::NonFinite { id, .. }) => {
+                return Err(Error::NonFinite { id, last_good_step: self.step });
+            }
+            other => other?,
+        };
+        self.step += 1;
+        self.time += self.system.dt;
+        report.step = self.step;
+        report.time = self.time;
+        report.wall_seconds = start.elapsed().as_secs_f64();
+        self.summary.add(&report);
+        self.last = report;
+        Ok(&self.last)
+    }
+
+    /// The report of the last step; all zero before the first.
+    pub fn report(&self) -> &StepReport {
+        &self.last
+    }
+
+    /// Figures over the whole run so far.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// The impacts of the last step in the order of their times; empty unless
+    /// [`record_impacts`](Options::record_impacts) is set.
+    pub fn impacts(&self) -> &[Impact] {
+        &self.impacts
+    }
+
+    /// All spheres as they are now, in ascending order of the ids.
+    pub fn spheres(&self) -> Vec<Sphere> {
+        let mut spheres = self.system.spheres.clone();
+        if !self.edited {
+            self.engine.read(&mut spheres);
+        }
+        spheres
+    }
+
+    /// The world the spheres move in. Its spheres are those of the last edit or the start, not those of now:
+    /// see [`spheres`](Self::spheres).
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Time since the start of the run.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Steps taken.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// Number of spheres.
+    pub fn sphere_count(&self) -> usize {
+        self.system.spheres.len()
+    }
+
+    /// Bytes of all buffers that grow with the number of spheres.
+    pub fn memory_bytes(&self) -> usize {
+        self.engine.memory_bytes()
+    }
+
+    /// Who computes.
+    pub fn backend(&self) -> Backend {
+        self.options.backend
+    }
+
+    /// 64-bit hash (XXH3) over position, velocity and spin of all spheres in the order of their ids, each as three
+    /// little-endian f64. Equal for equal input on one backend, device and build.
+    pub fn state_hash(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        for sphere in self.spheres() {
+            for vector in [sphere.position, sphere.velocity, sphere.spin] {
+                for value in vector.to_array() {
+                    hash.update(&value.to_le_bytes());
+                }
+            }
+        }
+        hash.digest()
+    }
+
+    /// Adds a sphere before the next step.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the id is taken.
+    pub fn add(&mut self, sphere: Sphere) -> Result<(), Error> {
+        self.begin_edit();
+        match self.find(sphere.id) {
+            Ok(_) => {
+                Err(Error::Invalid(format!("the id {} is taken; choose one that no sphere has", sphere.id)))
+            }
+            Err(place) => {
+                self.system.spheres.insert(place, sphere);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a sphere out and returns it as it was.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSphere`].
+    pub fn remove(&mut self, id: u32) -> Result<Sphere, Error> {
+        self.begin_edit();
+        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
+        Ok(self.system.spheres.remove(place))
+    }
+
+    /// Changes the velocity of a sphere by `impulse / mass`; a fixed sphere stays.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSphere`]; [`Error::Invalid`] for an impulse that is not finite.
+    pub fn apply_impulse(&mut self, id: u32, impulse: DVec3) -> Result<(), Error> {
+        if !impulse.is_finite() {
+            return Err(Error::Invalid(format!("the impulse {impulse} for sphere {id} is not finite")));
+        }
+        self.begin_edit();
+        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
+        let sphere = &mut self.system.spheres[place];
+        sphere.velocity += impulse * sphere.inverse_mass();
+        Ok(())
+    }
+
+    fn find(&self, id: u32) -> Result<usize, usize> {
+        self.system.spheres.binary_search_by_key(&id, |s| s.id)
+    }
+
+    // Edits collect in `system.spheres`; the engine is handed all of them at once before the next step.
+    fn begin_edit(&mut self) {
+        if !self.edited {
+            self.engine.read(&mut self.system.spheres);
+            self.edited = true;
+        }
+    }
+
+    fn apply_edits(&mut self) -> Result<(), Error> {
+        if self.edited {
+            self.system.validate()?;
+            self.engine.reload(&self.system)?;
+            self.summary.restart(&self.system, self.engine.measure());
+            self.edited = false;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! Figures over a whole run.
+
+use glam::DVec3;
+
+use crate::{Measure, Side, StepReport, System};
+
+/// Figures over a whole run, in the terms of the command's `--json`.
+///
+/// Edits between steps start the energies, the momentum and the statistics anew and leave the counters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Number of spheres.
+    pub sphere_count: usize,
+    /// Outer steps taken.
+    pub steps: u64,
+    /// Substeps taken.
+    pub substeps: u64,
+    /// Simulated time.
+    pub time: f64,
+    /// Wall-clock seconds spent stepping.
+    pub wall_seconds: f64,
+    /// Impacts between spheres.
+    pub pair_impacts: u64,
+    /// Impacts on walls.
+    pub wall_impacts: u64,
+    /// Impacts that the TC model made elastic.
+    pub contact_time_impacts: u64,
+    /// Most rounds in a substep.
+    pub rounds_max: u32,
+    /// Collisions found out of order.
+    pub late: u64,
+    /// Substeps redone as halves.
+    pub redone: u64,
+    /// Spheres with a collision still pending when rounds and halves were used up.
+    pub unresolved: u64,
+    /// Spheres stopped at their time of impact.
+    pub stopped: u64,
+    /// Spheres whose state is not finite.
+    pub nonfinite: u64,
+    /// Largest overlap at any step's end, in mean diameters of the pair.
+    pub deepest_overlap: f64,
+    /// Overlap now.
+    pub deepest_overlap_final: f64,
+    /// Kinetic energy now.
+    pub kinetic_energy: f64,
+    /// Kinetic + potential energy now.
+    pub total_energy: f64,
+    /// Change of the total energy relative to the start; `None` unless every impact is elastic.
+    pub energy_error: Option<f64>,
+    /// What the ledger does not explain, relative to the energy that moved.
+    pub ledger_error: f64,
+    /// Change of the momentum relative to sqrt(2 m E N); `None` with walls, fixed spheres or gravity.
+    pub momentum_error: Option<f64>,
+    /// Z = PV/NkT from the virial of the impulses; `None` unless periodic without gravity.
+    pub compressibility: Option<f64>,
+    /// Impacts per sphere and time, each pair impact counted for both.
+    pub collision_rate: f64,
+
+    start: Measure,
+    mass: f64,
+    elastic: bool,
+    conserves_momentum: bool,
+    homogeneous: bool,
+    dissipated: f64,
+    relaxed: f64,
+    virial: f64,
+    kinetic_integral: f64,
+    kinetic_before: f64,
+    sphere_time: f64,
+}
+
+impl Summary {
+    pub(crate) fn new(system: &System, start: Measure) -> Self {
+        let mut summary = Self {
+            sphere_count: 0,
+            steps: 0,
+            substeps: 0,
+            time: 0.0,
+            wall_seconds: 0.0,
+            pair_impacts: 0,
+            wall_impacts: 0,
+            contact_time_impacts: 0,
+            rounds_max: 0,
+            late: 0,
+            redone: 0,
+            unresolved: 0,
+            stopped: 0,
+            nonfinite: 0,
+            deepest_overlap: 0.0,
+            deepest_overlap_final: 0.0,
+            kinetic_energy: 0.0,
+            total_energy: 0.0,
+            energy_error: None,
+            ledger_error: 0.0,
+            momentum_error: None,
+            compressibility: None,
+            collision_rate: 0.0,
+            start,
+            mass: 0.0,
+            elastic: false,
+            conserves_momentum: false,
+            homogeneous: false,
+            dissipated: 0.0,
+            relaxed: 0.0,
+            virial: 0.0,
+            kinetic_integral: 0.0,
+            kinetic_before: 0.0,
+            sphere_time: 0.0,
+        };
+        summary.restart(system, start);
+        summary
+    }
+
+    /// Goes on with other spheres: conservation is counted from here.
+    pub(crate) fn restart(&mut self, system: &System, start: Measure) {
+        let fixed = system.spheres.iter().any(|s| s.fixed);
+        let axes = 0..system.dimensions.count();
+        self.sphere_count = system.spheres.len();
+        self.start = start;
+        self.mass = system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum();
+        self.elastic = system.materials.restitution_table().iter().all(|&e| e == 1.0);
+        self.conserves_momentum = system.planes().is_empty() && !fixed && system.gravity == DVec3::ZERO;
+        self.homogeneous =
+            self.conserves_momentum && axes.clone().all(|a| system.bounds.sides[a] == Side::Periodic);
+        self.dissipated = 0.0;
+        self.relaxed = 0.0;
+        self.virial = 0.0;
+        self.kinetic_integral = 0.0;
+        self.kinetic_before = start.kinetic_energy;
+        self.deepest_overlap_final = start.deepest_overlap;
+        self.derive(start.kinetic_energy, start.potential_energy, start.momentum);
+    }
+
+    pub(crate) fn add(&mut self, report: &StepReport) {
+        let dt = report.time - self.time;
+        self.steps += 1;
+        self.substeps += u64::from(report.substeps);
+        self.time = report.time;
+        self.wall_seconds += report.wall_seconds;
+        self.pair_impacts += report.pair_impacts;
+        self.wall_impacts += report.wall_impacts;
+        self.contact_time_impacts += report.contact_time_impacts;
+        self.rounds_max = self.rounds_max.max(report.rounds);
+        self.late += report.late;
+        self.redone += report.redone;
+        self.unresolved += report.unresolved;
+        self.stopped += report.stopped;
+        self.nonfinite += report.nonfinite;
+        self.deepest_overlap = self.deepest_overlap.max(report.deepest_overlap);
+        self.deepest_overlap_final = report.deepest_overlap;
+        self.dissipated += report.dissipated;
+        self.relaxed += report.relax_work;
+        self.virial += report.virial;
+        self.sphere_time += dt * self.sphere_count as f64;
+        self.kinetic_integral +=
+            0.5 * (self.thermal(self.kinetic_before) + self.thermal(report.kinetic_energy)) * dt;
+        self.kinetic_before = report.kinetic_energy;
+        self.derive(report.kinetic_energy, report.potential_energy, report.momentum);
+    }
+
+    // Without the energy of the common motion, which no impact sees (momentum is conserved where this is used).
+    fn thermal(&self, kinetic: f64) -> f64 {
+        if self.mass > 0.0 {
+            kinetic - 0.5 * self.start.momentum.length_squared() / self.mass
+        } else {
+            kinetic
+        }
+    }
+
+    fn derive(&mut self, kinetic: f64, potential: f64, momentum: DVec3) {
+        let before = self.start.kinetic_energy + self.start.potential_energy;
+        self.kinetic_energy = kinetic;
+        self.total_energy = kinetic + potential;
+        // A start at rest at the reference height has no energy to be relative to; then what moved since is it.
+        let ratio = |x: f64, scale: f64| if scale > 0.0 { x / scale } else { 0.0 };
+        let scale = before.abs().max(kinetic).max(self.dissipated);
+        let change = self.total_energy - before;
+        self.energy_error = self.elastic.then(|| ratio(change - self.relaxed, scale));
+        self.ledger_error = ratio((change + self.dissipated - self.relaxed).abs(), scale);
+        self.momentum_error = self.conserves_momentum.then(|| {
+            let scale = (2.0 * self.mass * self.start.kinetic_energy).sqrt();
+            ratio((momentum - self.start.momentum).length(), scale)
+        });
+        self.compressibility = (self.homogeneous && self.kinetic_integral > 0.0)
+            .then(|| 1.0 + self.virial / (2.0 * self.kinetic_integral));
+        self.collision_rate =
+            ratio(2.0 * self.pair_impacts as f64 + self.wall_impacts as f64, self.sphere_time);
+    }
+
+    /// Impacts on spheres and walls.
+    pub fn impacts(&self) -> u64 {
+        self.pair_impacts + self.wall_impacts
+    }
+
+    /// Spheres times outer steps per wall-clock second.
+    pub fn sphere_steps_per_second(&self) -> f64 {
+        self.per_second(self.sphere_count as f64 * self.steps as f64)
+    }
+
+    /// Impacts per wall-clock second.
+    pub fn impacts_per_second(&self) -> f64 {
+        self.per_second(self.impacts() as f64)
+    }
+
+    fn per_second(&self, count: f64) -> f64 {
+        if self.wall_seconds > 0.0 { count / self.wall_seconds } else { 0.0 }
+    }
+}

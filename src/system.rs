@@ -1,0 +1,321 @@
+//! What every engine is given: the spheres and the world they move in, with every choice made.
+//!
+//! A [`System`] is the concrete end of a [`Scene`](crate::scene::Scene): random fills are drawn, materials are
+//! numbered, bounds are known. Engines read nothing else.
+
+use glam::DVec3;
+
+/// Index of a material in [`Materials`].
+pub type MaterialIndex = u16;
+
+/// Whether spheres move in space or in a plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dimensions {
+    /// Discs' motion for spheres: `z` and the `z` velocity stay exactly 0.
+    Two,
+    /// Space.
+    #[default]
+    Three,
+}
+
+impl Dimensions {
+    /// 2 or 3.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Two => 2,
+            Self::Three => 3,
+        }
+    }
+}
+
+/// What bounds the world on both sides of one axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// What leaves on one side enters on the other.
+    Periodic,
+    /// Solid planes at the two ends.
+    Wall,
+    /// Nothing: spheres move on for ever.
+    #[default]
+    Open,
+}
+
+/// The box of the world. On an open axis `min` and `max` bound nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// Lower corner (length).
+    pub min: DVec3,
+    /// Upper corner (length), above `min` on every axis that is not open. In 2D `z` is not used.
+    pub max: DVec3,
+    /// x, y, z. In 2D the third is [`Side::Open`].
+    pub sides: [Side; 3],
+    /// Material of the walls.
+    pub material: MaterialIndex,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { min: DVec3::ZERO, max: DVec3::ZERO, sides: [Side::Open; 3], material: 0 }
+    }
+}
+
+/// A solid half space: spheres stay where `(x - point) . normal >= radius`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plane {
+    /// A point on the plane (length).
+    pub point: DVec3,
+    /// Unit vector, from the solid to the free side.
+    pub normal: DVec3,
+    /// Material of the surface.
+    pub material: MaterialIndex,
+    /// What messages call it, `x-min` or `walls[0]` for instance.
+    pub name: String,
+}
+
+/// One sphere as it goes in and comes out, in the units of the scene.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sphere {
+    /// Unique, kept in every output; needs no order and may have gaps.
+    pub id: u32,
+    /// Centre (length).
+    pub position: DVec3,
+    /// Velocity (length/time).
+    pub velocity: DVec3,
+    /// Angular velocity (radian/time).
+    pub spin: DVec3,
+    /// Radius (length), finite and > 0.
+    pub radius: f64,
+    /// Mass, finite and > 0 (also when fixed).
+    pub mass: f64,
+    /// Material of the surface.
+    pub material: MaterialIndex,
+    /// Held in place: never moves, takes any impulse.
+    pub fixed: bool,
+}
+
+impl Default for Sphere {
+    /// Diameter 1, mass 1, at rest at the origin.
+    fn default() -> Self {
+        Self {
+            id: 0,
+            position: DVec3::ZERO,
+            velocity: DVec3::ZERO,
+            spin: DVec3::ZERO,
+            radius: 0.5,
+            mass: 1.0,
+            material: 0,
+            fixed: false,
+        }
+    }
+}
+
+impl Sphere {
+    /// 1/mass, or 0 for a fixed sphere.
+    pub fn inverse_mass(&self) -> f64 {
+        if self.fixed { 0.0 } else { 1.0 / self.mass }
+    }
+}
+
+/// Surfaces: a restitution for every pair of materials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Materials {
+    names: Vec<String>,
+    densities: Vec<f64>,
+    restitution: Vec<f64>,
+}
+
+impl Default for Materials {
+    /// One material, `default`: elastic, mass 1 at diameter 1.
+    fn default() -> Self {
+        let mut materials = Self { names: vec![], densities: vec![], restitution: vec![] };
+        materials.push("default", 1.0, 6.0 / std::f64::consts::PI);
+        materials
+    }
+}
+
+impl Materials {
+    /// No material at all; [`push`](Self::push) the first one before use.
+    pub fn empty() -> Self {
+        Self { names: vec![], densities: vec![], restitution: vec![] }
+    }
+
+    /// Adds a material; with the others it combines by the smaller restitution.
+    ///
+    /// `restitution` is in 0..=1, `density` (mass/volume) is > 0; checked by [`System::validate`].
+    pub fn push(&mut self, name: &str, restitution: f64, density: f64) -> MaterialIndex {
+        let old = self.names.len();
+        let mut table = Vec::with_capacity((old + 1) * (old + 1));
+        for i in 0..=old {
+            for j in 0..=old {
+                table.push(match (i == old, j == old) {
+                    (false, false) => self.restitution[i * old + j],
+                    (true, true) => restitution,
+                    (true, false) => restitution.min(self.restitution[j * old + j]),
+                    (false, true) => restitution.min(self.restitution[i * old + i]),
+                });
+            }
+        }
+        self.names.push(name.to_owned());
+        self.densities.push(density);
+        self.restitution = table;
+        old as MaterialIndex
+    }
+
+    /// Overrides the combination rule for one pair.
+    ///
+    /// # Panics
+    /// If an index is out of range.
+    pub fn set_restitution(&mut self, a: MaterialIndex, b: MaterialIndex, restitution: f64) {
+        let n = self.names.len();
+        self.restitution[a as usize * n + b as usize] = restitution;
+        self.restitution[b as usize * n + a as usize] = restitution;
+    }
+
+    /// Restitution of an impact between two materials.
+    ///
+    /// # Panics
+    /// If an index is out of range.
+    pub fn restitution(&self, a: MaterialIndex, b: MaterialIndex) -> f64 {
+        self.restitution[a as usize * self.names.len() + b as usize]
+    }
+
+    /// The table behind [`restitution`](Self::restitution): row by row, `len() * len()` values, symmetric.
+    pub fn restitution_table(&self) -> &[f64] {
+        &self.restitution
+    }
+
+    /// Density (mass/volume).
+    ///
+    /// # Panics
+    /// If the index is out of range.
+    pub fn density(&self, index: MaterialIndex) -> f64 {
+        self.densities[index as usize]
+    }
+
+    /// Name of a material.
+    ///
+    /// # Panics
+    /// If the index is out of range.
+    pub fn name(&self, index: MaterialIndex) -> &str {
+        &self.names[index as usize]
+    }
+
+    /// Index of a name.
+    pub fn find(&self, name: &str) -> Option<MaterialIndex> {
+        self.names.iter().position(|n| n == name).map(|i| i as MaterialIndex)
+    }
+
+    /// Number of materials.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// How the engines go about it; none of it changes what is simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solver {
+    /// Redo a substep as two halves when a collision was found out of order.
+    pub strict_order: bool,
+    /// Substeps of each step; 0 = chosen from the collision rate and the speeds.
+    pub substeps: u32,
+    /// Deepest overlap of a start, of the mean diameter; deeper starts are refused, shallower ones relaxed.
+    pub max_initial_overlap: f64,
+    /// The time t_c of the TC model (time): an impact sooner than this after the last one of either partner
+    /// is elastic. `None` = 1e-3 of the mean free time, see [`System::contact_time`].
+    /// (Luding & McNamara, Granular Matter 1, 113, 1998.)
+    pub contact_time: Option<f64>,
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        Self { strict_order: false, substeps: 0, max_initial_overlap: 0.01, contact_time: None }
+    }
+}
+
+/// Spheres and the world they move in. Units are the user's, only consistent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct System {
+    /// 2D or 3D.
+    pub dimensions: Dimensions,
+    /// Acceleration of everything that is not fixed (length/time^2).
+    pub gravity: DVec3,
+    /// Outer step (time), > 0.
+    pub dt: f64,
+    /// How the engines go about it.
+    pub solver: Solver,
+    /// The box.
+    pub bounds: Bounds,
+    /// Surfaces.
+    pub materials: Materials,
+    /// Solid planes besides the walls of the box.
+    pub walls: Vec<Plane>,
+    /// All spheres, in any order.
+    pub spheres: Vec<Sphere>,
+}
+
+impl Default for System {
+    /// An empty, unbounded world without gravity, dt = 1/60.
+    fn default() -> Self {
+        Self {
+            dimensions: Dimensions::Three,
+            gravity: DVec3::ZERO,
+            dt: 1.0 / 60.0,
+            solver: Solver::default(),
+            bounds: Bounds::default(),
+            materials: Materials::default(),
+            walls: vec![],
+            spheres: vec![],
+        }
+    }
+}
+
+impl System {
+    /// Every solid plane: first the walls of the box (x-min, x-max, y-min, ... where the side is a wall), then
+    /// [`walls`](Self::walls). Impacts number walls in this order.
+    pub fn planes(&self) -> Vec<Plane> {
+        let mut planes = Vec::new();
+        for axis in 0..self.dimensions.count() {
+            if self.bounds.sides[axis] == Side::Wall {
+                let unit = DVec3::AXES[axis];
+                let letter = ["x", "y", "z"][axis];
+                let material = self.bounds.material;
+                planes.push(Plane {
+                    point: self.bounds.min,
+                    normal: unit,
+                    material,
+                    name: format!("{letter}-min"),
+                });
+                planes.push(Plane {
+                    point: self.bounds.max,
+                    normal: -unit,
+                    material,
+                    name: format!("{letter}-max"),
+                });
+            }
+        }
+        planes.extend(self.walls.iter().cloned());
+        planes
+    }
+
+    /// Length of the period on an axis, if it is periodic.
+    pub fn period(&self, axis: usize) -> Option<f64> {
+        (axis < self.dimensions.count() && self.bounds.sides[axis] == Side::Periodic)
+            .then(|| self.bounds.max[axis] - self.bounds.min[axis])
+    }
+
+    /// The shortest vector from `b` to `a` among the periodic images.
+    pub fn separation(&self, a: DVec3, b: DVec3) -> DVec3 {
+        let mut d = a - b;
+        for axis in 0..3 {
+            if let Some(period) = self.period(axis) {
+                d[axis] -= period * (d[axis] / period).round();
+            }
+        }
+        d
+    }
+}
