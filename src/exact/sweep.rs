@@ -40,14 +40,15 @@ pub(super) fn touching_time(d: DVec3, w: DVec3, radius_sum: f64) -> Option<f64> 
     if b >= 0.0 {
         return None;
     }
+    let a = w.length_squared();
+    // Most pass by far; the share is a billion times what rounding can make of the difference.
+    if b * b < a * (d.length_squared() - radius_sum * radius_sum) * (1.0 - 1e-6) || a <= 0.0 {
+        return None;
+    }
     let distance = d.length();
     let c = (distance - radius_sum) * (distance + radius_sum);
     if c <= 0.0 {
         return Some(0.0);
-    }
-    let a = w.length_squared();
-    if a <= 0.0 {
-        return None;
     }
     // The discriminant from the offset at closest approach: b^2 - a c would cancel for distant pairs.
     let closest = d - w * (b / a);
@@ -122,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn falling_time_finds_the_first_of_up_to_four_roots() {
+    fn falling_time_finds_the_first_contact() {
         let gravity = DVec3::new(0.0, 0.0, -9.81);
-        // Thrown up past the fixed sphere from below its side, over it, and down onto its top.
+        // Dropped on its top; thrown up past its side, over it and down on it; thrown at its shoulder.
         for (d, w) in [
             (DVec3::new(0.0, 0.0, 11.0), DVec3::ZERO),
-            (DVec3::new(-3.0, 0.0, -4.0), DVec3::new(1.8, 0.1, 12.0)),
-            (DVec3::new(-3.0, 0.2, 2.0), DVec3::new(2.5, 0.0, 1.0)),
+            (DVec3::new(-3.0, 0.0, -4.0), DVec3::new(1.5, 0.1, 12.0)),
+            (DVec3::new(-3.0, 0.2, 2.0), DVec3::new(3.5, 0.0, 1.0)),
         ] {
             let t = falling_time(d, w, gravity, 1.0).unwrap();
             let gap = |t: f64| (d + w * t + gravity * (0.5 * t * t)).length() - 1.0;
