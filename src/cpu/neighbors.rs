@@ -1,0 +1,265 @@
+//! Stage 4: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
+//! leaves its path budget.
+
+use glam::{IVec3, Vec3, Vec4};
+
+use super::{
+    grid::{CODES, Grid},
+    parallel::Outputs,
+    state::State,
+    world::World,
+};
+
+/// Spheres whose candidates share one buffer.
+pub const BLOCK: usize = 256;
+
+/// A candidate: where its cell is seen from the sphere's cell, and which sphere it is.
+///
+/// 27 bits of index hold 134 million spheres.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate(u32);
+
+impl Candidate {
+    pub const MAX_SPHERES: usize = 1 << 27;
+
+    #[inline]
+    fn new(code: u32, index: usize) -> Self {
+        Self(code << 27 | index as u32)
+    }
+
+    #[inline]
+    pub fn code(self) -> u32 {
+        self.0 >> 27
+    }
+
+    #[inline]
+    pub fn index(self) -> usize {
+        (self.0 & (Self::MAX_SPHERES as u32 - 1)) as usize
+    }
+}
+
+/// Candidates of a block of spheres.
+#[derive(Default)]
+pub struct Block {
+    entries: Vec<Candidate>,
+    /// Where the candidates of each sphere of the block end.
+    ends: Vec<u32>,
+    /// The planes each sphere could meet, one bit each; planes from the 31st on share the last bit.
+    walls: Vec<u32>,
+}
+
+/// Candidates of all spheres. A list holds every pair twice, once from each side.
+#[derive(Default)]
+pub struct Lists {
+    blocks: Outputs<Block>,
+}
+
+/// Bit of a plane in a sphere's set.
+#[inline]
+pub fn wall_bit(plane: usize) -> u32 {
+    1 << plane.min(31)
+}
+
+impl Lists {
+    /// Candidates of sphere `i`.
+    #[inline]
+    pub fn of(&self, i: usize) -> &[Candidate] {
+        let block = self.blocks.get(i / BLOCK);
+        let k = i % BLOCK;
+        let start = if k == 0 { 0 } else { block.ends[k - 1] };
+        &block.entries[start as usize..block.ends[k] as usize]
+    }
+
+    /// The planes sphere `i` could meet.
+    #[inline]
+    pub fn walls(&self, i: usize) -> u32 {
+        self.blocks.get(i / BLOCK).walls[i % BLOCK]
+    }
+
+    pub fn bytes(&self) -> usize {
+        let bytes = |b: &Block| 4 * (b.entries.capacity() + b.ends.capacity() + b.walls.capacity());
+        self.blocks.all().iter().map(bytes).sum()
+    }
+}
+
+/// Finds the candidates of every sphere for paths up to `budget` relative to the drift; `drift` bounds how far the
+/// drift itself goes meanwhile.
+pub fn neighbors(
+    grid: &Grid,
+    world: &World,
+    state: &State,
+    starts: &[u32],
+    budget: f32,
+    drift: f32,
+    lists: &mut Lists,
+) {
+    lists.blocks.run(state.len(), BLOCK, |range, block| {
+        block.entries.clear();
+        block.ends.clear();
+        block.walls.clear();
+        let mut rows = Rows::default();
+        for i in range {
+            let finder = Finder::new(grid, state, i, 2.0 * budget);
+            if grid.direct {
+                rows.around(grid, starts, state.cell[i].truncate());
+                finder.in_rows(&rows, &mut block.entries);
+            } else {
+                finder.in_buckets(starts, &mut block.entries);
+            }
+            block.ends.push(block.entries.len() as u32);
+            block.walls.push(walls_in_reach(grid, world, state, i, budget + drift));
+        }
+    });
+}
+
+/// Spheres of up to three cells side by side along x.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    start: u32,
+    /// Where the middle cell begins and ends.
+    middle: (u32, u32),
+    end: u32,
+    /// Code and shift of the middle cell.
+    code: i32,
+    shift: Vec3,
+}
+
+/// The rows around a cell of a direct grid: nine, and as many again where x wraps.
+#[derive(Default)]
+struct Rows {
+    cell: Option<IVec3>,
+    rows: [Row; 18],
+    count: usize,
+}
+
+impl Rows {
+    /// Spheres of one cell follow each other, so most calls find the rows done.
+    fn around(&mut self, grid: &Grid, starts: &[u32], cell: IVec3) {
+        if self.cell == Some(cell) {
+            return;
+        }
+        self.cell = Some(cell);
+        self.count = 0;
+        let last = grid.count.x - 1;
+        for dz in -grid.layers..=grid.layers {
+            let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
+            for dy in -1..=1 {
+                let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
+                let row = grid.row(y, z);
+                let begin = |x: i32| starts[grid.bucket(row, x)];
+                let end = |x: i32| starts[grid.bucket(row, x) + 1];
+                let (low, high) = ((cell.x - 1).max(0), (cell.x + 1).min(last));
+                let mut add = |start: u32, middle: (u32, u32), end: u32| {
+                    let code = 9 * dz + 3 * dy + CODES as i32 / 2;
+                    let shift = grid.shift(IVec3::new(0, dy, dz));
+                    self.rows[self.count] = Row { start, middle, end, code, shift };
+                    self.count += usize::from(start < end);
+                };
+                add(begin(low), (begin(cell.x), end(cell.x)), end(high));
+                if grid.periodic[0] && cell.x == 0 {
+                    add(begin(last), (end(last), end(last)), end(last));
+                }
+                if grid.periodic[0] && cell.x == last {
+                    add(begin(0), (begin(0), begin(0)), end(0));
+                }
+            }
+        }
+    }
+}
+
+/// Looks for the candidates of one sphere.
+struct Finder<'a> {
+    grid: &'a Grid,
+    state: &'a State,
+    i: usize,
+    offset: Vec3,
+    radius: f32,
+    fixed: bool,
+    skin: f32,
+}
+
+impl<'a> Finder<'a> {
+    fn new(grid: &'a Grid, state: &'a State, i: usize, skin: f32) -> Self {
+        let (offset, radius) = (state.offset(i), state.radius(i));
+        Self { grid, state, i, offset, radius, fixed: state.inverse_mass(i) == 0.0, skin }
+    }
+
+    fn push(&self, j: usize, code: i32, entries: &mut Vec<Candidate>) {
+        if j != self.i && !(self.fixed && self.state.inverse_mass(j) == 0.0) {
+            entries.push(Candidate::new(code as u32, j));
+        }
+    }
+
+    /// Four spheres at a time: a row holds two or three.
+    fn in_rows(&self, rows: &Rows, entries: &mut Vec<Candidate>) {
+        let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
+        let place = &self.state.place;
+        for row in &rows.rows[..rows.count] {
+            let (start, end) = (row.start as usize, row.end as usize);
+            let middle = ((row.middle.0 - row.start) as f32, (row.middle.1 - row.start) as f32);
+            for first in (start..end).step_by(4) {
+                // Past the end of the row other spheres are read, and masked below.
+                let [a, b, c, d] = match place.get(first..first + 4) {
+                    Some(&[a, b, c, d]) => [a, b, c, d],
+                    _ => [0, 1, 2, 3].map(|k| place[(first + k).min(place.len() - 1)]),
+                };
+                let index = Vec4::splat((first - start) as f32) + lanes;
+                // -1, 0, 1 for the left, the middle and the right cell.
+                let side = Vec4::select(index.cmpge(Vec4::splat(middle.1)), Vec4::ONE, Vec4::ZERO)
+                    - Vec4::select(index.cmplt(Vec4::splat(middle.0)), Vec4::ONE, Vec4::ZERO);
+                let x = (self.offset.x - Vec4::new(a.x, b.x, c.x, d.x)) - side * self.grid.edge.x;
+                let y = (self.offset.y - Vec4::new(a.y, b.y, c.y, d.y)) - row.shift.y;
+                let z = (self.offset.z - Vec4::new(a.z, b.z, c.z, d.z)) - row.shift.z;
+                let reach = (self.radius + Vec4::new(a.w, b.w, c.w, d.w)) + self.skin;
+                let near = (x * x + y * y + z * z).cmple(reach * reach);
+                let mut hits = near.bitmask() & (0xf >> (4 - (end - first).min(4)));
+                while hits != 0 {
+                    let j = first + hits.trailing_zeros() as usize;
+                    hits &= hits - 1;
+                    let side = i32::from(j as u32 >= row.middle.1) - i32::from((j as u32) < row.middle.0);
+                    self.push(j, row.code + side, entries);
+                }
+            }
+        }
+    }
+
+    /// Hashed buckets: several cells may share one.
+    fn in_buckets(&self, starts: &[u32], entries: &mut Vec<Candidate>) {
+        let (grid, state) = (self.grid, self.state);
+        let cell = state.cell[self.i];
+        for dz in -grid.layers..=grid.layers {
+            let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
+            for dy in -1..=1 {
+                let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
+                let row = grid.row(y, z);
+                let code = 9 * dz + 3 * dy + CODES as i32 / 2;
+                for dx in -1..=1 {
+                    let Some(x) = grid.wrap(0, cell.x + dx) else { continue };
+                    let bucket = grid.bucket(row, x);
+                    let shift = grid.shift(IVec3::new(dx, dy, dz));
+                    for j in starts[bucket] as usize..starts[bucket + 1] as usize {
+                        if state.cell[j].truncate() == IVec3::new(x, y, z) {
+                            let d = (self.offset - state.offset(j)) - shift;
+                            let reach = (self.radius + state.radius(j)) + self.skin;
+                            if d.length_squared() <= reach * reach {
+                                self.push(j, code + dx, entries);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn walls_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32) -> u32 {
+    let mut set = 0;
+    for (k, wall) in world.walls.iter().enumerate() {
+        let gap = wall.normal.dot(super::sweep::from_wall(grid, state, wall, i)) - state.radius(i);
+        // A thousandth more: the gap of an oblique plane is rounded.
+        if gap <= path * 1.001 + world.slop {
+            set |= wall_bit(k);
+        }
+    }
+    set
+}
