@@ -19,7 +19,8 @@ use super::vector::{Scalar, Vector};
 /// | anything else | `None`: at rest, or leaving for good |
 ///
 /// NaN anywhere, and a time that overflows, gives `None`. Magnitudes up to a quarter of the largest number are not
-/// limited otherwise: where `v^2` or `a gap` leaves the range of the type, the root is taken of scaled values.
+/// limited otherwise: where `v^2` or `a gap` leaves the range of the type, the root is taken of scaled values; only subnormal
+/// numbers come with fewer digits.
 ///
 /// ```
 /// use carom::toolbox::plane_contact;
