@@ -33,6 +33,11 @@ pub fn bounce_impulse<V: Vector>(
     restitution: V::Scalar,
 ) -> V {
     let one = V::Scalar::ONE;
+    let elastic = restitution == one;
+    // Where centres are one unit apart, the commonest unit of all, the squares of f32 distances crowd around 1, and
+    // quotients by them round to one side: -6e-10 of the energy per impact, 6e-6 after 10,000 per sphere. Any factor
+    // away from a power of two leaves 1e-10 at most; with 1.5 a head-on swap still comes out exact.
+    let d = if elastic { d * V::Scalar::from_f64(1.5) } else { d };
     let b = d.dot(w);
     let inverse_mass = inverse_mass_a + inverse_mass_b;
     if !(b < V::Scalar::ZERO && inverse_mass > V::Scalar::ZERO) {
@@ -40,7 +45,7 @@ pub fn bounce_impulse<V: Vector>(
     }
     // k d is the change of the relative velocity, k d / inverse_mass the impulse, both with the sign turned.
     let mut k = (one + restitution) * (b / d.dot(d));
-    if restitution == one {
+    if elastic {
         // Energy gained per reduced mass: u.u/2 - u.w, which is 0 for the exact k.
         let u = d * k;
         k = k - (u.dot(u) * V::Scalar::from_f64(0.5) - u.dot(w)) / b;
