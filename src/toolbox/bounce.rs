@@ -4,17 +4,18 @@ use super::vector::{Scalar, Vector};
 
 /// Impulse of an impact without friction: `+` on the first, `-` on the second (mass * length/time).
 ///
-/// `d` and `w` are centre and velocity of the first relative to the second at the time of contact; the impulse is
-/// along `d`, whose length does not matter. Masses go in as their inverses: 0 is a mass that nothing moves, a wall or
-/// a fixed sphere. `restitution` is in 0..=1: 1 keeps the energy, 0 takes all relative velocity along `d`.
+/// `d` and `w` are centre and velocity of the first relative to the second at the time of contact; the impulse
+/// is along `d`, whose length does not matter. Masses go in as their inverses: 0 is a mass that nothing moves,
+/// a wall or a fixed sphere. `restitution` is in 0..=1: 1 keeps the energy, 0 takes all relative velocity along
+/// `d`.
 ///
-/// The impulse is 0 where the two do not approach (`d.w >= 0`; also where the centres coincide), where
-/// both masses are infinite, and for NaN anywhere. The squares of `|d|` and `|w|` have to be representable, as in
+/// The impulse is 0 where the two do not approach (`d.w >= 0`; also where the centres coincide), where both
+/// masses are infinite, and for NaN anywhere. The squares of `|d|` and `|w|` have to be representable, as in
 /// [`first_contact`](super::first_contact).
 ///
-/// Dividing by `d.d` rather than using a unit normal keeps the rounding of a normal out of the energy, and for a
-/// restitution of 1 the energy error that is left is taken out once more: energy is kept to the rounding of the
-/// velocities, without drift.
+/// Dividing by `d.d` rather than using a unit normal keeps the rounding of a normal out of the energy, and for
+/// a restitution of 1 the energy error that is left is taken out once more: energy is kept to the rounding of
+/// the velocities, without drift.
 ///
 /// ```
 /// use carom::toolbox::bounce_impulse;
@@ -34,9 +35,9 @@ pub fn bounce_impulse<V: Vector>(
 ) -> V {
     let one = V::Scalar::ONE;
     let elastic = restitution == one;
-    // Where centres are one unit apart, the commonest unit of all, the squares of f32 distances crowd around 1, and
-    // quotients by them round to one side: -6e-10 of the energy per impact, 6e-6 after 10,000 per sphere. Any factor
-    // away from a power of two leaves 1e-10 at most; with 1.5 a head-on swap still comes out exact.
+    // Where centres are one unit apart, the commonest unit of all, the squares of f32 distances crowd around 1,
+    // and quotients by them round to one side: -6e-10 of the energy per impact, 6e-6 after 10,000 per sphere.
+    // Any factor away from a power of two leaves 1e-10 at most; with 1.5 a head-on swap still comes out exact.
     let d = if elastic { d * V::Scalar::from_f64(1.5) } else { d };
     let b = d.dot(w);
     let inverse_mass = inverse_mass_a + inverse_mass_b;

@@ -24,9 +24,9 @@ pub struct Clipped<V: Vector> {
 
 /// The part of `displacement` that `sphere` may go before it touches one of the `obstacles`.
 ///
-/// Displaced by the result it touches the obstacle to rounding of the distances. A sphere that touches or overlaps
-/// an obstacle at the start may not go deeper (the result is 0) but may go away freely. A displacement that is NaN
-/// is not clipped.
+/// Displaced by the result it touches the obstacle to rounding of the distances. A sphere that touches or
+/// overlaps an obstacle at the start may not go deeper (the result is 0) but may go away freely. A displacement
+/// that is NaN is not clipped.
 ///
 /// ```
 /// use carom::toolbox::{Still, clip_motion};

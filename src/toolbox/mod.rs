@@ -1,26 +1,30 @@
 //! Spheres by themselves: pure functions for two of them, and [`SphereTree`] for one against a whole scene.
 //!
-//! Nothing here needs a simulation, and nothing keeps state. Everything is generic over `f32` and `f64`, plane and
-//! space: [`glam`]'s `Vec2`, `Vec3`, `DVec2`, `DVec3` (the sealed trait [`Vector`]). In the plane a sphere is a disc.
+//! Nothing here needs a simulation, and nothing keeps state. Everything is generic over `f32` and `f64`, plane
+//! and space: [`glam`]'s `Vec2`, `Vec3`, `DVec2`, `DVec3` (the sealed trait [`Vector`]). In the plane a sphere
+//! is a disc.
 //!
 //! # Conventions
-//! - Of a pair, the first is `a`, the second `b`. `d` is the first centre less the second, `w` the first velocity less
-//!   the second: **`d`, `w` and every normal point from the second to the first.** So `d.w < 0` means that the two
-//!   approach, and an impulse acts with `+` on the first.
-//! - Functions that take `d` and `w` are the core; subtract positions in whatever precise way you have. Functions that
-//!   take [`Still`] and [`Moving`] do the subtraction, whose rounding they cannot undo: far from the origin, say 1e5
-//!   diameters in `f32`, work relative to a nearby point.
-//! - Units are yours, only consistent. A time counts from the start of the step in the unit that the velocities are per;
-//!   a `fraction` is of the step. Where you sweep along a displacement instead of a velocity, `dt` is 1.
+//! - Of a pair, the first is `a`, the second `b`. `d` is the first centre less the second, `w` the first
+//!   velocity less the second: **`d`, `w` and every normal point from the second to the first.** So `d.w < 0`
+//!   means that the two approach, and an impulse acts with `+` on the first.
+//! - Functions that take `d` and `w` are the core; subtract positions in whatever precise way you have.
+//!   Functions that take [`Still`] and [`Moving`] do the subtraction, whose rounding they cannot undo: far from
+//!   the origin, say 1e5 diameters in `f32`, work relative to a nearby point.
+//! - Units are yours, only consistent. A time counts from the start of the step in the unit that the velocities
+//!   are per; a `fraction` is of the step. Where you sweep along a displacement instead of a velocity, `dt` is
+//!   1.
 //! - `separation` is a gap: negative means overlap. Touching is not overlapping.
-//! - A contact is where two spheres would overlap if they went on: what separates, stands still or only grazes makes
-//!   none; what touches or overlaps and approaches makes one at time 0. Times are never negative and never beyond the step.
-//! - Radii are >= 0, 0 is a point; a negative radius means nothing, but does no harm beyond a meaningless answer.
+//! - A contact is where two spheres would overlap if they went on: what separates, stands still or only grazes
+//!   makes none; what touches or overlaps and approaches makes one at time 0. Times are never negative and
+//!   never beyond the step.
+//! - Radii are >= 0, 0 is a point; a negative radius means nothing, but does no harm beyond a meaningless
+//!   answer.
 //! - Masses go in as inverses, 0 for what does not move.
-//! - NaN never comes out where only finite numbers went in, and nothing panics on numbers. NaN going in gives the
-//!   answer "nothing": no contact, no overlap, no impulse, no displacement.
-//! - Squares of lengths and speeds have to be representable: about `1e-18..1e18` in `f32`, `1e-153..1e153` in `f64`.
-//!   [`first_contact`] says what is returned beyond.
+//! - NaN never comes out where only finite numbers went in, and nothing panics on numbers. NaN going in gives
+//!   the answer "nothing": no contact, no overlap, no impulse, no displacement.
+//! - Squares of lengths and speeds have to be representable: about `1e-18..1e18` in `f32`, `1e-153..1e153` in
+//!   `f64`. [`first_contact`] says what is returned beyond.
 //!
 //! # A collision, start to end
 //! ```

@@ -3,10 +3,11 @@
 use super::shape::Still;
 use super::vector::{Scalar, Vector, unit};
 
-/// Whether two spheres overlap: squared distance of the centres against the squared `radius_sum`, no square root.
+/// Whether two spheres overlap: squared distance of the centres against the squared `radius_sum`, no square
+/// root.
 ///
-/// Touching is not overlapping, and two points (`radius_sum` 0) never overlap. False for NaN anywhere. `d` is the
-/// vector between the centres, either way. Distances whose squares overflow or underflow (see
+/// Touching is not overlapping, and two points (`radius_sum` 0) never overlap. False for NaN anywhere. `d` is
+/// the vector between the centres, either way. Distances whose squares overflow or underflow (see
 /// [`first_contact`](super::first_contact)) count as infinite or as 0.
 ///
 /// ```
@@ -34,8 +35,9 @@ pub fn separation<V: Vector>(d: V, radius_sum: V::Scalar) -> V::Scalar {
 /// - Inverse masses as mobilities leave the centre of mass where it is; 0 is a sphere that is not to be moved.
 /// - Radii as mobilities leave the [`contact_point`](super::contact_point) where it is.
 ///
-/// Afterwards the two touch, to rounding. Nothing is displaced where they do not overlap, where both mobilities are 0, and for
-/// NaN anywhere. Where the centres coincide the first moves along `+x` ([`Vector::X`]) and the second along `-x`.
+/// Afterwards the two touch, to rounding. Nothing is displaced where they do not overlap, where both mobilities
+/// are 0, and for NaN anywhere. Where the centres coincide the first moves along `+x` ([`Vector::X`]) and the
+/// second along `-x`.
 ///
 /// ```
 /// use carom::toolbox::push_apart;
@@ -66,8 +68,8 @@ pub fn push_apart<V: Vector>(
 
 /// [`push_apart`] done to a pair: moves both in place, by mobilities as there.
 ///
-/// A swap of the two that is undone afterwards changes nothing, except where the centres coincide: then the one named first
-/// moves along `+x`.
+/// A swap of the two that is undone afterwards changes nothing, except where the centres coincide: then the one
+/// named first moves along `+x`.
 pub fn separate<V: Vector>(a: &mut Still<V>, b: &mut Still<V>, mobility_a: V::Scalar, mobility_b: V::Scalar) {
     let (first, second) = push_apart(a.position - b.position, a.radius + b.radius, mobility_a, mobility_b);
     a.position = a.position + first;

@@ -6,8 +6,9 @@ use super::vector::{Scalar, Vector};
 
 /// Time at which the gap `gap + v t + a t^2/2` is first 0 or less while it shrinks.
 ///
-/// `gap` is the distance to the plane (negative: overlapping), `v` its rate of change (negative: approaching), `a` the
-/// acceleration along the normal out of the solid (a sphere falling on a floor: `-g`). The time is finite and `>= 0`.
+/// `gap` is the distance to the plane (negative: overlapping), `v` its rate of change (negative: approaching),
+/// `a` the acceleration along the normal out of the solid (a sphere falling on a floor: `-g`). The time is
+/// finite and `>= 0`.
 ///
 /// | start | answer |
 /// |---|---|
@@ -18,9 +19,9 @@ use super::vector::{Scalar, Vector};
 /// | `gap > 0` | when it arrives; `None` if it turns before, or just reaches the plane with no speed left |
 /// | anything else | `None`: at rest, or leaving for good |
 ///
-/// NaN anywhere, and a time that overflows, gives `None`. Magnitudes up to a quarter of the largest number are not
-/// limited otherwise: where `v^2` or `a gap` leaves the range of the type, the root is taken of scaled values; only subnormal
-/// numbers come with fewer digits.
+/// NaN anywhere, and a time that overflows, gives `None`. Magnitudes up to a quarter of the largest number are
+/// not limited otherwise: where `v^2` or `a gap` leaves the range of the type, the root is taken of scaled
+/// values; only subnormal numbers come with fewer digits.
 ///
 /// ```
 /// use carom::toolbox::plane_contact;
@@ -87,10 +88,10 @@ fn discriminant_root_scaled<S: Scalar>(gap: S, v: S, a: S) -> S {
 
 /// First contact of a sphere with a half space within `0..=dt`, the sphere under a constant `acceleration`.
 ///
-/// The rules are those of [`plane_contact`]; a sphere that lies on the surface under an acceleration into the solid is in
-/// contact at time 0. `leave` is when the acceleration would have brought the sphere out again, infinite if it does
-/// not. `point` is the sphere's point nearest to, or deepest in, the solid; `normal` is the half space's.
-/// For a moving plane pass velocity and acceleration relative to it.
+/// The rules are those of [`plane_contact`]; a sphere that lies on the surface under an acceleration into the
+/// solid is in contact at time 0. `leave` is when the acceleration would have brought the sphere out again,
+/// infinite if it does not. `point` is the sphere's point nearest to, or deepest in, the solid; `normal` is the
+/// half space's. For a moving plane pass velocity and acceleration relative to it.
 pub fn sweep_plane<V: Vector>(
     sphere: &Moving<V>,
     acceleration: V,

@@ -48,8 +48,8 @@ impl<V: Vector> SphereTree<V> {
     /// The first sphere that a ray meets within `0..=max_time`: at `origin + direction * time`.
     ///
     /// The direction need not be of unit length. The ray is a moving point, with [`sweep_still`]'s rules: from
-    /// inside a sphere it hits at once where it moves towards the centre and leaves freely where it moves away; grazing is
-    /// no hit. The normal points out of the sphere. Infinite `max_time` sets no limit.
+    /// inside a sphere it hits at once where it moves towards the centre and leaves freely where it moves away;
+    /// grazing is no hit. The normal points out of the sphere. Infinite `max_time` sets no limit.
     pub fn cast_ray(&self, origin: V, direction: V, max_time: V::Scalar) -> Option<Hit<V>> {
         self.cast_sphere(&Moving { position: origin, velocity: direction, radius: V::Scalar::ZERO }, max_time)
     }
@@ -106,8 +106,8 @@ impl<V: Vector> SphereTree<V> {
             for slot in node.slots() {
                 let other = &self.spheres[slot];
                 let d = sphere.position - other.position;
-                // Asked with the whole step, not with `limit`, so that the answer is to the bit that of every sphere asked
-                // by itself.
+                // Asked with the whole step, not with `limit`, so that the answer is to the bit that of every
+                // sphere asked by itself.
                 let Some(time) = first_contact_within(d, sphere.velocity, sphere.radius + other.radius, dt)
                 else {
                     continue;
@@ -143,8 +143,9 @@ impl<V: Vector> Node<V> {
         self.start as usize..(self.start + self.count) as usize
     }
 
-    /// False only if no sphere below overlaps. Subtraction, squares and sums round monotonically, so the distance to
-    /// the box, computed in the same order as the distance to a centre in it, is never the larger one.
+    /// False only if no sphere below overlaps. Subtraction, squares and sums round monotonically, so the
+    /// distance to the box, computed in the same order as the distance to a centre in it, is never the larger
+    /// one.
     fn may_overlap(&self, sphere: &Still<V>) -> bool {
         let nearest = sphere.position.max(self.min).min(self.max);
         overlaps(sphere.position - nearest, sphere.radius + self.radius)

@@ -2,10 +2,11 @@
 
 use super::vector::{Scalar, Vector};
 
-/// The point of the segment from `start` to `end` that is nearest to `point`, and how far along it lies: 0 at `start`,
-/// 1 at `end`, never beyond.
+/// The point of the segment from `start` to `end` that is nearest to `point`, and how far along it lies: 0 at
+/// `start`, 1 at `end`, never beyond.
 ///
-/// A segment of no length (or whose squared length underflows or overflows), and NaN anywhere, give `start` and 0.
+/// A segment of no length (or whose squared length underflows or overflows), and NaN anywhere, give `start` and
+/// 0.
 ///
 /// ```
 /// use carom::toolbox::closest_on_segment;

@@ -52,8 +52,8 @@ pub struct HalfSpace<V: Vector> {
 }
 
 impl<V: Vector> HalfSpace<V> {
-    /// A half space by a point on its surface and a vector out of the solid, of any length: it is normalised here, so
-    /// distances come out in the unit of length.
+    /// A half space by a point on its surface and a vector out of the solid, of any length: it is normalised
+    /// here, so distances come out in the unit of length.
     ///
     /// `None` for a normal that is zero and for anything that is not finite.
     pub fn new(point: V, normal: V) -> Option<Self> {
@@ -73,8 +73,9 @@ impl<V: Vector> HalfSpace<V> {
         self.normal
     }
 
-    /// Distance of a sphere's surface from the solid (length); negative where it overlaps. It is the distance of the
-    /// centre less the radius, so a sphere wholly inside the solid overlaps it by more than its diameter.
+    /// Distance of a sphere's surface from the solid (length); negative where it overlaps. It is the distance
+    /// of the centre less the radius, so a sphere wholly inside the solid overlaps it by more than its
+    /// diameter.
     #[inline]
     pub fn separation(&self, position: V, radius: V::Scalar) -> V::Scalar {
         (position - self.point).dot(self.normal) - radius
@@ -83,8 +84,8 @@ impl<V: Vector> HalfSpace<V> {
 
 /// Where two spheres touch, weighted by the radii: `x_a r_b/(r_a + r_b) + x_b r_a/(r_a + r_b)`.
 ///
-/// Where they overlap it lies on the line of centres and shares the overlap in proportion to the radii; where they are apart
-/// it divides the gap likewise. Two points (both radii 0) share the midpoint.
+/// Where they overlap it lies on the line of centres and shares the overlap in proportion to the radii; where
+/// they are apart it divides the gap likewise. Two points (both radii 0) share the midpoint.
 ///
 /// ```
 /// use carom::toolbox::{Still, contact_point};

@@ -9,8 +9,8 @@ pub struct Contact<V: Vector> {
     /// Time of first contact from the start of the step, `0 <= time <= dt`. 0 where the two touch or overlap at
     /// the start and approach: the true entry is then in the past and is not reported as a negative time.
     pub time: V::Scalar,
-    /// Time at which the two would be apart again if they passed through one another, `>= time` to rounding. Not
-    /// limited by `dt`; infinite where that never happens.
+    /// Time at which the two would be apart again if they passed through one another, `>= time` to rounding.
+    /// Not limited by `dt`; infinite where that never happens.
     pub leave: V::Scalar,
     /// `time / dt`, in 0..=1; 0 for a step of no length or of infinite length.
     pub fraction: V::Scalar,
@@ -88,14 +88,14 @@ impl<S: Scalar> Chord<S> {
 ///
 /// Exchanging the two (`-d`, `-w`) gives the same bits.
 ///
-/// Range: the squares of `|d|`, `|w|` and `radius_sum` have to be representable, roughly `1e-18..1e18` in `f32` and
-/// `1e-153..1e153` in `f64`. A relative speed whose square underflows counts as standing still; where squares
-/// overflow the answer is `None`.
+/// Range: the squares of `|d|`, `|w|` and `radius_sum` have to be representable, roughly `1e-18..1e18` in `f32`
+/// and `1e-153..1e153` in `f64`. A relative speed whose square underflows counts as standing still; where
+/// squares overflow the answer is `None`.
 ///
-/// Accuracy: with first contact computed as `c / (-b + sqrt(q))`, `q = a (s^2 - p.p)` and `p` the offset at closest
-/// approach, nothing large is subtracted from anything large; the gap left at the computed time is a few rounding errors
-/// of `|d|`. (The textbook's `(-b - sqrt(b^2 - a c)) / a` is off by a thousand times that from a hundred
-/// diameters away.)
+/// Accuracy: with first contact computed as `c / (-b + sqrt(q))`, `q = a (s^2 - p.p)` and `p` the offset at
+/// closest approach, nothing large is subtracted from anything large; the gap left at the computed time is a
+/// few rounding errors of `|d|`. (The textbook's `(-b - sqrt(b^2 - a c)) / a` is off by a thousand times that
+/// from a hundred diameters away.)
 ///
 /// ```
 /// use carom::toolbox::first_contact;
@@ -111,9 +111,11 @@ pub fn first_contact<V: Vector>(d: V, w: V, radius_sum: V::Scalar) -> Option<V::
     chord(d, w, radius_sum)?.enter()
 }
 
-/// [`first_contact`] in `0..=dt`: most pairs that do not meet are turned away before any division or square root.
+/// [`first_contact`] in `0..=dt`: most pairs that do not meet are turned away before any division or square
+/// root.
 ///
-/// `None` too for a `dt` that is negative or NaN. With `dt = 0` only those are found that touch or overlap, and approach.
+/// `None` too for a `dt` that is negative or NaN. With `dt = 0` only those are found that touch or overlap, and
+/// approach.
 #[inline]
 pub fn first_contact_within<V: Vector>(
     d: V,
@@ -136,8 +138,8 @@ fn may_touch_within<V: Vector>(d: V, w: V, radius_sum: V::Scalar, dt: V::Scalar)
     }
     let step = w.dot(w) * dt;
     if -b > step {
-        // Still closing in at the end of the step: the gap there is the smallest of the step. |w| dt < |d| here, so
-        // all rounding is within 16 EPSILON of d.d.
+        // Still closing in at the end of the step: the gap there is the smallest of the step. |w| dt < |d|
+        // here, so all rounding is within 16 EPSILON of d.d.
         let dd = d.dot(d);
         let end = (dd - radius_sum * radius_sum) + dt * (b + b + step);
         if end > V::Scalar::from_f64(16.0) * V::Scalar::EPSILON * dd {
@@ -147,11 +149,11 @@ fn may_touch_within<V: Vector>(d: V, w: V, radius_sum: V::Scalar, dt: V::Scalar)
     true
 }
 
-/// Both roots: the times `(enter, leave)` between which two spheres in straight motion would overlap if they passed
-/// through one another.
+/// Both roots: the times `(enter, leave)` between which two spheres in straight motion would overlap if they
+/// passed through one another.
 ///
-/// `None` exactly where [`first_contact`] gives `None`, so two that separate have no passage ahead of them, even
-/// while they overlap. Of two that overlap and approach `enter` is 0, not the negative time of the true
+/// `None` exactly where [`first_contact`] gives `None`, so two that separate have no passage ahead of them,
+/// even while they overlap. Of two that overlap and approach `enter` is 0, not the negative time of the true
 /// entry, and `leave` is when they come out on the other side. `leave` is infinite where it overflows.
 #[inline]
 pub fn passage<V: Vector>(d: V, w: V, radius_sum: V::Scalar) -> Option<(V::Scalar, V::Scalar)> {
@@ -164,7 +166,8 @@ pub fn passage<V: Vector>(d: V, w: V, radius_sum: V::Scalar) -> Option<(V::Scala
 /// First contact of two moving spheres within a step of length `dt`, both times included.
 ///
 /// `None` where [`first_contact`] says so or where the contact lies beyond `dt`. For a `dt` of 0 only two that
-/// touch or overlap and approach are in contact; a `dt` that is negative or NaN finds none; an infinite one sets no limit.
+/// touch or overlap and approach are in contact; a `dt` that is negative or NaN finds none; an infinite one
+/// sets no limit.
 ///
 /// ```
 /// use carom::toolbox::{Moving, sweep};

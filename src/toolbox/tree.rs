@@ -3,11 +3,12 @@
 use super::shape::Still;
 use super::vector::{Scalar, Vector};
 
-/// Spheres of a leaf. A leaf costs one test of its box and up to this many of spheres; 2 to 8 run within 20% of each other.
+/// Spheres of a leaf. A leaf costs one test of its box and up to this many of spheres; 2 to 8 run within 20% of
+/// each other.
 const LEAF_CAPACITY: usize = 4;
 
-/// Depth down to which nodes may be split by radius, which can take off one sphere at a time; below, halves alone
-/// are taken, so that no set of radii makes the tree deeper than this plus log2 of the count.
+/// Depth down to which nodes may be split by radius, which can take off one sphere at a time; below, halves
+/// alone are taken, so that no set of radii makes the tree deeper than this plus log2 of the count.
 const RADIUS_SPLIT_DEPTH: usize = 48;
 
 /// The deepest any tree gets, with at most 2^32 spheres.
@@ -15,12 +16,12 @@ pub(super) const DEPTH_LIMIT: usize = RADIUS_SPLIT_DEPTH + 33;
 
 /// A scene of spheres that stand still, to be asked for overlaps and first hits.
 ///
-/// Radii may differ by any ratio. Building takes `O(n log n)` time and about 60 bytes per sphere in `f32` and space;
-/// nothing but [`overlapping`](Self::overlapping) and [`overlapping_pairs`](Self::overlapping_pairs) allocates afterwards.
-/// The answers are the very same, bit for bit, as from trying every sphere with [`overlaps`](super::overlaps) or
-/// [`sweep_still`](super::sweep_still); where several are hit at the same time, the one of the lowest index is meant.
-/// Indices are those of the slice that the tree was built from. A sphere that is not finite or whose radius is negative keeps
-/// its index but is never met.
+/// Radii may differ by any ratio. Building takes `O(n log n)` time and about 60 bytes per sphere in `f32` and
+/// space; nothing but [`overlapping`](Self::overlapping) and [`overlapping_pairs`](Self::overlapping_pairs)
+/// allocates afterwards. The answers are the very same, bit for bit, as from trying every sphere with
+/// [`overlaps`](super::overlaps) or [`sweep_still`](super::sweep_still); where several are hit at the same
+/// time, the one of the lowest index is meant. Indices are those of the slice that the tree was built from. A
+/// sphere that is not finite or whose radius is negative keeps its index but is never met.
 ///
 /// ```
 /// use carom::toolbox::{Moving, SphereTree, Still};
@@ -53,8 +54,8 @@ pub struct SphereTree<V: Vector> {
     len: usize,
 }
 
-/// The box of the centres and the largest radius below a node. Unlike a box around the spheres it takes no rounding,
-/// so that a test against it can be exactly as strict as the tests below it.
+/// The box of the centres and the largest radius below a node. Unlike a box around the spheres it takes no
+/// rounding, so that a test against it can be exactly as strict as the tests below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node<V: Vector> {
     pub min: V,
@@ -128,8 +129,8 @@ impl<V: Vector> SphereTree<V> {
                     (axis, extent) = (candidate, length);
                 }
             }
-            // A large radius below a node widens it on every side: where radii spread more than centres do, the large
-            // ones part from the small. The halves then differ in radius by value, not by rank.
+            // A large radius below a node widens it on every side: where radii spread more than centres do, the
+            // large ones part from the small. The halves then differ in radius by value, not by rank.
             let middle = if depth < RADIUS_SPLIT_DEPTH && largest - smallest > extent {
                 let threshold = smallest + (largest - smallest) * V::Scalar::from_f64(0.5);
                 partition(own, |index| sphere(index).radius <= threshold)

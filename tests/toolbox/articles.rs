@@ -19,7 +19,8 @@ fn stationary<V: Vector>() {
 }
 
 fn moving_against_stationary<V: Vector>() {
-    // In 2D and 3D alike; the answer depends only on the offset of the line, here 0, 1.2 and 2 of a radius sum of 2.
+    // In 2D and 3D alike; the answer depends only on the offset of the line, here 0, 1.2 and 2 of a radius sum
+    // of 2.
     let b: Still<V> = still([10.0, 0.0, 0.0], 1.5);
     for (offset, time) in [(0.0, Some(4.0)), (1.2, Some(4.2)), (2.0, None), (2.5, None)] {
         let a: Moving<V> = still::<V>([0.0, offset, 0.0], 0.5).with_velocity(vector([2.0, 0.0, 0.0]));

@@ -143,8 +143,8 @@ fn any_scale<V: Vector>() {
             return Ok(());
         }
         let (d, w, s): (V, V, _) = (vector(d.map(|x| x * l)), vector(w.map(|x| x * v)), scalar::<V>(s * l));
-        // Squares of numbers like 1e150 are beyond f64: judge the same pair in units in which they are not. Exact,
-        // because the units are powers of two.
+        // Squares of numbers like 1e150 are beyond f64: judge the same pair in units in which they are not.
+        // Exact, because the units are powers of two.
         let (lu, vu) = (2f64.powi(l.log2() as i32), 2f64.powi(v.log2() as i32));
         let down = |x: V, unit: f64| wide(x).map(|x| x / unit);
         let pair = ExactPair::new::<DVec3>(vector(down(d, lu)), vector(down(w, vu)), s.to_f64() / lu);
@@ -196,8 +196,8 @@ for_every_vector! {
     early_outs_lose_no_contact => within_a_step;
 }
 
-/// Worst overlap and worst gap at the computed contact, in diameters, of pairs that start a given gap apart and are aimed
-/// uniformly over the cross-section.
+/// Worst overlap and worst gap at the computed contact, in diameters, of pairs that start a given gap apart and
+/// are aimed uniformly over the cross-section.
 fn worst<V: Vector>(gap: f64, trials: u32, judge: impl Fn(V, V, V::Scalar, f64) -> f64) -> (f64, f64) {
     let mut draws = Draws(SEED);
     let (mut overlap, mut apart, mut hits) = (0f64, 0f64, 0);
@@ -233,8 +233,8 @@ fn gap_by_rationals<V: Vector>(d: V, w: V, s: V::Scalar, t: f64) -> f64 {
     ExactPair::new(d, w, s).gap_at(t)
 }
 
-/// Gap at the start and worst overlap at contact in f32, both in diameters: what this form of the root is known for, to
-/// the one digit given, so up to 3.5. (The textbook's root: 7e-7, 3e-5, 2.5e-3.)
+/// Gap at the start and worst overlap at contact in f32, both in diameters: what this form of the root is known
+/// for, to the one digit given, so up to 3.5. (The textbook's root: 7e-7, 3e-5, 2.5e-3.)
 const TABLE: [(f64, f64); 3] = [(1.0, 3.5e-7), (10.0, 3.5e-6), (100.0, 3.5e-5)];
 
 #[test]

@@ -95,9 +95,9 @@ fn point_between<V: Vector>() {
         let p = contact_point(&a, &b);
         let (a, b, p) =
             ((wide(a.position), a.radius.to_f64()), (wide(b.position), b.radius.to_f64()), wide(p));
-        for axis in 0..3 {
+        for (axis, &found) in p.iter().enumerate() {
             let expected = (a.0[axis] * b.1 + b.0[axis] * a.1) / (a.1 + b.1);
-            prop_assert!((p[axis] - expected).abs() <= 8.0 * epsilon::<V>());
+            prop_assert!((found - expected).abs() <= 8.0 * epsilon::<V>());
         }
         Ok(())
     });

@@ -71,8 +71,8 @@ fn against_exact<S: Scalar>(gap: f64, v: f64, a: f64) -> Outcome {
     }
     let Some(t) = found else { return Ok(()) };
     prop_assert!(t >= 0.0 && t.is_finite());
-    // Not after the turn of a motion that only just reaches the plane, where two roots lie close: the speed there is
-    // known to the square root of the precision.
+    // Not after the turn of a motion that only just reaches the plane, where two roots lie close: the speed
+    // there is known to the square root of the precision.
     let speed = v + a * t;
     prop_assert!(speed <= tolerance.sqrt() * v.abs(), "contact at t = {} while moving away, {}", t, speed);
     if t > 0.0 && discriminant > 0.0 {

@@ -24,8 +24,8 @@ fn cast_by_brute_force<V: Vector>(scene: &[Still<V>], sphere: &Moving<V>, dt: V:
     best
 }
 
-/// Scenes of all kinds: radii of one size or over seven decades, scattered, in clusters, on a lattice (ties, grazing), on a
-/// line, all in one point.
+/// Scenes of all kinds: radii of one size or over seven decades, scattered, in clusters, on a lattice (ties,
+/// grazing), on a line, all in one point.
 fn scene<V: Vector>(seed: u64) -> Vec<Still<V>> {
     let mut draws = Draws(seed);
     let count = [0, 1, 2, 4, 5, 9, 40, 150, 400][draws.next() as usize % 9];
@@ -175,6 +175,33 @@ fn extremes<V: Vector>() {
     assert!(!tree.overlaps_any(&Still { position: V::X * nan, radius: V::Scalar::ONE }));
 }
 
+/// Rays all but parallel to an axis along the face of the box that holds a whole wall of spheres, from far away: here
+/// the face is as near as the rims, and only the tree's allowance for rounding keeps the hits that it would cut off.
+fn rays_along_a_wall<V: Vector>() {
+    let strategy = (cube(), -1.0..1.0f64, -1.0..4.0f64, 0.3..3.0f64);
+    property(4000, strategy, |(tilt, nudge, far, size)| {
+        let scene: Vec<Still<V>> =
+            (0..40).map(|i| still([2.3 * size * f64::from(i), 0.0, 0.0], size)).collect();
+        let tree = SphereTree::new(&scene);
+        let distance = size * 10f64.powf(far);
+        let error = crate::common::epsilon::<V>() * distance / size;
+        let tilt = tilt.map(|x| 0.1 * error * x);
+        let rim = size * (1.0 + 2.0 * error * nudge);
+        let ray: Moving<V> =
+            still([-distance, rim, 0.0], 0.0).with_velocity(vector([1.0, -tilt[1].abs(), tilt[2]]));
+        let found = tree.cast_ray(ray.position, ray.velocity, V::Scalar::INFINITY);
+        prop_assert_eq!(found, cast_by_brute_force(&scene, &ray, V::Scalar::INFINITY));
+        // Head-on at a wall of equals: all touched at one time, to rounding.
+        let wall: Vec<Still<V>> =
+            (0..40).map(|i| still([0.0, 2.3 * size * f64::from(i), 0.0], size)).collect();
+        let board = still([distance + 2.0 * size, 46.0 * size, 0.0], 50.0 * size);
+        let board: Moving<V> = board.with_velocity(vector([-nudge.abs() - 0.01, tilt[1], 0.0]));
+        let found = SphereTree::new(&wall).cast_sphere(&board, V::Scalar::INFINITY);
+        prop_assert_eq!(found, cast_by_brute_force(&wall, &board, V::Scalar::INFINITY));
+        Ok(())
+    });
+}
+
 /// Radii that double from one to the next: what takes one sphere off at a time must not make the tree deep.
 fn doubling_radii<V: Vector>() {
     let top = if crate::common::epsilon::<V>() > 1e-10 { 60 } else { 500 };
@@ -191,6 +218,7 @@ fn doubling_radii<V: Vector>() {
 for_every_vector! {
     overlaps_rays_and_casts_agree_with_brute_force => same_as_brute_force;
     rays_along_the_rim_agree_with_brute_force => grazing_rays;
+    rays_along_a_wall_of_spheres_agree_with_brute_force => rays_along_a_wall;
     spheres_that_are_not_finite_are_never_met => extremes;
     radii_over_hundreds_of_doublings_are_searched => doubling_radii;
 }

@@ -1,4 +1,5 @@
-//! Slips that are found in well-known listings. Each test shows where the slip goes wrong and that the toolbox does not.
+//! Slips that are found in well-known listings. Each test shows where the slip goes wrong and that the toolbox
+//! does not.
 
 use carom::toolbox::{
     Moving, Still, bounce, closest_on_segment, contact_point, first_contact, first_contact_within, passage,
@@ -146,7 +147,8 @@ fn overlap_of_unequal_radii_is_not_separated_about_the_midpoint() {
     assert_eq!((slip.0 - large.position, slip.1 - small.position), (DVec2::X * -1.5, DVec2::X * -0.5));
 
     separate(&mut large, &mut small, 3.0, 1.0);
-    // The overlap of 1 is shared 3 to 1 and each goes its own way: the small one was dragged backwards by the slip.
+    // The overlap of 1 is shared 3 to 1 and each goes its own way: the small one was dragged backwards by the
+    // slip.
     assert!((large.position - DVec2::new(-0.75, 0.0)).length() < 1e-15);
     assert!((small.position - DVec2::new(3.25, 0.0)).length() < 1e-15);
     assert!((contact_point(&large, &small) - point).length() < 1e-15);
@@ -172,8 +174,8 @@ fn bounced_spheres_need_no_extra_move_to_get_unstuck() {
     let rest = dt - contact.time;
     let (end_a, end_b) = (a.advanced(rest), b.advanced(rest));
     assert!(separation(end_a.position - end_b.position, 1.0) > 1.0);
-    // The centre of mass is where it belongs at the end of the step: at (1, .05) + (1, 0) dt. The slip takes each
-    // sphere the new velocity's way once more, and the centre of mass out of time.
+    // The centre of mass is where it belongs at the end of the step: at (1, .05) + (1, 0) dt. The slip takes
+    // each sphere the new velocity's way once more, and the centre of mass out of time.
     let center = |a: Moving<DVec2>, b: Moving<DVec2>| (a.position + b.position) * 0.5;
     assert!((center(end_a, end_b) - DVec2::new(2.0, 0.05)).length() < 1e-15);
     let slip = (a.advanced(dt).advanced(rest), b.advanced(dt).advanced(rest));
