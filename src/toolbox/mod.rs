@@ -21,8 +21,8 @@
 //! - Radii are >= 0, 0 is a point; a negative radius means nothing, but does no harm beyond a meaningless
 //!   answer.
 //! - Masses go in as inverses, 0 for what does not move.
-//! - NaN never comes out where only finite numbers went in, and nothing panics on numbers. NaN going in gives
-//!   the answer "nothing": no contact, no overlap, no impulse, no displacement.
+//! - NaN never comes out where numbers within the range below went in, and nothing panics on numbers. NaN going
+//!   in gives the answer "nothing": no contact, no overlap, no impulse, no displacement.
 //! - Squares of lengths and speeds have to be representable: about `1e-18..1e18` in `f32`, `1e-153..1e153` in
 //!   `f64`. [`first_contact`] says what is returned beyond.
 //!

@@ -94,7 +94,7 @@ impl<S: Scalar> Chord<S> {
 ///
 /// Accuracy: with first contact computed as `c / (-b + sqrt(q))`, `q = a (s^2 - p.p)` and `p` the offset at
 /// closest approach, nothing large is subtracted from anything large; the gap left at the computed time is a
-/// few rounding errors of `|d|`. (The textbook's `(-b - sqrt(b^2 - a c)) / a` is off by a thousand times that
+/// few rounding errors of `|d|`. (The textbook's `(-b - sqrt(b^2 - a c)) / a` is off by a hundred times that
 /// from a hundred diameters away.)
 ///
 /// ```

@@ -3,8 +3,8 @@
 use super::shape::Still;
 use super::vector::{Scalar, Vector};
 
-/// Spheres of a leaf. A leaf costs one test of its box and up to this many of spheres; 2 to 8 run within 20% of
-/// each other.
+/// Spheres of a leaf. More mean fewer nodes and more tests of spheres that are not met; answers do not depend
+/// on it.
 const LEAF_CAPACITY: usize = 4;
 
 /// Depth down to which nodes may be split by radius, which can take off one sphere at a time; below, halves
@@ -16,7 +16,7 @@ pub(super) const DEPTH_LIMIT: usize = RADIUS_SPLIT_DEPTH + 33;
 
 /// A scene of spheres that stand still, to be asked for overlaps and first hits.
 ///
-/// Radii may differ by any ratio. Building takes `O(n log n)` time and about 60 bytes per sphere in `f32` and
+/// Radii may differ by any ratio. Building takes `O(n log n)` time and at most 60 bytes per sphere in `f32` and
 /// space; nothing but [`overlapping`](Self::overlapping) and [`overlapping_pairs`](Self::overlapping_pairs)
 /// allocates afterwards. The answers are the very same, bit for bit, as from trying every sphere with
 /// [`overlaps`](super::overlaps) or [`sweep_still`](super::sweep_still); where several are hit at the same
