@@ -89,7 +89,9 @@ impl<V: Vector> SphereTree<V> {
             tree.split(spheres, &mut order, 0, count, 0);
         }
         tree.spheres = order.iter().map(|&index| spheres[index as usize]).collect();
+        order.shrink_to_fit();
         tree.indices = order;
+        tree.nodes.shrink_to_fit();
         tree
     }
 
