@@ -41,7 +41,7 @@ fn restitute(
 
 fn touch(body: &mut Body, time: f64, dt: f64) {
     if body.fixed() {
-        body.last_contact = time;
+        // Like a wall, it has no contacts of its own: what strikes it here is not slowed by what does there.
         return;
     }
     body.hasty = if time - body.last_contact <= AT_ONCE * dt { body.hasty + 1 } else { 0 };

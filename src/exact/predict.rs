@@ -6,7 +6,7 @@ use super::{
     ExactEngine,
     grid::Neighborhood,
     slot::{Alone, Meeting, Slot},
-    sweep::{closing_time, falling_time, touching_time},
+    sweep::{closing_time, falling_time, noise, touching_time},
 };
 
 impl ExactEngine {
@@ -43,6 +43,7 @@ impl ExactEngine {
     fn predict_pairs(&mut self, i: usize, which: Neighborhood) {
         let body = self.bodies[i];
         let gravity = self.world.gravity;
+        let speed = body.velocity.length();
         let mut slot = self.slots[i];
         self.grid.visit(i, which, |j, shift| {
             let other = &self.bodies[j];
@@ -54,9 +55,9 @@ impl ExactEngine {
             let w = body.velocity - velocity;
             let radius_sum = body.radius + other.radius;
             let delay = if other.fixed() && gravity != DVec3::ZERO {
-                falling_time(d, w, gravity, radius_sum)
+                falling_time(d, w, gravity, radius_sum, noise(speed))
             } else {
-                touching_time(d, w, radius_sum)
+                touching_time(d, w, radius_sum, noise(speed + w.length()))
             };
             if let Some(delay) = delay {
                 let meeting = Meeting {
@@ -86,14 +87,15 @@ impl ExactEngine {
         for axis in 0..self.world.axes {
             let (x, v, g) = (body.position[axis], body.velocity[axis], gravity[axis]);
             let (low, high) = (x - self.grid.low(i, axis), self.grid.high(i, axis) - x);
-            take(Alone::Cross(axis as u8, -1), closing_time(low.max(0.0), v, g));
-            take(Alone::Cross(axis as u8, 1), closing_time(high.max(0.0), -v, -g));
+            take(Alone::Cross(axis as u8, -1), closing_time(low.max(0.0), v, g, 0.0));
+            take(Alone::Cross(axis as u8, 1), closing_time(high.max(0.0), -v, -g, 0.0));
         }
+        let noise = noise(body.velocity.length());
         for (wall, plane) in self.world.planes.iter().enumerate() {
             let gap = plane.gap(body.position, body.radius);
             take(
                 Alone::Wall(wall as u32),
-                closing_time(gap, plane.normal.dot(body.velocity), plane.normal.dot(gravity)),
+                closing_time(gap, plane.normal.dot(body.velocity), plane.normal.dot(gravity), noise),
             );
         }
     }

@@ -221,8 +221,10 @@ fn overlapping_spheres_that_approach_collide_at_once_and_others_do_not() {
             ..Sphere::default()
         });
         let mut simulation = exact(system);
+        assert!((simulation.summary().deepest_overlap_final - 0.005).abs() < 1e-12);
         let report = simulation.step().unwrap();
         assert_eq!(report.pair_impacts, count);
+        assert_eq!(report.deepest_overlap, 0.0);
         assert!(simulation.impacts().iter().all(|i| i.time == 0.0));
     }
 }

@@ -8,7 +8,7 @@ use glam::DVec3;
 pub struct Naive<'a> {
     pub system: &'a System,
     pub spheres: Vec<Sphere>,
-    /// Time of each sphere's last impact.
+    /// Time of each free sphere's last impact.
     pub contacts: Vec<f64>,
 }
 
@@ -116,10 +116,12 @@ impl Naive<'_> {
         let impulse =
             -(1.0 + e) * (a.velocity - b.velocity).dot(normal) / (a.inverse_mass() + b.inverse_mass());
         self.spheres[i].velocity += normal * impulse * a.inverse_mass();
-        self.contacts[i] = time;
         if let Some(j) = j {
             self.spheres[j].velocity -= normal * impulse * b.inverse_mass();
-            self.contacts[j] = time;
+        }
+        // Fixed spheres have no contacts of their own, as walls have none.
+        for k in [Some(i), j].into_iter().flatten().filter(|&k| !self.spheres[k].fixed) {
+            self.contacts[k] = time;
         }
         Impact { time, sphere: a.id, partner, point: a.position - normal * a.radius, normal, impulse }
     }
