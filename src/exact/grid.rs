@@ -151,15 +151,40 @@ impl Grid {
             to[axis] = way;
         }
         let cell = self.cells[sphere];
-        for oz in from[2]..=to[2] {
-            let (z, shift_z) = self.neighbor(2, cell[2] + oz);
-            for oy in from[1]..=to[1] {
-                let (y, shift_y) = self.neighbor(1, cell[1] + oy);
-                for ox in from[0]..=to[0] {
-                    let (x, shift_x) = self.neighbor(0, cell[0] + ox);
-                    let shift = DVec3::new(shift_x, shift_y, shift_z);
-                    self.list([x, y, z], |other| meet(other, shift));
+        // Per axis: coordinates and shifts of the three layers.
+        let mut at = [[0; 3]; 3];
+        let mut shifts = [[0.0; 3]; 3];
+        for axis in 0..3 {
+            for layer in from[axis]..=to[axis] {
+                let k = (layer + 1) as usize;
+                (at[axis][k], shifts[axis][k]) = self.neighbor(axis, cell[axis] + layer);
+            }
+        }
+        // First the cells that are not empty, without a branch on it: which they are nobody can foretell, and
+        // 27 failed guesses cost more than everything else here.
+        let mut lists = [(NONE, 0u8); 28];
+        let mut count = 0;
+        for z in from[2] + 1..=to[2] + 1 {
+            for y in from[1] + 1..=to[1] + 1 {
+                for x in from[0] + 1..=to[0] + 1 {
+                    let place = [at[0][x as usize], at[1][y as usize], at[2][z as usize]];
+                    let head = self.heads[self.bucket(place)];
+                    lists[count] = (head, (x + 3 * y + 9 * z) as u8);
+                    count += usize::from(head != NONE);
                 }
+            }
+        }
+        for &(head, code) in &lists[..count] {
+            let (x, y, z) = (code as usize % 3, code as usize / 3 % 3, code as usize / 9);
+            let tag = tag([at[0][x], at[1][y], at[2][z]]);
+            let shift = DVec3::new(shifts[0][x], shifts[1][y], shifts[2][z]);
+            let mut other = head;
+            while other != NONE {
+                let node = self.nodes[other as usize];
+                if node.tag == tag {
+                    meet(other as usize, shift);
+                }
+                other = node.next;
             }
         }
     }
@@ -236,19 +261,6 @@ impl Grid {
             (cell - count, self.periods[axis])
         } else {
             (cell, 0.0)
-        }
-    }
-
-    #[inline]
-    fn list(&self, cell: [i64; 3], mut meet: impl FnMut(usize)) {
-        let tag = tag(cell);
-        let mut other = self.heads[self.bucket(cell)];
-        while other != NONE {
-            let node = self.nodes[other as usize];
-            if node.tag == tag {
-                meet(other as usize);
-            }
-            other = node.next;
         }
     }
 

@@ -57,7 +57,7 @@ impl ExactEngine {
             let delay = if other.fixed() && gravity != DVec3::ZERO {
                 falling_time(d, w, gravity, radius_sum, noise(speed))
             } else {
-                touching_time(d, w, radius_sum, noise(speed + w.length()))
+                touching_time(d, w, radius_sum, speed)
             };
             if let Some(delay) = delay {
                 let meeting = Meeting {

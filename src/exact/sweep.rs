@@ -45,7 +45,8 @@ pub(super) fn closing_time(gap: f64, speed: f64, acceleration: f64, noise: f64) 
 /// When two spheres without relative acceleration touch.
 ///
 /// `d`, `w`: centre and velocity of one relative to the other. Overlapping and approaching spheres touch now.
-pub(super) fn touching_time(d: DVec3, w: DVec3, radius_sum: f64, noise: f64) -> Option<f64> {
+/// `speed` is that of one of them.
+pub(super) fn touching_time(d: DVec3, w: DVec3, radius_sum: f64, speed: f64) -> Option<f64> {
     let b = d.dot(w);
     if b >= 0.0 {
         return None;
@@ -58,7 +59,7 @@ pub(super) fn touching_time(d: DVec3, w: DVec3, radius_sum: f64, noise: f64) -> 
     let distance = d.length();
     let c = (distance - radius_sum) * (distance + radius_sum);
     if c <= 0.0 {
-        return (b < -noise * distance).then_some(0.0);
+        return (b < -noise(speed + a.sqrt()) * distance).then_some(0.0);
     }
     // The discriminant from the offset at closest approach: b^2 - a c would cancel for distant pairs.
     let closest = d - w * (b / a);
@@ -139,8 +140,8 @@ mod tests {
     #[test]
     fn touching_spheres_at_rounding_speed_do_not_collide() {
         let noise = noise(2.0);
-        assert_eq!(touching_time(DVec3::X, -DVec3::X * 1e-16, 1.0, noise), None);
-        assert_eq!(touching_time(DVec3::X, -DVec3::X * 1e-14, 1.0, noise), Some(0.0));
+        assert_eq!(touching_time(DVec3::X, -DVec3::X * 1e-16, 1.0, 1.0), None);
+        assert_eq!(touching_time(DVec3::X, -DVec3::X * 1e-14, 1.0, 1.0), Some(0.0));
         assert_eq!(closing_time(0.0, -1e-16, 0.0, noise), None);
         assert_eq!(closing_time(0.0, -1e-14, 0.0, noise), Some(0.0));
         // Gravity alone closes the gap again: at rest.
