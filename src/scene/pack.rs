@@ -1,0 +1,159 @@
+//! Places for random fills: which way they are found, and whether there are any.
+
+use glam::DVec3;
+
+use super::{
+    Fault,
+    crowd::crowd,
+    dice::Dice,
+    grid::{Round, Space},
+    region::{Region, content},
+    scatter::{Run, Site, scatter},
+};
+use crate::{Dimensions, System};
+
+/// A random group whose spheres are to be placed.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// Its place in [`Scene::fills`](super::Scene::fills).
+    pub group: usize,
+    pub region: Region,
+    /// Radius and number.
+    pub runs: Vec<(f64, usize)>,
+}
+
+/// Fractions of the volume (2D: area) up to which a way of filling is used.
+struct Limits {
+    sequential: f64,
+    crowded: f64,
+    /// Where growing starts.
+    thin: f64,
+}
+
+/// Sequential addition jams at 0.38 (2D: 0.547), at the end with endless tries. Beyond 0.50 (0.70) a fluid of equal
+/// spheres wants to crystallise, and a random fill would be no equilibrium state of anything.
+const fn limits(dimensions: Dimensions) -> Limits {
+    match dimensions {
+        Dimensions::Three => Limits { sequential: 0.30, crowded: 0.50, thin: 0.22 },
+        Dimensions::Two => Limits { sequential: 0.45, crowded: 0.70, thin: 0.35 },
+    }
+}
+
+/// Fractions that are this much larger still count as within a limit: a count is a whole number, and count, fraction
+/// and box need agree to 1% only.
+const SLACK: f64 = 1.01;
+
+/// Finds a place for every sphere wanted, among the spheres and the walls of `system`; group by group, in each the
+/// largest first.
+pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<Vec<Round>>, Fault> {
+    let dimensions = system.dimensions;
+    let limits = limits(dimensions);
+    let crowding = crowding(system, wanted, &limits)?;
+    let space = Space::new(system);
+    let planes = system.planes();
+    let standing: Vec<Round> =
+        system.spheres.iter().map(|s| Round { center: space.wrap(s.position), radius: s.radius }).collect();
+    let site = Site { space, dimensions, planes: &planes, standing: &standing };
+
+    let mut runs = vec![];
+    for (at, group) in wanted.iter().enumerate() {
+        for &(radius, count) in &group.runs {
+            let (low, high) = group.region.centers(radius).ok_or_else(|| too_small(group, radius))?;
+            runs.push((at, Run { radius, count, low, high }));
+        }
+    }
+    // The largest first, while there is room for them.
+    runs.sort_by(|(_, a), (_, b)| b.radius.total_cmp(&a.radius));
+    let (owners, runs): (Vec<usize>, Vec<Run>) = runs.into_iter().unzip();
+
+    let mut dice = Dice::new(seed, "place", 0);
+    let mut packed = None;
+    if crowding <= limits.sequential * SLACK {
+        packed = scatter(&site, &runs, &mut dice);
+    }
+    if packed.is_none() {
+        // A little thinner than the aim, because scaling the radii scales the standing spheres' part not at all.
+        let scale = 0.95 * (limits.thin / crowding).min(1.0).powf(1.0 / dimensions.count() as f64);
+        let ranges: Vec<(DVec3, DVec3)> =
+            owners.iter().zip(&runs).map(|(&at, run)| wanted[at].region.limits(run.low, run.high)).collect();
+        packed = crowd(&site, &runs, &ranges, scale, &mut dice);
+    }
+    let packed = packed.ok_or_else(|| {
+        let count: usize = runs.iter().map(|run| run.count).sum();
+        Fault::field(
+            path(&wanted[0]),
+            format!("no room was found for all {count} spheres of the random fills"),
+            "walls and other spheres leave less room than the volume fraction suggests: ask for fewer or \
+             smaller spheres, or for a larger box",
+        )
+    })?;
+    let mut places = vec![vec![]; wanted.len()];
+    let mut rest = &packed[standing.len()..];
+    for (owner, run) in owners.into_iter().zip(&runs) {
+        let (own, others) = rest.split_at(run.count);
+        rest = others;
+        places[owner].extend_from_slice(own);
+    }
+    Ok(places)
+}
+
+/// The largest fraction that any region is filled to, with what others contribute to it.
+fn crowding(system: &System, wanted: &[Wanted], limits: &Limits) -> Result<f64, Fault> {
+    let dimensions = system.dimensions;
+    let content_of = |group: &Wanted| {
+        group.runs.iter().map(|&(r, count)| count as f64 * content(dimensions, r)).sum::<f64>()
+    };
+    let mut largest: f64 = 0.0;
+    for group in wanted {
+        let region = &group.region;
+        let volume = region.volume();
+        let own = content_of(group);
+        let standing: f64 = system
+            .spheres
+            .iter()
+            .filter(|s| region.contains(s.position))
+            .map(|s| content(dimensions, s.radius))
+            .sum();
+        let others: f64 = wanted
+            .iter()
+            .filter(|other| other.group != group.group)
+            .map(|other| content_of(other) * region.share_of(&other.region))
+            .sum();
+        let fraction = (own + standing + others) / volume;
+        if fraction > limits.crowded * SLACK {
+            let count: usize = group.runs.iter().map(|&(_, count)| count).sum();
+            let most = (limits.crowded * volume - standing - others).max(0.0) / own * count as f64;
+            let kind = ["area", "volume"][dimensions.count() - 2];
+            let extent = region.high - region.low;
+            let size: Vec<String> =
+                (0..dimensions.count()).map(|axis| format!("{}", extent[axis] as f32)).collect();
+            return Err(Fault::field(
+                path(group),
+                format!(
+                    "more spheres than the {kind} holds: {count} spheres in a box of {} fill a fraction of {:.3}",
+                    size.join(" x "),
+                    fraction as f32,
+                ),
+                format!(
+                    "random fills reach {:.2}: at most {} spheres of this size, or a larger box",
+                    limits.crowded,
+                    most.floor(),
+                ),
+            ));
+        }
+        largest = largest.max(fraction);
+    }
+    Ok(largest)
+}
+
+fn path(group: &Wanted) -> String {
+    format!("spheres[{}].random", group.group)
+}
+
+fn too_small(group: &Wanted, radius: f64) -> Fault {
+    Fault::field(
+        path(group),
+        format!("a sphere of diameter {} does not fit into the box", 2.0 * radius),
+        "make the box larger than the largest diameter on every axis that is not periodic",
+    )
+}
