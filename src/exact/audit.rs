@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{ExactEngine, body::Body};
+use super::ExactEngine;
 use crate::Measure;
 
 // Where a sphere is now.
@@ -78,10 +78,10 @@ impl ExactEngine {
 
     /// Returns to the start of the step. What [`read`](crate::simulation::Engine::read) gives is as it was.
     pub(super) fn restore(&mut self) {
-        for (i, body) in self.start.iter().enumerate() {
-            self.bodies[i] = Body { clock: 0.0, ..*body };
-            (self.bodies[i].position, self.bodies[i].velocity) = body.at(0.0, self.world.gravity);
-            self.bodies[i].position = self.world.wrap(self.bodies[i].position);
+        for (body, before) in self.bodies.iter_mut().zip(&self.start) {
+            body.go_back(before);
+            body.advance(0.0, self.world.gravity);
+            body.position = self.world.wrap(body.position);
         }
         self.grid.clear();
         self.rebuild();

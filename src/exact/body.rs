@@ -30,7 +30,26 @@ pub(super) struct Body {
     pub material: u16,
 }
 
+/// What a failed step takes a body back to.
+#[derive(Clone, Copy)]
+pub(super) struct Before {
+    position: DVec3,
+    velocity: DVec3,
+    clock: f64,
+    last_contact: f64,
+}
+
 impl Body {
+    pub fn before(&self) -> Before {
+        let Self { position, velocity, clock, last_contact, .. } = *self;
+        Before { position, velocity, clock, last_contact }
+    }
+
+    pub fn go_back(&mut self, before: &Before) {
+        let Before { position, velocity, clock, last_contact } = *before;
+        *self = Self { position, velocity, clock, last_contact, hasty: 0, ..*self };
+    }
+
     pub fn new(sphere: &Sphere, number: u32, origin: DVec3) -> Self {
         Self {
             position: sphere.position - origin,

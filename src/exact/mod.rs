@@ -27,7 +27,7 @@ use std::collections::HashMap;
 use glam::DVec3;
 
 use self::{
-    body::Body,
+    body::{Before, Body},
     grid::Grid,
     impact::{Blow, check, strike_pair, strike_wall},
     queue::Queue,
@@ -58,8 +58,8 @@ pub(crate) struct ExactEngine {
     grid: Grid,
     slots: Vec<Slot>,
     queue: Queue,
-    // The bodies at the start of the step, to return to when it fails.
-    start: Vec<Body>,
+    // The bodies at the start of the step, to return to when it fails; they keep their order until it is over.
+    start: Vec<Before>,
     // Since the spheres were last sorted by cells.
     crossings: usize,
 }
@@ -194,12 +194,12 @@ impl ExactEngine {
 
 impl Engine for ExactEngine {
     fn step(&mut self, start_time: f64, mut impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
-        self.start.clone_from(&self.bodies);
+        self.start.clear();
+        self.start.extend(self.bodies.iter().map(Body::before));
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
-        let run = self.run(start_time, impacts.as_deref_mut(), &mut report).and_then(|()| {
-            self.rebase();
-            self.bodies.iter().try_for_each(|body| check(body, &self.ids))
-        });
+        let run = self
+            .run(start_time, impacts.as_deref_mut(), &mut report)
+            .and_then(|()| self.bodies.iter().try_for_each(|body| check(body, &self.ids)));
         if let Err(error) = run {
             if let Some(impacts) = impacts {
                 impacts.clear();
@@ -207,6 +207,7 @@ impl Engine for ExactEngine {
             self.restore();
             return Err(error);
         }
+        self.rebase();
         let measure = self.measure();
         report.deepest_overlap = measure.deepest_overlap;
         report.kinetic_energy = measure.kinetic_energy;
@@ -233,7 +234,8 @@ impl Engine for ExactEngine {
     }
 
     fn memory_bytes(&self) -> usize {
-        (self.bodies.capacity() + self.start.capacity()) * size_of::<Body>()
+        self.bodies.capacity() * size_of::<Body>()
+            + self.start.capacity() * size_of::<Before>()
             + self.slots.capacity() * size_of::<Slot>()
             + self.spins.capacity() * size_of::<DVec3>()
             + self.ids.capacity() * size_of::<u32>()
@@ -270,6 +272,7 @@ impl Engine for ExactEngine {
             .filter(|s| !s.fixed)
             .map(|s| 0.2 * s.mass * s.radius * s.radius * s.spin.length_squared())
             .sum();
+        self.start = Vec::with_capacity(bodies.len());
         self.bodies = bodies;
         self.world = world;
         self.slots = vec![Slot::default(); self.ids.len()];

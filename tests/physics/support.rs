@@ -30,8 +30,8 @@ pub fn gas(cells: usize, volume_fraction: f64, seed: u64) -> System {
     let mean = velocities.iter().sum::<DVec3>() / count as f64;
     velocities.iter_mut().for_each(|v| *v -= mean);
     let temperature = velocities.iter().map(|v| v.length_squared()).sum::<f64>() / (3 * count) as f64;
-    let mut system = System::default();
-    system.bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
+    let bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
+    let mut system = System { bounds, ..System::default() };
     for (k, velocity) in velocities.into_iter().enumerate() {
         let cell = DVec3::new(
             (k / 4 % cells) as f64,
