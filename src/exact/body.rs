@@ -1,0 +1,66 @@
+//! One sphere between two of its events.
+
+use glam::DVec3;
+
+use crate::Sphere;
+
+/// A sphere at the time of its last event; between events it flies free.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Body {
+    /// Centre at `clock`, counted from the origin of the world, inside the periods.
+    pub position: DVec3,
+    /// Velocity at `clock`.
+    pub velocity: DVec3,
+    /// When position and velocity hold, from the start of the step.
+    pub clock: f64,
+    /// Time of the last impact, from the start of the step; -infinity before the first.
+    pub last_contact: f64,
+    pub radius: f64,
+    /// 0 for a fixed sphere.
+    pub inverse_mass: f64,
+    /// Impacts so far: a prediction that was made for another number is void.
+    pub impacts: u32,
+    /// Impacts in a row that followed each other at once.
+    pub hasty: u32,
+    pub material: u16,
+}
+
+impl Body {
+    pub fn new(sphere: &Sphere, origin: DVec3) -> Self {
+        Self {
+            position: sphere.position - origin,
+            velocity: if sphere.fixed { DVec3::ZERO } else { sphere.velocity },
+            clock: 0.0,
+            last_contact: f64::NEG_INFINITY,
+            radius: sphere.radius,
+            inverse_mass: sphere.inverse_mass(),
+            impacts: 0,
+            hasty: 0,
+            material: sphere.material,
+        }
+    }
+
+    pub fn fixed(&self) -> bool {
+        self.inverse_mass == 0.0
+    }
+
+    /// Position and velocity at `time`.
+    pub fn at(&self, time: f64, gravity: DVec3) -> (DVec3, DVec3) {
+        if self.fixed() {
+            return (self.position, DVec3::ZERO);
+        }
+        let t = time - self.clock;
+        (self.position + self.velocity * t + gravity * (0.5 * t * t), self.velocity + gravity * t)
+    }
+
+    /// Brings the sphere to `time`.
+    pub fn advance(&mut self, time: f64, gravity: DVec3) {
+        (self.position, self.velocity) = self.at(time, gravity);
+        self.clock = time;
+    }
+
+    /// Whether sweeps can compute with it: squares of the speed and the distance must be finite too.
+    pub fn finite(&self) -> bool {
+        self.velocity.length_squared().is_finite() && self.position.length_squared().is_finite()
+    }
+}

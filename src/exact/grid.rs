@@ -1,0 +1,274 @@
+//! Which spheres are near: cells in a hash table, so that the world may be unbounded.
+
+use glam::DVec3;
+
+use crate::{Side, System};
+
+const NONE: u32 = u32::MAX;
+
+// Cells are this much wider than the largest diameter: spheres two cells apart must not touch, also after the
+// rounding of a crossing (1e-16 of the coordinate). Larger only costs candidates.
+const MARGIN: f64 = 1e-6;
+
+// Mean spacing of the spheres times this is the least width of a cell. Wider cells mean more candidates, narrower
+// ones more crossings; between .7 and 1.1 the speed changes by less than 5%.
+const SPACING: f64 = 0.9;
+
+/// Cells of the spheres. A sphere changes cells by events, so its cell is where it is, exactly.
+#[derive(Default)]
+pub(super) struct Grid {
+    axes: usize,
+    edge: DVec3,
+    // Cells along a periodic axis; 0 where cells go on for ever.
+    counts: [i64; 3],
+    periods: DVec3,
+    heads: Vec<u32>,
+    next: Vec<u32>,
+    previous: Vec<u32>,
+    cells: Vec<[i64; 3]>,
+}
+
+/// Which of the cells around a sphere to look at.
+#[derive(Clone, Copy)]
+pub(super) enum Neighborhood {
+    /// All, its own included.
+    All,
+    /// The layer that came into reach by a step along an axis.
+    Layer(usize, i64),
+    /// Half of them, without its own: every pair of cells once.
+    Half,
+}
+
+impl Grid {
+    /// Cells for a system whose coordinates count from `origin`.
+    pub fn new(system: &System) -> Self {
+        let count = system.spheres.len();
+        let axes = system.dimensions.count();
+        let reach = system.spheres.iter().map(|s| 2.0 * s.radius).fold(0.0, f64::max) * (1.0 + MARGIN);
+        let mut extent = DVec3::ONE;
+        for axis in 0..axes {
+            extent[axis] = if system.bounds.sides[axis] == Side::Open {
+                let low = system.spheres.iter().map(|s| s.position[axis]).fold(f64::INFINITY, f64::min);
+                let high = system.spheres.iter().map(|s| s.position[axis]).fold(f64::NEG_INFINITY, f64::max);
+                (high - low).max(0.0) + reach
+            } else {
+                system.bounds.max[axis] - system.bounds.min[axis]
+            };
+        }
+        let volume: f64 = extent.to_array()[..axes].iter().product();
+        let spacing = (volume / count.max(1) as f64).powf(1.0 / axes as f64);
+        let width = reach.max(SPACING * spacing);
+        let mut grid = Self {
+            axes,
+            edge: DVec3::splat(if width > 0.0 && width.is_finite() { width } else { 1.0 }),
+            heads: vec![NONE; (2 * count).max(64).next_power_of_two()],
+            next: vec![NONE; count],
+            previous: vec![NONE; count],
+            cells: vec![[0; 3]; count],
+            ..Self::default()
+        };
+        for axis in 0..axes {
+            if let Some(period) = system.period(axis) {
+                let cells = (period / grid.edge[axis]).floor().max(1.0);
+                grid.counts[axis] = cells as i64;
+                grid.edge[axis] = period / cells;
+                grid.periods[axis] = period;
+            }
+        }
+        grid
+    }
+
+    /// Width of the cells along each axis.
+    pub fn edge(&self) -> DVec3 {
+        self.edge
+    }
+
+    /// Lower face of a sphere's cell.
+    pub fn low(&self, sphere: usize, axis: usize) -> f64 {
+        self.cells[sphere][axis] as f64 * self.edge[axis]
+    }
+
+    /// Upper face of a sphere's cell.
+    pub fn high(&self, sphere: usize, axis: usize) -> f64 {
+        (self.cells[sphere][axis] + 1) as f64 * self.edge[axis]
+    }
+
+    /// Puts a sphere that is in no cell yet into the one at `position`, which is inside the periods.
+    pub fn insert(&mut self, sphere: usize, position: DVec3) {
+        for axis in 0..self.axes {
+            let mut cell = (position[axis] / self.edge[axis]).floor() as i64;
+            if self.counts[axis] > 0 {
+                cell = cell.clamp(0, self.counts[axis] - 1);
+            }
+            self.cells[sphere][axis] = cell;
+        }
+        self.link(sphere);
+    }
+
+    /// Takes all spheres out.
+    pub fn clear(&mut self) {
+        self.heads.fill(NONE);
+    }
+
+    /// Moves a sphere to the next cell along an axis; `way` is 1 or -1. Returns what its coordinate changes by
+    /// where the period ends.
+    pub fn cross(&mut self, sphere: usize, axis: usize, way: i64) -> f64 {
+        self.unlink(sphere);
+        let count = self.counts[axis];
+        let cell = self.cells[sphere][axis] + way;
+        let (cell, shift) = match count {
+            1.. if cell == count => (0, -self.periods[axis]),
+            1.. if cell < 0 => (count - 1, self.periods[axis]),
+            _ => (cell, 0.0),
+        };
+        self.cells[sphere][axis] = cell;
+        self.link(sphere);
+        shift
+    }
+
+    /// Calls `meet` for the spheres in the cells around a sphere, with the shift that brings their position to
+    /// the image next to it. Where a period is only one or two cells long, a sphere comes once for each image.
+    pub fn visit(&self, sphere: usize, which: Neighborhood, mut meet: impl FnMut(usize, DVec3)) {
+        let mut from = [0; 3];
+        let mut to = [0; 3];
+        from[..self.axes].fill(-1);
+        to[..self.axes].fill(1);
+        if let Neighborhood::Layer(axis, way) = which {
+            from[axis] = way;
+            to[axis] = way;
+        }
+        let half = matches!(which, Neighborhood::Half);
+        for oz in from[2]..=to[2] {
+            for oy in from[1]..=to[1] {
+                for ox in from[0]..=to[0] {
+                    if half && (oz, oy, ox) <= (0, 0, 0) {
+                        continue;
+                    }
+                    let (cell, shift) = self.neighbor(self.cells[sphere], [ox, oy, oz]);
+                    let mut other = self.heads[self.bucket(cell)];
+                    while other != NONE {
+                        if self.cells[other as usize] == cell {
+                            meet(other as usize, shift);
+                        }
+                        other = self.next[other as usize];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls `meet` for the spheres in a sphere's own cell.
+    pub fn visit_own(&self, sphere: usize, mut meet: impl FnMut(usize)) {
+        let cell = self.cells[sphere];
+        let mut other = self.heads[self.bucket(cell)];
+        while other != NONE {
+            if self.cells[other as usize] == cell {
+                meet(other as usize);
+            }
+            other = self.next[other as usize];
+        }
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        (self.heads.capacity() + self.next.capacity() + self.previous.capacity()) * size_of::<u32>()
+            + self.cells.capacity() * size_of::<[i64; 3]>()
+    }
+
+    fn neighbor(&self, mut cell: [i64; 3], offset: [i64; 3]) -> ([i64; 3], DVec3) {
+        let mut shift = DVec3::ZERO;
+        for axis in 0..3 {
+            cell[axis] += offset[axis];
+            let count = self.counts[axis];
+            if count > 0 {
+                if cell[axis] < 0 {
+                    cell[axis] += count;
+                    shift[axis] = -self.periods[axis];
+                } else if cell[axis] >= count {
+                    cell[axis] -= count;
+                    shift[axis] = self.periods[axis];
+                }
+            }
+        }
+        (cell, shift)
+    }
+
+    // Runs along x are neighbours in memory; the factors are primes that spread the rows.
+    fn bucket(&self, cell: [i64; 3]) -> usize {
+        let row = cell[1].wrapping_mul(73_856_093) ^ cell[2].wrapping_mul(19_349_663);
+        row.wrapping_add(cell[0]) as usize & (self.heads.len() - 1)
+    }
+
+    fn link(&mut self, sphere: usize) {
+        let bucket = self.bucket(self.cells[sphere]);
+        let head = self.heads[bucket];
+        self.next[sphere] = head;
+        self.previous[sphere] = NONE;
+        if head != NONE {
+            self.previous[head as usize] = sphere as u32;
+        }
+        self.heads[bucket] = sphere as u32;
+    }
+
+    fn unlink(&mut self, sphere: usize) {
+        let (next, previous) = (self.next[sphere], self.previous[sphere]);
+        if previous == NONE {
+            let bucket = self.bucket(self.cells[sphere]);
+            self.heads[bucket] = next;
+        } else {
+            self.next[previous as usize] = next;
+        }
+        if next != NONE {
+            self.previous[next as usize] = previous;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bounds, Sphere};
+
+    // Two spheres in a period of `length`, seen from the first: the images that a visit shows.
+    fn images(length: f64, a: f64, b: f64) -> Vec<f64> {
+        let mut system = System::default();
+        system.bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
+        let middle = DVec3::splat(0.5);
+        system.spheres = vec![Sphere { position: middle, ..Sphere::default() }; 2];
+        system.spheres[0].position.x = a;
+        system.spheres[1].position.x = b;
+        let mut grid = Grid::new(&system);
+        grid.insert(0, system.spheres[0].position);
+        grid.insert(1, system.spheres[1].position);
+        let mut images = vec![];
+        grid.visit(0, Neighborhood::All, |j, shift| {
+            if j == 1 && shift.y == 0.0 && shift.z == 0.0 {
+                images.push(b + shift.x);
+            }
+        });
+        images.sort_by(f64::total_cmp);
+        images
+    }
+
+    #[test]
+    fn neighbours_come_once_per_image_in_reach() {
+        assert_eq!(images(30.0, 0.5, 29.5), [-0.5]);
+        assert_eq!(images(2.2, 0.5, 1.8), [1.8 - 2.2, 1.8]);
+        assert_eq!(images(1.5, 0.2, 0.9), [0.9 - 1.5, 0.9, 0.9 + 1.5]);
+    }
+
+    #[test]
+    fn crossing_wraps_at_the_period_and_goes_on_where_open() {
+        let mut system = System::default();
+        system.spheres.push(Sphere::default());
+        system.bounds.max = DVec3::splat(12.0);
+        system.bounds.sides[0] = Side::Periodic;
+        let mut grid = Grid::new(&system);
+        grid.insert(0, DVec3::new(0.1, -0.1, 0.0));
+        assert_eq!(grid.cross(0, 0, -1), 12.0);
+        assert!(grid.high(0, 0) == 12.0);
+        assert_eq!(grid.cross(0, 0, 1), -12.0);
+        assert_eq!(grid.cells[0][1], -1);
+        assert_eq!(grid.cross(0, 1, -1), 0.0);
+        assert_eq!(grid.cells[0][1], -2);
+    }
+}
