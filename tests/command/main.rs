@@ -1,0 +1,12 @@
+//! Drives the built `carom` command as a user would.
+
+mod arguments;
+mod bench;
+mod files;
+mod harness;
+mod json;
+mod mangled;
+mod reproducible;
+mod scenes;
+#[cfg(unix)]
+mod signals;
