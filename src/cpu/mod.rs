@@ -1,23 +1,386 @@
-//! Engine.
-use crate::{Error, Impact, Measure, Sphere, StepReport, System, simulation::Engine};
-pub(crate) struct CpuEngine;
+//! The CPU engine: the stages of [`STAGES`] on all cores, in f32, the twin of the shaders.
+
+mod advance;
+mod audit;
+mod bin;
+mod bits;
+mod collide;
+mod core;
+mod event;
+mod fast;
+mod frame;
+mod grid;
+mod launch;
+mod neighbors;
+mod parallel;
+mod plan;
+mod relax;
+mod rounds;
+mod scan;
+mod scatter;
+mod select;
+mod state;
+mod sweep;
+mod units;
+mod world;
+
+use std::{collections::HashMap, mem::take, time::Instant};
+
+use glam::DVec3;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use self::{
+    audit::Audit,
+    collide::{Counts, Recorder},
+    core::Core,
+    frame::Frame,
+    plan::{Limits, Past},
+    relax::Relax,
+    rounds::Rounds,
+    state::NEVER,
+};
+use crate::{Error, Impact, Measure, Sphere, StepReport, System, simulation::Engine, stages::STAGES};
+
+/// How often a substep is halved: down to 64 parts. Deeper, an unending exchange costs more than it is worth.
+const MOST_HALVINGS: u32 = 6;
+
+/// All CPU cores.
+pub(crate) struct CpuEngine {
+    pool: ThreadPool,
+    stepper: Stepper,
+}
+
 impl CpuEngine {
-    pub(crate) fn new(_system: &System, _threads: usize) -> Result<Self, Error> {
-        Ok(Self)
+    pub(crate) fn new(system: &System, threads: usize) -> Result<Self, Error> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|k| format!("carom-{k}"))
+            .build()
+            .map_err(|e| Error::Capacity(format!("cannot start {threads} threads: {e}")))?;
+        let stepper = pool.install(|| Stepper::new(system, |_| NEVER))?;
+        Ok(Self { pool, stepper })
     }
 }
+
 impl Engine for CpuEngine {
-    fn step(&mut self, _t: f64, _i: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
-        Ok(StepReport::default())
+    fn step(&mut self, start_time: f64, impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
+        let stepper = &mut self.stepper;
+        self.pool.install(|| stepper.step(start_time, impacts))
     }
-    fn read(&self, _s: &mut [Sphere]) {}
+
+    fn read(&self, spheres: &mut [Sphere]) {
+        self.stepper.read(spheres);
+    }
+
     fn measure(&self) -> Measure {
-        Measure::default()
+        self.stepper.measured
     }
+
     fn memory_bytes(&self) -> usize {
-        0
+        self.stepper.bytes()
     }
-    fn reload(&mut self, _s: &System) -> Result<(), Error> {
+
+    fn reload(&mut self, system: &System) -> Result<(), Error> {
+        let state = &self.stepper.core.state;
+        let contacts: HashMap<u32, f32> =
+            state.id.iter().zip(&state.spin).map(|(&id, s)| (id, s.w)).collect();
+        let last_contact = |id| contacts.get(&id).copied().unwrap_or(NEVER);
+        self.stepper = self.pool.install(|| Stepper::new(system, last_contact))?;
         Ok(())
     }
+}
+
+/// The engine on whatever threads it is called.
+struct Stepper {
+    core: Core,
+    rounds: Rounds,
+    relax: Relax,
+    audit: Audit,
+    /// The last step and the one before: plans look two steps back.
+    past: [Past; 2],
+    dt: f64,
+    substeps: u32,
+    strict_order: bool,
+    reference: DVec3,
+    measured: Measure,
+    clock: StageClock,
+}
+
+/// Wall-clock time by stage.
+#[derive(Default)]
+struct StageClock {
+    seconds: Vec<f64>,
+    last: Option<Instant>,
+}
+
+impl StageClock {
+    fn start(&mut self) {
+        self.seconds.clear();
+        self.seconds.resize(STAGES.len(), 0.0);
+        self.last = Some(Instant::now());
+    }
+
+    /// Books the time since the last call to a stage.
+    fn lap(&mut self, stage: &str) {
+        let now = Instant::now();
+        let place = STAGES.iter().position(|s| s.name == stage).expect("a stage of the table");
+        if let Some(last) = self.last.replace(now) {
+            self.seconds[place] += (now - last).as_secs_f64();
+        }
+    }
+}
+
+impl Stepper {
+    fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<Self, Error> {
+        let core = Core::new(system, last_contact)?;
+        let mut stepper = Self {
+            rounds: Rounds::new(core.state.len()),
+            relax: Relax::default(),
+            audit: Audit::default(),
+            past: [Past::default(); 2],
+            dt: system.dt / core.units.time,
+            substeps: system.solver.substeps,
+            strict_order: system.solver.strict_order,
+            reference: system.gravity_reference() / core.units.length,
+            measured: Measure::default(),
+            clock: StageClock::default(),
+            core,
+        };
+        let still = stepper.audit.run(&stepper.core.grid, &stepper.core.state, DVec3::ZERO);
+        let sums = stepper.audit.run(&stepper.core.grid, &stepper.core.state, still.drift);
+        stepper.past = [Past { sums, collisions: 0.0 }; 2];
+        let budget = plan::wanted_budget(&stepper.limits(), &stepper.past[0]);
+        stepper.core.regrid(budget);
+        // Lists for the measure of overlap.
+        stepper.clock.start();
+        stepper.core.broad_phase(0.0, 0.0, |_| ());
+        let frame = stepper.frame(0.0, DVec3::ZERO, DVec3::ZERO);
+        let deepest = stepper.relax.deepest(&stepper.core.view(frame));
+        stepper.measured = stepper.measure(&sums, deepest);
+        Ok(stepper)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            dt: self.dt,
+            substeps: self.substeps,
+            budget_limit: self.core.grid.budget_limit,
+            budget_most: self.core.census.budget_most,
+            budget_least: self.core.census.budget_least,
+        }
+    }
+
+    fn frame(&self, h: f64, drift: DVec3, drifted: DVec3) -> Frame {
+        Frame {
+            h: h as f32,
+            gravity: self.core.world.gravity,
+            drift: drift.as_vec3(),
+            drifted: drifted.as_vec3(),
+        }
+    }
+
+    fn step(&mut self, start_time: f64, mut impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
+        self.clock.start();
+        let plan = plan::plan(&self.limits(), &self.past[1]);
+        if let Some(budget) = plan.regrid {
+            self.core.regrid(budget);
+        }
+        let h = self.dt / f64::from(plan.substeps);
+        let gravity = self.core.world.gravity.as_dvec3();
+        let mut run = Run { start_time, ..Run::default() };
+        let (mut drift, mut drifted) = (DVec3::ZERO, DVec3::ZERO);
+        for k in 0..plan.substeps {
+            if k % plan.substeps_per_build == 0 {
+                let span = h * f64::from(plan.substeps_per_build.min(plan.substeps - k));
+                (drift, drifted) = (plan.drift + gravity * (h * f64::from(k)), DVec3::ZERO);
+                let reach = drift.length() * span + gravity.length() * span * span;
+                let clock = &mut self.clock;
+                self.core.broad_phase(plan.budget, reach as f32, |stage| clock.lap(stage));
+            }
+            self.substep(h, drift, drifted, h * f64::from(k), 0, &mut run, impacts.as_deref_mut())?;
+            drifted += drift * h + gravity * (0.5 * h * h);
+            drift += gravity * h;
+        }
+        self.finish(plan.drift, run, impacts)
+    }
+
+    /// One substep from `time` (scaled, since the start of the step), or its two halves.
+    #[allow(clippy::too_many_arguments)]
+    fn substep(
+        &mut self,
+        h: f64,
+        drift: DVec3,
+        drifted: DVec3,
+        time: f64,
+        depth: u32,
+        run: &mut Run,
+        mut impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<(), Error> {
+        let frame = self.frame(h, drift, drifted);
+        let units = self.core.units;
+        let recorder =
+            Recorder { units: &units, start: run.start_time + time * units.time, on: impacts.is_some() };
+        run.substeps += 1;
+        let clock = &mut self.clock;
+        let ended = match self.rounds.run(&mut self.core, frame, recorder, |stage| clock.lap(stage)) {
+            Ok(ended) => ended,
+            Err(error) => {
+                self.rounds.undo(&mut self.core);
+                return Err(error);
+            }
+        };
+        run.rounds = run.rounds.max(self.rounds.round);
+        run.fast = run.fast.max(self.core.extras.fast_count());
+        if (!ended || self.strict_order && self.rounds.counts.late > 0) && depth < MOST_HALVINGS {
+            self.rounds.undo(&mut self.core);
+            run.redone += 1;
+            let half = 0.5 * h;
+            self.substep(half, drift, drifted, time, depth + 1, run, impacts.as_deref_mut())?;
+            let gravity = self.core.world.gravity.as_dvec3();
+            let drifted = drifted + drift * half + gravity * (0.5 * half * half);
+            return self.substep(half, drift + gravity * half, drifted, time + half, depth + 1, run, impacts);
+        }
+        if !ended {
+            run.unresolved += self.rounds.pending_list.len() as u64;
+            self.rounds.stop_pending(&mut self.core, frame);
+        }
+        run.counts.add(&self.rounds.counts);
+        if let Some(impacts) = impacts {
+            impacts.append(&mut self.rounds.impacts);
+        }
+        self.advance(frame);
+        run.stopped += self.rounds.thaw(&mut self.core);
+        self.clock.lap("advance");
+        self.relax(frame, run);
+        self.clock.lap("relax");
+        Ok(())
+    }
+
+    fn advance(&mut self, frame: Frame) {
+        let core = &mut self.core;
+        let mut place = take(&mut core.state.place);
+        let mut motion = take(&mut core.state.motion);
+        let mut spin = take(&mut core.state.spin);
+        let mut budget = take(&mut core.budget);
+        let mut support = take(&mut core.support);
+        let bodies = advance::Bodies {
+            place: &mut place,
+            motion: &mut motion,
+            spin: &mut spin,
+            budget: &mut budget,
+            support: &mut support,
+        };
+        advance::advance(&core.view(frame), bodies);
+        (core.state.place, core.state.motion, core.state.spin) = (place, motion, spin);
+        (core.budget, core.support) = (budget, support);
+    }
+
+    fn relax(&mut self, frame: Frame, run: &mut Run) {
+        let mut deepest = self.relax.deepest(&self.core.view(frame));
+        if relax::needed(deepest) {
+            let pushes = self.relax.pushes(&self.core.view(frame));
+            let state = &mut self.core.state;
+            let gravity = self.core.world.gravity.as_dvec3();
+            for (i, &push) in pushes.iter().enumerate() {
+                if push != glam::Vec3::ZERO {
+                    state.place[i] += push.extend(0.0);
+                    self.core.budget[i] -= push.length();
+                    let mass = 1.0 / f64::from(state.inverse_mass(i));
+                    run.relax_work -= gravity.dot(push.as_dvec3()) * mass;
+                }
+            }
+            deepest = self.relax.deepest(&self.core.view(frame));
+        }
+        run.deepest = deepest;
+    }
+
+    /// Audit and report.
+    fn finish(
+        &mut self,
+        drift: DVec3,
+        run: Run,
+        impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<StepReport, Error> {
+        let sums = self.audit.run(&self.core.grid, &self.core.state, drift);
+        self.clock.lap("audit");
+        if sums.nonfinite > 0 {
+            return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
+        }
+        let count = self.core.census.count.max(1) as f64;
+        let struck = 2.0 * run.counts.pairs as f64 + run.counts.walls as f64;
+        self.past = [Past { sums, collisions: struck / count }, self.past[0]];
+        self.measured = self.measure(&sums, run.deepest);
+        if let Some(impacts) = impacts {
+            impacts.sort_by(|a, b| {
+                a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
+            });
+        }
+        let energy = self.core.units.energy();
+        Ok(StepReport {
+            substeps: run.substeps,
+            pair_impacts: run.counts.pairs,
+            wall_impacts: run.counts.walls,
+            contact_time_impacts: run.counts.contact_time,
+            rounds: run.rounds,
+            late: run.counts.late,
+            redone: run.redone,
+            unresolved: run.unresolved,
+            stopped: run.stopped,
+            nonfinite: sums.nonfinite,
+            fast: run.fast,
+            deepest_overlap: self.measured.deepest_overlap,
+            kinetic_energy: self.measured.kinetic_energy,
+            potential_energy: self.measured.potential_energy,
+            momentum: self.measured.momentum,
+            dissipated: run.counts.dissipated * energy,
+            relax_work: run.relax_work * energy,
+            virial: run.counts.virial * energy * self.core.units.time,
+            stage_seconds: self.clock.seconds.clone(),
+            ..StepReport::default()
+        })
+    }
+
+    fn measure(&self, sums: &audit::Sums, deepest: f32) -> Measure {
+        let units = &self.core.units;
+        let gravity = self.core.world.gravity.as_dvec3();
+        let height = sums.mass_position + (self.core.grid.origin - self.reference) * self.core.census.mass;
+        Measure {
+            kinetic_energy: sums.kinetic * units.energy(),
+            potential_energy: -gravity.dot(height) * units.energy(),
+            momentum: sums.momentum * (units.mass * units.velocity()),
+            deepest_overlap: f64::from(deepest),
+        }
+    }
+
+    fn read(&self, spheres: &mut [Sphere]) {
+        let (state, units) = (&self.core.state, &self.core.units);
+        for i in 0..state.len() {
+            let place = spheres.binary_search_by_key(&state.id[i], |s| s.id).expect("an id of the system");
+            let sphere = &mut spheres[place];
+            sphere.position = state.world(i, &self.core.grid) * units.length;
+            if !sphere.fixed {
+                sphere.velocity = state.velocity(i).as_dvec3() * units.velocity();
+            }
+            sphere.spin = state.spin[i].truncate().as_dvec3() / units.time;
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.core.bytes() + self.rounds.bytes() + self.relax.bytes()
+    }
+}
+
+/// Counts of a step under way.
+#[derive(Default)]
+struct Run {
+    start_time: f64,
+    counts: Counts,
+    substeps: u32,
+    rounds: u32,
+    redone: u64,
+    unresolved: u64,
+    stopped: u64,
+    fast: u64,
+    deepest: f32,
+    relax_work: f64,
 }

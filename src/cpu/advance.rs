@@ -1,0 +1,46 @@
+//! Stage 9: every sphere to the end of the substep and back into the lab.
+
+use rayon::prelude::*;
+
+use super::{event::View, parallel::TASK, state::NEVER};
+use glam::Vec4;
+
+/// What the stage writes.
+pub struct Bodies<'a> {
+    pub place: &'a mut [Vec4],
+    pub motion: &'a mut [Vec4],
+    pub spin: &'a mut [Vec4],
+    pub budget: &'a mut [f32],
+    pub support: &'a mut [u8],
+}
+
+/// Moves all spheres; `view.state` holds cells alone, its other arrays are in `bodies`.
+pub fn advance(view: &View, bodies: Bodies) {
+    let (frame, h) = (view.frame, view.frame.h);
+    let fall = frame.gravity * (0.5 * h * h);
+    let gain = frame.gravity * h;
+    let Bodies { place, motion, spin, budget, support } = bodies;
+    (place, motion, spin, budget, support, view.clock, &view.state.cell)
+        .into_par_iter()
+        .with_min_len(TASK)
+        .for_each(|(place, motion, spin, budget, support, &clock, cell)| {
+            let u = motion.truncate();
+            spin.w = (spin.w - h).max(NEVER);
+            *budget -= frame.path(u, motion.w, clock);
+            if motion.w == 0.0 {
+                return;
+            }
+            // One addition: the tiny fall added by itself would round the same way every step.
+            *place += (u * (h - clock) + fall).extend(0.0);
+            *motion += gain.extend(0.0);
+            if *support != 0 {
+                let wall = &view.world.walls[usize::from(*support) - 1];
+                *support = 0;
+                let speed = wall.normal.dot(motion.truncate());
+                *motion -= (wall.normal * speed).extend(0.0);
+                let to_wall = view.grid.shift(cell.truncate() - wall.cell) + (place.truncate() - wall.offset);
+                let gap = wall.normal.dot(to_wall) - place.w;
+                *place -= (wall.normal * gap).extend(0.0);
+            }
+        });
+}

@@ -1,0 +1,130 @@
+//! Stage 11: the sums over all spheres: energies, momentum, speeds, what is not finite.
+
+use glam::DVec3;
+
+use super::{grid::Grid, parallel::Outputs, state::State};
+
+/// Spheres summed by one task.
+const PART: usize = 64 * 1024;
+
+/// Classes of speed: four to each factor of two of the squared speed.
+const CLASSES: usize = 1024;
+
+/// Sums of one task.
+struct Part {
+    kinetic: f64,
+    mass_position: DVec3,
+    momentum: DVec3,
+    velocity: DVec3,
+    moving: u64,
+    nonfinite: u64,
+    first_nonfinite: u32,
+    speeds: [u32; CLASSES],
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self {
+            kinetic: 0.0,
+            mass_position: DVec3::ZERO,
+            momentum: DVec3::ZERO,
+            velocity: DVec3::ZERO,
+            moving: 0,
+            nonfinite: 0,
+            first_nonfinite: u32::MAX,
+            speeds: [0; CLASSES],
+        }
+    }
+}
+
+/// Sums over all spheres, in scaled units.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    /// Kinetic energy, spin included.
+    pub kinetic: f64,
+    /// Sum of mass * centre, counted from the grid's origin.
+    pub mass_position: DVec3,
+    pub momentum: DVec3,
+    /// Mean velocity of the spheres that are not fixed.
+    pub drift: DVec3,
+    pub nonfinite: u64,
+    /// The smallest id among those.
+    pub first_nonfinite: u32,
+    /// Speed relative to the drift that a tenth of the spheres exceeds.
+    pub bulk_speed: f32,
+    /// Speed relative to the drift that two in ten thousand spheres exceed.
+    pub high_speed: f32,
+}
+
+/// Buffers of the stage.
+#[derive(Default)]
+pub struct Audit {
+    parts: Outputs<Part>,
+}
+
+impl Audit {
+    /// Sums over the state; speeds are counted relative to `drift`.
+    pub fn run(&mut self, grid: &Grid, state: &State, drift: DVec3) -> Sums {
+        let drift = drift.as_vec3();
+        self.parts.run(state.len(), PART, |range, part| {
+            *part = Part::default();
+            for i in range {
+                let velocity = state.velocity(i);
+                if !(velocity.is_finite() && state.offset(i).is_finite() && state.spin[i].is_finite()) {
+                    part.nonfinite += 1;
+                    part.first_nonfinite = part.first_nonfinite.min(state.id[i]);
+                    continue;
+                }
+                if state.inverse_mass(i) == 0.0 {
+                    continue;
+                }
+                let mass = 1.0 / f64::from(state.inverse_mass(i));
+                let v = velocity.as_dvec3();
+                let spin = state.spin[i].truncate().as_dvec3();
+                let inertia = 0.4 * f64::from(state.radius(i)) * f64::from(state.radius(i));
+                part.kinetic += 0.5 * mass * (v.length_squared() + inertia * spin.length_squared());
+                part.momentum += v * mass;
+                part.mass_position += (state.cell[i].truncate().as_dvec3() * grid.edge.as_dvec3()
+                    + state.offset(i).as_dvec3())
+                    * mass;
+                part.velocity += v;
+                part.moving += 1;
+                // Exponent and two bits of the mantissa: the classes need no scale.
+                part.speeds[((velocity - drift).length_squared().to_bits() >> 21) as usize] += 1;
+            }
+        });
+        let mut total = Part::default();
+        for part in self.parts.iter() {
+            total.kinetic += part.kinetic;
+            total.momentum += part.momentum;
+            total.mass_position += part.mass_position;
+            total.velocity += part.velocity;
+            total.moving += part.moving;
+            total.nonfinite += part.nonfinite;
+            total.first_nonfinite = total.first_nonfinite.min(part.first_nonfinite);
+            total.speeds.iter_mut().zip(&part.speeds).for_each(|(a, b)| *a += b);
+        }
+        Sums {
+            kinetic: total.kinetic,
+            mass_position: total.mass_position,
+            momentum: total.momentum,
+            drift: total.velocity / total.moving.max(1) as f64,
+            nonfinite: total.nonfinite,
+            first_nonfinite: total.first_nonfinite,
+            bulk_speed: exceeded_by(&total.speeds, total.moving / 10),
+            high_speed: exceeded_by(&total.speeds, total.moving / 5000),
+        }
+    }
+}
+
+// Upper end of the class above which at most `count` spheres are.
+fn exceeded_by(speeds: &[u32; CLASSES], count: u64) -> f32 {
+    let mut above = 0;
+    for (class, &n) in speeds.iter().enumerate().rev() {
+        above += u64::from(n);
+        if above > count {
+            return f32::from_bits((class as u32 + 1) << 21).sqrt();
+        }
+    }
+    0.0
+}

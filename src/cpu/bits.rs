@@ -1,0 +1,86 @@
+//! A set of spheres, one bit each: threads insert in any order, and it lists in ascending order.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A set of indices below a fixed count.
+#[derive(Default)]
+pub struct Bits {
+    words: Vec<AtomicU64>,
+}
+
+impl Bits {
+    /// Makes room for indices below `count` and empties the set.
+    pub fn reset(&mut self, count: usize) {
+        self.words.resize_with(count.div_ceil(64), AtomicU64::default);
+        self.words.iter_mut().for_each(|w| *w.get_mut() = 0);
+    }
+
+    /// Adds an index.
+    #[inline]
+    pub fn insert(&self, i: usize) {
+        // Most inserts of a round hit a bit that is set: reading first keeps the cache line shared.
+        let (word, bit) = (&self.words[i / 64], 1 << (i % 64));
+        if word.load(Relaxed) & bit == 0 {
+            word.fetch_or(bit, Relaxed);
+        }
+    }
+
+    /// Takes an index out.
+    #[inline]
+    pub fn remove(&self, i: usize) {
+        let (word, bit) = (&self.words[i / 64], 1 << (i % 64));
+        if word.load(Relaxed) & bit != 0 {
+            word.fetch_and(!bit, Relaxed);
+        }
+    }
+
+    /// Whether the index is in the set.
+    #[inline]
+    pub fn contains(&self, i: usize) -> bool {
+        self.words[i / 64].load(Relaxed) >> (i % 64) & 1 == 1
+    }
+
+    /// Number of members.
+    pub fn count(&self) -> u64 {
+        self.words.iter().map(|w| u64::from(w.load(Relaxed).count_ones())).sum()
+    }
+
+    /// Replaces `list` by the members in ascending order.
+    pub fn list(&self, list: &mut Vec<u32>) {
+        list.clear();
+        for (k, word) in self.words.iter().enumerate() {
+            let mut rest = word.load(Relaxed);
+            while rest != 0 {
+                list.push(k as u32 * 64 + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    /// Bytes of the set.
+    pub fn bytes(&self) -> usize {
+        self.words.len() * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_members_in_ascending_order() {
+        let mut bits = Bits::default();
+        bits.reset(200);
+        for i in [199, 0, 63, 64, 127, 128, 63] {
+            bits.insert(i);
+        }
+        bits.remove(127);
+        let mut list = vec![7];
+        bits.list(&mut list);
+        assert_eq!(list, [0, 63, 64, 128, 199]);
+        assert!(bits.contains(64) && !bits.contains(65));
+        bits.reset(200);
+        bits.list(&mut list);
+        assert!(list.is_empty());
+    }
+}

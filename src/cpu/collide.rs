@@ -1,0 +1,433 @@
+//! Stage 8: the impulses of the selected impacts. Both partners are moved to the time of impact, and only they change,
+//! so momentum and energy are exact pair by pair.
+
+use glam::{DVec3, Vec3, Vec4};
+
+use super::{
+    bits::Bits,
+    event::{Event, View},
+    parallel::Disjoint,
+    units::Units,
+};
+use crate::{Impact, Partner};
+
+/// An approach to something that accelerates towards the sphere, so slow that the sphere would be back within this
+/// share of the substep: it rests there instead of bouncing a thousand times. Larger and visible bounces are lost.
+const RESTING: f32 = 1e-3;
+
+/// Bounces lower than this share of the radius are rounding of the position.
+const LOWEST_BOUNCE: f32 = 1e-6;
+
+/// What the stage writes; places of one impact belong to the task that resolves it.
+pub struct Bodies<'a> {
+    pub place: Disjoint<'a, Vec4>,
+    pub motion: Disjoint<'a, Vec4>,
+    pub spin: Disjoint<'a, Vec4>,
+    pub clock: Disjoint<'a, f32>,
+    pub budget: Disjoint<'a, f32>,
+    pub support: Disjoint<'a, u8>,
+}
+
+/// A sphere as it was before its first impact of the substep.
+#[derive(Clone, Copy)]
+pub struct Undo {
+    pub index: u32,
+    pub place: Vec4,
+    pub motion: Vec4,
+    pub spin: Vec4,
+    pub budget: f32,
+    pub support: u8,
+}
+
+/// Counts and sums of impacts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub pairs: u64,
+    pub walls: u64,
+    pub contact_time: u64,
+    pub late: u64,
+    /// Energy lost to restitution.
+    pub dissipated: f64,
+    /// Sum of distance * impulse over pairs.
+    pub virial: f64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Self) {
+        self.pairs += other.pairs;
+        self.walls += other.walls;
+        self.contact_time += other.contact_time;
+        self.late += other.late;
+        self.dissipated += other.dissipated;
+        self.virial += other.virial;
+    }
+}
+
+/// What one task produced.
+#[derive(Default)]
+pub struct Tally {
+    pub counts: Counts,
+    pub impacts: Vec<Impact>,
+    pub touched: Vec<u32>,
+    /// Spheres whose path is no longer covered by the candidate lists.
+    pub fast: Vec<u32>,
+    /// Spheres to be stopped where they are.
+    pub frozen: Vec<u32>,
+    pub undo: Vec<Undo>,
+}
+
+impl Tally {
+    pub fn bytes(&self) -> usize {
+        4 * (self.touched.capacity() + self.fast.capacity() + self.frozen.capacity())
+            + size_of::<Impact>() * self.impacts.capacity()
+            + size_of::<Undo>() * self.undo.capacity()
+    }
+
+    pub fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.impacts.clear();
+        self.touched.clear();
+        self.fast.clear();
+        self.frozen.clear();
+        self.undo.clear();
+    }
+}
+
+/// How impacts are put down, if they are.
+#[derive(Clone, Copy)]
+pub struct Recorder<'a> {
+    pub units: &'a Units,
+    /// Start of the substep in the user's time.
+    pub start: f64,
+    pub on: bool,
+}
+
+/// One sphere on its way through an impact.
+struct Body {
+    index: usize,
+    place: Vec4,
+    motion: Vec4,
+    spin: Vec4,
+    budget: f32,
+    support: u8,
+}
+
+impl Body {
+    fn offset(&self) -> Vec3 {
+        self.place.truncate()
+    }
+
+    fn velocity(&self) -> Vec3 {
+        self.motion.truncate()
+    }
+
+    fn radius(&self) -> f32 {
+        self.place.w
+    }
+
+    fn inverse_mass(&self) -> f32 {
+        self.motion.w
+    }
+
+    fn push(&mut self, dv: Vec3) {
+        self.motion += dv.extend(0.0);
+    }
+}
+
+/// Resolves the impact `event` of sphere `i`. Of `view.state` only cells and ids are read: the rest is in `bodies`.
+///
+/// # Safety
+/// Nobody else may read or write the two spheres in `bodies` meanwhile.
+pub unsafe fn collide(
+    view: &View,
+    bodies: &Bodies,
+    first_touch: &Bits,
+    recorder: Recorder,
+    i: usize,
+    event: Event,
+    tally: &mut Tally,
+) {
+    let t = event.toi;
+    // SAFETY: passed on from the caller.
+    let mut a = unsafe { load(view, bodies, first_touch, i, t, tally) };
+    if let Some(plane) = event.wall() {
+        strike_wall(view, recorder, &mut a, plane, t, tally);
+    } else {
+        let j = event.partner as usize;
+        // SAFETY: what is fixed is only read, and nobody writes it in this stage; else passed on from the caller.
+        unsafe {
+            if bodies.motion.get(j).w == 0.0 {
+                strike_fixed(view, recorder, &mut a, j, bodies.place.get(j), event, tally);
+            } else {
+                let mut b = load(view, bodies, first_touch, j, t, tally);
+                strike(view, recorder, &mut a, &mut b, event, tally);
+                store(view, bodies, b, t, tally);
+            }
+        }
+    }
+    // SAFETY: passed on from the caller.
+    unsafe { store(view, bodies, a, t, tally) };
+}
+
+unsafe fn load(
+    view: &View,
+    bodies: &Bodies,
+    first_touch: &Bits,
+    i: usize,
+    t: f32,
+    tally: &mut Tally,
+) -> Body {
+    // SAFETY: passed on from the caller.
+    let mut body = unsafe {
+        Body {
+            index: i,
+            place: bodies.place.get(i),
+            motion: bodies.motion.get(i),
+            spin: bodies.spin.get(i),
+            budget: bodies.budget.get(i),
+            support: bodies.support.get(i),
+        }
+    };
+    if !first_touch.contains(i) {
+        first_touch.insert(i);
+        let Body { place, motion, spin, budget, support, .. } = body;
+        tally.undo.push(Undo { index: i as u32, place, motion, spin, budget, support });
+    }
+    // SAFETY: passed on from the caller.
+    let clock = unsafe { bodies.clock.get(i) };
+    let path = body.velocity() * (t - clock);
+    body.place += path.extend(0.0);
+    body.budget -= (path - view.frame.drift * (t - clock)).length();
+    body
+}
+
+unsafe fn store(view: &View, bodies: &Bodies, mut body: Body, t: f32, tally: &mut Tally) {
+    let i = body.index;
+    let ahead = view.frame.path(body.velocity(), body.inverse_mass(), t);
+    if view.extras.is_fast(i) || ahead > body.budget {
+        tally.fast.push(i as u32);
+    }
+    body.spin.w = t;
+    tally.touched.push(i as u32);
+    // SAFETY: passed on from the caller.
+    unsafe {
+        bodies.place.set(i, body.place);
+        bodies.motion.set(i, body.motion);
+        bodies.spin.set(i, body.spin);
+        bodies.clock.set(i, t);
+        bodies.budget.set(i, body.budget);
+        bodies.support.set(i, body.support);
+    }
+}
+
+/// Ends the support by a plane: the sphere is on the plane and at rest along its normal, whatever the chord says that
+/// stood for its motion. Returns whether it was supported.
+fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
+    if body.support == 0 {
+        return false;
+    }
+    let wall = &view.world.walls[usize::from(body.support) - 1];
+    let cells = view.state.cell[body.index].truncate() - wall.cell;
+    let height = wall.normal.dot(view.grid.shift(cells) + (body.offset() - wall.offset));
+    let gap = height - body.radius() + 0.5 * wall.acceleration * t * t;
+    body.place -= (wall.normal * gap).extend(0.0);
+    body.budget -= gap.abs();
+    let speed = wall.normal.dot(body.velocity()) + wall.acceleration * t;
+    body.push(-wall.normal * speed);
+    body.support = 0;
+    true
+}
+
+/// Restitution by the TC model: elastic if one of the partners had a contact less than the contact time ago.
+fn restitution(view: &View, materials: (usize, usize), age: f32, counts: &mut Counts) -> f32 {
+    let e = view.world.restitution[materials.0 * view.world.material_count + materials.1];
+    if e < 1.0 && age < view.world.contact_time {
+        counts.contact_time += 1;
+        return 1.0;
+    }
+    e
+}
+
+/// Factor f of the impulse -f d on the first sphere. Along d, not along a normal made unit: that form drifts.
+fn impulse(d: Vec3, w: Vec3, reduced_mass: f32, e: f32) -> f32 {
+    let approach = d.dot(w);
+    let mut f = (1.0 + e) * reduced_mass * approach / d.length_squared();
+    if e == 1.0 {
+        // Rounding leaves J.J/(2 mu) - J.w of energy: one Newton step removes it.
+        let j = d * f;
+        f -= (j.length_squared() / (2.0 * reduced_mass) - j.dot(w)) / approach;
+    }
+    f
+}
+
+fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Event, tally: &mut Tally) {
+    let t = event.toi;
+    let shift = view.shift(event.link);
+    let supported = leave_support(view, a, t) | leave_support(view, b, t);
+    let d = (a.offset() - b.offset()) - shift;
+    let w = a.velocity() - b.velocity();
+    let (approach, square) = (d.dot(w), d.length_squared());
+    let distance = square.sqrt();
+    if supported && -approach <= RESTING * view.frame.h * view.frame.gravity.length() * distance {
+        tally.frozen.extend([a.index as u32, b.index as u32]);
+        return;
+    }
+    if approach >= 0.0 {
+        return;
+    }
+    let counts = &mut tally.counts;
+    if (a.radius() + b.radius()) - distance > view.world.slop {
+        counts.late += 1;
+    }
+    let materials = (usize::from(view.state.material(a.index)), usize::from(view.state.material(b.index)));
+    let e = restitution(view, materials, t - a.spin.w.max(b.spin.w), counts);
+    let reduced_mass = 1.0 / (a.inverse_mass() + b.inverse_mass());
+    let f = impulse(d, w, reduced_mass, e);
+    a.push(-d * (f * a.inverse_mass()));
+    b.push(d * (f * b.inverse_mass()));
+    counts.pairs += 1;
+    // The impulse and its arm are both along d.
+    counts.virial += -f64::from(f) * f64::from(square);
+    counts.dissipated += loss(reduced_mass, e, approach, square);
+    if recorder.on {
+        let point = a.offset() - d * (a.radius() / (a.radius() + b.radius()));
+        let (ida, idb) = (view.state.id[a.index], view.state.id[b.index]);
+        let normal = d.as_dvec3().normalize_or(DVec3::X) * if ida < idb { 1.0 } else { -1.0 };
+        let impulse = -f64::from(f) * f64::from(distance);
+        let partner = Partner::Sphere(ida.max(idb));
+        tally.impacts.push(record(view, recorder, a, t, ida.min(idb), partner, point, normal, impulse));
+    }
+}
+
+fn strike_fixed(
+    view: &View,
+    recorder: Recorder,
+    a: &mut Body,
+    j: usize,
+    place: Vec4,
+    event: Event,
+    tally: &mut Tally,
+) {
+    let t = event.toi;
+    let (offset, radius) = (place.truncate(), place.w);
+    let g = view.world.gravity;
+    leave_support(view, a, t);
+    let d = (a.offset() - offset) - view.shift(event.link) + g * (0.5 * t * t);
+    let w = a.velocity() + g * t;
+    let (approach, square) = (d.dot(w), d.length_squared());
+    let distance = square.sqrt();
+    let towards = -d.dot(g) / distance;
+    if towards > 0.0 && rests(-approach / distance, towards, a.radius(), view, 0.0) {
+        tally.frozen.push(a.index as u32);
+        return;
+    }
+    if approach >= 0.0 {
+        return;
+    }
+    let counts = &mut tally.counts;
+    if (a.radius() + radius) - distance > view.world.slop {
+        counts.late += 1;
+    }
+    let materials = (usize::from(view.state.material(a.index)), usize::from(view.state.material(j)));
+    let e = restitution(view, materials, t - a.spin.w, counts);
+    let mass = 1.0 / a.inverse_mass();
+    let f = impulse(d, w, mass, e);
+    a.push(-d * (f * a.inverse_mass()));
+    counts.pairs += 1;
+    counts.virial += -f64::from(f) * f64::from(square);
+    counts.dissipated += loss(mass, e, approach, square);
+    if recorder.on {
+        let point = a.offset() - d * (a.radius() / (a.radius() + radius));
+        let (ida, idj) = (view.state.id[a.index], view.state.id[j]);
+        let normal = d.as_dvec3().normalize_or(DVec3::X) * if ida < idj { 1.0 } else { -1.0 };
+        let impulse = -f64::from(f) * f64::from(distance);
+        let partner = Partner::Sphere(ida.max(idj));
+        tally.impacts.push(record(view, recorder, a, t, ida.min(idj), partner, point, normal, impulse));
+    }
+}
+
+fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f32, tally: &mut Tally) {
+    let wall = &view.world.walls[plane];
+    let (normal, g) = (wall.normal, wall.acceleration);
+    let counts = &mut tally.counts;
+    // A sphere that rests on one plane and meets another goes on from its true state.
+    leave_support(view, a, t);
+    let w = a.velocity() + normal * (g * t);
+    let approach = normal.dot(w);
+    let mass = 1.0 / a.inverse_mass();
+    let table = view.state.material(a.index) as usize * view.world.material_count + wall.material;
+    let returns = if view.world.restitution[table] < 1.0 { view.world.contact_time } else { 0.0 };
+    if g < 0.0 && plane < usize::from(u8::MAX) && rests(-approach, -g, a.radius(), view, returns) {
+        // In the falling frame the plane accelerates; the chord of its way to the end of the substep.
+        let chord = -0.5 * g * (view.frame.h + t);
+        a.push(normal * (chord - normal.dot(a.velocity())));
+        a.support = plane as u8 + 1;
+        counts.dissipated += 0.5 * f64::from(mass) * f64::from(approach) * f64::from(approach);
+        return;
+    }
+    if approach >= 0.0 {
+        return;
+    }
+    let height = normal
+        .dot(view.grid.shift(view.state.cell[a.index].truncate() - wall.cell) + (a.offset() - wall.offset));
+    if a.radius() - (height + 0.5 * g * t * t) > view.world.slop {
+        counts.late += 1;
+    }
+    let e = restitution(view, (view.state.material(a.index).into(), wall.material), t - a.spin.w, counts);
+    let f = impulse(normal, w, mass, e);
+    a.push(-normal * (f * a.inverse_mass()));
+    counts.walls += 1;
+    counts.dissipated += loss(mass, e, approach, 1.0);
+    if recorder.on {
+        let point = a.offset() - normal * a.radius();
+        let (id, partner) = (view.state.id[a.index], Partner::Wall(plane as u32));
+        tally.impacts.push(record(
+            view,
+            recorder,
+            a,
+            t,
+            id,
+            partner,
+            point,
+            normal.as_dvec3(),
+            -f64::from(f),
+        ));
+    }
+}
+
+// Whether a sphere that meets something with this speed and relative acceleration stays there.
+fn rests(approach: f32, acceleration: f32, radius: f32, view: &View, returns: f32) -> bool {
+    let slow = acceleration * (RESTING * view.frame.h).max(0.5 * returns);
+    approach <= slow || approach * approach <= 2.0 * acceleration * radius * LOWEST_BOUNCE
+}
+
+// 1/2 mu (1 - e^2) times the square of the normal speed.
+fn loss(reduced_mass: f32, e: f32, approach: f32, square: f32) -> f64 {
+    let (m, e, approach) = (f64::from(reduced_mass), f64::from(e), f64::from(approach));
+    0.5 * m * (1.0 - e * e) * approach * approach / f64::from(square)
+}
+
+// `point` is an offset in the cell of `a`, in the falling frame.
+#[allow(clippy::too_many_arguments)]
+fn record(
+    view: &View,
+    recorder: Recorder,
+    a: &Body,
+    t: f32,
+    sphere: u32,
+    partner: Partner,
+    point: Vec3,
+    normal: DVec3,
+    impulse: f64,
+) -> Impact {
+    let fallen = view.world.gravity * (0.5 * t * t);
+    let units = recorder.units;
+    Impact {
+        time: recorder.start + f64::from(t) * units.time,
+        sphere,
+        partner,
+        point: view.grid.world(view.cell(a.index), point + fallen) * units.length,
+        normal,
+        impulse: impulse * units.mass * units.velocity(),
+    }
+}

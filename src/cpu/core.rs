@@ -1,0 +1,236 @@
+//! The spheres, where they are found, and what each could meet: all that the stages of a substep read.
+
+use std::{mem::swap, sync::atomic::AtomicU32};
+
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+
+use super::{
+    bin::bin,
+    bits::Bits,
+    event::View,
+    fast::{Extras, Reach},
+    frame::Frame,
+    grid::Grid,
+    launch::launch,
+    neighbors::{Candidate, Lists, neighbors},
+    scan::scan,
+    scatter::scatter,
+    state::State,
+    units::Units,
+    world::World,
+};
+use crate::{Error, Side, System};
+
+/// Expected candidates per sphere up to which a dilute system may have longer paths between broad phases.
+const LONG_LIST: f64 = 12.0;
+
+/// Figures of the set of spheres that only an edit changes; scaled units.
+#[derive(Clone, Copy, Debug)]
+pub struct Census {
+    pub count: usize,
+    pub radius_max: f64,
+    pub mean_diameter: f64,
+    /// Sum of the masses that are not fixed.
+    pub mass: f64,
+    /// Path budgets for which cells may be made.
+    pub budget_least: f64,
+    pub budget_most: f64,
+}
+
+/// See the module.
+pub struct Core {
+    pub units: Units,
+    pub world: World,
+    pub grid: Grid,
+    pub state: State,
+    pub lists: Lists,
+    pub extras: Extras,
+    pub clock: Vec<f32>,
+    /// Path that each sphere may still take before its candidate list no longer covers it.
+    pub budget: Vec<f32>,
+    pub support: Vec<u8>,
+    pub starts: Vec<u32>,
+    pub reach: Reach,
+    pub census: Census,
+    shifts: [Vec3; 32],
+    /// The world without its spheres.
+    system: System,
+    contact_time: f64,
+    back: State,
+    keys: Vec<u32>,
+    order: Vec<u32>,
+    cursors: Vec<AtomicU32>,
+    partial_sums: Vec<u32>,
+    launched: Bits,
+}
+
+impl Core {
+    /// Takes over spheres; `last_contact` gives the time of the last contact of an id, counted from now.
+    pub fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<Self, Error> {
+        let count = system.spheres.len();
+        if count > Candidate::MAX_SPHERES {
+            return Err(Error::Capacity(format!(
+                "{count} spheres, but the cpu backend holds at most {}",
+                Candidate::MAX_SPHERES
+            )));
+        }
+        let units = Units::new(system);
+        let census = census(system, &units);
+        let lowest = system.spheres.iter().map(|s| s.position / units.length).reduce(DVec3::min);
+        let grid = Grid::new(system, &units, &census, census.budget_most, lowest.unwrap_or(DVec3::ZERO));
+        let contact_time = system.contact_time();
+        let mut state = State::default();
+        state.load(system, &units, &grid, last_contact);
+        let mut core = Self {
+            world: World::default(),
+            lists: Lists::default(),
+            extras: Extras::default(),
+            clock: vec![0.0; count],
+            budget: vec![0.0; count],
+            support: vec![0; count],
+            starts: vec![],
+            reach: Reach { radius_max: census.radius_max as f32, budget: 0.0 },
+            shifts: grid.shifts(),
+            system: System { spheres: vec![], ..system.clone() },
+            contact_time,
+            back: State::default(),
+            keys: vec![0; count],
+            order: vec![0; count],
+            cursors: vec![],
+            partial_sums: vec![],
+            launched: Bits::default(),
+            units,
+            census,
+            grid,
+            state,
+        };
+        core.back.resize(count);
+        core.launched.reset(count);
+        core.lay_out();
+        Ok(core)
+    }
+
+    /// Makes cells for another path budget. Positions are rounded once more.
+    pub fn regrid(&mut self, budget: f64) {
+        let centres: Vec<_> =
+            (0..self.state.len()).into_par_iter().map(|i| self.state.world(i, &self.grid)).collect();
+        let lowest = centres.iter().copied().reduce(DVec3::min).unwrap_or(DVec3::ZERO);
+        self.grid = Grid::new(&self.system, &self.units, &self.census, budget, lowest);
+        let grid = &self.grid;
+        (&mut self.state.place, &mut self.state.cell, &centres).into_par_iter().for_each(
+            |(place, cell, &centre)| {
+                let (c, offset) = grid.locate(centre);
+                (*cell, *place) = (c.extend(cell.w), offset.extend(place.w));
+            },
+        );
+        self.lay_out();
+    }
+
+    /// What depends on the cells.
+    fn lay_out(&mut self) {
+        let n = self.state.len().max(1) as f64;
+        let middle = (0..self.state.len()).map(|i| self.state.world(i, &self.grid) / n).sum();
+        self.world = World::new(
+            &self.system,
+            &self.units,
+            &self.grid,
+            middle,
+            self.contact_time / self.units.time,
+            self.census.mean_diameter,
+        );
+        self.shifts = self.grid.shifts();
+        self.cursors.resize_with(self.grid.buckets, AtomicU32::default);
+        self.cursors.shrink_to_fit();
+        self.starts.resize(self.grid.buckets + 1, 0);
+        self.starts.shrink_to_fit();
+        self.extras.reset(self.state.len(), self.grid.buckets);
+    }
+
+    /// Stages 1 to 4, for paths up to `budget` relative to the drift, which itself goes up to `drift` meanwhile.
+    pub fn broad_phase(&mut self, budget: f32, drift: f32, mut lap: impl FnMut(&str)) {
+        self.extras.clear();
+        bin(&self.grid, &mut self.state, &mut self.keys, &self.cursors);
+        lap("bin");
+        scan(&self.cursors, &mut self.starts, &mut self.partial_sums);
+        lap("scan");
+        scatter(&self.state, &mut self.back, &self.keys, &self.cursors, &self.starts, &mut self.order);
+        swap(&mut self.state, &mut self.back);
+        lap("scatter");
+        neighbors(&self.grid, &self.world, &self.state, &self.starts, budget, drift, &mut self.lists);
+        self.budget.fill(budget);
+        self.reach.budget = budget;
+        lap("neighbors");
+    }
+
+    /// Stage 5; `fast` becomes the list of the spheres that are fast from the start.
+    pub fn launch(&mut self, frame: Frame, fast: &mut Vec<u32>) {
+        self.extras.clear();
+        launch(&self.state, &frame, &self.budget, &mut self.clock, &self.launched);
+        self.launched.list(fast);
+        fast.iter().for_each(|&i| self.launched.remove(i as usize));
+    }
+
+    pub fn view(&self, frame: Frame) -> View<'_> {
+        View {
+            grid: &self.grid,
+            world: &self.world,
+            state: &self.state,
+            lists: &self.lists,
+            extras: &self.extras,
+            shifts: &self.shifts,
+            frame,
+            clock: &self.clock,
+            support: &self.support,
+        }
+    }
+
+    /// Bytes of all buffers that grow with the number of spheres.
+    pub fn bytes(&self) -> usize {
+        let words = self.clock.capacity()
+            + self.budget.capacity()
+            + self.starts.capacity()
+            + self.keys.capacity()
+            + self.order.capacity()
+            + self.cursors.capacity()
+            + self.partial_sums.capacity();
+        (self.state.len() + self.back.len()) * State::BYTES
+            + 4 * words
+            + self.support.capacity()
+            + self.launched.bytes()
+            + self.lists.bytes()
+            + self.extras.bytes()
+    }
+}
+
+fn census(system: &System, units: &Units) -> Census {
+    let count = system.spheres.len();
+    let n = count.max(1) as f64;
+    let radius_max = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max) / units.length;
+    let mean_diameter = system.spheres.iter().map(|s| 2.0 * s.radius).sum::<f64>() / n / units.length;
+    // Density where the spheres are: a cloud in an open world is as dense as its own box.
+    let low = system.spheres.iter().map(|s| s.position - s.radius).reduce(DVec3::min).unwrap_or_default();
+    let high = system.spheres.iter().map(|s| s.position + s.radius).reduce(DVec3::max).unwrap_or_default();
+    let dimensions = system.dimensions.count();
+    let volume: f64 = (0..dimensions)
+        .map(|axis| match system.bounds.sides[axis] {
+            Side::Open => (high[axis] - low[axis]) / units.length,
+            _ => (system.bounds.max[axis] - system.bounds.min[axis]) / units.length,
+        })
+        .product();
+    let within = LONG_LIST * volume / n;
+    let reach = if dimensions == 2 {
+        (within / std::f64::consts::PI).sqrt()
+    } else {
+        (within * 0.75 / std::f64::consts::PI).cbrt()
+    };
+    Census {
+        count,
+        radius_max,
+        mean_diameter,
+        mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
+        budget_least: 0.02 * mean_diameter,
+        // A quarter diameter each, half a diameter of skin; more where lists stay short all the same.
+        budget_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 32.0 * mean_diameter),
+    }
+}

@@ -1,0 +1,114 @@
+//! What is about to happen to a sphere, and the view that the stages of a round share.
+
+use glam::{IVec3, Vec3};
+
+use super::{
+    fast::Extras,
+    frame::Frame,
+    grid::{CODES, Grid},
+    neighbors::Lists,
+    state::State,
+    world::World,
+};
+
+/// The earliest impact of a sphere in the substep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// Time of impact from the start of the substep; infinite for none.
+    pub toi: f32,
+    /// Index of the sphere, or of a plane with [`WALL`] set.
+    pub partner: u32,
+    /// Which image of the partner: the code of a candidate, or [`CODES`] + the place among the extras.
+    pub link: u32,
+    /// Bound on the change of this sphere's velocity in the impact.
+    pub jolt: f32,
+}
+
+/// Marks a partner that is a plane.
+pub const WALL: u32 = 1 << 31;
+
+impl Event {
+    pub const NONE: Self = Self { toi: f32::INFINITY, partner: u32::MAX, link: 0, jolt: 0.0 };
+
+    #[inline]
+    pub fn is_some(&self) -> bool {
+        self.toi < f32::INFINITY
+    }
+
+    /// The plane, if the partner is one.
+    #[inline]
+    pub fn wall(&self) -> Option<usize> {
+        (self.partner & WALL != 0 && self.is_some()).then_some((self.partner & !WALL) as usize)
+    }
+}
+
+/// What the stages of a round read.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub grid: &'a Grid,
+    pub world: &'a World,
+    pub state: &'a State,
+    pub lists: &'a Lists,
+    pub extras: &'a Extras,
+    pub shifts: &'a [Vec3; 32],
+    pub frame: Frame,
+    /// Time of each sphere's place and motion, from the start of the substep.
+    pub clock: &'a [f32],
+    /// Plane that carries the sphere, plus 1; 0 = none.
+    pub support: &'a [u8],
+}
+
+impl View<'_> {
+    /// Calls `visit(j, link, shift)` for every sphere that `i` could meet. `shift` is the vector from the cell
+    /// of `i` to that of the image of `j`.
+    #[inline]
+    pub fn for_candidates(&self, i: usize, mut visit: impl FnMut(usize, u32, Vec3)) {
+        for candidate in self.lists.of(i) {
+            let code = candidate.code();
+            visit(candidate.index(), code, self.shifts[code as usize]);
+        }
+        for (place, extra) in self.extras.of(i) {
+            visit(extra.other as usize, CODES + place, self.grid.shift(extra.cells));
+        }
+    }
+
+    /// The shift behind a link.
+    #[inline]
+    pub fn shift(&self, link: u32) -> Vec3 {
+        if link < CODES {
+            self.shifts[link as usize]
+        } else {
+            self.grid.shift(self.extras.get(link - CODES).cells)
+        }
+    }
+
+    /// Offset of sphere `i` at time `t` in the falling frame.
+    #[inline]
+    pub fn offset_at(&self, i: usize, t: f32) -> Vec3 {
+        self.state.offset(i) + self.state.velocity(i) * (t - self.clock[i])
+    }
+
+    /// Centre and velocity of `i` relative to `j` at the later of their clocks, and that time.
+    ///
+    /// Both ways round the same operations run on negated values, so the two partners agree to the last bit:
+    /// IEEE rounding does not see the sign.
+    #[inline]
+    pub fn relative(&self, i: usize, j: usize, shift: Vec3) -> (Vec3, Vec3, f32) {
+        let t = self.clock[i].max(self.clock[j]);
+        let d = (self.offset_at(i, t) - self.offset_at(j, t)) - shift;
+        (d, self.state.velocity(i) - self.state.velocity(j), t)
+    }
+
+    /// Vector from a plane's point to the centre of sphere `i` at its clock, in the lab.
+    #[inline]
+    pub fn from_wall(&self, plane: usize, i: usize) -> Vec3 {
+        let wall = &self.world.walls[plane];
+        super::sweep::from_wall(self.grid, self.state, wall, i)
+    }
+
+    /// Number of cells between two spheres is not bounded for extras: their cells, for messages and logs.
+    #[inline]
+    pub fn cell(&self, i: usize) -> IVec3 {
+        self.state.cell[i].truncate()
+    }
+}

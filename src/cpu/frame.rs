@@ -1,0 +1,32 @@
+//! The frame of a substep: it falls freely, and paths are counted relative to the drift of the bulk.
+//!
+//! Seen from a frame in free fall, spheres in flight move on straight lines: with t from the start of the substep,
+//! y = x - g t^2/2 and u = v - g t. Only planes and fixed spheres see gravity.
+
+use glam::Vec3;
+
+/// One substep in scaled units.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Length of the substep.
+    pub h: f32,
+    pub gravity: Vec3,
+    /// Velocity of the bulk at the start of the substep, as the broad phase supposed it.
+    pub drift: Vec3,
+    /// How far the bulk has moved since the broad phase, at the start of the substep.
+    pub drifted: Vec3,
+}
+
+impl Frame {
+    /// Path from time `t` to the end of the substep, relative to the drift, of a sphere with velocity `u` in the
+    /// falling frame. Fixed spheres stay in the lab.
+    #[inline]
+    pub fn path(&self, u: Vec3, inverse_mass: f32, t: f32) -> f32 {
+        let left = self.h - t;
+        if inverse_mass > 0.0 {
+            (u - self.drift).length() * left
+        } else {
+            self.drift.length() * left + 0.5 * self.gravity.length() * (self.h * self.h - t * t)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Cells: what positions are counted in, and buckets: where the spheres of a cell are found.
+//!
+//! A position is an integer cell and an f32 offset inside it, so that its precision is the same everywhere. Buckets
+//! of cells that follow each other along x follow each other too. Where the world is bounded and not nearly empty,
+//! a bucket is a cell; else rows along x are hashed, and a cell found in a bucket must be checked.
+
+use glam::{DVec3, IVec3, Vec3};
+
+use super::{core::Census, units::Units};
+use crate::{Side, System};
+
+/// No cell is further from the origin than this; beyond, offsets grow instead (and lose precision).
+const FARTHEST: i32 = 1 << 28;
+
+/// The first of the 27 cells around a cell has code 0, the cell itself 13: 9 dz + 3 dy + dx + 13.
+pub const CODES: u32 = 27;
+
+/// Geometry of the cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Where cell 0 begins (scaled units).
+    pub origin: DVec3,
+    /// Edges of a cell (scaled units).
+    pub edge: Vec3,
+    /// Cells along each axis; 0 = without end.
+    pub count: IVec3,
+    /// Axes on which cells wrap.
+    pub periodic: [bool; 3],
+    /// Whether a bucket is a cell.
+    pub direct: bool,
+    /// Buckets; a power of two unless `direct`.
+    pub buckets: usize,
+    /// Path that a sphere may take between two broad phases so that all it could meet is in the 27 cells.
+    pub budget_limit: f32,
+    /// Cells searched along z: -1..=1, or 0..=0 in 2D.
+    pub layers: i32,
+}
+
+impl Grid {
+    /// Cells for spheres that move up to `budget` between two broad phases; `lowest` is the lower corner of their
+    /// centres, both in scaled units.
+    pub fn new(system: &System, units: &Units, census: &Census, budget: f64, lowest: DVec3) -> Self {
+        let (length, radius_max, spheres) = (units.length, census.radius_max, census.count);
+        let flat = system.dimensions.count() == 2;
+        // A hair more than needed: cells are compared in f32.
+        let least = 2.0 * (radius_max + budget) * (1.0 + 1e-5);
+        let (mut edge, mut count, mut periodic) = (DVec3::splat(least), IVec3::ZERO, [false; 3]);
+        let mut bounded = true;
+        for axis in 0..system.dimensions.count() {
+            let extent = (system.bounds.max[axis] - system.bounds.min[axis]) / length;
+            match system.bounds.sides[axis] {
+                Side::Open => bounded = false,
+                side => {
+                    periodic[axis] = side == Side::Periodic;
+                    let fewest = if periodic[axis] { 2.0 } else { 1.0 };
+                    count[axis] = (extent / least).floor().clamp(fewest, f64::from(FARTHEST)) as i32;
+                    edge[axis] = extent / f64::from(count[axis]);
+                }
+            }
+        }
+        if flat {
+            count.z = 1;
+        }
+        let mut shortest = edge.x.min(edge.y);
+        if !flat {
+            shortest = shortest.min(edge.z);
+        }
+        let cells = count.as_dvec3().element_product();
+        let direct = bounded && cells <= (4 * spheres.max(1024)) as f64;
+        // On open axes near the spheres, so that cells stay small numbers.
+        let origin = std::array::from_fn(|axis| match system.bounds.sides[axis] {
+            Side::Open => lowest[axis],
+            _ => system.bounds.min[axis] / length,
+        });
+        Self {
+            origin: DVec3::from_array(origin),
+            edge: edge.as_vec3(),
+            count,
+            periodic,
+            direct,
+            buckets: if direct { cells as usize } else { (2 * spheres.max(512)).next_power_of_two() },
+            budget_limit: ((shortest / (1.0 + 1e-5) - 2.0 * radius_max) / 2.0) as f32,
+            layers: i32::from(!flat),
+        }
+    }
+
+    /// Cell and offset of a point in scaled units, neither wrapped nor held inside the grid.
+    pub fn locate_freely(&self, point: DVec3) -> (IVec3, Vec3) {
+        let relative = point - self.origin;
+        let edge = self.edge.as_dvec3();
+        let limit = f64::from(FARTHEST);
+        let cell = (relative / edge).floor().clamp(DVec3::splat(-limit), DVec3::splat(limit));
+        (cell.as_ivec3(), (relative - cell * edge).as_vec3())
+    }
+
+    /// Cell and offset of a point in scaled units.
+    pub fn locate(&self, point: DVec3) -> (IVec3, Vec3) {
+        let (mut cell, mut offset) = self.locate_freely(point);
+        for axis in 0..3 {
+            if self.periodic[axis] {
+                cell[axis] = cell[axis].rem_euclid(self.count[axis]);
+            } else if self.count[axis] > 0 {
+                // Back into the offset what is beyond the first or last cell.
+                let held = cell[axis].clamp(0, self.count[axis] - 1);
+                offset[axis] += (cell[axis] - held) as f32 * self.edge[axis];
+                cell[axis] = held;
+            }
+        }
+        self.settle(cell, offset)
+    }
+
+    /// The point in scaled units.
+    pub fn world(&self, cell: IVec3, offset: Vec3) -> DVec3 {
+        self.origin + cell.as_dvec3() * self.edge.as_dvec3() + offset.as_dvec3()
+    }
+
+    /// Moves whole cells from the offset to the cell, wraps periodic axes and holds the others inside the grid.
+    #[inline]
+    pub fn settle(&self, mut cell: IVec3, mut offset: Vec3) -> (IVec3, Vec3) {
+        for axis in 0..3 {
+            let edge = self.edge[axis];
+            if offset[axis] < 0.0 || offset[axis] >= edge {
+                let mut moved = (offset[axis] / edge).floor();
+                let last = self.count[axis] - 1;
+                let c = cell[axis];
+                if !self.periodic[axis] {
+                    // Spheres beyond the last cell stay in it with a large offset: neighbours stay neighbours.
+                    let (low, high) = if last >= 0 { (0, last) } else { (-FARTHEST, FARTHEST) };
+                    moved = moved.clamp((low - c) as f32, (high - c) as f32);
+                }
+                // Exact for a move by one cell (Sterbenz), one rounding beyond.
+                offset[axis] -= moved * edge;
+                cell[axis] = c.saturating_add(moved as i32);
+                if self.periodic[axis] {
+                    cell[axis] = cell[axis].rem_euclid(self.count[axis]);
+                }
+            }
+        }
+        (cell, offset)
+    }
+
+    /// First bucket of the row of cells (y, z), which must be inside a `direct` grid.
+    #[inline]
+    pub fn row(&self, y: i32, z: i32) -> u32 {
+        if self.direct {
+            ((z * self.count.y + y) * self.count.x) as u32
+        } else {
+            // Two rounds of a multiplicative hash; rows that differ in one bit part by half the table.
+            let mut h = (y as u32).wrapping_mul(0x9e37_79b1) ^ (z as u32).wrapping_mul(0x85eb_ca77);
+            h ^= h >> 15;
+            h = h.wrapping_mul(0x2c1b_3c6d);
+            h ^ (h >> 13)
+        }
+    }
+
+    /// Bucket of a cell of the row that begins at `row`.
+    #[inline]
+    pub fn bucket(&self, row: u32, x: i32) -> usize {
+        let k = row.wrapping_add(x as u32) as usize;
+        if self.direct { k } else { k & (self.buckets - 1) }
+    }
+
+    /// Where a coordinate beyond the grid really is: wrapped, itself on an endless axis, or `None` outside walls.
+    #[inline]
+    pub fn wrap(&self, axis: usize, c: i32) -> Option<i32> {
+        let n = self.count[axis];
+        if n == 0 || (0..n).contains(&c) { Some(c) } else { self.periodic[axis].then(|| c.rem_euclid(n)) }
+    }
+
+    /// Vector between cells (scaled units).
+    #[inline]
+    pub fn shift(&self, cells: IVec3) -> Vec3 {
+        cells.as_vec3() * self.edge
+    }
+
+    /// The vectors between a cell and the 27 around it, by code.
+    pub fn shifts(&self) -> [Vec3; 32] {
+        std::array::from_fn(|code| {
+            let code = code as i32 % CODES as i32;
+            self.shift(IVec3::new(code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1))
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! Stage 5: the start of a substep: clocks to 0, and who is too fast for the candidate lists.
+
+use super::{
+    bits::Bits,
+    frame::Frame,
+    parallel::{Disjoint, TASK, for_ranges},
+    state::State,
+};
+
+/// Sets all clocks to 0 and collects in `fast` every sphere whose path in the substep exceeds its budget.
+pub fn launch(state: &State, frame: &Frame, budget: &[f32], clock: &mut [f32], fast: &Bits) {
+    let clock = Disjoint::new(clock);
+    for_ranges(state.len(), TASK, |range| {
+        for i in range {
+            // SAFETY: ranges do not overlap.
+            unsafe { clock.set(i, 0.0) };
+            if frame.path(state.velocity(i), state.inverse_mass(i), 0.0) > budget[i] {
+                fast.insert(i);
+            }
+        }
+    });
+}

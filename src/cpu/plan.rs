@@ -1,0 +1,129 @@
+//! How a step is divided: substeps, broad phases and path budgets, from what earlier steps measured.
+//!
+//! The plan of a step uses the figures of the step before the last one, so that a device can run ahead of the host
+//! and still make the same plan.
+
+use glam::DVec3;
+
+use super::audit::Sums;
+
+/// Collisions per sphere and substep that a substep should not exceed: above, rounds grow faster than the substeps
+/// they save. (Rounds against c: .1: 3, .3: 5, 1: 11.)
+const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
+
+/// Most substeps that are chosen by themselves.
+const MOST_SUBSTEPS: f64 = 4096.0;
+
+/// What is known of a step that is over.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Past {
+    pub sums: Sums,
+    /// Impacts per sphere in the step.
+    pub collisions: f64,
+}
+
+/// How the next step is done; scaled units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    pub substeps: u32,
+    /// Substeps between two broad phases.
+    pub substeps_per_build: u32,
+    /// Path that a sphere may take between two broad phases, relative to the drift, before it counts as fast.
+    pub budget: f32,
+    pub drift: DVec3,
+    /// Budget that the cells should allow, if the present ones are far off.
+    pub regrid: Option<f64>,
+}
+
+/// What a plan may choose from.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Length of the step.
+    pub dt: f64,
+    /// Substeps asked for by the user; 0 = free.
+    pub substeps: u32,
+    /// What the present cells allow.
+    pub budget_limit: f32,
+    /// What cells should be made for at most: beyond, lists grow too long.
+    pub budget_most: f64,
+    /// And at least, in case spheres at rest start to move.
+    pub budget_least: f64,
+}
+
+/// The budget that spheres of these speeds want in a step divided by its collision rate alone.
+pub fn wanted_budget(limits: &Limits, past: &Past) -> f64 {
+    let substeps = by_collisions(limits, past);
+    let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
+    path.clamp(limits.budget_least, limits.budget_most)
+}
+
+fn by_collisions(limits: &Limits, past: &Past) -> f64 {
+    match limits.substeps {
+        0 => (past.collisions / COLLISIONS_PER_SUBSTEP).ceil().clamp(1.0, MOST_SUBSTEPS),
+        n => f64::from(n),
+    }
+}
+
+/// Plans a step.
+pub fn plan(limits: &Limits, past: &Past) -> Plan {
+    let wanted = wanted_budget(limits, past);
+    let limit = f64::from(limits.budget_limit);
+    let regrid = (wanted > 1.3 * limit || wanted < 0.5 * limit).then_some(wanted);
+    let limit = regrid.unwrap_or(limit).max(1e-6);
+    let mut substeps = by_collisions(limits, past);
+    if limits.substeps == 0 {
+        // The bulk should be covered by the lists; only outliers go to the fast list.
+        let bulk = 1.02 * f64::from(past.sums.bulk_speed) * limits.dt;
+        substeps = substeps.max((bulk / limit).ceil()).clamp(1.0, MOST_SUBSTEPS);
+    }
+    let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
+    let substeps_per_build = if path > 0.0 { (limit / path).floor().clamp(1.0, substeps) } else { substeps };
+    Plan {
+        substeps: substeps as u32,
+        substeps_per_build: substeps_per_build as u32,
+        budget: (path * substeps_per_build).max(limits.budget_least.min(limit)).min(limit) as f32,
+        drift: past.sums.drift,
+        regrid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits { dt: 1.0, substeps: 0, budget_limit: 0.2, budget_most: 0.25, budget_least: 0.02 }
+    }
+
+    fn past(speed: f32, collisions: f64) -> Past {
+        let sums = Sums { bulk_speed: 0.5 * speed, high_speed: speed, ..Sums::default() };
+        Past { sums, collisions }
+    }
+
+    #[test]
+    fn collisions_per_substep_stay_below_the_limit() {
+        for (collisions, substeps) in [(0.0, 1), (0.3, 1), (0.31, 2), (2.3, 8)] {
+            assert_eq!(plan(&limits(), &past(0.1, collisions)).substeps, substeps);
+        }
+    }
+
+    #[test]
+    fn a_fast_bulk_gets_more_substeps_than_its_collisions_need() {
+        let plan = plan(&limits(), &past(4.0, 0.0));
+        assert!(2.0 / f64::from(plan.substeps) <= 0.25, "{plan:?}");
+    }
+
+    #[test]
+    fn slow_spheres_keep_their_lists_for_several_substeps() {
+        let plan = plan(&limits(), &past(0.2, 1.2));
+        assert_eq!((plan.substeps, plan.regrid), (4, None));
+        assert_eq!(plan.substeps_per_build, 3);
+        assert!(plan.budget >= 0.2 * 3.0 / 4.0);
+    }
+
+    #[test]
+    fn the_users_substeps_are_kept() {
+        let limits = Limits { substeps: 5, ..limits() };
+        assert_eq!(plan(&limits, &past(40.0, 100.0)).substeps, 5);
+    }
+}

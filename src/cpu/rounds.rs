@@ -1,0 +1,324 @@
+//! Rounds: select, collide and sweep what was touched again, until no impact is left in the substep.
+
+use glam::Vec4;
+
+use std::mem::take;
+
+use super::{
+    bits::Bits,
+    collide::{self, Counts, Recorder, Tally, Undo},
+    core::Core,
+    event::Event,
+    fast,
+    frame::Frame,
+    parallel::{Disjoint, Outputs, for_ranges},
+    select, sweep,
+};
+use crate::{Error, Impact};
+
+/// Rounds of one attempt at a substep. Real order needs a few dozen at most for the collision rates that the plan
+/// allows, one for each link of a chain of touching spheres; an unending exchange stops here.
+const MOST_ROUNDS: u32 = 1024;
+
+/// Spheres of one task in a round; they differ in cost, so tasks are small.
+const ROUND_TASK: usize = 256;
+
+/// Buffers of the rounds.
+#[derive(Default)]
+pub struct Rounds {
+    pub events: Vec<Event>,
+    pub pending: Bits,
+    pub pending_list: Vec<u32>,
+    selected: Vec<u32>,
+    picked: Outputs<Vec<u32>>,
+    tallies: Outputs<Tally>,
+    touched: Bits,
+    touched_list: Vec<u32>,
+    affected: Bits,
+    affected_list: Vec<u32>,
+    pub first_touch: Bits,
+    pub undo: Vec<Undo>,
+    pub counts: Counts,
+    pub impacts: Vec<Impact>,
+    walk: fast::Walk,
+    fast: Vec<u32>,
+    /// Spheres stopped in this substep, with the motion they go on with afterwards.
+    pub frozen: Vec<(u32, Vec4)>,
+    to_freeze: Vec<u32>,
+    pub round: u32,
+}
+
+impl Rounds {
+    pub fn new(spheres: usize) -> Self {
+        let mut rounds = Self { events: vec![Event::NONE; spheres], ..Self::default() };
+        let Self { pending, touched, affected, first_touch, .. } = &mut rounds;
+        [pending, touched, affected, first_touch].into_iter().for_each(|bits| bits.reset(spheres));
+        rounds
+    }
+
+    pub fn bytes(&self) -> usize {
+        size_of::<Event>() * self.events.capacity()
+            + 4 * self.pending.bytes()
+            + 4 * (self.pending_list.capacity() + self.selected.capacity() + self.touched_list.capacity())
+            + 4 * (self.affected_list.capacity() + self.fast.capacity())
+            + size_of::<Undo>() * self.undo.capacity()
+            + self.picked.all().iter().map(|v| 4 * v.capacity()).sum::<usize>()
+            + self.tallies.all().iter().map(Tally::bytes).sum::<usize>()
+    }
+
+    fn begin(&mut self) {
+        self.counts = Counts::default();
+        self.impacts.clear();
+        self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
+        self.round = 0;
+    }
+}
+
+impl Rounds {
+    /// Runs the substep up to the point where no impact is left. Returns whether it got there.
+    pub fn run(
+        &mut self,
+        core: &mut Core,
+        frame: Frame,
+        recorder: Recorder,
+        mut lap: impl FnMut(&str),
+    ) -> Result<bool, Error> {
+        self.begin();
+        core.launch(frame, &mut self.fast);
+        if !self.fast.is_empty() {
+            self.walk_fast(core, frame)?;
+        }
+        lap("launch");
+        let view = core.view(frame);
+        let (events, pending) = (Disjoint::new(&mut self.events), &self.pending);
+        for_ranges(view.state.len(), ROUND_TASK, |range| {
+            for i in range {
+                let event = sweep::sweep(&view, i);
+                if event.is_some() {
+                    pending.insert(i);
+                }
+                // SAFETY: ranges do not overlap.
+                unsafe { events.set(i, event) };
+            }
+        });
+        loop {
+            lap("sweep");
+            self.pending.list(&mut self.pending_list);
+            if self.pending_list.is_empty() {
+                return Ok(true);
+            }
+            if self.round == MOST_ROUNDS {
+                return Ok(false);
+            }
+            self.round += 1;
+            self.select(core, frame);
+            lap("select");
+            self.collide(core, frame, recorder);
+            for k in 0..self.to_freeze.len() {
+                let i = self.to_freeze[k] as usize;
+                self.freeze(core, frame, i, core.clock[i]);
+            }
+            self.walk_fast(core, frame)?;
+            lap("collide");
+            self.sweep_again(core, frame);
+        }
+    }
+
+    fn select(&mut self, core: &Core, frame: Frame) {
+        let view = core.view(frame);
+        let (list, events) = (&self.pending_list, &self.events);
+        self.picked.run(list.len(), ROUND_TASK, |range, picked| {
+            picked.clear();
+            let chosen = list[range].iter().copied().filter(|&i| select::select(&view, events, i as usize));
+            picked.extend(chosen);
+        });
+        self.selected.clear();
+        self.picked.iter().for_each(|picked| self.selected.extend_from_slice(picked));
+        if self.selected.is_empty() {
+            // Cannot be while partners agree to the last bit; then the earliest impact of all is right.
+            let earliest = list.iter().copied().min_by(|&a, &b| {
+                let key = |i: u32| (events[i as usize].toi, core.state.id[i as usize]);
+                key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
+            });
+            self.selected.extend(earliest);
+        }
+    }
+
+    fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
+        // What the stage writes leaves the core meanwhile; the rest is shared.
+        let (mut place, mut motion, mut spin) =
+            (take(&mut core.state.place), take(&mut core.state.motion), take(&mut core.state.spin));
+        let (mut clock, mut support) = (take(&mut core.clock), take(&mut core.support));
+        let mut budget = take(&mut core.budget);
+        {
+            let view = core.view(frame);
+            let bodies = collide::Bodies {
+                place: Disjoint::new(&mut place),
+                motion: Disjoint::new(&mut motion),
+                spin: Disjoint::new(&mut spin),
+                clock: Disjoint::new(&mut clock),
+                budget: Disjoint::new(&mut budget),
+                support: Disjoint::new(&mut support),
+            };
+            let (selected, events, first_touch) = (&self.selected, &self.events, &self.first_touch);
+            self.tallies.run(selected.len(), ROUND_TASK, |range, tally| {
+                tally.clear();
+                for &i in &selected[range] {
+                    let i = i as usize;
+                    // SAFETY: the selected impacts have no sphere in common that is not fixed.
+                    unsafe { collide::collide(&view, &bodies, first_touch, recorder, i, events[i], tally) };
+                }
+            });
+        }
+        (core.state.place, core.state.motion, core.state.spin) = (place, motion, spin);
+        (core.clock, core.support, core.budget) = (clock, support, budget);
+        self.touched_list.clear();
+        self.fast.clear();
+        self.to_freeze.clear();
+        for tally in self.tallies.iter() {
+            self.counts.add(&tally.counts);
+            self.impacts.extend_from_slice(&tally.impacts);
+            self.touched_list.extend_from_slice(&tally.touched);
+            self.fast.extend_from_slice(&tally.fast);
+            self.to_freeze.extend_from_slice(&tally.frozen);
+            self.undo.extend_from_slice(&tally.undo);
+        }
+    }
+
+    /// Stops sphere `i` at time `t`: to the others it is fixed from here to the end of the substep.
+    fn freeze(&mut self, core: &mut Core, frame: Frame, i: usize, t: f32) {
+        let state = &mut core.state;
+        if state.inverse_mass(i) == 0.0 {
+            return;
+        }
+        if !self.first_touch.contains(i) {
+            self.first_touch.insert(i);
+            self.undo.push(Undo {
+                index: i as u32,
+                place: state.place[i],
+                motion: state.motion[i],
+                spin: state.spin[i],
+                budget: core.budget[i],
+                support: core.support[i],
+            });
+        }
+        let fallen = frame.gravity * (0.5 * t * t);
+        let path = state.velocity(i) * (t - core.clock[i]) + fallen;
+        state.place[i] += path.extend(0.0);
+        let motion = state.motion[i] + (frame.gravity * t).extend(0.0);
+        state.motion[i] = Vec4::ZERO;
+        core.clock[i] = t;
+        core.support[i] = 0;
+        self.frozen.push((i as u32, motion));
+    }
+
+    /// Walks the capsules of the spheres that became fast.
+    fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
+        core.extras.mark(&self.fast);
+        for &i in &self.fast {
+            fast::walk(&core.view(frame), &core.starts, core.reach, i as usize, &mut self.walk)?;
+            self.walk.enter(&mut core.extras, i as usize);
+        }
+        Ok(())
+    }
+
+    fn sweep_again(&mut self, core: &Core, frame: Frame) {
+        let view = core.view(frame);
+        let Self { events, pending, touched, touched_list, affected, affected_list, .. } = self;
+        touched_list.iter().for_each(|&i| touched.insert(i as usize));
+        {
+            let affected = &*affected;
+            for_ranges(touched_list.len(), ROUND_TASK, |range| {
+                for &i in &touched_list[range] {
+                    affected.insert(i as usize);
+                    view.for_candidates(i as usize, |k, _, _| affected.insert(k));
+                }
+            });
+        }
+        affected.list(affected_list);
+        {
+            let (touched, pending) = (&*touched, &*pending);
+            let events = Disjoint::new(events);
+            for_ranges(affected_list.len(), ROUND_TASK, |range| {
+                for &i in &affected_list[range] {
+                    let i = i as usize;
+                    // SAFETY: a set lists each member once.
+                    let mut event = unsafe { events.get(i) };
+                    let stale =
+                        event.is_some() && event.wall().is_none() && touched.contains(event.partner as usize);
+                    if touched.contains(i) || stale {
+                        event = sweep::sweep(&view, i);
+                    } else if view.state.inverse_mass(i) != 0.0 {
+                        view.for_candidates(i, |k, link, shift| {
+                            if touched.contains(k) {
+                                sweep::consider(&view, i, k, link, shift, &mut event);
+                            }
+                        });
+                    }
+                    if event.is_some() {
+                        pending.insert(i)
+                    } else {
+                        pending.remove(i)
+                    }
+                    unsafe { events.set(i, event) };
+                }
+            });
+        }
+        touched_list.iter().for_each(|&i| touched.remove(i as usize));
+        affected_list.iter().for_each(|&i| affected.remove(i as usize));
+    }
+
+    /// The last resort: stops the spheres of every impact that is still pending, at its time, and whatever would run
+    /// into them.
+    pub fn stop_pending(&mut self, core: &mut Core, frame: Frame) {
+        loop {
+            self.pending.list(&mut self.pending_list);
+            if self.pending_list.is_empty() {
+                return;
+            }
+            let events = &self.events;
+            let agrees = |&&i: &&u32| {
+                let event = events[i as usize];
+                let partner = event.partner as usize;
+                event.wall().is_some()
+                    || core.state.inverse_mass(partner) == 0.0
+                    || events[partner].partner == i
+            };
+            let due = |&i: &u32| (i, events[i as usize].toi);
+            let mut stopping: Vec<_> = self.pending_list.iter().filter(agrees).map(due).collect();
+            if stopping.is_empty() {
+                stopping.extend(self.pending_list.iter().map(due));
+            }
+            self.touched_list.clear();
+            for (i, toi) in stopping {
+                self.touched_list.push(i);
+                self.freeze(core, frame, i as usize, toi);
+            }
+            self.sweep_again(core, frame);
+        }
+    }
+
+    /// Gives stopped spheres back the motion they had.
+    pub fn thaw(&mut self, core: &mut Core) -> u64 {
+        let count = self.frozen.len() as u64;
+        for (i, motion) in self.frozen.drain(..) {
+            core.state.motion[i as usize] = motion;
+        }
+        count
+    }
+
+    /// Takes back all impacts of the substep.
+    pub fn undo(&mut self, core: &mut Core) {
+        self.frozen.clear();
+        for undo in &self.undo {
+            let i = undo.index as usize;
+            core.state.place[i] = undo.place;
+            core.state.motion[i] = undo.motion;
+            core.state.spin[i] = undo.spin;
+            core.budget[i] = undo.budget;
+            core.support[i] = undo.support;
+        }
+        self.pending.list(&mut self.pending_list);
+        self.pending_list.iter().for_each(|&i| self.pending.remove(i as usize));
+    }
+}

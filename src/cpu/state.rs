@@ -1,0 +1,86 @@
+//! The state of all spheres as the stages see it, in scaled units and bucket order.
+
+use glam::{DVec3, IVec4, Vec3, Vec4};
+
+use super::{grid::Grid, units::Units};
+use crate::{MaterialIndex, System};
+
+/// Last contact of a sphere that never had one. Far enough that no contact time reaches it, near enough that
+/// subtracting a substep keeps it finite.
+pub const NEVER: f32 = -1e30;
+
+/// All spheres, one entry each in every array.
+#[derive(Default)]
+pub struct State {
+    /// Offset inside the cell, radius.
+    pub place: Vec<Vec4>,
+    /// Cell, material.
+    pub cell: Vec<IVec4>,
+    /// Velocity, inverse mass (0 = fixed).
+    pub motion: Vec<Vec4>,
+    /// Angular velocity, time of the last contact counted from the start of the substep (<= 0).
+    pub spin: Vec<Vec4>,
+    /// Id.
+    pub id: Vec<u32>,
+}
+
+impl State {
+    /// Bytes for each sphere.
+    pub const BYTES: usize = 4 * 16 + 4;
+
+    pub fn len(&self) -> usize {
+        self.id.len()
+    }
+
+    pub fn resize(&mut self, count: usize) {
+        self.place.resize(count, Vec4::ZERO);
+        self.cell.resize(count, IVec4::ZERO);
+        self.motion.resize(count, Vec4::ZERO);
+        self.spin.resize(count, Vec4::ZERO);
+        self.id.resize(count, 0);
+    }
+
+    /// Takes over spheres, in their order.
+    pub fn load(&mut self, system: &System, units: &Units, grid: &Grid, last_contact: impl Fn(u32) -> f32) {
+        self.resize(system.spheres.len());
+        for (i, sphere) in system.spheres.iter().enumerate() {
+            let (cell, offset) = grid.locate(sphere.position / units.length);
+            let velocity = if sphere.fixed { DVec3::ZERO } else { sphere.velocity / units.velocity() };
+            self.place[i] = offset.extend((sphere.radius / units.length) as f32);
+            self.cell[i] = cell.extend(i32::from(sphere.material));
+            self.motion[i] = velocity.as_vec3().extend((sphere.inverse_mass() * units.mass) as f32);
+            self.spin[i] = (sphere.spin * units.time).as_vec3().extend(last_contact(sphere.id));
+            self.id[i] = sphere.id;
+        }
+    }
+
+    #[inline]
+    pub fn offset(&self, i: usize) -> Vec3 {
+        self.place[i].truncate()
+    }
+
+    #[inline]
+    pub fn radius(&self, i: usize) -> f32 {
+        self.place[i].w
+    }
+
+    #[inline]
+    pub fn velocity(&self, i: usize) -> Vec3 {
+        self.motion[i].truncate()
+    }
+
+    #[inline]
+    pub fn inverse_mass(&self, i: usize) -> f32 {
+        self.motion[i].w
+    }
+
+    #[inline]
+    pub fn material(&self, i: usize) -> MaterialIndex {
+        self.cell[i].w as MaterialIndex
+    }
+
+    /// Centre in scaled units from the world's origin.
+    pub fn world(&self, i: usize, grid: &Grid) -> DVec3 {
+        grid.world(self.cell[i].truncate(), self.offset(i))
+    }
+}

@@ -1,0 +1,193 @@
+//! Stage 6: the earliest impact of a sphere over its candidates and the planes.
+
+use glam::Vec3;
+
+use super::{
+    event::{Event, View, WALL},
+    grid::Grid,
+    neighbors::wall_bit,
+    state::State,
+    world::Wall,
+};
+
+/// Gaps up to this share of the radius sum count as touching where a root is bracketed: 1e-6 is about the
+/// rounding of a position; smaller and the bracket does not close, larger and the energy of a bounce shows it.
+const TOUCHING: f32 = 1e-6;
+
+/// Steps of conservative advancement; it converges quadratically, grazing passes take most.
+const ADVANCES: u32 = 64;
+
+/// The earliest impact of sphere `i` before the end of the substep.
+pub fn sweep(view: &View, i: usize) -> Event {
+    let mut best = Event::NONE;
+    if view.state.inverse_mass(i) == 0.0 {
+        // Fixed spheres are struck, they do not strike.
+        return best;
+    }
+    view.for_candidates(i, |j, link, shift| consider(view, i, j, link, shift, &mut best));
+    let walls = if view.extras.is_fast(i) { u32::MAX } else { view.lists.walls(i) };
+    if walls != 0 {
+        for plane in 0..view.world.walls.len() {
+            if walls & wall_bit(plane) != 0 {
+                consider_wall(view, i, plane, &mut best);
+            }
+        }
+    }
+    best
+}
+
+/// Replaces `best` if `i` meets the image `link` of `j` sooner.
+#[inline]
+pub fn consider(view: &View, i: usize, j: usize, link: u32, shift: Vec3, best: &mut Event) {
+    let Some((toi, jolt)) = pair(view, i, j, shift) else { return };
+    if toi < best.toi || (toi == best.toi && precedes(view.state, i, j as u32, best.partner)) {
+        *best = Event { toi, partner: j as u32, link, jolt };
+    }
+}
+
+/// Time of impact of two spheres in the substep, and the bound on the change of the velocity of `i`.
+#[inline]
+fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
+    let state = view.state;
+    let (d, w, now) = view.relative(i, j, shift);
+    let radius_sum = state.radius(i) + state.radius(j);
+    let (inverse_i, inverse_j) = (state.inverse_mass(i), state.inverse_mass(j));
+    let (t, speed) = if view.world.has_gravity && inverse_j == 0.0 {
+        // In the lab the fixed sphere rests and the other one falls.
+        let (g, t) = (view.world.gravity, now);
+        against_fixed(d + g * (0.5 * t * t), w + g * t, g, radius_sum, view.frame.h - now)?
+    } else {
+        first_contact(d, w, radius_sum)?
+    };
+    let toi = now + t;
+    (toi < view.frame.h).then(|| (toi, 2.0 * speed * inverse_i / (inverse_i + inverse_j)))
+}
+
+/// Time of first contact and the approach speed there. d, w: offset and velocity of one centre relative to the other;
+/// with p the offset at the closest approach, b^2 - a c, which cancels, is never formed.
+#[inline]
+pub fn first_contact(d: Vec3, w: Vec3, radius_sum: f32) -> Option<(f32, f32)> {
+    let b = d.dot(w);
+    if b >= 0.0 {
+        return None;
+    }
+    let distance = d.length();
+    let c = (distance - radius_sum) * (distance + radius_sum);
+    if c <= 0.0 {
+        return Some((0.0, -b / distance));
+    }
+    let a = w.length_squared();
+    let p = d - w * (b / a);
+    let q = a * (radius_sum * radius_sum - p.length_squared());
+    // Also false for NaN, when a underflows.
+    if !(q > 0.0) {
+        return None;
+    }
+    let root = q.sqrt();
+    let mut t = c / (root - b);
+    if distance > 4.0 * radius_sum {
+        // One Newton step: over a long way the rounding of q moves the contact by more than that of t.
+        let at = d + w * t;
+        let length = at.length();
+        let slope = at.dot(w);
+        if slope < 0.0 {
+            t -= (length - radius_sum) * (length + radius_sum) / (2.0 * slope);
+        }
+    }
+    Some((t.max(0.0), root / radius_sum))
+}
+
+/// The same under constant acceleration `g`, within `left`: conservative advancement against the tangent plane.
+///
+/// |x| >= n.x for the unit vector n towards the sphere now, so the plane through the nearest point is met no later
+/// than the sphere: stepping to it never passes a root.
+fn against_fixed(d: Vec3, v: Vec3, g: Vec3, radius_sum: f32, left: f32) -> Option<(f32, f32)> {
+    let mut t = 0.0;
+    for _ in 0..ADVANCES {
+        let at = d + v * t + g * (0.5 * t * t);
+        let distance = at.length();
+        let normal = at / distance;
+        let speed = normal.dot(v + g * t);
+        let gap = distance - radius_sum;
+        let touching = gap <= TOUCHING * radius_sum;
+        if touching && speed < 0.0 {
+            return Some((t, -speed));
+        }
+        let step = plane_contact(if touching { 0.0 } else { gap }, speed, normal.dot(g))?;
+        if step == 0.0 {
+            return Some((t, 0.0));
+        }
+        t += step;
+        if t >= left {
+            return None;
+        }
+    }
+    // Grazing to the last bit: what is left of the gap is below the rounding of the path.
+    None
+}
+
+/// When a point at height `gap` with speed `v` and acceleration `a` along the normal reaches the plane next; a point
+/// on the plane that leaves it is asked for its return.
+#[inline]
+pub fn plane_contact(gap: f32, v: f32, a: f32) -> Option<f32> {
+    if v < 0.0 {
+        if gap <= 0.0 {
+            return Some(0.0);
+        }
+        let q = v * v - 2.0 * a * gap;
+        (q >= 0.0).then(|| 2.0 * gap / (q.sqrt() - v))
+    } else if a < 0.0 {
+        let gap = gap.max(0.0);
+        Some((v + (v * v - 2.0 * a * gap).sqrt()) / -a)
+    } else {
+        None
+    }
+}
+
+/// Vector from the plane's point to the centre of sphere `i` at its clock.
+#[inline]
+pub fn from_wall(grid: &Grid, state: &State, wall: &Wall, i: usize) -> Vec3 {
+    let cells = state.cell[i].truncate() - wall.cell;
+    grid.shift(cells) + (state.offset(i) - wall.offset)
+}
+
+fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
+    if usize::from(view.support[i]) == plane + 1 {
+        return;
+    }
+    let wall = &view.world.walls[plane];
+    let (gap, v) = wall_gap(view, i, plane);
+    let Some(t) = plane_contact(gap, v, wall.acceleration) else { return };
+    let toi = view.clock[i] + t;
+    let partner = WALL | plane as u32;
+    if toi < view.frame.h
+        && (toi < best.toi || (toi == best.toi && precedes(view.state, i, partner, best.partner)))
+    {
+        let speed = v + wall.acceleration * t;
+        *best = Event { toi, partner, link: 0, jolt: 2.0 * speed.abs() };
+    }
+}
+
+/// Gap between sphere `i` and a plane at the sphere's clock, and its rate, in the lab.
+#[inline]
+pub fn wall_gap(view: &View, i: usize, plane: usize) -> (f32, f32) {
+    let wall = &view.world.walls[plane];
+    let t = view.clock[i];
+    let height = wall.normal.dot(view.from_wall(plane, i)) + 0.5 * wall.acceleration * t * t;
+    let speed = wall.normal.dot(view.state.velocity(i)) + wall.acceleration * t;
+    (height - view.state.radius(i), speed)
+}
+
+// Order of simultaneous impacts of sphere i: by (smaller id, larger id), planes last.
+#[cold]
+fn precedes(state: &State, i: usize, a: u32, b: u32) -> bool {
+    let key = |partner: u32| {
+        if partner & WALL != 0 {
+            (u64::from(u32::MAX), u64::from(partner))
+        } else {
+            let (x, y) = (state.id[i], state.id[partner as usize]);
+            (u64::from(x.min(y)), u64::from(x.max(y)))
+        }
+    };
+    key(a) < key(b)
+}

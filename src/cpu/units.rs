@@ -1,0 +1,63 @@
+//! Scaled units: powers of two near the system's own sizes, so that f32 neither overflows nor loses a bit by the
+//! change of units, whatever the user's units are.
+
+use crate::System;
+
+/// Sizes of the scaled units in the user's units; every one is a power of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Units {
+    /// Near the mean diameter.
+    pub length: f64,
+    /// Near the outer step.
+    pub time: f64,
+    /// Near the mean mass.
+    pub mass: f64,
+}
+
+impl Units {
+    pub fn new(system: &System) -> Self {
+        let count = system.spheres.len().max(1) as f64;
+        let mean = |sum: f64| power_of_two(if sum > 0.0 { sum / count } else { 1.0 });
+        Self {
+            length: mean(system.spheres.iter().map(|s| 2.0 * s.radius).sum()),
+            time: power_of_two(system.dt),
+            mass: mean(system.spheres.iter().map(|s| s.mass).sum()),
+        }
+    }
+
+    /// Size of the unit of velocity.
+    pub fn velocity(&self) -> f64 {
+        self.length / self.time
+    }
+
+    /// Size of the unit of acceleration.
+    pub fn acceleration(&self) -> f64 {
+        self.length / (self.time * self.time)
+    }
+
+    /// Size of the unit of energy.
+    pub fn energy(&self) -> f64 {
+        self.mass * self.velocity() * self.velocity()
+    }
+}
+
+// The nearest on a logarithmic scale; clamped to what keeps the square of a unit a normal f64.
+fn power_of_two(x: f64) -> f64 {
+    x.log2().round().clamp(-250.0, 250.0).exp2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sphere;
+
+    #[test]
+    fn units_are_powers_of_two_near_the_sizes_of_the_system() {
+        let sphere = Sphere { radius: 2.6e-3, mass: 1.8e-4, ..Sphere::default() };
+        let units = Units::new(&System { dt: 1e-3, spheres: vec![sphere], ..System::default() });
+        for (unit, size) in [(units.length, 5.2e-3), (units.time, 1e-3), (units.mass, 1.8e-4)] {
+            assert_eq!(unit.log2().fract(), 0.0);
+            assert!((0.7..1.42).contains(&(size / unit)), "{unit} for {size}");
+        }
+    }
+}
