@@ -1,20 +1,181 @@
 //! What makes a system one that can be run.
-use crate::{Error, System};
+
+mod spheres;
+mod times;
+
+use glam::DVec3;
+
+use crate::{
+    Dimensions, Error, Side, System,
+    scene::{Fault, Place},
+};
+
+/// How much longer than four radii a period is, in radii: two spheres side by side and a skin of 5% of the diameter
+/// between each and the next image. Shorter, and a sphere could meet two images of one partner in a step.
+const PERIOD_IN_RADII: f64 = 4.2;
+/// How far the length of a normal may miss 1. What it misses, an impact on the wall changes the energy by.
+const UNIT_SLACK: f64 = 1e-12;
+const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl System {
-    /// Checks everything that an engine relies on.
+    /// Checks everything that an engine relies on, in time proportional to the number of spheres.
+    ///
+    /// - `dt`, radii, masses and densities are finite and > 0, restitutions between 0 and 1, materials exist, and all
+    ///   numbers are finite.
+    /// - Bounds are the right way round. A periodic axis has no gravity along it and is at least 4.2 times the largest
+    ///   radius long: twice two radii and a skin of 5% of the diameter. A position outside it stands for its image.
+    /// - Normals of walls have length 1. Ids are unique. In 2D every `z` is 0 and the third side is open.
+    /// - No two spheres overlap, and no sphere reaches into a wall, deeper than
+    ///   [`max_initial_overlap`](crate::Solver::max_initial_overlap) times the mean diameter. Fixed spheres
+    ///   may overlap one another and walls: they never meet.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the first thing found wrong.
     pub fn validate(&self) -> Result<(), Error> {
+        self.inspect_world()?;
+        self.inspect_spheres()?;
         Ok(())
     }
-    /// Where the potential energy is 0.
-    pub fn gravity_reference(&self) -> glam::DVec3 {
-        self.bounds.min
+
+    /// The checks that need no spheres.
+    pub(crate) fn inspect_world(&self) -> Result<(), Fault> {
+        require(self.dt > 0.0 && self.dt.is_finite(), "world.dt", self.dt, "a step is finite and > 0")?;
+        self.inspect_gravity()?;
+        let solver = &self.solver;
+        require(
+            (0.0..1.0).contains(&solver.max_initial_overlap),
+            "solver.max_initial_overlap",
+            solver.max_initial_overlap,
+            "a part of the mean diameter, at least 0 and less than 1",
+        )?;
+        if let Some(time) = solver.contact_time {
+            let right = time >= 0.0 && time.is_finite();
+            require(right, "solver.contact_time", time, "a time is finite and >= 0")?;
+        }
+        self.inspect_bounds()?;
+        self.inspect_materials()?;
+        for (index, wall) in self.walls.iter().enumerate() {
+            let path = format!("walls[{index}].plane");
+            finite(&format!("{path}.point"), wall.point)?;
+            finite(&format!("{path}.normal"), wall.normal)?;
+            let length = wall.normal.length();
+            require(
+                (length - 1.0).abs() <= UNIT_SLACK,
+                &format!("{path}.normal"),
+                format!("{length} long"),
+                "a normal has length 1",
+            )?;
+            self.flat(&format!("{path}.normal"), wall.normal)?;
+            let exists = usize::from(wall.material) < self.materials.len();
+            require(exists, &format!("walls[{index}].material"), wall.material, &self.material_range())?;
+        }
+        Ok(())
     }
-    /// The contact time t_c of the TC model.
-    pub fn contact_time(&self) -> f64 {
-        self.solver.contact_time.unwrap_or(1e-3)
+
+    fn inspect_gravity(&self) -> Result<(), Fault> {
+        finite("world.gravity", self.gravity)?;
+        self.flat("world.gravity", self.gravity)?;
+        for axis in 0..3 {
+            if self.period(axis).is_some() && self.gravity[axis] != 0.0 {
+                return Err(Fault::field(
+                    "world.gravity",
+                    format!("gravity acts along {}, and {} is periodic", AXES[axis], AXES[axis]),
+                    format!("make bounds.{} \"wall\" or \"open\", or take gravity out of it", AXES[axis]),
+                ));
+            }
+        }
+        Ok(())
     }
+
+    fn inspect_bounds(&self) -> Result<(), Fault> {
+        let bounds = &self.bounds;
+        finite("bounds.min", bounds.min)?;
+        finite("bounds.max", bounds.max)?;
+        for axis in 0..self.dimensions.count() {
+            let (min, max) = (bounds.min[axis], bounds.max[axis]);
+            if bounds.sides[axis] != Side::Open && !(min < max && (max - min).is_finite()) {
+                return Err(Fault::field(
+                    "bounds.max",
+                    format!("bounds run from {min} to {max} in {}", AXES[axis]),
+                    "bounds.max is above bounds.min on every axis that is not open",
+                ));
+            }
+        }
+        if self.dimensions == Dimensions::Two && bounds.sides[2] != Side::Open {
+            return Err(Fault::field("bounds.z", "bounds.z is bounded", "in 2D the third side is open"));
+        }
+        let exists = usize::from(bounds.material) < self.materials.len();
+        require(exists, "bounds.material", bounds.material, &self.material_range())
+    }
+
+    fn inspect_materials(&self) -> Result<(), Fault> {
+        let materials = &self.materials;
+        let indices = 0..materials.len() as u16;
+        if indices.is_empty() {
+            return Err(Fault::field("materials", "there is no material", "add one, or use Materials::default()"));
+        }
+        const RANGE: &str = "a restitution is between 0 and 1";
+        for a in indices.clone() {
+            let name = materials.name(a);
+            let density = materials.density(a);
+            let path = format!("materials.{name}.density");
+            require(density > 0.0 && density.is_finite(), &path, density, "a density is finite and > 0")?;
+            let own = materials.restitution(a, a);
+            require((0.0..=1.0).contains(&own), &format!("materials.{name}.restitution"), own, RANGE)?;
+        }
+        for (a, b) in indices.clone().flat_map(|a| indices.clone().map(move |b| (a, b))) {
+            let mixed = materials.restitution(a, b);
+            let path = format!("pairs.{}-{}.restitution", materials.name(a), materials.name(b));
+            require((0.0..=1.0).contains(&mixed), &path, mixed, RANGE)?;
+        }
+        Ok(())
+    }
+
+    /// Whether every period is long enough for spheres of this radius.
+    pub(crate) fn inspect_periods(&self, largest: f64) -> Result<(), Fault> {
+        for axis in 0..3 {
+            if let Some(period) = self.period(axis).filter(|period| *period < PERIOD_IN_RADII * largest) {
+                return Err(Fault::field(
+                    format!("bounds.{}", AXES[axis]),
+                    format!(
+                        "the period {period} in {} is too short for spheres of diameter {}",
+                        AXES[axis],
+                        2.0 * largest
+                    ),
+                    format!("it must be at least {} (2.1 diameters)", PERIOD_IN_RADII * largest),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn material_range(&self) -> String {
+        format!("there are {} materials, counted from 0", self.materials.len())
+    }
+
+    fn flat(&self, path: &str, v: DVec3) -> Result<(), Fault> {
+        let right = self.dimensions == Dimensions::Three || v.z == 0.0;
+        require(right, &format!("{path}.z"), v.z, "in 2D it is 0").map_err(|fault| Fault {
+            place: Place::Field(path.into()),
+            ..fault
+        })
+    }
+}
+
+fn require(right: bool, path: &str, found: impl std::fmt::Display, remedy: &str) -> Result<(), Fault> {
+    if right { Ok(()) } else { Err(Fault::field(path, format!("{path} is {found}"), remedy)) }
+}
+
+/// Faults a vector that has a component that is not a finite number.
+pub(crate) fn finite(path: &str, v: DVec3) -> Result<(), Fault> {
+    (0..3).try_for_each(|axis| {
+        if v[axis].is_finite() {
+            return Ok(());
+        }
+        Err(Fault::field(
+            path,
+            format!("{path} has the {} component {}", AXES[axis], v[axis]),
+            "every component is a finite number",
+        ))
+    })
 }

@@ -1,1 +1,260 @@
-//! Scenes.
+//! Scenes: what is to be simulated, said briefly. A [`Scene`] becomes a [`System`] by [`Scene::build`].
+//!
+//! Everything random is drawn from [`World::seed`], with arithmetic that is the same on every platform: one
+//! scene is one set of spheres, bit for bit.
+//!
+//! ```
+//! use carom::scene::{Fill, Scene};
+//!
+//! let system = Scene::new(1.0 / 60.0)
+//!     .periodic()
+//!     .fill(Fill::random(1000).volume_fraction(0.2).temperature(3.0))
+//!     .build()?;
+//! assert_eq!(system.spheres.len(), 1000);
+//! // The box was left out: the volume fraction decides it.
+//! let volume = 1000.0 * std::f64::consts::PI / 6.0 / 0.2;
+//! assert!((system.bounds.max.x - volume.cbrt()).abs() < 1e-9);
+//! # Ok::<(), carom::Error>(())
+//! ```
+
+mod build;
+mod check;
+mod crowd;
+mod dice;
+mod fault;
+mod fill;
+pub(crate) mod grid;
+mod lattice;
+mod motion;
+mod note;
+mod pack;
+mod push;
+mod region;
+mod relax;
+mod scatter;
+
+pub use build::MAX_SPHERES;
+pub(crate) use fault::{Fault, Place};
+pub use fill::{Fill, Lattice, LatticeKind, Motion, Placed, Random, Shape};
+pub use note::Note;
+
+use glam::DVec3;
+
+use crate::{Dimensions, Side, Solver};
+
+/// The name that a material has where none is given.
+pub const DEFAULT_MATERIAL: &str = "default";
+
+/// What is to be simulated.
+///
+/// The methods that take and return `self` are for writing a scene in one expression; every field may also be
+/// set directly.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scene {
+    /// Dimensions, gravity, step, seed.
+    pub world: World,
+    /// How the engines go about it.
+    pub solver: Solver,
+    /// The box.
+    pub bounds: Walls,
+    /// Surfaces. `default` need not be among them: elastic, mass 1 at diameter 1.
+    pub materials: Vec<Material>,
+    /// Restitution of certain pairs of materials, instead of the smaller of the two.
+    pub pairs: Vec<Pair>,
+    /// The spheres, group by group.
+    pub fills: Vec<Fill>,
+    /// Solid planes besides the walls of the box.
+    pub walls: Vec<Wall>,
+    /// How to look at it.
+    pub view: View,
+    #[cfg(feature = "files")]
+    pub(crate) origin: crate::files::Origin,
+}
+
+/// Dimensions, gravity, step, seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    /// 2D or 3D.
+    pub dimensions: Dimensions,
+    /// Acceleration (length/time^2); up is z, in 2D y.
+    pub gravity: DVec3,
+    /// Outer step (time), > 0.
+    pub dt: f64,
+    /// Length of a run in steps, where nothing else is asked for.
+    pub steps: u64,
+    /// What everything random is drawn from.
+    pub seed: u64,
+}
+
+impl Default for World {
+    /// 3D, no gravity, dt = 1/60, 600 steps, seed 1.
+    fn default() -> Self {
+        Self { dimensions: Dimensions::Three, gravity: DVec3::ZERO, dt: 1.0 / 60.0, steps: 600, seed: 1 }
+    }
+}
+
+/// The box of a scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walls {
+    /// Lower corner (length). Left out: the origin.
+    pub min: Option<DVec3>,
+    /// Upper corner (length). Left out: a cube (2D: a square) of the size that the volume fraction of the first
+    /// random fill makes it.
+    pub max: Option<DVec3>,
+    /// x, y, z; z is not used in 2D.
+    pub sides: [Side; 3],
+    /// Material of the walls, by name.
+    pub material: String,
+}
+
+impl Default for Walls {
+    fn default() -> Self {
+        Self { min: None, max: None, sides: [Side::Open; 3], material: DEFAULT_MATERIAL.into() }
+    }
+}
+
+/// A surface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Material {
+    /// What spheres and walls call it.
+    pub name: String,
+    /// Speed after over speed before a head-on impact, 0..=1. Two materials combine by the smaller.
+    pub restitution: f64,
+    /// Mass/volume, > 0.
+    pub density: f64,
+}
+
+impl Default for Material {
+    /// `default`: elastic, mass 1 at diameter 1.
+    fn default() -> Self {
+        Self {
+            name: DEFAULT_MATERIAL.into(),
+            restitution: 1.0,
+            density: crate::Materials::default().density(0),
+        }
+    }
+}
+
+/// The restitution of one pair of materials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The two names.
+    pub between: [String; 2],
+    /// 0..=1.
+    pub restitution: f64,
+}
+
+/// A solid half space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wall {
+    /// A point on its surface (length).
+    pub point: DVec3,
+    /// From the solid to the free side; any length but 0.
+    pub normal: DVec3,
+    /// Material of the surface, by name.
+    pub material: String,
+}
+
+/// How to look at a scene; nothing that is computed depends on it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// Where the eye is (length).
+    pub eye: Option<DVec3>,
+    /// Where it looks (length).
+    pub target: Option<DVec3>,
+    /// Vertical field of view (degree).
+    pub fov: Option<f64>,
+    /// What the colour stands for.
+    pub color: Option<String>,
+}
+
+impl Scene {
+    /// An empty, unbounded 3D scene that moves on in steps of `dt` (time).
+    pub fn new(dt: f64) -> Self {
+        Self { world: World { dt, ..World::default() }, ..Self::default() }
+    }
+
+    /// Makes it a scene in the plane z = 0.
+    pub fn flat(mut self) -> Self {
+        self.world.dimensions = Dimensions::Two;
+        self
+    }
+
+    /// Sets the acceleration of everything that is not fixed (length/time^2).
+    pub fn gravity(mut self, gravity: impl Into<DVec3>) -> Self {
+        self.world.gravity = gravity.into();
+        self
+    }
+
+    /// Sets the default length of a run.
+    pub fn steps(mut self, steps: u64) -> Self {
+        self.world.steps = steps;
+        self
+    }
+
+    /// Sets what everything random is drawn from.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.world.seed = seed;
+        self
+    }
+
+    /// Sets how the engines go about it.
+    pub fn solver(mut self, solver: Solver) -> Self {
+        self.solver = solver;
+        self
+    }
+
+    /// Sets the corners of the box (length).
+    pub fn bounds(mut self, min: impl Into<DVec3>, max: impl Into<DVec3>) -> Self {
+        self.bounds.min = Some(min.into());
+        self.bounds.max = Some(max.into());
+        self
+    }
+
+    /// Makes every axis periodic.
+    pub fn periodic(self) -> Self {
+        self.sides([Side::Periodic; 3])
+    }
+
+    /// Puts walls on every side.
+    pub fn walled(self) -> Self {
+        self.sides([Side::Wall; 3])
+    }
+
+    /// Sets what bounds x, y and z; in 2D the third is not used.
+    pub fn sides(mut self, sides: [Side; 3]) -> Self {
+        self.bounds.sides = sides;
+        self
+    }
+
+    /// Sets the material of the walls of the box.
+    pub fn wall_material(mut self, name: &str) -> Self {
+        self.bounds.material = name.into();
+        self
+    }
+
+    /// Adds a material: restitution 0..=1, density (mass/volume) > 0. The name `default` changes what applies
+    /// where no material is named.
+    pub fn material(mut self, name: &str, restitution: f64, density: f64) -> Self {
+        self.materials.push(Material { name: name.into(), restitution, density });
+        self
+    }
+
+    /// Sets the restitution between two materials.
+    pub fn pair(mut self, a: &str, b: &str, restitution: f64) -> Self {
+        self.pairs.push(Pair { between: [a.into(), b.into()], restitution });
+        self
+    }
+
+    /// Adds a group of spheres.
+    pub fn fill(mut self, fill: impl Into<Fill>) -> Self {
+        self.fills.push(fill.into());
+        self
+    }
+
+    /// Adds a solid half space: a point on its surface, and the direction from the solid to the free side.
+    pub fn wall(mut self, point: impl Into<DVec3>, normal: impl Into<DVec3>, material: &str) -> Self {
+        self.walls.push(Wall { point: point.into(), normal: normal.into(), material: material.into() });
+        self
+    }
+}

@@ -1,0 +1,340 @@
+//! From a scene to a system: sizes, places, velocities, ids.
+
+use std::ops::Range;
+
+use glam::DVec3;
+
+use super::{
+    DEFAULT_MATERIAL, Fault, Fill, Material, Note, Place, Random, Scene, Shape,
+    dice::Dice,
+    lattice,
+    motion::set_in_motion,
+    pack::{Wanted, pack},
+    region::{Region, content, volume},
+    relax::relax,
+};
+use crate::{
+    Bounds, Dimensions, Error, MaterialIndex, Materials, Plane, Side, Sphere, System,
+    scene::grid::Space,
+};
+
+/// Most spheres of a scene.
+pub const MAX_SPHERES: u64 = 1 << 27;
+/// How far count, volume fraction and box may disagree.
+const AGREEMENT: f64 = 0.01;
+
+/// Where the spheres of a group are in [`System::spheres`].
+type Ranges = Vec<Range<usize>>;
+
+impl Scene {
+    /// Makes the system that this scene describes.
+    ///
+    /// Spheres come group by group. Ids that are given are kept, the others are numbered on after the largest of
+    /// them, from 0 where none is given. A mass that is not given follows from the density of the material and
+    /// the volume of the sphere, also in 2D. Positions outside a periodic box are put inside.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] saying what was found, where, and what would be right; [`Error::Capacity`] for more than
+    /// [`MAX_SPHERES`] spheres.
+    pub fn build(&self) -> Result<System, Error> {
+        Ok(self.build_with_notes()?.0)
+    }
+
+    /// As [`build`](Self::build), with what was changed on the way.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_with_notes(&self) -> Result<(System, Vec<Note>), Error> {
+        let (mut system, counts) = self.outline().map_err(|fault| self.explain(fault, &[]))?;
+        let total: u64 = counts.iter().sum();
+        if total > MAX_SPHERES {
+            return Err(Error::Capacity(format!("{total} spheres are asked for; at most {MAX_SPHERES} are possible")));
+        }
+        let mut ranges = vec![];
+        let notes =
+            self.realise(&mut system, &counts, &mut ranges).map_err(|fault| self.explain(fault, &ranges))?;
+        Ok((system, notes))
+    }
+
+    /// Checks everything that can be checked before spheres are placed.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] as [`build`](Self::build) would give it.
+    pub fn check(&self) -> Result<(), Error> {
+        self.outline().map(drop).map_err(|fault| self.explain(fault, &[]))
+    }
+
+    /// The world without spheres, and how many each group has.
+    fn outline(&self) -> Result<(System, Vec<u64>), Fault> {
+        self.inspect()?;
+        let mut system = System {
+            dimensions: self.world.dimensions,
+            gravity: self.world.gravity,
+            dt: self.world.dt,
+            solver: self.solver.clone(),
+            bounds: Bounds::default(),
+            materials: self.surfaces(),
+            walls: vec![],
+            spheres: vec![],
+        };
+        system.walls = self
+            .walls
+            .iter()
+            .enumerate()
+            .map(|(index, wall)| Plane {
+                point: wall.point,
+                normal: wall.normal.normalize(),
+                material: index_of(&system.materials, &wall.material),
+                name: format!("walls[{index}]"),
+            })
+            .collect();
+        system.bounds = self.resolve_bounds(&system.materials)?;
+        system.inspect_world()?;
+        let counts = self
+            .fills
+            .iter()
+            .enumerate()
+            .map(|(index, fill)| self.count(&system, fill, &format!("spheres[{index}]")))
+            .collect::<Result<_, _>>()?;
+        Ok((system, counts))
+    }
+
+    fn surfaces(&self) -> Materials {
+        let mut materials = Materials::empty();
+        if !self.materials.iter().any(|material| material.name == DEFAULT_MATERIAL) {
+            let Material { name, restitution, density } = Material::default();
+            materials.push(&name, restitution, density);
+        }
+        for Material { name, restitution, density } in &self.materials {
+            materials.push(name, *restitution, *density);
+        }
+        for pair in &self.pairs {
+            let [a, b] = [0, 1].map(|side| index_of(&materials, &pair.between[side]));
+            materials.set_restitution(a, b, pair.restitution);
+        }
+        materials
+    }
+
+    fn resolve_bounds(&self, materials: &Materials) -> Result<Bounds, Fault> {
+        let flat = self.world.dimensions == Dimensions::Two;
+        let mut min = self.bounds.min.unwrap_or_default();
+        let mut max = match (self.bounds.max, self.sizing_fill()) {
+            (Some(max), _) => max,
+            (None, Some((_, Random { count: Some(count), volume_fraction: Some(fraction), diameters, .. }))) => {
+                let content = *count as f64 * mean_content(self.world.dimensions, diameters);
+                min + DVec3::splat((content / fraction).powf(1.0 / self.world.dimensions.count() as f64))
+            }
+            _ => min,
+        };
+        let mut sides = self.bounds.sides;
+        if flat {
+            (min.z, max.z, sides[2]) = (0.0, 0.0, Side::Open);
+        }
+        Ok(Bounds { min, max, sides, material: index_of(materials, &self.bounds.material) })
+    }
+
+    fn count(&self, system: &System, fill: &Fill, path: &str) -> Result<u64, Fault> {
+        match &fill.shape {
+            Shape::At(spheres) => Ok(spheres.len() as u64),
+            Shape::Lattice(lattice) => Ok(lattice::count(lattice).unwrap_or(u64::MAX)),
+            Shape::Random(random) => {
+                let volume = Region::new(system, random.region).volume();
+                if volume <= 0.0 {
+                    return Err(Fault::field(
+                        format!("{path}.random"),
+                        format!("{path}.random has no volume to fill: the bounds are open and have no extent"),
+                        "give bounds.min and bounds.max",
+                    ));
+                }
+                let each = mean_content(system.dimensions, &random.diameters);
+                match (random.count, random.volume_fraction) {
+                    (Some(count), None) => Ok(count),
+                    (None, fraction) => Ok((fraction.unwrap_or(0.0) * volume / each).round() as u64),
+                    (Some(count), Some(fraction)) => {
+                        let filled = count as f64 * each / volume;
+                        // A whole sphere more or less is no disagreement either.
+                        if (filled - fraction).abs() > (AGREEMENT * fraction).max(each / volume) {
+                            return Err(Fault::field(
+                                format!("{path}.random.volume_fraction"),
+                                format!(
+                                    "count, volume_fraction and bounds disagree: {count} spheres fill {filled:.4} \
+                                     of the box, not {fraction}"
+                                ),
+                                "leave one of the three out",
+                            ));
+                        }
+                        Ok(count)
+                    }
+                }
+            }
+        }
+    }
+
+    fn realise(&self, system: &mut System, counts: &[u64], ranges: &mut Ranges) -> Result<Vec<Note>, Fault> {
+        let mut groups: Vec<Vec<Sphere>> = vec![];
+        let mut wanted = vec![];
+        for (index, (fill, &count)) in self.fills.iter().zip(counts).enumerate() {
+            let mut spheres = self.standing(system, fill);
+            if let Shape::Random(random) = &fill.shape {
+                let radii = radii(count, &random.diameters);
+                spheres.extend(radii.iter().map(|&radius| Sphere { radius, ..Sphere::default() }));
+                wanted.push(Wanted { group: index, region: Region::new(system, random.region), radii });
+            }
+            groups.push(spheres);
+        }
+        let largest = groups.iter().flatten().map(|s| s.radius).fold(0.0, f64::max);
+        system.inspect_periods(largest)?;
+        if !wanted.is_empty() {
+            let standing = groups
+                .iter()
+                .zip(&self.fills)
+                .filter(|(_, fill)| !matches!(fill.shape, Shape::Random(_)))
+                .flat_map(|(spheres, _)| spheres.iter().copied())
+                .collect();
+            let places = pack(&System { spheres: standing, ..system.clone() }, &wanted, self.world.seed)?;
+            for (group, places) in wanted.iter().zip(places) {
+                for (sphere, place) in groups[group.group].iter_mut().zip(places) {
+                    sphere.position = place;
+                }
+            }
+        }
+        number(&self.fills, &mut groups)?;
+        for (index, (spheres, fill)) in groups.iter_mut().zip(&self.fills).enumerate() {
+            self.finish(system, fill, spheres, &mut Dice::new(self.world.seed, "move", index));
+            ranges.push(system.spheres.len()..system.spheres.len() + spheres.len());
+            system.spheres.append(spheres);
+        }
+        let deepest = system.inspect_spheres()?;
+        Ok(if deepest > 0.0 { vec![relax(system)] } else { vec![] })
+    }
+
+    /// The spheres of a group whose places are given.
+    fn standing(&self, system: &System, fill: &Fill) -> Vec<Sphere> {
+        match &fill.shape {
+            Shape::Random(_) => vec![],
+            Shape::Lattice(lattice) => {
+                let radius = 0.5 * lattice.diameter;
+                let centers = lattice::centers(lattice);
+                centers.into_iter().map(|position| Sphere { position, radius, ..Sphere::default() }).collect()
+            }
+            Shape::At(placed) => placed
+                .iter()
+                .map(|p| Sphere {
+                    position: p.position,
+                    velocity: p.velocity,
+                    spin: p.spin,
+                    radius: p.radius,
+                    mass: p.mass.unwrap_or(0.0),
+                    material: p.material.as_ref().map_or(0, |name| index_of(&system.materials, name)),
+                    fixed: p.fixed,
+                    // `number` gives it.
+                    id: 0,
+                })
+                .collect(),
+        }
+    }
+
+    /// Material, mass, velocity and the right image.
+    fn finish(&self, system: &System, fill: &Fill, spheres: &mut [Sphere], dice: &mut Dice) {
+        let space = Space::new(system);
+        let material = index_of(&system.materials, &fill.material);
+        let placed = match &fill.shape {
+            Shape::At(placed) => placed.as_slice(),
+            _ => &[],
+        };
+        for (index, sphere) in spheres.iter_mut().enumerate() {
+            let placed = placed.get(index);
+            if placed.is_none_or(|p| p.material.is_none()) {
+                sphere.material = material;
+            }
+            if placed.is_none_or(|p| p.mass.is_none()) {
+                sphere.mass = system.materials.density(sphere.material) * volume(sphere.radius);
+            }
+            sphere.fixed |= fill.fixed;
+            sphere.position = space.wrap(sphere.position);
+        }
+        set_in_motion(fill.motion, system.dimensions, spheres, dice);
+    }
+
+    /// A fault as an error that shows where in the scene it is.
+    fn explain(&self, fault: Fault, ranges: &[Range<usize>]) -> Error {
+        let path = match &fault.place {
+            Place::Field(path) => path.clone(),
+            Place::Sphere(index) => self.path_of(*index, ranges),
+        };
+        #[cfg(feature = "files")]
+        if let Some(text) = self.origin.show(&path, &fault.problem, &fault.remedy) {
+            return Error::Invalid(text);
+        }
+        match fault.place {
+            Place::Sphere(_) if !path.is_empty() => Error::Invalid(format!("{} (in {path})", fault.text())),
+            _ => fault.into(),
+        }
+    }
+
+    fn path_of(&self, sphere: usize, ranges: &[Range<usize>]) -> String {
+        let Some((group, range)) = ranges.iter().enumerate().find(|(_, range)| range.contains(&sphere)) else {
+            return String::new();
+        };
+        match &self.fills[group].shape {
+            Shape::At(_) => format!("spheres[{group}].at[{}]", sphere - range.start),
+            _ => format!("spheres[{group}]"),
+        }
+    }
+}
+
+/// Numbers the spheres without an id on after the largest id given.
+fn number(fills: &[Fill], groups: &mut [Vec<Sphere>]) -> Result<(), Fault> {
+    let given = |fill: &Fill, index: usize| match &fill.shape {
+        Shape::At(placed) => placed[index].id,
+        _ => None,
+    };
+    let mut next = 0;
+    for (fill, spheres) in fills.iter().zip(groups.iter()) {
+        let largest = (0..spheres.len()).filter_map(|index| given(fill, index)).max();
+        next = largest.map_or(next, |id| next.max(u64::from(id) + 1));
+    }
+    for (group, (fill, spheres)) in fills.iter().zip(groups).enumerate() {
+        for (index, sphere) in spheres.iter_mut().enumerate() {
+            if let Some(id) = given(fill, index) {
+                sphere.id = id;
+                continue;
+            }
+            sphere.id = u32::try_from(next).map_err(|_| {
+                Fault::field(
+                    format!("spheres[{group}]"),
+                    format!("no ids are left after {}", u32::MAX),
+                    "give smaller ids, or none",
+                )
+            })?;
+            next += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Of a name that has been found known.
+fn index_of(materials: &Materials, name: &str) -> MaterialIndex {
+    materials.find(name).unwrap_or(0)
+}
+
+fn mean_content(dimensions: Dimensions, diameters: &[(f64, f64)]) -> f64 {
+    let shares: f64 = diameters.iter().map(|&(_, share)| share).sum();
+    diameters.iter().map(|&(d, share)| share / shares * content(dimensions, 0.5 * d)).sum()
+}
+
+/// The radius of each of `count` spheres: shares rounded so that no number misses its share by a whole sphere.
+fn radii(count: u64, diameters: &[(f64, f64)]) -> Vec<f64> {
+    let shares: f64 = diameters.iter().map(|&(_, share)| share).sum();
+    let mut radii = Vec::with_capacity(count as usize);
+    let mut so_far = 0.0;
+    for &(diameter, share) in diameters {
+        so_far += share / shares;
+        let end = (so_far * count as f64).round() as usize;
+        radii.resize(end.min(count as usize), 0.5 * diameter);
+    }
+    // The sum of the shares may fall short of 1 by rounding.
+    let last = diameters.last().map_or(0.5, |&(diameter, _)| 0.5 * diameter);
+    radii.resize(count as usize, last);
+    radii
+}

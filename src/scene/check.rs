@@ -1,0 +1,226 @@
+//! What is wrong with a scene as it is written down, before anything is drawn.
+
+use glam::DVec3;
+
+use super::{DEFAULT_MATERIAL, Fault, Fill, Lattice, LatticeKind, Motion, Random, Scene, Shape};
+use crate::{Dimensions, Side, validate::finite};
+
+/// How far the shares of the diameters may miss 1 (three thirds written as 0.33 do by 0.01).
+const SHARE_SLACK: f64 = 0.0101;
+
+impl Scene {
+    /// Everything that can be said without bounds and sphere by sphere.
+    pub(crate) fn inspect(&self) -> Result<(), Fault> {
+        for (index, material) in self.materials.iter().enumerate() {
+            if self.materials[..index].iter().any(|other| other.name == material.name) {
+                return Err(Fault::field(
+                    format!("materials.{}", material.name),
+                    format!("there are two materials called {:?}", material.name),
+                    "give each a name of its own",
+                ));
+            }
+        }
+        for (index, pair) in self.pairs.iter().enumerate() {
+            for name in &pair.between {
+                self.known_material(name, &format!("pairs[{index}].between"))?;
+            }
+            let path = format!("pairs[{index}].restitution");
+            within(&path, pair.restitution, 0.0, 1.0, "a restitution is between 0 and 1")?;
+        }
+        self.known_material(&self.bounds.material, "bounds.material")?;
+        for (index, wall) in self.walls.iter().enumerate() {
+            let path = format!("walls[{index}]");
+            self.known_material(&wall.material, &format!("{path}.material"))?;
+            finite(&format!("{path}.plane.point"), wall.point)?;
+            let normal = format!("{path}.plane.normal");
+            finite(&normal, wall.normal)?;
+            if wall.normal == DVec3::ZERO {
+                return Err(Fault::field(
+                    &normal,
+                    format!("{normal} is zero"),
+                    "give the direction from the solid to the free side",
+                ));
+            }
+        }
+        for (index, fill) in self.fills.iter().enumerate() {
+            self.inspect_fill(fill, &format!("spheres[{index}]"))?;
+        }
+        for (path, corner) in [("bounds.min", self.bounds.min), ("bounds.max", self.bounds.max)] {
+            corner.map_or(Ok(()), |corner| finite(path, corner))?;
+        }
+        if self.bounds.max.is_none() && self.sizing_fill().is_none() {
+            let bounded = (0..self.world.dimensions.count()).find(|&a| self.bounds.sides[a] != Side::Open);
+            if let Some(axis) = bounded {
+                return Err(Fault::field(
+                    "bounds",
+                    format!("bounds.{} is bounded but bounds.max is missing", ["x", "y", "z"][axis]),
+                    "give bounds.max, or a random fill with both count and volume_fraction, which decides it",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The random fill that decides the size of a box left out.
+    pub(crate) fn sizing_fill(&self) -> Option<(usize, &Random)> {
+        self.fills.iter().enumerate().find_map(|(index, fill)| match &fill.shape {
+            Shape::Random(random)
+                if random.region.is_none()
+                    && random.count.is_some()
+                    && random.volume_fraction.is_some() =>
+            {
+                Some((index, random))
+            }
+            _ => None,
+        })
+    }
+
+    fn known_material(&self, name: &str, path: &str) -> Result<(), Fault> {
+        if name == DEFAULT_MATERIAL || self.materials.iter().any(|material| material.name == name) {
+            return Ok(());
+        }
+        let mut names: Vec<&str> = self.materials.iter().map(|material| material.name.as_str()).collect();
+        if !names.contains(&DEFAULT_MATERIAL) {
+            names.push(DEFAULT_MATERIAL);
+        }
+        Err(Fault::field(
+            path,
+            format!("there is no material {name:?}"),
+            format!("the materials are {}", names.join(", ")),
+        ))
+    }
+
+    fn inspect_fill(&self, fill: &Fill, path: &str) -> Result<(), Fault> {
+        self.known_material(&fill.material, &format!("{path}.material"))?;
+        match fill.motion {
+            Motion::Kept => {}
+            Motion::Velocity(velocity) => {
+                self.in_world(&format!("{path}.velocity"), velocity)?;
+            }
+            Motion::Temperature(temperature) => {
+                at_least_zero(&format!("{path}.temperature"), temperature, "kT is finite and >= 0")?;
+            }
+            Motion::Speed(speed) => {
+                at_least_zero(&format!("{path}.speed_uniform"), speed, "a speed is finite and >= 0")?;
+            }
+        }
+        match &fill.shape {
+            Shape::Random(random) => self.inspect_random(random, &format!("{path}.random")),
+            Shape::Lattice(lattice) => self.inspect_lattice(lattice, &format!("{path}.lattice")),
+            Shape::At(spheres) => spheres.iter().enumerate().try_for_each(|(index, sphere)| {
+                let path = format!("{path}.at[{index}]");
+                positive(&format!("{path}.radius"), sphere.radius, "a radius is finite and > 0")?;
+                if let Some(mass) = sphere.mass {
+                    positive(&format!("{path}.mass"), mass, "a mass is finite and > 0")?;
+                }
+                self.in_world(&format!("{path}.position"), sphere.position)?;
+                self.in_world(&format!("{path}.velocity"), sphere.velocity)?;
+                finite(&format!("{path}.spin"), sphere.spin)?;
+                match &sphere.material {
+                    Some(name) => self.known_material(name, &format!("{path}.material")),
+                    None => Ok(()),
+                }
+            }),
+        }
+    }
+
+    fn inspect_random(&self, random: &Random, path: &str) -> Result<(), Fault> {
+        if let Some(fraction) = random.volume_fraction {
+            positive(&format!("{path}.volume_fraction"), fraction, "a volume fraction is > 0 and at most 0.50 (2D: 0.70)")?;
+        } else if random.count.is_none() {
+            return Err(Fault::field(
+                path,
+                format!("{path} has neither count nor volume_fraction"),
+                "give one of them, or both where the box is left out",
+            ));
+        }
+        if random.diameters.is_empty() {
+            let path = format!("{path}.diameters");
+            return Err(Fault::field(&path, format!("{path} is empty"), "list [diameter, share] pairs"));
+        }
+        let single = random.diameters.len() == 1;
+        for (index, &(diameter, share)) in random.diameters.iter().enumerate() {
+            let path = if single { format!("{path}.diameter") } else { format!("{path}.diameters[{index}]") };
+            positive(&path, diameter, "a diameter is finite and > 0")?;
+            at_least_zero(&path, share, "a share is between 0 and 1")?;
+        }
+        let total: f64 = random.diameters.iter().map(|&(_, share)| share).sum();
+        if (total - 1.0).abs() > SHARE_SLACK {
+            return Err(Fault::field(
+                format!("{path}.diameters"),
+                format!("the shares of {path}.diameters add up to {total}"),
+                "they are parts of the number of spheres and add up to 1",
+            ));
+        }
+        if let Some((low, high)) = random.region {
+            for axis in 0..self.world.dimensions.count() {
+                if !(low[axis] < high[axis] && (high - low).is_finite()) {
+                    return Err(Fault::field(
+                        format!("{path}.region"),
+                        format!("{path}.region runs from {} to {} in {}", low[axis], high[axis], AXES[axis]),
+                        "its upper corner lies above its lower corner",
+                    ));
+                }
+            }
+        } else if self.bounds.max.is_none() && self.sizing_fill().is_none() {
+            return Err(Fault::field(
+                path,
+                format!("{path} does not say how large a box to fill"),
+                "give bounds.min and bounds.max, or both count and volume_fraction",
+            ));
+        }
+        Ok(())
+    }
+
+    fn inspect_lattice(&self, lattice: &Lattice, path: &str) -> Result<(), Fault> {
+        positive(&format!("{path}.diameter"), lattice.diameter, "a diameter is finite and > 0")?;
+        positive(&format!("{path}.spacing"), lattice.spacing, "a spacing is finite and > 0")?;
+        self.in_world(&format!("{path}.origin"), lattice.origin)?;
+        let flat = self.world.dimensions == Dimensions::Two;
+        let wrong = match lattice.kind {
+            LatticeKind::Fcc if flat => Some("fcc is a lattice in space: use cubic or triangular in 2D"),
+            LatticeKind::Triangular if !flat => Some("triangular is a lattice in the plane: use cubic or fcc in 3D"),
+            _ => None,
+        };
+        if let Some(remedy) = wrong {
+            let path = format!("{path}.kind");
+            let dimensions = self.world.dimensions.count();
+            return Err(Fault::field(&path, format!("{path} does not exist in {dimensions}D"), remedy));
+        }
+        if flat && lattice.count[2] != 1 {
+            let path = format!("{path}.count");
+            return Err(Fault::field(&path, format!("{path} has layers along z"), "in 2D give [nx, ny]"));
+        }
+        Ok(())
+    }
+
+    fn in_world(&self, path: &str, v: DVec3) -> Result<(), Fault> {
+        finite(path, v)?;
+        if self.world.dimensions == Dimensions::Two && v.z != 0.0 {
+            return Err(Fault::field(
+                path,
+                format!("{path} has the z component {}", v.z),
+                "in 2D everything lies in the plane z = 0",
+            ));
+        }
+        Ok(())
+    }
+}
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+fn positive(path: &str, value: f64, remedy: &str) -> Result<(), Fault> {
+    if value > 0.0 && value.is_finite() { Ok(()) } else { Err(wrong(path, value, remedy)) }
+}
+
+fn at_least_zero(path: &str, value: f64, remedy: &str) -> Result<(), Fault> {
+    within(path, value, 0.0, f64::MAX, remedy)
+}
+
+fn within(path: &str, value: f64, low: f64, high: f64, remedy: &str) -> Result<(), Fault> {
+    if value >= low && value <= high { Ok(()) } else { Err(wrong(path, value, remedy)) }
+}
+
+fn wrong(path: &str, value: f64, remedy: &str) -> Fault {
+    Fault::field(path, format!("{path} is {value}"), remedy)
+}

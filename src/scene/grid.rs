@@ -1,0 +1,369 @@
+//! Finds the neighbours of spheres: cells of the size of the spheres, a level of cells for every factor of two in
+//! the radius.
+
+use glam::DVec3;
+
+use crate::System;
+
+/// No further sphere in a cell's list.
+const NONE: u32 = u32::MAX;
+/// Cells per sphere up to which a level keeps a table of all its cells; beyond (spheres far apart) it hashes.
+const DENSE: f64 = 16.0;
+
+/// Distances under the periods of a box.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Space {
+    origin: DVec3,
+    /// 0 where not periodic.
+    period: DVec3,
+    /// Infinite where not periodic.
+    half: DVec3,
+}
+
+impl Space {
+    pub(crate) fn new(system: &System) -> Self {
+        let mut space =
+            Self { origin: DVec3::ZERO, period: DVec3::ZERO, half: DVec3::splat(f64::INFINITY) };
+        for axis in 0..3 {
+            if let Some(period) = system.period(axis) {
+                space.origin[axis] = system.bounds.min[axis];
+                space.period[axis] = period;
+                space.half[axis] = 0.5 * period;
+            }
+        }
+        space
+    }
+
+    /// The image inside the box; a position inside comes back as it is.
+    pub(crate) fn wrap(&self, mut p: DVec3) -> DVec3 {
+        for axis in 0..3 {
+            let (low, period) = (self.origin[axis], self.period[axis]);
+            if period > 0.0 && !(p[axis] >= low && p[axis] < low + period) {
+                p[axis] = low + (p[axis] - low).rem_euclid(period);
+                // A tiny negative remainder rounds up to the period itself.
+                if p[axis] >= low + period {
+                    p[axis] = low;
+                }
+            }
+        }
+        p
+    }
+
+    /// The shortest vector to a wrapped position `a` from a wrapped position `b`.
+    #[inline]
+    pub(crate) fn separation(&self, a: DVec3, b: DVec3) -> DVec3 {
+        let mut d = a - b;
+        for axis in 0..3 {
+            if d[axis] > self.half[axis] {
+                d[axis] -= self.period[axis];
+            } else if d[axis] < -self.half[axis] {
+                d[axis] += self.period[axis];
+            }
+        }
+        d
+    }
+}
+
+/// A sphere as the grid sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// Wrapped centre.
+    pub center: DVec3,
+    pub radius: f64,
+}
+
+#[derive(Debug)]
+struct Level {
+    largest: f64,
+    origin: DVec3,
+    edge: DVec3,
+    count: [i64; 3],
+    wraps: [bool; 3],
+    hashed: bool,
+    heads: Vec<u32>,
+}
+
+/// Spheres by the cells they are in. Spheres may be put in, moved and taken out at any time.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    pub space: Space,
+    levels: Vec<Level>,
+    rounds: Vec<Round>,
+    next: Vec<u32>,
+}
+
+impl Grid {
+    /// A grid for `rounds`, all of whose centres are and stay between `low` and `high`; no sphere is in it yet.
+    pub(crate) fn new(space: Space, low: DVec3, high: DVec3, rounds: Vec<Round>) -> Self {
+        let mut radii: Vec<f64> = rounds.iter().map(|r| r.radius).collect();
+        radii.sort_unstable_by(|a, b| b.total_cmp(a));
+        let mut levels = vec![];
+        let mut rest = radii.as_slice();
+        while let Some(&largest) = rest.first() {
+            let members = rest.partition_point(|&r| r > 0.5 * largest);
+            levels.push(Level::new(&space, low, high, largest, members));
+            rest = &rest[members..];
+        }
+        let next = vec![NONE; rounds.len()];
+        Self { space, levels, rounds, next }
+    }
+
+    /// A grid that holds all of `rounds`.
+    pub(crate) fn of(space: Space, rounds: Vec<Round>) -> Self {
+        let mut low = DVec3::splat(f64::INFINITY);
+        let mut high = DVec3::splat(f64::NEG_INFINITY);
+        for round in &rounds {
+            low = low.min(round.center);
+            high = high.max(round.center);
+        }
+        let mut grid = Self::new(space, low, high, rounds);
+        for index in (0..grid.rounds.len()).rev() {
+            grid.insert(index);
+        }
+        grid
+    }
+
+    pub(crate) fn rounds(&self) -> &[Round] {
+        &self.rounds
+    }
+
+    pub(crate) fn into_rounds(self) -> Vec<Round> {
+        self.rounds
+    }
+
+    /// Largest radius; 0 without spheres.
+    pub(crate) fn largest(&self) -> f64 {
+        self.levels.first().map_or(0.0, |level| level.largest)
+    }
+
+    fn level_of(&self, radius: f64) -> usize {
+        // Levels are few and sorted from coarse to fine.
+        self.levels.iter().rposition(|level| radius <= level.largest).unwrap_or(0)
+    }
+
+    /// Puts a sphere in that is not in.
+    pub(crate) fn insert(&mut self, index: usize) {
+        let round = self.rounds[index];
+        let level = self.level_of(round.radius);
+        let level = &mut self.levels[level];
+        let slot = level.slot(level.cell(round.center));
+        self.next[index] = level.heads[slot];
+        level.heads[slot] = index as u32;
+    }
+
+    /// Takes a sphere out that is in.
+    pub(crate) fn remove(&mut self, index: usize) {
+        let round = self.rounds[index];
+        let level = self.level_of(round.radius);
+        let level = &mut self.levels[level];
+        let slot = level.slot(level.cell(round.center));
+        if level.heads[slot] == index as u32 {
+            level.heads[slot] = self.next[index];
+            return;
+        }
+        let mut at = level.heads[slot] as usize;
+        while self.next[at] != index as u32 {
+            at = self.next[at] as usize;
+        }
+        self.next[at] = self.next[index];
+    }
+
+    /// Changes where a sphere is that is not in.
+    pub(crate) fn place(&mut self, index: usize, center: DVec3) {
+        self.rounds[index].center = center;
+    }
+
+    /// Changes where a sphere is that is in.
+    pub(crate) fn shift(&mut self, index: usize, center: DVec3) {
+        let round = self.rounds[index];
+        let level = &self.levels[self.level_of(round.radius)];
+        if level.cell(center) == level.cell(round.center) {
+            self.place(index, center);
+        } else {
+            self.remove(index);
+            self.place(index, center);
+            self.insert(index);
+        }
+    }
+
+    /// Calls `f` with the index of every sphere whose surface may be nearer than `margin` to that of a sphere of
+    /// `radius` at `center` (wrapped), and with the vector from it to there, until `f` says true; says whether
+    /// it did. Spheres further away may be among those called. Each sphere comes once, the likeliest to overlap
+    /// first.
+    #[inline]
+    pub(crate) fn any_near(
+        &self,
+        center: DVec3,
+        radius: f64,
+        margin: f64,
+        mut f: impl FnMut(usize, DVec3) -> bool,
+    ) -> bool {
+        self.levels.iter().any(|level| {
+            self.search(level, center, radius + level.largest + margin, &mut |index, d| f(index, d))
+        })
+    }
+
+    /// As [`any_near`](Self::any_near) for the sphere `index`, so that of every pair one of the two sees the other.
+    #[inline]
+    pub(crate) fn any_partner(
+        &self,
+        index: usize,
+        margin: f64,
+        mut f: impl FnMut(usize, DVec3) -> bool,
+    ) -> bool {
+        let round = self.rounds[index];
+        let own = self.level_of(round.radius);
+        self.levels[..=own].iter().enumerate().any(|(depth, level)| {
+            self.search(level, round.center, round.radius + level.largest + margin, &mut |other, d| {
+                (depth < own || other > index) && f(other, d)
+            })
+        })
+    }
+
+    #[inline]
+    fn search(
+        &self,
+        level: &Level,
+        center: DVec3,
+        reach: f64,
+        f: &mut impl FnMut(usize, DVec3) -> bool,
+    ) -> bool {
+        let own = level.cell(center);
+        if self.scan(level, own, center, f) {
+            return true;
+        }
+        let [x, y, z] = [0, 1, 2].map(|axis| level.range(axis, center[axis], reach));
+        let limit = reach * reach;
+        for k in z.clone() {
+            let (k, gap_z) = level.column(2, k, center.z);
+            for j in y.clone() {
+                let (j, gap_y) = level.column(1, j, center.y);
+                let gap = gap_z * gap_z + gap_y * gap_y;
+                if gap > limit {
+                    continue;
+                }
+                for i in x.clone() {
+                    let (i, gap_x) = level.column(0, i, center.x);
+                    if gap + gap_x * gap_x <= limit
+                        && [i, j, k] != own
+                        && self.scan(level, [i, j, k], center, f)
+                    {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn scan(
+        &self,
+        level: &Level,
+        cell: [i64; 3],
+        center: DVec3,
+        f: &mut impl FnMut(usize, DVec3) -> bool,
+    ) -> bool {
+        let mut index = level.heads[level.slot(cell)];
+        while index != NONE {
+            let other = self.rounds[index as usize].center;
+            // Cells share a slot when hashed; without this a sphere could come twice.
+            if (!level.hashed || level.cell(other) == cell)
+                && f(index as usize, self.space.separation(center, other))
+            {
+                return true;
+            }
+            index = self.next[index as usize];
+        }
+        false
+    }
+}
+
+impl Level {
+    fn new(space: &Space, low: DVec3, high: DVec3, largest: f64, members: usize) -> Self {
+        let mut level = Self {
+            largest,
+            origin: low,
+            edge: DVec3::splat(2.0 * largest),
+            count: [1; 3],
+            wraps: [false; 3],
+            hashed: false,
+            heads: vec![],
+        };
+        // Beyond 2^40 cells along an axis the arithmetic of cells would lose its exactness; the edge grows instead.
+        const MOST: f64 = (1u64 << 40) as f64;
+        for axis in 0..3 {
+            if space.period[axis] > 0.0 {
+                let count = (space.period[axis] / level.edge[axis]).floor().clamp(1.0, MOST);
+                level.origin[axis] = space.origin[axis];
+                level.edge[axis] = space.period[axis] / count;
+                level.count[axis] = count as i64;
+                level.wraps[axis] = true;
+            } else {
+                let extent = high[axis] - low[axis];
+                level.edge[axis] = level.edge[axis].max(extent / MOST);
+                level.count[axis] = ((extent / level.edge[axis]).floor() as i64).max(0) + 1;
+            }
+        }
+        let cells: f64 = level.count.iter().map(|&n| n as f64).product();
+        level.hashed = cells > DENSE * members as f64 + 4096.0;
+        let slots = if level.hashed { (2 * members).next_power_of_two() } else { cells as usize };
+        level.heads = vec![NONE; slots];
+        level
+    }
+
+    #[inline]
+    fn cell(&self, p: DVec3) -> [i64; 3] {
+        [0, 1, 2].map(|axis| {
+            let cell = ((p[axis] - self.origin[axis]) / self.edge[axis]).floor() as i64;
+            cell.clamp(0, self.count[axis] - 1)
+        })
+    }
+
+    #[inline]
+    fn slot(&self, [i, j, k]: [i64; 3]) -> usize {
+        if self.hashed {
+            // Odd multipliers with well mixed bits (the first three words of SplitMix64 from 0), top bits taken.
+            let h = (i as u64).wrapping_mul(0xe220_a839_7b1d_cdaf)
+                ^ (j as u64).wrapping_mul(0x6e78_9e6a_a1b9_65f5)
+                ^ (k as u64).wrapping_mul(0x06c4_5d18_8009_454f);
+            (h ^ h >> 32) as usize & (self.heads.len() - 1)
+        } else {
+            (i + self.count[0] * (j + self.count[1] * k)) as usize
+        }
+    }
+
+    /// Cells along an axis that reach to within `reach` of `x`; on a periodic axis not yet wrapped.
+    #[inline]
+    fn range(&self, axis: usize, x: f64, reach: f64) -> std::ops::Range<i64> {
+        let count = self.count[axis];
+        let first = ((x - reach - self.origin[axis]) / self.edge[axis]).floor() as i64;
+        let last = ((x + reach - self.origin[axis]) / self.edge[axis]).floor() as i64;
+        if !self.wraps[axis] {
+            first.clamp(0, count - 1)..last.clamp(0, count - 1) + 1
+        } else if last - first + 1 >= count {
+            0..count
+        } else {
+            first..last + 1
+        }
+    }
+
+    /// Index of a cell of [`range`](Self::range) after wrapping, and its distance from `x` along the axis.
+    #[inline]
+    fn column(&self, axis: usize, cell: i64, x: f64) -> (i64, f64) {
+        let (count, edge) = (self.count[axis], self.edge[axis]);
+        let mut distance = (x - (self.origin[axis] + (cell as f64 + 0.5) * edge)).abs();
+        if !self.wraps[axis] {
+            return (cell, (distance - 0.5 * edge).max(0.0));
+        }
+        distance = distance.min((count as f64 * edge - distance).abs());
+        let wrapped = if cell < 0 {
+            cell + count
+        } else if cell >= count {
+            cell - count
+        } else {
+            cell
+        };
+        (wrapped, (distance - 0.5 * edge).max(0.0))
+    }
+}

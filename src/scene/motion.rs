@@ -1,0 +1,41 @@
+//! Velocities of a group of spheres.
+
+use glam::DVec3;
+
+use super::{Motion, dice::Dice};
+use crate::{Dimensions, Sphere};
+
+/// Gives the spheres of a group their velocities. Fixed ones come to rest and take no part.
+pub(crate) fn set_in_motion(motion: Motion, dimensions: Dimensions, spheres: &mut [Sphere], dice: &mut Dice) {
+    let axes = dimensions.count();
+    match motion {
+        Motion::Kept => {}
+        Motion::Velocity(velocity) => spheres.iter_mut().for_each(|s| s.velocity = velocity),
+        Motion::Speed(speed) => spheres.iter_mut().for_each(|s| s.velocity = speed * dice.direction(axes)),
+        Motion::Temperature(temperature) => {
+            for sphere in spheres.iter_mut() {
+                let width = (temperature / sphere.mass).sqrt();
+                sphere.velocity = DVec3::ZERO;
+                for axis in 0..axes {
+                    sphere.velocity[axis] = width * dice.normal();
+                }
+            }
+            to_temperature(temperature, axes, spheres);
+        }
+    }
+    spheres.iter_mut().filter(|s| s.fixed).for_each(|s| s.velocity = DVec3::ZERO);
+}
+
+// Takes the momentum out and scales what is left; one sphere alone would be left at rest.
+fn to_temperature(temperature: f64, axes: usize, spheres: &mut [Sphere]) {
+    let moving = || spheres.iter().filter(|s| !s.fixed);
+    let count = moving().count();
+    if count < 2 || temperature == 0.0 {
+        return;
+    }
+    let mass: f64 = moving().map(|s| s.mass).sum();
+    let mean = moving().map(|s| s.mass * s.velocity).sum::<DVec3>() / mass;
+    let twice: f64 = moving().map(|s| s.mass * (s.velocity - mean).length_squared()).sum();
+    let factor = (axes as f64 * count as f64 * temperature / twice).sqrt();
+    spheres.iter_mut().for_each(|s| s.velocity = factor * (s.velocity - mean));
+}

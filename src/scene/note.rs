@@ -1,0 +1,36 @@
+//! What was changed on the way from a scene to a system.
+
+use std::fmt;
+
+/// Something that [`Scene::build_with_notes`](super::Scene::build_with_notes) did that a user may want to know.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Note {
+    /// Spheres that overlapped a little were moved apart.
+    Relaxed {
+        /// Pairs of spheres, and spheres and walls, that overlapped.
+        overlaps: usize,
+        /// Deepest of them, in mean diameters of the pair (for a wall: in diameters).
+        deepest: f64,
+        /// Deepest overlap that is left, likewise; 0 where none is.
+        left: f64,
+        /// Longest way a sphere was moved (length).
+        moved: f64,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Relaxed { overlaps, deepest, left, moved } => {
+                write!(f, "{overlaps} initial overlaps, up to {deepest:.2e} of the mean diameter deep, ")?;
+                if *left > 0.0 {
+                    write!(f, "were relaxed to at most {left:.1e}")?;
+                } else {
+                    write!(f, "were relaxed to none")?;
+                }
+                write!(f, "; no sphere was moved further than {moved:.2e}")
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The part of the world that a random fill takes.
+
+use glam::DVec3;
+
+use crate::{Dimensions, Plane, System};
+
+/// Gap left between surfaces where places are drawn, in radii or mean diameters: engines that hold positions in
+/// f32 see no overlap, and no statistic sees the gap.
+pub(crate) const MARGIN: f64 = 1e-6;
+
+/// A box of the world.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    pub low: DVec3,
+    pub high: DVec3,
+    /// Whether it spans a periodic axis, so that spheres reach across the boundary.
+    spans: [bool; 3],
+    dimensions: Dimensions,
+}
+
+impl Region {
+    pub(crate) fn new(system: &System, corners: Option<(DVec3, DVec3)>) -> Self {
+        let (mut low, mut high) = corners.unwrap_or((system.bounds.min, system.bounds.max));
+        if system.dimensions == Dimensions::Two {
+            (low.z, high.z) = (0.0, 0.0);
+        }
+        let spans = [0, 1, 2].map(|axis| {
+            system.period(axis).is_some()
+                && low[axis] == system.bounds.min[axis]
+                && high[axis] == system.bounds.max[axis]
+        });
+        Self { low, high, spans, dimensions: system.dimensions }
+    }
+
+    /// Volume, in 2D area; not positive where an axis has no extent.
+    pub(crate) fn volume(&self) -> f64 {
+        let extent = self.high - self.low;
+        let axes = 0..self.dimensions.count();
+        if axes.clone().any(|axis| !(extent[axis] > 0.0)) {
+            return 0.0;
+        }
+        axes.map(|axis| extent[axis]).product()
+    }
+
+    /// Part of another region's volume that lies in this one, 0..=1.
+    pub(crate) fn share_of(&self, other: &Self) -> f64 {
+        let common = Self { low: self.low.max(other.low), high: self.high.min(other.high), ..*self };
+        common.volume() / other.volume()
+    }
+
+    pub(crate) fn contains(&self, p: DVec3) -> bool {
+        (0..self.dimensions.count()).all(|axis| p[axis] >= self.low[axis] && p[axis] < self.high[axis])
+    }
+
+    /// What centres between `low` and `high` are kept to while they move: nothing along an axis that is spanned.
+    pub(crate) fn limits(&self, mut low: DVec3, mut high: DVec3) -> (DVec3, DVec3) {
+        for axis in 0..3 {
+            if self.spans[axis] {
+                (low[axis], high[axis]) = (f64::NEG_INFINITY, f64::INFINITY);
+            }
+        }
+        (low, high)
+    }
+
+    /// Lowest and highest centre of a sphere of this radius; `None` where it does not fit.
+    pub(crate) fn centers(&self, radius: f64) -> Option<(DVec3, DVec3)> {
+        let (mut low, mut high) = (self.low, self.high);
+        for axis in 0..self.dimensions.count() {
+            if !self.spans[axis] {
+                low[axis] += radius * (1.0 + MARGIN);
+                high[axis] -= radius * (1.0 + MARGIN);
+            }
+            if low[axis] > high[axis] {
+                return None;
+            }
+        }
+        Some((low, high))
+    }
+}
+
+/// Volume of a sphere, in 2D area of its disc.
+pub(crate) fn content(dimensions: Dimensions, radius: f64) -> f64 {
+    match dimensions {
+        Dimensions::Two => std::f64::consts::PI * radius * radius,
+        Dimensions::Three => volume(radius),
+    }
+}
+
+/// Volume of a sphere.
+pub(crate) fn volume(radius: f64) -> f64 {
+    4.0 / 3.0 * std::f64::consts::PI * radius * radius * radius
+}
+
+/// How far a sphere is from the nearest of the planes: distance of the surfaces, negative when it penetrates.
+pub(crate) fn clearance(planes: &[Plane], center: DVec3, radius: f64) -> f64 {
+    planes.iter().map(|plane| (center - plane.point).dot(plane.normal) - radius).fold(f64::INFINITY, f64::min)
+}

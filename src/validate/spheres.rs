@@ -1,0 +1,178 @@
+//! Checks of the spheres, one by one and pair by pair.
+
+use rayon::prelude::*;
+
+use super::AXES;
+use crate::{
+    Dimensions, Plane, Sphere, System,
+    scene::{
+        Fault,
+        grid::{Grid, Round, Space},
+    },
+};
+
+/// A pair, or a sphere and a wall, that overlaps.
+#[derive(Clone, Copy, Debug)]
+struct Overlap {
+    sphere: usize,
+    partner: usize,
+    /// In mean diameters of the pair.
+    depth: f64,
+}
+
+impl System {
+    /// The checks of the spheres; the world has been found right. Returns the deepest overlap in mean diameters.
+    pub(crate) fn inspect_spheres(&self) -> Result<f64, Fault> {
+        let fault = self
+            .spheres
+            .par_iter()
+            .enumerate()
+            .find_map_first(|(index, sphere)| self.inspect_sphere(index, sphere).err());
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+        self.inspect_ids()?;
+        let largest = self.spheres.par_iter().map(|s| s.radius).reduce(|| 0.0, f64::max);
+        self.inspect_periods(largest)?;
+        let deepest = self.inspect_walls()?;
+        Ok(deepest.max(self.inspect_pairs()?))
+    }
+
+    fn inspect_sphere(&self, index: usize, sphere: &Sphere) -> Result<(), Fault> {
+        let id = sphere.id;
+        let wrong = |what: &str, found: &dyn std::fmt::Display, remedy: &str| {
+            Err(Fault::sphere(index, format!("the {what} of sphere {id} is {found}"), remedy))
+        };
+        let positive = |value: f64| value > 0.0 && value.is_finite();
+        if !positive(sphere.radius) {
+            return wrong("radius", &sphere.radius, "a radius is finite and > 0");
+        }
+        if !positive(sphere.mass) {
+            return wrong("mass", &sphere.mass, "a mass is finite and > 0, also when the sphere is fixed");
+        }
+        for (name, v) in
+            [("position", sphere.position), ("velocity", sphere.velocity), ("spin", sphere.spin)]
+        {
+            if let Some(axis) = (0..3).find(|&axis| !v[axis].is_finite()) {
+                return wrong(&format!("{name} in {}", AXES[axis]), &v[axis], "it is a finite number");
+            }
+            if self.dimensions == Dimensions::Two && name != "spin" && v.z != 0.0 {
+                return wrong(&format!("{name} in z"), &v.z, "in 2D it is 0");
+            }
+        }
+        if usize::from(sphere.material) >= self.materials.len() {
+            return wrong("material", &sphere.material, &self.material_range());
+        }
+        Ok(())
+    }
+
+    fn inspect_ids(&self) -> Result<(), Fault> {
+        if self.spheres.windows(2).all(|pair| pair[0].id < pair[1].id) {
+            return Ok(());
+        }
+        let mut ids: Vec<(u32, usize)> = self.spheres.iter().map(|s| s.id).zip(0..).collect();
+        ids.par_sort_unstable();
+        match ids.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(Fault::sphere(
+                pair[1].1,
+                format!("two spheres have the id {}", pair[0].0),
+                "every sphere has an id of its own",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn inspect_walls(&self) -> Result<f64, Fault> {
+        let planes = self.planes();
+        let deepest = self
+            .spheres
+            .par_iter()
+            .enumerate()
+            .filter(|(_, sphere)| !sphere.fixed)
+            .flat_map_iter(|(index, sphere)| {
+                planes.iter().enumerate().map(move |(partner, plane)| Overlap {
+                    sphere: index,
+                    partner,
+                    depth: -gap(plane, sphere) / (2.0 * sphere.radius),
+                })
+            })
+            .filter(|overlap| overlap.depth > 0.0)
+            .reduce_with(deeper);
+        let Some(Overlap { sphere, partner, depth }) = deepest else {
+            return Ok(0.0);
+        };
+        let limit = self.solver.max_initial_overlap;
+        if depth <= limit {
+            return Ok(depth);
+        }
+        let (id, wall) = (self.spheres[sphere].id, &planes[partner].name);
+        let found = if depth >= 1.0 {
+            format!("sphere {id} lies behind the wall {wall}")
+        } else {
+            format!("sphere {id} reaches {depth:.3} of its diameter into the wall {wall}")
+        };
+        Err(Fault::sphere(
+            sphere,
+            found,
+            format!("move it to the free side; up to {limit} (solver.max_initial_overlap) is put right"),
+        ))
+    }
+
+    fn inspect_pairs(&self) -> Result<f64, Fault> {
+        let grid = self.grid();
+        let rounds = grid.rounds();
+        let deepest = (0..rounds.len())
+            .into_par_iter()
+            .filter_map(|index| {
+                let mut worst: Option<Overlap> = None;
+                grid.any_partner(index, 0.0, |other, d| {
+                    let sum = rounds[index].radius + rounds[other].radius;
+                    if d.length_squared() < sum * sum
+                        && !(self.spheres[index].fixed && self.spheres[other].fixed)
+                    {
+                        let depth = (sum - d.length()) / sum;
+                        let (sphere, partner) = (index.min(other), index.max(other));
+                        let found = Overlap { sphere, partner, depth };
+                        worst = Some(worst.map_or(found, |worst| deeper(worst, found)));
+                    }
+                    false
+                });
+                worst
+            })
+            .reduce_with(deeper);
+        let Some(Overlap { sphere, partner, depth }) = deepest else {
+            return Ok(0.0);
+        };
+        let limit = self.solver.max_initial_overlap;
+        if depth <= limit {
+            return Ok(depth);
+        }
+        let (a, b) = (self.spheres[sphere].id, self.spheres[partner].id);
+        Err(Fault::sphere(
+            partner,
+            format!("spheres {} and {} overlap by {depth:.3} of their mean diameter", a.min(b), a.max(b)),
+            format!("move them apart; up to {limit} (solver.max_initial_overlap) is put right"),
+        ))
+    }
+
+    /// All spheres by their cells.
+    pub(crate) fn grid(&self) -> Grid {
+        let space = Space::new(self);
+        let rounds = self
+            .spheres
+            .par_iter()
+            .map(|s| Round { center: space.wrap(s.position), radius: s.radius })
+            .collect();
+        Grid::of(space, rounds)
+    }
+}
+
+fn gap(plane: &Plane, sphere: &Sphere) -> f64 {
+    (sphere.position - plane.point).dot(plane.normal) - sphere.radius
+}
+
+/// The deeper of two; of equal ones the first, so that the order of the threads has no say.
+fn deeper(a: Overlap, b: Overlap) -> Overlap {
+    let order = b.depth.total_cmp(&a.depth).then((a.sphere, a.partner).cmp(&(b.sphere, b.partner)));
+    if order.is_le() { a } else { b }
+}

@@ -1,0 +1,3 @@
+//! Scenes: fills, checks, and the files they come from.
+
+mod fills;
