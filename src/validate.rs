@@ -112,7 +112,11 @@ impl System {
         let materials = &self.materials;
         let indices = 0..materials.len() as u16;
         if indices.is_empty() {
-            return Err(Fault::field("materials", "there is no material", "add one, or use Materials::default()"));
+            return Err(Fault::field(
+                "materials",
+                "there is no material",
+                "add one, or use Materials::default()",
+            ));
         }
         const RANGE: &str = "a restitution is between 0 and 1";
         for a in indices.clone() {
@@ -155,10 +159,8 @@ impl System {
 
     fn flat(&self, path: &str, v: DVec3) -> Result<(), Fault> {
         let right = self.dimensions == Dimensions::Three || v.z == 0.0;
-        require(right, &format!("{path}.z"), v.z, "in 2D it is 0").map_err(|fault| Fault {
-            place: Place::Field(path.into()),
-            ..fault
-        })
+        require(right, &format!("{path}.z"), v.z, "in 2D it is 0")
+            .map_err(|fault| Fault { place: Place::Field(path.into()), ..fault })
     }
 }
 

@@ -65,7 +65,7 @@ pub struct RunArguments {
     pub seed: Option<u64>,
     /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
-    pub assignments: Vec<(String, String)>,
+    pub settings: Vec<String>,
     /// Write the final state to DIR as final.csv and final.xyz.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -146,9 +146,9 @@ fn sphere_count(text: &str) -> Result<u32, String> {
     }
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+fn assignment(text: &str) -> Result<String, String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
         _ => Err("expected KEY=VALUE, as in world.dt=0.001".to_owned()),
     }
 }

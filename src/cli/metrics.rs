@@ -66,7 +66,8 @@ impl Metrics {
             self.aside.line(&Value::Object(object).to_string())
         } else {
             // Numbers and null need no quotes; an empty cell stands for what is not finite.
-            let cells = columns.map(|(_, value)| if value.is_null() { String::new() } else { value.to_string() });
+            let cells =
+                columns.map(|(_, value)| if value.is_null() { String::new() } else { value.to_string() });
             self.aside.line(&cells.join(","))
         }
     }

@@ -39,7 +39,7 @@ impl Output {
         let spheres = simulation.spheres();
         for extension in EXTENSIONS {
             let path = self.folder.join(format!("{stem}.{extension}"));
-            carom::files::write_spheres(&path, simulation.system(), &spheres, simulation.time())
+            carom::files::write_spheres(&path, simulation.system(), simulation.time(), &spheres)
                 .map_err(|e| cannot_write(&path, &e))?;
         }
         Ok(())

@@ -1,15 +1,16 @@
 //! `carom run`: a scene, stepped to its end.
 
-use carom::{Backend, Error, Options, Simulation, System};
+use carom::scene::Scene;
+use carom::{Backend, Error, Options, Simulation};
 
-use super::interrupt;
 use super::arguments::{BackendChoice, RunArguments};
 use super::failure::{Exit, Failure};
+use super::interrupt;
 use super::metrics::Metrics;
 use super::output::Output;
 use super::record::record;
 use super::screen::{Log, Progress, Screen, write_stdout};
-use super::source::{self, Loaded};
+use super::source::{self, Source};
 use super::text::{counted, duration, grouped, number, scaled};
 
 // Rows of the table that a run prints unless told otherwise: they fit on one screen.
@@ -24,16 +25,24 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     if backend == Backend::Exact && arguments.threads > 1 {
         screen.note("note: the exact backend runs on one thread");
     }
-    let loaded = source::load(&arguments.scene, &arguments.assignments, arguments.seed)?;
-    let steps = step_count(arguments, &loaded)?;
+    let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
+    let steps = step_count(arguments, &scene)?;
     let options = Options { backend, threads: arguments.threads, record_impacts: false };
-    let name = loaded.name.clone();
-    let mut simulation = Simulation::new(loaded.system, options).map_err(|e| loaded.origin.explain(e))?;
+    let (system, notes) = scene.build_with_notes()?;
+    let mut simulation = Simulation::new(system, options)?;
 
     interrupt::finish_steps();
-    let output = arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
+    let output =
+        arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
     let mut metrics = arguments.metrics.as_deref().map(Metrics::create).transpose()?;
-    describe_start(&mut screen, &name, &simulation, steps);
+    screen.line(&format!(
+        "{name}: {}, {} of {} on {}",
+        counted(simulation.sphere_count() as u64, "sphere"),
+        counted(steps, "step"),
+        number(scene.world.dt, 4),
+        backend.name()
+    ));
+    notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
 
     let mut log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
@@ -96,7 +105,7 @@ pub fn demonstrate() -> Result<Exit, Failure> {
         steps: None,
         time: Some(10.0),
         seed: None,
-        assignments: vec![],
+        settings: vec![],
         out: None,
         every: None,
         log_every: None,
@@ -141,36 +150,19 @@ pub fn print_object(object: &serde_json::Value) -> Result<(), Failure> {
     }
 }
 
-fn step_count(arguments: &RunArguments, loaded: &Loaded) -> Result<u64, Failure> {
+fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, Failure> {
     let Some(time) = arguments.time else {
-        return Ok(arguments.steps.unwrap_or(loaded.steps));
+        return Ok(arguments.steps.unwrap_or(scene.world.steps));
     };
-    let dt = loaded.system.dt;
+    let dt = scene.world.dt;
     let exact = time / dt;
     if !(exact <= STEPS_MAX) {
-        return Err(Failure::usage(format!("--time {time} is {exact:e} steps of {dt}; at most {STEPS_MAX:e} can be run")));
+        return Err(Failure::usage(format!(
+            "--time {time} is {exact:e} steps of {dt}; at most {STEPS_MAX:e} can be run"
+        )));
     }
     // 10/(1/60) may come out a rounding above 600: a millionth of a step is no reason for one more.
     Ok((exact - 1e-6).ceil().max(1.0) as u64)
-}
-
-fn describe_start(screen: &mut Screen, name: &str, simulation: &Simulation, steps: u64) {
-    let system: &System = simulation.system();
-    screen.line(&format!(
-        "{name}: {}, {} of {} on {}",
-        counted(simulation.sphere_count() as u64, "sphere"),
-        counted(steps, "step"),
-        number(system.dt, 4),
-        simulation.backend().name()
-    ));
-    let overlap = simulation.summary().deepest_overlap_final;
-    if overlap > 1e-5 {
-        screen.note(&format!(
-            "note: the start overlaps by up to {} of the mean diameter (allowed: {}); it is relaxed",
-            number(overlap, 2),
-            number(system.solver.max_initial_overlap, 2)
-        ));
-    }
 }
 
 fn describe_end(screen: &mut Screen, arguments: &RunArguments, simulation: &Simulation) {
@@ -178,18 +170,62 @@ fn describe_end(screen: &mut Screen, arguments: &RunArguments, simulation: &Simu
     let optional = |x: Option<f64>, digits| x.map_or("does not apply".to_owned(), |x| number(x, digits));
     let ppm = if s.impacts() > 0 { 1e6 * s.late as f64 / s.impacts() as f64 } else { 0.0 };
     let lines = [
-        ("stepped", format!("{}, {}, time {}, in {}",
-            counted(s.steps, "step"), counted(s.substeps, "substep"), number(s.time, 5), duration(s.wall_seconds))),
-        ("speed", format!("{} sphere-steps/s, {} impacts/s",
-            scaled(s.sphere_steps_per_second()), scaled(s.impacts_per_second()))),
-        ("impacts", format!("{} between spheres, {} on walls; {} per sphere and time",
-            grouped(s.pair_impacts), grouped(s.wall_impacts), number(s.collision_rate, 4))),
-        ("order", format!("late {} ({} ppm), unresolved {}, stopped {}; at most {}",
-            s.late, number(ppm, 2), s.unresolved, s.stopped, counted(u64::from(s.rounds_max), "round"))),
-        ("overlap", format!("deepest at the end of a step {} d, now {} d",
-            number(s.deepest_overlap, 2), number(s.deepest_overlap_final, 2))),
-        ("energy", format!("kinetic {}, total {}; change {}, ledger off by {}",
-            number(s.kinetic_energy, 7), number(s.total_energy, 7), optional(s.energy_error, 2), number(s.ledger_error, 2))),
+        (
+            "stepped",
+            format!(
+                "{}, {}, time {}, in {}",
+                counted(s.steps, "step"),
+                counted(s.substeps, "substep"),
+                number(s.time, 5),
+                duration(s.wall_seconds)
+            ),
+        ),
+        (
+            "speed",
+            format!(
+                "{} sphere-steps/s, {} impacts/s",
+                scaled(s.sphere_steps_per_second()),
+                scaled(s.impacts_per_second())
+            ),
+        ),
+        (
+            "impacts",
+            format!(
+                "{} between spheres, {} on walls; {} per sphere and time",
+                grouped(s.pair_impacts),
+                grouped(s.wall_impacts),
+                number(s.collision_rate, 4)
+            ),
+        ),
+        (
+            "order",
+            format!(
+                "late {} ({} ppm), unresolved {}, stopped {}; at most {}",
+                s.late,
+                number(ppm, 2),
+                s.unresolved,
+                s.stopped,
+                counted(u64::from(s.rounds_max), "round")
+            ),
+        ),
+        (
+            "overlap",
+            format!(
+                "deepest at the end of a step {} d, now {} d",
+                number(s.deepest_overlap, 2),
+                number(s.deepest_overlap_final, 2)
+            ),
+        ),
+        (
+            "energy",
+            format!(
+                "kinetic {}, total {}; change {}, ledger off by {}",
+                number(s.kinetic_energy, 7),
+                number(s.total_energy, 7),
+                optional(s.energy_error, 2),
+                number(s.ledger_error, 2)
+            ),
+        ),
         ("momentum", format!("change {}", optional(s.momentum_error, 2))),
         ("pressure", format!("Z = PV/NkT {}", optional(s.compressibility, 5))),
         ("state", format!("{:016x}", simulation.state_hash())),

@@ -17,7 +17,11 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, Failure> {
     }
     let mut table = Table::new(&[("name", Align::Left), ("spheres", Align::Right), ("", Align::Left)]);
     for scene in BUILTIN {
-        table.row(vec![scene.name.to_owned(), source::sphere_count(scene)?.to_string(), scene.summary.to_owned()]);
+        table.row(vec![
+            scene.name.to_owned(),
+            source::sphere_count(&scene.load(&[])?)?.to_string(),
+            scene.summary.to_owned(),
+        ]);
     }
     screen.line(table.to_string().trim_end());
     screen.line("\ncarom run NAME runs one, carom scenes --show NAME prints its file.");

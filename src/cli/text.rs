@@ -86,7 +86,8 @@ impl Table {
 
 impl std::fmt::Display for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let width =
+            |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.aligns.len()).map(width).collect();
         for row in &self.rows {
             let mut line = String::new();
@@ -111,9 +112,14 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_significant_digits() {
-        for (x, text) in
-            [(0.0, "0"), (1.0, "1.00"), (-12.345, "-12.3"), (123456.7, "123457"), (1.5e-7, "1.50e-7"), (2e9, "2.00e9")]
-        {
+        for (x, text) in [
+            (0.0, "0"),
+            (1.0, "1.00"),
+            (-12.345, "-12.3"),
+            (123456.7, "123457"),
+            (1.5e-7, "1.50e-7"),
+            (2e9, "2.00e9"),
+        ] {
             assert_eq!(number(x, 3), text);
         }
         assert_eq!(number(f64::INFINITY, 3), "inf");

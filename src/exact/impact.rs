@@ -25,7 +25,13 @@ pub(super) struct Blow {
 
 // Impulse along `normal`, energy lost, and whether the contact time made it elastic.
 // `speed`: relative velocity along `normal`, negative when approaching.
-fn restitute(speed: f64, reduced_mass: f64, restitution: f64, age: f64, contact_time: f64) -> (f64, f64, bool) {
+fn restitute(
+    speed: f64,
+    reduced_mass: f64,
+    restitution: f64,
+    age: f64,
+    contact_time: f64,
+) -> (f64, f64, bool) {
     let softened = restitution < 1.0 && age < contact_time;
     let e = if softened { 1.0 } else { restitution };
     // A graze may come out as opening by a rounding.

@@ -95,8 +95,14 @@ impl ExactEngine {
                     Alone::Wall(wall) => {
                         self.bodies[i].advance(key.time, self.world.gravity);
                         let pair = (i, wall as usize);
-                        let blow =
-                            strike_wall(&self.world, &mut self.bodies, &self.ids, pair, key.time, start_time)?;
+                        let blow = strike_wall(
+                            &self.world,
+                            &mut self.bodies,
+                            &self.ids,
+                            pair,
+                            key.time,
+                            start_time,
+                        )?;
                         report.wall_impacts += 1;
                         self.predict(i);
                         Some(blow)

@@ -54,7 +54,8 @@ impl Slot {
         if self.partner == u32::MAX {
             return Key::NEVER;
         }
-        let (low, high) = (u64::from(self.partner).min(sphere as u64), u64::from(self.partner).max(sphere as u64));
+        let (low, high) =
+            (u64::from(self.partner).min(sphere as u64), u64::from(self.partner).max(sphere as u64));
         Key { time: self.pair_time, rank: low << 32 | high }
     }
 

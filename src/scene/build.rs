@@ -14,8 +14,7 @@ use super::{
     relax::relax,
 };
 use crate::{
-    Bounds, Dimensions, Error, MaterialIndex, Materials, Plane, Side, Sphere, System,
-    scene::grid::Space,
+    Bounds, Dimensions, Error, MaterialIndex, Materials, Plane, Side, Sphere, System, scene::grid::Space,
 };
 
 /// Most spheres of a scene.
@@ -48,7 +47,9 @@ impl Scene {
         let (mut system, counts) = self.outline().map_err(|fault| self.explain(fault, &[]))?;
         let total: u64 = counts.iter().sum();
         if total > MAX_SPHERES {
-            return Err(Error::Capacity(format!("{total} spheres are asked for; at most {MAX_SPHERES} are possible")));
+            return Err(Error::Capacity(format!(
+                "{total} spheres are asked for; at most {MAX_SPHERES} are possible"
+            )));
         }
         let mut ranges = vec![];
         let notes =
@@ -120,7 +121,10 @@ impl Scene {
         let mut min = self.bounds.min.unwrap_or_default();
         let mut max = match (self.bounds.max, self.sizing_fill()) {
             (Some(max), _) => max,
-            (None, Some((_, Random { count: Some(count), volume_fraction: Some(fraction), diameters, .. }))) => {
+            (
+                None,
+                Some((_, Random { count: Some(count), volume_fraction: Some(fraction), diameters, .. })),
+            ) => {
                 let content = *count as f64 * mean_content(self.world.dimensions, diameters);
                 min + DVec3::splat((content / fraction).powf(1.0 / self.world.dimensions.count() as f64))
             }
@@ -142,7 +146,9 @@ impl Scene {
                 if volume <= 0.0 {
                     return Err(Fault::field(
                         format!("{path}.random"),
-                        format!("{path}.random has no volume to fill: the bounds are open and have no extent"),
+                        format!(
+                            "{path}.random has no volume to fill: the bounds are open and have no extent"
+                        ),
                         "give bounds.min and bounds.max",
                     ));
                 }
@@ -273,7 +279,8 @@ impl Scene {
     }
 
     fn path_of(&self, sphere: usize, ranges: &[Range<usize>]) -> String {
-        let Some((group, range)) = ranges.iter().enumerate().find(|(_, range)| range.contains(&sphere)) else {
+        let Some((group, range)) = ranges.iter().enumerate().find(|(_, range)| range.contains(&sphere))
+        else {
             return String::new();
         };
         match &self.fills[group].shape {

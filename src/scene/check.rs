@@ -65,9 +65,7 @@ impl Scene {
     pub(crate) fn sizing_fill(&self) -> Option<(usize, &Random)> {
         self.fills.iter().enumerate().find_map(|(index, fill)| match &fill.shape {
             Shape::Random(random)
-                if random.region.is_none()
-                    && random.count.is_some()
-                    && random.volume_fraction.is_some() =>
+                if random.region.is_none() && random.count.is_some() && random.volume_fraction.is_some() =>
             {
                 Some((index, random))
             }
@@ -126,7 +124,11 @@ impl Scene {
 
     fn inspect_random(&self, random: &Random, path: &str) -> Result<(), Fault> {
         if let Some(fraction) = random.volume_fraction {
-            positive(&format!("{path}.volume_fraction"), fraction, "a volume fraction is > 0 and at most 0.50 (2D: 0.70)")?;
+            positive(
+                &format!("{path}.volume_fraction"),
+                fraction,
+                "a volume fraction is > 0 and at most 0.50 (2D: 0.70)",
+            )?;
         } else if random.count.is_none() {
             return Err(Fault::field(
                 path,
@@ -179,7 +181,9 @@ impl Scene {
         let flat = self.world.dimensions == Dimensions::Two;
         let wrong = match lattice.kind {
             LatticeKind::Fcc if flat => Some("fcc is a lattice in space: use cubic or triangular in 2D"),
-            LatticeKind::Triangular if !flat => Some("triangular is a lattice in the plane: use cubic or fcc in 3D"),
+            LatticeKind::Triangular if !flat => {
+                Some("triangular is a lattice in the plane: use cubic or fcc in 3D")
+            }
             _ => None,
         };
         if let Some(remedy) = wrong {

@@ -39,7 +39,12 @@ pub(crate) fn crowd(
         held[seat.index] = Some(*limits);
     }
     let limits_of = held;
-    let mut crowd = Crowd { space, planes, rounds: scatter(space, planes, dimensions, small, seats, dice)?, limits: limits_of };
+    let mut crowd = Crowd {
+        space,
+        planes,
+        rounds: scatter(space, planes, dimensions, small, seats, dice)?,
+        limits: limits_of,
+    };
     for seat in seats {
         crowd.rounds[seat.index].radius = rounds[seat.index].radius * (1.0 + 2.0 * MARGIN);
     }

@@ -22,8 +22,7 @@ pub(crate) struct Space {
 
 impl Space {
     pub(crate) fn new(system: &System) -> Self {
-        let mut space =
-            Self { origin: DVec3::ZERO, period: DVec3::ZERO, half: DVec3::splat(f64::INFINITY) };
+        let mut space = Self { origin: DVec3::ZERO, period: DVec3::ZERO, half: DVec3::splat(f64::INFINITY) };
         for axis in 0..3 {
             if let Some(period) = system.period(axis) {
                 space.origin[axis] = system.bounds.min[axis];

@@ -40,12 +40,8 @@ fn edges(kind: LatticeKind) -> DVec3 {
 
 /// Spheres of a cell, in its edges.
 fn basis(kind: LatticeKind) -> &'static [DVec3] {
-    const FCC: [DVec3; 4] = [
-        DVec3::ZERO,
-        DVec3::new(0.5, 0.5, 0.0),
-        DVec3::new(0.5, 0.0, 0.5),
-        DVec3::new(0.0, 0.5, 0.5),
-    ];
+    const FCC: [DVec3; 4] =
+        [DVec3::ZERO, DVec3::new(0.5, 0.5, 0.0), DVec3::new(0.5, 0.0, 0.5), DVec3::new(0.0, 0.5, 0.5)];
     match kind {
         LatticeKind::Fcc => &FCC,
         LatticeKind::Cubic | LatticeKind::Triangular => &FCC[..1],

@@ -50,8 +50,7 @@ impl System {
         if !positive(sphere.mass) {
             return wrong("mass", &sphere.mass, "a mass is finite and > 0, also when the sphere is fixed");
         }
-        for (name, v) in
-            [("position", sphere.position), ("velocity", sphere.velocity), ("spin", sphere.spin)]
+        for (name, v) in [("position", sphere.position), ("velocity", sphere.velocity), ("spin", sphere.spin)]
         {
             if let Some(axis) = (0..3).find(|&axis| !v[axis].is_finite()) {
                 return wrong(&format!("{name} in {}", AXES[axis]), &v[axis], "it is a finite number");

@@ -110,7 +110,9 @@ fn a_reader_that_leaves_is_no_error() {
     use std::io::Read;
     use std::process::Stdio;
     let place = Place::new();
-    for arguments in [&["scenes", "--show", "gas"][..], &["run", "gas.toml", "--steps", "2000", "--log-every", "1"]] {
+    for arguments in
+        [&["scenes", "--show", "gas"][..], &["run", "gas.toml", "--steps", "2000", "--log-every", "1"]]
+    {
         let mut child =
             place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut first = [0; 1];

@@ -11,14 +11,28 @@ fn rows(object: &Value) -> &Vec<Value> {
 #[test]
 fn rows_are_scenes_x_sizes_x_backends_x_threads() {
     let place = Place::new();
-    let arguments = ["bench", "--scenes", "gas.toml", "--sizes", "1e2,400", "--backends", "cpu,exact", "--threads", "1,2"];
+    let arguments = [
+        "bench",
+        "--scenes",
+        "gas.toml",
+        "--sizes",
+        "1e2,400",
+        "--backends",
+        "cpu,exact",
+        "--threads",
+        "1,2",
+    ];
     let arguments = [&arguments[..], &["--steps", "3", "--warm-up", "1", "--json", "-"]].concat();
     let ran = place.carom(&arguments).expect(0).says("median ms").says("M sphere-steps/s").says("dE/E");
     let object = ran.object();
     let told: Vec<(u64, &str, u64)> = rows(&object)
         .iter()
         .map(|row| {
-            (row["sphere_count"].as_u64().unwrap(), row["backend"].as_str().unwrap(), row["threads"].as_u64().unwrap())
+            (
+                row["sphere_count"].as_u64().unwrap(),
+                row["backend"].as_str().unwrap(),
+                row["threads"].as_u64().unwrap(),
+            )
         })
         .collect();
     let mut expected = vec![];
@@ -41,7 +55,19 @@ fn rows_are_scenes_x_sizes_x_backends_x_threads() {
 fn sizes_keep_the_volume_fraction() {
     let place = Place::new();
     // A larger gas at the same volume fraction collides as often: the rate per sphere agrees within its scatter.
-    let arguments = ["bench", "--scenes", "gas.toml", "--sizes", "500,4000", "--steps", "50", "--warm-up", "0", "--json", "b.json"];
+    let arguments = [
+        "bench",
+        "--scenes",
+        "gas.toml",
+        "--sizes",
+        "500,4000",
+        "--steps",
+        "50",
+        "--warm-up",
+        "0",
+        "--json",
+        "b.json",
+    ];
     let ran = place.carom(&arguments).expect(0);
     assert!(ran.stdout.contains("median ms"));
     let object: Value = serde_json::from_str(&place.read("b.json")).unwrap();

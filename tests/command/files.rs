@@ -8,7 +8,14 @@ fn out_gets_the_final_state_and_those_in_between() {
     place.carom(&["run", "gas.toml", "--out", "a/b", "--every", "8"]).expect(0);
     assert_eq!(
         place.names("a/b"),
-        ["final.csv", "final.xyz", "state-00000008.csv", "state-00000008.xyz", "state-00000016.csv", "state-00000016.xyz"]
+        [
+            "final.csv",
+            "final.xyz",
+            "state-00000008.csv",
+            "state-00000008.xyz",
+            "state-00000016.csv",
+            "state-00000016.xyz"
+        ]
     );
     let last = place.read("a/b/final.csv");
     let mut lines = last.lines();
@@ -51,7 +58,10 @@ fn metrics_hold_a_line_for_every_step() {
     assert_eq!(objects.len(), 20);
     for (object, row) in objects.iter().zip(&rows) {
         assert_eq!(object.as_object().unwrap().len(), names.len());
-        assert_eq!(object["kinetic_energy"].as_f64().unwrap(), row[names.iter().position(|n| *n == "kinetic_energy").unwrap()]);
+        assert_eq!(
+            object["kinetic_energy"].as_f64().unwrap(),
+            row[names.iter().position(|n| *n == "kinetic_energy").unwrap()]
+        );
     }
     assert_eq!(place.names("."), ["gas.toml", "m.csv", "m.jsonl", "pair.toml"]);
 }
@@ -75,7 +85,11 @@ fn a_place_that_cannot_be_written_ends_with_4_before_any_step() {
     place.write("occupied", "a file, not a folder");
     place.carom(&["run", "gas.toml", "--out", "occupied", "--json"]).expect(4).silent().says("occupied");
     place.carom(&["run", "gas.toml", "--out", "occupied/below", "--json"]).expect(4).silent();
-    place.carom(&["run", "gas.toml", "--metrics", "no/such/m.csv", "--json"]).expect(4).silent().says("m.csv");
+    place
+        .carom(&["run", "gas.toml", "--metrics", "no/such/m.csv", "--json"])
+        .expect(4)
+        .silent()
+        .says("m.csv");
     std::fs::create_dir(place.path("m.csv")).unwrap();
     place.carom(&["run", "gas.toml", "--metrics", "m.csv", "--json"]).expect(4).silent().says("directory");
     place.carom(&["bench", "--scenes", "gas.toml", "--json", "no/such/b.json"]).expect(4);

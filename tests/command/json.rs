@@ -52,9 +52,9 @@ fn is(kind: Kind, value: &Value) -> bool {
         Integer => value.is_u64(),
         Number => value.is_f64() || value.is_u64(),
         NumberOrNull => value.is_null() || value.is_f64() || value.is_u64(),
-        Hash => value
-            .as_str()
-            .is_some_and(|h| h.len() == 16 && h.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))),
+        Hash => value.as_str().is_some_and(|h| {
+            h.len() == 16 && h.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        }),
     }
 }
 

@@ -28,12 +28,24 @@ fn a_slip_is_shown_with_its_line_and_a_caret() {
         ("volume_fraction = 0.1", "volume_fraction = -0.1", "volume_fraction = -0.1", "fraction"),
         ("temperature = 1.0", "temperature = -1.0", "temperature = -1.0", "temperature"),
         ("temperature = 1.0", "temperature = 1.0\nmaterial = \"steel\"", "material = \"steel\"", "steel"),
-        ("temperature = 1.0", "temperature = 1.0\n[materials.default]\nrestitution = 1.5", "restitution = 1.5", "1"),
+        (
+            "temperature = 1.0",
+            "temperature = 1.0\n[materials.default]\nrestitution = 1.5",
+            "restitution = 1.5",
+            "1",
+        ),
     ];
     for (old, new, shown, word) in cases {
         assert!(GAS.contains(old));
         place.write("slip.toml", &GAS.replace(old, new));
-        let ran = place.carom(&["run", "slip.toml"]).expect(2).silent().says("slip.toml").says(shown).says("^").says(word);
+        let ran = place
+            .carom(&["run", "slip.toml"])
+            .expect(2)
+            .silent()
+            .says("slip.toml")
+            .says(shown)
+            .says("^")
+            .says(word);
         drop(ran);
     }
 }
@@ -134,7 +146,8 @@ fn mangle(text: &str, dice: &mut Dice) -> String {
     match dice.below(6) {
         0 => drop(characters.drain(at..(at + 1 + dice.below(12)).min(text.len()))),
         1 => characters.truncate(at),
-        2 => characters.insert(at, ['"', '[', ']', '{', '}', '=', '\u{0}', '\u{7}', 'é', '-', '.', ','][dice.below(12)]),
+        2 => characters
+            .insert(at, ['"', '[', ']', '{', '}', '=', '\u{0}', '\u{7}', 'é', '-', '.', ','][dice.below(12)]),
         3 => {
             let other = dice.below(characters.len());
             characters.swap(at, other);

@@ -43,13 +43,17 @@ fn the_order_of_the_rows_of_a_file_does_not_matter() {
         let edge = (200.0 * std::f64::consts::PI / 6.0 / 0.1_f64).cbrt();
         format!("min = [0, 0, 0]\nmax = [{edge}, {edge}, {edge}]\n")
     };
-    let world = GAS.split("[[spheres]]").next().unwrap().replace("[bounds]\n", &format!("[bounds]\n{bounds}"));
+    let world =
+        GAS.split("[[spheres]]").next().unwrap().replace("[bounds]\n", &format!("[bounds]\n{bounds}"));
     let mut hashes = vec![];
     for turn in 0..3 {
         let mut csv = format!("{header}\n");
         rows.iter().for_each(|row| writeln!(csv, "{row}").unwrap());
         place.write(&format!("rows{turn}.csv"), &csv);
-        place.write(&format!("rows{turn}.toml"), &format!("{world}\n[[spheres]]\nfile = \"rows{turn}.csv\"\n"));
+        place.write(
+            &format!("rows{turn}.toml"),
+            &format!("{world}\n[[spheres]]\nfile = \"rows{turn}.csv\"\n"),
+        );
         hashes.push(hash(&place, &[&format!("rows{turn}.toml")]));
         // A fixed shuffle: 77 and 200 have no common factor, so every row moves to a place of its own.
         rows = (0..rows.len()).map(|i| rows[(i * 77 + 13) % rows.len()]).collect();

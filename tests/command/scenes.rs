@@ -71,7 +71,8 @@ fn an_unknown_name_is_answered_with_the_nearest() {
 #[test]
 fn settings_reach_built_in_scenes() {
     let place = Place::new();
-    let run = |extra: &[&str]| place.carom(&[&["run", "cradle", "--json"], extra].concat()).expect(0).object();
+    let run =
+        |extra: &[&str]| place.carom(&[&["run", "cradle", "--json"], extra].concat()).expect(0).object();
     let shorter = run(&["--set", "world.dt=0.001", "--steps", "3"]);
     assert!((shorter["time"].as_f64().unwrap() - 0.003).abs() < 1e-12);
 }

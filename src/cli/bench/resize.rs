@@ -12,7 +12,10 @@ pub fn resized(scene: &Scene, count: u32) -> Result<Scene, String> {
     let counts = random_counts(&mut scene);
     let before: u64 = counts.iter().map(|count| **count).sum();
     if before == 0 {
-        return Err("it has no random fill with a count, so it cannot be given another size; leave out --sizes".to_owned());
+        return Err(
+            "it has no random fill with a count, so it cannot be given another size; leave out --sizes"
+                .to_owned(),
+        );
     }
     let factor = f64::from(count) / before as f64;
     // Rounded running sums, so that the parts add up to `count`.
