@@ -4,6 +4,8 @@
 mod cpu;
 mod error;
 mod exact;
+#[cfg(feature = "files")]
+pub mod files;
 mod report;
 pub mod scene;
 mod simulation;

@@ -158,8 +158,8 @@ impl Scene {
             for axis in 0..self.world.dimensions.count() {
                 if !(low[axis] < high[axis] && (high - low).is_finite()) {
                     return Err(Fault::field(
-                        format!("{path}.region"),
-                        format!("{path}.region runs from {} to {} in {}", low[axis], high[axis], AXES[axis]),
+                        format!("{path}.max"),
+                        format!("{path} runs from {} to {} in {}", low[axis], high[axis], AXES[axis]),
                         "its upper corner lies above its lower corner",
                     ));
                 }

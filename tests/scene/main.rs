@@ -1,3 +1,5 @@
 //! Scenes: fills, checks, and the files they come from.
 
+#[cfg(feature = "files")]
+mod builtin;
 mod fills;

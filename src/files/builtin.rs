@@ -1,0 +1,61 @@
+//! The scenes that come with the crate.
+
+use super::{SceneError, parse_scene};
+use crate::scene::Scene;
+
+/// A scene that comes with the crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub summary: &'static str,
+    /// The scene file.
+    pub text: &'static str,
+}
+
+impl Builtin {
+    /// Reads it, as [`load_scene`](super::load_scene) does a file.
+    ///
+    /// # Errors
+    /// [`SceneError`] for an override that is wrong.
+    pub fn load(&self, overrides: &[String]) -> Result<Scene, SceneError> {
+        parse_scene(self.text, self.name, None, overrides)
+    }
+}
+
+macro_rules! scenes {
+    ($($name:literal: $summary:literal,)*) => {
+        &[$(Builtin {
+            name: $name,
+            summary: $summary,
+            text: include_str!(concat!("../../examples/scenes/", $name, ".toml")),
+        },)*]
+    };
+}
+
+/// All of them, the simplest first.
+pub const BUILTIN: &[Builtin] = scenes! {
+    "gas": "32,768 elastic spheres in a periodic box: a hard-sphere gas at kT = 3",
+    "gas_box": "the same between elastic walls, all at one speed to begin with",
+    "mixture": "spheres of three sizes, 4 : 2 : 1, in a periodic box",
+    "bounce": "spheres dropped from 1 to 10 diameters that bounce for ever",
+    "cradle": "Newton's cradle without strings: one comes in, one goes out",
+    "break": "the break of a game of pool, in SI units, seen from above",
+    "bullets": "fast spheres shot at a wall of spheres; none tunnels",
+    "balls_in_a_box": "10,000 discs bouncing about a square box, in 2D",
+    "cooling": "a granular gas: every impact takes energy out (restitution 0.9)",
+    "packing": "a settled packing of 5,746 grains, read from a file and let loose",
+};
+
+/// The one of this name.
+pub fn builtin(name: &str) -> Option<&'static Builtin> {
+    BUILTIN.iter().find(|scene| scene.name == name)
+}
+
+/// The files of spheres that they name.
+pub(crate) fn embedded(file: &str) -> Option<&'static [u8]> {
+    const FILES: &[(&str, &[u8])] =
+        &[("../data/grains.xyz", include_bytes!("../../examples/data/grains.xyz"))];
+    FILES.iter().find(|(name, _)| *name == file).map(|(_, bytes)| *bytes)
+}

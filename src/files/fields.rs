@@ -1,0 +1,215 @@
+//! Reads fields out of a tree: unknown ones refused, types checked, every message with its place.
+
+use glam::DVec3;
+
+use super::tree::{Node, Span, Value};
+
+/// Something in a text that cannot be read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Slip {
+    pub span: Span,
+    pub problem: String,
+    pub remedy: String,
+}
+
+/// Why a field that other versions or readers of the documentation may know is refused.
+fn refused(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "friction" | "rolling_friction" | "twisting_friction" => {
+            "spheres and walls have no friction in this version: take it out"
+        }
+        "restitution_threshold" => "this version has one restitution for all speeds: take it out",
+        "source" => "this version has no sources: use random, lattice, at or file",
+        _ => return None,
+    })
+}
+
+/// A table whose fields are read one by one.
+pub(crate) struct Fields<'a> {
+    node: Option<&'a Node>,
+    path: String,
+}
+
+impl<'a> Fields<'a> {
+    /// The table `node`, which messages call `path` and which may have the `known` fields and no others. `None`
+    /// reads as an empty table.
+    pub(crate) fn new(node: Option<&'a Node>, path: &str, known: &[&str]) -> Result<Self, Slip> {
+        let fields = Self { node, path: path.to_owned() };
+        let Some(node) = node else { return Ok(fields) };
+        let Value::Table(entries) = &node.value else {
+            return Err(mismatch(node, path, "a table"));
+        };
+        let place = if path.is_empty() { "the scene".to_owned() } else { path.to_owned() };
+        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+            let key = &entry.key;
+            let span = entry.key_span.clone();
+            return Err(match refused(key) {
+                Some(why) => {
+                    Slip { span, problem: format!("`{key}` in {place} is not supported"), remedy: why.into() }
+                }
+                None => Slip {
+                    span,
+                    problem: format!("unknown field `{key}` in {place}"),
+                    remedy: suggestion(key, known),
+                },
+            });
+        }
+        Ok(fields)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Node> {
+        Some(&self.node?.get(name)?.node)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// A field that must be there, read by `read`.
+    pub(crate) fn required<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        read: impl Fn(&'a Node, &str) -> Result<T, Slip>,
+    ) -> Result<T, Slip> {
+        match self.get(name) {
+            Some(node) => read(node, &self.path(name)),
+            None => Err(self.missing(name, expected)),
+        }
+    }
+
+    pub(crate) fn missing(&self, name: &str, expected: &str) -> Slip {
+        Slip {
+            span: self.node.map(|node| node.span.clone()).unwrap_or_default(),
+            problem: format!("{} is missing", self.path(name)),
+            remedy: format!("expected {name} = {expected}"),
+        }
+    }
+
+    /// A field that may be left out.
+    pub(crate) fn optional<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&'a Node, &str) -> Result<T, Slip>,
+    ) -> Result<Option<T>, Slip> {
+        self.get(name).map(|node| read(node, &self.path(name))).transpose()
+    }
+
+    /// Puts what a field says in place of what holds when it is left out.
+    pub(crate) fn set<T>(
+        &self,
+        name: &str,
+        target: &mut T,
+        read: impl Fn(&'a Node, &str) -> Result<T, Slip>,
+    ) -> Result<(), Slip> {
+        if let Some(value) = self.optional(name, read)? {
+            *target = value;
+        }
+        Ok(())
+    }
+}
+
+/// `did you mean ...?` where a known name is near, else all of them.
+pub(crate) fn suggestion(found: &str, known: &[&str]) -> String {
+    let nearest = known
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(found, name), name))
+        .filter(|(distance, name)| *distance <= 1 + name.len().max(found.len()) / 3)
+        .min_by_key(|(distance, _)| *distance);
+    match nearest {
+        Some((_, name)) => format!("did you mean `{name}`?"),
+        None => format!("expected one of {}", known.join(", ")),
+    }
+}
+
+pub(crate) fn mismatch(node: &Node, path: &str, expected: &str) -> Slip {
+    Slip {
+        span: node.span.clone(),
+        problem: format!("{path} is {}", node.value.kind()),
+        remedy: format!("expected {expected}"),
+    }
+}
+
+pub(crate) fn number(node: &Node, path: &str) -> Result<f64, Slip> {
+    match node.value {
+        Value::Float(value) => Ok(value),
+        Value::Integer(value) => Ok(value as f64),
+        _ => Err(mismatch(node, path, "a number")),
+    }
+}
+
+/// A whole number from 0 to the largest `T`.
+pub(crate) fn whole<T: Whole>(node: &Node, path: &str) -> Result<T, Slip> {
+    let Value::Integer(value) = node.value else {
+        return Err(mismatch(node, path, "a whole number"));
+    };
+    T::try_from(value).map_err(|_| Slip {
+        span: node.span.clone(),
+        problem: format!("{path} is {value}"),
+        remedy: format!("expected a whole number from 0 to {}", T::MOST),
+    })
+}
+
+/// The types of counts in scenes.
+pub(crate) trait Whole: TryFrom<i128> {
+    const MOST: u64;
+}
+
+impl Whole for u32 {
+    const MOST: u64 = u32::MAX as u64;
+}
+
+impl Whole for u64 {
+    const MOST: u64 = u64::MAX;
+}
+
+pub(crate) fn string(node: &Node, path: &str) -> Result<String, Slip> {
+    match &node.value {
+        Value::String(value) => Ok(value.clone()),
+        _ => Err(mismatch(node, path, "a string")),
+    }
+}
+
+pub(crate) fn boolean(node: &Node, path: &str) -> Result<bool, Slip> {
+    match node.value {
+        Value::Boolean(value) => Ok(value),
+        _ => Err(mismatch(node, path, "true or false")),
+    }
+}
+
+/// `[x, y, z]`, or `[x, y]` in the plane z = 0.
+pub(crate) fn vector(node: &Node, path: &str) -> Result<DVec3, Slip> {
+    let components = list(node, path, "[x, y, z], or [x, y] in 2D")?;
+    if !(2..=3).contains(&components.len()) {
+        return Err(Slip {
+            span: node.span.clone(),
+            problem: format!("{path} has {} components", components.len()),
+            remedy: "expected [x, y, z], or [x, y] in 2D".into(),
+        });
+    }
+    let mut vector = DVec3::ZERO;
+    for (axis, component) in components.iter().enumerate() {
+        vector[axis] = number(component, &format!("{path}[{axis}]"))?;
+    }
+    Ok(vector)
+}
+
+pub(crate) fn list<'a>(node: &'a Node, path: &str, expected: &str) -> Result<&'a [Node], Slip> {
+    match &node.value {
+        Value::Array(nodes) => Ok(nodes),
+        _ => Err(mismatch(node, path, expected)),
+    }
+}
+
+/// One of a few words.
+pub(crate) fn choice<T: Copy>(node: &Node, path: &str, choices: &[(&str, T)]) -> Result<T, Slip> {
+    let words = || choices.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+    let Value::String(found) = &node.value else {
+        return Err(mismatch(node, path, &format!("one of {}", words())));
+    };
+    choices.iter().find(|(word, _)| word == found).map(|(_, value)| *value).ok_or_else(|| Slip {
+        span: node.span.clone(),
+        problem: format!("{path} is {found:?}"),
+        remedy: format!("expected one of {}", words()),
+    })
+}

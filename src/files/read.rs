@@ -1,0 +1,288 @@
+//! From a tree to a scene.
+
+use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, string, vector, whole};
+use super::tree::{Node, Value};
+use crate::{
+    Dimensions, Side, Solver,
+    scene::{
+        Fill, Lattice, LatticeKind, Material, Motion, Pair, Placed, Random, Scene, Shape, View, Wall, Walls,
+        World,
+    },
+};
+
+/// Reads the spheres of a file, given the materials there are; the error is a message.
+pub(crate) type Open<'o> = &'o mut dyn FnMut(&str, &[Material]) -> Result<Vec<Placed>, String>;
+
+pub(crate) fn read_scene(tree: &Node, open: Open) -> Result<Scene, Slip> {
+    let top = Fields::new(
+        Some(tree),
+        "",
+        &["world", "solver", "bounds", "materials", "pairs", "spheres", "walls", "view"],
+    )?;
+    let mut scene = Scene {
+        world: world(&top)?,
+        solver: solver(&top)?,
+        bounds: bounds(&top)?,
+        materials: materials(&top)?,
+        view: view(&top)?,
+        ..Scene::default()
+    };
+    for (node, path) in tables(&top, "pairs")? {
+        let fields = Fields::new(Some(node), &path, &["between", "restitution"])?;
+        scene.pairs.push(Pair {
+            between: fields.required("between", "[\"steel\", \"glass\"]", two_names)?,
+            restitution: fields.required("restitution", "0.9", number)?,
+        });
+    }
+    for (node, path) in tables(&top, "spheres")? {
+        scene.fills.push(fill(node, &path, &scene.materials, open)?);
+    }
+    for (node, path) in tables(&top, "walls")? {
+        let fields = Fields::new(Some(node), &path, &["plane", "material"])?;
+        let plane = Fields::new(
+            Some(fields.required("plane", "{ point = [0, 0, 0], normal = [0, 0, 1] }", |node, _| Ok(node))?),
+            &fields.path("plane"),
+            &["point", "normal"],
+        )?;
+        let mut wall = Wall {
+            point: plane.required("point", "[0, 0, 0]", vector)?,
+            normal: plane.required("normal", "[0, 0, 1]", vector)?,
+            material: Walls::default().material,
+        };
+        fields.set("material", &mut wall.material, string)?;
+        scene.walls.push(wall);
+    }
+    Ok(scene)
+}
+
+fn world(top: &Fields) -> Result<World, Slip> {
+    let known = ["dimensions", "gravity", "dt", "steps", "seed"];
+    let fields = Fields::new(top.get("world"), "world", &known)?;
+    let mut world = World { dt: fields.required("dt", "0.0166667", number)?, ..World::default() };
+    fields.set("dimensions", &mut world.dimensions, |node, path| match node.value {
+        Value::Integer(2) => Ok(Dimensions::Two),
+        Value::Integer(3) => Ok(Dimensions::Three),
+        Value::Integer(other) => Err(Slip {
+            span: node.span.clone(),
+            problem: format!("{path} is {other}"),
+            remedy: "expected 2 or 3".into(),
+        }),
+        _ => Err(mismatch(node, path, "2 or 3")),
+    })?;
+    fields.set("gravity", &mut world.gravity, vector)?;
+    fields.set("steps", &mut world.steps, whole)?;
+    fields.set("seed", &mut world.seed, whole)?;
+    Ok(world)
+}
+
+fn solver(top: &Fields) -> Result<Solver, Slip> {
+    let known = ["strict_order", "substeps", "max_initial_overlap", "contact_time"];
+    let fields = Fields::new(top.get("solver"), "solver", &known)?;
+    let mut solver = Solver::default();
+    fields.set("strict_order", &mut solver.strict_order, boolean)?;
+    fields.set("substeps", &mut solver.substeps, whole)?;
+    fields.set("max_initial_overlap", &mut solver.max_initial_overlap, number)?;
+    solver.contact_time = fields.optional("contact_time", number)?;
+    Ok(solver)
+}
+
+fn bounds(top: &Fields) -> Result<Walls, Slip> {
+    let known = ["min", "max", "x", "y", "z", "material"];
+    let fields = Fields::new(top.get("bounds"), "bounds", &known)?;
+    let mut bounds = Walls {
+        min: fields.optional("min", vector)?,
+        max: fields.optional("max", vector)?,
+        ..Walls::default()
+    };
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let sides = [("periodic", Side::Periodic), ("wall", Side::Wall), ("open", Side::Open)];
+        fields.set(name, &mut bounds.sides[axis], |node, path| choice(node, path, &sides))?;
+    }
+    fields.set("material", &mut bounds.material, string)?;
+    Ok(bounds)
+}
+
+fn materials(top: &Fields) -> Result<Vec<Material>, Slip> {
+    let Some(node) = top.get("materials") else { return Ok(vec![]) };
+    let Value::Table(entries) = &node.value else {
+        return Err(mismatch(node, "materials", "tables like [materials.steel]"));
+    };
+    let read = |entry: &super::tree::Entry| {
+        let path = format!("materials.{}", entry.key);
+        let fields = Fields::new(Some(&entry.node), &path, &["restitution", "density"])?;
+        let mut material = Material { name: entry.key.clone(), ..Material::default() };
+        fields.set("restitution", &mut material.restitution, number)?;
+        fields.set("density", &mut material.density, number)?;
+        Ok(material)
+    };
+    entries.iter().map(read).collect()
+}
+
+fn view(top: &Fields) -> Result<View, Slip> {
+    let fields = Fields::new(top.get("view"), "view", &["eye", "target", "fov", "color"])?;
+    Ok(View {
+        eye: fields.optional("eye", vector)?,
+        target: fields.optional("target", vector)?,
+        fov: fields.optional("fov", number)?,
+        color: fields.optional("color", string)?,
+    })
+}
+
+fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<Fill, Slip> {
+    const SHAPES: [&str; 4] = ["random", "lattice", "at", "file"];
+    const MOTIONS: [&str; 3] = ["temperature", "speed_uniform", "velocity"];
+    let known: Vec<&str> = SHAPES.into_iter().chain(MOTIONS).chain(["material", "fixed"]).collect();
+    let fields = Fields::new(Some(node), path, &known)?;
+    let shape = match one_of(&fields, node, path, &SHAPES)? {
+        Some("random") => Shape::Random(random(&fields)?),
+        Some("lattice") => Shape::Lattice(lattice(&fields)?),
+        Some("at") => Shape::At(at(&fields)?),
+        Some(_) => {
+            let name =
+                fields.required("file", "\"grains.csv\"", |node, path| Ok((string(node, path)?, node)))?;
+            let (file, node) = name;
+            Shape::At(open(&file, materials).map_err(|problem| Slip {
+                span: node.span.clone(),
+                problem,
+                remedy: "expected a .csv or .xyz file of spheres".into(),
+            })?)
+        }
+        None => {
+            return Err(Slip {
+                span: node.span.clone(),
+                problem: format!("{path} does not say where its spheres are"),
+                remedy: format!("expected one of {}", SHAPES.join(", ")),
+            });
+        }
+    };
+    let mut fill = Fill::from(shape);
+    fill.motion = match one_of(&fields, node, path, &MOTIONS)? {
+        Some("temperature") => Motion::Temperature(fields.required("temperature", "1.0", number)?),
+        Some("speed_uniform") => Motion::Speed(fields.required("speed_uniform", "1.0", number)?),
+        Some(_) => Motion::Velocity(fields.required("velocity", "[0, 0, 0]", vector)?),
+        None => Motion::Kept,
+    };
+    fields.set("material", &mut fill.material, string)?;
+    fields.set("fixed", &mut fill.fixed, boolean)?;
+    Ok(fill)
+}
+
+/// Which one of several fields that exclude each other is there.
+fn one_of<'n>(fields: &Fields, node: &Node, path: &str, names: &[&'n str]) -> Result<Option<&'n str>, Slip> {
+    let mut found = names.iter().filter(|name| fields.get(name).is_some());
+    let first = found.next().copied();
+    match (first, found.next()) {
+        (Some(first), Some(second)) => Err(Slip {
+            span: node.get(second).map_or_else(|| node.span.clone(), |entry| entry.key_span.clone()),
+            problem: format!("{path} has both {first} and {second}"),
+            remedy: format!("expected only one of {}", names.join(", ")),
+        }),
+        _ => Ok(first),
+    }
+}
+
+fn random(fields: &Fields) -> Result<Random, Slip> {
+    let path = fields.path("random");
+    let known = ["count", "volume_fraction", "diameter", "diameters", "min", "max"];
+    let node = fields.get("random");
+    let inner = Fields::new(node, &path, &known)?;
+    if let Some(node) = node {
+        one_of(&inner, node, &path, &["diameter", "diameters"])?;
+    }
+    let mut diameters = vec![(1.0, 1.0)];
+    inner.set("diameter", &mut diameters, |node, path| Ok(vec![(number(node, path)?, 1.0)]))?;
+    inner.set("diameters", &mut diameters, |node, path| {
+        let expected = "a list of [diameter, share], as in [[1.0, 0.5], [0.5, 0.5]]";
+        let pairs = list(node, path, expected)?;
+        pairs
+            .iter()
+            .enumerate()
+            .map(|(index, pair)| match &pair.value {
+                Value::Array(two) if two.len() == 2 => {
+                    let path = format!("{path}[{index}]");
+                    Ok((number(&two[0], &path)?, number(&two[1], &path)?))
+                }
+                _ => Err(mismatch(pair, &format!("{path}[{index}]"), expected)),
+            })
+            .collect()
+    })?;
+    let region = match (inner.optional("min", vector)?, inner.optional("max", vector)?) {
+        (Some(min), Some(max)) => Some((min, max)),
+        (None, None) => None,
+        (Some(_), None) => return Err(inner.missing("max", "[10, 10, 10]")),
+        (None, Some(_)) => return Err(inner.missing("min", "[0, 0, 0]")),
+    };
+    Ok(Random {
+        count: inner.optional("count", whole)?,
+        volume_fraction: inner.optional("volume_fraction", number)?,
+        diameters,
+        region,
+    })
+}
+
+fn lattice(fields: &Fields) -> Result<Lattice, Slip> {
+    let known = ["kind", "count", "spacing", "origin", "diameter"];
+    let inner = Fields::new(fields.get("lattice"), &fields.path("lattice"), &known)?;
+    let kinds =
+        [("cubic", LatticeKind::Cubic), ("fcc", LatticeKind::Fcc), ("triangular", LatticeKind::Triangular)];
+    let mut lattice = Lattice {
+        kind: LatticeKind::Cubic,
+        count: inner.required("count", "[10, 10, 10]", |node, path| {
+            let expected = "[nx, ny, nz], or [nx, ny] in 2D";
+            let numbers = list(node, path, expected)?;
+            let mut count = [1; 3];
+            if !(2..=3).contains(&numbers.len()) {
+                return Err(mismatch(node, path, expected));
+            }
+            for (axis, number) in numbers.iter().enumerate() {
+                count[axis] = whole(number, &format!("{path}[{axis}]"))?;
+            }
+            Ok(count)
+        })?,
+        spacing: inner.required("spacing", "1.1", number)?,
+        origin: glam::DVec3::ZERO,
+        diameter: 1.0,
+    };
+    inner.set("kind", &mut lattice.kind, |node, path| choice(node, path, &kinds))?;
+    inner.set("origin", &mut lattice.origin, vector)?;
+    inner.set("diameter", &mut lattice.diameter, number)?;
+    Ok(lattice)
+}
+
+fn at(fields: &Fields) -> Result<Vec<Placed>, Slip> {
+    let known = ["id", "position", "velocity", "spin", "radius", "mass", "material", "fixed"];
+    let nodes = fields.required("at", "[{ position = [0, 0, 0] }]", |node, path| {
+        list(node, path, "a list like [{ position = [0, 0, 0], radius = 0.5 }]")
+    })?;
+    let read = |(index, node): (usize, &Node)| {
+        let inner = Fields::new(Some(node), &format!("{}[{index}]", fields.path("at")), &known)?;
+        let mut placed = Placed {
+            id: inner.optional("id", whole)?,
+            position: inner.required("position", "[0, 0, 0]", vector)?,
+            mass: inner.optional("mass", number)?,
+            material: inner.optional("material", string)?,
+            ..Placed::default()
+        };
+        inner.set("velocity", &mut placed.velocity, vector)?;
+        inner.set("spin", &mut placed.spin, vector)?;
+        inner.set("radius", &mut placed.radius, number)?;
+        inner.set("fixed", &mut placed.fixed, boolean)?;
+        Ok(placed)
+    };
+    nodes.iter().enumerate().map(read).collect()
+}
+
+/// The tables of a list like `[[spheres]]`, each with its path.
+fn tables<'a>(top: &Fields<'a>, name: &str) -> Result<Vec<(&'a Node, String)>, Slip> {
+    let nodes =
+        top.optional(name, |node, path| list(node, path, &format!("a list of tables: [[{name}]]")))?;
+    let nodes = nodes.unwrap_or(&[]).iter().enumerate();
+    Ok(nodes.map(|(index, node)| (node, format!("{name}[{index}]"))).collect())
+}
+
+fn two_names(node: &Node, path: &str) -> Result<[String; 2], Slip> {
+    match list(node, path, "two names")? {
+        [a, b] => Ok([string(a, path)?, string(b, path)?]),
+        _ => Err(mismatch(node, path, "two names")),
+    }
+}
