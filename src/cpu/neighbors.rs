@@ -1,7 +1,7 @@
 //! Stage 4: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
 //! leaves its path budget.
 
-use glam::IVec3;
+use glam::{IVec3, Vec3, Vec4};
 
 use super::{
     grid::{CODES, Grid},
@@ -97,46 +97,153 @@ pub fn neighbors(
         block.entries.clear();
         block.ends.clear();
         block.walls.clear();
+        let mut rows = Rows::default();
         for i in range {
-            candidates(grid, state, starts, 2.0 * budget, i, &mut block.entries);
+            let finder = Finder::new(grid, state, i, 2.0 * budget);
+            if grid.direct {
+                rows.around(grid, starts, state.cell[i].truncate());
+                finder.in_rows(&rows, &mut block.entries);
+            } else {
+                finder.in_buckets(starts, &mut block.entries);
+            }
             block.ends.push(block.entries.len() as u32);
             block.walls.push(walls_in_reach(grid, world, state, i, budget + drift));
         }
     });
 }
 
-fn candidates(grid: &Grid, state: &State, starts: &[u32], skin: f32, i: usize, entries: &mut Vec<Candidate>) {
-    let cell = state.cell[i];
-    let offset = state.offset(i);
-    let radius = state.radius(i);
-    let fixed = state.inverse_mass(i) == 0.0;
-    let test = |j: usize, dx: i32, dy: i32, dz: i32, code: i32, entries: &mut Vec<Candidate>| {
-        let d = (offset - state.offset(j)) - grid.shift(IVec3::new(dx, dy, dz));
-        let reach = (radius + state.radius(j)) + skin;
-        if d.length_squared() <= reach * reach && j != i && !(fixed && state.inverse_mass(j) == 0.0) {
-            entries.push(Candidate::new((code + dx) as u32, j));
+/// Spheres of up to three cells side by side along x.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    start: u32,
+    /// Where the middle cell begins and ends.
+    middle: (u32, u32),
+    end: u32,
+    /// Code and shift of the middle cell.
+    code: i32,
+    shift: Vec3,
+}
+
+/// The rows around a cell of a direct grid: nine, and as many again where x wraps.
+#[derive(Default)]
+struct Rows {
+    cell: Option<IVec3>,
+    rows: [Row; 18],
+    count: usize,
+}
+
+impl Rows {
+    /// Spheres of one cell follow each other, so most calls find the rows done.
+    fn around(&mut self, grid: &Grid, starts: &[u32], cell: IVec3) {
+        if self.cell == Some(cell) {
+            return;
         }
-    };
-    for dz in -grid.layers..=grid.layers {
-        let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
-        for dy in -1..=1 {
-            let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
-            let row = grid.row(y, z);
-            let code = 9 * dz + 3 * dy + CODES as i32 / 2;
-            if grid.direct && cell.x > 0 && cell.x + 1 < grid.count.x {
-                // Three cells of the row lie side by side.
-                let first = grid.bucket(row, cell.x - 1);
-                for j in starts[first] as usize..starts[first + 3] as usize {
-                    test(j, state.cell[j].x - cell.x, dy, dz, code, entries);
+        self.cell = Some(cell);
+        self.count = 0;
+        let last = grid.count.x - 1;
+        for dz in -grid.layers..=grid.layers {
+            let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
+            for dy in -1..=1 {
+                let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
+                let row = grid.row(y, z);
+                let begin = |x: i32| starts[grid.bucket(row, x)];
+                let end = |x: i32| starts[grid.bucket(row, x) + 1];
+                let (low, high) = ((cell.x - 1).max(0), (cell.x + 1).min(last));
+                let mut add = |start: u32, middle: (u32, u32), end: u32| {
+                    let code = 9 * dz + 3 * dy + CODES as i32 / 2;
+                    let shift = grid.shift(IVec3::new(0, dy, dz));
+                    self.rows[self.count] = Row { start, middle, end, code, shift };
+                    self.count += usize::from(start < end);
+                };
+                add(begin(low), (begin(cell.x), end(cell.x)), end(high));
+                if grid.periodic[0] && cell.x == 0 {
+                    add(begin(last), (end(last), end(last)), end(last));
                 }
-            } else {
+                if grid.periodic[0] && cell.x == last {
+                    add(begin(0), (begin(0), begin(0)), end(0));
+                }
+            }
+        }
+    }
+}
+
+/// Looks for the candidates of one sphere.
+struct Finder<'a> {
+    grid: &'a Grid,
+    state: &'a State,
+    i: usize,
+    offset: Vec3,
+    radius: f32,
+    fixed: bool,
+    skin: f32,
+}
+
+impl<'a> Finder<'a> {
+    fn new(grid: &'a Grid, state: &'a State, i: usize, skin: f32) -> Self {
+        let (offset, radius) = (state.offset(i), state.radius(i));
+        Self { grid, state, i, offset, radius, fixed: state.inverse_mass(i) == 0.0, skin }
+    }
+
+    fn push(&self, j: usize, code: i32, entries: &mut Vec<Candidate>) {
+        if j != self.i && !(self.fixed && self.state.inverse_mass(j) == 0.0) {
+            entries.push(Candidate::new(code as u32, j));
+        }
+    }
+
+    /// Four spheres at a time: a row holds two or three.
+    fn in_rows(&self, rows: &Rows, entries: &mut Vec<Candidate>) {
+        let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
+        let place = &self.state.place;
+        for row in &rows.rows[..rows.count] {
+            let (start, end) = (row.start as usize, row.end as usize);
+            let middle = ((row.middle.0 - row.start) as f32, (row.middle.1 - row.start) as f32);
+            for first in (start..end).step_by(4) {
+                // Past the end of the row other spheres are read, and masked below.
+                let [a, b, c, d] = match place.get(first..first + 4) {
+                    Some(&[a, b, c, d]) => [a, b, c, d],
+                    _ => [0, 1, 2, 3].map(|k| place[(first + k).min(place.len() - 1)]),
+                };
+                let index = Vec4::splat((first - start) as f32) + lanes;
+                // -1, 0, 1 for the left, the middle and the right cell.
+                let side = Vec4::select(index.cmpge(Vec4::splat(middle.1)), Vec4::ONE, Vec4::ZERO)
+                    - Vec4::select(index.cmplt(Vec4::splat(middle.0)), Vec4::ONE, Vec4::ZERO);
+                let x = (self.offset.x - Vec4::new(a.x, b.x, c.x, d.x)) - side * self.grid.edge.x;
+                let y = (self.offset.y - Vec4::new(a.y, b.y, c.y, d.y)) - row.shift.y;
+                let z = (self.offset.z - Vec4::new(a.z, b.z, c.z, d.z)) - row.shift.z;
+                let reach = (self.radius + Vec4::new(a.w, b.w, c.w, d.w)) + self.skin;
+                let near = (x * x + y * y + z * z).cmple(reach * reach);
+                let mut hits = near.bitmask() & (0xf >> (4 - (end - first).min(4)));
+                while hits != 0 {
+                    let j = first + hits.trailing_zeros() as usize;
+                    hits &= hits - 1;
+                    let side = i32::from(j as u32 >= row.middle.1) - i32::from((j as u32) < row.middle.0);
+                    self.push(j, row.code + side, entries);
+                }
+            }
+        }
+    }
+
+    /// Hashed buckets: several cells may share one.
+    fn in_buckets(&self, starts: &[u32], entries: &mut Vec<Candidate>) {
+        let (grid, state) = (self.grid, self.state);
+        let cell = state.cell[self.i];
+        for dz in -grid.layers..=grid.layers {
+            let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
+            for dy in -1..=1 {
+                let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
+                let row = grid.row(y, z);
+                let code = 9 * dz + 3 * dy + CODES as i32 / 2;
                 for dx in -1..=1 {
                     let Some(x) = grid.wrap(0, cell.x + dx) else { continue };
                     let bucket = grid.bucket(row, x);
+                    let shift = grid.shift(IVec3::new(dx, dy, dz));
                     for j in starts[bucket] as usize..starts[bucket + 1] as usize {
-                        // Several cells may share a hashed bucket.
-                        if grid.direct || state.cell[j].truncate() == IVec3::new(x, y, z) {
-                            test(j, dx, dy, dz, code, entries);
+                        if state.cell[j].truncate() == IVec3::new(x, y, z) {
+                            let d = (self.offset - state.offset(j)) - shift;
+                            let reach = (self.radius + state.radius(j)) + self.skin;
+                            if d.length_squared() <= reach * reach {
+                                self.push(j, code + dx, entries);
+                            }
                         }
                     }
                 }

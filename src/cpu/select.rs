@@ -2,18 +2,29 @@
 //! forestall.
 //!
 //! Being each other's earliest is not enough: a third sphere k may be struck sooner and then reach i first. The guard
-//! bounds k's motion after its own impact by the jolt of that impact, and (the second hop) lets k be disturbed by
-//! its neighbours in the same way. The globally earliest impact always passes.
+//! knows of every sphere's next impact when it comes and bounds by how much the velocity changes then: from there on
+//! the sphere may be anywhere in a cone around its line. For a pair (i, j) it looks at every k near one of the two, and
+//! (the second hop) at every m near k that could touch k first and turn it towards i. The globally earliest impact
+//! always passes.
 
 use glam::Vec3;
 
 use super::event::{Event, View};
 
-/// From when on a sphere may deviate from its line, and by how much its velocity may have changed.
+/// From `time` on, a sphere's velocity may differ by up to `jolt` from the one it has.
 #[derive(Clone, Copy)]
 struct Unrest {
     time: f32,
     jolt: f32,
+}
+
+impl Unrest {
+    /// What the next impact of a sphere does, as far as it matters before `limit`.
+    fn of(event: &Event, limit: f32) -> Self {
+        if event.toi < limit { Self { time: event.toi, jolt: event.jolt } } else { Self::NONE }
+    }
+
+    const NONE: Self = Self { time: f32::INFINITY, jolt: 0.0 };
 }
 
 /// Whether the impact of sphere `i` happens in this round. Of two spheres the one with the smaller index answers;
@@ -38,45 +49,62 @@ fn undisturbed(view: &View, events: &[Event], i: usize, partner: usize, limit: f
     let mut free = true;
     view.for_candidates(i, |k, _, shift| {
         if free && k != partner && view.state.inverse_mass(k) != 0.0 {
-            let unrest = unrest(view, events, k, limit);
-            free = unrest.time >= limit || arrival(view, i, k, shift, unrest) >= limit;
+            free = !reaches(view, events, i, k, shift, limit);
         }
     });
     free
 }
 
-/// When sphere `k` may first leave its line before `limit`: by its own impact or by a neighbour that had one.
-fn unrest(view: &View, events: &[Event], k: usize, limit: f32) -> Unrest {
-    let own = &events[k];
-    let mut unrest = if own.toi < limit {
-        Unrest { time: own.toi, jolt: own.jolt }
-    } else {
-        Unrest { time: f32::INFINITY, jolt: 0.0 }
-    };
+/// Whether sphere `k` can touch `i`, which keeps its line, before `limit`: after its own impact, or after touching one
+/// more sphere.
+fn reaches(view: &View, events: &[Event], i: usize, k: usize, shift: Vec3, limit: f32) -> bool {
+    let own = Unrest::of(&events[k], limit);
+    let touches = |unrest| touch(view, i, k, shift, Unrest::NONE, unrest) < limit;
+    if own.jolt > 0.0 && touches(own) {
+        return true;
+    }
+    let state = view.state;
+    let mut found = false;
     view.for_candidates(k, |m, _, shift| {
-        let event = &events[m];
-        if event.toi < limit && m as u32 != own.partner {
-            let theirs = Unrest { time: event.toi, jolt: event.jolt };
-            let time = arrival(view, k, m, shift, theirs);
-            if time < limit {
-                let state = view.state;
-                let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
-                let speed = (state.velocity(m) - state.velocity(k)).length() + theirs.jolt;
-                unrest.time = unrest.time.min(time);
-                unrest.jolt = unrest.jolt.max(2.0 * speed * inverse_k / (inverse_k + inverse_m));
-            }
+        // Two lines that meet are an impact of their own, and so is each other's earliest.
+        let theirs = Unrest::of(&events[m], limit);
+        let mutual = events[m].partner == k as u32 && events[k].partner == m as u32;
+        if found || mutual || m == i || (own.jolt == 0.0 && theirs.jolt == 0.0) {
+            return;
+        }
+        let time = touch(view, k, m, shift, own, theirs);
+        if time < limit {
+            let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
+            let speed = (state.velocity(m) - state.velocity(k)).length() + own.jolt + theirs.jolt;
+            let jolt = own.jolt + 2.0 * speed * inverse_k / (inverse_k + inverse_m);
+            found = touches(Unrest { time, jolt });
         }
     });
-    unrest
+    found
 }
 
-/// The earliest time at which sphere `k`, restless as given, can touch sphere `i`, which keeps its line.
-fn arrival(view: &View, i: usize, k: usize, shift: Vec3, unrest: Unrest) -> f32 {
+/// The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
+fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: Unrest, b: Unrest) -> f32 {
     let state = view.state;
-    let t = unrest.time.max(view.clock[i]).max(view.clock[k]);
+    let restless = a.time.min(b.time);
+    let jolt = a.jolt + b.jolt;
+    let t = restless.max(view.clock[i]).max(view.clock[k]);
     let d = (view.offset_at(i, t) - view.offset_at(k, t)) - shift;
     let w = state.velocity(i) - state.velocity(k);
-    let strayed = unrest.jolt * (t - unrest.time);
-    let gap = d.length() - (state.radius(i) + state.radius(k)) - strayed;
-    if gap <= 0.0 { t } else { t + gap / (w.length() + unrest.jolt) }
+    // |d + w s| = reach + jolt s, the first root as in the sweep.
+    let reach = state.radius(i) + state.radius(k) + jolt * (t - restless);
+    let distance = d.length();
+    let c = (distance - reach) * (distance + reach);
+    if c <= 0.0 {
+        return t;
+    }
+    let b = d.dot(w) - reach * jolt;
+    let a = w.length_squared() - jolt * jolt;
+    let q = b * b - a * c;
+    if q < 0.0 || (b >= 0.0 && a >= 0.0) {
+        return f32::INFINITY;
+    }
+    // A little sooner than computed: here the discriminant cancels, and too early only costs a round.
+    let s = c / (q.sqrt() - b);
+    if s >= 0.0 { t + 0.999 * s } else { f32::INFINITY }
 }

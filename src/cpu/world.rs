@@ -3,7 +3,7 @@
 use glam::{DVec3, IVec3, Vec3};
 
 use super::{grid::Grid, units::Units};
-use crate::{Dimensions, System};
+use crate::System;
 
 /// A plane relative to a point of its own, so that it is as sharp far from the origin as near it.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,6 @@ pub struct World {
     /// Overlaps up to this are rounding: 1e-5 of the mean diameter. Larger hides order errors, smaller counts
     /// rounding as one.
     pub slop: f32,
-    /// 2 or 3.
-    pub dimensions: f32,
 }
 
 impl World {
@@ -74,7 +72,6 @@ impl World {
             restitution: system.materials.restitution_table().iter().map(|&e| e as f32).collect(),
             contact_time: contact_time as f32,
             slop: (1e-5 * mean_diameter) as f32,
-            dimensions: if system.dimensions == Dimensions::Two { 2.0 } else { 3.0 },
         }
     }
 }
