@@ -21,10 +21,7 @@ const STEPS_MAX: f64 = 1e15;
 /// Carries out `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let mut screen = Screen::new(arguments.quiet, arguments.json);
-    let backend = choose(arguments.backend, &screen)?;
-    if backend == Backend::Exact && arguments.threads > 1 {
-        screen.note("note: the exact backend runs on one thread");
-    }
+    let backend = choose(arguments.backend)?;
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &scene)?;
     let options = Options { backend, threads: arguments.threads, record_impacts: false };
@@ -42,6 +39,12 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
         number(scene.world.dt, 4),
         backend.name()
     ));
+    if arguments.backend == BackendChoice::Auto {
+        screen.note("note: this build has no gpu backend; running on cpu");
+    }
+    if backend == Backend::Exact && arguments.threads > 1 {
+        screen.note("note: the exact backend runs on one thread");
+    }
     notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
 
     let mut log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
@@ -125,14 +128,10 @@ pub fn demonstrate() -> Result<Exit, Failure> {
 }
 
 /// The backend that a choice comes to in this build.
-pub fn choose(choice: BackendChoice, screen: &Screen) -> Result<Backend, Failure> {
+pub fn choose(choice: BackendChoice) -> Result<Backend, Failure> {
     match choice {
-        BackendChoice::Cpu => Ok(Backend::Cpu),
+        BackendChoice::Cpu | BackendChoice::Auto => Ok(Backend::Cpu),
         BackendChoice::Exact => Ok(Backend::Exact),
-        BackendChoice::Auto => {
-            screen.note("note: this build has no gpu backend; running on cpu");
-            Ok(Backend::Cpu)
-        }
         BackendChoice::Gpu => Err(Failure {
             exit: Exit::NoAdapter,
             message: "this build has no gpu backend; use --backend cpu".to_owned(),

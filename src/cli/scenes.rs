@@ -1,6 +1,6 @@
 //! `carom scenes`: what is built in.
 
-use carom::files::{BUILTIN, parse_scene};
+use carom::files::BUILTIN;
 
 use super::arguments::ScenesArguments;
 use super::failure::{Exit, Failure};

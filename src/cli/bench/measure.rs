@@ -11,10 +11,13 @@ use super::machine;
 use crate::cli::arguments::BenchArguments;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
+use crate::cli::text::counted;
 
 /// What to measure.
 pub struct Case {
     pub name: String,
+    /// Name and size.
+    pub label: String,
     pub scene: Scene,
     pub backend: Backend,
     pub threads: usize,
@@ -22,10 +25,12 @@ pub struct Case {
 
 impl Case {
     /// One line for the progress of the bench.
-    pub fn label(&self) -> String {
+    pub fn describe(&self) -> String {
         match self.backend {
-            Backend::Exact => format!("{} on exact", self.name),
-            Backend::Cpu => format!("{} on cpu, {} threads", self.name, self.thread_count()),
+            Backend::Exact => format!("{} on exact", self.label),
+            Backend::Cpu => {
+                format!("{} on cpu, {}", self.label, counted(self.thread_count() as u64, "thread"))
+            }
         }
     }
 

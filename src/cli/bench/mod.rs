@@ -9,10 +9,11 @@ use carom::Backend;
 use serde_json::json;
 
 use self::measure::{Case, Row, measure};
-use super::arguments::{BackendChoice, BenchArguments};
+use super::arguments::BenchArguments;
 use super::aside::Aside;
 use super::failure::{Exit, Failure};
 use super::screen::Screen;
+use super::text::counted;
 use super::{interrupt, run, source};
 
 /// Carries out `carom bench`.
@@ -21,7 +22,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
     let mut screen = Screen::new(false, to_stdout);
     let mut backends = vec![];
     for &choice in &arguments.backends {
-        backends.push(run::choose(choice, &screen)?);
+        backends.push(run::choose(choice)?);
     }
     let cases = cases(arguments, &backends)?;
     // Opened before hours of measuring, not after.
@@ -35,7 +36,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
         if interrupt::requested() || (screen.closed() && arguments.json.is_none()) {
             break;
         }
-        screen.note(&format!("{} of {}: {}", place + 1, cases.len(), case.label()));
+        screen.note(&format!("{} of {}: {}", place + 1, cases.len(), case.describe()));
         rows.push(measure(case, arguments)?);
     }
     screen.line(&format!("{}\n", machine::describe()));
@@ -70,6 +71,7 @@ fn cases(arguments: &BenchArguments, backends: &[Backend]) -> Result<Vec<Case>, 
                     .map_err(|why| Failure::usage(format!("{}: {why}", source.name)))?,
                 None => source.scene.clone(),
             };
+            let label = format!("{}, {}", source.name, counted(source::sphere_count(&scene)?, "sphere"));
             for &backend in backends {
                 // The exact engine is serial: one row, whatever the threads.
                 let threads = match backend {
@@ -77,7 +79,13 @@ fn cases(arguments: &BenchArguments, backends: &[Backend]) -> Result<Vec<Case>, 
                     Backend::Cpu => arguments.threads.as_slice(),
                 };
                 for &threads in threads {
-                    cases.push(Case { name: source.name.clone(), scene: scene.clone(), backend, threads });
+                    cases.push(Case {
+                        name: source.name.clone(),
+                        label: label.clone(),
+                        scene: scene.clone(),
+                        backend,
+                        threads,
+                    });
                 }
             }
         }
