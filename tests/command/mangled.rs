@@ -61,11 +61,15 @@ fn spheres_that_cannot_be_are_refused() {
         ("radius = 0.5, mass = 1.0 },\n]", "radius = inf, mass = 1 },\n]", "radius"),
         ("velocity = [1, 0, 0]", "velocity = [nan, 0, 0]", "velocity"),
         ("position = [1.2, 0, 0]", "position = [1.2, nan, 0]", "position"),
-        ("position = [1.2, 0, 0]", "position = [1.2, 0]", "position"),
+        ("position = [1.2, 0, 0]", "position = [1.2]", "position"),
         // Deeper than the 1% that a start may overlap.
         ("position = [1.2, 0, 0]", "position = [0.9, 0, 0]", "overlap"),
         ("[world]", "[bounds]\nmin = [0, 0, 0]\nmax = [-9, 9, 9]\nx = \"wall\"\n[world]", "max"),
-        ("[world]", "[bounds]\nmin = [-1, -1, -1]\nmax = [1.5, 9, 9]\nx = \"periodic\"\n[world]", "periodic"),
+        (
+            "[world]",
+            "[bounds]\nmin = [-9, -0.9, -9]\nmax = [9, 0.9, 9]\ny = \"periodic\"\n[world]",
+            "periodic",
+        ),
         (
             "[world]",
             "[bounds]\nmin = [-9, -9, -9]\nmax = [9, 9, 9]\nz = \"periodic\"\n[world]\ngravity = [0, 0, -1]",
@@ -112,11 +116,11 @@ fn a_sphere_file_that_is_missing_or_wrong_is_named() {
     let scene = |file: &str| format!("[world]\ndt = 0.1\nsteps = 1\n[[spheres]]\nfile = \"{file}\"\n");
     let header = "id,x,y,z,vx,vy,vz,radius,mass\n";
     for (name, text, word) in [
-        ("short.csv", format!("{header}0,0,0,0,0,0,0,0.5\n"), "2"),
+        ("short.csv", format!("{header}0,0,0,0,0,0,0,0.5\n"), "short.csv:2"),
         ("word.csv", format!("{header}0,0,zero,0,0,0,0,0.5,1\n"), "zero"),
-        ("twice.csv", format!("{header}0,0,0,0,0,0,0,0.5,1\n0,5,0,0,0,0,0,0.5,1\n"), "0"),
+        ("twice.csv", format!("{header}0,0,0,0,0,0,0,0.5,1\n0,5,0,0,0,0,0,0.5,1\n"), "id"),
         ("negative.csv", format!("{header}0,0,0,0,0,0,0,-0.5,1\n"), "radius"),
-        ("nan.csv", format!("{header}0,nan,0,0,0,0,0,0.5,1\n"), "0"),
+        ("nan.csv", format!("{header}0,nan,0,0,0,0,0,0.5,1\n"), "nan.csv:2: x"),
         ("header.csv", "a,b\n1,2\n".to_owned(), "header.csv"),
         ("none.csv", String::new(), "none.csv"),
     ] {
