@@ -9,7 +9,7 @@ use super::{
     parallel::Disjoint,
     units::Units,
 };
-use crate::{Impact, Partner};
+use crate::{Impact, Partner, toolbox};
 
 /// An approach to something that accelerates towards the sphere, so slow that the sphere would be back within this
 /// share of the substep: it rests there instead of bouncing a thousand times. Larger and visible bounces are lost.
@@ -17,6 +17,10 @@ const RESTING: f32 = 1e-3;
 
 /// Bounces lower than this share of the radius are rounding of the position.
 const LOWEST_BOUNCE: f32 = 1e-6;
+
+/// Rounding of a sum of two speeds, relative. An impact leaves at least this much of separation: less would be rounded
+/// away, and a touching pair would meet again at the same instant for ever.
+const ROUNDING: f32 = 3e-7;
 
 /// What the stage writes; places of one impact belong to the task that resolves it.
 pub struct Bodies<'a> {
@@ -248,16 +252,16 @@ fn restitution(view: &View, materials: (usize, usize), age: f32, counts: &mut Co
     e
 }
 
-/// Factor f of the impulse -f d on the first sphere. Along d, not along a normal made unit: that form drifts.
-fn impulse(d: Vec3, w: Vec3, reduced_mass: f32, e: f32) -> f32 {
-    let approach = d.dot(w);
-    let mut f = (1.0 + e) * reduced_mass * approach / d.length_squared();
-    if e == 1.0 {
-        // Rounding leaves J.J/(2 mu) - J.w of energy: one Newton step removes it.
-        let j = d * f;
-        f -= (j.length_squared() / (2.0 * reduced_mass) - j.dot(w)) / approach;
+/// The impulse on the first sphere, along d. `speed` is the sum of the two speeds.
+fn impulse(d: Vec3, w: Vec3, inverse_masses: (f32, f32), e: f32, speed: f32) -> Vec3 {
+    let impulse = toolbox::bounce_impulse(d, w, inverse_masses.0, inverse_masses.1, e);
+    let approach = -d.dot(w);
+    let least = ROUNDING * speed * d.length();
+    if e * approach < least && approach > 0.0 {
+        impulse * ((1.0 + least / approach) / (1.0 + e))
+    } else {
+        impulse
     }
-    f
 }
 
 fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Event, tally: &mut Tally) {
@@ -282,18 +286,19 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
     let materials = (usize::from(view.state.material(a.index)), usize::from(view.state.material(b.index)));
     let e = restitution(view, materials, t - a.spin.w.max(b.spin.w), counts);
     let reduced_mass = 1.0 / (a.inverse_mass() + b.inverse_mass());
-    let f = impulse(d, w, reduced_mass, e);
-    a.push(-d * (f * a.inverse_mass()));
-    b.push(d * (f * b.inverse_mass()));
+    let speed = a.velocity().length() + b.velocity().length();
+    let j = impulse(d, w, (a.inverse_mass(), b.inverse_mass()), e, speed);
+    a.push(j * a.inverse_mass());
+    b.push(-j * b.inverse_mass());
     counts.pairs += 1;
     // The impulse and its arm are both along d.
-    counts.virial += -f64::from(f) * f64::from(square);
+    counts.virial += f64::from(j.dot(d));
     counts.dissipated += loss(reduced_mass, e, approach, square);
     if recorder.on {
         let point = a.offset() - d * (a.radius() / (a.radius() + b.radius()));
         let (ida, idb) = (view.state.id[a.index], view.state.id[b.index]);
         let normal = d.as_dvec3().normalize_or(DVec3::X) * if ida < idb { 1.0 } else { -1.0 };
-        let impulse = -f64::from(f) * f64::from(distance);
+        let impulse = f64::from(j.length());
         let partner = Partner::Sphere(ida.max(idb));
         tally.impacts.push(record(view, recorder, a, t, ida.min(idb), partner, point, normal, impulse));
     }
@@ -303,7 +308,7 @@ fn strike_fixed(
     view: &View,
     recorder: Recorder,
     a: &mut Body,
-    j: usize,
+    other: usize,
     place: Vec4,
     event: Event,
     tally: &mut Tally,
@@ -328,19 +333,19 @@ fn strike_fixed(
     if (a.radius() + radius) - distance > view.world.slop {
         counts.late += 1;
     }
-    let materials = (usize::from(view.state.material(a.index)), usize::from(view.state.material(j)));
+    let materials = (usize::from(view.state.material(a.index)), usize::from(view.state.material(other)));
     let e = restitution(view, materials, t - a.spin.w, counts);
     let mass = 1.0 / a.inverse_mass();
-    let f = impulse(d, w, mass, e);
-    a.push(-d * (f * a.inverse_mass()));
+    let j = impulse(d, w, (a.inverse_mass(), 0.0), e, w.length());
+    a.push(j * a.inverse_mass());
     counts.pairs += 1;
-    counts.virial += -f64::from(f) * f64::from(square);
+    counts.virial += f64::from(j.dot(d));
     counts.dissipated += loss(mass, e, approach, square);
     if recorder.on {
         let point = a.offset() - d * (a.radius() / (a.radius() + radius));
-        let (ida, idj) = (view.state.id[a.index], view.state.id[j]);
+        let (ida, idj) = (view.state.id[a.index], view.state.id[other]);
         let normal = d.as_dvec3().normalize_or(DVec3::X) * if ida < idj { 1.0 } else { -1.0 };
-        let impulse = -f64::from(f) * f64::from(distance);
+        let impulse = f64::from(j.length());
         let partner = Partner::Sphere(ida.max(idj));
         tally.impacts.push(record(view, recorder, a, t, ida.min(idj), partner, point, normal, impulse));
     }
@@ -374,8 +379,8 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
         counts.late += 1;
     }
     let e = restitution(view, (view.state.material(a.index).into(), wall.material), t - a.spin.w, counts);
-    let f = impulse(normal, w, mass, e);
-    a.push(-normal * (f * a.inverse_mass()));
+    let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
+    a.push(j * a.inverse_mass());
     counts.walls += 1;
     counts.dissipated += loss(mass, e, approach, 1.0);
     if recorder.on {
@@ -390,7 +395,7 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
             partner,
             point,
             normal.as_dvec3(),
-            -f64::from(f),
+            f64::from(j.length()),
         ));
     }
 }

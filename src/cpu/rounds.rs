@@ -12,13 +12,15 @@ use super::{
     fast,
     frame::Frame,
     parallel::{Disjoint, Outputs, for_ranges},
-    select, sweep,
+    select::{self, Unrest},
+    sweep,
 };
 use crate::{Error, Impact};
 
-/// Rounds of one attempt at a substep. Real order needs a few dozen at most for the collision rates that the plan
-/// allows, one for each link of a chain of touching spheres; an unending exchange stops here.
-const MOST_ROUNDS: u32 = 1024;
+/// Rounds of one attempt at a substep. Collision rates that the plan allows need a few dozen; a chain of touching spheres
+/// needs one for each link, an inelastic cluster in collapse hundreds. What is still pending then never ends, and
+/// halves cannot help: it happens at one instant.
+const MOST_ROUNDS: u32 = 1 << 14;
 
 /// Spheres of one task in a round; they differ in cost, so tasks are small.
 const ROUND_TASK: usize = 256;
@@ -29,7 +31,9 @@ pub struct Rounds {
     pub events: Vec<Event>,
     pub pending: Bits,
     pub pending_list: Vec<u32>,
+    mutual: Vec<u32>,
     selected: Vec<u32>,
+    bounds: Vec<Unrest>,
     picked: Outputs<Vec<u32>>,
     tallies: Outputs<Tally>,
     touched: Bits,
@@ -48,9 +52,27 @@ pub struct Rounds {
     pub round: u32,
 }
 
+/// Appends the members of `list` that `pick` accepts to `chosen`, in their order.
+fn gather(
+    picked: &mut Outputs<Vec<u32>>,
+    list: &[u32],
+    chosen: &mut Vec<u32>,
+    pick: impl Fn(usize) -> bool + Sync,
+) {
+    picked.run(list.len(), ROUND_TASK, |range, picked| {
+        picked.clear();
+        picked.extend(list[range].iter().filter(|&&i| pick(i as usize)));
+    });
+    picked.iter().for_each(|picked| chosen.extend_from_slice(picked));
+}
+
 impl Rounds {
     pub fn new(spheres: usize) -> Self {
-        let mut rounds = Self { events: vec![Event::NONE; spheres], ..Self::default() };
+        let mut rounds = Self {
+            events: vec![Event::NONE; spheres],
+            bounds: vec![Unrest::NONE; spheres],
+            ..Self::default()
+        };
         let Self { pending, touched, affected, first_touch, .. } = &mut rounds;
         [pending, touched, affected, first_touch].into_iter().for_each(|bits| bits.reset(spheres));
         rounds
@@ -58,8 +80,12 @@ impl Rounds {
 
     pub fn bytes(&self) -> usize {
         size_of::<Event>() * self.events.capacity()
+            + size_of::<Unrest>() * self.bounds.capacity()
             + 4 * self.pending.bytes()
-            + 4 * (self.pending_list.capacity() + self.selected.capacity() + self.touched_list.capacity())
+            + 4 * (self.pending_list.capacity()
+                + self.selected.capacity()
+                + self.mutual.capacity()
+                + self.touched_list.capacity())
             + 4 * (self.affected_list.capacity() + self.fast.capacity())
             + size_of::<Undo>() * self.undo.capacity()
             + self.picked.all().iter().map(|v| 4 * v.capacity()).sum::<usize>()
@@ -126,17 +152,39 @@ impl Rounds {
 
     fn select(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
-        let (list, events) = (&self.pending_list, &self.events);
-        self.picked.run(list.len(), ROUND_TASK, |range, picked| {
-            picked.clear();
-            let chosen = list[range].iter().copied().filter(|&i| select::select(&view, events, i as usize));
-            picked.extend(chosen);
+        let events = &self.events;
+        self.mutual.clear();
+        gather(&mut self.picked, &self.pending_list, &mut self.mutual, |i| {
+            select::is_mutual(&view, events, i)
         });
+        // The bounds of all that could interfere.
+        let (mutual, affected) = (&self.mutual, &self.affected);
+        for_ranges(mutual.len(), ROUND_TASK, |range| {
+            for &i in &mutual[range] {
+                let event = events[i as usize];
+                view.for_candidates(i as usize, |k, _, _| affected.insert(k));
+                if event.wall().is_none() && view.state.inverse_mass(event.partner as usize) != 0.0 {
+                    view.for_candidates(event.partner as usize, |k, _, _| affected.insert(k));
+                }
+            }
+        });
+        affected.list(&mut self.affected_list);
+        let (bounds, near) = (Disjoint::new(&mut self.bounds), &self.affected_list);
+        for_ranges(near.len(), ROUND_TASK, |range| {
+            for &k in &near[range] {
+                // SAFETY: a set lists each member once.
+                unsafe { bounds.set(k as usize, select::unrest(&view, events, k as usize)) };
+                affected.remove(k as usize);
+            }
+        });
+        let bounds = &self.bounds;
         self.selected.clear();
-        self.picked.iter().for_each(|picked| self.selected.extend_from_slice(picked));
+        gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
+            select::select(&view, events, bounds, i)
+        });
         if self.selected.is_empty() {
             // Cannot be while partners agree to the last bit; then the earliest impact of all is right.
-            let earliest = list.iter().copied().min_by(|&a, &b| {
+            let earliest = self.pending_list.iter().copied().min_by(|&a, &b| {
                 let key = |i: u32| (events[i as usize].toi, core.state.id[i as usize]);
                 key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
             });

@@ -13,43 +13,69 @@ use super::event::{Event, View};
 
 /// From `time` on, a sphere's velocity may differ by up to `jolt` from the one it has.
 #[derive(Clone, Copy)]
-struct Unrest {
+pub struct Unrest {
     time: f32,
     jolt: f32,
 }
 
 impl Unrest {
+    pub const NONE: Self = Self { time: f32::INFINITY, jolt: 0.0 };
+
     /// What the next impact of a sphere does, as far as it matters before `limit`.
     fn of(event: &Event, limit: f32) -> Self {
         if event.toi < limit { Self { time: event.toi, jolt: event.jolt } } else { Self::NONE }
     }
-
-    const NONE: Self = Self { time: f32::INFINITY, jolt: 0.0 };
 }
 
-/// Whether the impact of sphere `i` happens in this round. Of two spheres the one with the smaller index answers;
-/// a sphere that meets something fixed answers for itself.
-pub fn select(view: &View, events: &[Event], i: usize) -> bool {
+/// Whether the impact of sphere `i` is the earliest of both partners. Of two spheres the one with the smaller index
+/// answers; a sphere that meets something fixed answers for itself.
+pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
     let event = events[i];
     if !event.is_some() {
         return false;
     }
-    if event.wall().is_some() || view.state.inverse_mass(event.partner as usize) == 0.0 {
-        return undisturbed(view, events, i, usize::MAX, event.toi);
+    let j = event.partner as usize;
+    event.wall().is_some() || view.state.inverse_mass(j) == 0.0 || (i < j && events[j].partner == i as u32)
+}
+
+/// All that may happen to sphere `k` in the substep up to and including its second impact, as one bound.
+pub fn unrest(view: &View, events: &[Event], k: usize) -> Unrest {
+    let limit = view.frame.h;
+    let mut bound = Unrest::of(&events[k], limit);
+    for_unrest(view, events, k, limit, |unrest| {
+        bound.time = bound.time.min(unrest.time);
+        bound.jolt = bound.jolt.max(unrest.jolt);
+    });
+    bound
+}
+
+/// Whether nobody can forestall the impact of sphere `i`; `bounds` holds the [`unrest`] of all candidates of the two.
+pub fn select(view: &View, events: &[Event], bounds: &[Unrest], i: usize) -> bool {
+    let event = events[i];
+    let undisturbed = |i, j| undisturbed(view, events, bounds, i, j, event.toi);
+    if event.wall().is_some() {
+        return undisturbed(i, usize::MAX);
     }
     let j = event.partner as usize;
-    i < j
-        && events[j].partner == i as u32
-        && undisturbed(view, events, i, j, event.toi)
-        && undisturbed(view, events, j, i, event.toi)
+    undisturbed(i, j) && (view.state.inverse_mass(j) == 0.0 || undisturbed(j, i))
 }
 
 /// Whether nobody but `partner` can reach `i` before `limit` once earlier impacts have happened.
-fn undisturbed(view: &View, events: &[Event], i: usize, partner: usize, limit: f32) -> bool {
+fn undisturbed(
+    view: &View,
+    events: &[Event],
+    bounds: &[Unrest],
+    i: usize,
+    partner: usize,
+    limit: f32,
+) -> bool {
     let mut free = true;
     view.for_candidates(i, |k, _, shift| {
         if free && k != partner && view.state.inverse_mass(k) != 0.0 {
-            free = !reaches(view, events, i, k, shift, limit);
+            let bound = bounds[k];
+            free = bound.time >= limit
+                || touch(view, i, k, shift, Unrest::NONE, bound) >= limit
+                || !reaches(view, events, i, k, shift, limit);
         }
     });
     free
@@ -63,13 +89,21 @@ fn reaches(view: &View, events: &[Event], i: usize, k: usize, shift: Vec3, limit
     if own.jolt > 0.0 && touches(own) {
         return true;
     }
-    let state = view.state;
     let mut found = false;
+    for_unrest(view, events, k, limit, |unrest| found = found || touches(unrest));
+    found
+}
+
+/// Calls `visit` for every touch with a neighbour that may turn sphere `k` before `limit`, one of the two having been
+/// struck before.
+fn for_unrest(view: &View, events: &[Event], k: usize, limit: f32, mut visit: impl FnMut(Unrest)) {
+    let state = view.state;
+    let own = Unrest::of(&events[k], limit);
     view.for_candidates(k, |m, _, shift| {
         // Two lines that meet are an impact of their own, and so is each other's earliest.
         let theirs = Unrest::of(&events[m], limit);
         let mutual = events[m].partner == k as u32 && events[k].partner == m as u32;
-        if found || mutual || m == i || (own.jolt == 0.0 && theirs.jolt == 0.0) {
+        if mutual || (own.jolt == 0.0 && theirs.jolt == 0.0) {
             return;
         }
         let time = touch(view, k, m, shift, own, theirs);
@@ -77,10 +111,9 @@ fn reaches(view: &View, events: &[Event], i: usize, k: usize, shift: Vec3, limit
             let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
             let speed = (state.velocity(m) - state.velocity(k)).length() + own.jolt + theirs.jolt;
             let jolt = own.jolt + 2.0 * speed * inverse_k / (inverse_k + inverse_m);
-            found = touches(Unrest { time, jolt });
+            visit(Unrest { time, jolt });
         }
     });
-    found
 }
 
 /// The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
