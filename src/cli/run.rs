@@ -5,7 +5,7 @@ use carom::{Backend, Error, Options, Simulation};
 
 use super::arguments::{BackendChoice, RunArguments};
 use super::failure::{Exit, Failure};
-use super::interrupt;
+use super::interrupt::{self, Phase};
 use super::metrics::Metrics;
 use super::output::Output;
 use super::record::record;
@@ -28,7 +28,6 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let (system, notes) = scene.build_with_notes()?;
     let mut simulation = Simulation::new(system, options)?;
 
-    interrupt::finish_steps();
     let output =
         arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
     let mut metrics = arguments.metrics.as_deref().map(Metrics::create).transpose()?;
@@ -51,6 +50,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     log.header(&mut screen);
     let mut progress = Progress::start(&mut screen, steps);
     let mut failed = None;
+    interrupt::enter(Phase::Stepping);
     while simulation.steps() < steps && !interrupt::requested() {
         let nobody_listens = screen.closed() && !arguments.json && output.is_none() && metrics.is_none();
         if nobody_listens {
@@ -70,6 +70,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
             output.between(&simulation)?;
         }
     }
+    interrupt::enter(Phase::Writing);
     progress.finish(&mut screen);
 
     if let Some(metrics) = metrics {

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod failed;
 mod files;
 mod harness;
 mod json;

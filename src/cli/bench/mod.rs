@@ -12,9 +12,10 @@ use self::measure::{Case, Row, measure};
 use super::arguments::BenchArguments;
 use super::aside::Aside;
 use super::failure::{Exit, Failure};
+use super::interrupt::{self, Phase};
 use super::screen::Screen;
 use super::text::counted;
-use super::{interrupt, run, source};
+use super::{run, source};
 
 /// Carries out `carom bench`.
 pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
@@ -30,7 +31,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
         Some(path) if !to_stdout => Some(Aside::create(path)?),
         _ => None,
     };
-    interrupt::finish_steps();
+    interrupt::enter(Phase::Stepping);
     let mut rows: Vec<Row> = vec![];
     for (place, case) in cases.iter().enumerate() {
         if interrupt::requested() || (screen.closed() && arguments.json.is_none()) {
@@ -39,6 +40,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
         screen.note(&format!("{} of {}: {}", place + 1, cases.len(), case.describe()));
         rows.push(measure(case, arguments)?);
     }
+    interrupt::enter(Phase::Writing);
     screen.line(&format!("{}\n", machine::describe()));
     screen.line(tables::speed(&rows).trim_end());
     if let Some(stages) = tables::stages(&rows) {
