@@ -30,9 +30,13 @@ pub fn advance(view: &View, bodies: Bodies) {
             if motion.w == 0.0 {
                 return;
             }
+            let v = u + gain;
+            // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the
+            // mean of the two velocities as they are, or a bounce would not come out as it went in.
+            let rounded = (v - u) - gain;
             // One addition: the tiny fall added by itself would round the same way every step.
-            *place += (u * (h - clock) + fall).extend(0.0);
-            *motion += gain.extend(0.0);
+            *place += (u * (h - clock) + (fall + rounded * (0.5 * h))).extend(0.0);
+            *motion = v.extend(motion.w);
             if *support != 0 {
                 let wall = &view.world.walls[usize::from(*support) - 1];
                 *support = 0;

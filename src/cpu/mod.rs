@@ -65,6 +65,10 @@ impl CpuEngine {
 impl Engine for CpuEngine {
     fn step(&mut self, start_time: f64, impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
         let stepper = &mut self.stepper;
+        if stepper.core.state.len() <= parallel::SERIAL {
+            // One task at most: handing it to another thread costs more than the step.
+            return stepper.step(start_time, impacts);
+        }
         self.pool.install(|| stepper.step(start_time, impacts))
     }
 
@@ -308,7 +312,8 @@ impl Stepper {
         }
         let count = self.core.census.count.max(1) as f64;
         let struck = 2.0 * run.counts.pairs as f64 + run.counts.walls as f64;
-        self.past = [Past { sums, collisions: struck / count }, self.past[0]];
+        let collisions = plan::smooth(self.past[0].collisions, struck / count);
+        self.past = [Past { sums, collisions }, self.past[0]];
         self.measured = self.measure(&sums, run.deepest);
         if let Some(impacts) = impacts {
             impacts.sort_by(|a, b| {

@@ -18,8 +18,14 @@ const MOST_SUBSTEPS: f64 = 4096.0;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past {
     pub sums: Sums,
-    /// Impacts per sphere in the step.
+    /// Impacts per sphere and step, over the last steps.
     pub collisions: f64,
+}
+
+/// Mean of the collisions over about the last eight steps. A single step of few spheres says little: the one step of
+/// a bounce would else be followed by one of four substeps.
+pub fn smooth(before: f64, now: f64) -> f64 {
+    before + (now - before) / 8.0
 }
 
 /// How the next step is done; scaled units.

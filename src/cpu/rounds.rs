@@ -12,7 +12,7 @@ use super::{
     fast,
     frame::Frame,
     parallel::{Disjoint, Outputs, for_ranges},
-    select::{self, Unrest},
+    select::{self, Bounds, Unrest},
     sweep,
 };
 use crate::{Error, Impact};
@@ -33,7 +33,9 @@ pub struct Rounds {
     pub pending_list: Vec<u32>,
     mutual: Vec<u32>,
     selected: Vec<u32>,
-    bounds: Vec<Unrest>,
+    near: Vec<u32>,
+    first: Vec<Bounds>,
+    second: Vec<Unrest>,
     picked: Outputs<Vec<u32>>,
     tallies: Outputs<Tally>,
     touched: Bits,
@@ -70,7 +72,8 @@ impl Rounds {
     pub fn new(spheres: usize) -> Self {
         let mut rounds = Self {
             events: vec![Event::NONE; spheres],
-            bounds: vec![Unrest::NONE; spheres],
+            first: vec![Bounds::NONE; spheres],
+            second: vec![Unrest::NONE; spheres],
             ..Self::default()
         };
         let Self { pending, touched, affected, first_touch, .. } = &mut rounds;
@@ -80,13 +83,14 @@ impl Rounds {
 
     pub fn bytes(&self) -> usize {
         size_of::<Event>() * self.events.capacity()
-            + size_of::<Unrest>() * self.bounds.capacity()
+            + size_of::<Bounds>() * self.first.capacity()
+            + size_of::<Unrest>() * self.second.capacity()
             + 4 * self.pending.bytes()
             + 4 * (self.pending_list.capacity()
                 + self.selected.capacity()
                 + self.mutual.capacity()
                 + self.touched_list.capacity())
-            + 4 * (self.affected_list.capacity() + self.fast.capacity())
+            + 4 * (self.affected_list.capacity() + self.near.capacity() + self.fast.capacity())
             + size_of::<Undo>() * self.undo.capacity()
             + self.picked.all().iter().map(|v| 4 * v.capacity()).sum::<usize>()
             + self.tallies.all().iter().map(Tally::bytes).sum::<usize>()
@@ -157,7 +161,7 @@ impl Rounds {
         gather(&mut self.picked, &self.pending_list, &mut self.mutual, |i| {
             select::is_mutual(&view, events, i)
         });
-        // The bounds of all that could interfere.
+        // All that could interfere, and all that could interfere with those.
         let (mutual, affected) = (&self.mutual, &self.affected);
         for_ranges(mutual.len(), ROUND_TASK, |range| {
             for &i in &mutual[range] {
@@ -168,19 +172,33 @@ impl Rounds {
                 }
             }
         });
-        affected.list(&mut self.affected_list);
-        let (bounds, near) = (Disjoint::new(&mut self.bounds), &self.affected_list);
+        affected.list(&mut self.near);
+        let near = &self.near;
         for_ranges(near.len(), ROUND_TASK, |range| {
             for &k in &near[range] {
+                view.for_candidates(k as usize, |m, _, _| affected.insert(m));
+            }
+        });
+        affected.list(&mut self.affected_list);
+        let (first, around) = (Disjoint::new(&mut self.first), &self.affected_list);
+        for_ranges(around.len(), ROUND_TASK, |range| {
+            for &k in &around[range] {
                 // SAFETY: a set lists each member once.
-                unsafe { bounds.set(k as usize, select::unrest(&view, events, k as usize)) };
+                unsafe { first.set(k as usize, select::first_hop(&view, events, k as usize)) };
                 affected.remove(k as usize);
             }
         });
-        let bounds = &self.bounds;
+        let (first, second) = (&self.first, Disjoint::new(&mut self.second));
+        for_ranges(near.len(), ROUND_TASK, |range| {
+            for &k in &near[range] {
+                // SAFETY: a set lists each member once.
+                unsafe { second.set(k as usize, select::second_hop(&view, events, first, k as usize)) };
+            }
+        });
+        let second = &self.second;
         self.selected.clear();
         gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
-            select::select(&view, events, bounds, i)
+            select::select(&view, events, first, second, i)
         });
         if self.selected.is_empty() {
             // Cannot be while partners agree to the last bit; then the earliest impact of all is right.

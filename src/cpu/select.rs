@@ -3,9 +3,9 @@
 //!
 //! Being each other's earliest is not enough: a third sphere k may be struck sooner and then reach i first. The guard
 //! knows of every sphere's next impact when it comes and bounds by how much the velocity changes then: from there on
-//! the sphere may be anywhere in a cone around its line. For a pair (i, j) it looks at every k near one of the two, and
-//! (the second hop) at every m near k that could touch k first and turn it towards i. The globally earliest impact
-//! always passes.
+//! the sphere may be anywhere in a cone around its line. For a pair (i, j) it looks at every k near one of the two, at
+//! every m near k that could touch k and turn it towards i, and (as one bound) at all that could happen to m before.
+//! The globally earliest impact always passes.
 
 use glam::Vec3;
 
@@ -38,21 +38,52 @@ pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
     event.wall().is_some() || view.state.inverse_mass(j) == 0.0 || (i < j && events[j].partner == i as u32)
 }
 
-/// All that may happen to sphere `k` in the substep up to and including its second impact, as one bound.
-pub fn unrest(view: &View, events: &[Event], k: usize) -> Unrest {
-    let limit = view.frame.h;
-    let mut bound = Unrest::of(&events[k], limit);
-    for_unrest(view, events, k, limit, |unrest| {
-        bound.time = bound.time.min(unrest.time);
-        bound.jolt = bound.jolt.max(unrest.jolt);
-    });
-    bound
+/// Bounds on what may happen to a sphere in the substep.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// By its own next impact or by a neighbour.
+    pub any: Unrest,
+    /// By a neighbour, before or after its own impact.
+    pub others: Unrest,
 }
 
-/// Whether nobody can forestall the impact of sphere `i`; `bounds` holds the [`unrest`] of all candidates of the two.
-pub fn select(view: &View, events: &[Event], bounds: &[Unrest], i: usize) -> bool {
+impl Bounds {
+    pub const NONE: Self = Self { any: Unrest::NONE, others: Unrest::NONE };
+
+    /// Widens what neighbours may do by one more possibility.
+    fn widen(&mut self, unrest: Unrest) {
+        self.others.time = self.others.time.min(unrest.time);
+        self.others.jolt = self.others.jolt.max(unrest.jolt);
+    }
+
+    fn with_own(mut self, own: Unrest) -> Self {
+        self.any.time = own.time.min(self.others.time);
+        self.any.jolt = own.jolt.max(self.others.jolt);
+        self
+    }
+}
+
+/// First hop: what the next impacts of sphere `k` and of its neighbours may do to it.
+pub fn first_hop(view: &View, events: &[Event], k: usize) -> Bounds {
+    let limit = view.frame.h;
+    let mut bounds = Bounds::NONE;
+    for_unrest(view, events, None, k, limit, |unrest| bounds.widen(unrest));
+    bounds.with_own(Unrest::of(&events[k], limit))
+}
+
+/// Second hop: the same with what may happen to the neighbours before; `first` holds their [`first_hop`].
+pub fn second_hop(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Unrest {
+    let limit = view.frame.h;
+    let mut bounds = Bounds::NONE;
+    for_unrest(view, events, Some(first), k, limit, |unrest| bounds.widen(unrest));
+    bounds.with_own(Unrest::of(&events[k], limit)).any
+}
+
+/// Whether nobody can forestall the impact of sphere `i`; `second` holds the [`second_hop`] of the candidates of the two
+/// partners, `first` the [`first_hop`] of the candidates of those.
+pub fn select(view: &View, events: &[Event], first: &[Bounds], second: &[Unrest], i: usize) -> bool {
     let event = events[i];
-    let undisturbed = |i, j| undisturbed(view, events, bounds, i, j, event.toi);
+    let undisturbed = |i, j| undisturbed(view, events, first, second, i, j, event.toi);
     if event.wall().is_some() {
         return undisturbed(i, usize::MAX);
     }
@@ -64,7 +95,8 @@ pub fn select(view: &View, events: &[Event], bounds: &[Unrest], i: usize) -> boo
 fn undisturbed(
     view: &View,
     events: &[Event],
-    bounds: &[Unrest],
+    first: &[Bounds],
+    second: &[Unrest],
     i: usize,
     partner: usize,
     limit: f32,
@@ -72,10 +104,10 @@ fn undisturbed(
     let mut free = true;
     view.for_candidates(i, |k, _, shift| {
         if free && k != partner && view.state.inverse_mass(k) != 0.0 {
-            let bound = bounds[k];
+            let bound = second[k];
             free = bound.time >= limit
                 || touch(view, i, k, shift, Unrest::NONE, bound) >= limit
-                || !reaches(view, events, i, k, shift, limit);
+                || !reaches(view, events, first, i, k, shift, limit);
         }
     });
     free
@@ -83,30 +115,51 @@ fn undisturbed(
 
 /// Whether sphere `k` can touch `i`, which keeps its line, before `limit`: after its own impact, or after touching one
 /// more sphere.
-fn reaches(view: &View, events: &[Event], i: usize, k: usize, shift: Vec3, limit: f32) -> bool {
+fn reaches(
+    view: &View,
+    events: &[Event],
+    first: &[Bounds],
+    i: usize,
+    k: usize,
+    shift: Vec3,
+    limit: f32,
+) -> bool {
     let own = Unrest::of(&events[k], limit);
     let touches = |unrest| touch(view, i, k, shift, Unrest::NONE, unrest) < limit;
     if own.jolt > 0.0 && touches(own) {
         return true;
     }
     let mut found = false;
-    for_unrest(view, events, k, limit, |unrest| found = found || touches(unrest));
+    for_unrest(view, events, Some(first), k, limit, |unrest| found = found || touches(unrest));
     found
 }
 
 /// Calls `visit` for every touch with a neighbour that may turn sphere `k` before `limit`, one of the two having been
-/// struck before.
-fn for_unrest(view: &View, events: &[Event], k: usize, limit: f32, mut visit: impl FnMut(Unrest)) {
+/// struck before: by its own next impact, and with `first` also by what else may happen to the neighbour.
+fn for_unrest(
+    view: &View,
+    events: &[Event],
+    first: Option<&[Bounds]>,
+    k: usize,
+    limit: f32,
+    mut visit: impl FnMut(Unrest),
+) {
     let state = view.state;
     let own = Unrest::of(&events[k], limit);
     view.for_candidates(k, |m, _, shift| {
-        // Two lines that meet are an impact of their own, and so is each other's earliest.
-        let theirs = Unrest::of(&events[m], limit);
-        let mutual = events[m].partner == k as u32 && events[k].partner == m as u32;
-        if mutual || (own.jolt == 0.0 && theirs.jolt == 0.0) {
+        let mutual = events[m].partner == k as u32 && events[k].partner == m as u32 && own.jolt > 0.0;
+        let theirs = match (first, mutual) {
+            (None, false) => Unrest::of(&events[m], limit),
+            // The impact of the two with each other is `own`; they meet again only if a third turns one back.
+            (None, true) => return,
+            (Some(first), false) => first[m].any,
+            (Some(first), true) => first[m].others,
+        };
+        // Two lines that meet are an impact of their own.
+        if theirs.time >= limit && (mutual || own.jolt == 0.0) {
             return;
         }
-        let time = touch(view, k, m, shift, own, theirs);
+        let time = if mutual { own.time.max(theirs.time) } else { touch(view, k, m, shift, own, theirs) };
         if time < limit {
             let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
             let speed = (state.velocity(m) - state.velocity(k)).length() + own.jolt + theirs.jolt;

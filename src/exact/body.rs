@@ -5,7 +5,10 @@ use glam::DVec3;
 use crate::Sphere;
 
 /// A sphere at the time of its last event; between events it flies free.
+///
+/// What a sweep reads fills the first cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Body {
     /// Centre at `clock`, counted from the origin of the world, inside the periods.
     pub position: DVec3,
@@ -13,20 +16,22 @@ pub(super) struct Body {
     pub velocity: DVec3,
     /// When position and velocity hold, from the start of the step.
     pub clock: f64,
+    pub radius: f64,
     /// Time of the last impact, from the start of the step; -infinity before the first.
     pub last_contact: f64,
-    pub radius: f64,
     /// 0 for a fixed sphere.
     pub inverse_mass: f64,
     /// Impacts so far: a prediction that was made for another number is void.
     pub impacts: u32,
     /// Impacts in a row that followed each other at once.
     pub hasty: u32,
+    /// Place in the order of the ids.
+    pub number: u32,
     pub material: u16,
 }
 
 impl Body {
-    pub fn new(sphere: &Sphere, origin: DVec3) -> Self {
+    pub fn new(sphere: &Sphere, number: u32, origin: DVec3) -> Self {
         Self {
             position: sphere.position - origin,
             velocity: if sphere.fixed { DVec3::ZERO } else { sphere.velocity },
@@ -36,6 +41,7 @@ impl Body {
             inverse_mass: sphere.inverse_mass(),
             impacts: 0,
             hasty: 0,
+            number,
             material: sphere.material,
         }
     }
@@ -46,10 +52,13 @@ impl Body {
 
     /// Position and velocity at `time`.
     pub fn at(&self, time: f64, gravity: DVec3) -> (DVec3, DVec3) {
+        let t = time - self.clock;
+        if gravity == DVec3::ZERO {
+            return (self.position + self.velocity * t, self.velocity);
+        }
         if self.fixed() {
             return (self.position, DVec3::ZERO);
         }
-        let t = time - self.clock;
         (self.position + self.velocity * t + gravity * (0.5 * t * t), self.velocity + gravity * t)
     }
 

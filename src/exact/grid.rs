@@ -1,5 +1,7 @@
 //! Which spheres are near: cells in a hash table, so that the world may be unbounded.
 
+use std::ops::Range;
+
 use glam::DVec3;
 
 use crate::{Side, System};
@@ -12,7 +14,7 @@ const MARGIN: f64 = 1e-6;
 
 // Mean spacing of the spheres times this is the least width of a cell. Wider cells mean more candidates, narrower
 // ones more crossings; between .7 and 1.1 the speed changes by less than 5%.
-const SPACING: f64 = 0.9;
+const SPACING: f64 = 0.6;
 
 /// Cells of the spheres. A sphere changes cells by events, so its cell is where it is, exactly.
 #[derive(Default)]
@@ -23,10 +25,24 @@ pub(super) struct Grid {
     counts: [i64; 3],
     periods: DVec3,
     heads: Vec<u32>,
-    next: Vec<u32>,
-    previous: Vec<u32>,
+    nodes: Vec<Node>,
     cells: Vec<[i64; 3]>,
 }
+
+// A sphere in the list of its bucket.
+#[derive(Clone, Copy)]
+struct Node {
+    // The cell, to tell it from others in the bucket. Cells 2^21 apart look the same; what is found so is real
+    // but far away, and costs a test.
+    tag: u64,
+    next: u32,
+    previous: u32,
+}
+
+const EMPTY: Node = Node { tag: 0, next: NONE, previous: NONE };
+
+// Bits of a coordinate in a tag.
+const TAG_BITS: u32 = 21;
 
 /// Which of the cells around a sphere to look at.
 #[derive(Clone, Copy)]
@@ -35,8 +51,6 @@ pub(super) enum Neighborhood {
     All,
     /// The layer that came into reach by a step along an axis.
     Layer(usize, i64),
-    /// Half of them, without its own: every pair of cells once.
-    Half,
 }
 
 impl Grid {
@@ -61,9 +75,8 @@ impl Grid {
         let mut grid = Self {
             axes,
             edge: DVec3::splat(if width > 0.0 && width.is_finite() { width } else { 1.0 }),
-            heads: vec![NONE; (2 * count).max(64).next_power_of_two()],
-            next: vec![NONE; count],
-            previous: vec![NONE; count],
+            heads: vec![NONE; (4 * count).max(64).next_power_of_two()],
+            nodes: vec![EMPTY; count],
             cells: vec![[0; 3]; count],
             ..Self::default()
         };
@@ -137,90 +150,157 @@ impl Grid {
             from[axis] = way;
             to[axis] = way;
         }
-        let half = matches!(which, Neighborhood::Half);
-        for oz in from[2]..=to[2] {
-            for oy in from[1]..=to[1] {
-                for ox in from[0]..=to[0] {
-                    if half && (oz, oy, ox) <= (0, 0, 0) {
-                        continue;
-                    }
-                    let (cell, shift) = self.neighbor(self.cells[sphere], [ox, oy, oz]);
-                    let mut other = self.heads[self.bucket(cell)];
-                    while other != NONE {
-                        if self.cells[other as usize] == cell {
-                            meet(other as usize, shift);
-                        }
-                        other = self.next[other as usize];
-                    }
+        let cell = self.cells[sphere];
+        // Per axis: coordinates and shifts of the three layers.
+        let mut at = [[0; 3]; 3];
+        let mut shifts = [[0.0; 3]; 3];
+        for axis in 0..3 {
+            for layer in from[axis]..=to[axis] {
+                let k = (layer + 1) as usize;
+                (at[axis][k], shifts[axis][k]) = self.neighbor(axis, cell[axis] + layer);
+            }
+        }
+        // First the cells that are not empty, without a branch on it: which they are nobody can foretell, and
+        // 27 failed guesses cost more than everything else here.
+        let mut lists = [(NONE, 0u8); 28];
+        let mut count = 0;
+        for z in from[2] + 1..=to[2] + 1 {
+            for y in from[1] + 1..=to[1] + 1 {
+                for x in from[0] + 1..=to[0] + 1 {
+                    let place = [at[0][x as usize], at[1][y as usize], at[2][z as usize]];
+                    let head = self.heads[self.bucket(place)];
+                    lists[count] = (head, (x + 3 * y + 9 * z) as u8);
+                    count += usize::from(head != NONE);
                 }
+            }
+        }
+        for &(head, code) in &lists[..count] {
+            let (x, y, z) = (code as usize % 3, code as usize / 3 % 3, code as usize / 9);
+            let tag = tag([at[0][x], at[1][y], at[2][z]]);
+            let shift = DVec3::new(shifts[0][x], shifts[1][y], shifts[2][z]);
+            let mut other = head;
+            while other != NONE {
+                let node = self.nodes[other as usize];
+                if node.tag == tag {
+                    meet(other as usize, shift);
+                }
+                other = node.next;
             }
         }
     }
 
-    /// Calls `meet` for the spheres in a sphere's own cell.
-    pub fn visit_own(&self, sphere: usize, mut meet: impl FnMut(usize)) {
+    /// Calls `meet` with ranges of buckets that hold a sphere's own cell and half of those around it, such that every
+    /// pair of cells comes once, and with the shift to the image next to it.
+    pub fn visit_half(&self, sphere: usize, mut meet: impl FnMut(Range<usize>, DVec3)) {
         let cell = self.cells[sphere];
-        let mut other = self.heads[self.bucket(cell)];
-        while other != NONE {
-            if self.cells[other as usize] == cell {
-                meet(other as usize);
+        for (oy, oz) in [(0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
+            if (oy != 0 && self.axes < 2) || (oz != 0 && self.axes < 3) {
+                continue;
             }
-            other = self.next[other as usize];
+            let (y, shift_y) = self.neighbor(1, cell[1] + oy);
+            let (z, shift_z) = self.neighbor(2, cell[2] + oz);
+            let from = if (oy, oz) == (0, 0) { 0 } else { -1 };
+            let (low, shift_low) = self.neighbor(0, cell[0] + from);
+            let (high, shift_high) = self.neighbor(0, cell[0] + 1);
+            let (first, last) = (self.bucket([low, y, z]), self.bucket([high, y, z]));
+            if shift_low == shift_high && first < last {
+                meet(first..last + 1, DVec3::new(shift_low, shift_y, shift_z));
+                continue;
+            }
+            // The run is cut by the end of the period or of the table.
+            for ox in from..=1 {
+                let (x, shift_x) = self.neighbor(0, cell[0] + ox);
+                let bucket = self.bucket([x, y, z]);
+                meet(bucket..bucket + 1, DVec3::new(shift_x, shift_y, shift_z));
+            }
+        }
+    }
+
+    /// Bucket of a sphere, below [`bucket_count`](Self::bucket_count).
+    pub fn bucket_of(&self, sphere: usize) -> usize {
+        self.bucket(self.cells[sphere])
+    }
+
+    pub fn bucket_count(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Place of a sphere's cell on a curve that keeps near cells near (Morton 1966).
+    pub fn curve(&self, sphere: usize) -> u64 {
+        let mut place = 0;
+        for (axis, &cell) in self.cells[sphere].iter().enumerate() {
+            for bit in 0..TAG_BITS {
+                place |= (cell as u64 >> bit & 1) << (3 * bit + axis as u32);
+            }
+        }
+        place
+    }
+
+    /// Renumbers the spheres; `old` gives the former number.
+    pub fn reorder(&mut self, old: impl Fn(usize) -> usize) {
+        self.cells = (0..self.cells.len()).map(|new| self.cells[old(new)]).collect();
+        self.clear();
+        for sphere in 0..self.cells.len() {
+            self.link(sphere);
         }
     }
 
     pub fn memory_bytes(&self) -> usize {
-        (self.heads.capacity() + self.next.capacity() + self.previous.capacity()) * size_of::<u32>()
+        self.heads.capacity() * size_of::<u32>()
+            + self.nodes.capacity() * size_of::<Node>()
             + self.cells.capacity() * size_of::<[i64; 3]>()
     }
 
-    fn neighbor(&self, mut cell: [i64; 3], offset: [i64; 3]) -> ([i64; 3], DVec3) {
-        let mut shift = DVec3::ZERO;
-        for axis in 0..3 {
-            cell[axis] += offset[axis];
-            let count = self.counts[axis];
-            if count > 0 {
-                if cell[axis] < 0 {
-                    cell[axis] += count;
-                    shift[axis] = -self.periods[axis];
-                } else if cell[axis] >= count {
-                    cell[axis] -= count;
-                    shift[axis] = self.periods[axis];
-                }
-            }
+    // A coordinate of a cell inside the period, and the shift of what is in it.
+    #[inline]
+    fn neighbor(&self, axis: usize, cell: i64) -> (i64, f64) {
+        let count = self.counts[axis];
+        if count > 0 && cell < 0 {
+            (cell + count, -self.periods[axis])
+        } else if count > 0 && cell >= count {
+            (cell - count, self.periods[axis])
+        } else {
+            (cell, 0.0)
         }
-        (cell, shift)
     }
 
     // Runs along x are neighbours in memory; the factors are primes that spread the rows.
+    #[inline]
     fn bucket(&self, cell: [i64; 3]) -> usize {
         let row = cell[1].wrapping_mul(73_856_093) ^ cell[2].wrapping_mul(19_349_663);
         row.wrapping_add(cell[0]) as usize & (self.heads.len() - 1)
     }
 
     fn link(&mut self, sphere: usize) {
-        let bucket = self.bucket(self.cells[sphere]);
+        let cell = self.cells[sphere];
+        let bucket = self.bucket(cell);
         let head = self.heads[bucket];
-        self.next[sphere] = head;
-        self.previous[sphere] = NONE;
+        self.nodes[sphere] = Node { tag: tag(cell), next: head, previous: NONE };
         if head != NONE {
-            self.previous[head as usize] = sphere as u32;
+            self.nodes[head as usize].previous = sphere as u32;
         }
         self.heads[bucket] = sphere as u32;
     }
 
     fn unlink(&mut self, sphere: usize) {
-        let (next, previous) = (self.next[sphere], self.previous[sphere]);
+        let Node { next, previous, .. } = self.nodes[sphere];
         if previous == NONE {
             let bucket = self.bucket(self.cells[sphere]);
             self.heads[bucket] = next;
         } else {
-            self.next[previous as usize] = next;
+            self.nodes[previous as usize].next = next;
         }
         if next != NONE {
-            self.previous[next as usize] = previous;
+            self.nodes[next as usize].previous = previous;
         }
     }
+}
+
+#[inline]
+fn tag(cell: [i64; 3]) -> u64 {
+    let mask = (1 << TAG_BITS) - 1;
+    let [x, y, z] = cell.map(|c| c as u64 & mask);
+    x | y << TAG_BITS | z << (2 * TAG_BITS)
 }
 
 #[cfg(test)]
@@ -233,7 +313,8 @@ mod tests {
         let mut system = System::default();
         system.bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
         let middle = DVec3::splat(0.5);
-        system.spheres = vec![Sphere { position: middle, ..Sphere::default() }; 2];
+        // So many that cells are as narrow as they may be.
+        system.spheres = vec![Sphere { position: middle, ..Sphere::default() }; 100_000];
         system.spheres[0].position.x = a;
         system.spheres[1].position.x = b;
         let mut grid = Grid::new(&system);

@@ -41,7 +41,7 @@ fn restitute(
 
 fn touch(body: &mut Body, time: f64, dt: f64) {
     if body.fixed() {
-        body.last_contact = time;
+        // Like a wall, it has no contacts of its own: what strikes it here is not slowed by what does there.
         return;
     }
     body.hasty = if time - body.last_contact <= AT_ONCE * dt { body.hasty + 1 } else { 0 };
@@ -49,7 +49,7 @@ fn touch(body: &mut Body, time: f64, dt: f64) {
     body.impacts = body.impacts.wrapping_add(1);
 }
 
-/// Two spheres strike each other; `i < j`, both at `time`.
+/// Two spheres strike each other, both at `time`; the id of the first is the smaller.
 pub(super) fn strike_pair(
     world: &World,
     bodies: &mut [Body],
@@ -72,17 +72,17 @@ pub(super) fn strike_pair(
     bodies[j].velocity -= normal * (impulse * b.inverse_mass);
     for k in [i, j] {
         touch(&mut bodies[k], time, world.dt);
-        check(&bodies[k], ids[k])?;
+        check(&bodies[k], ids)?;
         if bodies[k].hasty >= ENDLESS {
-            let partner = format!("sphere {}", ids[i + j - k]);
-            return Err(endless(ids[k], &partner, start_time + time));
+            let partner = format!("sphere {}", ids[bodies[i + j - k].number as usize]);
+            return Err(endless(ids[bodies[k].number as usize], &partner, start_time + time));
         }
     }
     let share = a.radius / (a.radius + b.radius);
     let record = Impact {
         time: start_time + time,
-        sphere: ids[i],
-        partner: Partner::Sphere(ids[j]),
+        sphere: ids[a.number as usize],
+        partner: Partner::Sphere(ids[b.number as usize]),
         point: world.origin + world.wrap(a.position - d * share),
         normal,
         impulse,
@@ -111,13 +111,17 @@ pub(super) fn strike_wall(
     );
     bodies[i].velocity += plane.normal * (impulse * body.inverse_mass);
     touch(&mut bodies[i], time, world.dt);
-    check(&bodies[i], ids[i])?;
+    check(&bodies[i], ids)?;
     if bodies[i].hasty >= ENDLESS {
-        return Err(endless(ids[i], &format!("the wall {}", plane.name), start_time + time));
+        return Err(endless(
+            ids[body.number as usize],
+            &format!("the wall {}", plane.name),
+            start_time + time,
+        ));
     }
     let record = Impact {
         time: start_time + time,
-        sphere: ids[i],
+        sphere: ids[body.number as usize],
         partner: Partner::Wall(wall as u32),
         point: world.origin + world.wrap(body.position - plane.normal * body.radius),
         normal: plane.normal,
@@ -126,9 +130,12 @@ pub(super) fn strike_wall(
     Ok(Blow { record, virial: 0.0, dissipated, softened })
 }
 
-pub(super) fn check(body: &Body, id: u32) -> Result<(), Error> {
+pub(super) fn check(body: &Body, ids: &[u32]) -> Result<(), Error> {
+    if body.finite() {
+        return Ok(());
+    }
     // The caller knows the number of the last good step.
-    if body.finite() { Ok(()) } else { Err(Error::NonFinite { id, last_good_step: 0 }) }
+    Err(Error::NonFinite { id: ids[body.number as usize], last_good_step: 0 })
 }
 
 fn endless(id: u32, partner: &str, time: f64) -> Error {

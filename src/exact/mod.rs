@@ -15,8 +15,10 @@ mod audit;
 mod body;
 mod grid;
 mod impact;
+mod order;
 mod predict;
 mod queue;
+mod slot;
 mod sweep;
 mod world;
 
@@ -28,11 +30,11 @@ use self::{
     body::Body,
     grid::Grid,
     impact::{Blow, check, strike_pair, strike_wall},
-    predict::{Alone, Slot},
     queue::Queue,
+    slot::{Alone, Meeting, Next, Slot},
     world::World,
 };
-use crate::{Error, Impact, Measure, Sphere, StepReport, System, simulation::Engine};
+use crate::{Error, Impact, Measure, Partner, Sphere, StepReport, System, simulation::Engine};
 
 // A sphere that crosses more cells than this in a step would take minutes to follow.
 const CELLS_PER_STEP: f64 = 1e8;
@@ -40,12 +42,17 @@ const CELLS_PER_STEP: f64 = 1e8;
 // Beyond this many cells from the origin the width of a cell is lost to rounding.
 const FARTHEST_CELL: f64 = 1e12;
 
+// Each sphere having gone so many cells, memory is sorted again. It takes as long as a few hundred impacts.
+const CROSSINGS_PER_ORDER: usize = 2;
+
 /// Event-driven, serial, f64.
 #[derive(Default)]
 pub(crate) struct ExactEngine {
+    // In the order of the ids, by `Body::number`.
     ids: Vec<u32>,
-    bodies: Vec<Body>,
     spins: Vec<DVec3>,
+    // In an order of their own, as are the slots and what the grid and the queue hold.
+    bodies: Vec<Body>,
     spin_energy: f64,
     world: World,
     grid: Grid,
@@ -53,6 +60,8 @@ pub(crate) struct ExactEngine {
     queue: Queue,
     // The bodies at the start of the step, to return to when it fails.
     start: Vec<Body>,
+    // Since the spheres were last sorted by cells.
+    crossings: usize,
 }
 
 impl ExactEngine {
@@ -68,6 +77,7 @@ impl ExactEngine {
         for i in 0..self.bodies.len() {
             self.grid.insert(i, self.bodies[i].position);
         }
+        self.reorder();
         for i in 0..self.bodies.len() {
             self.predict(i);
         }
@@ -83,35 +93,30 @@ impl ExactEngine {
             if key.time >= self.world.dt {
                 break;
             }
-            let slot = self.slots[i];
-            let blow = if slot.pair_key(i) == key {
-                self.meet(i, &slot, start_time)?
-            } else {
-                match slot.alone {
-                    Alone::Cross(axis, way) => {
-                        self.cross(i, axis as usize, i64::from(way), key.time, start_time)?;
-                        None
-                    }
-                    Alone::Wall(wall) => {
-                        self.bodies[i].advance(key.time, self.world.gravity);
-                        let pair = (i, wall as usize);
-                        let blow = strike_wall(
-                            &self.world,
-                            &mut self.bodies,
-                            &self.ids,
-                            pair,
-                            key.time,
-                            start_time,
-                        )?;
-                        report.wall_impacts += 1;
-                        self.predict(i);
-                        Some(blow)
-                    }
-                    Alone::Nothing => unreachable!("a sphere without an event has the key NEVER"),
+            let time = key.time;
+            let blow = match self.slots[i].next(self.bodies[i].number) {
+                Next::Meeting(meeting) => self.meet(i, meeting, start_time)?,
+                Next::Alone(Alone::Wall(wall)) => {
+                    self.bodies[i].advance(time, self.world.gravity);
+                    let pair = (i, wall as usize);
+                    let blow = strike_wall(&self.world, &mut self.bodies, &self.ids, pair, time, start_time)?;
+                    self.predict(i);
+                    Some(blow)
+                }
+                Next::Alone(Alone::Cross(axis, way)) => {
+                    self.cross(i, axis as usize, i64::from(way), time, start_time)?;
+                    None
+                }
+                Next::Alone(Alone::Nothing) | Next::Search => {
+                    self.predict_again(i, time);
+                    None
                 }
             };
             if let Some(blow) = blow {
-                report.pair_impacts += u64::from(matches!(blow.record.partner, crate::Partner::Sphere(_)));
+                match blow.record.partner {
+                    Partner::Sphere(_) => report.pair_impacts += 1,
+                    Partner::Wall(_) => report.wall_impacts += 1,
+                }
                 report.contact_time_impacts += u64::from(blow.softened);
                 report.virial += blow.virial;
                 report.dissipated += blow.dissipated;
@@ -123,11 +128,12 @@ impl ExactEngine {
         Ok(())
     }
 
-    // The pair event of a slot comes up: an impact, or a reason to predict again.
-    fn meet(&mut self, i: usize, slot: &Slot, start_time: f64) -> Result<Option<Blow>, Error> {
-        let (j, time) = (slot.partner as usize, slot.pair_time);
-        if self.bodies[j].impacts != slot.partner_impacts {
-            self.predict_again(i, time);
+    // A meeting comes up: an impact, unless the partner has gone another way since.
+    fn meet(&mut self, i: usize, meeting: Meeting, start_time: f64) -> Result<Option<Blow>, Error> {
+        let (j, time) = (meeting.partner as usize, meeting.time);
+        if self.bodies[j].impacts != meeting.partner_impacts {
+            self.slots[i].forget();
+            self.enqueue(i);
             return Ok(None);
         }
         self.bodies[i].advance(time, self.world.gravity);
@@ -141,7 +147,7 @@ impl ExactEngine {
                 return Ok(None);
             }
         }
-        let pair = (i.min(j), i.max(j));
+        let pair = if a.number < b.number { (i, j) } else { (j, i) };
         let blow = strike_pair(&self.world, &mut self.bodies, &self.ids, pair, time, start_time)?;
         self.predict(pair.0);
         self.predict(pair.1);
@@ -154,11 +160,11 @@ impl ExactEngine {
         let edge = self.grid.edge()[axis];
         let cells = body.velocity[axis].abs() * self.world.dt / edge;
         if cells > CELLS_PER_STEP || body.position[axis].abs() > FARTHEST_CELL * edge {
-            check(body, self.ids[i])?;
+            check(body, &self.ids)?;
             return Err(Error::NoProgress(format!(
                 "exact: sphere {} at time {} is too fast or too far away: speed {:e}, {:e} cells of {edge} a step \
                  (at most {CELLS_PER_STEP:e}), position {:e}; take a shorter dt, or bounds",
-                self.ids[i],
+                self.ids[body.number as usize],
                 start_time + time,
                 body.velocity.length(),
                 cells,
@@ -166,6 +172,7 @@ impl ExactEngine {
             )));
         }
         body.position[axis] += self.grid.cross(i, axis, way);
+        self.crossings += 1;
         self.predict_layer(i, axis, way);
         Ok(())
     }
@@ -176,10 +183,12 @@ impl ExactEngine {
         for (body, slot) in self.bodies.iter_mut().zip(&mut self.slots) {
             body.clock -= dt;
             body.last_contact -= dt;
-            slot.pair_time -= dt;
-            slot.alone_time -= dt;
+            slot.rebase(dt);
         }
         self.queue.rebase(dt);
+        if self.crossings > CROSSINGS_PER_ORDER * self.bodies.len() {
+            self.reorder();
+        }
     }
 }
 
@@ -189,7 +198,7 @@ impl Engine for ExactEngine {
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
         let run = self.run(start_time, impacts.as_deref_mut(), &mut report).and_then(|()| {
             self.rebase();
-            self.bodies.iter().zip(&self.ids).try_for_each(|(body, &id)| check(body, id))
+            self.bodies.iter().try_for_each(|body| check(body, &self.ids))
         });
         if let Err(error) = run {
             if let Some(impacts) = impacts {
@@ -207,8 +216,9 @@ impl Engine for ExactEngine {
     }
 
     fn read(&self, spheres: &mut [Sphere]) {
-        for ((sphere, body), &spin) in spheres.iter_mut().zip(&self.bodies).zip(&self.spins) {
-            sphere.spin = spin;
+        for body in &self.bodies {
+            let sphere = &mut spheres[body.number as usize];
+            sphere.spin = self.spins[body.number as usize];
             if body.fixed() {
                 continue;
             }
@@ -240,18 +250,19 @@ impl Engine for ExactEngine {
             )));
         }
         let contacts: HashMap<u32, f64> =
-            self.ids.iter().zip(&self.bodies).map(|(&id, body)| (id, body.last_contact)).collect();
+            self.bodies.iter().map(|body| (self.ids[body.number as usize], body.last_contact)).collect();
+        let ids: Vec<u32> = system.spheres.iter().map(|s| s.id).collect();
         let mut bodies = Vec::with_capacity(system.spheres.len());
-        for sphere in &system.spheres {
-            let mut body = Body::new(sphere, world.origin);
+        for (number, sphere) in system.spheres.iter().enumerate() {
+            let mut body = Body::new(sphere, number as u32, world.origin);
             body.position = world.wrap(body.position);
-            check(&body, sphere.id)?;
+            check(&body, &ids)?;
             if let Some(&time) = contacts.get(&sphere.id) {
                 body.last_contact = time;
             }
             bodies.push(body);
         }
-        self.ids = system.spheres.iter().map(|s| s.id).collect();
+        self.ids = ids;
         self.spins = system.spheres.iter().map(|s| s.spin).collect();
         self.spin_energy = system
             .spheres

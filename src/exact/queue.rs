@@ -70,6 +70,17 @@ impl Queue {
         }
     }
 
+    /// Renumbers the spheres; `place` gives the new number.
+    pub fn reorder(&mut self, place: &[u32]) {
+        for (k, entry) in self.heap.iter_mut().enumerate() {
+            entry.sphere = place[entry.sphere as usize];
+            self.place[entry.sphere as usize] = k as u32;
+        }
+        for place in (0..self.heap.len() / 2).rev() {
+            self.sink(place);
+        }
+    }
+
     pub fn memory_bytes(&self) -> usize {
         self.heap.capacity() * size_of::<Entry>() + self.place.capacity() * size_of::<u32>()
     }

@@ -14,7 +14,8 @@ use super::{
     relax::relax,
 };
 use crate::{
-    Bounds, Dimensions, Error, MaterialIndex, Materials, Plane, Side, Sphere, System, scene::grid::Space,
+    Bounds, Dimensions, Error, MaterialIndex, Materials, Plane, Side, Sphere, System,
+    scene::grid::{Round, Space},
 };
 
 /// Most spheres of a scene.
@@ -180,28 +181,21 @@ impl Scene {
         let mut groups: Vec<Vec<Sphere>> = vec![];
         let mut wanted = vec![];
         for (index, (fill, &count)) in self.fills.iter().zip(counts).enumerate() {
-            let mut spheres = self.standing(system, fill);
             if let Shape::Random(random) = &fill.shape {
-                let radii = radii(count, &random.diameters);
-                spheres.extend(radii.iter().map(|&radius| Sphere { radius, ..Sphere::default() }));
-                wanted.push(Wanted { group: index, region: Region::new(system, random.region), radii });
+                let runs = runs(count, &random.diameters);
+                wanted.push(Wanted { group: index, region: Region::new(system, random.region), runs });
             }
-            groups.push(spheres);
+            groups.push(self.standing(system, fill));
         }
-        let largest = groups.iter().flatten().map(|s| s.radius).fold(0.0, f64::max);
+        let radii = wanted.iter().flat_map(|group| &group.runs).map(|&(radius, _)| radius);
+        let largest = groups.iter().flatten().map(|s| s.radius).chain(radii).fold(0.0, f64::max);
         system.inspect_periods(largest)?;
         if !wanted.is_empty() {
-            let standing = groups
-                .iter()
-                .zip(&self.fills)
-                .filter(|(_, fill)| !matches!(fill.shape, Shape::Random(_)))
-                .flat_map(|(spheres, _)| spheres.iter().copied())
-                .collect();
+            let standing = groups.iter().flatten().copied().collect();
             let places = pack(&System { spheres: standing, ..system.clone() }, &wanted, self.world.seed)?;
             for (group, places) in wanted.iter().zip(places) {
-                for (sphere, place) in groups[group.group].iter_mut().zip(places) {
-                    sphere.position = place;
-                }
+                let sphere = |p: Round| Sphere { position: p.center, radius: p.radius, ..Sphere::default() };
+                groups[group.group] = places.into_iter().map(sphere).collect();
             }
         }
         number(&self.fills, &mut groups)?;
@@ -330,18 +324,17 @@ fn mean_content(dimensions: Dimensions, diameters: &[(f64, f64)]) -> f64 {
     diameters.iter().map(|&(d, share)| share / shares * content(dimensions, 0.5 * d)).sum()
 }
 
-/// The radius of each of `count` spheres: shares rounded so that no number misses its share by a whole sphere.
-fn radii(count: u64, diameters: &[(f64, f64)]) -> Vec<f64> {
-    let shares: f64 = diameters.iter().map(|&(_, share)| share).sum();
-    let mut radii = Vec::with_capacity(count as usize);
-    let mut so_far = 0.0;
-    for &(diameter, share) in diameters {
-        so_far += share / shares;
-        let end = (so_far * count as f64).round() as usize;
-        radii.resize(end.min(count as usize), 0.5 * diameter);
-    }
-    // The sum of the shares may fall short of 1 by rounding.
-    let last = diameters.last().map_or(0.5, |&(diameter, _)| 0.5 * diameter);
-    radii.resize(count as usize, last);
-    radii
+/// How many of `count` spheres have each radius: shares rounded so that no number misses its share by a whole sphere.
+fn runs(count: u64, diameters: &[(f64, f64)]) -> Vec<(f64, usize)> {
+    let total: f64 = diameters.iter().map(|&(_, share)| share).sum();
+    let (mut shares, mut so_far) = (0.0, 0);
+    let numbers = diameters.iter().map(|&(diameter, share)| {
+        shares += share;
+        // All shares together are the total, bit for bit, so that the last run ends at `count`.
+        let end = (shares / total * count as f64).round() as usize;
+        let number = end - so_far;
+        so_far = end;
+        (0.5 * diameter, number)
+    });
+    numbers.collect()
 }

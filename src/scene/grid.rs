@@ -2,6 +2,7 @@
 //! the radius.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use crate::System;
 
@@ -9,6 +10,8 @@ use crate::System;
 const NONE: u32 = u32::MAX;
 /// Cells per sphere up to which a level keeps a table of all its cells; beyond (spheres far apart) it hashes.
 const DENSE: f64 = 16.0;
+/// Cells along x that a search looks at together; only spheres much larger than a level's need more.
+const ROW: usize = 8;
 
 /// Distances under the periods of a box.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +79,8 @@ struct Level {
     largest: f64,
     origin: DVec3,
     edge: DVec3,
+    /// 1/edge.
+    scale: DVec3,
     count: [i64; 3],
     wraps: [bool; 3],
     hashed: bool,
@@ -92,9 +97,8 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// A grid for `rounds`, all of whose centres are and stay between `low` and `high`; no sphere is in it yet.
-    pub(crate) fn new(space: Space, low: DVec3, high: DVec3, rounds: Vec<Round>) -> Self {
-        let mut radii: Vec<f64> = rounds.iter().map(|r| r.radius).collect();
+    /// A grid without spheres, for spheres of these radii with centres that are and stay between `low` and `high`.
+    pub(crate) fn new(space: Space, low: DVec3, high: DVec3, mut radii: Vec<f64>) -> Self {
         radii.sort_unstable_by(|a, b| b.total_cmp(a));
         let mut levels = vec![];
         let mut rest = radii.as_slice();
@@ -103,23 +107,41 @@ impl Grid {
             levels.push(Level::new(&space, low, high, largest, members));
             rest = &rest[members..];
         }
-        let next = vec![NONE; rounds.len()];
-        Self { space, levels, rounds, next }
+        Self { space, levels, rounds: vec![], next: vec![] }
     }
 
     /// A grid that holds all of `rounds`.
     pub(crate) fn of(space: Space, rounds: Vec<Round>) -> Self {
-        let mut low = DVec3::splat(f64::INFINITY);
-        let mut high = DVec3::splat(f64::NEG_INFINITY);
-        for round in &rounds {
-            low = low.min(round.center);
-            high = high.max(round.center);
-        }
-        let mut grid = Self::new(space, low, high, rounds);
-        for index in (0..grid.rounds.len()).rev() {
-            grid.insert(index);
-        }
+        let (low, high) = corners(&rounds);
+        let mut grid = Self::new(space, low, high, rounds.iter().map(|r| r.radius).collect());
+        grid.hold(rounds);
         grid
+    }
+
+    /// Lets go of all spheres and holds these.
+    pub(crate) fn hold(&mut self, rounds: Vec<Round>) {
+        self.levels.iter_mut().for_each(|level| level.heads.fill(NONE));
+        self.next = vec![NONE; rounds.len()];
+        self.rounds = rounds;
+        // Backwards, so that each cell's list runs forwards.
+        for index in (0..self.rounds.len()).rev() {
+            self.insert(index);
+        }
+    }
+
+    /// Puts the spheres from this index on into the order of space; their indices change.
+    pub(crate) fn sort_from(&mut self, first: usize) {
+        let mut rounds = std::mem::take(&mut self.rounds);
+        let later = rounds.split_off(first);
+        rounds.extend(spatial_order(&later).into_iter().map(|at| later[at as usize]));
+        self.hold(rounds);
+    }
+
+    /// Adds a sphere, with the next index.
+    pub(crate) fn push(&mut self, round: Round) {
+        self.rounds.push(round);
+        self.next.push(NONE);
+        self.insert(self.rounds.len() - 1);
     }
 
     pub(crate) fn rounds(&self) -> &[Round] {
@@ -140,8 +162,7 @@ impl Grid {
         self.levels.iter().rposition(|level| radius <= level.largest).unwrap_or(0)
     }
 
-    /// Puts a sphere in that is not in.
-    pub(crate) fn insert(&mut self, index: usize) {
+    fn insert(&mut self, index: usize) {
         let round = self.rounds[index];
         let level = self.level_of(round.radius);
         let level = &mut self.levels[level];
@@ -150,8 +171,7 @@ impl Grid {
         level.heads[slot] = index as u32;
     }
 
-    /// Takes a sphere out that is in.
-    pub(crate) fn remove(&mut self, index: usize) {
+    fn remove(&mut self, index: usize) {
         let round = self.rounds[index];
         let level = self.level_of(round.radius);
         let level = &mut self.levels[level];
@@ -167,20 +187,15 @@ impl Grid {
         self.next[at] = self.next[index];
     }
 
-    /// Changes where a sphere is that is not in.
-    pub(crate) fn place(&mut self, index: usize, center: DVec3) {
-        self.rounds[index].center = center;
-    }
-
-    /// Changes where a sphere is that is in.
+    /// Changes where a sphere is.
     pub(crate) fn shift(&mut self, index: usize, center: DVec3) {
         let round = self.rounds[index];
         let level = &self.levels[self.level_of(round.radius)];
         if level.cell(center) == level.cell(round.center) {
-            self.place(index, center);
+            self.rounds[index].center = center;
         } else {
             self.remove(index);
-            self.place(index, center);
+            self.rounds[index].center = center;
             self.insert(index);
         }
     }
@@ -202,18 +217,13 @@ impl Grid {
         })
     }
 
-    /// As [`any_near`](Self::any_near) for the sphere `index`, so that of every pair one of the two sees the other.
+    /// As [`any_near`](Self::any_near) for the sphere `index` and no margin, so that of every pair one of the two sees the other.
     #[inline]
-    pub(crate) fn any_partner(
-        &self,
-        index: usize,
-        margin: f64,
-        mut f: impl FnMut(usize, DVec3) -> bool,
-    ) -> bool {
+    pub(crate) fn any_partner(&self, index: usize, mut f: impl FnMut(usize, DVec3) -> bool) -> bool {
         let round = self.rounds[index];
         let own = self.level_of(round.radius);
         self.levels[..=own].iter().enumerate().any(|(depth, level)| {
-            self.search(level, round.center, round.radius + level.largest + margin, &mut |other, d| {
+            self.search(level, round.center, round.radius + level.largest, &mut |other, d| {
                 (depth < own || other > index) && f(other, d)
             })
         })
@@ -228,26 +238,33 @@ impl Grid {
         f: &mut impl FnMut(usize, DVec3) -> bool,
     ) -> bool {
         let own = level.cell(center);
-        if self.scan(level, own, center, f) {
+        let home = level.slot(own);
+        if self.scan(level, home, own, center, f) {
             return true;
         }
         let [x, y, z] = [0, 1, 2].map(|axis| level.range(axis, center[axis], reach));
         let limit = reach * reach;
-        for k in z.clone() {
-            let (k, gap_z) = level.column(2, k, center.z);
-            for j in y.clone() {
-                let (j, gap_y) = level.column(1, j, center.y);
-                let gap = gap_z * gap_z + gap_y * gap_y;
-                if gap > limit {
-                    continue;
-                }
-                for i in x.clone() {
-                    let (i, gap_x) = level.column(0, i, center.x);
-                    if gap + gap_x * gap_x <= limit
-                        && [i, j, k] != own
-                        && self.scan(level, [i, j, k], center, f)
-                    {
-                        return true;
+        for first in x.clone().step_by(ROW) {
+            let mut row = [(0, 0.0); ROW];
+            let length = ((x.end - first) as usize).min(ROW);
+            for (at, i) in row[..length].iter_mut().zip(first..) {
+                let (i, gap) = level.column(0, i, center.x);
+                *at = (i, gap * gap);
+            }
+            for k in z.clone() {
+                let (k, gap_z) = level.column(2, k, center.z);
+                for j in y.clone() {
+                    let (j, gap_y) = level.column(1, j, center.y);
+                    let left = limit - (gap_z * gap_z + gap_y * gap_y);
+                    for &(i, square) in &row[..length] {
+                        if square > left {
+                            continue;
+                        }
+                        let slot = level.slot([i, j, k]);
+                        let is_own = if level.hashed { [i, j, k] == own } else { slot == home };
+                        if !is_own && self.scan(level, slot, [i, j, k], center, f) {
+                            return true;
+                        }
                     }
                 }
             }
@@ -259,11 +276,12 @@ impl Grid {
     fn scan(
         &self,
         level: &Level,
+        slot: usize,
         cell: [i64; 3],
         center: DVec3,
         f: &mut impl FnMut(usize, DVec3) -> bool,
     ) -> bool {
-        let mut index = level.heads[level.slot(cell)];
+        let mut index = level.heads[slot];
         while index != NONE {
             let other = self.rounds[index as usize].center;
             // Cells share a slot when hashed; without this a sphere could come twice.
@@ -278,12 +296,39 @@ impl Grid {
     }
 }
 
+/// Lowest and highest coordinates of the centres.
+pub(crate) fn corners(rounds: &[Round]) -> (DVec3, DVec3) {
+    let none = (DVec3::splat(f64::INFINITY), DVec3::splat(f64::NEG_INFINITY));
+    rounds.iter().fold(none, |(low, high), round| (low.min(round.center), high.max(round.center)))
+}
+
+/// The order that puts neighbours near in memory: row by row of cells of the size of the largest sphere. A pass over
+/// a million spheres in this order is several times faster than in a random one.
+pub(crate) fn spatial_order(rounds: &[Round]) -> Vec<u32> {
+    const MOST: f64 = (1u64 << 20) as f64;
+    let (low, high) = corners(rounds);
+    let largest = rounds.iter().map(|round| round.radius).fold(0.0, f64::max);
+    let edge = (high - low).max_element().max(0.0) / MOST;
+    let scale = 1.0 / edge.max(2.0 * largest).max(f64::MIN_POSITIVE);
+    let mut keys: Vec<(u64, u32)> = rounds
+        .par_iter()
+        .zip(0..rounds.len() as u32)
+        .map(|(round, index)| {
+            let [i, j, k] = ((round.center - low) * scale).to_array().map(|cell| cell as u64);
+            (k << 42 | j << 21 | i, index)
+        })
+        .collect();
+    keys.par_sort_unstable();
+    keys.into_iter().map(|(_, index)| index).collect()
+}
+
 impl Level {
     fn new(space: &Space, low: DVec3, high: DVec3, largest: f64, members: usize) -> Self {
         let mut level = Self {
             largest,
             origin: low,
             edge: DVec3::splat(2.0 * largest),
+            scale: DVec3::ONE,
             count: [1; 3],
             wraps: [false; 3],
             hashed: false,
@@ -304,6 +349,7 @@ impl Level {
                 level.count[axis] = ((extent / level.edge[axis]).floor() as i64).max(0) + 1;
             }
         }
+        level.scale = 1.0 / level.edge;
         let cells: f64 = level.count.iter().map(|&n| n as f64).product();
         level.hashed = cells > DENSE * members as f64 + 4096.0;
         let slots = if level.hashed { (2 * members).next_power_of_two() } else { cells as usize };
@@ -314,7 +360,7 @@ impl Level {
     #[inline]
     fn cell(&self, p: DVec3) -> [i64; 3] {
         [0, 1, 2].map(|axis| {
-            let cell = ((p[axis] - self.origin[axis]) / self.edge[axis]).floor() as i64;
+            let cell = floor((p[axis] - self.origin[axis]) * self.scale[axis]);
             cell.clamp(0, self.count[axis] - 1)
         })
     }
@@ -336,8 +382,8 @@ impl Level {
     #[inline]
     fn range(&self, axis: usize, x: f64, reach: f64) -> std::ops::Range<i64> {
         let count = self.count[axis];
-        let first = ((x - reach - self.origin[axis]) / self.edge[axis]).floor() as i64;
-        let last = ((x + reach - self.origin[axis]) / self.edge[axis]).floor() as i64;
+        let place = |x: f64| floor((x - self.origin[axis]) * self.scale[axis]);
+        let (first, last) = (place(x - reach), place(x + reach));
         if !self.wraps[axis] {
             first.clamp(0, count - 1)..last.clamp(0, count - 1) + 1
         } else if last - first + 1 >= count {
@@ -365,4 +411,11 @@ impl Level {
         };
         (wrapped, (distance - 0.5 * edge).max(0.0))
     }
+}
+
+/// `f64::floor` is a call where the target may lack the instruction.
+#[inline]
+fn floor(x: f64) -> i64 {
+    let cut = x as i64;
+    cut - i64::from(x < cut as f64)
 }

@@ -8,7 +8,7 @@ use super::{
     dice::Dice,
     grid::{Round, Space},
     region::{Region, content},
-    scatter::{Seat, scatter},
+    scatter::{Run, Site, scatter},
 };
 use crate::{Dimensions, System};
 
@@ -18,7 +18,8 @@ pub(crate) struct Wanted {
     /// Its place in [`Scene::fills`](super::Scene::fills).
     pub group: usize,
     pub region: Region,
-    pub radii: Vec<f64>,
+    /// Radius and number.
+    pub runs: Vec<(f64, usize)>,
 }
 
 /// Fractions of the volume (2D: area) up to which a way of filling is used.
@@ -38,66 +39,70 @@ const fn limits(dimensions: Dimensions) -> Limits {
     }
 }
 
-/// Finds a centre for every sphere wanted, among the spheres and the walls of `system`.
-pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<Vec<DVec3>>, Fault> {
+/// Fractions that are this much larger still count as within a limit: a count is a whole number, and count, fraction
+/// and box need agree to 1% only.
+const SLACK: f64 = 1.01;
+
+/// Finds a place for every sphere wanted, among the spheres and the walls of `system`; group by group, in each the
+/// largest first.
+pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<Vec<Round>>, Fault> {
     let dimensions = system.dimensions;
     let limits = limits(dimensions);
     let crowding = crowding(system, wanted, &limits)?;
     let space = Space::new(system);
     let planes = system.planes();
-
-    let mut rounds: Vec<Round> =
+    let standing: Vec<Round> =
         system.spheres.iter().map(|s| Round { center: space.wrap(s.position), radius: s.radius }).collect();
-    let first = rounds.len();
-    let mut seats = vec![];
-    let mut ranges = vec![];
-    for group in wanted {
-        for &radius in &group.radii {
+    let site = Site { space, dimensions, planes: &planes, standing: &standing };
+
+    let mut runs = vec![];
+    for (at, group) in wanted.iter().enumerate() {
+        for &(radius, count) in &group.runs {
             let (low, high) = group.region.centers(radius).ok_or_else(|| too_small(group, radius))?;
-            seats.push(Seat { index: rounds.len(), low, high });
-            ranges.push(group.region.limits(low, high));
-            rounds.push(Round { center: low, radius });
+            runs.push((at, Run { radius, count, low, high }));
         }
     }
     // The largest first, while there is room for them.
-    let mut order: Vec<usize> = (0..seats.len()).collect();
-    order.sort_by(|&a, &b| rounds[first + b].radius.total_cmp(&rounds[first + a].radius));
-    let seats: Vec<Seat> = order.iter().map(|&at| seats[at]).collect();
-    let ranges: Vec<(DVec3, DVec3)> = order.iter().map(|&at| ranges[at]).collect();
+    runs.sort_by(|(_, a), (_, b)| b.radius.total_cmp(&a.radius));
+    let (owners, runs): (Vec<usize>, Vec<Run>) = runs.into_iter().unzip();
 
     let mut dice = Dice::new(seed, "place", 0);
     let mut packed = None;
-    if crowding <= limits.sequential {
-        packed = scatter(space, &planes, dimensions, rounds.clone(), &seats, &mut dice);
+    if crowding <= limits.sequential * SLACK {
+        packed = scatter(&site, &runs, &mut dice);
     }
     if packed.is_none() {
-        let scale = (limits.thin / crowding).min(1.0).powf(1.0 / dimensions.count() as f64) * 0.95;
-        packed = crowd(space, &planes, dimensions, &rounds, &seats, &ranges, scale, &mut dice);
+        // A little thinner than the aim, because scaling the radii scales the standing spheres' part not at all.
+        let scale = 0.95 * (limits.thin / crowding).min(1.0).powf(1.0 / dimensions.count() as f64);
+        let ranges: Vec<(DVec3, DVec3)> =
+            owners.iter().zip(&runs).map(|(&at, run)| wanted[at].region.limits(run.low, run.high)).collect();
+        packed = crowd(&site, &runs, &ranges, scale, &mut dice);
     }
     let packed = packed.ok_or_else(|| {
-        let group = &wanted[0];
+        let count: usize = runs.iter().map(|run| run.count).sum();
         Fault::field(
-            path(group),
-            format!("no room was found for all {} spheres of the random fills", seats.len()),
+            path(&wanted[0]),
+            format!("no room was found for all {count} spheres of the random fills"),
             "walls and other spheres leave less room than the volume fraction suggests: ask for fewer or \
              smaller spheres, or for a larger box",
         )
     })?;
-    let mut rest = &packed[first..];
-    Ok(wanted
-        .iter()
-        .map(|group| {
-            let (own, others) = rest.split_at(group.radii.len());
-            rest = others;
-            own.iter().map(|round| round.center).collect()
-        })
-        .collect())
+    let mut places = vec![vec![]; wanted.len()];
+    let mut rest = &packed[standing.len()..];
+    for (owner, run) in owners.into_iter().zip(&runs) {
+        let (own, others) = rest.split_at(run.count);
+        rest = others;
+        places[owner].extend_from_slice(own);
+    }
+    Ok(places)
 }
 
 /// The largest fraction that any region is filled to, with what others contribute to it.
 fn crowding(system: &System, wanted: &[Wanted], limits: &Limits) -> Result<f64, Fault> {
     let dimensions = system.dimensions;
-    let content_of = |group: &Wanted| group.radii.iter().map(|&r| content(dimensions, r)).sum::<f64>();
+    let content_of = |group: &Wanted| {
+        group.runs.iter().map(|&(r, count)| count as f64 * content(dimensions, r)).sum::<f64>()
+    };
     let mut largest: f64 = 0.0;
     for group in wanted {
         let region = &group.region;
@@ -115,8 +120,8 @@ fn crowding(system: &System, wanted: &[Wanted], limits: &Limits) -> Result<f64, 
             .map(|other| content_of(other) * region.share_of(&other.region))
             .sum();
         let fraction = (own + standing + others) / volume;
-        if fraction > limits.crowded * (1.0 + 1e-9) {
-            let count = group.radii.len();
+        if fraction > limits.crowded * SLACK {
+            let count: usize = group.runs.iter().map(|&(_, count)| count).sum();
             let most = (limits.crowded * volume - standing - others).max(0.0) / own * count as f64;
             let kind = ["area", "volume"][dimensions.count() - 2];
             let extent = region.high - region.low;

@@ -3,8 +3,14 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::grid::{Grid, Round, Space};
+use super::grid::{Grid, Round, Space, spatial_order};
 use crate::Plane;
+
+/// How much further than contact neighbours are looked up, in largest radii: they hold until spheres have moved
+/// half of it. More makes the lists longer, less makes them anew more often.
+const SKIN: f64 = 0.4;
+/// Spheres whose lists of neighbours are kept together.
+const CHUNK: usize = 512;
 
 /// Spheres that may overlap, and how far each may go.
 pub(crate) struct Crowd<'a> {
@@ -25,12 +31,19 @@ pub(crate) struct Overlaps {
     pub deepest: f64,
 }
 
+/// Where a sphere is pushed, and what it overlaps.
 #[derive(Clone, Copy, Default)]
 struct Shove {
     way: DVec3,
     pairs: usize,
     planes: usize,
     deepest: f64,
+}
+
+/// The neighbours of [`CHUNK`] spheres: those of the n-th end at `ends[n]`.
+struct Neighbors {
+    ends: Vec<u32>,
+    list: Vec<u32>,
 }
 
 impl Crowd<'_> {
@@ -40,11 +53,27 @@ impl Crowd<'_> {
     /// what is missing (all of it where the other is held). Some `spare` makes an end of what would otherwise
     /// converge for ever.
     pub(crate) fn push_apart(&mut self, spare: f64, passes: usize) -> (Overlaps, Overlaps) {
+        let order = spatial_order(&self.rounds);
+        let places = order.iter().map(|&at| at as usize);
+        let mut sorted = Crowd {
+            rounds: places.clone().map(|at| self.rounds[at]).collect(),
+            limits: places.clone().map(|at| self.limits[at]).collect(),
+            ..*self
+        };
+        let found = sorted.push_in_order(spare, passes);
+        for (at, round) in places.zip(sorted.rounds) {
+            self.rounds[at] = round;
+        }
+        found
+    }
+
+    fn push_in_order(&mut self, spare: f64, passes: usize) -> (Overlaps, Overlaps) {
+        let skin = SKIN * self.rounds.iter().map(|round| round.radius).fold(0.0, f64::max);
+        let mut neighbors = self.neighbors(spare, skin);
+        let mut moved = 0.0;
         let mut first = None;
         for pass in 0.. {
-            let grid = Grid::of(self.space, self.rounds.clone());
-            let shoves: Vec<Shove> =
-                (0..self.rounds.len()).into_par_iter().map(|i| self.shove(&grid, i, spare)).collect();
+            let shoves = self.shoves(&neighbors, spare);
             let found = Overlaps {
                 count: shoves.iter().map(|s| s.pairs).sum::<usize>().div_ceil(2)
                     + shoves.iter().map(|s| s.planes).sum::<usize>(),
@@ -54,54 +83,100 @@ impl Crowd<'_> {
             if found.count == 0 || pass == passes {
                 return (first, found);
             }
-            for ((round, limits), shove) in self.rounds.iter_mut().zip(&self.limits).zip(&shoves) {
-                if let Some((low, high)) = limits {
-                    round.center = self.space.wrap((round.center + shove.way).clamp(*low, *high));
-                }
+            moved += self.follow(&shoves);
+            if moved > 0.5 * skin {
+                neighbors = self.neighbors(spare, skin);
+                moved = 0.0;
             }
         }
         unreachable!("the loop has no end of its own")
     }
 
-    fn shove(&self, grid: &Grid, index: usize, spare: f64) -> Shove {
-        let Round { center, radius } = self.rounds[index];
-        let held = self.limits[index].is_none();
-        let mut shove = Shove::default();
-        let margin = spare * (radius + grid.largest());
-        grid.any_near(center, radius, margin, |other, d| {
-            let other_held = self.limits[other].is_none();
-            if other == index || (held && other_held) {
-                return false;
-            }
-            let sum = radius + self.rounds[other].radius;
-            let square = d.length_squared();
-            let aim = sum * (1.0 + spare);
-            if square < aim * aim {
-                let distance = square.sqrt();
-                if distance < sum {
-                    shove.pairs += 1;
-                    shove.deepest = shove.deepest.max((sum - distance) / sum);
-                }
-                // Two spheres at one point have no direction: the one with the smaller index goes along -x.
-                let side = if index < other { -DVec3::X } else { DVec3::X };
-                let normal = if distance > 0.0 { d / distance } else { side };
-                shove.way += normal * (aim - distance) * if other_held { 1.0 } else { 0.5 };
-            }
-            false
-        });
-        if !held {
-            for plane in self.planes {
-                let gap = (center - plane.point).dot(plane.normal) - radius;
-                if gap < 0.0 {
-                    shove.planes += 1;
-                    shove.deepest = shove.deepest.max(-gap / (2.0 * radius));
-                }
-                let missing = radius * spare - gap;
-                if missing > 0.0 {
-                    shove.way += plane.normal * missing;
-                }
+    /// Moves the spheres and returns the longest way.
+    fn follow(&mut self, shoves: &[Shove]) -> f64 {
+        let mut longest: f64 = 0.0;
+        for ((round, limits), shove) in self.rounds.iter_mut().zip(&self.limits).zip(shoves) {
+            if let Some((low, high)) = limits {
+                let center = (round.center + shove.way).clamp(*low, *high);
+                longest = longest.max((center - round.center).length());
+                round.center = self.space.wrap(center);
             }
         }
-        shove
+        longest
+    }
+
+    fn neighbors(&self, spare: f64, skin: f64) -> Vec<Neighbors> {
+        let grid = Grid::of(self.space, self.rounds.clone());
+        let margin = skin + 2.0 * spare * grid.largest();
+        let starts = (0..self.rounds.len()).into_par_iter().step_by(CHUNK);
+        let lists = starts.map(|start| {
+            let mut chunk = Neighbors { ends: vec![], list: vec![] };
+            for index in start..(start + CHUNK).min(self.rounds.len()) {
+                let Round { center, radius } = self.rounds[index];
+                grid.any_near(center, radius, margin, |other, d| {
+                    let reach = radius + self.rounds[other].radius + margin;
+                    let both_held = self.limits[index].is_none() && self.limits[other].is_none();
+                    if other != index && !both_held && d.length_squared() < reach * reach {
+                        chunk.list.push(other as u32);
+                    }
+                    false
+                });
+                chunk.ends.push(chunk.list.len() as u32);
+            }
+            chunk
+        });
+        lists.collect()
+    }
+
+    fn shoves(&self, neighbors: &[Neighbors], spare: f64) -> Vec<Shove> {
+        let mut shoves = vec![Shove::default(); self.rounds.len()];
+        shoves.par_chunks_mut(CHUNK).zip(neighbors).enumerate().for_each(|(number, (shoves, chunk))| {
+            let mut start = 0;
+            for (offset, (shove, &end)) in shoves.iter_mut().zip(&chunk.ends).enumerate() {
+                let index = number * CHUNK + offset;
+                for &other in &chunk.list[start..end as usize] {
+                    self.push(index, other as usize, spare, shove);
+                }
+                self.push_off_planes(index, spare, shove);
+                start = end as usize;
+            }
+        });
+        shoves
+    }
+
+    fn push(&self, index: usize, other: usize, spare: f64, shove: &mut Shove) {
+        let (here, there) = (self.rounds[index], self.rounds[other]);
+        let d = self.space.separation(here.center, there.center);
+        let sum = here.radius + there.radius;
+        let aim = sum * (1.0 + spare);
+        let square = d.length_squared();
+        if square >= aim * aim {
+            return;
+        }
+        let distance = square.sqrt();
+        if distance < sum {
+            shove.pairs += 1;
+            shove.deepest = shove.deepest.max((sum - distance) / sum);
+        }
+        // Two spheres at one point have no direction: the one with the smaller index goes along -x.
+        let side = if index < other { -DVec3::X } else { DVec3::X };
+        let normal = if distance > 0.0 { d / distance } else { side };
+        let part = if self.limits[other].is_none() { 1.0 } else { 0.5 };
+        shove.way += normal * (aim - distance) * part;
+    }
+
+    fn push_off_planes(&self, index: usize, spare: f64, shove: &mut Shove) {
+        if self.limits[index].is_none() {
+            return;
+        }
+        let Round { center, radius } = self.rounds[index];
+        for plane in self.planes {
+            let gap = (center - plane.point).dot(plane.normal) - radius;
+            if gap < 0.0 {
+                shove.planes += 1;
+                shove.deepest = shove.deepest.max(-gap / (2.0 * radius));
+            }
+            shove.way += plane.normal * (radius * spare - gap).max(0.0);
+        }
     }
 }

@@ -1,69 +1,138 @@
 //! Sequential addition: one sphere after the other at a place that is free.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::{
     dice::Dice,
-    grid::{Grid, Round, Space},
+    grid::{Grid, Round, Space, corners, spatial_order},
     region::{MARGIN, clearance},
 };
 use crate::{Dimensions, Plane};
 
-/// Places tried for one sphere before the fill counts as full. At a volume fraction of 0.30 about one place in 200
-/// is free, so that 20,000 in vain happen to one sphere in e^100.
-const TRIES: u32 = 20_000;
+/// Places tried for each sphere, on average over a run, before the fill counts as full. At a volume fraction of 0.30
+/// it is about 100.
+const TRIES: usize = 2000;
+/// Tries allowed on top, for runs of a few spheres.
+const SPARE_TRIES: usize = 100_000;
+/// Places drawn at once.
+const BATCH: usize = 1 << 20;
 
-/// A sphere that is to find a place.
+/// Spheres of one radius that are to find places.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seat {
-    /// Its place in the grid.
-    pub index: usize,
+pub(crate) struct Run {
+    pub radius: f64,
+    pub count: usize,
     /// Lowest centre.
     pub low: DVec3,
     /// Highest centre.
     pub high: DVec3,
 }
 
-/// Finds places for the spheres of `seats`, one by one in their order, among the other spheres of `rounds`; `None`
-/// when one finds no place.
-pub(crate) fn scatter(
-    space: Space,
-    planes: &[Plane],
-    dimensions: Dimensions,
-    rounds: Vec<Round>,
-    seats: &[Seat],
-    dice: &mut Dice,
-) -> Option<Vec<Round>> {
-    let mut waits = vec![false; rounds.len()];
-    let (mut low, mut high) = (DVec3::splat(f64::INFINITY), DVec3::splat(f64::NEG_INFINITY));
-    for seat in seats {
-        waits[seat.index] = true;
-        (low, high) = (low.min(seat.low), high.max(seat.high));
-    }
-    for (round, _) in rounds.iter().zip(&waits).filter(|(_, waits)| !**waits) {
-        (low, high) = (low.min(round.center), high.max(round.center));
-    }
-    let mut grid = Grid::new(space, low, high, rounds);
-    for index in (0..waits.len()).filter(|&index| !waits[index]) {
-        grid.insert(index);
-    }
-    let all_found = seats.iter().all(|seat| {
-        let radius = grid.rounds()[seat.index].radius;
-        for _ in 0..TRIES {
-            let mut center = DVec3::ZERO;
-            for axis in 0..dimensions.count() {
-                center[axis] = dice.within(seat.low[axis], seat.high[axis]);
+/// What a fill has to keep clear of.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a> {
+    pub space: Space,
+    pub dimensions: Dimensions,
+    pub planes: &'a [Plane],
+    /// Spheres that are there already.
+    pub standing: &'a [Round],
+}
+
+/// Finds places for the spheres of `runs`, run after run, each place drawn uniformly until one is free. Returns the
+/// standing spheres and after them those of the runs; `None` when there is no room.
+///
+/// Places are drawn and tried in batches, which changes nothing in what is found: of a batch, those that what
+/// was there before leaves free are taken in the order in which they were drawn.
+pub(crate) fn scatter(site: &Site, runs: &[Run], dice: &mut Dice) -> Option<Vec<Round>> {
+    let mut grid = empty_grid(site, runs);
+    for run in runs {
+        let start = grid.rounds().len();
+        let end = start + run.count;
+        let mut sorted = start;
+        let mut tried = 0;
+        let mut share: f64 = 1.0;
+        while grid.rounds().len() < end {
+            let missing = end - grid.rounds().len();
+            let batch = ((1.1 * missing as f64 / share) as usize + 64).min(BATCH);
+            let free = draw(site, &grid, run, batch, dice);
+            let taken = settle(site, run, &free, missing);
+            share = (taken.len() as f64 / batch as f64).max(1e-4);
+            for center in taken {
+                grid.push(Round { center, radius: run.radius });
             }
-            let center = grid.space.wrap(center);
-            if is_free(&grid, planes, None, center, radius) {
-                grid.place(seat.index, center);
-                grid.insert(seat.index);
-                return true;
+            tried += batch;
+            let now = grid.rounds().len();
+            if now < end && tried > TRIES * run.count + SPARE_TRIES {
+                return None;
+            }
+            if now == end || now - start > 2 * (sorted - start) {
+                grid.sort_from(start);
+                sorted = now;
             }
         }
-        false
-    });
-    all_found.then(|| grid.into_rounds())
+    }
+    Some(grid.into_rounds())
+}
+
+/// A grid for all spheres, with the standing ones in it.
+fn empty_grid(site: &Site, runs: &[Run]) -> Grid {
+    let (mut low, mut high) = corners(site.standing);
+    let mut radii: Vec<f64> = site.standing.iter().map(|round| round.radius).collect();
+    for run in runs {
+        (low, high) = (low.min(run.low), high.max(run.high));
+        radii.resize(radii.len() + run.count, run.radius);
+    }
+    let mut grid = Grid::new(site.space, low, high, radii);
+    grid.hold(site.standing.to_vec());
+    grid
+}
+
+/// Draws places and returns those that the grid leaves free, in the order in which they were drawn.
+fn draw(site: &Site, grid: &Grid, run: &Run, count: usize, dice: &mut Dice) -> Vec<DVec3> {
+    let drawn: Vec<Round> = (0..count)
+        .map(|_| {
+            let mut center = DVec3::ZERO;
+            for axis in 0..site.dimensions.count() {
+                center[axis] = dice.within(run.low[axis], run.high[axis]);
+            }
+            Round { center: site.space.wrap(center), radius: run.radius }
+        })
+        .collect();
+    let mut free: Vec<u32> = spatial_order(&drawn)
+        .into_par_iter()
+        .filter(|&at| is_free(grid, site.planes, None, drawn[at as usize].center, run.radius))
+        .collect();
+    free.par_sort_unstable();
+    free.into_iter().map(|at| drawn[at as usize].center).collect()
+}
+
+/// Of places that overlap, keeps what came first, at most `most`.
+fn settle(site: &Site, run: &Run, free: &[DVec3], most: usize) -> Vec<DVec3> {
+    let rounds: Vec<Round> = free.iter().map(|&center| Round { center, radius: run.radius }).collect();
+    let order = spatial_order(&rounds);
+    let mut place = vec![0; order.len()];
+    for (at, &drawn) in order.iter().enumerate() {
+        place[drawn as usize] = at;
+    }
+    let grid = Grid::of(site.space, order.iter().map(|&drawn| rounds[drawn as usize]).collect());
+    let mut blocked = vec![false; rounds.len()];
+    let mut taken = vec![];
+    for (&center, &at) in free.iter().zip(&place) {
+        if blocked[at] {
+            continue;
+        }
+        taken.push(center);
+        if taken.len() == most {
+            break;
+        }
+        let distance = 2.0 * run.radius * (1.0 + MARGIN);
+        grid.any_near(center, run.radius, 2.0 * MARGIN * run.radius, |other, d| {
+            blocked[other] |= d.length_squared() < distance * distance;
+            false
+        });
+    }
+    taken
 }
 
 /// Whether a sphere at `center` (wrapped) keeps [`MARGIN`] to the planes and to all in the grid but `itself`.

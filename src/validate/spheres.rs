@@ -7,7 +7,7 @@ use crate::{
     Dimensions, Plane, Sphere, System,
     scene::{
         Fault,
-        grid::{Grid, Round, Space},
+        grid::{Grid, Round, Space, spatial_order},
     },
 };
 
@@ -118,21 +118,28 @@ impl System {
     }
 
     fn inspect_pairs(&self) -> Result<f64, Fault> {
-        let grid = self.grid();
+        let space = Space::new(self);
+        let rounds: Vec<Round> = self
+            .spheres
+            .par_iter()
+            .map(|s| Round { center: space.wrap(s.position), radius: s.radius })
+            .collect();
+        let order = spatial_order(&rounds);
+        let grid = Grid::of(space, order.iter().map(|&at| rounds[at as usize]).collect());
         let rounds = grid.rounds();
         let deepest = (0..rounds.len())
             .into_par_iter()
             .filter_map(|index| {
                 let mut worst: Option<Overlap> = None;
-                grid.any_partner(index, 0.0, |other, d| {
+                grid.any_partner(index, |other, d| {
                     let sum = rounds[index].radius + rounds[other].radius;
-                    if d.length_squared() < sum * sum
-                        && !(self.spheres[index].fixed && self.spheres[other].fixed)
-                    {
-                        let depth = (sum - d.length()) / sum;
-                        let (sphere, partner) = (index.min(other), index.max(other));
-                        let found = Overlap { sphere, partner, depth };
-                        worst = Some(worst.map_or(found, |worst| deeper(worst, found)));
+                    if d.length_squared() < sum * sum {
+                        let (a, b) = (order[index] as usize, order[other] as usize);
+                        if !(self.spheres[a].fixed && self.spheres[b].fixed) {
+                            let depth = (sum - d.length()) / sum;
+                            let found = Overlap { sphere: a.min(b), partner: a.max(b), depth };
+                            worst = Some(worst.map_or(found, |worst| deeper(worst, found)));
+                        }
                     }
                     false
                 });
@@ -152,17 +159,6 @@ impl System {
             format!("spheres {} and {} overlap by {depth:.3} of their mean diameter", a.min(b), a.max(b)),
             format!("move them apart; up to {limit} (solver.max_initial_overlap) is put right"),
         ))
-    }
-
-    /// All spheres by their cells.
-    pub(crate) fn grid(&self) -> Grid {
-        let space = Space::new(self);
-        let rounds = self
-            .spheres
-            .par_iter()
-            .map(|s| Round { center: space.wrap(s.position), radius: s.radius })
-            .collect();
-        Grid::of(space, rounds)
     }
 }
 

@@ -1,2 +1,6 @@
 //! The event-driven reference against a naive event finder and against closed forms.
-mod speed;
+
+mod agreement;
+mod closed_forms;
+mod naive;
+mod refusals;

@@ -19,7 +19,7 @@ fn try_them() {
             "{n} {phi}: {total:?}, validate {:?} tc {} {:?}",
             t.elapsed(),
             system.contact_time(),
-            system.bounds
+            system.bounds.max
         );
     }
     for (n, phi) in [(10000u64, 0.45), (10000, 0.7)] {

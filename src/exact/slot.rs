@@ -1,0 +1,201 @@
+//! What a sphere knows of its own future.
+
+use super::queue::Key;
+
+// Meetings that are kept. More make a slot larger, fewer make it run dry: with one, every impact costs about one
+// more full search for some third sphere whose partner has gone another way.
+const KEPT: usize = 3;
+
+/// What a sphere does by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Alone {
+    Nothing,
+    /// Goes to the next cell along an axis, up (1) or down (-1).
+    Cross(u8, i8),
+    /// Strikes a plane.
+    Wall(u32),
+}
+
+/// A predicted impact of two spheres.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meeting {
+    pub time: f64,
+    /// The other sphere; `u32::MAX` for no meeting.
+    pub partner: u32,
+    /// `Body::number` of the partner.
+    pub partner_number: u32,
+    /// `Body::impacts` of the partner when this was predicted: with any other number it is void.
+    pub partner_impacts: u32,
+}
+
+const NOBODY: Meeting =
+    Meeting { time: f64::INFINITY, partner: u32::MAX, partner_number: u32::MAX, partner_impacts: 0 };
+
+impl Meeting {
+    // Order of meetings: time, smaller number, larger number. Numbers are in the order of the ids.
+    fn key(&self, number: u32) -> Key {
+        if self.partner == u32::MAX {
+            return Key::NEVER;
+        }
+        let (low, high) = (self.partner_number.min(number), self.partner_number.max(number));
+        Key { time: self.time, rank: u64::from(low) << 32 | u64::from(high) }
+    }
+}
+
+/// The earliest events that a sphere has found.
+///
+/// A meeting is in the slot of the sphere that changed last, at least, until it is carried out or void; or the
+/// slot has forgotten it and has a [`horizon`](Self::forget) that is not later. So the first of all slots is
+/// never too late.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    meetings: [Meeting; KEPT],
+    // No meeting was forgotten that is earlier.
+    horizon: f64,
+    pub alone: Alone,
+    pub alone_time: f64,
+}
+
+/// What comes up when a sphere is the first in the queue.
+pub(super) enum Next {
+    Alone(Alone),
+    Meeting(Meeting),
+    /// The meetings it remembers are used up.
+    Search,
+}
+
+const WALL: u64 = 1 << 31;
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self {
+            meetings: [NOBODY; KEPT],
+            horizon: f64::INFINITY,
+            alone: Alone::Nothing,
+            alone_time: f64::INFINITY,
+        }
+    }
+}
+
+impl Slot {
+    /// Takes note of a meeting; `number` is the sphere's own.
+    pub fn insert(&mut self, mut meeting: Meeting, number: u32) {
+        if meeting.time >= self.horizon {
+            return;
+        }
+        let key = meeting.key(number);
+        let Some(place) = self.meetings.iter().position(|kept| key.before(kept.key(number))) else {
+            self.horizon = meeting.time;
+            return;
+        };
+        for kept in &mut self.meetings[place..] {
+            std::mem::swap(kept, &mut meeting);
+        }
+        self.horizon = self.horizon.min(meeting.time);
+    }
+
+    /// Drops the first meeting.
+    pub fn forget(&mut self) {
+        self.meetings.rotate_left(1);
+        self.meetings[KEPT - 1] = NOBODY;
+    }
+
+    /// When the sphere has to be looked at next. Crossings come before impacts, so that at any impact every
+    /// sphere is in its cell; walls after the spheres that the same sphere strikes.
+    pub fn key(&self, number: u32) -> Key {
+        let (alone, pair) = (self.alone_key(number), self.pair_key(number));
+        if pair.before(alone) { pair } else { alone }
+    }
+
+    /// What it is that comes up then.
+    pub fn next(&self, number: u32) -> Next {
+        if !self.pair_key(number).before(self.alone_key(number)) {
+            Next::Alone(self.alone)
+        } else if self.meetings[0].partner == u32::MAX {
+            Next::Search
+        } else {
+            Next::Meeting(self.meetings[0])
+        }
+    }
+
+    /// Moves the origin of time to `dt`.
+    pub fn rebase(&mut self, dt: f64) {
+        for meeting in &mut self.meetings {
+            meeting.time -= dt;
+        }
+        self.horizon -= dt;
+        self.alone_time -= dt;
+    }
+
+    /// Renumbers the partners; `place` gives the new number.
+    pub fn reorder(&mut self, place: &[u32]) {
+        for meeting in &mut self.meetings {
+            meeting.partner = place.get(meeting.partner as usize).copied().unwrap_or(u32::MAX);
+        }
+    }
+
+    fn pair_key(&self, number: u32) -> Key {
+        if self.meetings[0].partner == u32::MAX {
+            return if self.horizon < f64::INFINITY {
+                Key { time: self.horizon, rank: 0 }
+            } else {
+                Key::NEVER
+            };
+        }
+        self.meetings[0].key(number)
+    }
+
+    fn alone_key(&self, number: u32) -> Key {
+        let rank = match self.alone {
+            Alone::Nothing => return Key::NEVER,
+            Alone::Cross(..) => 0,
+            Alone::Wall(wall) => u64::from(number) << 32 | WALL | u64::from(wall),
+        };
+        Key { time: self.alone_time, rank }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meeting(time: f64, partner: u32) -> Meeting {
+        Meeting { time, partner, partner_number: partner, partner_impacts: 0 }
+    }
+
+    #[test]
+    fn a_slot_never_promises_more_than_it_knows() {
+        let mut slot = Slot::default();
+        for (time, partner) in [(5.0, 5), (1.0, 1), (4.0, 4), (3.0, 3), (2.0, 2), (6.0, 6)] {
+            slot.insert(meeting(time, partner), 0);
+        }
+        for expected in 1..=3 {
+            let Next::Meeting(first) = slot.next(0) else { panic!("{expected} was forgotten") };
+            assert_eq!(first.partner, expected);
+            slot.forget();
+        }
+        // 4 was pushed out: it is time to search, and what comes later than 4 must not hide that.
+        slot.insert(meeting(4.5, 7), 0);
+        assert!(matches!(slot.next(0), Next::Search));
+        assert_eq!(slot.key(0).time, 4.0);
+        slot.insert(meeting(3.5, 8), 0);
+        assert!(matches!(slot.next(0), Next::Meeting(m) if m.partner == 8));
+    }
+
+    #[test]
+    fn ties_go_by_the_smaller_then_the_larger_number() {
+        let mut slot = Slot::default();
+        slot.insert(meeting(1.0, 9), 5);
+        slot.insert(meeting(1.0, 2), 5);
+        slot.insert(meeting(1.0, 7), 5);
+        (slot.alone, slot.alone_time) = (Alone::Wall(0), 1.0);
+        for expected in [2, 7, 9] {
+            assert!(matches!(slot.next(5), Next::Meeting(m) if m.partner == expected));
+            slot.forget();
+        }
+        assert!(matches!(slot.next(5), Next::Alone(Alone::Wall(0))));
+        (slot.alone, slot.alone_time) = (Alone::Cross(0, 1), 1.0);
+        slot.insert(meeting(1.0, 2), 5);
+        assert!(matches!(slot.next(5), Next::Alone(Alone::Cross(0, 1))));
+    }
+}

@@ -1,0 +1,103 @@
+//! A sphere dropped on a floor.
+
+use carom::{Backend, Materials, Plane, Sphere, System};
+use glam::DVec3;
+
+use crate::support::{simulate, simulate_silently};
+
+const GRAVITY: f64 = 9.81;
+const HEIGHT: f64 = 10.0;
+
+on_each_backend!(
+    a_thousand_bounces_keep_their_height,
+    lossy_bounces_come_at_the_closed_form_times,
+    neighbours_in_free_fall_meet_as_if_there_were_no_gravity,
+);
+
+fn drop(restitution: f64, dt: f64) -> System {
+    let mut system = System { dt, gravity: DVec3::new(0.0, 0.0, -GRAVITY), ..System::default() };
+    system.materials = Materials::empty();
+    system.materials.push("rubber", restitution, 1.0);
+    system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() });
+    system.spheres.push(Sphere { position: DVec3::Z * (HEIGHT + 0.5), ..Sphere::default() });
+    system
+}
+
+fn a_thousand_bounces_keep_their_height(backend: Backend) {
+    for rate in [30.0, 60.0, 240.0] {
+        let mut simulation = simulate_silently(&drop(1.0, 1.0 / rate), backend);
+        while simulation.summary().wall_impacts < 1000 {
+            simulation.step().unwrap();
+        }
+        // The flight after the last bounce, seen step by step.
+        let mut highest = 0.0f64;
+        let mut left = true;
+        while left {
+            let sphere = simulation.spheres()[0];
+            let apex = sphere.position.z - 0.5 + sphere.velocity.z.powi(2) / (2.0 * GRAVITY);
+            if (apex / HEIGHT - 1.0).abs() > (highest / HEIGHT - 1.0).abs() || highest == 0.0 {
+                highest = apex;
+            }
+            left = sphere.velocity.z > 0.0;
+            simulation.step().unwrap();
+        }
+        println!("{backend:?} dt 1/{rate}: apex off by {:e}, {:.1} s", highest / HEIGHT - 1.0, {
+            simulation.summary().wall_seconds
+        });
+        assert!((highest / HEIGHT - 1.0).abs() <= 2e-4, "dt 1/{rate}: apex {highest}");
+    }
+}
+
+fn lossy_bounces_come_at_the_closed_form_times(backend: Backend) {
+    let e = 0.8f64;
+    for rate in [30.0, 60.0, 240.0] {
+        let mut simulation = simulate(&drop(e, 1.0 / rate), backend);
+        let mut times = vec![];
+        while times.len() < 15 {
+            simulation.step().unwrap();
+            times.extend(simulation.impacts().iter().map(|i| i.time));
+        }
+        let fall = (2.0 * HEIGHT / GRAVITY).sqrt();
+        let mut expected = fall;
+        let mut worst = 0.0f64;
+        for (k, time) in times.iter().take(15).enumerate() {
+            worst = worst.max((time - expected).abs());
+            assert!((time - expected).abs() <= 1e-4, "dt 1/{rate}, bounce {k} at {time}, not {expected}");
+            expected += 2.0 * fall * e.powi(k as i32 + 1);
+        }
+        println!("{backend:?} dt 1/{rate}: 15 bounces within {worst:e} s");
+    }
+}
+
+fn neighbours_in_free_fall_meet_as_if_there_were_no_gravity(backend: Backend) {
+    let outcome = |gravity: f64| {
+        let mut system = System { dt: 1.0 / 60.0, gravity: DVec3::Z * -gravity, ..System::default() };
+        for (id, x, v) in [(0, 0.0, 1.0), (1, 1.5, -0.5), (2, 3.0, -1.0)] {
+            system.spheres.push(Sphere {
+                id,
+                position: DVec3::new(x, 0.2 * x, 50.0),
+                velocity: DVec3::new(v, 0.0, 3.0),
+                ..Sphere::default()
+            });
+        }
+        let mut simulation = simulate(&system, backend);
+        let mut impacts = vec![];
+        for _ in 0..120 {
+            simulation.step().unwrap();
+            impacts.extend(simulation.impacts().iter().map(|i| (i.sphere, i.partner, i.time)));
+        }
+        (impacts, simulation.spheres())
+    };
+    let ((with, fallen), (without, flown)) = (outcome(GRAVITY), outcome(0.0));
+    assert!(with.len() >= 2, "{with:?}");
+    assert_eq!(with.len(), without.len());
+    for (a, b) in with.iter().zip(&without) {
+        assert_eq!((a.0, a.1), (b.0, b.1));
+        assert!((a.2 - b.2).abs() < 1e-5, "{a:?} {b:?}");
+    }
+    let (fall, speed) = (GRAVITY * 2.0, GRAVITY * 2.0);
+    for (a, b) in fallen.iter().zip(&flown) {
+        assert!((a.position - (b.position - DVec3::Z * fall)).length() < 1e-4, "{a:?} {b:?}");
+        assert!((a.velocity - (b.velocity - DVec3::Z * speed)).length() < 1e-4, "{a:?} {b:?}");
+    }
+}

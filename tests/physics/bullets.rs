@@ -1,0 +1,139 @@
+//! Nothing tunnels, however fast.
+
+use carom::{Backend, Bounds, Side, Simulation, Sphere, System};
+use glam::DVec3;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::support::simulate_silently;
+
+on_each_backend!(
+    bullets_head_on_do_not_pass_a_wall_of_fixed_spheres,
+    bullets_aslant_do_not_pass_a_wall_of_fixed_spheres,
+    bullets_of_mixed_sizes_do_not_pass_a_wall_of_heavy_spheres,
+);
+
+// Speed of the bullets: 50 diameters of the wall's spheres per step.
+const SPEED: f64 = 50.0;
+
+// Three close-packed layers of spheres of diameter 1 across the box, the top layer at z = 0. What is larger than
+// the window between three touching spheres, radius 0.077, cannot pass, on whatever way. Spheres that can move
+// have 2% of room, which makes the window 0.089.
+fn wall(system: &mut System, across: u32, mass: f64) {
+    let spacing = if mass.is_finite() { 1.02 } else { 1.0 };
+    let rows = 2 * (f64::from(across) / 3f64.sqrt()).round() as u32;
+    let row_width = 0.75f64.sqrt();
+    let layer_height = (2.0 / 3.0f64).sqrt();
+    system.bounds = Bounds {
+        max: DVec3::new(f64::from(across), f64::from(rows) * row_width, 0.0) * spacing,
+        sides: [Side::Periodic, Side::Periodic, Side::Open],
+        ..Bounds::default()
+    };
+    for layer in 0..3 {
+        for row in 0..rows {
+            for k in 0..across {
+                let x = f64::from(k) + 0.5 * f64::from(row % 2) + 0.5 * f64::from(layer);
+                let y = (f64::from(row) + f64::from(layer) / 3.0) * row_width;
+                system.spheres.push(Sphere {
+                    id: system.spheres.len() as u32,
+                    position: DVec3::new(x, y, -layer_height * f64::from(layer)) * spacing,
+                    fixed: mass.is_infinite(),
+                    mass: if mass.is_finite() { mass } else { 1.0 },
+                    ..Sphere::default()
+                });
+            }
+        }
+    }
+}
+
+// `count` bullets above the wall, on a jittered lattice, and how fast each is.
+fn bullets(system: &mut System, count: usize, radii: (f64, f64), direction: DVec3, rng: &mut Pcg64) {
+    let size = system.bounds.max;
+    // Cells of 1.2 hold a sphere of diameter 1 with room to spare.
+    let (nx, ny) = ((size.x / 1.2) as usize, (size.y / 1.2) as usize);
+    for k in 0..count {
+        let radius = rng.random_range(radii.0..=radii.1);
+        let cell =
+            DVec3::new((k % nx) as f64 * size.x / nx as f64, (k / nx % ny) as f64 * size.y / ny as f64, 0.0);
+        let room = 1.2 - 2.0 * radius;
+        let jitter = DVec3::new(rng.random(), rng.random(), rng.random()) * room;
+        let height = 1.5 + 1.2 * (k / nx / ny) as f64;
+        system.spheres.push(Sphere {
+            id: system.spheres.len() as u32,
+            position: cell + jitter + radius + DVec3::Z * height,
+            velocity: direction.normalize() * SPEED * rng.random_range(0.8..1.0),
+            radius,
+            mass: 8.0 * radius.powi(3),
+            ..Sphere::default()
+        });
+    }
+}
+
+// Fewer for the serial engine.
+fn size(backend: Backend) -> (usize, u32) {
+    match backend {
+        Backend::Cpu => (10_000, 60),
+        Backend::Exact => (1000, 20),
+    }
+}
+
+// Whether a sphere is outside the wall's spheres and above the line through the top layer's centres (shrunk by how far
+// the wall may have been driven): asked after every step.
+fn fly(mut simulation: Simulation, wall_count: usize, steps: usize, tolerance: f64) {
+    for step in 0..steps {
+        let report = simulation.step().unwrap().clone();
+        let spheres = simulation.spheres();
+        let system = simulation.system();
+        let (wall, bullets) = spheres.split_at(wall_count);
+        let floor = wall[..wall_count / 3].iter().map(|s| s.position.z).fold(f64::INFINITY, f64::min);
+        let passed: Vec<_> = bullets.iter().filter(|s| !(s.position.z > floor)).collect();
+        assert!(passed.is_empty(), "step {step}: {} passed, {:?}", passed.len(), passed[0]);
+        // Against every sphere of the top layer near it, whatever the engine believes.
+        let mut deepest = 0.0f64;
+        for bullet in bullets.iter().filter(|s| s.position.z < 1.2) {
+            for stone in &wall[..wall_count / 3] {
+                let distance = system.separation(bullet.position, stone.position).length();
+                deepest = deepest.max(1.0 - distance / (bullet.radius + stone.radius));
+            }
+        }
+        assert!(deepest <= tolerance, "step {step}: inside the wall by {deepest:e}, {report:?}");
+        assert_eq!((report.stopped, report.unresolved), (0, 0), "step {step}: {report:?}");
+    }
+    let summary = simulation.summary();
+    println!(
+        "{:?}: {} spheres, {} impacts, late {}, overlap {:e}, substeps {}, rounds {}, energy {:?}, {:.1} s",
+        simulation.backend(),
+        summary.sphere_count,
+        summary.pair_impacts,
+        summary.late,
+        summary.deepest_overlap,
+        summary.substeps,
+        summary.rounds_max,
+        summary.energy_error,
+        summary.wall_seconds,
+    );
+    assert!(summary.energy_error.unwrap().abs() <= 5e-6);
+}
+
+fn shoot(backend: Backend, mass: f64, radii: (f64, f64), direction: DVec3, seed: u64) {
+    println!("seed {seed}");
+    let (count, across) = size(backend);
+    let mut system = System { dt: 1.0, ..System::default() };
+    wall(&mut system, across, mass);
+    let wall_count = system.spheres.len();
+    bullets(&mut system, count, radii, direction, &mut Pcg64::seed_from_u64(seed));
+    fly(simulate_silently(&system, backend), wall_count, 5, 1e-5);
+}
+
+fn bullets_head_on_do_not_pass_a_wall_of_fixed_spheres(backend: Backend) {
+    shoot(backend, f64::INFINITY, (0.5, 0.5), -DVec3::Z, 21);
+}
+
+fn bullets_aslant_do_not_pass_a_wall_of_fixed_spheres(backend: Backend) {
+    // In the plane of a row of contacts, where the wall shows its widest gaps.
+    shoot(backend, f64::INFINITY, (0.1, 0.5), DVec3::new(1.0, 0.3, -0.6), 22);
+}
+
+fn bullets_of_mixed_sizes_do_not_pass_a_wall_of_heavy_spheres(backend: Backend) {
+    shoot(backend, 1e6, (0.1, 0.5), DVec3::new(0.2, -0.1, -1.0), 23);
+}

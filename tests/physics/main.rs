@@ -1,0 +1,31 @@
+//! Physics that must come out: closed forms, conservation, statistics, and the CPU engine against the
+//! event-driven reference. Every case is a function of the backend and runs on each.
+
+/// Makes of each case a test on either backend: `case::on_cpu`, `case::on_exact`.
+macro_rules! on_each_backend {
+    ($($(#[$attribute:meta])* $case:ident),* $(,)?) => {
+        $(mod $case {
+            #[test]
+            $(#[$attribute])*
+            fn on_cpu() {
+                super::$case(carom::Backend::Cpu);
+            }
+
+            #[test]
+            $(#[$attribute])*
+            fn on_exact() {
+                super::$case(carom::Backend::Exact);
+            }
+        })*
+    };
+}
+
+mod agreement;
+mod bounces;
+mod bullets;
+mod clusters;
+mod conservation;
+mod cooling;
+mod impacts;
+mod pressure;
+mod support;
