@@ -77,8 +77,14 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
         metrics.finish()?;
     }
     if let Some(output) = &output {
-        // The state of a run that failed is one to look into, not one to go on with.
-        output.write(if failed.is_some() { "last-good" } else { "final" }, &simulation)?;
+        match failed {
+            None => output.write("final", &simulation)?,
+            // The state of a run that failed is one to look into, not one to go on with.
+            Some(_) if is_finite(&simulation) => output.write("last-good", &simulation)?,
+            Some(_) => {
+                screen.note("note: the engine keeps no finite state after this failure; none is written")
+            }
+        }
     }
     describe_end(&mut screen, arguments, &simulation);
     if arguments.json {
@@ -148,6 +154,13 @@ pub fn print_object(object: &serde_json::Value) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+fn is_finite(simulation: &Simulation) -> bool {
+    simulation
+        .spheres()
+        .iter()
+        .all(|s| s.position.is_finite() && s.velocity.is_finite() && s.spin.is_finite())
 }
 
 fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, Failure> {
