@@ -10,13 +10,14 @@ const PART: usize = 64 * 1024;
 /// Classes of speed: four to each factor of two of the squared speed.
 const CLASSES: usize = 1024;
 
+/// Spheres that the median velocity is taken from.
+const SAMPLE: usize = 1024;
+
 /// Sums of one task.
 struct Part {
     kinetic: f64,
     mass_position: DVec3,
     momentum: DVec3,
-    velocity: DVec3,
-    moving: u64,
     nonfinite: u64,
     first_nonfinite: u32,
     speeds: [u32; CLASSES],
@@ -28,8 +29,6 @@ impl Default for Part {
             kinetic: 0.0,
             mass_position: DVec3::ZERO,
             momentum: DVec3::ZERO,
-            velocity: DVec3::ZERO,
-            moving: 0,
             nonfinite: 0,
             first_nonfinite: u32::MAX,
             speeds: [0; CLASSES],
@@ -45,12 +44,12 @@ pub struct Sums {
     /// Sum of mass * centre, counted from the grid's origin.
     pub mass_position: DVec3,
     pub momentum: DVec3,
-    /// Mean velocity of the spheres that are not fixed.
+    /// Median velocity of all spheres, axis by axis: what the bulk does, whatever a few fast ones do.
     pub drift: DVec3,
     pub nonfinite: u64,
     /// The smallest id among those.
     pub first_nonfinite: u32,
-    /// Speed relative to the drift that a tenth of the spheres exceeds.
+    /// Speed relative to the drift that half of the spheres exceed.
     pub bulk_speed: f32,
     /// Speed relative to the drift that two in ten thousand spheres exceed.
     pub high_speed: f32,
@@ -60,6 +59,7 @@ pub struct Sums {
 #[derive(Default)]
 pub struct Audit {
     parts: Outputs<Part>,
+    sample: Vec<f32>,
 }
 
 impl Audit {
@@ -75,6 +75,9 @@ impl Audit {
                     part.first_nonfinite = part.first_nonfinite.min(state.id[i]);
                     continue;
                 }
+                // Exponent and two bits of the mantissa: the classes need no scale. Fixed spheres move too, relative
+                // to the drift.
+                part.speeds[((velocity - drift).length_squared().to_bits() >> 21) as usize] += 1;
                 if state.inverse_mass(i) == 0.0 {
                     continue;
                 }
@@ -87,10 +90,6 @@ impl Audit {
                 part.mass_position += (state.cell[i].truncate().as_dvec3() * grid.edge.as_dvec3()
                     + state.offset(i).as_dvec3())
                     * mass;
-                part.velocity += v;
-                part.moving += 1;
-                // Exponent and two bits of the mantissa: the classes need no scale.
-                part.speeds[((velocity - drift).length_squared().to_bits() >> 21) as usize] += 1;
             }
         });
         let mut total = Part::default();
@@ -98,22 +97,39 @@ impl Audit {
             total.kinetic += part.kinetic;
             total.momentum += part.momentum;
             total.mass_position += part.mass_position;
-            total.velocity += part.velocity;
-            total.moving += part.moving;
             total.nonfinite += part.nonfinite;
             total.first_nonfinite = total.first_nonfinite.min(part.first_nonfinite);
             total.speeds.iter_mut().zip(&part.speeds).for_each(|(a, b)| *a += b);
         }
+        let count = state.len() as u64;
         Sums {
             kinetic: total.kinetic,
             mass_position: total.mass_position,
             momentum: total.momentum,
-            drift: total.velocity / total.moving.max(1) as f64,
+            drift: self.median_velocity(state),
             nonfinite: total.nonfinite,
             first_nonfinite: total.first_nonfinite,
-            bulk_speed: exceeded_by(&total.speeds, total.moving / 10),
-            high_speed: exceeded_by(&total.speeds, total.moving / 5000),
+            bulk_speed: exceeded_by(&total.speeds, count / 2),
+            high_speed: exceeded_by(&total.speeds, count / 5000),
         }
+    }
+}
+
+impl Audit {
+    // Of an even sample: the drift is a matter of speed, not of truth.
+    fn median_velocity(&mut self, state: &State) -> DVec3 {
+        let stride = state.len().div_ceil(SAMPLE).max(1);
+        DVec3::from_array(std::array::from_fn(|axis| {
+            self.sample.clear();
+            let values = (0..state.len()).step_by(stride).map(|i| state.motion[i][axis]);
+            self.sample.extend(values.filter(|v| v.is_finite()));
+            let middle = self.sample.len() / 2;
+            if self.sample.is_empty() {
+                0.0
+            } else {
+                f64::from(*self.sample.select_nth_unstable_by(middle, f32::total_cmp).1)
+            }
+        }))
     }
 }
 

@@ -3,7 +3,9 @@
 
 use glam::{IVec3, Vec3};
 
-use super::{bits::Bits, event::View, grid::Grid, sweep};
+use rustc_hash::FxHashSet;
+
+use super::{bits::Bits, event::View, frame::Frame, grid::Grid, state::State, sweep};
 use crate::Error;
 
 /// End of a chain.
@@ -44,6 +46,11 @@ pub struct Extras {
     visits: Vec<Visit>,
     visited: Vec<u32>,
     fast: Bits,
+    walked: Bits,
+    /// Where the visits of each sphere's present line begin.
+    latest_walk: Vec<u32>,
+    /// Fast spheres that the present walker has been compared with.
+    met: FxHashSet<(u32, IVec3)>,
     any: bool,
 }
 
@@ -55,6 +62,7 @@ impl Extras {
         self.visit_head.clear();
         self.visit_head.resize(buckets, END);
         self.fast.reset(spheres);
+        self.walked.reset(spheres);
         self.pool.clear();
         self.changed.clear();
         self.visits.clear();
@@ -70,6 +78,7 @@ impl Extras {
             self.pool.clear();
             self.visits.clear();
             self.fast.reset(self.head.len());
+            self.walked.reset(self.head.len());
             self.any = false;
         }
     }
@@ -98,11 +107,14 @@ impl Extras {
     }
 
     pub fn bytes(&self) -> usize {
-        4 * (self.head.capacity() + self.visit_head.capacity() + self.changed.capacity())
+        4 * (self.head.capacity()
+            + self.visit_head.capacity()
+            + self.changed.capacity()
+            + self.latest_walk.capacity())
             + size_of::<Extra>() * self.pool.capacity()
             + size_of::<Visit>() * self.visits.capacity()
             + 4 * self.visited.capacity()
-            + self.fast.bytes()
+            + 2 * self.fast.bytes()
     }
 
     /// How many spheres are fast in this substep.
@@ -113,6 +125,9 @@ impl Extras {
     /// Marks spheres as fast before their capsules are walked, so that each pair of them is found by its capsules.
     pub fn mark(&mut self, spheres: &[u32]) {
         self.any |= !spheres.is_empty();
+        if self.any {
+            self.latest_walk.resize(self.head.len(), 0);
+        }
         spheres.iter().for_each(|&i| self.fast.insert(i as usize));
     }
 
@@ -140,158 +155,227 @@ pub struct Reach {
     pub budget: f32,
 }
 
-/// A pair found by a walk.
-struct Found {
-    other: usize,
-    cells: IVec3,
-}
-
-/// Walks the capsule of sphere `i` from its clock to the end of the substep and enters all it may meet there.
-///
-/// # Errors
-/// [`Error::NoProgress`] for a capsule longer than about a million cells.
-pub fn walk(view: &View, starts: &[u32], reach: Reach, i: usize, plan: &mut Walk) -> Result<(), Error> {
-    let (grid, state, frame) = (view.grid, view.state, &view.frame);
-    let t = view.clock[i];
-    // In the frame of the drift the slow spheres stay within their budget of where they were binned.
-    let begin = state.offset(i) - (frame.drifted + frame.drift * t);
-    let moving = state.inverse_mass(i) > 0.0;
-    let along = (state.velocity(i) - frame.drift) * (frame.h - t);
-    let bend = if moving { 0.0 } else { 0.5 * frame.gravity.length() * frame.h * frame.h };
-    let radius = state.radius(i) + bend;
-    let reach_cells = radius + reach.radius_max + 2.0 * reach.budget;
-    let home = view.cell(i);
-    plan.clear();
-
-    let main = along.abs().max_position();
-    let (low, high) = span(begin[main], begin[main] + along[main], reach_cells, grid.edge[main]);
-    let (low, high) = hold(grid, main, low + home[main], high + home[main]);
-    if high - low > LONGEST {
-        return Err(Error::NoProgress(format!(
-            "sphere {} passes {} cells in one substep; choose a smaller dt",
-            state.id[i],
-            high - low
-        )));
-    }
-    let (second, third) = ((main + 1) % 3, (main + 2) % 3);
-    for a in low..=high {
-        // The part of the line that can touch this slab of cells. The outermost slabs hold what is beyond them.
-        let edge = grid.edge[main];
-        let from = if a == low { f32::NEG_INFINITY } else { (a - home[main]) as f32 * edge - reach_cells };
-        let to = if a == high { f32::INFINITY } else { (a - home[main] + 1) as f32 * edge + reach_cells };
-        let (s0, s1) = clip(begin[main], along[main], from, to);
-        let range = |axis: usize| {
-            let (p, q) = (begin[axis] + along[axis] * s0, begin[axis] + along[axis] * s1);
-            let (low, high) = span(p, q, reach_cells, grid.edge[axis]);
-            hold(grid, axis, low + home[axis], high + home[axis])
-        };
-        let (b0, b1) = range(second);
-        let (c0, c1) = range(third);
-        for b in b0..=b1 {
-            for c in c0..=c1 {
-                let mut cell = IVec3::ZERO;
-                cell[main] = a;
-                cell[second] = b;
-                cell[third] = c;
-                visit(view, starts, i, cell, begin, along, radius + 2.0 * reach.budget, plan);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// What a walk found; kept between walks for its buffers.
+/// What walks found; kept between them for its buffers.
 #[derive(Default)]
 pub struct Walk {
-    found: Vec<Found>,
-    cells: Vec<(IVec3, u32)>,
+    /// Fast sphere, slow sphere, cells to the image of the slow one.
+    found: Vec<(u32, u32, IVec3)>,
+    /// Fast sphere, cell as it sees it, bucket of the cell.
+    cells: Vec<(u32, IVec3, u32)>,
+    error: Option<Error>,
 }
 
 impl Walk {
-    fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.found.clear();
         self.cells.clear();
+        self.error = None;
     }
 
-    /// Enters the pairs and the cells of sphere `i` in `extras`.
-    pub fn enter(&self, extras: &mut Extras, i: usize) {
-        // Only a sphere that walked before in this substep, or two fast ones, can have met already.
-        for found in &self.found {
-            let double = extras.is_fast(found.other) || extras.head[i] != END;
-            if !double || !extras.knows(i, found.other, found.cells) {
-                extras.enter(i, found.other, found.cells);
-            }
+    /// Why a capsule could not be walked: it is longer than about a million cells.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
+    /// Walks the capsule of sphere `i` from its clock to the end of the substep and collects the slow spheres it may
+    /// meet there.
+    pub fn run(&mut self, view: &View, starts: &[u32], reach: Reach, i: usize) {
+        let capsule = Capsule::new(view, reach, i);
+        let (grid, home) = (view.grid, view.cell(i));
+        let long =
+            capsule.for_cells(grid, home, capsule.reach, |cell| self.look(view, starts, &capsule, i, cell));
+        if let Err(cells) = long {
+            self.error = Some(Error::NoProgress(format!(
+                "sphere {} passes {cells} cells in one substep; choose a smaller dt",
+                view.state.id[i]
+            )));
+            return;
         }
-        for &(cell, bucket) in &self.cells {
-            let head = &mut extras.visit_head[bucket as usize];
-            if *head == END {
-                extras.visited.push(bucket);
+        // Two fast spheres that touch do so in a cell that both pass with their own width.
+        let _ = capsule.for_cells(grid, home, capsule.own, |cell| {
+            if let Some(wrapped) = wrap(grid, cell) {
+                let bucket = grid.bucket(grid.row(wrapped.y, wrapped.z), wrapped.x);
+                self.cells.push((i as u32, cell, bucket as u32));
             }
-            extras.visits.push(Visit { sphere: i as u32, next: *head, cell });
-            *head = extras.visits.len() as u32 - 1;
+        });
+    }
+
+    fn look(&mut self, view: &View, starts: &[u32], capsule: &Capsule, i: usize, cell: IVec3) {
+        let (grid, state, frame) = (view.grid, view.state, &view.frame);
+        let Some(wrapped) = wrap(grid, cell) else { return };
+        let bucket = grid.bucket(grid.row(wrapped.y, wrapped.z), wrapped.x);
+        let image = cell - view.cell(i);
+        for j in starts[bucket] as usize..starts[bucket + 1] as usize {
+            if state.cell[j].truncate() != wrapped || view.extras.is_fast(j) {
+                continue;
+            }
+            let drifted = frame.drifted + frame.drift * view.clock[j];
+            let place = state.offset(j) - drifted + grid.shift(image);
+            if distance_to_segment(place, capsule.begin, capsule.along) <= capsule.wide + state.radius(j) {
+                self.found.push((i as u32, j as u32, image));
+            }
         }
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn visit(
-    view: &View,
-    starts: &[u32],
-    i: usize,
-    cell: IVec3,
+/// The way of a fast sphere in the frame of the drift, where slow spheres stay within their budget of where they were
+/// binned.
+struct Capsule {
     begin: Vec3,
     along: Vec3,
-    radius: f32,
-    plan: &mut Walk,
-) {
-    let (grid, state, frame, extras) = (view.grid, view.state, &view.frame, view.extras);
-    let wrapped = [0, 1, 2].map(|axis| grid.wrap(axis, cell[axis]));
-    let [Some(x), Some(y), Some(z)] = wrapped else { return };
-    let wrapped = IVec3::new(x, y, z);
-    let bucket = grid.bucket(grid.row(y, z), x);
-    let home = view.cell(i);
-    for j in starts[bucket] as usize..starts[bucket + 1] as usize {
-        let image = cell - home;
-        if state.cell[j].truncate() != wrapped || extras.is_fast(j) || (j == i && image == IVec3::ZERO) {
-            continue;
-        }
-        let place = state.offset(j) - (frame.drifted + frame.drift * view.clock[j]) + grid.shift(image);
-        if distance_to_segment(place, begin, along) <= radius + state.radius(j) {
-            plan.found.push(Found { other: j, cells: image });
-        }
-    }
-    let mut next = extras.visit_head[bucket];
-    while next != END {
-        let other = extras.visits[next as usize];
-        next = other.next;
-        let k = other.sphere as usize;
-        let there = [0, 1, 2].map(|axis| grid.wrap(axis, other.cell[axis]));
-        if there != [Some(x), Some(y), Some(z)] {
-            continue;
-        }
-        let cells = view.cell(k) + (cell - other.cell) - home;
-        if (k != i || cells != IVec3::ZERO)
-            && !plan.found.iter().any(|f| f.other == k && f.cells == cells)
-            && passes(view, i, k, grid.shift(cells))
-        {
-            plan.found.push(Found { other: k, cells });
-        }
-    }
-    plan.cells.push((cell, bucket as u32));
+    /// How far from the line the home cell of a slow sphere may be that the fast one can touch.
+    reach: f32,
+    /// How far from the line the surface of such a sphere may be now.
+    wide: f32,
+    /// Half of the distance at which two fast spheres are entered as a pair, as far as it is this sphere's.
+    own: f32,
 }
 
-// Whether two fast spheres on their present lines come near each other.
-fn passes(view: &View, i: usize, k: usize, shift: Vec3) -> bool {
-    let state = view.state;
-    let (d, w, now) = view.relative(i, k, shift);
-    let bend = if state.inverse_mass(i) > 0.0 && state.inverse_mass(k) > 0.0 {
-        0.0
-    } else {
-        view.frame.gravity.length() * view.frame.h * view.frame.h
-    };
-    let wide = PASSING * (state.radius(i) + state.radius(k)) + bend;
-    sweep::first_contact(d, w, wide).is_some_and(|(t, _)| now + t <= view.frame.h)
-        || d.length_squared() <= wide * wide
+impl Capsule {
+    fn new(view: &View, reach: Reach, i: usize) -> Self {
+        let (state, frame) = (view.state, &view.frame);
+        let t = view.clock[i];
+        let bend =
+            if state.inverse_mass(i) > 0.0 { 0.0 } else { 0.5 * frame.gravity.length() * frame.h * frame.h };
+        let radius = state.radius(i) + bend;
+        Self {
+            begin: state.offset(i) - (frame.drifted + frame.drift * t),
+            along: (state.velocity(i) - frame.drift) * (frame.h - t),
+            reach: radius + reach.radius_max + reach.budget,
+            wide: radius + 2.0 * reach.budget,
+            own: PASSING * radius,
+        }
+    }
+
+    /// Calls `visit` once for every cell within `reach` of the line, slab by slab along its main axis.
+    ///
+    /// # Errors
+    /// The number of slabs, if there are too many.
+    fn for_cells(
+        &self,
+        grid: &Grid,
+        home: IVec3,
+        reach: f32,
+        mut visit: impl FnMut(IVec3),
+    ) -> Result<(), i32> {
+        let main = self.along.abs().max_position();
+        let range = |axis: usize, s0: f32, s1: f32| {
+            let (p, q) = (self.begin[axis] + self.along[axis] * s0, self.begin[axis] + self.along[axis] * s1);
+            let (low, high) = span(p, q, reach, grid.edge[axis]);
+            hold(grid, axis, low + home[axis], high + home[axis])
+        };
+        let (low, high) = range(main, 0.0, 1.0);
+        if high - low > LONGEST {
+            return Err(high - low);
+        }
+        let (second, third) = ((main + 1) % 3, (main + 2) % 3);
+        for a in low..=high {
+            // The part of the line that can touch this slab of cells. The outermost slabs hold what is beyond them.
+            let edge = grid.edge[main];
+            let left = (a - home[main]) as f32 * edge - reach;
+            let right = (a - home[main] + 1) as f32 * edge + reach;
+            let from = if a == low { f32::NEG_INFINITY } else { left };
+            let to = if a == high { f32::INFINITY } else { right };
+            let (s0, s1) = clip(self.begin[main], self.along[main], from, to);
+            let (b0, b1) = range(second, s0, s1);
+            let (c0, c1) = range(third, s0, s1);
+            for b in b0..=b1 {
+                for c in c0..=c1 {
+                    let mut cell = IVec3::ZERO;
+                    cell[main] = a;
+                    cell[second] = b;
+                    cell[third] = c;
+                    visit(cell);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Extras {
+    /// Enters what a walk found, and the fast pairs whose capsules share a cell.
+    pub fn enter_walk(&mut self, walk: &Walk, lines: Lines) {
+        let grid = lines.grid;
+        let cell_of = |i: u32| lines.state.cell[i as usize].truncate();
+        for &(i, j, cells) in &walk.found {
+            // A sphere that walked before in this substep may have met them already.
+            if !self.walked.contains(i as usize) || !self.knows(i as usize, j as usize, cells) {
+                self.enter(i as usize, j as usize, cells);
+            }
+        }
+        let mut walker = u32::MAX;
+        for &(i, cell, bucket) in &walk.cells {
+            if i != walker {
+                walker = i;
+                self.met.clear();
+                self.walked.insert(i as usize);
+                self.latest_walk[i as usize] = self.visits.len() as u32;
+            }
+            let wrapped = wrap(grid, cell);
+            let (mut next, mut before) = (self.visit_head[bucket as usize], END);
+            while next != END {
+                let visit = self.visits[next as usize];
+                let stale = next < self.latest_walk[visit.sphere as usize];
+                let place = std::mem::replace(&mut next, visit.next);
+                if stale {
+                    // It has left that line: out of the chain with it.
+                    match before {
+                        END => self.visit_head[bucket as usize] = next,
+                        before => self.visits[before as usize].next = next,
+                    }
+                    continue;
+                }
+                before = place;
+                let cells = cell_of(visit.sphere) + (cell - visit.cell) - cell_of(i);
+                if visit.sphere == i && cells == IVec3::ZERO || !self.met.insert((visit.sphere, cells)) {
+                    continue;
+                }
+                if wrap(grid, visit.cell) == wrapped
+                    && lines.pass(i as usize, visit.sphere as usize, grid.shift(cells))
+                    && !self.knows(i as usize, visit.sphere as usize, cells)
+                {
+                    self.enter(i as usize, visit.sphere as usize, cells);
+                }
+            }
+            let head = &mut self.visit_head[bucket as usize];
+            self.visited.push(bucket);
+            self.visits.push(Visit { sphere: i, next: *head, cell });
+            *head = self.visits.len() as u32 - 1;
+        }
+    }
+}
+
+fn wrap(grid: &Grid, cell: IVec3) -> Option<IVec3> {
+    Some(IVec3::new(grid.wrap(0, cell.x)?, grid.wrap(1, cell.y)?, grid.wrap(2, cell.z)?))
+}
+
+/// The lines on which spheres move at present.
+#[derive(Clone, Copy)]
+pub struct Lines<'a> {
+    pub grid: &'a Grid,
+    pub state: &'a State,
+    pub clock: &'a [f32],
+    pub frame: Frame,
+}
+
+impl Lines<'_> {
+    /// Whether two fast spheres come near each other.
+    fn pass(&self, i: usize, k: usize, shift: Vec3) -> bool {
+        let (state, clock) = (self.state, self.clock);
+        let now = clock[i].max(clock[k]);
+        let at = |i: usize| state.offset(i) + state.velocity(i) * (now - clock[i]);
+        let d = (at(i) - at(k)) - shift;
+        let w = state.velocity(i) - state.velocity(k);
+        let bend = if state.inverse_mass(i) > 0.0 && state.inverse_mass(k) > 0.0 {
+            0.0
+        } else {
+            self.frame.gravity.length() * self.frame.h * self.frame.h
+        };
+        let wide = PASSING * (state.radius(i) + state.radius(k)) + bend;
+        d.length_squared() <= wide * wide
+            || sweep::first_contact(d, w, wide).is_some_and(|(t, _)| now + t <= self.frame.h)
+    }
 }
 
 // Cells, relative to the home cell, that an interval widened on both sides covers.

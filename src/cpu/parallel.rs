@@ -41,7 +41,7 @@ impl<T: Default + Send> Outputs<T> {
         self.used = tasks;
         let range = |k: usize| k * task..count.min((k + 1) * task);
         let slots = self.slots[..tasks].iter_mut().enumerate();
-        if count <= SERIAL {
+        if count <= SERIAL.min(16 * task) {
             slots.for_each(|(k, out)| work(range(k), out));
         } else {
             self.slots[..tasks].par_iter_mut().enumerate().for_each(|(k, out)| work(range(k), out));

@@ -9,7 +9,7 @@ use super::{
     collide::{self, Counts, Recorder, Tally, Undo},
     core::Core,
     event::Event,
-    fast,
+    fast::{Lines, Walk},
     frame::Frame,
     parallel::{Disjoint, Outputs, for_ranges},
     select::{self, Bounds, Unrest},
@@ -24,6 +24,9 @@ const MOST_ROUNDS: u32 = 1 << 14;
 
 /// Spheres of one task in a round; they differ in cost, so tasks are small.
 const ROUND_TASK: usize = 256;
+
+/// Capsules walked by one task.
+const WALK_TASK: usize = 16;
 
 /// Buffers of the rounds.
 #[derive(Default)]
@@ -46,7 +49,7 @@ pub struct Rounds {
     pub undo: Vec<Undo>,
     pub counts: Counts,
     pub impacts: Vec<Impact>,
-    walk: fast::Walk,
+    walks: Outputs<Walk>,
     fast: Vec<u32>,
     /// Spheres stopped in this substep, with the motion they go on with afterwards.
     pub frozen: Vec<(u32, Vec4)>,
@@ -281,9 +284,17 @@ impl Rounds {
     /// Walks the capsules of the spheres that became fast.
     fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
         core.extras.mark(&self.fast);
-        for &i in &self.fast {
-            fast::walk(&core.view(frame), &core.starts, core.reach, i as usize, &mut self.walk)?;
-            self.walk.enter(&mut core.extras, i as usize);
+        let (view, fast) = (core.view(frame), &self.fast);
+        self.walks.run(fast.len(), WALK_TASK, |range, walk| {
+            walk.clear();
+            fast[range].iter().for_each(|&i| walk.run(&view, &core.starts, core.reach, i as usize));
+        });
+        for walk in self.walks.iter() {
+            if let Some(error) = walk.error() {
+                return Err(error.clone());
+            }
+            let Core { grid, state, clock, extras, .. } = core;
+            extras.enter_walk(walk, Lines { grid, state, clock, frame });
         }
         Ok(())
     }
