@@ -75,12 +75,12 @@ impl System {
     fn inspect_gravity(&self) -> Result<(), Fault> {
         finite("world.gravity", self.gravity)?;
         self.flat("world.gravity", self.gravity)?;
-        for axis in 0..3 {
+        for (axis, name) in AXES.into_iter().enumerate() {
             if self.period(axis).is_some() && self.gravity[axis] != 0.0 {
                 return Err(Fault::field(
                     "world.gravity",
-                    format!("gravity acts along {}, and {} is periodic", AXES[axis], AXES[axis]),
-                    format!("make bounds.{} \"wall\" or \"open\", or take gravity out of it", AXES[axis]),
+                    format!("gravity acts along {name}, and {name} is periodic"),
+                    format!("make bounds.{name} \"wall\" or \"open\", or take gravity out of it"),
                 ));
             }
         }
@@ -91,12 +91,12 @@ impl System {
         let bounds = &self.bounds;
         finite("bounds.min", bounds.min)?;
         finite("bounds.max", bounds.max)?;
-        for axis in 0..self.dimensions.count() {
+        for (axis, name) in AXES.into_iter().enumerate().take(self.dimensions.count()) {
             let (min, max) = (bounds.min[axis], bounds.max[axis]);
             if bounds.sides[axis] != Side::Open && !(min < max && (max - min).is_finite()) {
                 return Err(Fault::field(
                     "bounds.max",
-                    format!("bounds run from {min} to {max} in {}", AXES[axis]),
+                    format!("bounds run from {min} to {max} in {name}"),
                     "bounds.max is above bounds.min on every axis that is not open",
                 ));
             }
@@ -137,16 +137,14 @@ impl System {
 
     /// Whether every period is long enough for spheres of this radius.
     pub(crate) fn inspect_periods(&self, largest: f64) -> Result<(), Fault> {
-        for axis in 0..3 {
-            if let Some(period) = self.period(axis).filter(|period| *period < PERIOD_IN_RADII * largest) {
+        let least = PERIOD_IN_RADII * largest;
+        for (axis, name) in AXES.into_iter().enumerate() {
+            if let Some(period) = self.period(axis).filter(|period| *period < least) {
+                let diameter = 2.0 * largest;
                 return Err(Fault::field(
-                    format!("bounds.{}", AXES[axis]),
-                    format!(
-                        "the period {period} in {} is too short for spheres of diameter {}",
-                        AXES[axis],
-                        2.0 * largest
-                    ),
-                    format!("it must be at least {} (2.1 diameters)", PERIOD_IN_RADII * largest),
+                    format!("bounds.{name}"),
+                    format!("the period {period} in {name} is too short for spheres of diameter {diameter}"),
+                    format!("it must be at least {least} (2.1 diameters)"),
                 ));
             }
         }

@@ -49,8 +49,10 @@ pub struct Sums {
     pub nonfinite: u64,
     /// The smallest id among those.
     pub first_nonfinite: u32,
-    /// Speed relative to the drift that half of the spheres exceed.
+    /// Speed relative to the drift that one sphere in ten exceeds.
     pub bulk_speed: f32,
+    /// Speed relative to the drift that one sphere in fifty exceeds.
+    pub crowd_speed: f32,
     /// Speed relative to the drift that two in ten thousand spheres exceed.
     pub high_speed: f32,
 }
@@ -109,7 +111,8 @@ impl Audit {
             drift: self.median_velocity(state),
             nonfinite: total.nonfinite,
             first_nonfinite: total.first_nonfinite,
-            bulk_speed: exceeded_by(&total.speeds, count / 2),
+            bulk_speed: exceeded_by(&total.speeds, count / 10),
+            crowd_speed: exceeded_by(&total.speeds, count / 50),
             high_speed: exceeded_by(&total.speeds, count / 5000),
         }
     }

@@ -169,6 +169,7 @@ impl Stepper {
             dt: self.dt,
             substeps: self.substeps,
             budget_limit: self.core.grid.budget_limit,
+            cell: f64::from(self.core.grid.edge.min_element()),
             budget_most: self.core.census.budget_most,
             budget_least: self.core.census.budget_least,
         }
@@ -225,8 +226,10 @@ impl Stepper {
         let recorder =
             Recorder { units: &units, start: run.start_time + time * units.time, on: impacts.is_some() };
         run.substeps += 1;
+        let may_split = depth < MOST_HALVINGS;
         let clock = &mut self.clock;
-        let ended = match self.rounds.run(&mut self.core, frame, recorder, |stage| clock.lap(stage)) {
+        let outcome = self.rounds.run(&mut self.core, frame, recorder, may_split, |stage| clock.lap(stage));
+        let ended = match outcome {
             Ok(ended) => ended,
             Err(error) => {
                 self.rounds.undo(&mut self.core);
@@ -235,7 +238,7 @@ impl Stepper {
         };
         run.rounds = run.rounds.max(self.rounds.round);
         run.fast = run.fast.max(self.core.extras.fast_count());
-        if (!ended || self.strict_order && self.rounds.counts.late > 0) && depth < MOST_HALVINGS {
+        if (!ended || self.strict_order && self.rounds.counts.late > 0) && may_split {
             self.rounds.undo(&mut self.core);
             run.redone += 1;
             let half = 0.5 * h;

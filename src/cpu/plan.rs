@@ -11,6 +11,10 @@ use super::audit::Sums;
 /// they save. (Rounds against c: .1: 3, .3: 5, 1: 11.)
 const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 
+/// Cells that a fiftieth of the spheres may pass in a substep. Longer ways make lists of hundreds, and the guard looks at
+/// the candidates of candidates.
+const CROWD_PATH: f64 = 4.0;
+
 /// Most substeps that are chosen by themselves.
 const MOST_SUBSTEPS: f64 = 4096.0;
 
@@ -50,6 +54,8 @@ pub struct Limits {
     pub substeps: u32,
     /// What the present cells allow.
     pub budget_limit: f32,
+    /// Shortest edge of the present cells.
+    pub cell: f64,
     /// What cells should be made for at most: beyond, lists grow too long.
     pub budget_most: f64,
     /// And at least, in case spheres at rest start to move.
@@ -78,10 +84,11 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     let limit = regrid.unwrap_or(limit).max(1e-6);
     let mut substeps = by_collisions(limits, past);
     if limits.substeps == 0 {
-        // The bulk should be covered by the lists. A fast minority is cheaper as such: a capsule costs about as much as
-        // its length in broad phases of one sphere, and hundreds of substeps are broad phases of all.
+        // The bulk should be covered by the lists; a few fast spheres are cheaper as such than broad phases of all.
         let bulk = 1.02 * f64::from(past.sums.bulk_speed) * limits.dt;
-        substeps = substeps.max((bulk / limit).ceil()).clamp(1.0, MOST_SUBSTEPS);
+        // A crowd of fast spheres walks its way anew after each of many impacts: the shorter the way the better.
+        let crowd = f64::from(past.sums.crowd_speed) * limits.dt / (CROWD_PATH * limits.cell);
+        substeps = substeps.max((bulk / limit).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
     }
     let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
     let substeps_per_build = if path > 0.0 { (limit / path).floor().clamp(1.0, substeps) } else { substeps };
@@ -99,7 +106,7 @@ mod tests {
     use super::*;
 
     fn limits() -> Limits {
-        Limits { dt: 1.0, substeps: 0, budget_limit: 0.2, budget_most: 0.25, budget_least: 0.02 }
+        Limits { dt: 1.0, substeps: 0, budget_limit: 0.2, cell: 1.4, budget_most: 0.25, budget_least: 0.02 }
     }
 
     fn past(speed: f32, collisions: f64) -> Past {

@@ -22,6 +22,10 @@ use crate::{Error, Impact};
 /// halves cannot help: it happens at one instant.
 const MOST_ROUNDS: u32 = 1 << 14;
 
+/// Rounds after which a substep with more than a twentieth of its spheres pending is better split: so many impacts in
+/// one neighbourhood wait for each other, while two halves have half of them each.
+const CROWDED_ROUNDS: u32 = 48;
+
 /// Spheres of one task in a round; they differ in cost, so tasks are small.
 const ROUND_TASK: usize = 256;
 
@@ -108,12 +112,14 @@ impl Rounds {
 }
 
 impl Rounds {
-    /// Runs the substep up to the point where no impact is left. Returns whether it got there.
+    /// Runs the substep up to the point where no impact is left. Returns whether it got there; with `may_split` it gives up
+    /// sooner if shorter substeps would be quicker.
     pub fn run(
         &mut self,
         core: &mut Core,
         frame: Frame,
         recorder: Recorder,
+        may_split: bool,
         mut lap: impl FnMut(&str),
     ) -> Result<bool, Error> {
         self.begin();
@@ -140,7 +146,9 @@ impl Rounds {
             if self.pending_list.is_empty() {
                 return Ok(true);
             }
-            if self.round == MOST_ROUNDS {
+            let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > core.state.len() / 20;
+            let crowded = may_split && (many || core.extras.is_crowded());
+            if crowded || self.round == MOST_ROUNDS {
                 return Ok(false);
             }
             self.round += 1;

@@ -42,7 +42,7 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "bounce": "spheres dropped from 1 to 10 diameters that bounce for ever",
     "cradle": "Newton's cradle without strings: one comes in, one goes out",
     "break": "the break of a game of pool, in SI units, seen from above",
-    "bullets": "fast spheres shot at a wall of spheres; none tunnels",
+    "bullets": "fast spheres shot at a wall of spheres, 50 diameters a step",
     "balls_in_a_box": "10,000 discs bouncing about a square box, in 2D",
     "cooling": "a granular gas: every impact takes energy out (restitution 0.9)",
     "packing": "a settled packing of 5,746 grains, read from a file and let loose",

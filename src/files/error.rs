@@ -20,12 +20,16 @@ pub enum SceneErrorKind {
 }
 
 impl SceneError {
+    pub(crate) fn new(kind: SceneErrorKind, message: String) -> Self {
+        Self { kind, message }
+    }
+
     pub(crate) fn missing(message: String) -> Self {
-        Self { kind: SceneErrorKind::Missing, message }
+        Self::new(SceneErrorKind::Missing, message)
     }
 
     pub(crate) fn invalid(message: String) -> Self {
-        Self { kind: SceneErrorKind::Invalid, message }
+        Self::new(SceneErrorKind::Invalid, message)
     }
 
     /// What sort of thing went wrong.

@@ -40,21 +40,15 @@ impl<'a> Fields<'a> {
             return Err(mismatch(node, path, "a table"));
         };
         let place = if path.is_empty() { "the scene".to_owned() } else { path.to_owned() };
-        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            let key = &entry.key;
-            let span = entry.key_span.clone();
-            return Err(match refused(key) {
-                Some(why) => {
-                    Slip { span, problem: format!("`{key}` in {place} is not supported"), remedy: why.into() }
-                }
-                None => Slip {
-                    span,
-                    problem: format!("unknown field `{key}` in {place}"),
-                    remedy: suggestion(key, known),
-                },
-            });
-        }
-        Ok(fields)
+        let Some(entry) = entries.iter().find(|entry| !known.contains(&entry.key.as_str())) else {
+            return Ok(fields);
+        };
+        let key = &entry.key;
+        let (problem, remedy) = match refused(key) {
+            Some(why) => (format!("`{key}` in {place} is not supported"), why.into()),
+            None => (format!("unknown field `{key}` in {place}"), suggestion(key, known)),
+        };
+        Err(Slip { span: entry.key_span.clone(), problem, remedy })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&'a Node> {

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use super::{
     builtin::embedded,
-    error::SceneError,
+    error::{SceneError, SceneErrorKind},
     fields::{Slip, suggestion},
     origin::{Origin, Text, show},
     read::read_scene,
@@ -39,22 +39,15 @@ pub fn parse_scene(
     texts.extend(overrides.iter().map(|text| Text { name: "override".into(), text: text.clone() }));
     let slipped = |slip: Slip| SceneError::invalid(show(&texts, &slip.span, &slip.problem, &slip.remedy));
     let tree = merge(&texts).map_err(slipped)?;
-    let mut failed = None;
+    let mut kind = SceneErrorKind::Invalid;
     let mut open = |file: &str, materials: &[Material]| {
-        let read = read_spheres(file, base_dir, materials);
-        read.map_err(|error| {
-            let message = error.to_string();
-            failed = Some(error);
-            message
+        read_spheres(file, base_dir, materials).map_err(|error| {
+            kind = error.kind();
+            error.to_string()
         })
     };
-    let scene = read_scene(&tree, &mut open);
-    let mut scene = match (scene, failed) {
-        (Ok(scene), _) => scene,
-        // The place in the scene says too little where the sphere file has a line of its own.
-        (Err(_), Some(error)) => return Err(error),
-        (Err(slip), None) => return Err(slipped(slip)),
-    };
+    let mut scene = read_scene(&tree, &mut open)
+        .map_err(|slip| SceneError::new(kind, show(&texts, &slip.span, &slip.problem, &slip.remedy)))?;
     scene.origin = Origin::new(texts.clone(), tree);
     scene.check().map_err(|error| SceneError::invalid(error.to_string()))?;
     Ok(scene)

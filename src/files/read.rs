@@ -144,7 +144,7 @@ fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<F
             Shape::At(open(&file, materials).map_err(|problem| Slip {
                 span: node.span.clone(),
                 problem,
-                remedy: "expected a .csv or .xyz file of spheres".into(),
+                remedy: "the spheres of this group are read from it".into(),
             })?)
         }
         None => {

@@ -10,12 +10,13 @@ use super::{
     lattice,
     motion::set_in_motion,
     pack::{Wanted, pack},
-    region::{Region, content, volume},
+    portable::side,
+    region::{Region, content, mass},
     relax::relax,
 };
 use crate::{
     Bounds, Dimensions, Error, MaterialIndex, Materials, Plane, Side, Sphere, System,
-    scene::grid::{Round, Space},
+    scene::space::{Round, Space},
 };
 
 /// Most spheres of a scene.
@@ -46,7 +47,7 @@ impl Scene {
     /// As [`build`](Self::build).
     pub fn build_with_notes(&self) -> Result<(System, Vec<Note>), Error> {
         let (mut system, counts) = self.outline().map_err(|fault| self.explain(fault, &[]))?;
-        let total: u64 = counts.iter().sum();
+        let total = counts.iter().fold(0, |sum: u64, &count| sum.saturating_add(count));
         if total > MAX_SPHERES {
             return Err(Error::Capacity(format!(
                 "{total} spheres are asked for; at most {MAX_SPHERES} are possible"
@@ -127,7 +128,7 @@ impl Scene {
                 Some((_, Random { count: Some(count), volume_fraction: Some(fraction), diameters, .. })),
             ) => {
                 let content = *count as f64 * mean_content(self.world.dimensions, diameters);
-                min + DVec3::splat((content / fraction).powf(1.0 / self.world.dimensions.count() as f64))
+                min + DVec3::splat(side(content / fraction, self.world.dimensions.count()))
             }
             _ => min,
         };
@@ -248,7 +249,7 @@ impl Scene {
                 sphere.material = material;
             }
             if placed.is_none_or(|p| p.mass.is_none()) {
-                sphere.mass = system.materials.density(sphere.material) * volume(sphere.radius);
+                sphere.mass = mass(system.materials.density(sphere.material), sphere.radius);
             }
             sphere.fixed |= fill.fixed;
             sphere.position = space.wrap(sphere.position);

@@ -2,9 +2,8 @@
 //! the radius.
 
 use glam::DVec3;
-use rayon::prelude::*;
 
-use crate::System;
+use super::space::{Round, Space, corners, spatial_order};
 
 /// No further sphere in a cell's list.
 const NONE: u32 = u32::MAX;
@@ -12,67 +11,6 @@ const NONE: u32 = u32::MAX;
 const DENSE: f64 = 16.0;
 /// Cells along x that a search looks at together; only spheres much larger than a level's need more.
 const ROW: usize = 8;
-
-/// Distances under the periods of a box.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Space {
-    origin: DVec3,
-    /// 0 where not periodic.
-    period: DVec3,
-    /// Infinite where not periodic.
-    half: DVec3,
-}
-
-impl Space {
-    pub(crate) fn new(system: &System) -> Self {
-        let mut space = Self { origin: DVec3::ZERO, period: DVec3::ZERO, half: DVec3::splat(f64::INFINITY) };
-        for axis in 0..3 {
-            if let Some(period) = system.period(axis) {
-                space.origin[axis] = system.bounds.min[axis];
-                space.period[axis] = period;
-                space.half[axis] = 0.5 * period;
-            }
-        }
-        space
-    }
-
-    /// The image inside the box; a position inside comes back as it is.
-    pub(crate) fn wrap(&self, mut p: DVec3) -> DVec3 {
-        for axis in 0..3 {
-            let (low, period) = (self.origin[axis], self.period[axis]);
-            if period > 0.0 && !(p[axis] >= low && p[axis] < low + period) {
-                p[axis] = low + (p[axis] - low).rem_euclid(period);
-                // A tiny negative remainder rounds up to the period itself.
-                if p[axis] >= low + period {
-                    p[axis] = low;
-                }
-            }
-        }
-        p
-    }
-
-    /// The shortest vector to a wrapped position `a` from a wrapped position `b`.
-    #[inline]
-    pub(crate) fn separation(&self, a: DVec3, b: DVec3) -> DVec3 {
-        let mut d = a - b;
-        for axis in 0..3 {
-            if d[axis] > self.half[axis] {
-                d[axis] -= self.period[axis];
-            } else if d[axis] < -self.half[axis] {
-                d[axis] += self.period[axis];
-            }
-        }
-        d
-    }
-}
-
-/// A sphere as the grid sees it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Round {
-    /// Wrapped centre.
-    pub center: DVec3,
-    pub radius: f64,
-}
 
 #[derive(Debug)]
 struct Level {
@@ -296,32 +234,6 @@ impl Grid {
     }
 }
 
-/// Lowest and highest coordinates of the centres.
-pub(crate) fn corners(rounds: &[Round]) -> (DVec3, DVec3) {
-    let none = (DVec3::splat(f64::INFINITY), DVec3::splat(f64::NEG_INFINITY));
-    rounds.iter().fold(none, |(low, high), round| (low.min(round.center), high.max(round.center)))
-}
-
-/// The order that puts neighbours near in memory: row by row of cells of the size of the largest sphere. A pass over
-/// a million spheres in this order is several times faster than in a random one.
-pub(crate) fn spatial_order(rounds: &[Round]) -> Vec<u32> {
-    const MOST: f64 = (1u64 << 20) as f64;
-    let (low, high) = corners(rounds);
-    let largest = rounds.iter().map(|round| round.radius).fold(0.0, f64::max);
-    let edge = (high - low).max_element().max(0.0) / MOST;
-    let scale = 1.0 / edge.max(2.0 * largest).max(f64::MIN_POSITIVE);
-    let mut keys: Vec<(u64, u32)> = rounds
-        .par_iter()
-        .zip(0..rounds.len() as u32)
-        .map(|(round, index)| {
-            let [i, j, k] = ((round.center - low) * scale).to_array().map(|cell| cell as u64);
-            (k << 42 | j << 21 | i, index)
-        })
-        .collect();
-    keys.par_sort_unstable();
-    keys.into_iter().map(|(_, index)| index).collect()
-}
-
 impl Level {
     fn new(space: &Space, low: DVec3, high: DVec3, largest: f64, members: usize) -> Self {
         let mut level = Self {
@@ -417,5 +329,5 @@ impl Level {
 #[inline]
 fn floor(x: f64) -> i64 {
     let cut = x as i64;
-    cut - i64::from(x < cut as f64)
+    cut.saturating_sub(i64::from(x < cut as f64))
 }

@@ -1,4 +1,4 @@
-//! Scenes: what is to be simulated, said briefly. A [`Scene`] becomes a [`System`] by [`Scene::build`].
+//! Scenes: what is to be simulated, said briefly. A [`Scene`] becomes a [`System`](crate::System) by [`Scene::build`].
 //!
 //! Everything random is drawn from [`World::seed`], with arithmetic that is the same on every platform: one
 //! scene is one set of spheres, bit for bit.
@@ -28,10 +28,12 @@ mod lattice;
 mod motion;
 mod note;
 mod pack;
+mod portable;
 mod push;
 mod region;
 mod relax;
 mod scatter;
+pub(crate) mod space;
 
 pub use build::MAX_SPHERES;
 pub(crate) use fault::{Fault, Place};

@@ -4,11 +4,12 @@ use glam::DVec3;
 
 use super::{
     Fault,
-    crowd::crowd,
+    crowd::{Growth, crowd},
     dice::Dice,
-    grid::{Round, Space},
+    portable::side,
     region::{Region, content},
     scatter::{Run, Site, scatter},
+    space::{Round, Space},
 };
 use crate::{Dimensions, System};
 
@@ -28,14 +29,16 @@ struct Limits {
     crowded: f64,
     /// Where growing starts.
     thin: f64,
+    /// A little less than what pushing reaches at all (0.64, in 2D 0.84); growing goes half way there.
+    jammed: f64,
 }
 
 /// Sequential addition jams at 0.38 (2D: 0.547), at the end with endless tries. Beyond 0.50 (0.70) a fluid of equal
 /// spheres wants to crystallise, and a random fill would be no equilibrium state of anything.
 const fn limits(dimensions: Dimensions) -> Limits {
     match dimensions {
-        Dimensions::Three => Limits { sequential: 0.30, crowded: 0.50, thin: 0.22 },
-        Dimensions::Two => Limits { sequential: 0.45, crowded: 0.70, thin: 0.35 },
+        Dimensions::Three => Limits { sequential: 0.30, crowded: 0.50, thin: 0.22, jammed: 0.62 },
+        Dimensions::Two => Limits { sequential: 0.45, crowded: 0.70, thin: 0.35, jammed: 0.80 },
     }
 }
 
@@ -72,11 +75,15 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
         packed = scatter(&site, &runs, &mut dice);
     }
     if packed.is_none() {
-        // A little thinner than the aim, because scaling the radii scales the standing spheres' part not at all.
-        let scale = 0.95 * (limits.thin / crowding).min(1.0).powf(1.0 / dimensions.count() as f64);
+        let scale = |fraction: f64| side(fraction / crowding, dimensions.count());
+        let growth = Growth {
+            // A little less than the aim, because standing spheres keep their size.
+            start: 0.95 * scale(limits.thin).min(1.0),
+            inflated: scale(0.5 * (crowding + limits.jammed)),
+        };
         let ranges: Vec<(DVec3, DVec3)> =
             owners.iter().zip(&runs).map(|(&at, run)| wanted[at].region.limits(run.low, run.high)).collect();
-        packed = crowd(&site, &runs, &ranges, scale, &mut dice);
+        packed = crowd(&site, &runs, &ranges, growth, &mut dice);
     }
     let packed = packed.ok_or_else(|| {
         let count: usize = runs.iter().map(|run| run.count).sum();

@@ -3,7 +3,10 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::grid::{Grid, Round, Space, spatial_order};
+use super::{
+    grid::Grid,
+    space::{Round, Space, spatial_order},
+};
 use crate::Plane;
 
 /// How much further than contact neighbours are looked up, in largest radii: they hold until spheres have moved
@@ -65,6 +68,13 @@ impl Crowd<'_> {
             self.rounds[at] = round;
         }
         found
+    }
+
+    /// Gives the spheres from `first` on `scale` times these radii.
+    pub(crate) fn resize(&mut self, first: usize, radii: &[f64], scale: f64) {
+        for (round, radius) in self.rounds[first..].iter_mut().zip(radii) {
+            round.radius = scale * radius;
+        }
     }
 
     fn push_in_order(&mut self, spare: f64, passes: usize) -> (Overlaps, Overlaps) {

@@ -36,7 +36,7 @@ impl Region {
     pub(crate) fn volume(&self) -> f64 {
         let extent = self.high - self.low;
         let axes = 0..self.dimensions.count();
-        if axes.clone().any(|axis| !(extent[axis] > 0.0)) {
+        if axes.clone().any(|axis| extent[axis] <= 0.0) {
             return 0.0;
         }
         axes.map(|axis| extent[axis]).product()
@@ -82,13 +82,14 @@ impl Region {
 pub(crate) fn content(dimensions: Dimensions, radius: f64) -> f64 {
     match dimensions {
         Dimensions::Two => std::f64::consts::PI * radius * radius,
-        Dimensions::Three => volume(radius),
+        Dimensions::Three => mass(1.0, radius),
     }
 }
 
-/// Volume of a sphere.
-pub(crate) fn volume(radius: f64) -> f64 {
-    4.0 / 3.0 * std::f64::consts::PI * radius * radius * radius
+/// Mass of a sphere, in this order of the factors 1 to the last bit for diameter 1 and density 6/pi.
+pub(crate) fn mass(density: f64, radius: f64) -> f64 {
+    let diameter = 2.0 * radius;
+    density * std::f64::consts::PI * (diameter * diameter * diameter) / 6.0
 }
 
 /// How far a sphere is from the nearest of the planes: distance of the surfaces, negative when it penetrates.

@@ -4,8 +4,8 @@ use glam::DVec3;
 
 use super::{
     Note,
-    grid::{Round, Space},
     push::Crowd,
+    space::{Round, Space},
 };
 use crate::System;
 

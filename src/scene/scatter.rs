@@ -5,8 +5,9 @@ use rayon::prelude::*;
 
 use super::{
     dice::Dice,
-    grid::{Grid, Round, Space, corners, spatial_order},
+    grid::Grid,
     region::{MARGIN, clearance},
+    space::{Round, Space, corners, spatial_order},
 };
 use crate::{Dimensions, Plane};
 

@@ -7,7 +7,8 @@ use crate::{
     Dimensions, Plane, Sphere, System,
     scene::{
         Fault,
-        grid::{Grid, Round, Space, spatial_order},
+        grid::Grid,
+        space::{Round, Space, spatial_order},
     },
 };
 

@@ -1,5 +1,15 @@
 //! Scenes: fills, checks, and the files they come from.
 
+mod build;
 #[cfg(feature = "files")]
 mod builtin;
+#[cfg(feature = "files")]
+mod errors;
 mod fills;
+mod motion;
+#[cfg(feature = "files")]
+mod round_trip;
+mod scales;
+#[cfg(feature = "files")]
+mod toml;
+mod validate;

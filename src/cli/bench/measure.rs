@@ -1,0 +1,197 @@
+//! One row: a scene at one size on one backend with one number of threads.
+
+use std::time::{Duration, Instant};
+
+use carom::scene::Scene;
+use carom::stages::STAGES;
+use carom::{Backend, Options, Simulation};
+use serde_json::{Map, Value, json};
+
+use super::machine;
+use crate::cli::arguments::BenchArguments;
+use crate::cli::failure::Failure;
+use crate::cli::interrupt;
+use crate::cli::text::counted;
+
+/// What to measure.
+pub struct Case {
+    pub name: String,
+    /// Name and size.
+    pub label: String,
+    pub scene: Scene,
+    pub backend: Backend,
+    pub threads: usize,
+}
+
+impl Case {
+    /// One line for the progress of the bench.
+    pub fn describe(&self) -> String {
+        match self.backend {
+            Backend::Exact => format!("{} on exact", self.label),
+            Backend::Cpu => {
+                format!("{} on cpu, {}", self.label, counted(self.thread_count() as u64, "thread"))
+            }
+        }
+    }
+
+    fn thread_count(&self) -> usize {
+        if self.threads == 0 { machine::cores() } else { self.threads }
+    }
+}
+
+/// What was measured. Times and rates are of the measured steps, the physics is of all, the warm-up included.
+pub struct Row {
+    pub scene: String,
+    pub sphere_count: usize,
+    pub backend: &'static str,
+    pub threads: usize,
+    pub steps: usize,
+    pub median_ms: f64,
+    pub p95_ms: f64,
+    pub sphere_steps_per_second: f64,
+    pub impacts_per_second: f64,
+    /// Mean over the measured steps of the rounds of the busiest substep.
+    pub rounds_mean: f64,
+    pub rounds_max: u32,
+    pub substeps_per_step: f64,
+    /// Milliseconds per step, in the order of the stages; empty where the engine has none.
+    pub stage_ms: Vec<f64>,
+    pub bytes_per_sphere: f64,
+    pub build_seconds: f64,
+    pub energy_error: Option<f64>,
+    pub ledger_error: f64,
+    pub compressibility: Option<f64>,
+    pub collision_rate: f64,
+    pub late: u64,
+    pub impacts: u64,
+    pub unresolved: u64,
+    pub stopped: u64,
+    pub deepest_overlap: f64,
+}
+
+/// Builds, warms up, measures.
+pub fn measure(case: &Case, arguments: &BenchArguments) -> Result<Row, Failure> {
+    let named = |error: carom::Error| {
+        let failure = Failure::from(error);
+        Failure { message: format!("{}: {}", case.name, failure.message), ..failure }
+    };
+    let build = Instant::now();
+    let system = case.scene.build().map_err(named)?;
+    let options = Options { backend: case.backend, threads: case.threads, record_impacts: false };
+    let mut simulation = Simulation::new(system, options).map_err(named)?;
+    let build_seconds = build.elapsed().as_secs_f64();
+    for _ in 0..arguments.warm_up {
+        if interrupt::requested() {
+            break;
+        }
+        simulation.step().map_err(named)?;
+    }
+    let before = simulation.summary().clone();
+    let mut wall_ms = vec![];
+    let mut stage_ms = vec![0.0; STAGES.len()];
+    let mut staged = false;
+    let mut rounds = 0.0;
+    let limit = Duration::from_secs_f64(arguments.seconds);
+    let start = Instant::now();
+    while wall_ms.is_empty()
+        || ((wall_ms.len() as u64) < arguments.steps && start.elapsed() < limit && !interrupt::requested())
+    {
+        let report = simulation.step().map_err(named)?;
+        wall_ms.push(1e3 * report.wall_seconds);
+        rounds += f64::from(report.rounds);
+        staged |= !report.stage_seconds.is_empty();
+        for (sum, seconds) in stage_ms.iter_mut().zip(&report.stage_seconds) {
+            *sum += 1e3 * seconds;
+        }
+    }
+    let count = wall_ms.len() as f64;
+    let seconds = wall_ms.iter().sum::<f64>() / 1e3;
+    let per_second = |x: f64| if seconds > 0.0 { x / seconds } else { 0.0 };
+    stage_ms.iter_mut().for_each(|ms| *ms /= count);
+    if !staged {
+        stage_ms.clear();
+    }
+    wall_ms.sort_by(f64::total_cmp);
+    let summary = simulation.summary();
+    let spheres = simulation.sphere_count();
+    Ok(Row {
+        scene: case.name.clone(),
+        sphere_count: spheres,
+        backend: case.backend.name(),
+        threads: case.thread_count(),
+        steps: wall_ms.len(),
+        median_ms: quantile(&wall_ms, 0.5),
+        p95_ms: quantile(&wall_ms, 0.95),
+        sphere_steps_per_second: per_second(spheres as f64 * count),
+        impacts_per_second: per_second((summary.impacts() - before.impacts()) as f64),
+        rounds_mean: rounds / count,
+        rounds_max: summary.rounds_max,
+        substeps_per_step: (summary.substeps - before.substeps) as f64 / count,
+        stage_ms,
+        bytes_per_sphere: simulation.memory_bytes() as f64 / spheres.max(1) as f64,
+        build_seconds,
+        energy_error: summary.energy_error,
+        ledger_error: summary.ledger_error,
+        compressibility: summary.compressibility,
+        collision_rate: summary.collision_rate,
+        late: summary.late,
+        impacts: summary.impacts(),
+        unresolved: summary.unresolved,
+        stopped: summary.stopped,
+        deepest_overlap: summary.deepest_overlap,
+    })
+}
+
+// The smallest value that at least the share `q` of the sorted values does not exceed.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+impl Row {
+    /// The row as an object.
+    pub fn json(&self) -> Value {
+        let stages: Option<Map<String, Value>> = (!self.stage_ms.is_empty()).then(|| {
+            STAGES.iter().zip(&self.stage_ms).map(|(stage, &ms)| (stage.name.to_owned(), ms.into())).collect()
+        });
+        json!({
+            "scene": self.scene,
+            "sphere_count": self.sphere_count,
+            "backend": self.backend,
+            "threads": self.threads,
+            "steps": self.steps,
+            "median_ms": self.median_ms,
+            "p95_ms": self.p95_ms,
+            "sphere_steps_per_second": self.sphere_steps_per_second,
+            "impacts_per_second": self.impacts_per_second,
+            "rounds_mean": self.rounds_mean,
+            "rounds_max": self.rounds_max,
+            "substeps_per_step": self.substeps_per_step,
+            "stage_ms": stages,
+            "bytes_per_sphere": self.bytes_per_sphere,
+            "build_seconds": self.build_seconds,
+            "energy_error": self.energy_error,
+            "ledger_error": self.ledger_error,
+            "compressibility": self.compressibility,
+            "collision_rate": self.collision_rate,
+            "late": self.late,
+            "impacts": self.impacts,
+            "unresolved": self.unresolved,
+            "stopped": self.stopped,
+            "deepest_overlap": self.deepest_overlap,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_are_measured_values() {
+        let sorted: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!(quantile(&sorted, 0.5), 10.0);
+        assert_eq!(quantile(&sorted, 0.95), 19.0);
+        assert_eq!(quantile(&[7.0], 0.5), 7.0);
+    }
+}

@@ -1,0 +1,96 @@
+//! `carom bench`: scenes x sizes x backends x threads, the physics beside the speed.
+
+mod machine;
+mod measure;
+mod resize;
+mod tables;
+
+use carom::Backend;
+use serde_json::json;
+
+use self::measure::{Case, Row, measure};
+use super::arguments::BenchArguments;
+use super::aside::Aside;
+use super::failure::{Exit, Failure};
+use super::interrupt::{self, Phase};
+use super::screen::Screen;
+use super::text::counted;
+use super::{run, source};
+
+/// Carries out `carom bench`.
+pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
+    let to_stdout = arguments.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+    let mut screen = Screen::new(false, to_stdout);
+    let mut backends = vec![];
+    for &choice in &arguments.backends {
+        backends.push(run::choose(choice)?);
+    }
+    let cases = cases(arguments, &backends)?;
+    // Opened before hours of measuring, not after.
+    let file = match &arguments.json {
+        Some(path) if !to_stdout => Some(Aside::create(path)?),
+        _ => None,
+    };
+    interrupt::enter(Phase::Stepping);
+    let mut rows: Vec<Row> = vec![];
+    for (place, case) in cases.iter().enumerate() {
+        if interrupt::requested() || (screen.closed() && arguments.json.is_none()) {
+            break;
+        }
+        screen.note(&format!("{} of {}: {}", place + 1, cases.len(), case.describe()));
+        rows.push(measure(case, arguments)?);
+    }
+    interrupt::enter(Phase::Writing);
+    screen.line(&format!("{}\n", machine::describe()));
+    screen.line(tables::speed(&rows).trim_end());
+    if let Some(stages) = tables::stages(&rows) {
+        screen.line(&format!("\nms per step by stage\n{}", stages.trim_end()));
+    }
+    let rows: Vec<serde_json::Value> = rows.iter().map(Row::json).collect();
+    let object = json!({ "carom": env!("CARGO_PKG_VERSION"), "machine": machine::json(), "rows": rows });
+    if to_stdout {
+        run::print_object(&object)?;
+    }
+    if let Some(mut file) = file {
+        file.line(&format!("{object:#}"))?;
+        file.commit()?;
+    }
+    Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
+}
+
+// All rows to come; every scene and size is checked here, before the first is measured.
+fn cases(arguments: &BenchArguments, backends: &[Backend]) -> Result<Vec<Case>, Failure> {
+    let mut cases = vec![];
+    for name in &arguments.scenes {
+        let source = source::scene(name, &[], None)?;
+        let sizes: Vec<Option<u32>> = match arguments.sizes.as_slice() {
+            [] => vec![None],
+            sizes => sizes.iter().copied().map(Some).collect(),
+        };
+        for size in sizes {
+            let scene = match size {
+                Some(count) => resize::resized(&source.scene, count)
+                    .map_err(|why| Failure::usage(format!("{}: {why}", source.name)))?,
+                None => source.scene.clone(),
+            };
+            let label = format!("{}, {}", source.name, counted(source::sphere_count(&scene)?, "sphere"));
+            for &backend in backends {
+                // The exact engine is serial: one row, whatever the threads.
+                let threads = match backend {
+                    Backend::Exact => &[1],
+                    Backend::Cpu => arguments.threads.as_slice(),
+                };
+                for &threads in threads {
+                    cases.push(Case {
+                        name: source.name.clone(),
+                        label: label.clone(),
+                        scene: scene.clone(),
+                        backend,
+                        threads,
+                    });
+                }
+            }
+        }
+    }
+    Ok(cases)
+}

@@ -1,0 +1,62 @@
+//! Ctrl-C: finish the step, write what was asked for, exit.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
+
+use super::failure::Exit;
+use super::screen;
+
+// A step that takes longer than this after Ctrl-C is not waited for. Long enough for ten million spheres.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What there is to finish when the user wants to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// Nothing: the process ends at once.
+    Preparing,
+    /// A step.
+    Stepping,
+    /// Files, however long they take.
+    Writing,
+}
+
+// Relaxed order is enough: the two carry no other data.
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+static PHASE: AtomicU8 = AtomicU8::new(Phase::Preparing as u8);
+
+/// Listens for Ctrl-C and requests to terminate. The second one ends the process at once.
+pub fn listen() {
+    let handler = || {
+        let again = REQUESTED.swap(true, Ordering::Relaxed);
+        if again || is(Phase::Preparing) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        std::thread::spawn(|| {
+            std::thread::sleep(PATIENCE);
+            if is(Phase::Stepping) {
+                screen::error(&format!(
+                    "the step has not ended in {} s; stopped within it",
+                    PATIENCE.as_secs()
+                ));
+                std::process::exit(Exit::Interrupted as i32);
+            }
+        });
+    };
+    // Fails only where the system has no signals to give; then Ctrl-C simply kills the process.
+    let _ = ctrlc::set_handler(handler);
+}
+
+fn is(phase: Phase) -> bool {
+    PHASE.load(Ordering::Relaxed) == phase as u8
+}
+
+/// From here on this is what is finished before the process ends.
+pub fn enter(phase: Phase) {
+    PHASE.store(phase as u8, Ordering::Relaxed);
+}
+
+/// Whether the user wants to stop.
+pub fn requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed)
+}

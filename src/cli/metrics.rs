@@ -1,0 +1,79 @@
+//! The figures of every step, line by line, as CSV or as JSON lines.
+
+use std::path::Path;
+
+use carom::StepReport;
+use serde_json::{Map, Value};
+
+use super::{aside::Aside, failure::Failure};
+
+/// A metrics file in the making.
+pub struct Metrics {
+    aside: Aside,
+    json_lines: bool,
+}
+
+// Names and values in the order of the columns. Integers of a step are far below 2^53, where JSON readers lose digits.
+fn columns(report: &StepReport) -> [(&'static str, Value); 25] {
+    let [momentum_x, momentum_y, momentum_z] = report.momentum.to_array();
+    [
+        ("step", report.step.into()),
+        ("time", report.time.into()),
+        ("substeps", report.substeps.into()),
+        ("pair_impacts", report.pair_impacts.into()),
+        ("wall_impacts", report.wall_impacts.into()),
+        ("contact_time_impacts", report.contact_time_impacts.into()),
+        ("rounds", report.rounds.into()),
+        ("late", report.late.into()),
+        ("redone", report.redone.into()),
+        ("unresolved", report.unresolved.into()),
+        ("stopped", report.stopped.into()),
+        ("nonfinite", report.nonfinite.into()),
+        ("overflow", report.overflow.into()),
+        ("fast", report.fast.into()),
+        ("deepest_overlap", report.deepest_overlap.into()),
+        ("kinetic_energy", report.kinetic_energy.into()),
+        ("potential_energy", report.potential_energy.into()),
+        ("total_energy", (report.kinetic_energy + report.potential_energy).into()),
+        ("momentum_x", momentum_x.into()),
+        ("momentum_y", momentum_y.into()),
+        ("momentum_z", momentum_z.into()),
+        ("dissipated", report.dissipated.into()),
+        ("relax_work", report.relax_work.into()),
+        ("virial", report.virial.into()),
+        ("wall_seconds", report.wall_seconds.into()),
+    ]
+}
+
+impl Metrics {
+    /// Opens the file aside; `.jsonl` gives JSON lines, anything else CSV with a header.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let json_lines = path.extension().is_some_and(|e| e == "jsonl");
+        let mut aside = Aside::create(path)?;
+        if !json_lines {
+            let names = columns(&StepReport::default()).map(|(name, _)| name);
+            aside.line(&names.join(","))?;
+        }
+        Ok(Self { aside, json_lines })
+    }
+
+    /// Adds the line of a step.
+    pub fn add(&mut self, report: &StepReport) -> Result<(), Failure> {
+        let columns = columns(report);
+        if self.json_lines {
+            let object: Map<String, Value> =
+                columns.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            self.aside.line(&Value::Object(object).to_string())
+        } else {
+            // Numbers and null need no quotes; an empty cell stands for what is not finite.
+            let cells =
+                columns.map(|(_, value)| if value.is_null() { String::new() } else { value.to_string() });
+            self.aside.line(&cells.join(","))
+        }
+    }
+
+    /// Gives the file its name.
+    pub fn finish(self) -> Result<(), Failure> {
+        self.aside.commit()
+    }
+}

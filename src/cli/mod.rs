@@ -1,0 +1,47 @@
+//! The command line: arguments, screens, files written on request, exit codes.
+
+mod arguments;
+mod aside;
+mod bench;
+mod failure;
+mod interrupt;
+mod metrics;
+mod output;
+mod record;
+mod run;
+mod scenes;
+mod screen;
+mod source;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use failure::{Exit, Failure};
+
+/// Carries out the command line of the process.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version go to stdout and are no error. A reader that has gone is none either.
+            let _ = error.print();
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
+            return ExitCode::from(exit as u8);
+        }
+    };
+    interrupt::listen();
+    let result = match arguments.command {
+        None => run::demonstrate(),
+        Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::Scenes(arguments)) => scenes::scenes(&arguments),
+        Some(Command::Bench(arguments)) => bench::bench(&arguments),
+    };
+    let exit = result.unwrap_or_else(|Failure { exit, message }| {
+        screen::error(&message);
+        exit
+    });
+    ExitCode::from(exit as u8)
+}

@@ -1,0 +1,37 @@
+//! The figures of a run as one JSON object.
+
+use carom::Simulation;
+use serde_json::{Value, json};
+
+/// The object of `--json`. A figure that does not apply, or is not finite, is null.
+pub fn record(simulation: &Simulation) -> Value {
+    let summary = simulation.summary();
+    json!({
+        "backend": simulation.backend().name(),
+        "adapter": null,
+        "adapter_type": null,
+        "sphere_count": summary.sphere_count,
+        "steps": summary.steps,
+        "substeps": summary.substeps,
+        "time": summary.time,
+        "wall_seconds": summary.wall_seconds,
+        "sphere_steps_per_second": summary.sphere_steps_per_second(),
+        "impacts": summary.impacts(),
+        "impacts_per_second": summary.impacts_per_second(),
+        "rounds_max": summary.rounds_max,
+        "late": summary.late,
+        "unresolved": summary.unresolved,
+        "stopped": summary.stopped,
+        "nonfinite": summary.nonfinite,
+        "deepest_overlap": summary.deepest_overlap,
+        "deepest_overlap_final": summary.deepest_overlap_final,
+        "kinetic_energy": summary.kinetic_energy,
+        "total_energy": summary.total_energy,
+        "energy_error": summary.energy_error,
+        "ledger_error": summary.ledger_error,
+        "momentum_error": summary.momentum_error,
+        "compressibility": summary.compressibility,
+        "collision_rate": summary.collision_rate,
+        "state_hash": format!("{:016x}", simulation.state_hash()),
+    })
+}

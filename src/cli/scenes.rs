@@ -1,0 +1,29 @@
+//! `carom scenes`: what is built in.
+
+use carom::files::BUILTIN;
+
+use super::arguments::ScenesArguments;
+use super::failure::{Exit, Failure};
+use super::screen::Screen;
+use super::source;
+use super::text::{Align, Table};
+
+/// Carries out `carom scenes`.
+pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, Failure> {
+    let mut screen = Screen::new(false, false);
+    if let Some(name) = &arguments.show {
+        screen.text(source::builtin(name)?.text);
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new(&[("name", Align::Left), ("spheres", Align::Right), ("", Align::Left)]);
+    for scene in BUILTIN {
+        table.row(vec![
+            scene.name.to_owned(),
+            source::sphere_count(&scene.load(&[])?)?.to_string(),
+            scene.summary.to_owned(),
+        ]);
+    }
+    screen.line(table.to_string().trim_end());
+    screen.line("\ncarom run NAME runs one, carom scenes --show NAME prints its file.");
+    Ok(Exit::Done)
+}

@@ -1,0 +1,190 @@
+//! What the user sees while a run goes on: a progress bar on a terminal, plain lines elsewhere, and a table.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use carom::StepReport;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use super::text::{duration, grouped, number};
+
+// Seconds between progress lines where there is no terminal to draw a bar on.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Where the texts of a command go.
+pub struct Screen {
+    quiet: bool,
+    to_stderr: bool,
+    bar: Option<ProgressBar>,
+    closed: bool,
+}
+
+impl Screen {
+    /// `quiet`: nothing but errors. `to_stderr`: stdout is kept for a JSON object.
+    pub fn new(quiet: bool, to_stderr: bool) -> Self {
+        Self { quiet, to_stderr, bar: None, closed: false }
+    }
+
+    /// Whether the reader of our output has gone (`carom ... | head`): there is no use in printing more.
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Prints a line of the report.
+    pub fn line(&mut self, text: &str) {
+        self.text(&format!("{text}\n"));
+    }
+
+    /// Prints a part of the report, line ends and all.
+    pub fn text(&mut self, text: &str) {
+        if self.quiet || self.closed {
+            return;
+        }
+        let to_stderr = self.to_stderr;
+        let print = || if to_stderr { write_stderr(text) } else { write_stdout(text) };
+        let result = match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        };
+        self.closed |= result.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe);
+    }
+
+    /// Tells the user something beside the report, on stderr.
+    pub fn note(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        let print = || {
+            // With stderr gone there is nobody to tell.
+            let _ = write_stderr(&format!("{text}\n"));
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+
+    fn draws_bars(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+}
+
+/// Prints a message on stderr, whatever the screen is told to keep silent about.
+pub fn error(message: &str) {
+    // With stderr gone there is nobody to tell; the exit code still says it.
+    let _ = write_stderr(&format!("\u{1b}[1;31merror:\u{1b}[0m {message}\n"));
+}
+
+/// Prints on stdout, at once.
+pub fn write_stdout(text: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+fn write_stderr(text: &str) -> io::Result<()> {
+    anstream::stderr().lock().write_all(text.as_bytes())
+}
+
+/// Progress of a run: how far, how fast, how long still.
+pub struct Progress {
+    total: u64,
+    started: Instant,
+    last_line: Instant,
+}
+
+impl Progress {
+    /// Starts a bar on the screen where there is a terminal.
+    pub fn start(screen: &mut Screen, total: u64) -> Self {
+        if screen.draws_bars() && total > 0 {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} steps  {rate}  {eta} left")
+                .expect("a valid template")
+                .with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                    // A bar that cannot be written is not worth an error.
+                    let _ = write!(out, "{} steps/s", number(state.per_sec(), 3));
+                });
+            bar.set_style(style);
+            screen.bar = Some(bar);
+        }
+        let now = Instant::now();
+        Self { total, started: now, last_line: now }
+    }
+
+    /// After a step.
+    pub fn advance(&mut self, screen: &mut Screen, done: u64) {
+        if let Some(bar) = &screen.bar {
+            bar.set_position(done);
+        } else if self.last_line.elapsed() >= LINE_INTERVAL {
+            self.last_line = Instant::now();
+            let rate = done as f64 / self.started.elapsed().as_secs_f64();
+            let left = (self.total.saturating_sub(done)) as f64 / rate;
+            screen.note(&format!(
+                "step {} of {}, {} steps/s, {} left",
+                grouped(done),
+                grouped(self.total),
+                number(rate, 3),
+                duration(left)
+            ));
+        }
+    }
+
+    /// Takes the bar off the screen.
+    pub fn finish(self, screen: &mut Screen) {
+        if let Some(bar) = screen.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The rows printed during a run: each sums up the steps since the row before.
+pub struct Log {
+    every: u64,
+    impacts: u64,
+    rounds: u32,
+    late: u64,
+    deepest_overlap: f64,
+    wall_seconds: f64,
+    steps: u64,
+}
+
+impl Log {
+    /// A row every `every` steps.
+    pub fn new(every: u64) -> Self {
+        Self { every, impacts: 0, rounds: 0, late: 0, deepest_overlap: 0.0, wall_seconds: 0.0, steps: 0 }
+    }
+
+    /// Prints the names of the columns.
+    pub fn header(&self, screen: &mut Screen) {
+        screen.line(&format!(
+            "{:>9}  {:>10}  {:>12}  {:>12}  {:>10}  {:>6}  {:>6}  {:>9}  {:>9}",
+            "step", "time", "kinetic", "energy", "impacts", "rounds", "late", "overlap/d", "ms/step"
+        ));
+    }
+
+    /// After a step; `last` forces a row.
+    pub fn add(&mut self, screen: &mut Screen, report: &StepReport, last: bool) {
+        self.steps += 1;
+        self.impacts += report.pair_impacts + report.wall_impacts;
+        self.rounds = self.rounds.max(report.rounds);
+        self.late += report.late;
+        self.deepest_overlap = self.deepest_overlap.max(report.deepest_overlap);
+        self.wall_seconds += report.wall_seconds;
+        if !last && report.step % self.every != 0 {
+            return;
+        }
+        screen.line(&format!(
+            "{:>9}  {:>10}  {:>12}  {:>12}  {:>10}  {:>6}  {:>6}  {:>9}  {:>9}",
+            report.step,
+            number(report.time, 5),
+            number(report.kinetic_energy, 7),
+            number(report.kinetic_energy + report.potential_energy, 7),
+            self.impacts,
+            self.rounds,
+            self.late,
+            number(self.deepest_overlap, 2),
+            number(1e3 * self.wall_seconds / self.steps as f64, 3)
+        ));
+        *self = Self::new(self.every);
+    }
+}

@@ -1,0 +1,107 @@
+//! From what the user calls a scene to the scene.
+
+use std::path::Path;
+
+use carom::files::{BUILTIN, Builtin, SceneError, builtin as find_builtin, load_scene};
+use carom::scene::{LatticeKind, Scene, Shape};
+
+use super::failure::Failure;
+
+/// A scene and what messages call it.
+pub struct Source {
+    pub name: String,
+    pub scene: Scene,
+}
+
+impl From<SceneError> for Failure {
+    fn from(error: SceneError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+/// Loads a built-in scene by name, or a file. `settings` (`key=value`) and the seed replace what the scene says.
+///
+/// A built-in name wins over a file of that name in the working directory; `./gas` is the file.
+pub fn scene(name: &str, settings: &[String], seed: Option<u64>) -> Result<Source, Failure> {
+    let mut settings: Vec<String> = settings.iter().map(|setting| quoted(setting)).collect();
+    settings.extend(seed.map(|seed| format!("world.seed={seed}")));
+    let path = Path::new(name);
+    let scene = match find_builtin(name) {
+        Some(builtin) => builtin.load(&settings)?,
+        None if path.exists() || path.extension().is_some() || path.components().count() > 1 => {
+            load_scene(path, &settings)?
+        }
+        None => return Err(unknown(name)),
+    };
+    Ok(Source { name: name.to_owned(), scene })
+}
+
+/// A built-in scene by name.
+pub fn builtin(name: &str) -> Result<&'static Builtin, Failure> {
+    find_builtin(name).ok_or_else(|| unknown(name))
+}
+
+/// Number of spheres of a scene; random fills without a stated count are drawn to count them.
+pub fn sphere_count(scene: &Scene) -> Result<u64, Failure> {
+    let counts = scene.fills.iter().map(|fill| match &fill.shape {
+        Shape::Random(random) => random.count,
+        Shape::Lattice(lattice) => {
+            let in_cell = if lattice.kind == LatticeKind::Fcc { 4 } else { 1 };
+            Some(in_cell * lattice.count.iter().product::<u64>())
+        }
+        Shape::At(spheres) => Some(spheres.len() as u64),
+    });
+    match counts.sum() {
+        Some(count) => Ok(count),
+        None => Ok(scene.build()?.spheres.len() as u64),
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    // Three slips of the finger are taken for a misspelling, more for another word.
+    let nearest = BUILTIN
+        .iter()
+        .map(|scene| (strsim::damerau_levenshtein(name, scene.name), scene.name))
+        .min()
+        .filter(|(distance, _)| *distance <= 3);
+    let hint = nearest.map_or(String::new(), |(_, nearest)| format!("did you mean `{nearest}`? "));
+    Failure::usage(format!(
+        "no built-in scene and no file is called `{name}`; {hint}`carom scenes` lists the built-in ones"
+    ))
+}
+
+// Settings are TOML, where words are in quotes, which shells take away: `bounds.x=wall` is meant as `"wall"`.
+fn quoted(setting: &str) -> String {
+    match setting.split_once('=') {
+        Some((key, value)) if is_word(value.trim()) => format!("{key}=\"{}\"", value.trim()),
+        _ => setting.to_owned(),
+    }
+}
+
+fn is_word(value: &str) -> bool {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    value.starts_with(|c: char| c.is_ascii_alphabetic())
+        && value.chars().all(bare)
+        && !matches!(value, "true" | "false" | "inf" | "nan")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_are_put_in_quotes_and_toml_is_left_alone() {
+        for (setting, toml) in [
+            ("bounds.x=wall", "bounds.x=\"wall\""),
+            ("spheres.0.file = a/b.csv", "spheres.0.file =\"a/b.csv\""),
+            ("world.dt=0.1", "world.dt=0.1"),
+            ("world.dt=nan", "world.dt=nan"),
+            ("solver.strict_order=true", "solver.strict_order=true"),
+            ("world.gravity=[0, 0, -1]", "world.gravity=[0, 0, -1]"),
+            ("bounds.x=\"wall\"", "bounds.x=\"wall\""),
+            ("no sense", "no sense"),
+        ] {
+            assert_eq!(quoted(setting), toml);
+        }
+    }
+}

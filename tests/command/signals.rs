@@ -1,0 +1,38 @@
+//! Ctrl-C: the step is finished, what was asked for is written, exit code 130.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::harness::{Place, Ran};
+
+fn interrupt_after_some_rows(place: &Place, arguments: &[&str]) -> Ran {
+    let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // With --json the table goes to stderr; a few rows of it show that the run is under way.
+    let mut reader = BufReader::new(child.stderr.take().unwrap());
+    let mut stderr = String::new();
+    while stderr.lines().count() < 6 {
+        assert_ne!(reader.read_line(&mut stderr).unwrap(), 0, "ended early: {stderr}");
+    }
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    std::io::Read::read_to_string(&mut reader, &mut stderr).unwrap();
+    let mut output = child.wait_with_output().unwrap();
+    output.stderr = stderr.into_bytes();
+    Ran::new(arguments, output)
+}
+
+#[test]
+fn ctrl_c_finishes_the_step_and_writes_what_was_asked_for() {
+    let place = Place::new();
+    let run = ["run", "gas.toml", "--steps", "100000000", "--log-every", "1", "--json"];
+    let arguments = [&run[..], &["--out", "out", "--metrics", "m.csv"]].concat();
+    let ran = interrupt_after_some_rows(&place, &arguments).expect(130).says("interrupted after step");
+    let object = ran.object();
+    let steps = object["steps"].as_u64().unwrap();
+    assert!((1..100_000_000).contains(&steps));
+    assert_eq!(place.read("m.csv").lines().count() as u64, steps + 1);
+    assert_eq!(place.names("out"), ["final.csv", "final.xyz"]);
+    // The state is that of a run of as many steps.
+    let again = place.carom(&["run", "gas.toml", "--steps", &steps.to_string(), "--json"]).expect(0).object();
+    assert_eq!(again["state_hash"], object["state_hash"]);
+}
