@@ -118,7 +118,11 @@ fn fly(mut simulation: Simulation, wall_count: usize, steps: usize, tolerance: f
         summary.wall_seconds,
     );
     assert!(summary.energy_error.unwrap().abs() <= 5e-6);
-    assert!(summary.deepest_overlap <= 1e-3, "bullets pass through each other: {:e}", summary.deepest_overlap);
+    assert!(
+        summary.deepest_overlap <= 1e-3,
+        "bullets pass through each other: {:e}",
+        summary.deepest_overlap
+    );
 }
 
 fn shoot(backend: Backend, mass: f64, radii: (f64, f64), direction: DVec3, seed: u64) {
