@@ -311,6 +311,8 @@ impl Stepper {
         let sums = self.audit.run(&self.core.grid, &self.core.state, drift);
         self.clock.lap("audit");
         if sums.nonfinite > 0 {
+            // What the last broad phase found was still finite, unless it happened before that.
+            self.core.step_back();
             return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
         }
         let count = self.core.census.count.max(1) as f64;

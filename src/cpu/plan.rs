@@ -13,7 +13,7 @@ const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 
 /// Cells that a fiftieth of the spheres may pass in a substep. Longer ways make lists of hundreds, and the guard looks at
 /// the candidates of candidates.
-const CROWD_PATH: f64 = 4.0;
+const CROWD_PATH: f64 = 1.0;
 
 /// Most substeps that are chosen by themselves.
 const MOST_SUBSTEPS: f64 = 4096.0;

@@ -310,8 +310,8 @@ mod tests {
 
     // Two spheres in a period of `length`, seen from the first: the images that a visit shows.
     fn images(length: f64, a: f64, b: f64) -> Vec<f64> {
-        let mut system = System::default();
-        system.bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
+        let bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
+        let mut system = System { bounds, ..System::default() };
         let middle = DVec3::splat(0.5);
         // So many that cells are as narrow as they may be.
         system.spheres = vec![Sphere { position: middle, ..Sphere::default() }; 100_000];
