@@ -66,7 +66,8 @@ pub struct Limits {
 pub fn wanted_budget(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
     let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
-    path.clamp(limits.budget_least, limits.budget_most)
+    // Speeds whose squares overflow give no finite path.
+    if path.is_finite() { path.clamp(limits.budget_least, limits.budget_most) } else { limits.budget_most }
 }
 
 fn by_collisions(limits: &Limits, past: &Past) -> f64 {
@@ -91,6 +92,7 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
         substeps = substeps.max((bulk / limit).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
     }
     let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
+    let path = if path.is_finite() { path } else { limit };
     let substeps_per_build = if path > 0.0 { (limit / path).floor().clamp(1.0, substeps) } else { substeps };
     Plan {
         substeps: substeps as u32,
