@@ -66,6 +66,15 @@ impl System {
                 "a normal has length 1",
             )?;
             self.flat(&format!("{path}.normal"), wall.normal)?;
+            for (axis, name) in AXES.into_iter().enumerate() {
+                if self.period(axis).is_some() && wall.normal[axis] != 0.0 {
+                    return Err(Fault::field(
+                        format!("walls[{index}].normal"),
+                        format!("the plane lies across {name}, and {name} is periodic"),
+                        format!("make bounds.{name} \"wall\" or \"open\", or turn the plane along it"),
+                    ));
+                }
+            }
             let exists = usize::from(wall.material) < self.materials.len();
             require(exists, &format!("walls[{index}].material"), wall.material, &self.material_range())?;
         }

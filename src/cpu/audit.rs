@@ -91,7 +91,7 @@ impl Audit {
                 let inertia = 0.4 * f64::from(state.radius(i)) * f64::from(state.radius(i));
                 part.kinetic += 0.5 * mass * (v.length_squared() + inertia * spin.length_squared());
                 part.momentum += v * mass;
-                part.mass_position += (state.cell[i].truncate().as_dvec3() * grid.edge.as_dvec3()
+                part.mass_position += (state.cell[i].truncate().as_dvec3() * grid.exact_edge
                     + state.offset(i).as_dvec3())
                     * mass;
             }

@@ -17,7 +17,7 @@ use super::{
     scan::scan,
     scatter::scatter,
     state::State,
-    units::Units,
+    units::{self, Units},
     world::World,
 };
 use crate::{Error, Side, System};
@@ -149,6 +149,7 @@ impl Core {
 
     /// Stages 1 to 4, for paths up to `budget` relative to the drift, which itself goes up to `drift` meanwhile.
     pub fn broad_phase(&mut self, budget: f32, drift: f32, mut lap: impl FnMut(&str)) {
+        debug_assert!(budget <= self.grid.budget_limit, "paths longer than the cells cover");
         self.extras.clear();
         bin(&self.grid, &mut self.state, &mut self.keys, &self.cursors);
         lap("bin");
@@ -212,7 +213,7 @@ fn census(system: &System, units: &Units) -> Census {
     let count = system.spheres.len();
     let n = count.max(1) as f64;
     let radius_max = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max) / units.length;
-    let mean_diameter = system.spheres.iter().map(|s| 2.0 * s.radius).sum::<f64>() / n / units.length;
+    let mean_diameter = units::mean(system, |s| 2.0 * s.radius) / units.length;
     // Density where the spheres are: a cloud in an open world is as dense as its own box.
     let low = system.spheres.iter().map(|s| s.position - s.radius).reduce(DVec3::min).unwrap_or_default();
     let high = system.spheres.iter().map(|s| s.position + s.radius).reduce(DVec3::max).unwrap_or_default();

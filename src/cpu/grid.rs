@@ -22,6 +22,8 @@ pub struct Grid {
     pub origin: DVec3,
     /// Edges of a cell (scaled units).
     pub edge: Vec3,
+    /// The same in f64, what positions are counted with: over a hundred cells the rounding of `edge` would add up.
+    pub exact_edge: DVec3,
     /// Cells along each axis; 0 = without end.
     pub count: IVec3,
     /// Axes on which cells wrap.
@@ -32,6 +34,8 @@ pub struct Grid {
     pub buckets: usize,
     /// Path that a sphere may take between two broad phases so that all it could meet is in the 27 cells.
     pub budget_limit: f32,
+    /// The budget that was asked for.
+    pub made_for: f64,
     /// Cells searched along z: -1..=1, or 0..=0 in 2D.
     pub layers: i32,
 }
@@ -75,6 +79,8 @@ impl Grid {
         Self {
             origin: DVec3::from_array(origin),
             edge: edge.as_vec3(),
+            exact_edge: edge,
+            made_for: budget,
             count,
             periodic,
             direct,
@@ -87,7 +93,7 @@ impl Grid {
     /// Cell and offset of a point in scaled units, neither wrapped nor held inside the grid.
     pub fn locate_freely(&self, point: DVec3) -> (IVec3, Vec3) {
         let relative = point - self.origin;
-        let edge = self.edge.as_dvec3();
+        let edge = self.exact_edge;
         let limit = f64::from(FARTHEST);
         let cell = (relative / edge).floor().clamp(DVec3::splat(-limit), DVec3::splat(limit));
         (cell.as_ivec3(), (relative - cell * edge).as_vec3())
@@ -111,7 +117,7 @@ impl Grid {
 
     /// The point in scaled units.
     pub fn world(&self, cell: IVec3, offset: Vec3) -> DVec3 {
-        self.origin + cell.as_dvec3() * self.edge.as_dvec3() + offset.as_dvec3()
+        self.origin + cell.as_dvec3() * self.exact_edge + offset.as_dvec3()
     }
 
     /// Moves whole cells from the offset to the cell, wraps periodic axes and holds the others inside the grid.
@@ -171,6 +177,19 @@ impl Grid {
     #[inline]
     pub fn shift(&self, cells: IVec3) -> Vec3 {
         cells.as_vec3() * self.edge
+    }
+
+    /// The same difference of cells by the shortest way round periodic axes.
+    #[inline]
+    pub fn nearest(&self, mut cells: IVec3) -> IVec3 {
+        for axis in 0..3 {
+            if self.periodic[axis] {
+                let n = self.count[axis];
+                let half = n / 2;
+                cells[axis] = (cells[axis] + half).rem_euclid(n) - half;
+            }
+        }
+        cells
     }
 
     /// The vectors between a cell and the 27 around it, by code.

@@ -173,6 +173,7 @@ impl Stepper {
             dt: self.dt,
             substeps: self.substeps,
             budget_limit: self.core.grid.budget_limit,
+            made_for: self.core.grid.made_for,
             cell: f64::from(self.core.grid.edge.min_element()),
             budget_most: self.core.census.budget_most,
             budget_least: self.core.census.budget_least,
@@ -193,9 +194,11 @@ impl Stepper {
             return Err(Error::NonFinite { id, last_good_step: 0 });
         }
         self.clock.start();
-        let plan = plan::plan(&self.limits(), &self.past[1]);
+        let mut plan = plan::plan(&self.limits(), &self.past[1]);
         if let Some(budget) = plan.regrid {
+            // The new cells may allow less than was asked for.
             self.core.regrid(budget);
+            plan = plan::plan(&self.limits(), &self.past[1]);
         }
         let h = self.dt / f64::from(plan.substeps);
         let gravity = self.core.world.gravity.as_dvec3();

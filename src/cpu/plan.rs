@@ -52,8 +52,10 @@ pub struct Limits {
     pub dt: f64,
     /// Substeps asked for by the user; 0 = free.
     pub substeps: u32,
-    /// What the present cells allow.
+    /// What the present cells allow; less than they were made for where a period is short.
     pub budget_limit: f32,
+    /// What the present cells were made for.
+    pub made_for: f64,
     /// Shortest edge of the present cells.
     pub cell: f64,
     /// What cells should be made for at most: beyond, lists grow too long.
@@ -81,8 +83,7 @@ fn by_collisions(limits: &Limits, past: &Past) -> f64 {
 pub fn plan(limits: &Limits, past: &Past) -> Plan {
     let wanted = wanted_budget(limits, past);
     let limit = f64::from(limits.budget_limit);
-    let regrid = (wanted > 1.3 * limit || wanted < 0.5 * limit).then_some(wanted);
-    let limit = regrid.unwrap_or(limit).max(1e-6);
+    let regrid = (wanted > 1.3 * limits.made_for || wanted < 0.5 * limits.made_for).then_some(wanted);
     let mut substeps = by_collisions(limits, past);
     if limits.substeps == 0 {
         // The bulk should be covered by the lists; a few fast spheres are cheaper as such than broad phases of all.
@@ -108,7 +109,15 @@ mod tests {
     use super::*;
 
     fn limits() -> Limits {
-        Limits { dt: 1.0, substeps: 0, budget_limit: 0.2, cell: 1.4, budget_most: 0.25, budget_least: 0.02 }
+        Limits {
+            dt: 1.0,
+            substeps: 0,
+            budget_limit: 0.2,
+            made_for: 0.2,
+            cell: 1.4,
+            budget_most: 0.25,
+            budget_least: 0.02,
+        }
     }
 
     fn past(speed: f32, collisions: f64) -> Past {
@@ -135,6 +144,17 @@ mod tests {
         assert_eq!((plan.substeps, plan.regrid), (4, None));
         assert_eq!(plan.substeps_per_build, 3);
         assert!(plan.budget >= 0.2 * 3.0 / 4.0);
+    }
+
+    #[test]
+    fn the_budget_is_never_more_than_the_cells_allow() {
+        // A short period: the cells were made for .2 and got .03.
+        let limits = Limits { budget_limit: 0.03, ..limits() };
+        for speed in [0.0, 0.1, 1.0, 30.0] {
+            let plan = plan(&limits, &past(speed, 0.5));
+            assert!(plan.budget <= 0.03, "{plan:?}");
+        }
+        assert_eq!(plan(&limits, &past(0.2, 0.0)).regrid, None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{
     fast::{Lines, Walk},
     frame::Frame,
     parallel::{Disjoint, Outputs, for_ranges},
-    select::{self, Bounds, Unrest},
+    select::{self, Bounds, Threat, Unrest},
     sweep,
 };
 use crate::{Error, Impact};
@@ -41,6 +41,7 @@ pub struct Rounds {
     mutual: Vec<u32>,
     selected: Vec<u32>,
     near: Vec<u32>,
+    threats: Vec<Threat>,
     first: Vec<Bounds>,
     second: Vec<Unrest>,
     picked: Outputs<Vec<u32>>,
@@ -172,6 +173,11 @@ impl Rounds {
         gather(&mut self.picked, &self.pending_list, &mut self.mutual, |i| {
             select::is_mutual(&view, events, i)
         });
+        self.threats.clear();
+        let threatening = |&i: &u32| select::threat(&view, events, &core.budget, i as usize);
+        self.threats.extend(self.pending_list.iter().filter_map(threatening));
+        self.threats.sort_unstable_by(|a, b| a.time.total_cmp(&b.time));
+        let threats = &self.threats;
         // All that could interfere, and all that could interfere with those.
         let (mutual, affected) = (&self.mutual, &self.affected);
         for_ranges(mutual.len(), ROUND_TASK, |range| {
@@ -209,7 +215,7 @@ impl Rounds {
         let second = &self.second;
         self.selected.clear();
         gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
-            select::select(&view, events, first, second, i)
+            select::select(&view, events, first, second, threats, i)
         });
         if self.selected.is_empty() {
             // Cannot be while partners agree to the last bit; then the earliest impact of all is right.

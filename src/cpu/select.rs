@@ -7,7 +7,7 @@
 //! every m near k that could touch k and turn it towards i, and (as one bound) at all that could happen to m before.
 //! The globally earliest impact always passes.
 
-use glam::Vec3;
+use glam::{IVec3, Vec3};
 
 use super::event::{Event, View};
 
@@ -36,6 +36,55 @@ pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
     }
     let j = event.partner as usize;
     event.wall().is_some() || view.state.inverse_mass(j) == 0.0 || (i < j && events[j].partner == i as u32)
+}
+
+/// An impact whose partners may fly further afterwards than the candidate lists of others know of.
+#[derive(Clone, Copy)]
+pub struct Threat {
+    pub time: f32,
+    cell: IVec3,
+    offset: Vec3,
+    radius: f32,
+    /// Bound on the speed of what flies off, relative to the drift.
+    speed: f32,
+}
+
+/// The threat that the next impact of sphere `i` is, if it is one: the sphere is fast, or becomes so fast that it leaves
+/// its budget by as much again. (A little beyond the budget the lists still show it to all but equally fast ones.)
+pub fn threat(view: &View, events: &[Event], budget: &[f32], i: usize) -> Option<Threat> {
+    let event = events[i];
+    let (state, frame) = (view.state, &view.frame);
+    let place = view.offset_at(i, event.toi);
+    let normal = match event.wall() {
+        Some(plane) => view.world.walls[plane].normal,
+        None => {
+            let partner = event.partner as usize;
+            (place - view.offset_at(partner, event.toi) - view.shift(event.link)).normalize_or_zero()
+        }
+    };
+    let along = state.velocity(i) - frame.drift;
+    let speed = along.length().max((along + normal * event.jolt).length());
+    let leaves = speed * (frame.h - event.toi) > 2.0 * budget[i];
+    (leaves || view.extras.is_fast(i)).then(|| Threat {
+        time: event.toi,
+        cell: view.cell(i),
+        offset: place,
+        radius: state.radius(i),
+        speed,
+    })
+}
+
+/// Whether sphere `i` could be struck before `limit` by what flies off from a threat.
+fn is_threatened(view: &View, threats: &[Threat], i: usize, limit: f32) -> bool {
+    let (state, drift) = (view.state, view.frame.drift);
+    threats.iter().take_while(|threat| threat.time < limit).any(|threat| {
+        let shift = view.grid.shift(view.grid.nearest(threat.cell - view.cell(i)));
+        let d = view.offset_at(i, limit) - threat.offset - shift - drift * (limit - threat.time);
+        let speed = threat.speed + (state.velocity(i) - drift).length();
+        // The radius once more for the partner, from where something may fly off too.
+        let reach = state.radius(i) + 3.0 * threat.radius + speed * (limit - threat.time);
+        d.length_squared() <= reach * reach
+    })
 }
 
 /// Bounds on what may happen to a sphere in the substep.
@@ -81,8 +130,20 @@ pub fn second_hop(view: &View, events: &[Event], first: &[Bounds], k: usize) -> 
 
 /// Whether nobody can forestall the impact of sphere `i`; `second` holds the [`second_hop`] of the candidates of the two
 /// partners, `first` the [`first_hop`] of the candidates of those.
-pub fn select(view: &View, events: &[Event], first: &[Bounds], second: &[Unrest], i: usize) -> bool {
+///
+/// `threats` are those of the round in the order of their times.
+pub fn select(
+    view: &View,
+    events: &[Event],
+    first: &[Bounds],
+    second: &[Unrest],
+    threats: &[Threat],
+    i: usize,
+) -> bool {
     let event = events[i];
+    if is_threatened(view, threats, i, event.toi) {
+        return false;
+    }
     let undisturbed = |i, j| undisturbed(view, events, first, second, i, j, event.toi);
     if event.wall().is_some() {
         return undisturbed(i, usize::MAX);

@@ -1,7 +1,7 @@
 //! Scaled units: powers of two near the system's own sizes, so that f32 neither overflows nor loses a bit by the
 //! change of units, whatever the user's units are.
 
-use crate::System;
+use crate::{Sphere, System};
 
 /// Sizes of the scaled units in the user's units; every one is a power of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,12 +16,10 @@ pub struct Units {
 
 impl Units {
     pub fn new(system: &System) -> Self {
-        let count = system.spheres.len().max(1) as f64;
-        let mean = |sum: f64| power_of_two(if sum > 0.0 { sum / count } else { 1.0 });
         Self {
-            length: mean(system.spheres.iter().map(|s| 2.0 * s.radius).sum()),
+            length: power_of_two(mean(system, |s| 2.0 * s.radius)),
             time: power_of_two(system.dt),
-            mass: mean(system.spheres.iter().map(|s| s.mass).sum()),
+            mass: power_of_two(mean(system, |s| s.mass)),
         }
     }
 
@@ -41,6 +39,19 @@ impl Units {
     }
 }
 
+/// Mean over the spheres that can move: fixed ones may be giants of any mass. 1 if there is no sphere.
+pub fn mean(system: &System, size: impl Fn(&Sphere) -> f64) -> f64 {
+    let free = || system.spheres.iter().filter(|s| !s.fixed);
+    let (count, all) = (free().count(), system.spheres.len());
+    if count > 0 {
+        free().map(size).sum::<f64>() / count as f64
+    } else if all > 0 {
+        system.spheres.iter().map(size).sum::<f64>() / all as f64
+    } else {
+        1.0
+    }
+}
+
 // The nearest on a logarithmic scale; clamped to what keeps the square of a unit a normal f64.
 fn power_of_two(x: f64) -> f64 {
     x.log2().round().clamp(-250.0, 250.0).exp2()
@@ -49,7 +60,6 @@ fn power_of_two(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sphere;
 
     #[test]
     fn units_are_powers_of_two_near_the_sizes_of_the_system() {
