@@ -63,7 +63,8 @@ fn spheres_may_be_added_removed_and_struck_between_steps(backend: Backend) {
     simulation.apply_impulse(1, DVec3::splat(1e3)).unwrap();
     simulation.step().unwrap();
     let held = simulation.spheres()[0];
-    assert_eq!((held.id, held.position, held.velocity), (1, DVec3::Z * 70.0, DVec3::ZERO));
+    assert_eq!((held.id, held.velocity), (1, DVec3::ZERO));
+    assert!((held.position - DVec3::Z * 70.0).length() < 1e-6, "{held:?}");
     // Down to nobody, and on.
     for id in [1, 4, 6, 9] {
         simulation.remove(id).unwrap();
@@ -185,8 +186,18 @@ fn time_and_steps_go_on(backend: Backend) {
 
 // Steps until an error, at most ten. Whatever comes, it is no panic and no hang, and what is there is finite.
 fn endure(mut simulation: Simulation) -> Option<Error> {
-    for _ in 0..10 {
+    for step in 0..10 {
+        let before = simulation.spheres();
         if let Err(error) = simulation.step() {
+            let finite = before.iter().all(|s| s.velocity.is_finite());
+            assert!(
+                !finite || simulation.spheres() == before,
+                "a failed step changes the spheres: {error:?}"
+            );
+            assert_eq!(simulation.steps(), step, "a failed step counts");
+            if let Error::NonFinite { last_good_step, .. } = error {
+                assert_eq!(last_good_step, step);
+            }
             return Some(error);
         }
         let finite = |s: &Sphere| s.position.is_finite() && s.velocity.is_finite();
@@ -222,6 +233,9 @@ fn speeds_beyond_all_measure_end_or_are_refused(backend: Backend) {
             Simulation::new(system, Options { backend, ..Options::default() }).map_or_else(Some, endure)
         });
         println!("{backend:?}, {speed:e}, {sides:?}: {outcome:?}");
+        if let Some(Error::NonFinite { id, .. }) = outcome {
+            assert_eq!(id, 50, "{speed:e}, {sides:?}: another one is named");
+        }
         assert!(outcome.as_ref().is_none_or(is_clear), "{speed:e}, {sides:?}: {outcome:?}");
         // No f32 can hold it, and no sum of squares in f64.
         assert!(outcome.is_some() || speed < 1e300, "{speed:e}, {sides:?}: taken for good");

@@ -46,8 +46,10 @@ fn hold(system: &System, backend: Backend, steps: u32) -> Simulation {
 fn radii_of_one_to_ten_keep_order_gaps_and_energy(backend: Backend) {
     println!("seed 61");
     // 3000 small ones and six that take two thirds of the room.
-    let fill =
-        Fill::random(3006).diameters([(1.0, 3000.0), (10.0, 6.0)]).volume_fraction(0.25).temperature(3.0);
+    let fill = Fill::random(3006)
+        .diameters([(1.0, 3000.0 / 3006.0), (10.0, 6.0 / 3006.0)])
+        .volume_fraction(0.25)
+        .temperature(3.0);
     let system = Scene::new(0.02).seed(61).periodic().fill(fill).build().unwrap();
     assert_eq!(system.spheres.iter().filter(|s| s.radius == 5.0).count(), 6);
     let simulation = hold(&system, backend, 50);
@@ -57,9 +59,9 @@ fn radii_of_one_to_ten_keep_order_gaps_and_energy(backend: Backend) {
 
 fn radii_of_one_to_fifty_keep_order_gaps_and_energy(backend: Backend) {
     println!("seed 62");
-    // One that takes a third of a box with walls, and small ones in what is left.
-    let fill = Fill::random(4001).diameters([(1.0, 4000.0), (50.0, 1.0)]).temperature(3.0);
-    let system = Scene::new(0.1).seed(62).bounds([0.0; 3], [56.0; 3]).walled().fill(fill).build().unwrap();
+    // One that takes a quarter of a box with walls, and small ones in what is left.
+    let fill = Fill::random(4001).diameters([(1.0, 4000.0 / 4001.0), (50.0, 1.0 / 4001.0)]).temperature(3.0);
+    let system = Scene::new(0.1).seed(62).bounds([0.0; 3], [62.0; 3]).walled().fill(fill).build().unwrap();
     assert_eq!(system.spheres.iter().filter(|s| s.radius == 25.0).count(), 1);
     hold(&system, backend, 30);
 }
