@@ -245,8 +245,8 @@ impl Simulation {
     /// # Errors
     /// [`Error::NoSuchSphere`].
     pub fn remove(&mut self, id: u32) -> Result<Sphere, Error> {
-        self.begin_edit();
         let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
+        self.begin_edit();
         Ok(self.system.spheres.remove(place))
     }
 
@@ -258,8 +258,8 @@ impl Simulation {
         if !impulse.is_finite() {
             return Err(Error::Invalid(format!("the impulse {impulse} for sphere {id} is not finite")));
         }
-        self.begin_edit();
         let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
+        self.begin_edit();
         let sphere = &mut self.system.spheres[place];
         sphere.velocity += impulse * sphere.inverse_mass();
         Ok(())

@@ -27,7 +27,7 @@ impl Output {
     pub fn between(&self, simulation: &Simulation) -> Result<(), Failure> {
         match self.every {
             // Eight digits: names sort like the steps for runs as long as a folder can hold.
-            Some(every) if simulation.steps() % every == 0 => {
+            Some(every) if simulation.steps().is_multiple_of(every) => {
                 self.write(&format!("state-{:08}", simulation.steps()), simulation)
             }
             _ => Ok(()),

@@ -169,7 +169,7 @@ fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, Failure> {
     };
     let dt = scene.world.dt;
     let exact = time / dt;
-    if !(exact <= STEPS_MAX) {
+    if exact.is_nan() || exact > STEPS_MAX {
         return Err(Failure::usage(format!(
             "--time {time} is {exact:e} steps of {dt}; at most {STEPS_MAX:e} can be run"
         )));

@@ -170,7 +170,7 @@ impl Log {
         self.late += report.late;
         self.deepest_overlap = self.deepest_overlap.max(report.deepest_overlap);
         self.wall_seconds += report.wall_seconds;
-        if !last && report.step % self.every != 0 {
+        if !last && !report.step.is_multiple_of(self.every) {
             return;
         }
         screen.line(&format!(

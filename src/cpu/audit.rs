@@ -72,7 +72,9 @@ impl Audit {
             *part = Part::default();
             for i in range {
                 let velocity = state.velocity(i);
-                if !(velocity.is_finite() && state.offset(i).is_finite() && state.spin[i].is_finite()) {
+                // Speeds whose squares overflow are as good as infinite.
+                let finite = velocity.length_squared().is_finite() && state.offset(i).is_finite();
+                if !(finite && state.spin[i].is_finite()) {
                     part.nonfinite += 1;
                     part.first_nonfinite = part.first_nonfinite.min(state.id[i]);
                     continue;
@@ -142,7 +144,8 @@ fn exceeded_by(speeds: &[u32; CLASSES], count: u64) -> f32 {
     for (class, &n) in speeds.iter().enumerate().rev() {
         above += u64::from(n);
         if above > count {
-            return f32::from_bits((class as u32 + 1) << 21).sqrt();
+            let square = f32::from_bits((class as u32 + 1) << 21);
+            return if square.is_finite() { square.sqrt() } else { f32::INFINITY };
         }
     }
     0.0

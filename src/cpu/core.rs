@@ -163,6 +163,11 @@ impl Core {
         lap("neighbors");
     }
 
+    /// Back to the spheres as the last broad phase found them.
+    pub fn step_back(&mut self) {
+        swap(&mut self.state, &mut self.back);
+    }
+
     /// Stage 5; `fast` becomes the list of the spheres that are fast from the start.
     pub fn launch(&mut self, frame: Frame, fast: &mut Vec<u32>) {
         self.extras.clear();

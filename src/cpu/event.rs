@@ -101,12 +101,12 @@ impl View<'_> {
 
     /// Vector from a plane's point to the centre of sphere `i` at its clock, in the lab.
     #[inline]
-    pub fn from_wall(&self, plane: usize, i: usize) -> Vec3 {
+    pub fn wall_to(&self, plane: usize, i: usize) -> Vec3 {
         let wall = &self.world.walls[plane];
         super::sweep::from_wall(self.grid, self.state, wall, i)
     }
 
-    /// Number of cells between two spheres is not bounded for extras: their cells, for messages and logs.
+    /// Cell of sphere `i`.
     #[inline]
     pub fn cell(&self, i: usize) -> IVec3 {
         self.state.cell[i].truncate()

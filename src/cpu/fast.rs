@@ -122,6 +122,13 @@ impl Extras {
         if self.any { self.fast.count() } else { 0 }
     }
 
+    /// Whether fast spheres have so many candidates and cells that shorter substeps are quicker: the guard looks at
+    /// candidates of candidates.
+    pub fn is_crowded(&self) -> bool {
+        let spheres = self.head.len();
+        self.pool.len() > 2 * spheres + 4096 || self.visits.len() > 8 * spheres + 65_536
+    }
+
     /// Marks spheres as fast before their capsules are walked, so that each pair of them is found by its capsules.
     pub fn mark(&mut self, spheres: &[u32]) {
         self.any |= !spheres.is_empty();

@@ -108,6 +108,8 @@ struct Stepper {
     reference: DVec3,
     measured: Measure,
     clock: StageClock,
+    /// A sphere that f32 cannot hold from the start: its speed overflows.
+    start_nonfinite: Option<u32>,
 }
 
 /// Wall-clock time by stage.
@@ -148,11 +150,13 @@ impl Stepper {
             reference: system.gravity_reference() / core.units.length,
             measured: Measure::default(),
             clock: StageClock::default(),
+            start_nonfinite: None,
             core,
         };
         let still = stepper.audit.run(&stepper.core.grid, &stepper.core.state, DVec3::ZERO);
         let sums = stepper.audit.run(&stepper.core.grid, &stepper.core.state, still.drift);
         stepper.past = [Past { sums, collisions: 0.0 }; 2];
+        stepper.start_nonfinite = (sums.nonfinite > 0).then_some(sums.first_nonfinite);
         let budget = plan::wanted_budget(&stepper.limits(), &stepper.past[0]);
         stepper.core.regrid(budget);
         // Lists for the measure of overlap.
@@ -185,6 +189,9 @@ impl Stepper {
     }
 
     fn step(&mut self, start_time: f64, mut impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
+        if let Some(id) = self.start_nonfinite {
+            return Err(Error::NonFinite { id, last_good_step: 0 });
+        }
         self.clock.start();
         let plan = plan::plan(&self.limits(), &self.past[1]);
         if let Some(budget) = plan.regrid {
@@ -311,6 +318,8 @@ impl Stepper {
         let sums = self.audit.run(&self.core.grid, &self.core.state, drift);
         self.clock.lap("audit");
         if sums.nonfinite > 0 {
+            // What the last broad phase found was still finite, unless it happened before that.
+            self.core.step_back();
             return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
         }
         let count = self.core.census.count.max(1) as f64;

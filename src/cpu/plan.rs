@@ -13,7 +13,7 @@ const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 
 /// Cells that a fiftieth of the spheres may pass in a substep. Longer ways make lists of hundreds, and the guard looks at
 /// the candidates of candidates.
-const CROWD_PATH: f64 = 4.0;
+const CROWD_PATH: f64 = 1.0;
 
 /// Most substeps that are chosen by themselves.
 const MOST_SUBSTEPS: f64 = 4096.0;
@@ -66,7 +66,8 @@ pub struct Limits {
 pub fn wanted_budget(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
     let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
-    path.clamp(limits.budget_least, limits.budget_most)
+    // Speeds whose squares overflow give no finite path.
+    if path.is_finite() { path.clamp(limits.budget_least, limits.budget_most) } else { limits.budget_most }
 }
 
 fn by_collisions(limits: &Limits, past: &Past) -> f64 {
@@ -91,6 +92,7 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
         substeps = substeps.max((bulk / limit).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
     }
     let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
+    let path = if path.is_finite() { path } else { limit };
     let substeps_per_build = if path > 0.0 { (limit / path).floor().clamp(1.0, substeps) } else { substeps };
     Plan {
         substeps: substeps as u32,

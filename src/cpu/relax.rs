@@ -96,7 +96,7 @@ fn contacts(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usize>, f3
     if walls != 0 {
         for (plane, wall) in view.world.walls.iter().enumerate() {
             if walls & wall_bit(plane) != 0 {
-                let gap = wall.normal.dot(view.from_wall(plane, i)) - radius;
+                let gap = wall.normal.dot(view.wall_to(plane, i)) - radius;
                 if gap < 0.0 {
                     visit(wall.normal, None, -gap / (2.0 * radius), 2.0 * radius);
                 }

@@ -146,8 +146,8 @@ impl Rounds {
             if self.pending_list.is_empty() {
                 return Ok(true);
             }
-            let crowded =
-                may_split && self.round >= CROWDED_ROUNDS && self.pending_list.len() > core.state.len() / 20;
+            let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > core.state.len() / 20;
+            let crowded = may_split && (many || core.extras.is_crowded());
             if crowded || self.round == MOST_ROUNDS {
                 return Ok(false);
             }

@@ -79,8 +79,10 @@ impl State {
         self.cell[i].w as MaterialIndex
     }
 
-    /// Centre in scaled units from the world's origin.
+    /// Centre in scaled units from the world's origin, inside the box on periodic axes also where the sphere has left
+    /// its cell since the last broad phase.
     pub fn world(&self, i: usize, grid: &Grid) -> DVec3 {
-        grid.world(self.cell[i].truncate(), self.offset(i))
+        let (cell, offset) = grid.settle(self.cell[i].truncate(), self.offset(i));
+        grid.world(cell, offset)
     }
 }

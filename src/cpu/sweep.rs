@@ -91,8 +91,8 @@ pub fn first_contact(d: Vec3, w: Vec3, radius_sum: f32) -> Option<(f32, f32)> {
     let a = w.length_squared();
     let p = d - w * (b / a);
     let q = a * (radius_sum * radius_sum - p.length_squared());
-    // Also false for NaN, when a underflows.
-    if !(q > 0.0) {
+    // NaN where a underflows.
+    if q <= 0.0 || q.is_nan() {
         return None;
     }
     let root = q.sqrt();
@@ -185,7 +185,7 @@ fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
 pub fn wall_gap(view: &View, i: usize, plane: usize) -> (f32, f32) {
     let wall = &view.world.walls[plane];
     let t = view.clock[i];
-    let height = wall.normal.dot(view.from_wall(plane, i)) + 0.5 * wall.acceleration * t * t;
+    let height = wall.normal.dot(view.wall_to(plane, i)) + 0.5 * wall.acceleration * t * t;
     let speed = wall.normal.dot(view.state.velocity(i)) + wall.acceleration * t;
     (height - view.state.radius(i), speed)
 }

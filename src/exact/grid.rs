@@ -193,6 +193,7 @@ impl Grid {
     /// pair of cells comes once, and with the shift to the image next to it.
     pub fn visit_half(&self, sphere: usize, mut meet: impl FnMut(Range<usize>, DVec3)) {
         let cell = self.cells[sphere];
+        let inside = self.counts[0] == 0 || (cell[0] > 0 && cell[0] + 1 < self.counts[0]);
         for (oy, oz) in [(0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
             if (oy != 0 && self.axes < 2) || (oz != 0 && self.axes < 3) {
                 continue;
@@ -200,11 +201,10 @@ impl Grid {
             let (y, shift_y) = self.neighbor(1, cell[1] + oy);
             let (z, shift_z) = self.neighbor(2, cell[2] + oz);
             let from = if (oy, oz) == (0, 0) { 0 } else { -1 };
-            let (low, shift_low) = self.neighbor(0, cell[0] + from);
-            let (high, shift_high) = self.neighbor(0, cell[0] + 1);
-            let (first, last) = (self.bucket([low, y, z]), self.bucket([high, y, z]));
-            if shift_low == shift_high && first < last {
-                meet(first..last + 1, DVec3::new(shift_low, shift_y, shift_z));
+            let first = self.bucket([cell[0] + from, y, z]);
+            let last = first + (1 - from) as usize;
+            if inside && last < self.heads.len() {
+                meet(first..last + 1, DVec3::new(0.0, shift_y, shift_z));
                 continue;
             }
             // The run is cut by the end of the period or of the table.
@@ -310,8 +310,8 @@ mod tests {
 
     // Two spheres in a period of `length`, seen from the first: the images that a visit shows.
     fn images(length: f64, a: f64, b: f64) -> Vec<f64> {
-        let mut system = System::default();
-        system.bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
+        let bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
+        let mut system = System { bounds, ..System::default() };
         let middle = DVec3::splat(0.5);
         // So many that cells are as narrow as they may be.
         system.spheres = vec![Sphere { position: middle, ..Sphere::default() }; 100_000];
