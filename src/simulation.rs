@@ -228,12 +228,12 @@ impl Simulation {
     /// # Errors
     /// [`Error::Invalid`] if the id is taken.
     pub fn add(&mut self, sphere: Sphere) -> Result<(), Error> {
-        self.begin_edit();
         match self.find(sphere.id) {
             Ok(_) => {
                 Err(Error::Invalid(format!("the id {} is taken; choose one that no sphere has", sphere.id)))
             }
             Err(place) => {
+                self.begin_edit();
                 self.system.spheres.insert(place, sphere);
                 Ok(())
             }

@@ -1,0 +1,158 @@
+//! Equal input gives equal output, bit for bit, on any number of threads and for any order of the rows.
+
+use carom::{
+    Backend, Impact, Options, Simulation, StepReport, System,
+    scene::{Fill, Scene},
+};
+use rand::{SeedableRng, seq::SliceRandom};
+use rand_pcg::Pcg64;
+
+use crate::support::gas;
+
+const COUNT: u64 = 100_000;
+const STEPS: u32 = 20;
+// Diameter 1 and mass 1.
+const DENSITY: f64 = 6.0 / std::f64::consts::PI;
+
+/// What a run leaves behind: the hash after each step, what each reported, and every impact.
+#[derive(PartialEq)]
+struct Trace {
+    hashes: Vec<u64>,
+    reports: Vec<StepReport>,
+    impacts: Vec<Impact>,
+}
+
+fn trace(system: &System, options: Options, steps: u32) -> Trace {
+    let mut simulation = Simulation::new(system.clone(), options).unwrap();
+    let mut trace = Trace { hashes: vec![simulation.state_hash()], reports: vec![], impacts: vec![] };
+    for _ in 0..steps {
+        // All but the time it took.
+        let report =
+            StepReport { wall_seconds: 0.0, stage_seconds: vec![], ..simulation.step().unwrap().clone() };
+        trace.reports.push(report);
+        trace.hashes.push(simulation.state_hash());
+        trace.impacts.extend_from_slice(simulation.impacts());
+    }
+    trace
+}
+
+fn assert_equal(expected: &Trace, found: &Trace, what: &str) {
+    for (step, (a, b)) in expected.hashes.iter().zip(&found.hashes).enumerate() {
+        assert_eq!(a, b, "{what}: the state differs after step {step}");
+    }
+    assert_eq!(expected.reports, found.reports, "{what}");
+    if let Some(at) = expected.impacts.iter().zip(&found.impacts).position(|(a, b)| a != b) {
+        panic!("{what}: impact {at} differs: {:?} {:?}", expected.impacts[at], found.impacts[at]);
+    }
+    assert_eq!(expected.impacts.len(), found.impacts.len(), "{what}");
+}
+
+fn shuffled(system: &System, seed: u64) -> System {
+    let mut system = system.clone();
+    system.spheres.shuffle(&mut Pcg64::seed_from_u64(seed));
+    system
+}
+
+fn compare_on_cpu(system: &System, steps: u32, seed: u64) -> Vec<StepReport> {
+    println!("seed {seed}");
+    let on = |threads, record_impacts| Options { threads, record_impacts, backend: Backend::Cpu };
+    let one = trace(system, on(1, true), steps);
+    let count = |f: fn(&StepReport) -> u64| one.reports.iter().map(f).sum::<u64>();
+    println!(
+        "{} pair impacts, {} wall impacts, late {}",
+        count(|r| r.pair_impacts),
+        count(|r| r.wall_impacts),
+        count(|r| r.late)
+    );
+    assert!(one.impacts.len() > 1000, "too few impacts to tell: {}", one.impacts.len());
+    assert_equal(&one, &trace(system, on(2, true), steps), "two threads");
+    assert_equal(&one, &trace(&shuffled(system, seed), on(2, true), steps), "shuffled rows");
+    // More threads than cores, and nothing recorded.
+    let silent = trace(system, on(3, false), steps);
+    assert!(silent.impacts.is_empty());
+    assert_equal(&Trace { impacts: vec![], ..one }, &silent, "three threads");
+    silent.reports
+}
+
+#[test]
+fn a_gas_is_the_same_on_any_number_of_threads() {
+    compare_on_cpu(&gas(COUNT, 41), STEPS, 41);
+}
+
+// Spheres falling into a box, its lower third filled at 0.3: the lowest meet the floor and each other at once.
+fn falling(count: u64, restitution: f64, seed: u64) -> System {
+    let side = (count as f64 / DENSITY / 0.1).cbrt();
+    let fill = Fill::random(count).region([0.0; 3], [side, side, side / 3.0]).temperature(1.0);
+    Scene::new(1.0 / 60.0)
+        .seed(seed)
+        .material("default", restitution, DENSITY)
+        .gravity([0.0, 0.0, -9.81])
+        .bounds([0.0; 3], [side; 3])
+        .walled()
+        .fill(fill)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn falling_elastic_spheres_are_the_same_on_any_number_of_threads() {
+    compare_on_cpu(&falling(COUNT, 1.0, 42), STEPS, 42);
+}
+
+#[test]
+fn falling_inelastic_spheres_are_the_same_on_any_number_of_threads() {
+    compare_on_cpu(&falling(COUNT, 0.8, 43), STEPS, 43);
+}
+
+// A mixture of two radii in the plane.
+fn mixture(count: u64, seed: u64) -> System {
+    let fill = Fill::random(count).diameters([(1.0, 0.8), (2.5, 0.2)]).volume_fraction(0.4).temperature(3.0);
+    Scene::new(1.0 / 60.0).seed(seed).flat().periodic().fill(fill).build().unwrap()
+}
+
+#[test]
+fn a_flat_mixture_is_the_same_on_any_number_of_threads() {
+    compare_on_cpu(&mixture(COUNT, 44), STEPS, 44);
+}
+
+// One sphere in twenty far too fast for the lists of candidates, steps so long that some are divided.
+#[test]
+fn fast_spheres_in_a_gas_are_the_same_on_any_number_of_threads() {
+    let mut system = gas(10_000, 49);
+    system.dt = 0.1;
+    system.spheres.iter_mut().step_by(20).for_each(|s| s.velocity *= 30.0);
+    let reports = compare_on_cpu(&system, 4, 49);
+    let fast = reports.iter().map(|r| r.fast).max();
+    println!("fast {fast:?}, redone {}", reports.iter().map(|r| r.redone).sum::<u64>());
+    assert!(fast > Some(100), "no walks to compare");
+}
+
+#[test]
+fn the_exact_engine_repeats_itself() {
+    let on = |record_impacts| Options { record_impacts, backend: Backend::Exact, ..Options::default() };
+    for (seed, system) in [(45, gas(1000, 45)), (46, falling(1000, 0.8, 46)), (47, mixture(1000, 47))] {
+        println!("seed {seed}");
+        let first = trace(&system, on(true), STEPS);
+        assert!(first.impacts.len() > 100, "{}", first.impacts.len());
+        assert_equal(&first, &trace(&system, on(true), STEPS), "again");
+        assert_equal(&first, &trace(&shuffled(&system, seed), on(true), STEPS), "shuffled rows");
+        let silent = trace(&system, on(false), STEPS);
+        assert_equal(&Trace { impacts: vec![], ..first }, &silent, "nothing recorded");
+    }
+}
+
+#[test]
+fn one_bit_of_one_velocity_is_another_hash() {
+    for backend in [Backend::Cpu, Backend::Exact] {
+        let mut system = gas(1000, 48);
+        // What the cpu engine holds is f32: the last bit of that.
+        system.spheres.iter_mut().for_each(|s| s.velocity = s.velocity.as_vec3().as_dvec3());
+        let mut other = system.clone();
+        let velocity = &mut other.spheres[500].velocity;
+        velocity.y = f64::from(f32::from_bits((velocity.y as f32).to_bits() ^ 1));
+        let options = Options { backend, record_impacts: true, ..Options::default() };
+        let [a, b] = [system, other].map(|system| trace(&system, options.clone(), 3));
+        // Before the first step too.
+        assert!(a.hashes.iter().zip(&b.hashes).all(|(a, b)| a != b), "{backend:?}");
+    }
+}

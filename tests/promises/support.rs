@@ -1,0 +1,44 @@
+//! Starts and helpers that the cases share.
+
+use std::{sync::mpsc, thread, time::Duration};
+
+use carom::{
+    Backend, Options, Simulation, Sphere, System,
+    scene::{Fill, Scene},
+};
+use glam::DVec3;
+
+/// Starts a simulation that records its impacts.
+pub fn simulate(system: &System, backend: Backend) -> Simulation {
+    let options = Options { backend, record_impacts: true, ..Options::default() };
+    Simulation::new(system.clone(), options).unwrap()
+}
+
+/// A periodic gas of equal spheres at volume fraction 0.2 and kT = 3.
+pub fn gas(count: u64, seed: u64) -> System {
+    let fill = Fill::random(count).volume_fraction(0.2).temperature(3.0);
+    Scene::new(1.0 / 60.0).seed(seed).periodic().fill(fill).build().unwrap()
+}
+
+/// Diameter and mass 1.
+pub fn sphere(id: u32, position: [f64; 3], velocity: [f64; 3]) -> Sphere {
+    Sphere { id, position: position.into(), velocity: velocity.into(), ..Sphere::default() }
+}
+
+/// Sum of mass * velocity.
+pub fn momentum(spheres: &[Sphere]) -> DVec3 {
+    spheres.iter().map(|s| s.velocity * s.mass).sum()
+}
+
+/// What `work` returns; a failure if it takes longer than any machine should need.
+pub fn within<T: Send + 'static>(seconds: u64, work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = mpsc::channel();
+    let worker = thread::spawn(move || sender.send(work()));
+    match receiver.recv_timeout(Duration::from_secs(seconds)) {
+        Ok(result) => result,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("no end after {seconds} s"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            std::panic::resume_unwind(worker.join().expect_err("it ended without a result"))
+        }
+    }
+}
