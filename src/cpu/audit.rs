@@ -7,8 +7,11 @@ use super::{grid::Grid, parallel::Outputs, state::State};
 /// Spheres summed by one task.
 const PART: usize = 64 * 1024;
 
-/// Classes of speed: four to each factor of two of the squared speed.
-const CLASSES: usize = 1024;
+/// Bits of an f32 below its class: exponent and four bits of the mantissa are left.
+const CLASS_SHIFT: u32 = 19;
+
+/// Classes of speed: sixteen to each factor of two of the squared speed, 2% each.
+const CLASSES: usize = 1 << (31 - CLASS_SHIFT);
 
 /// Spheres that the median velocity is taken from.
 const SAMPLE: usize = 1024;
@@ -79,9 +82,9 @@ impl Audit {
                     part.first_nonfinite = part.first_nonfinite.min(state.id[i]);
                     continue;
                 }
-                // Exponent and two bits of the mantissa: the classes need no scale. Fixed spheres move too, relative
+                // The bits of the square are its class: no scale is needed. Fixed spheres move too, relative
                 // to the drift.
-                part.speeds[((velocity - drift).length_squared().to_bits() >> 21) as usize] += 1;
+                part.speeds[((velocity - drift).length_squared().to_bits() >> CLASS_SHIFT) as usize] += 1;
                 if state.inverse_mass(i) == 0.0 {
                     continue;
                 }
@@ -144,7 +147,7 @@ fn exceeded_by(speeds: &[u32; CLASSES], count: u64) -> f32 {
     for (class, &n) in speeds.iter().enumerate().rev() {
         above += u64::from(n);
         if above > count {
-            let square = f32::from_bits((class as u32 + 1) << 21);
+            let square = f32::from_bits((class as u32 + 1) << CLASS_SHIFT);
             return if square.is_finite() { square.sqrt() } else { f32::INFINITY };
         }
     }

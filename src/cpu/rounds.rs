@@ -12,7 +12,7 @@ use super::{
     fast::{Lines, Walk},
     frame::Frame,
     parallel::{Disjoint, Outputs, for_ranges},
-    select::{self, Bounds, Threat, Unrest},
+    select::{self, Bounds, Threat},
     sweep,
 };
 use crate::{Error, Impact};
@@ -43,7 +43,6 @@ pub struct Rounds {
     near: Vec<u32>,
     threats: Vec<Threat>,
     first: Vec<Bounds>,
-    second: Vec<Unrest>,
     picked: Outputs<Vec<u32>>,
     tallies: Outputs<Tally>,
     touched: Bits,
@@ -81,7 +80,6 @@ impl Rounds {
         let mut rounds = Self {
             events: vec![Event::NONE; spheres],
             first: vec![Bounds::NONE; spheres],
-            second: vec![Unrest::NONE; spheres],
             ..Self::default()
         };
         let Self { pending, touched, affected, first_touch, .. } = &mut rounds;
@@ -92,7 +90,6 @@ impl Rounds {
     pub fn bytes(&self) -> usize {
         size_of::<Event>() * self.events.capacity()
             + size_of::<Bounds>() * self.first.capacity()
-            + size_of::<Unrest>() * self.second.capacity()
             + 4 * self.pending.bytes()
             + 4 * (self.pending_list.capacity()
                 + self.selected.capacity()
@@ -205,17 +202,10 @@ impl Rounds {
                 affected.remove(k as usize);
             }
         });
-        let (first, second) = (&self.first, Disjoint::new(&mut self.second));
-        for_ranges(near.len(), ROUND_TASK, |range| {
-            for &k in &near[range] {
-                // SAFETY: a set lists each member once.
-                unsafe { second.set(k as usize, select::second_hop(&view, events, first, k as usize)) };
-            }
-        });
-        let second = &self.second;
+        let first = &self.first;
         self.selected.clear();
         gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
-            select::select(&view, events, first, second, threats, i)
+            select::select(&view, events, first, threats, i)
         });
         if self.selected.is_empty() {
             // Cannot be while partners agree to the last bit; then the earliest impact of all is right.

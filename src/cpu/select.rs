@@ -120,31 +120,16 @@ pub fn first_hop(view: &View, events: &[Event], k: usize) -> Bounds {
     bounds.with_own(Unrest::of(&events[k], limit))
 }
 
-/// Second hop: the same with what may happen to the neighbours before; `first` holds their [`first_hop`].
-pub fn second_hop(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Unrest {
-    let limit = view.frame.h;
-    let mut bounds = Bounds::NONE;
-    for_unrest(view, events, Some(first), k, limit, |unrest| bounds.widen(unrest));
-    bounds.with_own(Unrest::of(&events[k], limit)).any
-}
-
-/// Whether nobody can forestall the impact of sphere `i`; `second` holds the [`second_hop`] of the candidates of the two
-/// partners, `first` the [`first_hop`] of the candidates of those.
+/// Whether nobody can forestall the impact of sphere `i`; `first` holds the [`first_hop`] of the candidates of the two
+/// partners and of the candidates of those.
 ///
 /// `threats` are those of the round in the order of their times.
-pub fn select(
-    view: &View,
-    events: &[Event],
-    first: &[Bounds],
-    second: &[Unrest],
-    threats: &[Threat],
-    i: usize,
-) -> bool {
+pub fn select(view: &View, events: &[Event], first: &[Bounds], threats: &[Threat], i: usize) -> bool {
     let event = events[i];
     if is_threatened(view, threats, i, event.toi) {
         return false;
     }
-    let undisturbed = |i, j| undisturbed(view, events, first, second, i, j, event.toi);
+    let undisturbed = |i, j| undisturbed(view, events, first, i, j, event.toi);
     if event.wall().is_some() {
         return undisturbed(i, usize::MAX);
     }
@@ -157,7 +142,6 @@ fn undisturbed(
     view: &View,
     events: &[Event],
     first: &[Bounds],
-    second: &[Unrest],
     i: usize,
     partner: usize,
     limit: f32,
@@ -165,10 +149,7 @@ fn undisturbed(
     let mut free = true;
     view.for_candidates(i, |k, _, shift| {
         if free && k != partner && view.state.inverse_mass(k) != 0.0 {
-            let bound = second[k];
-            free = bound.time >= limit
-                || touch(view, i, k, shift, Unrest::NONE, bound) >= limit
-                || !reaches(view, events, first, i, k, shift, limit);
+            free = !reaches(view, events, first, i, k, shift, limit);
         }
     });
     free
