@@ -227,7 +227,8 @@ impl<'a> Finder<'a> {
         for row in &rows.rows[..rows.count] {
             let (start, end) = (row.start as usize, row.end as usize);
             let middle = ((row.middle.0 - row.start) as f32, (row.middle.1 - row.start) as f32);
-            for first in (start..end).step_by(4) {
+            let mut first = start;
+            while first < end {
                 // Past the end of the row other spheres are read, and masked below.
                 let four = |values: &[f32]| Vec4::from_slice(&values[first..first + 4]);
                 let index = Vec4::splat((first - start) as f32) + lanes;
@@ -246,6 +247,7 @@ impl<'a> Finder<'a> {
                     let side = i32::from(j as u32 >= row.middle.1) - i32::from((j as u32) < row.middle.0);
                     self.push(j, row.code + side, entries);
                 }
+                first += 4;
             }
         }
     }

@@ -54,6 +54,13 @@ pub struct Threat {
 pub fn threat(view: &View, events: &[Event], budget: &[f32], i: usize) -> Option<Threat> {
     let event = events[i];
     let (state, frame) = (view.state, &view.frame);
+    let along = state.velocity(i) - frame.drift;
+    let leaves = |speed: f32| speed * (frame.h - event.toi) > 2.0 * budget[i];
+    let fast = view.extras.is_fast(i);
+    // Nearly all are told here.
+    if !fast && !leaves(along.length() + event.jolt) {
+        return None;
+    }
     let place = view.offset_at(i, event.toi);
     let normal = match event.wall() {
         Some(plane) => view.world.walls[plane].normal,
@@ -62,10 +69,8 @@ pub fn threat(view: &View, events: &[Event], budget: &[f32], i: usize) -> Option
             (place - view.offset_at(partner, event.toi) - view.shift(event.link)).normalize_or_zero()
         }
     };
-    let along = state.velocity(i) - frame.drift;
     let speed = along.length().max((along + normal * event.jolt).length());
-    let leaves = speed * (frame.h - event.toi) > 2.0 * budget[i];
-    (leaves || view.extras.is_fast(i)).then(|| Threat {
+    (fast || leaves(speed)).then(|| Threat {
         time: event.toi,
         cell: view.cell(i),
         offset: place,

@@ -37,7 +37,7 @@ pub fn sweep(view: &View, i: usize) -> Event {
 }
 
 /// Replaces `best` if `i` meets the image `link` of `j` sooner.
-#[inline]
+#[inline(always)]
 pub fn consider(view: &View, i: usize, j: usize, link: u32, shift: Vec3, best: &mut Event) {
     let Some((toi, jolt)) = pair(view, i, j, shift) else { return };
     if toi < best.toi || (toi == best.toi && precedes(view.state, i, j as u32, best.partner)) {
@@ -46,7 +46,7 @@ pub fn consider(view: &View, i: usize, j: usize, link: u32, shift: Vec3, best: &
 }
 
 /// Time of impact of two spheres in the substep, and the bound on the change of the velocity of `i`.
-#[inline]
+#[inline(always)]
 fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     let state = view.state;
     let (d, w, now) = view.relative(i, j, shift);
