@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Why a [`Simulation`](crate::Simulation) could not be set up or go on. Nothing is changed by a failed call.
+/// Why a [`Simulation`](crate::Simulation) could not be set up or go on. A failed edit changes
+/// nothing; a step that fails leaves the spheres somewhere between its start and its end.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {

@@ -58,6 +58,8 @@ pub struct Summary {
 
     start: Measure,
     mass: f64,
+    /// Energy of the spins, which no impact without friction sees.
+    spin_energy: f64,
     elastic: bool,
     conserves_momentum: bool,
     homogeneous: bool,
@@ -97,6 +99,7 @@ impl Summary {
             collision_rate: 0.0,
             start,
             mass: 0.0,
+            spin_energy: 0.0,
             elastic: false,
             conserves_momentum: false,
             homogeneous: false,
@@ -118,6 +121,9 @@ impl Summary {
         self.sphere_count = system.spheres.len();
         self.start = start;
         self.mass = system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum();
+        self.spin_energy = (system.spheres.iter().filter(|s| !s.fixed))
+            .map(|s| 0.2 * s.mass * s.radius * s.radius * s.spin.length_squared())
+            .sum();
         self.elastic = system.materials.restitution_table().iter().all(|&e| e == 1.0);
         self.conserves_momentum = system.planes().is_empty() && !fixed && system.gravity == DVec3::ZERO;
         self.homogeneous =
@@ -158,13 +164,11 @@ impl Summary {
         self.derive(report.kinetic_energy, report.potential_energy, report.momentum);
     }
 
-    // Without the energy of the common motion, which no impact sees (momentum is conserved where this is used).
+    // Without the energy of the common motion and of the spins, which no impact sees.
     fn thermal(&self, kinetic: f64) -> f64 {
-        if self.mass > 0.0 {
-            kinetic - 0.5 * self.start.momentum.length_squared() / self.mass
-        } else {
-            kinetic
-        }
+        let common =
+            if self.mass > 0.0 { 0.5 * self.start.momentum.length_squared() / self.mass } else { 0.0 };
+        kinetic - self.spin_energy - common
     }
 
     fn derive(&mut self, kinetic: f64, potential: f64, momentum: DVec3) {
@@ -178,7 +182,7 @@ impl Summary {
         self.energy_error = self.elastic.then(|| ratio(change - self.relaxed, scale));
         self.ledger_error = ratio((change + self.dissipated - self.relaxed).abs(), scale);
         self.momentum_error = self.conserves_momentum.then(|| {
-            let scale = (2.0 * self.mass * self.start.kinetic_energy).sqrt();
+            let scale = (2.0 * self.mass * (self.start.kinetic_energy - self.spin_energy)).sqrt();
             ratio((momentum - self.start.momentum).length(), scale)
         });
         self.compressibility = (self.homogeneous && self.kinetic_integral > 0.0)

@@ -334,11 +334,12 @@ impl Extras {
                     continue;
                 }
                 before = place;
-                let cells = cell_of(visit.sphere) + (cell - visit.cell) - cell_of(i);
-                if visit.sphere == i && cells == IVec3::ZERO || !self.met.insert((visit.sphere, cells)) {
+                // Its own images never approach it; what only shares the hash is elsewhere.
+                if visit.sphere == i || wrap(grid, visit.cell) != wrapped {
                     continue;
                 }
-                if wrap(grid, visit.cell) == wrapped
+                let cells = cell_of(visit.sphere) + (cell - visit.cell) - cell_of(i);
+                if self.met.insert((visit.sphere, cells))
                     && lines.pass(i as usize, visit.sphere as usize, grid.shift(cells))
                     && !self.knows(i as usize, visit.sphere as usize, cells)
                 {

@@ -36,7 +36,7 @@ use self::{
     frame::Frame,
     plan::{Limits, Past},
     relax::Relax,
-    rounds::Rounds,
+    rounds::{Outcome, Rounds},
     state::NEVER,
 };
 use crate::{Error, Impact, Measure, Sphere, StepReport, System, simulation::Engine, stages::STAGES};
@@ -65,7 +65,7 @@ impl CpuEngine {
 impl Engine for CpuEngine {
     fn step(&mut self, start_time: f64, impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
         let stepper = &mut self.stepper;
-        if stepper.core.state.len() <= parallel::SERIAL {
+        if stepper.core.state.len() <= parallel::TASK {
             // One task at most: handing it to another thread costs more than the step.
             return stepper.step(start_time, impacts);
         }
@@ -105,6 +105,8 @@ struct Stepper {
     dt: f64,
     substeps: u32,
     strict_order: bool,
+    /// How far fixed spheres move in a step as the falling frame sees it.
+    fall: f64,
     reference: DVec3,
     measured: Measure,
     clock: StageClock,
@@ -148,11 +150,16 @@ impl Stepper {
             substeps: system.solver.substeps,
             strict_order: system.solver.strict_order,
             reference: system.gravity_reference() / core.units.length,
+            fall: 0.0,
             measured: Measure::default(),
             clock: StageClock::default(),
             start_nonfinite: None,
             core,
         };
+        if system.spheres.iter().any(|s| s.fixed) {
+            let gravity = f64::from(stepper.core.world.gravity.length());
+            stepper.fall = 0.5 * gravity * stepper.dt * stepper.dt;
+        }
         let still = stepper.audit.run(&stepper.core.grid, &stepper.core.state, DVec3::ZERO);
         let sums = stepper.audit.run(&stepper.core.grid, &stepper.core.state, still.drift);
         stepper.past = [Past { sums, collisions: 0.0 }; 2];
@@ -174,6 +181,7 @@ impl Stepper {
             substeps: self.substeps,
             budget_limit: self.core.grid.budget_limit,
             made_for: self.core.grid.made_for,
+            fall: self.fall,
             cell: f64::from(self.core.grid.edge.min_element()),
             budget_most: self.core.census.budget_most,
             budget_least: self.core.census.budget_least,
@@ -239,8 +247,8 @@ impl Stepper {
         let may_split = depth < MOST_HALVINGS;
         let clock = &mut self.clock;
         let outcome = self.rounds.run(&mut self.core, frame, recorder, may_split, |stage| clock.lap(stage));
-        let ended = match outcome {
-            Ok(ended) => ended,
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
             Err(error) => {
                 self.rounds.undo(&mut self.core);
                 return Err(error);
@@ -248,7 +256,8 @@ impl Stepper {
         };
         run.rounds = run.rounds.max(self.rounds.round);
         run.fast = run.fast.max(self.core.extras.fast_count());
-        if (!ended || self.strict_order && self.rounds.counts.late > 0) && may_split {
+        let late = self.strict_order && self.rounds.counts.late > 0;
+        if (outcome == Outcome::Crowded || late) && may_split {
             self.rounds.undo(&mut self.core);
             run.redone += 1;
             let half = 0.5 * h;
@@ -257,7 +266,7 @@ impl Stepper {
             let drifted = drifted + drift * half + gravity * (0.5 * half * half);
             return self.substep(half, drift + gravity * half, drifted, time + half, depth + 1, run, impacts);
         }
-        if !ended {
+        if outcome != Outcome::Ended {
             run.unresolved += self.rounds.pending_list.len() as u64;
             self.rounds.stop_pending(&mut self.core, frame);
         }

@@ -56,6 +56,8 @@ pub struct Limits {
     pub budget_limit: f32,
     /// What the present cells were made for.
     pub made_for: f64,
+    /// Path of fixed spheres in a step, seen from the falling frame.
+    pub fall: f64,
     /// Shortest edge of the present cells.
     pub cell: f64,
     /// What cells should be made for at most: beyond, lists grow too long.
@@ -67,7 +69,7 @@ pub struct Limits {
 /// The budget that spheres of these speeds want in a step divided by its collision rate alone.
 pub fn wanted_budget(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
-    let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
+    let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
     // Speeds whose squares overflow give no finite path.
     if path.is_finite() { path.clamp(limits.budget_least, limits.budget_most) } else { limits.budget_most }
 }
@@ -92,7 +94,7 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
         let crowd = f64::from(past.sums.crowd_speed) * limits.dt / (CROWD_PATH * limits.cell);
         substeps = substeps.max((bulk / limit).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
     }
-    let path = 1.02 * f64::from(past.sums.high_speed) * limits.dt / substeps;
+    let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
     let path = if path.is_finite() { path } else { limit };
     let substeps_per_build = if path > 0.0 { (limit / path).floor().clamp(1.0, substeps) } else { substeps };
     Plan {

@@ -17,11 +17,6 @@ use super::{
 };
 use crate::{Error, Impact};
 
-/// Rounds of one attempt at a substep. Collision rates that the plan allows need a few dozen; a chain of touching spheres
-/// needs one for each link, an inelastic cluster in collapse hundreds. What is still pending then never ends, and
-/// halves cannot help: it happens at one instant.
-const MOST_ROUNDS: u32 = 1 << 14;
-
 /// Rounds after which a substep with more than a twentieth of its spheres pending is better split: so many impacts in
 /// one neighbourhood wait for each other, while two halves have half of them each.
 const CROWDED_ROUNDS: u32 = 48;
@@ -31,6 +26,21 @@ const ROUND_TASK: usize = 256;
 
 /// Capsules walked by one task.
 const WALK_TASK: usize = 16;
+
+/// Rounds in which the earliest pending impact has to get later; if it does not, the rounds never end, and shorter substeps
+/// would not help: all happens at one instant.
+const STUCK_ROUNDS: u32 = 2048;
+
+/// How the rounds of a substep came to their end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// No impact is left.
+    Ended,
+    /// Shorter substeps would be quicker.
+    Crowded,
+    /// Impacts are left that will never end.
+    Stuck,
+}
 
 /// Buffers of the rounds.
 #[derive(Default)]
@@ -110,8 +120,8 @@ impl Rounds {
 }
 
 impl Rounds {
-    /// Runs the substep up to the point where no impact is left. Returns whether it got there; with `may_split` it gives up
-    /// sooner if shorter substeps would be quicker.
+    /// Runs the substep up to the point where no impact is left. With `may_split` it gives up if shorter substeps would be
+    /// quicker.
     pub fn run(
         &mut self,
         core: &mut Core,
@@ -119,7 +129,7 @@ impl Rounds {
         recorder: Recorder,
         may_split: bool,
         mut lap: impl FnMut(&str),
-    ) -> Result<bool, Error> {
+    ) -> Result<Outcome, Error> {
         self.begin();
         core.launch(frame, &mut self.fast);
         if !self.fast.is_empty() {
@@ -138,16 +148,25 @@ impl Rounds {
                 unsafe { events.set(i, event) };
             }
         });
+        let mut reached = 0.0;
         loop {
             lap("sweep");
             self.pending.list(&mut self.pending_list);
             if self.pending_list.is_empty() {
-                return Ok(true);
+                return Ok(Outcome::Ended);
             }
             let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > core.state.len() / 20;
             let crowded = may_split && (many || core.extras.is_crowded());
-            if crowded || self.round == MOST_ROUNDS {
-                return Ok(false);
+            if crowded {
+                return Ok(Outcome::Crowded);
+            }
+            if self.round % STUCK_ROUNDS == 0 {
+                let earliest =
+                    self.pending_list.iter().fold(f32::INFINITY, |t, &i| t.min(self.events[i as usize].toi));
+                if self.round > 0 && earliest <= reached {
+                    return Ok(Outcome::Stuck);
+                }
+                reached = earliest;
             }
             self.round += 1;
             self.select(core, frame);
