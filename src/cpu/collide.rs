@@ -79,12 +79,14 @@ pub struct Tally {
     pub touched: Vec<u32>,
     /// Spheres whose path is no longer covered by the candidate lists.
     pub fast: Vec<u32>,
+    /// Spheres to be stopped where they are.
+    pub frozen: Vec<u32>,
     pub undo: Vec<Undo>,
 }
 
 impl Tally {
     pub fn bytes(&self) -> usize {
-        4 * (self.touched.capacity() + self.fast.capacity())
+        4 * (self.touched.capacity() + self.fast.capacity() + self.frozen.capacity())
             + size_of::<Impact>() * self.impacts.capacity()
             + size_of::<Undo>() * self.undo.capacity()
     }
@@ -94,6 +96,7 @@ impl Tally {
         self.impacts.clear();
         self.touched.clear();
         self.fast.clear();
+        self.frozen.clear();
         self.undo.clear();
     }
 }
@@ -273,16 +276,8 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
     let w = a.velocity() - b.velocity();
     let (approach, square) = (d.dot(w), d.length_squared());
     let distance = square.sqrt();
-    let gain = view.frame.h * view.frame.gravity.length();
-    if supported && -approach <= RESTING * gain * distance {
-        // One carries the other: apart with the least speed that lets both go on, shared so that momentum is kept.
-        let change = -approach / distance + HOP * gain;
-        let reduced_mass = 1.0 / (a.inverse_mass() + b.inverse_mass());
-        let j = d * (change * reduced_mass / distance);
-        a.push(j * a.inverse_mass());
-        b.push(-j * b.inverse_mass());
-        let (before, after) = (f64::from(approach / distance), f64::from(HOP * gain));
-        tally.counts.dissipated -= 0.5 * f64::from(reduced_mass) * (after * after - before * before);
+    if supported && -approach <= RESTING * view.frame.h * view.frame.gravity.length() * distance {
+        tally.frozen.extend([a.index as u32, b.index as u32]);
         return;
     }
     if approach >= 0.0 {

@@ -67,6 +67,7 @@ pub struct Rounds {
     fast: Vec<u32>,
     /// Spheres stopped in this substep, with the motion they go on with afterwards.
     pub frozen: Vec<(u32, Vec4)>,
+    to_freeze: Vec<u32>,
     pub round: u32,
 }
 
@@ -171,6 +172,10 @@ impl Rounds {
             self.select(core, frame);
             lap("select");
             self.collide(core, frame, recorder);
+            for k in 0..self.to_freeze.len() {
+                let i = self.to_freeze[k] as usize;
+                self.freeze(core, frame, i, core.clock[i]);
+            }
             self.walk_fast(core, frame)?;
             lap("collide");
             self.sweep_again(core, frame);
@@ -261,11 +266,13 @@ impl Rounds {
         (core.clock, core.support, core.budget) = (clock, support, budget);
         self.touched_list.clear();
         self.fast.clear();
+        self.to_freeze.clear();
         for tally in self.tallies.iter() {
             self.counts.add(&tally.counts);
             self.impacts.extend_from_slice(&tally.impacts);
             self.touched_list.extend_from_slice(&tally.touched);
             self.fast.extend_from_slice(&tally.fast);
+            self.to_freeze.extend_from_slice(&tally.frozen);
             self.undo.extend_from_slice(&tally.undo);
         }
     }
