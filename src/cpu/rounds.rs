@@ -21,6 +21,9 @@ use crate::{Error, Impact};
 /// one neighbourhood wait for each other, while two halves have half of them each.
 const CROWDED_ROUNDS: u32 = 48;
 
+/// Fewer pending spheres than this are quicker to finish than to split.
+const CROWD: usize = 64;
+
 /// Spheres of one task in a round; they differ in cost, so tasks are small.
 const ROUND_TASK: usize = 256;
 
@@ -155,7 +158,8 @@ impl Rounds {
             if self.pending_list.is_empty() {
                 return Ok(Outcome::Ended);
             }
-            let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > core.state.len() / 20;
+            let few = (core.state.len() / 20).max(CROWD);
+            let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > few;
             let crowded = may_split && (many || core.extras.is_crowded());
             if crowded {
                 return Ok(Outcome::Crowded);
