@@ -158,9 +158,9 @@ impl Core {
         scatter(&self.state, &mut self.back, &self.keys, &self.cursors, &self.starts, &mut self.order);
         swap(&mut self.state, &mut self.back);
         lap("scatter");
-        neighbors(&self.grid, &self.world, &self.state, &self.starts, budget, drift, &mut self.lists);
-        self.budget.fill(budget);
         self.reach.budget = budget;
+        neighbors(&self.grid, &self.world, &self.state, &self.starts, self.reach, drift, &mut self.lists);
+        self.budget.fill(budget);
         lap("neighbors");
     }
 

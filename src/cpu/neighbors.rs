@@ -5,6 +5,7 @@ use glam::{IVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::{
+    fast::Reach,
     grid::{CODES, Grid},
     parallel::{Outputs, TASK},
     state::State,
@@ -107,14 +108,14 @@ impl Lists {
     }
 }
 
-/// Finds the candidates of every sphere for paths up to `budget` relative to the drift; `drift` bounds how far the
-/// drift itself goes meanwhile.
+/// Finds the candidates of every sphere for paths up to the budget of `reach` relative to the drift; `drift` bounds how far
+/// the drift itself goes meanwhile.
 pub fn neighbors(
     grid: &Grid,
     world: &World,
     state: &State,
     starts: &[u32],
-    budget: f32,
+    reach: Reach,
     drift: f32,
     lists: &mut Lists,
 ) {
@@ -129,7 +130,7 @@ pub fn neighbors(
         block.walls.clear();
         let mut rows = Rows::default();
         for i in range {
-            let finder = Finder::new(grid, state, i, 2.0 * budget);
+            let finder = Finder::new(grid, state, i, 2.0 * reach.budget, reach.radius_max);
             if grid.direct {
                 rows.around(grid, starts, state.cell[i].truncate());
                 finder.in_rows(&rows, columns, &mut block.entries);
@@ -137,7 +138,7 @@ pub fn neighbors(
                 finder.in_buckets(starts, &mut block.entries);
             }
             block.ends.push(block.entries.len() as u32);
-            block.walls.push(walls_in_reach(grid, world, state, i, budget + drift));
+            block.walls.push(walls_in_reach(grid, world, state, i, reach.budget + drift));
         }
     });
 }
@@ -206,12 +207,14 @@ struct Finder<'a> {
     radius: f32,
     fixed: bool,
     skin: f32,
+    /// Largest radius of all spheres.
+    radius_max: f32,
 }
 
 impl<'a> Finder<'a> {
-    fn new(grid: &'a Grid, state: &'a State, i: usize, skin: f32) -> Self {
+    fn new(grid: &'a Grid, state: &'a State, i: usize, skin: f32, radius_max: f32) -> Self {
         let (offset, radius) = (state.offset(i), state.radius(i));
-        Self { grid, state, i, offset, radius, fixed: state.inverse_mass(i) == 0.0, skin }
+        Self { grid, state, i, offset, radius, fixed: state.inverse_mass(i) == 0.0, skin, radius_max }
     }
 
     fn push(&self, j: usize, code: i32, entries: &mut Vec<Candidate>) {
@@ -223,8 +226,24 @@ impl<'a> Finder<'a> {
     /// Four spheres at a time: a row holds two or three.
     fn in_rows(&self, rows: &Rows, columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
         let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
-        let [x, y, z, radius] = columns;
+        let [xs, ys, zs, radii] = columns;
+        // A hair more: what is left out here must be out of reach for the test below too.
+        let farthest = (self.radius + self.radius_max + self.skin) * (1.0 + 1e-4);
         for row in &rows.rows[..rows.count] {
+            // How far the sphere is from the cells of the row; a corner is often out of reach.
+            let gap = |shift: f32, offset: f32| {
+                if shift > 0.0 {
+                    (shift - offset).max(0.0)
+                } else if shift < 0.0 {
+                    offset.max(0.0)
+                } else {
+                    0.0
+                }
+            };
+            let (y, z) = (gap(row.shift.y, self.offset.y), gap(row.shift.z, self.offset.z));
+            if y * y + z * z > farthest * farthest {
+                continue;
+            }
             let (start, end) = (row.start as usize, row.end as usize);
             let middle = ((row.middle.0 - row.start) as f32, (row.middle.1 - row.start) as f32);
             let mut first = start;
@@ -235,10 +254,10 @@ impl<'a> Finder<'a> {
                 // -1, 0, 1 for the left, the middle and the right cell.
                 let side = Vec4::select(index.cmpge(Vec4::splat(middle.1)), Vec4::ONE, Vec4::ZERO)
                     - Vec4::select(index.cmplt(Vec4::splat(middle.0)), Vec4::ONE, Vec4::ZERO);
-                let x = (self.offset.x - four(x)) - side * self.grid.edge.x;
-                let y = (self.offset.y - four(y)) - row.shift.y;
-                let z = (self.offset.z - four(z)) - row.shift.z;
-                let reach = (self.radius + four(radius)) + self.skin;
+                let x = (self.offset.x - four(xs)) - side * self.grid.edge.x;
+                let y = (self.offset.y - four(ys)) - row.shift.y;
+                let z = (self.offset.z - four(zs)) - row.shift.z;
+                let reach = (self.radius + four(radii)) + self.skin;
                 let near = (x * x + y * y + z * z).cmple(reach * reach);
                 let mut hits = near.bitmask() & (0xf >> (4 - (end - first).min(4)));
                 while hits != 0 {

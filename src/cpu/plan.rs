@@ -116,6 +116,7 @@ mod tests {
             substeps: 0,
             budget_limit: 0.2,
             made_for: 0.2,
+            fall: 0.0,
             cell: 1.4,
             budget_most: 0.25,
             budget_least: 0.02,

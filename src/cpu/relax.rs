@@ -29,12 +29,8 @@ impl Relax {
         self.deepest.run(view.state.len(), TASK, |range, deepest| {
             *deepest = 0.0;
             for i in range {
-                contacts(view, i, |_, other, depth, _| {
-                    // A pair stands in both lists.
-                    if other.is_none_or(|j| i < j) {
-                        *deepest = deepest.max(depth);
-                    }
-                });
+                // A pair stands in both lists.
+                contacts(view, i, |j| i < j, |_, _, depth, _| *deepest = deepest.max(depth));
             }
         });
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
@@ -49,13 +45,19 @@ impl Relax {
             let inverse = state.inverse_mass(i);
             let mut count = 0;
             if inverse > 0.0 {
-                contacts(view, i, |normal, other, depth, diameter| {
-                    if depth > SLOP {
-                        let theirs = other.map_or(0.0, |j| state.inverse_mass(j));
-                        *push += normal * (FACTOR * (depth - SLOP) * diameter * inverse / (inverse + theirs));
-                        count += 1;
-                    }
-                });
+                contacts(
+                    view,
+                    i,
+                    |_| true,
+                    |normal, other, depth, diameter| {
+                        if depth > SLOP {
+                            let theirs = other.map_or(0.0, |j| state.inverse_mass(j));
+                            *push +=
+                                normal * (FACTOR * (depth - SLOP) * diameter * inverse / (inverse + theirs));
+                            count += 1;
+                        }
+                    },
+                );
             }
             if count > 1 {
                 *push /= count as f32;
@@ -74,13 +76,21 @@ pub fn needed(deepest: f32) -> bool {
     deepest > SLOP
 }
 
-/// Calls `visit(normal towards i, other sphere, depth in mean diameters, mean diameter)` for everything that sphere
-/// `i` overlaps; all clocks are at the end of the substep.
+/// Calls `visit(normal towards i, other sphere, depth in mean diameters, mean diameter)` for every `wanted` sphere and
+/// every plane that sphere `i` overlaps; all clocks are at the end of the substep.
 #[inline]
-fn contacts(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usize>, f32, f32)) {
+fn contacts(
+    view: &View,
+    i: usize,
+    wanted: impl Fn(usize) -> bool,
+    mut visit: impl FnMut(Vec3, Option<usize>, f32, f32),
+) {
     let state = view.state;
     let (offset, radius) = (state.offset(i), state.radius(i));
     view.for_candidates(i, |j, _, shift| {
+        if !wanted(j) {
+            return;
+        }
         let d = (offset - state.offset(j)) - shift;
         let sum = radius + state.radius(j);
         let square = d.length_squared();

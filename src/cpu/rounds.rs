@@ -164,7 +164,7 @@ impl Rounds {
             if crowded {
                 return Ok(Outcome::Crowded);
             }
-            if self.round % STUCK_ROUNDS == 0 {
+            if self.round.is_multiple_of(STUCK_ROUNDS) {
                 let earliest =
                     self.pending_list.iter().fold(f32::INFINITY, |t, &i| t.min(self.events[i as usize].toi));
                 if self.round > 0 && earliest <= reached {
