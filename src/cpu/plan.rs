@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn slow_spheres_keep_their_lists_for_several_substeps() {
-        let plan = plan(&limits(), &past(0.2, 1.2));
+        let limits = Limits { made_for: 0.06, ..limits() };
+        let plan = plan(&limits, &past(0.2, 1.2));
         assert_eq!((plan.substeps, plan.regrid), (4, None));
         assert_eq!(plan.substeps_per_build, 3);
         assert!(plan.budget >= 0.2 * 3.0 / 4.0);
