@@ -36,7 +36,15 @@ fn a_state_that_was_written_is_a_state_to_go_on_from() {
     place.write("rest.toml", "[world]\ndt = 0.5\nsteps = 1\n[[spheres]]\nfile = \"half/final.csv\"\n");
     place.carom(&["run", "rest.toml", "--out", "rest"]).expect(0);
     place.carom(&["run", "pair.toml", "--out", "whole"]).expect(0);
-    assert_eq!(place.read("rest/final.csv"), place.read("whole/final.csv"));
+    // Not to the last bit: a start is rounded to cells of its own.
+    let (rest, whole) = (place.read("rest/final.csv"), place.read("whole/final.csv"));
+    assert_eq!(rest.lines().next(), whole.lines().next());
+    let numbers = |text: &str| -> Vec<f64> {
+        text.lines().skip(1).flat_map(|l| l.split(',')).map(|cell| cell.parse().unwrap()).collect()
+    };
+    let (rest, whole) = (numbers(&rest), numbers(&whole));
+    assert_eq!((rest.len(), whole.len()), (18, 18));
+    assert!(rest.iter().zip(&whole).all(|(a, b)| (a - b).abs() <= 1e-6), "{rest:?} {whole:?}");
 }
 
 #[test]
