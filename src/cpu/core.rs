@@ -236,7 +236,8 @@ fn census(system: &System, units: &Units) -> Census {
         mean_diameter,
         mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
         budget_least: 0.02 * mean_diameter,
-        // A quarter diameter each, half a diameter of skin; more where lists stay short all the same.
-        budget_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 32.0 * mean_diameter),
+        // A quarter diameter each, half a diameter of skin; more where lists stay short all the same, as far as offsets in
+        // a cell stay sharp: up to 4 diameters they are rounded to 1e-7.
+        budget_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 1.5 * mean_diameter),
     }
 }

@@ -53,7 +53,11 @@ impl Grid {
         for axis in 0..system.dimensions.count() {
             let extent = (system.bounds.max[axis] - system.bounds.min[axis]) / length;
             match system.bounds.sides[axis] {
-                Side::Open => bounded = false,
+                Side::Open => {
+                    bounded = false;
+                    // In sixteenths: positions of few binary digits stay what they are.
+                    edge[axis] = (16.0 * least).ceil() / 16.0;
+                }
                 side => {
                     periodic[axis] = side == Side::Periodic;
                     let fewest = if periodic[axis] { 2.0 } else { 1.0 };
