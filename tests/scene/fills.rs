@@ -86,8 +86,8 @@ fn fills_keep_clear_of_walls_and_of_what_is_there() {
             .sides([Side::Wall, Side::Periodic, Side::Wall])
             .bounds([-2.0; 3], [18.0; 3])
             .seed(seed)
-            // Cuts off a corner of the box.
-            .wall([14.0; 3], [-1.0; 3], "default")
+            // Cuts off an edge of the box.
+            .wall([14.0; 3], [-1.0, 0.0, -1.0], "default")
             .fill(post)
             .fill(Fill::fraction(fraction));
         let system = scene.build().unwrap();
@@ -97,6 +97,14 @@ fn fills_keep_clear_of_walls_and_of_what_is_there() {
         assert!(system.spheres.iter().any(|s| s.position.y < -1.5), "{fraction}");
         assert_eq!(system.spheres[0].position, DVec3::splat(8.0));
     }
+}
+
+#[test]
+fn a_plane_across_a_periodic_axis_is_refused() {
+    let scene =
+        Scene::new(0.01).periodic().bounds([0.0; 3], [9.0; 3]).wall([2.0; 3], [1.0, 0.0, 1.0], "default");
+    let error = scene.build().unwrap_err().to_string();
+    assert!(error.contains("across x, and x is periodic"), "{error}");
 }
 
 #[test]
