@@ -48,7 +48,7 @@
 //! at = [{ position = [1, 1, 0.7], velocity = [0, 0, 1], radius = 0.15, mass = 40.0 }]
 //!
 //! [[walls]]
-//! plane = { point = [0, 0, -1], normal = [0, 1, 8] }
+//! plane = { point = [0, 0, -1], normal = [0, 0, 1] }
 //! "#;
 //! let overrides = ["world.dt=0.002".to_owned()];
 //! let scene = carom::files::parse_scene(text, "example", None, &overrides)?;
