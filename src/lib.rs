@@ -53,8 +53,8 @@
 //! 2. `neighbors`: for each sphere all it could meet while nobody leaves its path budget; spheres that are faster walk the
 //!    cells of their swept capsule instead, also when an impact makes them fast on the way;
 //! 3. `launch`, `sweep`: the earliest impact of each sphere, seen from a frame in free fall, where flight is straight;
-//! 4. rounds of `select` and `collide`: a pair is resolved when it is the earliest of both and no third sphere, however an
-//!    earlier impact turns it, can come in between; what was touched is swept again; until no impact is left;
+//! 4. rounds of `select` and `collide`: a pair is resolved when it is the earliest of both and no third sphere can come
+//!    in between, looking three impacts back; what was touched is swept again; until no impact is left;
 //! 5. `advance`, `relax`, `audit`: to the end of the substep, leftover overlap apart, and the sums.
 //!
 //! Positions are an integer cell and an offset inside it, so far from the origin is as good as near it. What could not be

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 pub const TASK: usize = 1024;
 
 /// Up to this many items one thread is faster than waking the others.
-pub const SERIAL: usize = 2 * TASK;
+const SERIAL: usize = 2 * TASK;
 
 /// Runs `work` on all of `0..count`, a range of at most `task` at a time.
 pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync) {
