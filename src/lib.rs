@@ -86,6 +86,7 @@ mod error;
 mod exact;
 #[cfg(feature = "files")]
 pub mod files;
+mod model;
 mod report;
 pub mod scene;
 mod simulation;

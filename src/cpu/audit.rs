@@ -2,19 +2,15 @@
 
 use glam::DVec3;
 
-use super::{grid::Grid, parallel::Outputs, state::State};
+use super::{
+    grid::Grid,
+    parallel::Outputs,
+    state::State,
+    sums::{CLASS_SHIFT, CLASSES, SAMPLE, Sums, exceeded_by, median},
+};
 
 /// Spheres summed by one task.
 const PART: usize = 64 * 1024;
-
-/// Bits of an f32 below its class: exponent and four bits of the mantissa are left.
-const CLASS_SHIFT: u32 = 19;
-
-/// Classes of speed: sixteen to each factor of two of the squared speed, 2% each.
-const CLASSES: usize = 1 << (31 - CLASS_SHIFT);
-
-/// Spheres that the median velocity is taken from.
-const SAMPLE: usize = 1024;
 
 /// Sums of one task.
 struct Part {
@@ -37,27 +33,6 @@ impl Default for Part {
             speeds: [0; CLASSES],
         }
     }
-}
-
-/// Sums over all spheres, in scaled units.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sums {
-    /// Kinetic energy, spin included.
-    pub kinetic: f64,
-    /// Sum of mass * centre, counted from the grid's origin.
-    pub mass_position: DVec3,
-    pub momentum: DVec3,
-    /// Median velocity of all spheres, axis by axis: what the bulk does, whatever a few fast ones do.
-    pub drift: DVec3,
-    pub nonfinite: u64,
-    /// The smallest id among those.
-    pub first_nonfinite: u32,
-    /// Speed relative to the drift that one sphere in ten exceeds.
-    pub bulk_speed: f32,
-    /// Speed relative to the drift that one sphere in fifty exceeds.
-    pub crowd_speed: f32,
-    /// Speed relative to the drift that two in ten thousand spheres exceed.
-    pub high_speed: f32,
 }
 
 /// Buffers of the stage.
@@ -129,27 +104,8 @@ impl Audit {
         let stride = state.len().div_ceil(SAMPLE).max(1);
         DVec3::from_array(std::array::from_fn(|axis| {
             self.sample.clear();
-            let values = (0..state.len()).step_by(stride).map(|i| state.motion[i][axis]);
-            self.sample.extend(values.filter(|v| v.is_finite()));
-            let middle = self.sample.len() / 2;
-            if self.sample.is_empty() {
-                0.0
-            } else {
-                f64::from(*self.sample.select_nth_unstable_by(middle, f32::total_cmp).1)
-            }
+            self.sample.extend((0..state.len()).step_by(stride).map(|i| state.motion[i][axis]));
+            median(&mut self.sample)
         }))
     }
-}
-
-// Upper end of the class above which at most `count` spheres are.
-fn exceeded_by(speeds: &[u32; CLASSES], count: u64) -> f32 {
-    let mut above = 0;
-    for (class, &n) in speeds.iter().enumerate().rev() {
-        above += u64::from(n);
-        if above > count {
-            let square = f32::from_bits((class as u32 + 1) << CLASS_SHIFT);
-            return if square.is_finite() { square.sqrt() } else { f32::INFINITY };
-        }
-    }
-    0.0
 }

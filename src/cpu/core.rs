@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::{
     bin::bin,
     bits::Bits,
+    census::Census,
     event::View,
     fast::{Extras, Reach},
     frame::Frame,
@@ -17,26 +18,10 @@ use super::{
     scan::scan,
     scatter::scatter,
     state::State,
-    units::{self, Units},
+    units::Units,
     world::World,
 };
-use crate::{Error, Side, System};
-
-/// Expected candidates per sphere up to which a dilute system may have longer paths between broad phases.
-const LONG_LIST: f64 = 12.0;
-
-/// Figures of the set of spheres that only an edit changes; scaled units.
-#[derive(Clone, Copy, Debug)]
-pub struct Census {
-    pub count: usize,
-    pub radius_max: f64,
-    pub mean_diameter: f64,
-    /// Sum of the masses that are not fixed.
-    pub mass: f64,
-    /// Path budgets for which cells may be made.
-    pub budget_least: f64,
-    pub budget_most: f64,
-}
+use crate::{Error, System};
 
 /// See the module.
 pub struct Core {
@@ -76,7 +61,7 @@ impl Core {
             )));
         }
         let units = Units::new(system);
-        let census = census(system, &units);
+        let census = Census::new(system, &units);
         let lowest = system.spheres.iter().map(|s| s.position / units.length).reduce(DVec3::min);
         let grid = Grid::new(system, &units, &census, census.budget_most, lowest.unwrap_or(DVec3::ZERO));
         let contact_time = system.contact_time();
@@ -206,38 +191,5 @@ impl Core {
             + self.launched.bytes()
             + self.lists.bytes()
             + self.extras.bytes()
-    }
-}
-
-fn census(system: &System, units: &Units) -> Census {
-    let count = system.spheres.len();
-    let n = count.max(1) as f64;
-    let radius_max = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max) / units.length;
-    let mean_diameter = units::mean(system, |s| 2.0 * s.radius) / units.length;
-    // Density where the spheres are: a cloud in an open world is as dense as its own box.
-    let low = system.spheres.iter().map(|s| s.position - s.radius).reduce(DVec3::min).unwrap_or_default();
-    let high = system.spheres.iter().map(|s| s.position + s.radius).reduce(DVec3::max).unwrap_or_default();
-    let dimensions = system.dimensions.count();
-    let volume: f64 = (0..dimensions)
-        .map(|axis| match system.bounds.sides[axis] {
-            Side::Open => (high[axis] - low[axis]) / units.length,
-            _ => (system.bounds.max[axis] - system.bounds.min[axis]) / units.length,
-        })
-        .product();
-    let within = LONG_LIST * volume / n;
-    let reach = if dimensions == 2 {
-        (within / std::f64::consts::PI).sqrt()
-    } else {
-        (within * 0.75 / std::f64::consts::PI).cbrt()
-    };
-    Census {
-        count,
-        radius_max,
-        mean_diameter,
-        mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
-        budget_least: 0.02 * mean_diameter,
-        // A quarter diameter each, half a diameter of skin; more where lists stay short all the same, as far as offsets in
-        // a cell stay sharp: up to 4 diameters they are rounded to 1e-7.
-        budget_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 1.5 * mean_diameter),
     }
 }

@@ -8,21 +8,15 @@ mod collide;
 mod core;
 mod event;
 mod fast;
-mod frame;
-mod grid;
 mod launch;
 mod neighbors;
 mod parallel;
-mod plan;
 mod relax;
 mod rounds;
 mod scan;
 mod scatter;
 mod select;
-mod state;
 mod sweep;
-mod units;
-mod world;
 
 use std::{collections::HashMap, mem::take, time::Instant};
 
@@ -39,7 +33,12 @@ use self::{
     rounds::{Outcome, Rounds},
     state::NEVER,
 };
-use crate::{Error, Impact, Measure, Sphere, StepReport, System, simulation::Engine, stages::STAGES};
+use crate::{
+    Error, Impact, Measure, Sphere, StepReport, System,
+    model::{census, frame, grid, plan, state, sums, units, world},
+    simulation::Engine,
+    stages::STAGES,
+};
 
 /// How often a substep is halved: down to 64 parts. Deeper, an unending exchange costs more than it is worth.
 const MOST_HALVINGS: u32 = 6;
@@ -369,7 +368,7 @@ impl Stepper {
         })
     }
 
-    fn measure(&self, sums: &audit::Sums, deepest: f32) -> Measure {
+    fn measure(&self, sums: &sums::Sums, deepest: f32) -> Measure {
         let units = &self.core.units;
         let gravity = self.core.world.gravity.as_dvec3();
         let height = sums.mass_position + (self.core.grid.origin - self.reference) * self.core.census.mass;

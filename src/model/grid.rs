@@ -6,7 +6,7 @@
 
 use glam::{DVec3, IVec3, Vec3};
 
-use super::{core::Census, units::Units};
+use super::{census::Census, units::Units};
 use crate::{Side, System};
 
 /// No cell is further from the origin than this; beyond, offsets grow instead (and lose precision).

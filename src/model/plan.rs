@@ -5,7 +5,7 @@
 
 use glam::DVec3;
 
-use super::audit::Sums;
+use super::sums::Sums;
 
 /// Collisions per sphere and substep that a substep should not exceed: above, rounds grow faster than the substeps
 /// they save. (Rounds against c: .1: 3, .3: 5, 1: 11.)

@@ -1,0 +1,56 @@
+//! What the audit of a step finds, and what plans are made from.
+
+use glam::DVec3;
+
+/// Bits of an f32 below its class: exponent and four bits of the mantissa are left.
+pub const CLASS_SHIFT: u32 = 19;
+
+/// Classes of speed: sixteen to each factor of two of the squared speed, 2% each.
+pub const CLASSES: usize = 1 << (31 - CLASS_SHIFT);
+
+/// Spheres that the median velocity is taken from.
+pub const SAMPLE: usize = 1024;
+
+/// Sums over all spheres, in scaled units.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    /// Kinetic energy, spin included.
+    pub kinetic: f64,
+    /// Sum of mass * centre, counted from the grid's origin.
+    pub mass_position: DVec3,
+    pub momentum: DVec3,
+    /// Median velocity of all spheres, axis by axis: what the bulk does, whatever a few fast ones do.
+    pub drift: DVec3,
+    pub nonfinite: u64,
+    /// The smallest id among those.
+    pub first_nonfinite: u32,
+    /// Speed relative to the drift that one sphere in ten exceeds.
+    pub bulk_speed: f32,
+    /// Speed relative to the drift that one sphere in fifty exceeds.
+    pub crowd_speed: f32,
+    /// Speed relative to the drift that two in ten thousand spheres exceed.
+    pub high_speed: f32,
+}
+
+/// Upper end of the class above which at most `count` spheres are.
+pub fn exceeded_by(speeds: &[u32], count: u64) -> f32 {
+    let mut above = 0;
+    for (class, &n) in speeds.iter().enumerate().rev() {
+        above += u64::from(n);
+        if above > count {
+            let square = f32::from_bits((class as u32 + 1) << CLASS_SHIFT);
+            return if square.is_finite() { square.sqrt() } else { f32::INFINITY };
+        }
+    }
+    0.0
+}
+
+/// The middle of some values, those that are not finite left out; 0 where none is left. The order of `sample` is lost.
+pub fn median(sample: &mut Vec<f32>) -> f64 {
+    sample.retain(|v| v.is_finite());
+    if sample.is_empty() {
+        return 0.0;
+    }
+    let middle = sample.len() / 2;
+    f64::from(*sample.select_nth_unstable_by(middle, f32::total_cmp).1)
+}
