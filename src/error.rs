@@ -24,14 +24,23 @@ pub enum Error {
     Capacity(String),
     /// The engine can take no further step; the text says at which time and why.
     NoProgress(String),
+    /// There is no adapter to compute on, none of the given name, or none that can do it; the text says what was
+    /// found and what to install.
+    NoAdapter(String),
+    /// The device went away or refused a command, and what was on it is gone; the text names the adapter and the
+    /// reason.
+    DeviceLost(String),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Invalid(text) | Self::Unsupported(text) | Self::Capacity(text) | Self::NoProgress(text) => {
-                f.write_str(text)
-            }
+            Self::Invalid(text)
+            | Self::Unsupported(text)
+            | Self::Capacity(text)
+            | Self::NoProgress(text)
+            | Self::NoAdapter(text)
+            | Self::DeviceLost(text) => f.write_str(text),
             Self::NoSuchSphere(id) => write!(f, "no sphere has the id {id}"),
             Self::NonFinite { id, last_good_step } => write!(
                 f,

@@ -62,7 +62,8 @@
 //!
 //! # Engines
 //!
-//! [`Backend::Cpu`] runs the stages on all cores in f32. [`Backend::Exact`] is serial and event-driven in f64 with a
+//! [`Backend::Cpu`] runs the stages on all cores in f32. `Backend::Gpu` (feature `gpu`) runs the same stages as compute
+//! shaders. [`Backend::Exact`] is serial and event-driven in f64 with a
 //! priority queue and shares no stage with the other: the yardstick. Both take the same [`System`].
 //!
 //! # Conventions
@@ -78,7 +79,7 @@
 //! # Features
 //!
 //! The bare library (`default-features = false`) knows no files and no command line. `files` reads and writes scenes and
-//! spheres, `cli` is the `carom` command.
+//! spheres, `gpu` is the stages on Vulkan, Metal or DX12, `cli` is the `carom` command.
 #![warn(missing_docs)]
 
 mod cpu;
@@ -86,6 +87,8 @@ mod error;
 mod exact;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 mod model;
 mod report;
 pub mod scene;

@@ -3,6 +3,8 @@
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
+#[cfg(feature = "gpu")]
+use crate::gpu;
 use crate::{Error, Impact, Sphere, StepReport, Summary, System, cpu::CpuEngine, exact::ExactEngine};
 
 /// Who computes the steps.
@@ -11,21 +13,26 @@ pub enum Backend {
     /// All CPU cores, f32, the stages of [`stages`](crate::stages).
     #[default]
     Cpu,
+    /// A GPU, or a software adapter, f32: the same stages as compute shaders.
+    #[cfg(feature = "gpu")]
+    Gpu,
     /// One core, f64, event by event: the yardstick for small systems.
     Exact,
 }
 
 impl Backend {
-    /// `cpu` or `exact`.
+    /// `cpu`, `gpu` or `exact`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
+            #[cfg(feature = "gpu")]
+            Self::Gpu => "gpu",
             Self::Exact => "exact",
         }
     }
 }
 
-/// How a [`Simulation`] is run; none of it changes the result.
+/// How a [`Simulation`] is run; beside the backend and the adapter, none of it changes the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Who computes.
@@ -34,6 +41,11 @@ pub struct Options {
     pub threads: usize,
     /// Keep the impacts of each step for [`Simulation::impacts`].
     pub record_impacts: bool,
+    /// Part of the name of the adapter that `Backend::Gpu` computes on; replaces `WGPU_ADAPTER_NAME`.
+    pub adapter: Option<String>,
+    /// The device that [`Backend::Gpu`] computes on; without one it opens the best [`adapter`](Self::adapter).
+    #[cfg(feature = "gpu")]
+    pub context: Option<gpu::Context>,
 }
 
 /// The sums over all spheres at one time.
@@ -105,13 +117,23 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::Invalid`] where [`System::validate`] finds something wrong, [`Error::Unsupported`] for what the
-    /// backend does not do, [`Error::Capacity`] for more spheres than it can hold.
-    pub fn new(mut system: System, options: Options) -> Result<Self, Error> {
+    /// backend does not do, [`Error::Capacity`] for more spheres than it can hold, [`Error::NoAdapter`] where
+    /// `Backend::Gpu` finds nothing to compute on.
+    #[cfg_attr(not(feature = "gpu"), expect(unused_mut, reason = "only a context is put in"))]
+    pub fn new(mut system: System, mut options: Options) -> Result<Self, Error> {
         system.validate()?;
         system.spheres.sort_by_key(|s| s.id);
         let engine: Box<dyn Engine> = match options.backend {
             Backend::Cpu => Box::new(CpuEngine::new(&system, options.threads)?),
             Backend::Exact => Box::new(ExactEngine::new(&system)?),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu => {
+                let context = match options.context.take() {
+                    Some(context) => context,
+                    None => gpu::Context::open(options.adapter.as_deref())?,
+                };
+                gpu::engine(&system, options.context.insert(context).clone())?
+            }
         };
         let summary = Summary::new(&system, engine.measure());
         Ok(Self {
@@ -130,7 +152,7 @@ impl Simulation {
     /// Takes one step of `dt`.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], [`Error::NoProgress`] or [`Error::Capacity`]; edits since the last step that make
+    /// [`Error::NonFinite`], [`Error::NoProgress`], [`Error::Capacity`] or [`Error::DeviceLost`]; edits since the last step that make
     /// the system invalid are reported here too, as by [`new`](Self::new).
     pub fn step(&mut self) -> Result<&StepReport, Error> {
         self.apply_edits()?;
@@ -207,6 +229,13 @@ impl Simulation {
     /// Who computes.
     pub fn backend(&self) -> Backend {
         self.options.backend
+    }
+
+    /// The adapter it computes on; none but with [`Backend::Gpu`].
+    #[cfg(feature = "gpu")]
+    pub fn adapter(&self) -> Option<gpu::AdapterInfo> {
+        let context = self.options.context.as_ref().filter(|_| self.options.backend == Backend::Gpu);
+        context.map(|context| context.info().clone())
     }
 
     /// 64-bit hash (XXH3) over position, velocity and spin of all spheres in the order of their ids, each as three

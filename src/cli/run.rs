@@ -24,7 +24,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let backend = choose(arguments.backend)?;
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &scene)?;
-    let options = Options { backend, threads: arguments.threads, record_impacts: false };
+    let options = Options { backend, threads: arguments.threads, ..Options::default() };
     let (system, notes) = scene.build_with_notes()?;
     let mut simulation = Simulation::new(system, options)?;
 

@@ -55,7 +55,12 @@ fn shuffled(system: &System, seed: u64) -> System {
 
 fn compare_on_cpu(system: &System, steps: u32, seed: u64) -> Vec<StepReport> {
     println!("seed {seed}");
-    let on = |threads, record_impacts| Options { threads, record_impacts, backend: Backend::Cpu };
+    let on = |threads, record_impacts| Options {
+        threads,
+        record_impacts,
+        backend: Backend::Cpu,
+        ..Options::default()
+    };
     let one = trace(system, on(1, true), steps);
     let count = |f: fn(&StepReport) -> u64| one.reports.iter().map(f).sum::<u64>();
     println!(

@@ -28,6 +28,8 @@ impl Case {
     pub fn describe(&self) -> String {
         match self.backend {
             Backend::Exact => format!("{} on exact", self.label),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu => format!("{} on gpu", self.label),
             Backend::Cpu => {
                 format!("{} on cpu, {}", self.label, counted(self.thread_count() as u64, "thread"))
             }
@@ -77,7 +79,7 @@ pub fn measure(case: &Case, arguments: &BenchArguments) -> Result<Row, Failure> 
     };
     let build = Instant::now();
     let system = case.scene.build().map_err(named)?;
-    let options = Options { backend: case.backend, threads: case.threads, record_impacts: false };
+    let options = Options { backend: case.backend, threads: case.threads, ..Options::default() };
     let mut simulation = Simulation::new(system, options).map_err(named)?;
     let build_seconds = build.elapsed().as_secs_f64();
     for _ in 0..arguments.warm_up {

@@ -78,6 +78,8 @@ fn cases(arguments: &BenchArguments, backends: &[Backend]) -> Result<Vec<Case>, 
                 // The exact engine is serial: one row, whatever the threads.
                 let threads = match backend {
                     Backend::Exact => &[1],
+                    #[cfg(feature = "gpu")]
+                    Backend::Gpu => &[1],
                     Backend::Cpu => arguments.threads.as_slice(),
                 };
                 for &threads in threads {

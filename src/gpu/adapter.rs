@@ -1,0 +1,260 @@
+//! Which adapters there are, and which of them is taken.
+
+use std::fmt;
+
+use crate::Error;
+
+/// What an adapter is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AdapterKind {
+    /// A GPU with memory of its own.
+    Discrete,
+    /// A GPU that shares the memory of the processor.
+    Integrated,
+    /// A GPU handed to a virtual machine.
+    Virtual,
+    /// The processor itself, by a driver that computes in software.
+    Software,
+    /// The driver does not say.
+    Other,
+}
+
+impl AdapterKind {
+    /// `discrete`, `integrated`, `virtual`, `software` or `other`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Software => "software",
+            Self::Other => "other",
+        }
+    }
+
+    /// It is a GPU: discrete, integrated or virtual.
+    pub fn is_hardware(self) -> bool {
+        matches!(self, Self::Discrete | Self::Integrated | Self::Virtual)
+    }
+
+    // The lower, the sooner it is taken.
+    fn rank(self, low_power: bool) -> u8 {
+        match self {
+            Self::Discrete => 1,
+            Self::Integrated if low_power => 0,
+            Self::Integrated => 2,
+            Self::Virtual => 3,
+            Self::Other => 4,
+            Self::Software => 5,
+        }
+    }
+}
+
+impl From<wgpu::DeviceType> for AdapterKind {
+    fn from(kind: wgpu::DeviceType) -> Self {
+        match kind {
+            wgpu::DeviceType::DiscreteGpu => Self::Discrete,
+            wgpu::DeviceType::IntegratedGpu => Self::Integrated,
+            wgpu::DeviceType::VirtualGpu => Self::Virtual,
+            wgpu::DeviceType::Cpu => Self::Software,
+            wgpu::DeviceType::Other => Self::Other,
+        }
+    }
+}
+
+/// An adapter as its driver describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdapterInfo {
+    /// Name, as in `NVIDIA GeForce RTX 4070`.
+    pub name: String,
+    /// What it is made of.
+    pub kind: AdapterKind,
+    /// `Vulkan`, `Metal` or `DX12`.
+    pub backend: &'static str,
+    /// Name of the driver; may be empty.
+    pub driver: String,
+    /// Version of the driver and what else it says of itself; may be empty.
+    pub driver_info: String,
+    /// Largest buffer that shaders can be given (bytes).
+    pub largest_buffer: u64,
+}
+
+impl AdapterInfo {
+    pub(super) fn new(info: wgpu::AdapterInfo, limits: &wgpu::Limits) -> Self {
+        Self {
+            name: info.name,
+            kind: info.device_type.into(),
+            backend: backend_name(info.backend),
+            driver: info.driver,
+            driver_info: info.driver_info,
+            largest_buffer: limits.max_buffer_size.min(limits.max_storage_buffer_binding_size),
+        }
+    }
+
+    /// It is a GPU, not software: discrete, integrated or virtual.
+    pub fn is_hardware(&self) -> bool {
+        self.kind.is_hardware()
+    }
+}
+
+impl fmt::Display for AdapterInfo {
+    /// `llvmpipe (LLVM 15.0.6, 256 bits) [software, Vulkan]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} [{}, {}]", self.name, self.kind.name(), self.backend)
+    }
+}
+
+/// All adapters of the backends that `WGPU_BACKEND` allows, in the order in which they would be taken; empty where
+/// there is none. `WGPU_ADAPTER_NAME` leaves none out.
+pub fn adapters() -> Vec<AdapterInfo> {
+    found(allowed_backends().0).iter().map(describe).collect()
+}
+
+/// The adapter that [`Context::open`](super::Context::open) would take; nothing is opened.
+///
+/// # Errors
+/// [`Error::NoAdapter`], as by [`Context::open`](super::Context::open).
+pub fn preferred(adapter_name: Option<&str>) -> Result<AdapterInfo, Error> {
+    choose(adapter_name, &wgpu::Limits::default()).map(|adapter| describe(&adapter))
+}
+
+// The first adapter of this name that offers what carom needs of `limits`.
+pub(super) fn choose(adapter_name: Option<&str>, limits: &wgpu::Limits) -> Result<wgpu::Adapter, Error> {
+    let (backends, looked_for) = allowed_backends();
+    let all = found(backends);
+    if all.is_empty() {
+        return Err(Error::NoAdapter(format!(
+            "no adapter found; looked for {looked_for}. {}",
+            what_to_install()
+        )));
+    }
+    let list = all.iter().map(|adapter| describe(adapter).to_string()).collect::<Vec<_>>().join("; ");
+    let environment = std::env::var("WGPU_ADAPTER_NAME").ok();
+    let (name, source) = match (adapter_name, &environment) {
+        (Some(name), _) => (name, ""),
+        (None, Some(name)) => (name.as_str(), " (WGPU_ADAPTER_NAME)"),
+        (None, None) => ("", ""),
+    };
+    let wanted = name.to_lowercase();
+    let named: Vec<wgpu::Adapter> =
+        all.into_iter().filter(|adapter| adapter.get_info().name.to_lowercase().contains(&wanted)).collect();
+    if named.is_empty() {
+        return Err(Error::NoAdapter(format!("no adapter has `{name}` in its name{source}; found: {list}")));
+    }
+    let mut why_not = vec![];
+    for adapter in named {
+        match lacking(&adapter.limits(), limits) {
+            None => return Ok(adapter),
+            Some(lack) => why_not.push(format!("{}: {lack}", describe(&adapter))),
+        }
+    }
+    Err(Error::NoAdapter(format!("no adapter has what is needed: {}", why_not.join("; "))))
+}
+
+/// The first limit in which `offered` falls short of what carom needs of `wanted`, in words.
+///
+/// Only limits that shaders here depend on: an adapter that is poor in textures is as good as any.
+pub(super) fn lacking(offered: &wgpu::Limits, wanted: &wgpu::Limits) -> Option<String> {
+    let pair = |of: fn(&wgpu::Limits) -> u64| (of(offered), of(wanted));
+    let limits = [
+        ("max_storage_buffers_per_shader_stage", pair(|l| l.max_storage_buffers_per_shader_stage.into())),
+        ("max_storage_buffer_binding_size", pair(|l| l.max_storage_buffer_binding_size)),
+        ("max_buffer_size", pair(|l| l.max_buffer_size)),
+        ("max_bind_groups", pair(|l| l.max_bind_groups.into())),
+        ("max_compute_invocations_per_workgroup", pair(|l| l.max_compute_invocations_per_workgroup.into())),
+        ("max_compute_workgroup_size_x", pair(|l| l.max_compute_workgroup_size_x.into())),
+        ("max_compute_workgroup_storage_size", pair(|l| l.max_compute_workgroup_storage_size.into())),
+        ("max_compute_workgroups_per_dimension", pair(|l| l.max_compute_workgroups_per_dimension.into())),
+    ];
+    let (name, (has, needs)) = limits.into_iter().find(|(_, (has, needs))| has < needs)?;
+    Some(format!("{name} is {has}, {needs} needed"))
+}
+
+fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
+    AdapterInfo::new(adapter.get_info(), &adapter.limits())
+}
+
+// Sorted by preference; within a kind as the drivers list them.
+fn found(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
+    descriptor.backends = backends;
+    let mut all = pollster::block_on(wgpu::Instance::new(descriptor).enumerate_adapters(backends));
+    let low_power = wgpu::PowerPreference::from_env() == Some(wgpu::PowerPreference::LowPower);
+    all.sort_by_key(|adapter| AdapterKind::from(adapter.get_info().device_type).rank(low_power));
+    all
+}
+
+// What to enumerate, and how a message calls it. OpenGL is left out: without a display it has no adapter, or one that
+// lacks what compute shaders need.
+fn allowed_backends() -> (wgpu::Backends, String) {
+    let built = wgpu::Instance::enabled_backend_features()
+        & (wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12);
+    let names = |backends: wgpu::Backends| {
+        use wgpu::Backend::{Dx12, Metal, Vulkan};
+        let named = [Vulkan, Metal, Dx12].into_iter().filter(|&b| backends.contains(b.into()));
+        named.map(backend_name).collect::<Vec<_>>().join(", ")
+    };
+    match std::env::var("WGPU_BACKEND").ok().filter(|text| !text.trim().is_empty()) {
+        None => (built, names(built)),
+        Some(text) => {
+            let allowed = wgpu::Backends::from_comma_list(&text) & built;
+            let looked_for = if allowed.is_empty() { "nothing".to_owned() } else { names(allowed) };
+            (
+                allowed,
+                format!(
+                    "{looked_for}, because WGPU_BACKEND is `{text}` and this build knows {}",
+                    names(built)
+                ),
+            )
+        }
+    }
+}
+
+fn backend_name(backend: wgpu::Backend) -> &'static str {
+    match backend {
+        wgpu::Backend::Vulkan => "Vulkan",
+        wgpu::Backend::Metal => "Metal",
+        wgpu::Backend::Dx12 => "DX12",
+        wgpu::Backend::Gl => "OpenGL",
+        wgpu::Backend::BrowserWebGpu => "WebGPU",
+        wgpu::Backend::Noop => "none",
+    }
+}
+
+fn what_to_install() -> &'static str {
+    if cfg!(target_os = "linux") {
+        "Install the Vulkan driver of the GPU's vendor, or a software adapter \
+         (Debian, Ubuntu: apt-get install mesa-vulkan-drivers)"
+    } else {
+        "Install the driver of the GPU's vendor"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_that_falls_short_is_named() {
+        let needed = wgpu::Limits::default();
+        assert_eq!(lacking(&needed, &needed), None);
+        let poor = wgpu::Limits { max_storage_buffers_per_shader_stage: 4, ..needed.clone() };
+        assert_eq!(
+            lacking(&poor, &needed).as_deref(),
+            Some("max_storage_buffers_per_shader_stage is 4, 8 needed")
+        );
+    }
+
+    #[test]
+    fn hardware_comes_before_software_whatever_the_power_preference() {
+        use AdapterKind::{Discrete, Integrated, Other, Software, Virtual};
+        for low_power in [false, true] {
+            for hardware in [Discrete, Integrated, Virtual] {
+                assert!(hardware.is_hardware() && hardware.rank(low_power) < Other.rank(low_power));
+            }
+            assert!(Other.rank(low_power) < Software.rank(low_power));
+        }
+        assert!(Discrete.rank(false) < Integrated.rank(false) && Integrated.rank(true) < Discrete.rank(true));
+        assert!(!Other.is_hardware() && !Software.is_hardware());
+    }
+}

@@ -1,0 +1,120 @@
+//! Compiled shaders kept between runs, where the platform can (Vulkan).
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+// At the head of a file: kind and version, then the XXH3 of all that follows.
+const MAGIC: [u8; 8] = *b"caromPC1";
+const HEAD: usize = MAGIC.len() + size_of::<u64>();
+
+/// The pipeline cache of a device and the file it comes from. Whatever goes wrong here costs time at the next start
+/// and nothing else, so no function fails.
+#[derive(Debug)]
+pub(super) struct Cache {
+    pub pipelines: wgpu::PipelineCache,
+    path: PathBuf,
+    // XXH3 of what the file holds; 0 where there is none.
+    stored: AtomicU64,
+}
+
+impl Cache {
+    /// None where the device has no pipeline cache, the user no cache folder, or `CAROM_NO_PIPELINE_CACHE` is set.
+    pub fn open(device: &wgpu::Device) -> Option<Self> {
+        let wanted =
+            std::env::var_os("CAROM_NO_PIPELINE_CACHE").is_none_or(|text| text.is_empty() || text == "0");
+        if !wanted || !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+            return None;
+        }
+        let path = folder()?.join(wgpu::util::pipeline_cache_key(&device.adapter_info())?);
+        let data = fs::read(&path).ok().and_then(|bytes| unpacked(&bytes).map(<[u8]>::to_vec));
+        let stored = AtomicU64::new(data.as_deref().map_or(0, xxh3_64));
+        let descriptor =
+            wgpu::PipelineCacheDescriptor { label: Some("carom"), data: data.as_deref(), fallback: true };
+        // SAFETY: `data` must come from `PipelineCache::get_data`. Files of this name are written by `save` alone, into
+        // a folder private to the user; a file damaged or cut off since fails its checksum and is left out, and
+        // wgpu leaves out the data of another device, driver or version (`fallback`).
+        let pipelines = unsafe { device.create_pipeline_cache(&descriptor) };
+        Some(Self { pipelines, path, stored })
+    }
+
+    /// Stores what the cache holds now, unless the file holds it already.
+    pub fn save(&self) {
+        let Some(data) = self.pipelines.get_data() else { return };
+        let hash = xxh3_64(&data);
+        if self.stored.load(Ordering::Relaxed) != hash && write_aside(&self.path, &packed(&data)).is_ok() {
+            self.stored.store(hash, Ordering::Relaxed);
+        }
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = if cfg!(windows) {
+        absolute("LOCALAPPDATA")
+    } else {
+        absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
+    };
+    Some(caches?.join("carom"))
+}
+
+fn packed(data: &[u8]) -> Vec<u8> {
+    [&MAGIC[..], &xxh3_64(data).to_le_bytes(), data].concat()
+}
+
+fn unpacked(bytes: &[u8]) -> Option<&[u8]> {
+    let (head, data) = bytes.split_at_checked(HEAD)?;
+    let (magic, hash) = head.split_at(MAGIC.len());
+    (magic == MAGIC && hash == xxh3_64(data).to_le_bytes()).then_some(data)
+}
+
+// Whole or not at all, also when several processes write: each has a name of its own until the renaming.
+fn write_aside(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    let aside = path.with_extension(format!("{}.new", std::process::id()));
+    let written = fs::File::create(&aside).and_then(|mut file| file.write_all(bytes));
+    let renamed = written.and_then(|()| fs::rename(&aside, path));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&aside);
+    }
+    renamed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_files_are_left_out() {
+        let bytes = packed(b"compiled shaders");
+        assert_eq!(unpacked(&bytes), Some(&b"compiled shaders"[..]));
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 1;
+            assert_eq!(unpacked(&damaged), None, "byte {place}");
+            assert_eq!(unpacked(&bytes[..place]), None, "cut off at {place}");
+        }
+        assert_eq!(unpacked(&packed(b"")), Some(&b""[..]));
+    }
+
+    #[test]
+    fn files_appear_whole_and_leave_nothing_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/cache");
+        write_aside(&path, b"first").unwrap();
+        write_aside(&path, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        // A folder stands where the file should be.
+        assert!(write_aside(path.parent().unwrap(), b"third").is_err());
+        assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
+    }
+}
