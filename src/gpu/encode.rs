@@ -5,7 +5,7 @@ use super::{
     layout::{
         CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, SCAN_PART, STEP_END, STICKY_END,
     },
-    pipelines::{Pipelines, groups_for},
+    pipelines::Pipelines,
     timing::Timing,
 };
 
@@ -57,7 +57,7 @@ impl<'a> Encoder<'a> {
         let (counts, heads) = (places.counts, places.heads);
         self.clear(CANDIDATE_COUNT, CANDIDATE_COUNT + 1);
         self.clear(counts, heads);
-        let all = groups_for(places.sphere_count);
+        let all = self.pipelines.groups_for(places.sphere_count);
         let parts = (heads - counts).div_ceil(SCAN_PART);
         let dispatches: [(&str, &[Dispatch]); 4] = [
             ("bin", &[("bin", 0, all)]),
@@ -75,7 +75,7 @@ impl<'a> Encoder<'a> {
     /// Stages 5 to 10, with so many rounds over the whole array.
     pub fn substep(&mut self, frame: u32, wide_rounds: u32) {
         let places = &self.buffers.places;
-        let (all, end) = (groups_for(places.sphere_count), places.starts);
+        let (all, end) = (self.pipelines.groups_for(places.sphere_count), places.starts);
         self.clear(EXTRA_COUNT, end);
         let group = &self.buffers.view[self.current];
         let walks = all.min(WALK_GROUPS);
@@ -118,7 +118,7 @@ impl<'a> Encoder<'a> {
     /// The overlaps of the present state alone.
     pub fn measure(&mut self, frame: u32) {
         self.clear(EXTRA_COUNT, self.buffers.places.starts);
-        let all = groups_for(self.buffers.places.sphere_count);
+        let all = self.pipelines.groups_for(self.buffers.places.sphere_count);
         let group = &self.buffers.view[self.current];
         self.stage("launch", group, frame, &[("launch", 0, all)]);
         self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);

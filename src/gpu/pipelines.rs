@@ -12,6 +12,7 @@ use crate::Error;
 /// Pipelines by entry point, and the layouts of what they are bound to.
 pub struct Pipelines {
     entries: HashMap<&'static str, wgpu::ComputePipeline>,
+    most_groups: u32,
     /// Frame and round.
     pub uniforms: wgpu::BindGroupLayout,
     /// The buffers of the broad phase.
@@ -104,7 +105,13 @@ impl Pipelines {
             return Err(Error::Unsupported(format!("{} refuses a shader: {error}", context.info())));
         }
         context.save_pipeline_cache();
-        Ok(Self { entries, uniforms, broad, view })
+        let most_groups = if context.is_hardware() { MOST_GROUPS } else { MOST_SOFTWARE_GROUPS };
+        Ok(Self { entries, most_groups, uniforms, broad, view })
+    }
+
+    /// Workgroups for so many items.
+    pub fn groups_for(&self, items: u32) -> u32 {
+        items.div_ceil(GROUP).clamp(1, self.most_groups)
     }
 
     /// The pipeline of an entry point.
@@ -116,7 +123,6 @@ impl Pipelines {
 /// Most workgroups of a dispatch: threads stride over what is beyond, and every device allows as many.
 const MOST_GROUPS: u32 = 32_768;
 
-/// Workgroups for so many items.
-pub fn groups_for(items: u32) -> u32 {
-    items.div_ceil(GROUP).clamp(1, MOST_GROUPS)
-}
+/// The same on a software adapter: a few for each core are enough, and each costs as much as the work on a hundred
+/// spheres.
+const MOST_SOFTWARE_GROUPS: u32 = 16;

@@ -39,6 +39,9 @@ impl Capacities {
     }
 }
 
+/// Spheres that a workgroup of the audit sums at least.
+const PART_SPHERES: u32 = 4096;
+
 /// Offsets of the regions of the shared buffers and their lengths, in words (`restitution`, `materials`: in vec4f).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
@@ -164,9 +167,9 @@ impl Places {
         u64::from(CONTROL_END) - u64::from((MOST_PARTS - self.parts()) * AUDIT_SUMS)
     }
 
-    /// Workgroups of the audit.
+    /// Workgroups of the audit: the order of its sums is that of the count alone.
     pub fn parts(&self) -> u32 {
-        self.sphere_count.div_ceil(GROUP).clamp(1, MOST_PARTS)
+        self.sphere_count.div_ceil(PART_SPHERES).clamp(1, MOST_PARTS)
     }
 
     /// The frame of a substep as far as it is the same for all.
