@@ -8,7 +8,7 @@ use carom::Error;
 pub enum Exit {
     /// All went well.
     Done = 0,
-    /// The run failed: non-finite state, capacity, no progress.
+    /// The run failed: non-finite state, capacity, no progress, device lost.
     RunFailed = 1,
     /// The command line or the scene is wrong or missing.
     Usage = 2,
@@ -39,6 +39,9 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        if let Error::NoAdapter(text) = error {
+            return Self { exit: Exit::NoAdapter, message: format!("{text}; --backend cpu needs none") };
+        }
         let exit = match error {
             Error::Invalid(_) | Error::Unsupported(_) | Error::NoSuchSphere(_) => Exit::Usage,
             // `Error` may grow; whatever else ends a run ends it as a failed run.
