@@ -85,17 +85,21 @@ fn a_destroyed_device_is_an_error_that_names_it() {
 #[test]
 fn a_refused_command_is_an_error_and_no_panic() {
     let context = open();
-    // No buffer can be mapped for reading and be a vertex buffer too.
-    context.device.create_buffer(&wgpu::BufferDescriptor {
+    create_an_impossible_buffer(&context.device);
+    match context.check() {
+        Err(Error::DeviceLost(text)) => assert!(text.contains("refused"), "{text}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+// WebGPU has no buffer that is both mapped for reading and used by shaders.
+fn create_an_impossible_buffer(device: &wgpu::Device) {
+    let _ = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("impossible"),
         size: 4,
         usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::STORAGE,
         mapped_at_creation: false,
     });
-    match context.check() {
-        Err(Error::DeviceLost(text)) => assert!(text.contains("refused"), "{text}"),
-        other => panic!("{other:?}"),
-    }
 }
 
 // A device of somebody else, with these limits.
@@ -119,16 +123,15 @@ fn a_borrowed_device_keeps_the_callbacks_of_its_owner() {
     let told = Arc::new(AtomicU32::new(0));
     let (device, queue) = borrowed(wgpu::Limits::default());
     let (lost, refused) = (told.clone(), told.clone());
-    device.set_device_lost_callback(move |_, _| drop(lost.fetch_add(1, Ordering::SeqCst)));
-    device.on_uncaptured_error(Arc::new(move |_| drop(refused.fetch_add(16, Ordering::SeqCst))));
+    device.set_device_lost_callback(move |_, _| {
+        lost.fetch_add(1, Ordering::SeqCst);
+    });
+    device.on_uncaptured_error(Arc::new(move |_| {
+        refused.fetch_add(16, Ordering::SeqCst);
+    }));
     let context = Context::from_device(device.clone(), queue).unwrap();
     assert_eq!(context.device, device);
-    device.create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size: 4,
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::STORAGE,
-        mapped_at_creation: false,
-    });
+    create_an_impossible_buffer(&device);
     assert_eq!(told.load(Ordering::SeqCst), 16);
     assert_eq!(context.check(), Ok(()), "a mistake of the owner is the owner's");
     device.destroy();

@@ -7,9 +7,9 @@ use super::arguments::{AdaptersArguments, BackendChoice};
 use super::failure::{Exit, Failure};
 
 #[cfg(feature = "gpu")]
-pub use with_gpu::{adapters, describe, fields, keep_layers_silent};
+pub use with_gpu::{adapters, fields, keep_layers_silent};
 #[cfg(not(feature = "gpu"))]
-pub use without_gpu::{adapters, describe, fields, keep_layers_silent};
+pub use without_gpu::{adapters, fields, keep_layers_silent};
 
 /// What a choice comes to on this machine.
 #[derive(Clone)]
@@ -30,6 +30,15 @@ impl Chosen {
             #[cfg(feature = "gpu")]
             context: None,
         }
+    }
+
+    /// The backend, and the adapter where there is one.
+    pub fn describe(&self) -> String {
+        #[cfg(feature = "gpu")]
+        if let Some(context) = &self.context {
+            return format!("{}: {}", self.backend.name(), context.info());
+        }
+        self.backend.name().to_owned()
     }
 
     /// The options of a run on it.
@@ -128,12 +137,6 @@ mod with_gpu {
         }
     }
 
-    /// The backend of a simulation and what it runs on.
-    pub fn describe(simulation: &Simulation) -> String {
-        let backend = simulation.backend().name();
-        simulation.adapter().map_or(backend.to_owned(), |info| format!("{backend}: {info}"))
-    }
-
     /// The values of `adapter` and `adapter_type` in objects of `--json`; null where no adapter is used.
     pub fn fields(simulation: &Simulation) -> (Value, Value) {
         simulation
@@ -212,11 +215,6 @@ mod without_gpu {
 
     /// There are none in this build.
     pub fn keep_layers_silent() {}
-
-    /// The backend of a simulation.
-    pub fn describe(simulation: &Simulation) -> String {
-        simulation.backend().name().to_owned()
-    }
 
     /// The values of `adapter` and `adapter_type` in objects of `--json`: null, for no adapter is used.
     pub fn fields(_simulation: &Simulation) -> (Value, Value) {

@@ -3,7 +3,7 @@
 use carom::scene::Scene;
 use carom::{Backend, Error, Simulation};
 
-use super::adapters::{choose, describe};
+use super::adapters::choose;
 use super::arguments::{BackendChoice, RunArguments};
 use super::failure::{Exit, Failure};
 use super::interrupt::{self, Phase};
@@ -36,7 +36,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
         counted(simulation.sphere_count() as u64, "sphere"),
         counted(steps, "step"),
         number(scene.world.dt, 4),
-        describe(&simulation)
+        chosen.describe()
     ));
     if let Some(note) = &chosen.note {
         screen.note(note);

@@ -27,13 +27,12 @@ pub struct Case {
 impl Case {
     /// One line for the progress of the bench.
     pub fn describe(&self) -> String {
+        let on = self.chosen.describe();
         match self.chosen.backend {
-            Backend::Exact => format!("{} on exact", self.label),
-            #[cfg(feature = "gpu")]
-            Backend::Gpu => format!("{} on gpu", self.label),
             Backend::Cpu => {
-                format!("{} on cpu, {}", self.label, counted(self.thread_count() as u64, "thread"))
+                format!("{} on {on}, {}", self.label, counted(self.thread_count() as u64, "thread"))
             }
+            _ => format!("{} on {on}", self.label),
         }
     }
 
