@@ -50,3 +50,25 @@ impl From<Error> for Failure {
         Self { exit, message: error.to_string() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_has_its_exit_code() {
+        let text = || "why".to_owned();
+        for (error, exit) in [
+            (Error::Invalid(text()), Exit::Usage),
+            (Error::Unsupported(text()), Exit::Usage),
+            (Error::NoAdapter(text()), Exit::NoAdapter),
+            (Error::DeviceLost(text()), Exit::RunFailed),
+            (Error::Capacity(text()), Exit::RunFailed),
+            (Error::NonFinite { id: 1, last_good_step: 2 }, Exit::RunFailed),
+        ] {
+            let failure = Failure::from(error.clone());
+            assert_eq!(failure.exit, exit, "{error:?}");
+            assert!(failure.message.contains(&error.to_string()));
+        }
+    }
+}
