@@ -74,6 +74,12 @@ pub struct StepReport {
     pub relax_work: f64,
     /// Sum over pair impacts of distance * impulse.
     pub virial: f64,
+    /// Dispatches of the step on the device; 0 on engines without one.
+    pub dispatches: u64,
+    /// Submissions to the device since the last report, but for edits, reads and replays of overflows one a step.
+    pub submits: u64,
+    /// Waits of the host during which the device had nothing else to do.
+    pub blocking_reads: u64,
     /// Wall-clock seconds of the step.
     pub wall_seconds: f64,
     /// Wall-clock seconds by stage, in the order of [`STAGES`](crate::stages::STAGES); empty where the

@@ -1,5 +1,7 @@
 //! The library's face: a system, an engine, steps.
 
+use std::ops::ControlFlow;
+
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -21,6 +23,15 @@ pub enum Backend {
 }
 
 impl Backend {
+    // Whether a step may be under way that was not yet reported.
+    fn runs_ahead(self) -> bool {
+        #[cfg(feature = "gpu")]
+        if self == Self::Gpu {
+            return true;
+        }
+        false
+    }
+
     /// `cpu`, `gpu` or `exact`.
     pub fn name(self) -> &'static str {
         match self {
@@ -41,6 +52,9 @@ pub struct Options {
     pub threads: usize,
     /// Keep the impacts of each step for [`Simulation::impacts`].
     pub record_impacts: bool,
+    /// Have the device time the stages, for [`StepReport::stage_seconds`]; costs some of its speed. (The CPU engine
+    /// always does.)
+    pub profile: bool,
     /// Part of the name of the adapter that `Backend::Gpu` computes on; replaces `WGPU_ADAPTER_NAME`.
     pub adapter: Option<String>,
     /// The device that [`Backend::Gpu`] computes on; without one it opens the best [`adapter`](Self::adapter).
@@ -64,17 +78,28 @@ pub struct Measure {
 /// What every engine does.
 pub(crate) trait Engine: Send {
     /// Takes one outer step of `dt`. `impacts`, when given, is filled with the impacts of the step in the
-    /// order of their times. `StepReport::{step, time, wall_seconds}` are set by the caller.
-    fn step(&mut self, start_time: f64, impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error>;
+    /// order of their times. `StepReport::{step, time, wall_seconds}` are set by the caller. With `more`, another
+    /// step follows before anything is read, so an engine that runs beside the host may begin it.
+    fn step(
+        &mut self,
+        start_time: f64,
+        impacts: Option<&mut Vec<Impact>>,
+        more: bool,
+    ) -> Result<StepReport, Error>;
     /// Writes position, velocity and spin of every sphere into `spheres`, which hold the ids and the rest in
     /// ascending order of the ids.
-    fn read(&self, spheres: &mut [Sphere]);
+    fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
     /// Sums over the present state.
     fn measure(&self) -> Measure;
     /// Bytes of all buffers that grow with the number of spheres.
     fn memory_bytes(&self) -> usize;
     /// Goes on from other spheres (sorted by id); what the engine remembers of surviving ids is kept.
     fn reload(&mut self, system: &System) -> Result<(), Error>;
+    /// Where the state lies on a device.
+    #[cfg(feature = "gpu")]
+    fn state_buffers(&self) -> Option<gpu::StateBuffers> {
+        None
+    }
 }
 
 /// Spheres in motion.
@@ -132,7 +157,7 @@ impl Simulation {
                     Some(context) => context,
                     None => gpu::Context::open(options.adapter.as_deref())?,
                 };
-                gpu::engine(&system, options.context.insert(context).clone())?
+                gpu::engine(&system, options.context.insert(context).clone(), options.profile)?
             }
         };
         let summary = Summary::new(&system, engine.measure());
@@ -155,11 +180,40 @@ impl Simulation {
     /// [`Error::NonFinite`], [`Error::NoProgress`], [`Error::Capacity`] or [`Error::DeviceLost`]; edits since the last step that make
     /// the system invalid are reported here too, as by [`new`](Self::new).
     pub fn step(&mut self) -> Result<&StepReport, Error> {
+        self.advance(false)
+    }
+
+    /// Takes up to `steps` steps and calls `each` with the report of every one, in their order; stops when it breaks.
+    ///
+    /// The result is that of as many calls of [`step`](Self::step), but an engine on a device need not stand still
+    /// while the host waits for a report: the next step is on its way by then. So a step that had been begun when
+    /// `each` breaks is finished and reported too.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn run(
+        &mut self,
+        steps: u64,
+        mut each: impl FnMut(&StepReport) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        for k in 1..=steps {
+            if each(self.advance(k < steps)?).is_break() {
+                if k < steps && self.options.backend.runs_ahead() {
+                    // Whatever it says now, there is nothing left to stop.
+                    let _ = each(self.advance(false)?);
+                }
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, more: bool) -> Result<&StepReport, Error> {
         self.apply_edits()?;
         let start = std::time::Instant::now();
         self.impacts.clear();
         let log = self.options.record_impacts.then_some(&mut self.impacts);
-        let mut report = match self.engine.step(self.time, log) {
+        let mut report = match self.engine.step(self.time, log, more) {
             Err(Error::NonFinite { id, .. }) => {
                 return Err(Error::NonFinite { id, last_good_step: self.step });
             }
@@ -192,12 +246,30 @@ impl Simulation {
     }
 
     /// All spheres as they are now, in ascending order of the ids.
+    ///
+    /// Where the device is lost they are those of the last edit or the start; [`try_spheres`](Self::try_spheres) and
+    /// the next step say so.
     pub fn spheres(&self) -> Vec<Sphere> {
+        self.try_spheres().unwrap_or_else(|_| self.system.spheres.clone())
+    }
+
+    /// All spheres as they are now, in ascending order of the ids.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`]: they cannot be read from the device.
+    pub fn try_spheres(&self) -> Result<Vec<Sphere>, Error> {
         let mut spheres = self.system.spheres.clone();
         if !self.edited {
-            self.engine.read(&mut spheres);
+            self.engine.read(&mut spheres)?;
         }
-        spheres
+        Ok(spheres)
+    }
+
+    /// Where the state lies on the device, for renderers; none but with `Backend::Gpu`, nor between an edit and the
+    /// next step. Valid until the next step.
+    #[cfg(feature = "gpu")]
+    pub fn state_buffers(&self) -> Option<gpu::StateBuffers> {
+        if self.edited { None } else { self.engine.state_buffers() }
     }
 
     /// The world the spheres move in. Its spheres are those of the last edit or the start, not those of now:
@@ -262,7 +334,7 @@ impl Simulation {
                 Err(Error::Invalid(format!("the id {} is taken; choose one that no sphere has", sphere.id)))
             }
             Err(place) => {
-                self.begin_edit();
+                self.begin_edit()?;
                 self.system.spheres.insert(place, sphere);
                 Ok(())
             }
@@ -275,7 +347,7 @@ impl Simulation {
     /// [`Error::NoSuchSphere`].
     pub fn remove(&mut self, id: u32) -> Result<Sphere, Error> {
         let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
-        self.begin_edit();
+        self.begin_edit()?;
         Ok(self.system.spheres.remove(place))
     }
 
@@ -288,7 +360,7 @@ impl Simulation {
             return Err(Error::Invalid(format!("the impulse {impulse} for sphere {id} is not finite")));
         }
         let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
-        self.begin_edit();
+        self.begin_edit()?;
         let sphere = &mut self.system.spheres[place];
         sphere.velocity += impulse * sphere.inverse_mass();
         Ok(())
@@ -299,11 +371,12 @@ impl Simulation {
     }
 
     // Edits collect in `system.spheres`; the engine is handed all of them at once before the next step.
-    fn begin_edit(&mut self) {
+    fn begin_edit(&mut self) -> Result<(), Error> {
         if !self.edited {
-            self.engine.read(&mut self.system.spheres);
+            self.engine.read(&mut self.system.spheres)?;
             self.edited = true;
         }
+        Ok(())
     }
 
     fn apply_edits(&mut self) -> Result<(), Error> {

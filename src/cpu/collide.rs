@@ -13,18 +13,18 @@ use crate::{Impact, Partner, toolbox};
 
 /// An approach to something that accelerates towards the sphere, so slow that the sphere would be back within this
 /// share of the substep: it rests there instead of bouncing a thousand times. Larger and visible bounces are lost.
-const RESTING: f32 = 1e-3;
+pub const RESTING: f32 = 1e-3;
 
 /// Least speed after a resting contact that has no chord, as a share of what gravity adds in a substep: back after an
 /// eighth of it. Smaller and there are more rounds, larger and the hops show.
-const HOP: f32 = 1.0 / 16.0;
+pub const HOP: f32 = 1.0 / 16.0;
 
 /// Bounces lower than this share of the radius are rounding of the position.
-const LOWEST_BOUNCE: f32 = 1e-6;
+pub const LOWEST_BOUNCE: f32 = 1e-6;
 
 /// Rounding of a sum of two speeds, relative. An impact leaves at least this much of separation: less would be rounded
 /// away, and a touching pair would meet again at the same instant for ever.
-const ROUNDING: f32 = 3e-7;
+pub const ROUNDING: f32 = 3e-7;
 
 /// What the stage writes; places of one impact belong to the task that resolves it.
 pub struct Bodies<'a> {

@@ -3,7 +3,6 @@
 use std::{mem::swap, sync::atomic::AtomicU32};
 
 use glam::{DVec3, Vec3};
-use rayon::prelude::*;
 
 use super::{
     bin::bin,
@@ -98,17 +97,9 @@ impl Core {
 
     /// Makes cells for another path budget. Positions are rounded once more.
     pub fn regrid(&mut self, budget: f64) {
-        let centres: Vec<_> =
-            (0..self.state.len()).into_par_iter().map(|i| self.state.world(i, &self.grid)).collect();
-        let lowest = centres.iter().copied().reduce(DVec3::min).unwrap_or(DVec3::ZERO);
-        self.grid = Grid::new(&self.system, &self.units, &self.census, budget, lowest);
-        let grid = &self.grid;
-        (&mut self.state.place, &mut self.state.cell, &centres).into_par_iter().for_each(
-            |(place, cell, &centre)| {
-                let (c, offset) = grid.locate(centre);
-                (*cell, *place) = (c.extend(cell.w), offset.extend(place.w));
-            },
-        );
+        let Self { system, units, census, .. } = self;
+        self.grid =
+            self.state.regrid(&self.grid, |lowest| Grid::new(system, units, census, budget, lowest));
         self.lay_out();
     }
 

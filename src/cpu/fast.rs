@@ -12,11 +12,11 @@ use crate::Error;
 const END: u32 = u32::MAX;
 
 /// Longest capsule, in cells along its main axis: above, a step is refused rather than walked for minutes.
-const LONGEST: i32 = 1 << 20;
+pub const LONGEST: i32 = 1 << 20;
 
 /// Fast pairs are entered if they pass each other within this many radius sums: wide enough for the guard to see a
 /// third sphere that a jolt would bring in.
-const PASSING: f32 = 1.5;
+pub const PASSING: f32 = 1.5;
 
 /// One more candidate of a sphere.
 #[derive(Clone, Copy, Debug)]

@@ -1,22 +1,22 @@
 //! The CPU engine: the stages of [`STAGES`] on all cores, in f32, the twin of the shaders.
 
-mod advance;
-mod audit;
-mod bin;
-mod bits;
-mod collide;
-mod core;
-mod event;
-mod fast;
-mod launch;
-mod neighbors;
-mod parallel;
-mod relax;
-mod rounds;
-mod scan;
-mod scatter;
-mod select;
-mod sweep;
+pub(crate) mod advance;
+pub(crate) mod audit;
+pub(crate) mod bin;
+pub(crate) mod bits;
+pub(crate) mod collide;
+pub(crate) mod core;
+pub(crate) mod event;
+pub(crate) mod fast;
+pub(crate) mod launch;
+pub(crate) mod neighbors;
+pub(crate) mod parallel;
+pub(crate) mod relax;
+pub(crate) mod rounds;
+pub(crate) mod scan;
+pub(crate) mod scatter;
+pub(crate) mod select;
+pub(crate) mod sweep;
 
 use std::{collections::HashMap, mem::take, time::Instant};
 
@@ -62,7 +62,12 @@ impl CpuEngine {
 }
 
 impl Engine for CpuEngine {
-    fn step(&mut self, start_time: f64, impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
+    fn step(
+        &mut self,
+        start_time: f64,
+        impacts: Option<&mut Vec<Impact>>,
+        _more: bool,
+    ) -> Result<StepReport, Error> {
         let stepper = &mut self.stepper;
         if stepper.core.state.len() <= parallel::TASK {
             // One task at most: handing it to another thread costs more than the step.
@@ -71,12 +76,13 @@ impl Engine for CpuEngine {
         self.pool.install(|| stepper.step(start_time, impacts))
     }
 
-    fn read(&self, spheres: &mut [Sphere]) {
+    fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
         self.stepper.read(spheres);
+        Ok(())
     }
 
     fn measure(&self) -> Measure {
-        self.stepper.measured
+        self.stepper.measured()
     }
 
     fn memory_bytes(&self) -> usize {
@@ -84,9 +90,7 @@ impl Engine for CpuEngine {
     }
 
     fn reload(&mut self, system: &System) -> Result<(), Error> {
-        let state = &self.stepper.core.state;
-        let contacts: HashMap<u32, f32> =
-            state.id.iter().zip(&state.spin).map(|(&id, s)| (id, s.w)).collect();
+        let contacts = self.stepper.contacts();
         let last_contact = |id| contacts.get(&id).copied().unwrap_or(NEVER);
         self.stepper = self.pool.install(|| Stepper::new(system, last_contact))?;
         Ok(())
@@ -94,7 +98,7 @@ impl Engine for CpuEngine {
 }
 
 /// The engine on whatever threads it is called.
-struct Stepper {
+pub(crate) struct Stepper {
     core: Core,
     rounds: Rounds,
     relax: Relax,
@@ -138,7 +142,7 @@ impl StageClock {
 }
 
 impl Stepper {
-    fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<Self, Error> {
+    pub(crate) fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<Self, Error> {
         let core = Core::new(system, last_contact)?;
         let mut stepper = Self {
             rounds: Rounds::new(core.state.len()),
@@ -196,7 +200,7 @@ impl Stepper {
         }
     }
 
-    fn step(&mut self, start_time: f64, mut impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
+    pub(crate) fn step(&mut self, start_time: f64, mut impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
         if let Some(id) = self.start_nonfinite {
             return Err(Error::NonFinite { id, last_good_step: 0 });
         }
@@ -380,17 +384,19 @@ impl Stepper {
         }
     }
 
-    fn read(&self, spheres: &mut [Sphere]) {
-        let (state, units) = (&self.core.state, &self.core.units);
-        for i in 0..state.len() {
-            let place = spheres.binary_search_by_key(&state.id[i], |s| s.id).expect("an id of the system");
-            let sphere = &mut spheres[place];
-            sphere.position = state.world(i, &self.core.grid) * units.length;
-            if !sphere.fixed {
-                sphere.velocity = state.velocity(i).as_dvec3() * units.velocity();
-            }
-            sphere.spin = state.spin[i].truncate().as_dvec3() / units.time;
-        }
+    pub(crate) fn read(&self, spheres: &mut [Sphere]) {
+        self.core.state.fill(&self.core.units, &self.core.grid, spheres);
+    }
+
+    /// Time of the last contact of every id, counted from now.
+    pub(crate) fn contacts(&self) -> HashMap<u32, f32> {
+        let state = &self.core.state;
+        state.id.iter().zip(&state.spin).map(|(&id, s)| (id, s.w)).collect()
+    }
+
+    /// The sums over the present state.
+    pub(crate) fn measured(&self) -> Measure {
+        self.measured
     }
 
     fn bytes(&self) -> usize {

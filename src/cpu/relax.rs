@@ -11,10 +11,10 @@ use super::{
 
 /// Overlaps up to this share of the mean diameter stay: correcting what later impacts resolve themselves would add
 /// energy under gravity; from about .01 on they are visible.
-const SLOP: f32 = 0.002;
+pub const SLOP: f32 = 0.002;
 
 /// Share of an overlap removed in one pass: all of it at once overshoots where contacts share a sphere.
-const FACTOR: f32 = 0.5;
+pub const FACTOR: f32 = 0.5;
 
 /// Buffers of the stage.
 #[derive(Default)]

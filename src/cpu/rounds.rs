@@ -19,10 +19,10 @@ use crate::{Error, Impact};
 
 /// Rounds after which a substep with more than a twentieth of its spheres pending is better split: so many impacts in
 /// one neighbourhood wait for each other, while two halves have half of them each.
-const CROWDED_ROUNDS: u32 = 48;
+pub const CROWDED_ROUNDS: u32 = 48;
 
 /// Fewer pending spheres than this are quicker to finish than to split.
-const CROWD: usize = 64;
+pub const CROWD: usize = 64;
 
 /// Spheres of one task in a round; they differ in cost, so tasks are small.
 const ROUND_TASK: usize = 256;
@@ -32,7 +32,7 @@ const WALK_TASK: usize = 16;
 
 /// Rounds in which the earliest pending impact has to get later; if it does not, the rounds never end, and shorter substeps
 /// would not help: all happens at one instant.
-const STUCK_ROUNDS: u32 = 2048;
+pub const STUCK_ROUNDS: u32 = 2048;
 
 /// How the rounds of a substep came to their end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use super::{
 
 /// Gaps up to this share of the radius sum count as touching where a root is bracketed: 1e-6 is about the
 /// rounding of a position; smaller and the bracket does not close, larger and the energy of a bounce shows it.
-const TOUCHING: f32 = 1e-6;
+pub const TOUCHING: f32 = 1e-6;
 
 /// Steps of conservative advancement; it converges quadratically, grazing passes take most.
-const ADVANCES: u32 = 64;
+pub const ADVANCES: u32 = 64;
 
 /// The earliest impact of sphere `i` before the end of the substep.
 pub fn sweep(view: &View, i: usize) -> Event {

@@ -193,7 +193,12 @@ impl ExactEngine {
 }
 
 impl Engine for ExactEngine {
-    fn step(&mut self, start_time: f64, mut impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
+    fn step(
+        &mut self,
+        start_time: f64,
+        mut impacts: Option<&mut Vec<Impact>>,
+        _more: bool,
+    ) -> Result<StepReport, Error> {
         self.start.clear();
         self.start.extend(self.bodies.iter().map(Body::before));
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
@@ -216,7 +221,7 @@ impl Engine for ExactEngine {
         Ok(report)
     }
 
-    fn read(&self, spheres: &mut [Sphere]) {
+    fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
         for body in &self.bodies {
             let sphere = &mut spheres[body.number as usize];
             sphere.spin = self.spins[body.number as usize];
@@ -227,6 +232,7 @@ impl Engine for ExactEngine {
             sphere.position = self.world.origin + self.world.wrap(position);
             sphere.velocity = velocity;
         }
+        Ok(())
     }
 
     fn measure(&self) -> Measure {

@@ -12,18 +12,55 @@
 //! only taken where there is nothing else.
 
 mod adapter;
+mod buffers;
 mod cache;
 mod context;
+mod encode;
+mod engine;
 mod fault;
+mod flight;
+mod host;
+mod impacts;
+mod layout;
+mod pipelines;
+mod places;
+mod readback;
+mod shaders;
+mod timing;
 
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
+pub use self::layout::{Body, Tag};
 /// The wgpu that [`Context`] speaks; programs that share a device with carom need the same.
 pub use wgpu;
+
+use glam::DVec3;
 
 use crate::{Error, System, simulation::Engine};
 
 /// The engine of [`Backend::Gpu`](crate::Backend::Gpu).
-pub(crate) fn engine(_system: &System, _context: Context) -> Result<Box<dyn Engine>, Error> {
-    Err(Error::Unsupported("this build has no gpu engine; use the cpu backend".to_owned()))
+pub(crate) fn engine(system: &System, context: Context, profile: bool) -> Result<Box<dyn Engine>, Error> {
+    Ok(Box::new(engine::GpuEngine::new(system, context, profile)?))
+}
+
+/// The state as it lies on the device, in an order that changes from step to step.
+///
+/// The centre of sphere `i` is `origin + cell * cell_edge + offset * unit_of_length`, where `cell` is that of
+/// `tags[i]` and `offset` that of `bodies[i]`; offsets may reach beyond the cell.
+#[derive(Clone, Debug)]
+pub struct StateBuffers {
+    /// `sphere_count` of [`Body`].
+    pub bodies: wgpu::Buffer,
+    /// `sphere_count` of [`Tag`].
+    pub tags: wgpu::Buffer,
+    /// Number of spheres.
+    pub sphere_count: u32,
+    /// Corner of cell 0 (length).
+    pub origin: DVec3,
+    /// Edges of a cell (length).
+    pub cell_edge: DVec3,
+    /// Scaled units of offsets and radii (length).
+    pub unit_of_length: f64,
+    /// Scaled unit of velocities (length/time).
+    pub unit_of_velocity: f64,
 }

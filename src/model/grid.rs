@@ -10,7 +10,7 @@ use super::{census::Census, units::Units};
 use crate::{Side, System};
 
 /// No cell is further from the origin than this; beyond, offsets grow instead (and lose precision).
-const FARTHEST: i32 = 1 << 28;
+pub const FARTHEST: i32 = 1 << 28;
 
 /// The first of the 27 cells around a cell has code 0, the cell itself 13: 9 dz + 3 dy + dx + 13.
 pub const CODES: u32 = 27;

@@ -1,9 +1,10 @@
 //! The state of all spheres as the stages see it, in scaled units and bucket order.
 
 use glam::{DVec3, IVec4, Vec3, Vec4};
+use rayon::prelude::*;
 
 use super::{grid::Grid, units::Units};
-use crate::{MaterialIndex, System};
+use crate::{MaterialIndex, Sphere, System};
 
 /// Last contact of a sphere that never had one. Far enough that no contact time reaches it, near enough that
 /// subtracting a substep keeps it finite.
@@ -77,6 +78,30 @@ impl State {
     #[inline]
     pub fn material(&self, i: usize) -> MaterialIndex {
         self.cell[i].w as MaterialIndex
+    }
+
+    /// Goes over to the cells that `make` makes for the lower corner of all centres. Positions are rounded once more.
+    pub fn regrid(&mut self, old: &Grid, make: impl FnOnce(DVec3) -> Grid) -> Grid {
+        let centres: Vec<_> = (0..self.len()).into_par_iter().map(|i| self.world(i, old)).collect();
+        let grid = make(centres.iter().copied().reduce(DVec3::min).unwrap_or(DVec3::ZERO));
+        (&mut self.place, &mut self.cell, &centres).into_par_iter().for_each(|(place, cell, &centre)| {
+            let (c, offset) = grid.locate(centre);
+            (*cell, *place) = (c.extend(cell.w), offset.extend(place.w));
+        });
+        grid
+    }
+
+    /// Writes position, velocity and spin into spheres that hold the ids in ascending order, in the user's units.
+    pub fn fill(&self, units: &Units, grid: &Grid, spheres: &mut [Sphere]) {
+        for i in 0..self.len() {
+            let place = spheres.binary_search_by_key(&self.id[i], |s| s.id).expect("an id of the system");
+            let sphere = &mut spheres[place];
+            sphere.position = self.world(i, grid) * units.length;
+            if !sphere.fixed {
+                sphere.velocity = self.velocity(i).as_dvec3() * units.velocity();
+            }
+            sphere.spin = self.spin[i].truncate().as_dvec3() / units.time;
+        }
     }
 
     /// Centre in scaled units from the world's origin, inside the box on periodic axes also where the sphere has left

@@ -1,0 +1,40 @@
+// Stage 9: every sphere to the end of the substep and back into the lab. Twin: src/cpu/advance.rs.
+
+@compute @workgroup_size(GROUP)
+fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    if is_halted() { return; }
+    let h = frame.h;
+    let fall = frame.gravity * (0.5 * h * h);
+    let gain = frame.gravity * h;
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        var body = bodies[i];
+        let node = nodes[i];
+        tags[i].last_contact = max(tags[i].last_contact - h, NEVER);
+        nodes[i].budget = node.budget - path_ahead(body.velocity, body.inverse_mass, node.clock);
+        nodes[i].clock = h;
+        nodes[i].support = 0u;
+        if (node.support & FROZEN) != 0u {
+            // It goes on as it was.
+            let at = frame.at_frozen + (node.support & ~FROZEN) * FROZEN_WORDS;
+            bodies[i].velocity = bitcast<vec3f>(vec3u(pool[at], pool[at + 1u], pool[at + 2u]));
+            bodies[i].inverse_mass = bitcast<f32>(pool[at + 3u]);
+            continue;
+        }
+        if body.inverse_mass == 0.0 { continue; }
+        let u = body.velocity;
+        var v = u + gain;
+        // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the mean of
+        // the two velocities as they are, or a bounce would not come out as it went in.
+        let rounded = (v - u) - gain;
+        // One addition: the tiny fall added by itself would round the same way every step.
+        body.offset += u * (h - node.clock) + (fall + rounded * (0.5 * h));
+        if node.support != 0u {
+            let wall = wall_of(node.support - 1u);
+            v -= wall.normal * dot(wall.normal, v);
+            let to_wall = cells_shift(tags[i].cell - wall.cell) + (body.offset - wall.offset);
+            body.offset -= wall.normal * (dot(wall.normal, to_wall) - body.radius);
+        }
+        body.velocity = v;
+        bodies[i] = body;
+    }
+}

@@ -1,0 +1,44 @@
+// Stage 8: the impulses of the selected impacts, and the walks of the spheres that became fast. Twins: src/cpu/collide.rs
+// and src/cpu/fast.rs; what happens in an impact is in shared/strike.wgsl.
+
+@compute @workgroup_size(GROUP)
+fn collide(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    round = round_of_dispatch.number;
+    if is_halted() { return; }
+    let selected = counter(SELECTED);
+    for (var slot = id.x; slot < selected; slot += groups.x * GROUP) { collide_selected(slot); }
+}
+
+// One workgroup for each walker: slow spheres on its way, and where it can be found by other fast ones.
+@compute @workgroup_size(GROUP)
+fn collide_walk(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    round = round_of_dispatch.number;
+    if is_halted() { return; }
+    let walkers = counter(WALKERS);
+    for (var slot = group.x; slot < walkers; slot += groups.x) {
+        let capsule = capsule_of(atomicLoad(&work[frame.at_walkers + slot]));
+        walk_cells(capsule, LOOK, lane, GROUP);
+        walk_cells(capsule, VISIT, lane, GROUP);
+    }
+}
+
+// The other fast ones.
+@compute @workgroup_size(GROUP)
+fn collide_meet(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    round = round_of_dispatch.number;
+    if is_halted() { return; }
+    let walkers = counter(WALKERS);
+    for (var slot = group.x; slot < walkers; slot += groups.x) {
+        let capsule = capsule_of(atomicLoad(&work[frame.at_walkers + slot]));
+        walk_cells(capsule, MEET, lane, GROUP);
+    }
+    if walkers > 0u && group.x == 0u && lane == 0u { check_crowd(); }
+}

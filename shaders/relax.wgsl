@@ -1,0 +1,126 @@
+// Stage 10: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
+// Twin: src/cpu/relax.rs.
+
+// Overlap along `normal`, towards the sphere, in mean diameters of the pair.
+struct Overlap {
+    normal: vec3f,
+    depth: f32,
+    diameter: f32,
+}
+
+fn pair_overlap(i: u32, j: u32, shift: vec3f) -> Overlap {
+    let d = (bodies[i].offset - bodies[j].offset) - shift;
+    let sum = bodies[i].radius + bodies[j].radius;
+    let square = dot(d, d);
+    if square >= sum * sum { return Overlap(vec3f(0.0), 0.0, sum); }
+    let distance = sqrt(square);
+    // Coincident centres part along x, the smaller index to the right.
+    var normal = vec3f(select(-1.0, 1.0, i < j), 0.0, 0.0);
+    if distance > 0.0 { normal = d / distance; }
+    return Overlap(normal, (sum - distance) / sum, sum);
+}
+
+fn wall_overlap(i: u32, plane: u32) -> Overlap {
+    let wall = wall_of(plane);
+    let radius = bodies[i].radius;
+    let gap = dot(wall.normal, from_wall(wall, i)) - radius;
+    return Overlap(wall.normal, max(-gap, 0.0) / (2.0 * radius), 2.0 * radius);
+}
+
+fn meets_wall(i: u32, plane: u32) -> bool { return (walls_of(i) & (1u << min(plane, 31u))) != 0u; }
+
+var<workgroup> deepest_of_group: atomic<u32>;
+
+// Depths are not negative, so their bits are in their order.
+fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
+    var depth = 0.0;
+    if wanted {
+        for (var i = id; i < frame.sphere_count; i += threads) {
+            var cursor = candidates(i);
+            while next(&cursor) {
+                // A pair stands in both lists.
+                if i < cursor.other { depth = max(depth, pair_overlap(i, cursor.other, cursor.shift).depth); }
+            }
+            for (var plane = 0u; plane < frame.wall_count; plane++) {
+                if meets_wall(i, plane) { depth = max(depth, wall_overlap(i, plane).depth); }
+            }
+        }
+    }
+    if depth > 0.0 { atomicMax(&deepest_of_group, bitcast<u32>(depth)); }
+    workgroupBarrier();
+    if lane == 0u {
+        let found = atomicLoad(&deepest_of_group);
+        if found > 0u { atomicMax(&work[result], found); }
+    }
+}
+
+@compute @workgroup_size(GROUP)
+fn relax_deepest(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    deepest(!is_halted(), id.x, lane, groups.x * GROUP, DEEPEST_BEFORE);
+}
+
+fn is_needed() -> bool {
+    return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE])) > RELAX_SLOP;
+}
+
+// Where each sphere has to go; the fates are free until the next sweep.
+@compute @workgroup_size(GROUP)
+fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    if !is_needed() { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        var push = vec3f(0.0);
+        let inverse = bodies[i].inverse_mass;
+        if inverse > 0.0 {
+            var contacts = 0.0;
+            var cursor = candidates(i);
+            while next(&cursor) {
+                let overlap = pair_overlap(i, cursor.other, cursor.shift);
+                if overlap.depth > RELAX_SLOP {
+                    let share = inverse / (inverse + bodies[cursor.other].inverse_mass);
+                    push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share);
+                    contacts += 1.0;
+                }
+            }
+            for (var plane = 0u; plane < frame.wall_count; plane++) {
+                if !meets_wall(i, plane) { continue; }
+                let overlap = wall_overlap(i, plane);
+                if overlap.depth > RELAX_SLOP {
+                    push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter);
+                    contacts += 1.0;
+                }
+            }
+            if contacts > 1.0 { push /= contacts; }
+        }
+        fates[i].any = Unrest(push.x, push.y);
+        fates[i].others = Unrest(push.z, 0.0);
+    }
+}
+
+@compute @workgroup_size(GROUP)
+fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    if !is_needed() { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let push = vec3f(fates[i].any.time, fates[i].any.jolt, fates[i].others.time);
+        if all(push == vec3f(0.0)) { continue; }
+        bodies[i].offset += push;
+        nodes[i].budget -= length(push);
+        nodes[i].relax_work -= dot(frame.gravity, push) / bodies[i].inverse_mass;
+    }
+}
+
+// The deepest overlap that is left.
+@compute @workgroup_size(GROUP)
+fn relax(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    deepest(is_needed(), id.x, lane, groups.x * GROUP, DEEPEST);
+    if id.x == 0u && !is_halted() && !is_needed() {
+        atomicMax(&work[DEEPEST], atomicLoad(&work[DEEPEST_BEFORE]));
+    }
+}

@@ -1,0 +1,229 @@
+// Which impacts may happen now: those that are the earliest of both partners and that no third sphere can forestall.
+// Twin: src/cpu/select.rs, which says why.
+
+const AT_REST: Unrest = Unrest(NO_IMPACT, 0.0);
+
+// What the next impact of a sphere does, as far as it matters before `limit`.
+fn unrest_of(i: u32, limit: f32) -> Unrest {
+    let event = fates[i].event;
+    if event.toi < limit { return Unrest(event.toi, event.jolt); }
+    return AT_REST;
+}
+
+// Of two spheres the one with the smaller index answers; one that meets something fixed answers for itself.
+fn is_mutual(i: u32, event: Event) -> bool {
+    if !is_some(event) { return false; }
+    if is_wall(event) { return true; }
+    let j = event.partner;
+    if bodies[j].inverse_mass == 0.0 { return true; }
+    return i < j && fates[j].event.partner == i;
+}
+
+// The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
+fn touch(i: u32, k: u32, shift: vec3f, a: Unrest, b: Unrest) -> f32 {
+    let restless = min(a.time, b.time);
+    let jolt = a.jolt + b.jolt;
+    let t = max(max(restless, nodes[i].clock), nodes[k].clock);
+    let d = (offset_at(i, t) - offset_at(k, t)) - shift;
+    let w = bodies[i].velocity - bodies[k].velocity;
+    // |d + w s| = reach + jolt s, the first root as in the sweep.
+    let reach = bodies[i].radius + bodies[k].radius + jolt * (t - restless);
+    let distance = length(d);
+    let c = (distance - reach) * (distance + reach);
+    if c <= 0.0 { return t; }
+    let half = dot(d, w) - reach * jolt;
+    let square = dot(w, w) - jolt * jolt;
+    let q = half * half - square * c;
+    if q < 0.0 || (half >= 0.0 && square >= 0.0) { return NO_IMPACT; }
+    let below = sqrt(q) - half;
+    // A little sooner than computed: here the discriminant cancels, and too early only costs a round.
+    if below <= 0.0 { return NO_IMPACT; }
+    return t + 0.999 * (c / below);
+}
+
+// The touch of k with its neighbour m that may turn k before `limit`, one of the two having been struck before; with
+// `deep` also by what else may happen to m. Its time is NO_IMPACT if there is none.
+fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, limit: f32) -> Unrest {
+    // The impact of the two with each other is `own`; they meet again only if a third turns one back.
+    let mutual = own.jolt > 0.0 && partner == m && fates[m].event.partner == k;
+    var theirs = AT_REST;
+    if deep {
+        if mutual { theirs = fates[m].others; } else { theirs = fates[m].any; }
+    } else {
+        if mutual { return AT_REST; }
+        theirs = unrest_of(m, limit);
+    }
+    // Two lines that meet are an impact of their own.
+    if theirs.time >= limit && (mutual || own.jolt == 0.0) { return AT_REST; }
+    var time = max(own.time, theirs.time);
+    if !mutual { time = touch(k, m, shift, own, theirs); }
+    if time >= limit { return AT_REST; }
+    let inverse_k = bodies[k].inverse_mass;
+    let inverse_m = bodies[m].inverse_mass;
+    let speed = length(bodies[m].velocity - bodies[k].velocity) + own.jolt + theirs.jolt;
+    return Unrest(time, own.jolt + 2.0 * speed * inverse_k / (inverse_k + inverse_m));
+}
+
+// First hop: what the next impacts of sphere k and of its neighbours may do to it.
+fn hop(k: u32) {
+    let limit = frame.h;
+    let own = unrest_of(k, limit);
+    let partner = fates[k].event.partner;
+    var others = AT_REST;
+    var cursor = candidates(k);
+    while next(&cursor) {
+        let unrest = turn(k, own, partner, cursor.other, cursor.shift, false, limit);
+        others.time = min(others.time, unrest.time);
+        others.jolt = max(others.jolt, unrest.jolt);
+    }
+    fates[k].any = Unrest(min(own.time, others.time), max(own.jolt, others.jolt));
+    fates[k].others = others;
+}
+
+// Whether sphere k can touch i, which keeps its line, before `limit`: after its own impact, or after touching one more.
+fn reaches(i: u32, k: u32, shift: vec3f, limit: f32) -> bool {
+    let own = unrest_of(k, limit);
+    if own.jolt > 0.0 && touch(i, k, shift, AT_REST, own) < limit { return true; }
+    let partner = fates[k].event.partner;
+    var cursor = candidates(k);
+    while next(&cursor) {
+        let unrest = turn(k, own, partner, cursor.other, cursor.shift, true, limit);
+        if unrest.time < limit && touch(i, k, shift, AT_REST, unrest) < limit { return true; }
+    }
+    return false;
+}
+
+// Whether nobody but `partner` can reach i before `limit` once earlier impacts have happened.
+fn undisturbed(i: u32, partner: u32, limit: f32) -> bool {
+    var cursor = candidates(i);
+    while next(&cursor) {
+        let k = cursor.other;
+        if k == partner || bodies[k].inverse_mass == 0.0 { continue; }
+        if reaches(i, k, cursor.shift, limit) { return false; }
+    }
+    return true;
+}
+
+// Threats: impacts whose partners may fly further afterwards than the candidate lists of others know of.
+fn note_threat(i: u32) {
+    let event = fates[i].event;
+    let along = bodies[i].velocity - frame.drift;
+    let left = frame.h - event.toi;
+    let fast = nodes[i].walk != 0u;
+    let leaves = 2.0 * nodes[i].budget;
+    // Nearly all are told here.
+    if !fast && (length(along) + event.jolt) * left <= leaves { return; }
+    let place = offset_at(i, event.toi);
+    var normal = vec3f(0.0);
+    if is_wall(event) {
+        normal = wall_of(event.partner & ~WALL).normal;
+    } else {
+        let d = place - offset_at(event.partner, event.toi) - shift_of(event.link);
+        let square = dot(d, d);
+        if square > SMALLEST { normal = d / sqrt(square); }
+    }
+    let speed = max(length(along), length(along + normal * event.jolt));
+    if !fast && speed * left <= leaves { return; }
+    let slot = count_up(THREATS);
+    if slot >= frame.threat_capacity {
+        overflow(THREATS_NEEDED, slot + 1u);
+        return;
+    }
+    let at = frame.at_threats + slot * THREAT_WORDS;
+    let cell = bitcast<vec3u>(tags[i].cell);
+    let offset = bitcast<vec3u>(place);
+    pool[at] = bitcast<u32>(event.toi);
+    pool[at + 1u] = cell.x;
+    pool[at + 2u] = cell.y;
+    pool[at + 3u] = cell.z;
+    pool[at + 4u] = offset.x;
+    pool[at + 5u] = offset.y;
+    pool[at + 6u] = offset.z;
+    pool[at + 7u] = bitcast<u32>(bodies[i].radius);
+    pool[at + 8u] = bitcast<u32>(speed);
+}
+
+fn nearest_cells(cells: vec3i) -> vec3i {
+    var c = cells;
+    for (var axis = 0u; axis < 3u; axis++) {
+        if frame.periodic[axis] != 0u {
+            let n = frame.count[axis];
+            c[axis] = modulo(c[axis] + n / 2, n) - n / 2;
+        }
+    }
+    return c;
+}
+
+// Whether sphere i could be struck before `limit` by what flies off from a threat.
+fn is_threatened(i: u32, limit: f32) -> bool {
+    let threats = min(counter(THREATS), frame.threat_capacity);
+    if threats == 0u { return false; }
+    let body = bodies[i];
+    let place = offset_at(i, limit);
+    let own = length(body.velocity - frame.drift);
+    for (var k = 0u; k < threats; k++) {
+        let at = frame.at_threats + k * THREAT_WORDS;
+        let left = limit - bitcast<f32>(pool[at]);
+        if left <= 0.0 { continue; }
+        let cell = bitcast<vec3i>(vec3u(pool[at + 1u], pool[at + 2u], pool[at + 3u]));
+        let offset = bitcast<vec3f>(vec3u(pool[at + 4u], pool[at + 5u], pool[at + 6u]));
+        let shift = cells_shift(nearest_cells(cell - tags[i].cell));
+        let d = place - offset - shift - frame.drift * left;
+        let speed = bitcast<f32>(pool[at + 8u]) + own;
+        // The radius once more for the partner, from where something may fly off too.
+        let reach = body.radius + 3.0 * bitcast<f32>(pool[at + 7u]) + speed * left;
+        if dot(d, d) <= reach * reach { return true; }
+    }
+    return false;
+}
+
+// Puts the neighbours of sphere i on the list of those whose first hop is needed.
+fn mark_neighbours(i: u32, stamp: u32, which: u32, from_end: bool) {
+    var cursor = candidates(i);
+    while next(&cursor) {
+        let k = cursor.other;
+        // Most are marked already: reading first keeps the memory shared.
+        if atomicLoad(&work[frame.at_marks + k]) >= stamp { continue; }
+        if atomicMax(&work[frame.at_marks + k], stamp) < stamp {
+            let slot = count_up(which);
+            atomicStore(&work[frame.at_near + select(slot, frame.sphere_count - 1u - slot, from_end)], k);
+        }
+    }
+}
+
+fn mark_near(slot: u32) {
+    let i = atomicLoad(&work[at_pending(round) + slot]);
+    let event = fates[i].event;
+    if !is_mutual(i, event) { return; }
+    let stamp = 2u * round + 1u;
+    mark_neighbours(i, stamp, NEAR, false);
+    if !is_wall(event) && bodies[event.partner].inverse_mass != 0.0 {
+        mark_neighbours(event.partner, stamp, NEAR, false);
+    }
+}
+
+fn mark_around(slot: u32) {
+    mark_neighbours(atomicLoad(&work[frame.at_near + slot]), 2u * round + 1u, AROUND, true);
+}
+
+// The first hop of one of those that were marked.
+fn hop_marked(slot: u32) {
+    let near = counter(NEAR);
+    let place = select(frame.sphere_count - 1u - (slot - near), slot, slot < near);
+    hop(atomicLoad(&work[frame.at_near + place]));
+}
+
+// Decides on a pending sphere's impact.
+fn select_pending(slot: u32) {
+    let i = atomicLoad(&work[at_pending(round) + slot]);
+    let event = fates[i].event;
+    if !is_mutual(i, event) || is_threatened(i, event.toi) { return; }
+    if is_wall(event) {
+        if !undisturbed(i, 0xffffffffu, event.toi) { return; }
+    } else {
+        let j = event.partner;
+        if !undisturbed(i, j, event.toi) { return; }
+        if bodies[j].inverse_mass != 0.0 && !undisturbed(j, i, event.toi) { return; }
+    }
+    atomicStore(&work[frame.at_selected + count_up(SELECTED)], i);
+}

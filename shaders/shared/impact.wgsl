@@ -1,0 +1,165 @@
+// When spheres meet each other and the planes. Twin: src/cpu/sweep.rs.
+
+// Time and the approach speed at it, or NO_IMPACT.
+struct Contact {
+    time: f32,
+    speed: f32,
+}
+
+const NO_CONTACT: Contact = Contact(NO_IMPACT, 0.0);
+
+// Time of first contact. d, w: offset and velocity of one centre relative to the other. With p the offset at the
+// closest approach, b^2 - a c, which cancels, is never formed.
+fn first_contact(d: vec3f, w: vec3f, radius_sum: f32) -> Contact {
+    let b = dot(d, w);
+    if b >= 0.0 { return NO_CONTACT; }
+    let distance = length(d);
+    let c = (distance - radius_sum) * (distance + radius_sum);
+    if c <= 0.0 { return Contact(0.0, -b / distance); }
+    let a = dot(w, w);
+    // Slower than the square root of the smallest f32: stands still.
+    if a < SMALLEST { return NO_CONTACT; }
+    let p = d - w * (b / a);
+    let q = a * (radius_sum * radius_sum - dot(p, p));
+    if q <= 0.0 { return NO_CONTACT; }
+    let root = sqrt(q);
+    var t = c / (root - b);
+    if distance > 4.0 * radius_sum {
+        // One Newton step: over a long way the rounding of q moves the contact by more than that of t.
+        let at = d + w * t;
+        let far = length(at);
+        let slope = dot(at, w);
+        if slope < 0.0 { t -= (far - radius_sum) * (far + radius_sum) / (2.0 * slope); }
+    }
+    return Contact(max(t, 0.0), root / radius_sum);
+}
+
+// When a point at height `gap` with speed v and acceleration a along the normal reaches the plane next; one on the
+// plane that leaves it is asked for its return.
+fn plane_contact(gap: f32, v: f32, a: f32) -> f32 {
+    if v < 0.0 {
+        if gap <= 0.0 { return 0.0; }
+        let q = v * v - 2.0 * a * gap;
+        if q < 0.0 { return NO_IMPACT; }
+        return 2.0 * gap / (sqrt(q) - v);
+    }
+    if a < 0.0 {
+        let high = max(gap, 0.0);
+        return (v + sqrt(v * v - 2.0 * a * high)) / -a;
+    }
+    return NO_IMPACT;
+}
+
+// Under constant acceleration g, within `left`: conservative advancement against the tangent plane, which is met no
+// later than the sphere.
+fn against_fixed(d: vec3f, v: vec3f, g: vec3f, radius_sum: f32, left: f32) -> Contact {
+    var t = 0.0;
+    for (var k = 0u; k < ADVANCES; k++) {
+        let at = d + v * t + g * (0.5 * t * t);
+        let distance = length(at);
+        let normal = at / distance;
+        let speed = dot(normal, v + g * t);
+        let gap = distance - radius_sum;
+        let touching = gap <= TOUCHING * radius_sum;
+        if touching && speed < 0.0 { return Contact(t, -speed); }
+        let step = plane_contact(select(gap, 0.0, touching), speed, dot(normal, g));
+        if step >= NO_IMPACT { return NO_CONTACT; }
+        if step == 0.0 { return Contact(t, 0.0); }
+        t += step;
+        if t >= left { return NO_CONTACT; }
+    }
+    return NO_CONTACT;
+}
+
+// Order of simultaneous impacts of sphere i: by (smaller id, larger id), planes last.
+fn precedes(i: u32, a: u32, b: u32) -> bool {
+    let a_wall = (a & WALL) != 0u;
+    let b_wall = (b & WALL) != 0u;
+    if a_wall || b_wall { return select(b_wall, a < b, a_wall && b_wall); }
+    let own = tags[i].rank;
+    let x = tags[a].rank;
+    let y = tags[b].rank;
+    let low_x = min(own, x);
+    let low_y = min(own, y);
+    return low_x < low_y || (low_x == low_y && max(own, x) < max(own, y));
+}
+
+// A sphere as the sweep reads it.
+struct Sweeper {
+    offset: vec3f,
+    velocity: vec3f,
+    radius: f32,
+    inverse_mass: f32,
+    clock: f32,
+}
+
+fn sweeper(i: u32) -> Sweeper {
+    let body = bodies[i];
+    return Sweeper(body.offset, body.velocity, body.radius, body.inverse_mass, nodes[i].clock);
+}
+
+// Replaces `best` if sphere i meets the image `link` of j sooner. Every quantity of the pair is the same to the last
+// bit, but for its sign, whichever of the two asks.
+fn consider(i: u32, a: Sweeper, j: u32, link: u32, shift: vec3f, best: ptr<function, Event>) {
+    let b = bodies[j];
+    let their_clock = nodes[j].clock;
+    let now = max(a.clock, their_clock);
+    let d = ((a.offset + a.velocity * (now - a.clock)) - (b.offset + b.velocity * (now - their_clock))) - shift;
+    let w = a.velocity - b.velocity;
+    let radius_sum = a.radius + b.radius;
+    let left = frame.h - now;
+    var contact = NO_CONTACT;
+    if has_gravity() && b.inverse_mass == 0.0 {
+        // In the lab the fixed sphere rests and the other one falls.
+        let g = frame.gravity;
+        contact = against_fixed(d + g * (0.5 * now * now), w + g * now, g, radius_sum, left);
+    } else {
+        // Most are still apart and still approaching, or have long been receding, at the end of the substep.
+        let end = d + w * left;
+        let apart = dot(d, w) >= 0.0
+            || (dot(end, w) < 0.0 && dot(end, end) > radius_sum * radius_sum * (1.0 + 1e-6));
+        if apart { return; }
+        contact = first_contact(d, w, radius_sum);
+    }
+    if contact.time >= NO_IMPACT { return; }
+    let toi = now + contact.time;
+    if toi >= frame.h { return; }
+    if toi < (*best).toi || (toi == (*best).toi && precedes(i, j, (*best).partner)) {
+        let jolt = 2.0 * contact.speed * a.inverse_mass / (a.inverse_mass + b.inverse_mass);
+        *best = Event(toi, j, link, jolt);
+    }
+}
+
+fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
+    if nodes[i].support == plane + 1u { return; }
+    let wall = wall_of(plane);
+    let body = bodies[i];
+    let t = nodes[i].clock;
+    let height = dot(wall.normal, from_wall(wall, i)) + 0.5 * wall.acceleration * t * t;
+    let v = dot(wall.normal, body.velocity) + wall.acceleration * t;
+    let contact = plane_contact(height - body.radius, v, wall.acceleration);
+    if contact >= NO_IMPACT { return; }
+    let toi = t + contact;
+    if toi >= frame.h { return; }
+    let partner = WALL | plane;
+    if toi < (*best).toi || (toi == (*best).toi && precedes(i, partner, (*best).partner)) {
+        *best = Event(toi, partner, 0u, 2.0 * abs(v + wall.acceleration * contact));
+    }
+}
+
+// The earliest impact of sphere i before the end of the substep.
+fn sweep_sphere(i: u32) -> Event {
+    var best = NO_EVENT;
+    let a = sweeper(i);
+    // Fixed spheres are struck, they do not strike.
+    if a.inverse_mass == 0.0 { return best; }
+    var cursor = candidates(i);
+    while next(&cursor) { consider(i, a, cursor.other, cursor.link, cursor.shift, &best); }
+    if frame.wall_count > 0u {
+        let walls = walls_of(i);
+        for (var plane = 0u; walls != 0u && plane < frame.wall_count; plane++) {
+            if (walls & (1u << min(plane, 31u))) != 0u { consider_wall(i, plane, &best); }
+        }
+    }
+    return best;
+}

@@ -1,0 +1,178 @@
+// What the buffers hold; `src/gpu/layout.rs` mirrors every struct. Lengths, times and masses in scaled units.
+
+// A sphere's hot half.
+struct Body {
+    // Offset inside the cell.
+    offset: vec3f,
+    radius: f32,
+    velocity: vec3f,
+    // 0 = fixed.
+    inverse_mass: f32,
+}
+
+// A sphere's other half.
+struct Tag {
+    cell: vec3i,
+    // Place among the ids in ascending order: stands for the id.
+    rank: u32,
+    spin: vec3f,
+    // Counted from the start of the substep, <= 0 there.
+    last_contact: f32,
+}
+
+// What a sphere is doing in the present substep.
+struct Node {
+    // Time of the body's offset and velocity.
+    clock: f32,
+    // Path it may still take before its candidates no longer cover it.
+    budget: f32,
+    // Plane that carries it, plus 1; FROZEN | slot for one that was stopped; 0 = neither.
+    support: u32,
+    // Number of its last walk as a fast sphere; 0 = not fast.
+    walk: u32,
+    // Round in which it was last touched, plus 1.
+    touched: u32,
+    // Sums over the step: energy lost, distance * impulse, potential energy gained by relax.
+    loss: f32,
+    virial: f32,
+    relax_work: f32,
+}
+
+// The earliest impact of a sphere in the substep.
+struct Event {
+    // NO_IMPACT or beyond: none.
+    toi: f32,
+    // Index of the sphere, or WALL | plane.
+    partner: u32,
+    // Which image of the partner: code of a candidate, or CODES + place among the extras.
+    link: u32,
+    // Bound on the change of the sphere's velocity in the impact.
+    jolt: f32,
+}
+
+// From `time` on, a sphere's velocity may differ by up to `jolt` from the one it has.
+struct Unrest {
+    time: f32,
+    jolt: f32,
+}
+
+// What may happen to a sphere: next, by anything, by its neighbours.
+struct Fate {
+    event: Event,
+    any: Unrest,
+    others: Unrest,
+}
+
+// One substep, and where everything lies.
+struct Frame {
+    gravity: vec3f,
+    h: f32,
+    drift: vec3f,
+    // Path budget of the broad phase.
+    budget: f32,
+    drifted: vec3f,
+    // How far the drift itself goes between two broad phases.
+    drift_reach: f32,
+    edge: vec3f,
+    radius_max: f32,
+    // Cells along each axis; 0 = without end.
+    count: vec3i,
+    sphere_count: u32,
+    periodic: vec3u,
+    layers: i32,
+    buckets: u32,
+    direct: u32,
+    wall_count: u32,
+    material_count: u32,
+    contact_time: f32,
+    slop: f32,
+    flags: u32,
+    substep: u32,
+    at_counts: u32,
+    at_heads: u32,
+    at_marks: u32,
+    at_starts: u32,
+    at_sums: u32,
+    at_pending: u32,
+    at_near: u32,
+    at_selected: u32,
+    at_walkers: u32,
+    at_walls: u32,
+    at_entries: u32,
+    entry_capacity: u32,
+    at_visits: u32,
+    at_threats: u32,
+    at_frozen: u32,
+    at_log: u32,
+    extra_capacity: u32,
+    visit_capacity: u32,
+    threat_capacity: u32,
+    frozen_capacity: u32,
+    log_capacity: u32,
+    // In `world`, in vec4f.
+    at_restitution: u32,
+    at_materials: u32,
+    wide_rounds: u32,
+}
+
+// Which round a dispatch belongs to.
+struct Round {
+    number: u32,
+}
+
+@group(0) @binding(0) var<uniform> frame: Frame;
+@group(0) @binding(1) var<uniform> round_of_dispatch: Round;
+
+fn has_gravity() -> bool { return (frame.flags & FLAG_GRAVITY) != 0u; }
+fn is_recording() -> bool { return (frame.flags & FLAG_RECORD) != 0u; }
+fn is_strict() -> bool { return (frame.flags & FLAG_STRICT) != 0u; }
+fn is_first_build() -> bool { return (frame.flags & FLAG_FIRST_BUILD) != 0u; }
+
+// Vector between cells.
+fn cells_shift(cells: vec3i) -> vec3f { return vec3f(cells) * frame.edge; }
+
+// Cells from a sphere's cell to that of a candidate: code = 9 dz + 3 dy + dx + 13. The divisions are exact below 32.
+fn code_cells(code: u32) -> vec3i {
+    let z = (code * 57u) >> 9u;
+    let rest = code - 9u * z;
+    let y = (rest * 11u) >> 5u;
+    return vec3i(i32(rest - 3u * y), i32(y), i32(z)) - vec3i(1);
+}
+
+// WGSL lets compilers suppose that there are neither infinities nor NaN: the bits tell.
+fn finite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
+fn all_finite(v: vec3f) -> bool { return finite(v.x) && finite(v.y) && finite(v.z); }
+
+fn modulo(a: i32, n: i32) -> i32 {
+    let r = a % n;
+    return select(r, r + n, r < 0);
+}
+
+// First bucket of the row of cells (y, z).
+fn row_of(y: i32, z: i32) -> u32 {
+    if frame.direct != 0u {
+        return u32((z * frame.count.y + y) * frame.count.x);
+    }
+    var h = (u32(y) * 0x9e3779b1u) ^ (u32(z) * 0x85ebca77u);
+    h ^= h >> 15u;
+    h = h * 0x2c1b3c6du;
+    return h ^ (h >> 13u);
+}
+
+fn bucket_of(row: u32, x: i32) -> u32 {
+    let k = row + u32(x);
+    return select(k & (frame.buckets - 1u), k, frame.direct != 0u);
+}
+
+// Where a coordinate beyond the grid really is; `inside` is false where there is nothing, outside walls.
+struct Wrapped {
+    cell: i32,
+    inside: bool,
+}
+
+fn wrap_axis(axis: u32, c: i32) -> Wrapped {
+    let n = frame.count[axis];
+    if n == 0 || (c >= 0 && c < n) { return Wrapped(c, true); }
+    if frame.periodic[axis] != 0u { return Wrapped(modulo(c, n), true); }
+    return Wrapped(c, false);
+}

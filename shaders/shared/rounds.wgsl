@@ -1,0 +1,137 @@
+// What is left after the rounds over the whole array: one workgroup goes on with the few pending spheres until no
+// impact is left. Twin: src/cpu/rounds.rs.
+
+var<workgroup> shared_count: u32;
+var<workgroup> shared_flag: u32;
+
+// A counter of the round, the same for all lanes: what was done before is done for all.
+fn agreed(lane: u32, which: u32) -> u32 {
+    storageBarrier();
+    workgroupBarrier();
+    if lane == 0u { shared_count = counter(which); }
+    return workgroupUniformLoad(&shared_count);
+}
+
+fn agreed_halt(lane: u32) -> bool {
+    storageBarrier();
+    workgroupBarrier();
+    if lane == 0u { shared_flag = atomicLoad(&work[HALT]); }
+    return workgroupUniformLoad(&shared_flag) != 0u;
+}
+
+// The earliest pending impact of all, where partners do not agree to the last bit and no impact is selected.
+fn select_earliest(pending: u32) {
+    var best = NO_IMPACT;
+    var chosen = 0xffffffffu;
+    for (var slot = 0u; slot < pending; slot++) {
+        let i = atomicLoad(&work[at_pending(round) + slot]);
+        let toi = fates[i].event.toi;
+        if toi < best || (toi == best && tags[i].rank < tags[chosen].rank) {
+            best = toi;
+            chosen = i;
+        }
+    }
+    atomicStore(&work[frame.at_selected], chosen);
+    atomicStore(&work[round_block(round) + SELECTED], 1u);
+}
+
+// The time of the earliest pending impact, as bits: times are not negative, so these are in the order of the times.
+fn earliest_pending(pending: u32, lane: u32) -> u32 {
+    storageBarrier();
+    workgroupBarrier();
+    if lane == 0u { atomicStore(&work[EARLIEST], 0x7f800000u); }
+    storageBarrier();
+    workgroupBarrier();
+    for (var slot = lane; slot < pending; slot += TAIL_GROUP) {
+        let i = atomicLoad(&work[at_pending(round) + slot]);
+        atomicMin(&work[EARLIEST], bitcast<u32>(fates[i].event.toi));
+    }
+    storageBarrier();
+    workgroupBarrier();
+    if lane == 0u { shared_count = atomicLoad(&work[EARLIEST]); }
+    return workgroupUniformLoad(&shared_count);
+}
+
+@compute @workgroup_size(TAIL_GROUP)
+fn rounds(@builtin(local_invocation_index) lane: u32) {
+    // A variable of the function: what barriers depend on has to be the same for all lanes by its form.
+    var number = frame.wide_rounds;
+    round = number;
+    var reached = 0u;
+    var pending = agreed(lane, PENDING);
+    if agreed_halt(lane) { pending = 0u; }
+    while pending > 0u {
+        if number % STUCK_ROUNDS == 0u {
+            // The earliest impact has to get later, or the rounds never end.
+            let earliest = earliest_pending(pending, lane);
+            if earliest <= reached {
+                if lane == 0u { halt(HALT_STUCK); }
+                break;
+            }
+            reached = earliest;
+        }
+        if number >= CROWDED_ROUNDS && pending > max(frame.sphere_count / 20u, CROWD) {
+            if lane == 0u { halt(HALT_CROWDED); }
+            break;
+        }
+        if lane < ROUND_WORDS { atomicStore(&work[round_block(round + 1u) + lane], 0u); }
+        for (var slot = lane; slot < pending; slot += TAIL_GROUP) {
+            note_threat(atomicLoad(&work[at_pending(round) + slot]));
+            mark_near(slot);
+        }
+        let near = agreed(lane, NEAR);
+        for (var slot = lane; slot < near; slot += TAIL_GROUP) { mark_around(slot); }
+        let marked = near + agreed(lane, AROUND);
+        for (var slot = lane; slot < marked; slot += TAIL_GROUP) { hop_marked(slot); }
+        storageBarrier();
+        workgroupBarrier();
+        for (var slot = lane; slot < pending; slot += TAIL_GROUP) { select_pending(slot); }
+        var selected = agreed(lane, SELECTED);
+        if selected == 0u {
+            if lane == 0u { select_earliest(pending); }
+            selected = agreed(lane, SELECTED);
+        }
+        for (var slot = lane; slot < selected; slot += TAIL_GROUP) { collide_selected(slot); }
+        let walkers = agreed(lane, WALKERS);
+        for (var slot = 0u; slot < walkers; slot++) {
+            let capsule = capsule_of(atomicLoad(&work[frame.at_walkers + slot]));
+            walk_cells(capsule, LOOK, lane, TAIL_GROUP);
+            walk_cells(capsule, VISIT, lane, TAIL_GROUP);
+        }
+        storageBarrier();
+        workgroupBarrier();
+        for (var slot = 0u; slot < walkers; slot++) {
+            let capsule = capsule_of(atomicLoad(&work[frame.at_walkers + slot]));
+            walk_cells(capsule, MEET, lane, TAIL_GROUP);
+        }
+        storageBarrier();
+        workgroupBarrier();
+        if walkers > 0u && lane == 0u { check_crowd(); }
+        for (var slot = lane; slot < selected; slot += TAIL_GROUP) { mark_affected(slot); }
+        let affected = agreed(lane, AFFECTED);
+        for (var slot = lane; slot < affected; slot += TAIL_GROUP) {
+            sweep_again(atomicLoad(&work[frame.at_near + slot]));
+        }
+        for (var slot = lane; slot < pending; slot += TAIL_GROUP) { keep_pending(slot); }
+        storageBarrier();
+        workgroupBarrier();
+        number += 1u;
+        round = number;
+        pending = agreed(lane, PENDING);
+        if agreed_halt(lane) { break; }
+    }
+    if lane == 0u {
+        var used = number;
+        if number == frame.wide_rounds {
+            // The wide rounds that had anything to do.
+            used = 0u;
+            for (var k = 0u; k < frame.wide_rounds; k++) {
+                used += u32(atomicLoad(&work[ROUND_BLOCKS + k * ROUND_WORDS + PENDING]) > 0u);
+            }
+        }
+        atomicMax(&work[ROUNDS_MAX], used);
+        atomicMax(&work[FAST_MAX], atomicLoad(&work[FAST_COUNT]));
+        atomicAdd(&work[STOPPED_COUNT], atomicLoad(&work[FROZEN_COUNT]));
+        if is_strict() && atomicLoad(&work[LATE_COUNT]) > 0u { halt(HALT_LATE); }
+    }
+}

@@ -1,0 +1,134 @@
+// The buffers of a substep and what its stages read from them. Twin: src/cpu/event.rs.
+
+@group(1) @binding(0) var<storage, read_write> bodies: array<Body>;
+@group(1) @binding(1) var<storage, read_write> tags: array<Tag>;
+@group(1) @binding(2) var<storage, read_write> nodes: array<Node>;
+@group(1) @binding(3) var<storage, read_write> fates: array<Fate>;
+@group(1) @binding(4) var<storage, read> lists: array<u32>;
+@group(1) @binding(5) var<storage, read_write> work: array<atomic<u32>>;
+@group(1) @binding(6) var<storage, read> world: array<vec4f>;
+@group(1) @binding(7) var<storage, read_write> pool: array<u32>;
+
+// The round under way: from the uniform in a dispatch, counted in the tail.
+var<private> round: u32;
+
+const NO_EVENT: Event = Event(NO_IMPACT, 0xffffffffu, 0u, 0.0);
+
+fn is_halted() -> bool { return atomicLoad(&work[HALT]) != 0u; }
+
+// A step that is halted is done again from its start, so nothing needs to be put right here.
+fn halt(reason: u32) { atomicOr(&work[HALT], reason); }
+
+// A buffer is too small: the host makes room for what is needed and does the step again.
+fn overflow(which: u32, needed: u32) {
+    atomicMax(&work[which], needed);
+    halt(HALT_OVERFLOW);
+}
+
+// The counters of a round; the tail uses two blocks in turn.
+fn round_block(number: u32) -> u32 {
+    if number == LAUNCH { return LAUNCH_BLOCK; }
+    let wide = frame.wide_rounds;
+    return ROUND_BLOCKS + ROUND_WORDS * select(wide + (number & 1u), number, number < wide);
+}
+
+fn counter(which: u32) -> u32 { return atomicLoad(&work[round_block(round) + which]); }
+fn count_up(which: u32) -> u32 { return atomicAdd(&work[round_block(round) + which], 1u); }
+
+fn at_pending(number: u32) -> u32 { return frame.at_pending + (number & 1u) * frame.sphere_count; }
+
+fn is_some(event: Event) -> bool { return event.toi < NO_IMPACT; }
+fn is_wall(event: Event) -> bool { return is_some(event) && (event.partner & WALL) != 0u; }
+
+fn extra_cells(place: u32) -> vec3i {
+    let at = place * EXTRA_WORDS;
+    return bitcast<vec3i>(vec3u(pool[at + 2u], pool[at + 3u], pool[at + 4u]));
+}
+
+// Vector from a sphere's cell to that of the image behind a link.
+fn shift_of(link: u32) -> vec3f {
+    if link < CODES { return cells_shift(code_cells(link)); }
+    return cells_shift(extra_cells(link - CODES));
+}
+
+// Walks over all that a sphere could meet: the list, then the extras.
+struct Cursor {
+    at: u32,
+    end: u32,
+    // Place of the next extra, plus 1; 0 = none.
+    extra: u32,
+    other: u32,
+    link: u32,
+    shift: vec3f,
+}
+
+fn candidates(i: u32) -> Cursor {
+    let at = i + i / GROUP;
+    let head = atomicLoad(&work[frame.at_heads + i]);
+    return Cursor(lists[at], lists[at + 1u], head, 0u, 0u, vec3f(0.0));
+}
+
+fn next(cursor: ptr<function, Cursor>) -> bool {
+    if (*cursor).at < (*cursor).end {
+        let entry = lists[(*cursor).at];
+        (*cursor).at += 1u;
+        (*cursor).other = entry & INDEX_MASK;
+        (*cursor).link = entry >> CODE_SHIFT;
+        (*cursor).shift = cells_shift(code_cells(entry >> CODE_SHIFT));
+        return true;
+    }
+    if (*cursor).extra == 0u { return false; }
+    let place = (*cursor).extra - 1u;
+    (*cursor).other = pool[place * EXTRA_WORDS];
+    (*cursor).extra = pool[place * EXTRA_WORDS + 1u];
+    (*cursor).link = CODES + place;
+    (*cursor).shift = cells_shift(extra_cells(place));
+    return true;
+}
+
+// Offset of a sphere at time t in the falling frame.
+fn offset_at(i: u32, t: f32) -> vec3f {
+    return bodies[i].offset + bodies[i].velocity * (t - nodes[i].clock);
+}
+
+// Path from time t to the end of the substep relative to the drift; fixed spheres stay in the lab.
+fn path_ahead(u: vec3f, inverse_mass: f32, t: f32) -> f32 {
+    let left = frame.h - t;
+    if inverse_mass > 0.0 { return length(u - frame.drift) * left; }
+    return length(frame.drift) * left + 0.5 * length(frame.gravity) * (frame.h * frame.h - t * t);
+}
+
+struct Wall {
+    normal: vec3f,
+    // Gravity along the normal.
+    acceleration: f32,
+    cell: vec3i,
+    material: u32,
+    offset: vec3f,
+}
+
+fn wall_of(plane: u32) -> Wall {
+    let a = world[3u * plane];
+    let b = world[3u * plane + 1u];
+    return Wall(a.xyz, a.w, bitcast<vec3i>(b.xyz), bitcast<u32>(b.w), world[3u * plane + 2u].xyz);
+}
+
+// Vector from the plane's point to a sphere's centre at its clock.
+fn from_wall(wall: Wall, i: u32) -> vec3f {
+    return cells_shift(tags[i].cell - wall.cell) + (bodies[i].offset - wall.offset);
+}
+
+fn walls_of(i: u32) -> u32 {
+    return select(lists[frame.at_walls + i], 0xffffffffu, nodes[i].walk != 0u);
+}
+
+fn material_of(i: u32) -> u32 {
+    if frame.material_count <= 1u { return 0u; }
+    let rank = tags[i].rank;
+    return bitcast<u32>(world[frame.at_materials + rank / 4u][rank % 4u]);
+}
+
+fn restitution_of(a: u32, b: u32) -> f32 {
+    let at = a * frame.material_count + b;
+    return world[frame.at_restitution + at / 4u][at % 4u];
+}

@@ -1,0 +1,39 @@
+// Stage 6: the earliest impact of each sphere over its candidates and the planes. Twin: src/cpu/sweep.rs; the sweep
+// itself is in shared/impact.wgsl.
+
+@compute @workgroup_size(GROUP)
+fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    if is_halted() { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let event = sweep_sphere(i);
+        fates[i].event = event;
+        if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
+    }
+}
+
+// After the impacts of a round: who could meet what was touched.
+@compute @workgroup_size(GROUP)
+fn sweep_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    round = round_of_dispatch.number;
+    if is_halted() { return; }
+    let selected = counter(SELECTED);
+    for (var slot = id.x; slot < selected; slot += groups.x * GROUP) { mark_affected(slot); }
+}
+
+// And their sweep; in a dense round that of all.
+@compute @workgroup_size(GROUP)
+fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    round = round_of_dispatch.number;
+    if is_halted() { return; }
+    let pending = counter(PENDING);
+    if pending == 0u { return; }
+    if round < DENSE_ROUNDS {
+        for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) { sweep_again(i); }
+        return;
+    }
+    let affected = counter(AFFECTED);
+    for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
+        sweep_again(atomicLoad(&work[frame.at_near + slot]));
+    }
+    for (var slot = id.x; slot < pending; slot += groups.x * GROUP) { keep_pending(slot); }
+}

@@ -1,0 +1,231 @@
+//! The buffers on the device and what binds them to the stages.
+
+use super::{
+    Context,
+    layout::{Body, Frame, LAUNCH, MOST_WIDE_ROUNDS, Round, Tag},
+    pipelines::Pipelines,
+    places::Places,
+};
+use crate::{Error, model::world::World};
+
+/// Distance between two uniforms: the alignment that WebGPU promises.
+pub const UNIFORM_STRIDE: u64 = 512;
+
+const _: () = assert!(size_of::<Frame>() as u64 <= UNIFORM_STRIDE);
+
+/// Where the uniform of a round lies; that of the launch is the last.
+pub fn round_offset(number: u32) -> u32 {
+    let place = if number == LAUNCH { MOST_WIDE_ROUNDS } else { number };
+    place * UNIFORM_STRIDE as u32
+}
+
+/// See the module.
+pub struct Buffers {
+    pub places: Places,
+    /// Two copies of the state: a step reads one and leaves its result in the other.
+    pub bodies: [wgpu::Buffer; 2],
+    pub tags: [wgpu::Buffer; 2],
+    pub nodes: wgpu::Buffer,
+    pub fates: wgpu::Buffer,
+    pub lists: wgpu::Buffer,
+    pub work: wgpu::Buffer,
+    pub world: wgpu::Buffer,
+    pub pool: wgpu::Buffer,
+    pub frames: wgpu::Buffer,
+    rounds: wgpu::Buffer,
+    /// From copy k into the other one.
+    pub broad: [wgpu::BindGroup; 2],
+    /// On copy k.
+    pub view: [wgpu::BindGroup; 2],
+    pub uniforms: wgpu::BindGroup,
+}
+
+/// Makes a buffer; its memory is zero.
+///
+/// # Errors
+/// [`Error::Capacity`] with the bytes asked for.
+pub fn make_buffer(
+    context: &Context,
+    label: &str,
+    bytes: u64,
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, Error> {
+    let device = &context.device;
+    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: bytes.max(16).next_multiple_of(16),
+        usage,
+        mapped_at_creation: false,
+    });
+    let refused = pollster::block_on(validation.pop());
+    let missing = pollster::block_on(memory.pop());
+    if let Some(error) = missing.or(refused) {
+        context.check()?;
+        return Err(Error::Capacity(format!(
+            "{} has no room for a buffer of {bytes} bytes ({label}): {error}",
+            context.info()
+        )));
+    }
+    Ok(buffer)
+}
+
+impl Buffers {
+    /// Allocates everything; of the buffers before those are kept, with what they hold, that have the right size.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where the device has no room.
+    pub fn new(
+        context: &Context,
+        pipelines: &Pipelines,
+        places: Places,
+        before: Option<&Self>,
+    ) -> Result<Self, Error> {
+        use wgpu::BufferUsages as Usage;
+        let storage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
+        let mut made = vec![];
+        let kept = before.map(Self::sized);
+        for (k, (label, bytes)) in places.sizes().into_iter().enumerate() {
+            if let Some((_, buffer)) = kept.as_ref().map(|kept| &kept[k]).filter(|(size, _)| *size == bytes) {
+                made.push(wgpu::Buffer::clone(buffer));
+                continue;
+            }
+            // Renderers read the state as vertices.
+            let usage = if label == "bodies" { storage | Usage::VERTEX } else { storage };
+            made.push(make_buffer(context, label, bytes, usage)?);
+        }
+        let [body_a, body_b, tag_a, tag_b, nodes, fates, lists, work, world, pool] =
+            <[wgpu::Buffer; 10]>::try_from(made).expect("as many buffers as sizes");
+        let frames = make_buffer(context, "frames", 8 * UNIFORM_STRIDE, Usage::UNIFORM | Usage::COPY_DST)?;
+        let round_count = u64::from(MOST_WIDE_ROUNDS) + 1;
+        let rounds =
+            make_buffer(context, "rounds", round_count * UNIFORM_STRIDE, Usage::UNIFORM | Usage::COPY_DST)?;
+        for number in (0..MOST_WIDE_ROUNDS).chain([LAUNCH]) {
+            let at = u64::from(round_offset(number));
+            context.queue.write_buffer(&rounds, at, bytemuck::bytes_of(&Round { number }));
+        }
+        let (bodies, tags) = ([body_a, body_b], [tag_a, tag_b]);
+        let group = |layout, buffers: [&wgpu::Buffer; 8]| {
+            let entries: Vec<_> = (0..)
+                .zip(buffers)
+                .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+                .collect();
+            context.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout,
+                entries: &entries,
+            })
+        };
+        let broad = [0, 1].map(|k| {
+            let (from, to) = (k, 1 - k);
+            group(
+                &pipelines.broad,
+                [&bodies[from], &tags[from], &bodies[to], &tags[to], &lists, &work, &world, &nodes],
+            )
+        });
+        let view = [0, 1].map(|k| {
+            group(&pipelines.view, [&bodies[k], &tags[k], &nodes, &fates, &lists, &work, &world, &pool])
+        });
+        let uniforms = bind_uniforms(context, pipelines, &frames, &rounds);
+        Ok(Self {
+            places,
+            bodies,
+            tags,
+            nodes,
+            fates,
+            lists,
+            work,
+            world,
+            pool,
+            frames,
+            rounds,
+            broad,
+            view,
+            uniforms,
+        })
+    }
+
+    // The buffers with their sizes, in the order of `Places::sizes`.
+    fn sized(&self) -> [(u64, &wgpu::Buffer); 10] {
+        let [a, b] = &self.bodies;
+        let [c, d] = &self.tags;
+        let buffers =
+            [a, b, c, d, &self.nodes, &self.fates, &self.lists, &self.work, &self.world, &self.pool];
+        let sizes = self.places.sizes();
+        std::array::from_fn(|k| (sizes[k].1, buffers[k]))
+    }
+
+    /// Puts down the frames of a step.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where the device has no room for so many.
+    pub fn write_frames(
+        &mut self,
+        context: &Context,
+        pipelines: &Pipelines,
+        frames: &[Frame],
+    ) -> Result<(), Error> {
+        let bytes = frames.len() as u64 * UNIFORM_STRIDE;
+        if bytes > self.frames.size() {
+            let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+            self.frames = make_buffer(context, "frames", 2 * bytes, usage)?;
+            self.uniforms = bind_uniforms(context, pipelines, &self.frames, &self.rounds);
+        }
+        let mut data = vec![0; bytes as usize];
+        for (slot, frame) in data.chunks_exact_mut(UNIFORM_STRIDE as usize).zip(frames) {
+            slot[..size_of::<Frame>()].copy_from_slice(bytemuck::bytes_of(frame));
+        }
+        context.queue.write_buffer(&self.frames, 0, &data);
+        Ok(())
+    }
+
+    /// Puts down planes, restitution and, where there are several, the material of every rank.
+    pub fn write_world(&self, queue: &wgpu::Queue, world: &World, materials: impl Iterator<Item = u32>) {
+        let mut words = vec![0u32; self.places.world_words as usize];
+        for (k, wall) in world.walls.iter().enumerate() {
+            let row = &mut words[12 * k..12 * k + 12];
+            row[..3].copy_from_slice(&wall.normal.to_array().map(f32::to_bits));
+            row[3] = wall.acceleration.to_bits();
+            row[4..7].copy_from_slice(&wall.cell.to_array().map(|c| c as u32));
+            row[7] = wall.material as u32;
+            row[8..11].copy_from_slice(&wall.offset.to_array().map(f32::to_bits));
+        }
+        let table = &mut words[4 * self.places.restitution as usize..];
+        table.iter_mut().zip(&world.restitution).for_each(|(word, e)| *word = e.to_bits());
+        if world.material_count > 1 {
+            let by_rank = &mut words[4 * self.places.materials as usize..];
+            by_rank.iter_mut().zip(materials).for_each(|(word, material)| *word = material);
+        }
+        queue.write_buffer(&self.world, 0, bytemuck::cast_slice(&words));
+    }
+
+    /// Puts down the state into copy `k`.
+    pub fn write_state(&self, queue: &wgpu::Queue, k: usize, bodies: &[Body], tags: &[Tag]) {
+        queue.write_buffer(&self.bodies[k], 0, bytemuck::cast_slice(bodies));
+        queue.write_buffer(&self.tags[k], 0, bytemuck::cast_slice(tags));
+    }
+}
+
+fn bind_uniforms(
+    context: &Context,
+    pipelines: &Pipelines,
+    frames: &wgpu::Buffer,
+    rounds: &wgpu::Buffer,
+) -> wgpu::BindGroup {
+    let one = |buffer, size| {
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer,
+            offset: 0,
+            size: wgpu::BufferSize::new(size),
+        })
+    };
+    context.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("uniforms"),
+        layout: &pipelines.uniforms,
+        entries: &[
+            wgpu::BindGroupEntry { binding: 0, resource: one(frames, size_of::<Frame>() as u64) },
+            wgpu::BindGroupEntry { binding: 1, resource: one(rounds, size_of::<Round>() as u64) },
+        ],
+    })
+}

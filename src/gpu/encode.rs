@@ -1,0 +1,148 @@
+//! A step as commands: every stage in the order of the table, and not one decision of the host in between.
+
+use super::{
+    buffers::{Buffers, UNIFORM_STRIDE, round_offset},
+    layout::{
+        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, SCAN_PART, STEP_END, STICKY_END,
+    },
+    pipelines::{Pipelines, groups_for},
+    timing::Timing,
+};
+
+/// Workgroups for the walks of fast spheres: mostly there are none.
+const WALK_GROUPS: u32 = 256;
+
+/// Encodes the stages on the buffers.
+pub struct Encoder<'a> {
+    pub encoder: wgpu::CommandEncoder,
+    pub pipelines: &'a Pipelines,
+    pub buffers: &'a Buffers,
+    pub timing: Option<&'a mut Timing>,
+    /// Which copy of the state is the present one.
+    pub current: usize,
+    pub dispatches: u64,
+}
+
+/// One dispatch: entry point, round, workgroups.
+type Dispatch = (&'static str, u32, u32);
+
+impl<'a> Encoder<'a> {
+    pub fn new(
+        device: &wgpu::Device,
+        pipelines: &'a Pipelines,
+        buffers: &'a Buffers,
+        current: usize,
+        timing: Option<&'a mut Timing>,
+    ) -> Self {
+        let encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") });
+        Self { encoder, pipelines, buffers, timing, current, dispatches: 0 }
+    }
+
+    fn clear(&mut self, from: u32, to: u32) {
+        self.encoder.clear_buffer(
+            &self.buffers.work,
+            4 * u64::from(from),
+            Some(4 * (u64::from(to) - u64::from(from))),
+        );
+    }
+
+    /// Before the first stage of a step.
+    pub fn begin(&mut self) {
+        self.clear(STICKY_END, STEP_END);
+    }
+
+    /// Stages 1 to 4 into the other copy, which becomes the present one.
+    pub fn broad_phase(&mut self, frame: u32) {
+        let places = &self.buffers.places;
+        let (counts, heads) = (places.counts, places.heads);
+        self.clear(CANDIDATE_COUNT, CANDIDATE_COUNT + 1);
+        self.clear(counts, heads);
+        let all = groups_for(places.sphere_count);
+        let parts = (heads - counts).div_ceil(SCAN_PART);
+        let dispatches: [(&str, &[Dispatch]); 4] = [
+            ("bin", &[("bin", 0, all)]),
+            ("scan", &[("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)]),
+            ("scatter", &[("scatter_order", 0, all), ("scatter", 0, all)]),
+            ("neighbors", &[("neighbors", 0, all)]),
+        ];
+        let group = &self.buffers.broad[self.current];
+        for (stage, dispatches) in dispatches {
+            self.stage(stage, group, frame, dispatches);
+        }
+        self.current = 1 - self.current;
+    }
+
+    /// Stages 5 to 10, with so many rounds over the whole array.
+    pub fn substep(&mut self, frame: u32, wide_rounds: u32) {
+        let places = &self.buffers.places;
+        let (all, end) = (groups_for(places.sphere_count), places.starts);
+        self.clear(EXTRA_COUNT, end);
+        let group = &self.buffers.view[self.current];
+        let walks = all.min(WALK_GROUPS);
+        self.stage(
+            "launch",
+            group,
+            frame,
+            &[("launch", 0, all), ("collide_walk", LAUNCH, walks), ("collide_meet", LAUNCH, walks)],
+        );
+        self.stage("sweep", group, frame, &[("sweep", 0, all)]);
+        for round in 0..wide_rounds {
+            // Fewer and fewer spheres take part; those beyond the threads are strided over.
+            let some = (all >> round.min(4)).max(all.min(64));
+            let hops = if round < DENSE_ROUNDS { all } else { some };
+            let mut select = vec![("select_near", round, some)];
+            if round >= DENSE_ROUNDS {
+                select.push(("select_around", round, some));
+            }
+            select.extend([("select_hop", round, hops), ("select_impacts", round, some)]);
+            self.stage("select", group, frame, &select);
+            let walks = [("collide", round, some), ("collide_walk", round, walks), ("collide_meet", round, walks)];
+            self.stage("collide", group, frame, &walks);
+            let mut again = vec![];
+            if round >= DENSE_ROUNDS {
+                again.push(("sweep_mark", round, some));
+            }
+            again.push(("sweep_touched", round, hops));
+            self.stage("sweep", group, frame, &again);
+        }
+        self.stage("select", group, frame, &[("rounds", 0, 1)]);
+        self.stage("advance", group, frame, &[("advance", 0, all)]);
+        self.stage(
+            "relax",
+            group,
+            frame,
+            &[("relax_deepest", 0, all), ("relax_push", 0, all), ("relax_apply", 0, all), ("relax", 0, all)],
+        );
+    }
+
+    /// The overlaps of the present state alone.
+    pub fn measure(&mut self, frame: u32) {
+        self.clear(EXTRA_COUNT, self.buffers.places.starts);
+        let all = groups_for(self.buffers.places.sphere_count);
+        let group = &self.buffers.view[self.current];
+        self.stage("launch", group, frame, &[("launch", 0, all)]);
+        self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
+    }
+
+    /// Stage 11.
+    pub fn audit(&mut self, frame: u32) {
+        let group = &self.buffers.view[self.current];
+        self.stage("audit", group, frame, &[("audit", 0, self.buffers.places.parts())]);
+    }
+
+    /// Dispatches of one stage; with timing in a pass of its own.
+    fn stage(&mut self, stage: &'static str, group: &wgpu::BindGroup, frame: u32, dispatches: &[Dispatch]) {
+        let timestamp_writes = self.timing.as_deref_mut().and_then(|timing| timing.writes(stage));
+        let mut pass = self
+            .encoder
+            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some(stage), timestamp_writes });
+        pass.set_bind_group(1, group, &[]);
+        for &(entry, round, groups) in dispatches {
+            let offsets = [frame * UNIFORM_STRIDE as u32, round_offset(round)];
+            pass.set_bind_group(0, &self.buffers.uniforms, &offsets);
+            pass.set_pipeline(self.pipelines.get(entry));
+            pass.dispatch_workgroups(groups, 1, 1);
+            self.dispatches += 1;
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the host knows of the system: units, cells, world, and the spheres as they go to and from the device.
+
+use glam::DVec3;
+
+use super::{
+    Context,
+    buffers::Buffers,
+    layout::{Body, Tag},
+    places::{Capacities, Places},
+    readback::download,
+};
+use crate::{
+    Error, Sphere, System,
+    model::{census::Census, grid::Grid, state::State, units::Units, world::World},
+};
+
+/// See the module.
+pub struct Host {
+    pub units: Units,
+    pub grid: Grid,
+    pub world: World,
+    pub census: Census,
+    /// The world without its spheres.
+    pub system: System,
+    /// Ids and materials by rank.
+    pub ids: Vec<u32>,
+    pub materials: Vec<u32>,
+    pub reference: DVec3,
+    contact_time: f64,
+}
+
+impl Host {
+    /// The host's view of a system and its first state.
+    pub fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> (Self, State) {
+        let units = Units::new(system);
+        let census = Census::new(system, &units);
+        let lowest = system.spheres.iter().map(|s| s.position / units.length).reduce(DVec3::min);
+        let grid = Grid::new(system, &units, &census, census.budget_most, lowest.unwrap_or(DVec3::ZERO));
+        let mut state = State::default();
+        state.load(system, &units, &grid, last_contact);
+        let host = Self {
+            world: World::default(),
+            ids: system.spheres.iter().map(|s| s.id).collect(),
+            materials: system.spheres.iter().map(|s| u32::from(s.material)).collect(),
+            reference: system.gravity_reference() / units.length,
+            contact_time: system.contact_time(),
+            system: System { spheres: vec![], ..system.clone() },
+            units,
+            grid,
+            census,
+        };
+        (host, state)
+    }
+
+    /// Makes cells for another path budget, and the world on them.
+    pub fn regrid(&mut self, state: &mut State, budget: f64) {
+        self.grid = state.regrid(&self.grid, |lowest| {
+            Grid::new(&self.system, &self.units, &self.census, budget, lowest)
+        });
+        let n = state.len().max(1) as f64;
+        let middle = (0..state.len()).map(|i| state.world(i, &self.grid) / n).sum();
+        self.world = World::new(
+            &self.system,
+            &self.units,
+            &self.grid,
+            middle,
+            self.contact_time / self.units.time,
+            self.census.mean_diameter,
+        );
+    }
+
+    /// Where everything lies for so much room.
+    pub fn places(&self, capacities: Capacities) -> Places {
+        Places::new(
+            self.census.count,
+            self.grid.buckets,
+            self.world.walls.len(),
+            self.world.material_count,
+            capacities,
+        )
+    }
+
+    /// Puts a state down into copy `k`. Ids become ranks.
+    pub fn upload(&self, queue: &wgpu::Queue, buffers: &Buffers, k: usize, state: &State) {
+        let (mut bodies, mut tags) = (vec![], vec![]);
+        for i in 0..state.len() {
+            bodies.push(Body {
+                offset: state.offset(i),
+                radius: state.radius(i),
+                velocity: state.velocity(i),
+                inverse_mass: state.inverse_mass(i),
+            });
+            tags.push(Tag {
+                cell: state.cell[i].truncate(),
+                rank: self.ids.binary_search(&state.id[i]).expect("an id of the system") as u32,
+                spin: state.spin[i].truncate(),
+                last_contact: state.spin[i].w,
+            });
+        }
+        buffers.write_state(queue, k, &bodies, &tags);
+        buffers.write_world(queue, &self.world, self.materials.iter().copied());
+    }
+
+    /// The state of copy `k`, as it lies there.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    pub fn download(&self, context: &Context, buffers: &Buffers, k: usize) -> Result<State, Error> {
+        let n = self.census.count as u64;
+        let sources = [
+            (&buffers.bodies[k], 0, n * size_of::<Body>() as u64),
+            (&buffers.tags[k], 0, n * size_of::<Tag>() as u64),
+        ];
+        let read = download(context, &sources)?;
+        let bodies: Vec<Body> = bytemuck::pod_collect_to_vec(&read[0]);
+        let tags: Vec<Tag> = bytemuck::pod_collect_to_vec(&read[1]);
+        let mut state = State::default();
+        state.resize(self.census.count);
+        for (i, (body, tag)) in bodies.iter().zip(&tags).enumerate() {
+            let rank = tag.rank as usize;
+            state.place[i] = body.offset.extend(body.radius);
+            state.cell[i] = tag.cell.extend(self.materials[rank] as i32);
+            state.motion[i] = body.velocity.extend(body.inverse_mass);
+            state.spin[i] = tag.spin.extend(tag.last_contact);
+            state.id[i] = self.ids[rank];
+        }
+        Ok(state)
+    }
+
+    /// Writes a state into spheres that hold the ids in ascending order.
+    pub fn fill(&self, state: &State, spheres: &mut [Sphere]) {
+        state.fill(&self.units, &self.grid, spheres);
+    }
+}

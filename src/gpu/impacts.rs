@@ -1,0 +1,54 @@
+//! The impacts of a step, from the records of the shaders.
+
+use glam::{IVec3, Vec3};
+
+use super::{
+    Context,
+    buffers::Buffers,
+    host::Host,
+    layout::{LOG_COUNT, LOG_WORDS, WALL},
+    readback::download,
+};
+use crate::{Error, Impact, Partner};
+
+/// Reads the records of a step with substeps of length `h`, in the order of their times.
+///
+/// # Errors
+/// [`Error::DeviceLost`].
+pub fn read(
+    context: &Context,
+    buffers: &Buffers,
+    host: &Host,
+    words: &[u32],
+    start_time: f64,
+    h: f64,
+    impacts: &mut Vec<Impact>,
+) -> Result<(), Error> {
+    let count = u64::from(words[LOG_COUNT as usize]);
+    let from = 4 * u64::from(buffers.places.log);
+    let bytes = 4 * count * u64::from(LOG_WORDS);
+    let read = download(context, &[(&buffers.pool, from, bytes)])?;
+    let records: Vec<u32> = bytemuck::pod_collect_to_vec(&read[0]);
+    let units = &host.units;
+    for record in records.chunks_exact(LOG_WORDS as usize) {
+        let float = |k: usize| f32::from_bits(record[k]);
+        let vector = |k: usize| Vec3::new(float(k), float(k + 1), float(k + 2));
+        let cell = IVec3::new(record[4] as i32, record[5] as i32, record[6] as i32);
+        let partner = match record[3] {
+            plane if plane & WALL != 0 => Partner::Wall(plane & !WALL),
+            rank => Partner::Sphere(host.ids[rank as usize]),
+        };
+        impacts.push(Impact {
+            time: start_time + (h * f64::from(record[0]) + f64::from(float(1))) * units.time,
+            sphere: host.ids[record[2] as usize],
+            partner,
+            point: host.grid.world(cell, vector(7)) * units.length,
+            normal: vector(10).as_dvec3(),
+            impulse: f64::from(float(13)) * units.mass * units.velocity(),
+        });
+    }
+    impacts.sort_by(|a, b| {
+        a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
+    });
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! What the buffers hold: the structs of `shaders/shared/layout.wgsl`, and the words of the work buffer.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{IVec3, UVec3, Vec3};
+
+/// A sphere's hot half.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Body {
+    /// Centre, from the corner of its cell (scaled units).
+    pub offset: Vec3,
+    /// Radius (scaled units).
+    pub radius: f32,
+    /// Velocity (scaled units).
+    pub velocity: Vec3,
+    /// 1 / mass (scaled units); 0 = fixed.
+    pub inverse_mass: f32,
+}
+
+/// A sphere's other half.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Tag {
+    /// The cell.
+    pub cell: IVec3,
+    /// Place among the ids in ascending order.
+    pub rank: u32,
+    /// Angular velocity (scaled units).
+    pub spin: Vec3,
+    /// Time of the last contact, counted from the end of the step; <= 0.
+    pub last_contact: f32,
+}
+
+/// What a sphere is doing in the present substep.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Node {
+    pub clock: f32,
+    pub budget: f32,
+    pub support: u32,
+    pub walk: u32,
+    pub touched: u32,
+    pub loss: f32,
+    pub virial: f32,
+    pub relax_work: f32,
+}
+
+/// The earliest impact of a sphere.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Event {
+    pub toi: f32,
+    pub partner: u32,
+    pub link: u32,
+    pub jolt: f32,
+}
+
+/// From `time` on a velocity may differ by up to `jolt`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Unrest {
+    pub time: f32,
+    pub jolt: f32,
+}
+
+/// What may happen to a sphere.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Fate {
+    pub event: Event,
+    pub any: Unrest,
+    pub others: Unrest,
+}
+
+/// One substep, and where everything lies; words unless said otherwise.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Frame {
+    pub gravity: Vec3,
+    pub h: f32,
+    pub drift: Vec3,
+    pub budget: f32,
+    pub drifted: Vec3,
+    pub drift_reach: f32,
+    pub edge: Vec3,
+    pub radius_max: f32,
+    pub count: IVec3,
+    pub sphere_count: u32,
+    pub periodic: UVec3,
+    pub layers: i32,
+    pub buckets: u32,
+    pub direct: u32,
+    pub wall_count: u32,
+    pub material_count: u32,
+    pub contact_time: f32,
+    pub slop: f32,
+    pub flags: u32,
+    pub substep: u32,
+    pub at_counts: u32,
+    pub at_heads: u32,
+    pub at_marks: u32,
+    pub at_starts: u32,
+    pub at_sums: u32,
+    pub at_pending: u32,
+    pub at_near: u32,
+    pub at_selected: u32,
+    pub at_walkers: u32,
+    pub at_walls: u32,
+    pub at_entries: u32,
+    pub entry_capacity: u32,
+    pub at_visits: u32,
+    pub at_threats: u32,
+    pub at_frozen: u32,
+    pub at_log: u32,
+    pub extra_capacity: u32,
+    pub visit_capacity: u32,
+    pub threat_capacity: u32,
+    pub frozen_capacity: u32,
+    pub log_capacity: u32,
+    pub at_restitution: u32,
+    pub at_materials: u32,
+    pub wide_rounds: u32,
+}
+
+/// Which round a dispatch belongs to.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Round {
+    pub number: u32,
+}
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
+        $($(#[$doc])* pub const $name: u32 = $value;)*
+        /// The same for the shaders.
+        pub const WORDS: &[(&str, u32)] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+words! {
+    /// Spheres of a workgroup. More leave lanes idle where lists are short, fewer cost scheduling.
+    GROUP = 64;
+    /// Lanes of the workgroup that finishes the rounds.
+    TAIL_GROUP = 256;
+    /// Lanes of a workgroup of the scan.
+    SCAN_GROUP = 256;
+    /// Buckets that a workgroup of the scan sums.
+    SCAN_PART = 4096;
+    /// Rounds that look at all spheres instead of making lists: so many are concerned.
+    DENSE_ROUNDS = 2;
+
+    // Flags of a frame.
+    FLAG_GRAVITY = 1;
+    FLAG_RECORD = 2;
+    FLAG_STRICT = 4;
+    FLAG_FIRST_BUILD = 8;
+
+    /// Marks a partner that is a plane.
+    WALL = 1 << 31;
+    /// Marks the support of a stopped sphere.
+    FROZEN = 1 << 31;
+    /// Bits of a candidate's index.
+    CODE_SHIFT = 27;
+    INDEX_MASK = (1 << 27) - 1;
+    /// The number that stands for a round before the first: the walks at launch.
+    LAUNCH = u32::MAX;
+
+    // Words of a record.
+    EXTRA_WORDS = 5;
+    VISIT_WORDS = 6;
+    THREAT_WORDS = 9;
+    FROZEN_WORDS = 4;
+    LOG_WORDS = 14;
+
+    // The work buffer begins with what only the host clears: why everything stands still, and what room is needed.
+    HALT = 0;
+    CANDIDATES_NEEDED = 1;
+    EXTRAS_NEEDED = 2;
+    VISITS_NEEDED = 3;
+    THREATS_NEEDED = 4;
+    FROZEN_NEEDED = 5;
+    LOG_NEEDED = 6;
+    STICKY_END = 16;
+
+    // Then counts of a step.
+    PAIR_COUNT = 16;
+    WALL_COUNT = 17;
+    CONTACT_TIME_COUNT = 18;
+    LATE_COUNT = 19;
+    STOPPED_COUNT = 20;
+    ROUNDS_MAX = 21;
+    FAST_MAX = 22;
+    NONFINITE_COUNT = 23;
+    NONFINITE_FIRST = 24;
+    LOG_COUNT = 25;
+    TOO_LONG = 26;
+    CLASS_COUNTS = 32;
+    STEP_END = CLASS_COUNTS + crate::model::sums::CLASSES as u32;
+    CANDIDATE_COUNT = STEP_END;
+    SAMPLE_WORDS = STEP_END + 1;
+
+    // Then counts of a substep.
+    EXTRA_COUNT = SAMPLE_WORDS + 3 * crate::model::sums::SAMPLE as u32;
+    VISIT_COUNT = EXTRA_COUNT + 1;
+    FROZEN_COUNT = EXTRA_COUNT + 2;
+    FAST_COUNT = EXTRA_COUNT + 3;
+    DEEPEST_BEFORE = EXTRA_COUNT + 4;
+    DEEPEST = EXTRA_COUNT + 5;
+    EARLIEST = EXTRA_COUNT + 6;
+    LAUNCH_BLOCK = EXTRA_COUNT + 8;
+    ROUND_BLOCKS = LAUNCH_BLOCK + ROUND_WORDS;
+    /// Rounds that can be done over the whole array.
+    MOST_WIDE_ROUNDS = 48;
+    PART_WORDS = ROUND_BLOCKS + (MOST_WIDE_ROUNDS + 2) * ROUND_WORDS;
+    /// Parts of the audit.
+    MOST_PARTS = 1024;
+    AUDIT_SUMS = 13;
+    CONTROL_END = PART_WORDS + MOST_PARTS * AUDIT_SUMS;
+
+    // Words of a round's block.
+    PENDING = 0;
+    NEAR = 1;
+    AROUND = 2;
+    SELECTED = 3;
+    WALKERS = 4;
+    AFFECTED = 5;
+    THREATS = 6;
+    ROUND_WORDS = 8;
+
+    // Reasons to halt.
+    HALT_OVERFLOW = 1;
+    HALT_CROWDED = 2;
+    HALT_STUCK = 4;
+    HALT_LATE = 8;
+    HALT_TOO_LONG = 16;
+}
+
+/// Every struct that both sides know, with its fields and their offsets: what the test of the layout compares.
+#[cfg(test)]
+pub fn structs() -> Vec<(&'static str, usize, Vec<(&'static str, usize)>)> {
+    macro_rules! fields {
+        ($name:ident: $($field:ident),*) => {
+            (stringify!($name), size_of::<$name>(), vec![$((stringify!($field), std::mem::offset_of!($name, $field))),*])
+        };
+    }
+    vec![
+        fields!(Body: offset, radius, velocity, inverse_mass),
+        fields!(Tag: cell, rank, spin, last_contact),
+        fields!(Node: clock, budget, support, walk, touched, loss, virial, relax_work),
+        fields!(Event: toi, partner, link, jolt),
+        fields!(Unrest: time, jolt),
+        fields!(Fate: event, any, others),
+        fields!(Frame: gravity, h, drift, budget, drifted, drift_reach, edge, radius_max, count, sphere_count, periodic,
+            layers, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
+            at_marks, at_starts, at_sums, at_pending, at_near, at_selected, at_walkers, at_walls, at_entries,
+            entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
+            frozen_capacity, log_capacity, at_restitution, at_materials, wide_rounds),
+        fields!(Round: number),
+    ]
+}

@@ -1,0 +1,267 @@
+//! Where everything lies in the buffers, and how large they have to be.
+
+use super::layout::{
+    AUDIT_SUMS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, GROUP, LOG_WORDS, Node, SCAN_PART,
+    THREAT_WORDS, Tag, VISIT_WORDS, MOST_PARTS,
+};
+use crate::{Error, model::grid::Grid, model::world::World};
+
+/// Room for what there may be more or less of; all but `entries` in records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacities {
+    /// Candidates of all spheres.
+    pub entries: u32,
+    pub extras: u32,
+    pub visits: u32,
+    pub threats: u32,
+    pub frozen: u32,
+    pub log: u32,
+}
+
+impl Capacities {
+    /// What most systems need; the rest grows.
+    pub fn for_spheres(count: usize, record: bool) -> Self {
+        let n = count as u32;
+        Self {
+            entries: 10 * n + 4096,
+            extras: n / 64 + 1024,
+            visits: n / 64 + 4096,
+            threats: 1024,
+            frozen: 256,
+            log: if record { n / 2 + 1024 } else { 1 },
+        }
+    }
+
+    /// Room for one record of each kind: every step has to grow something.
+    #[cfg(test)]
+    pub fn tiny() -> Self {
+        Self { entries: 1, extras: 2, visits: 1, threats: 1, frozen: 1, log: 1 }
+    }
+}
+
+/// Offsets of the regions of the shared buffers and their lengths, in words (`restitution`, `materials`: in vec4f).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    pub capacities: Capacities,
+    pub sphere_count: u32,
+    pub counts: u32,
+    pub heads: u32,
+    pub marks: u32,
+    pub starts: u32,
+    pub sums: u32,
+    pub pending: u32,
+    pub near: u32,
+    pub selected: u32,
+    pub walkers: u32,
+    pub work_words: u64,
+    pub walls: u32,
+    pub entries: u32,
+    pub list_words: u64,
+    pub visits: u32,
+    pub threats: u32,
+    pub frozen: u32,
+    pub log: u32,
+    pub pool_words: u64,
+    pub restitution: u32,
+    pub materials: u32,
+    pub world_words: u64,
+}
+
+// Lays regions one behind the other.
+struct Ruler(u64);
+
+impl Ruler {
+    fn take(&mut self, words: u64) -> u32 {
+        let at = self.0;
+        self.0 += words;
+        // What does not fit in 32 bits does not fit in a binding either, and is refused there.
+        at as u32
+    }
+}
+
+impl Places {
+    pub fn new(
+        count: usize,
+        buckets: usize,
+        walls: usize,
+        materials: usize,
+        capacities: Capacities,
+    ) -> Self {
+        let (n, buckets) = (count as u64, buckets as u64);
+        let mut work = Ruler(u64::from(CONTROL_END));
+        let counts = work.take(buckets);
+        let heads = work.take(n);
+        let marks = work.take(n);
+        let starts = work.take(buckets + 1);
+        let sums = work.take(buckets.div_ceil(u64::from(SCAN_PART)));
+        let pending = work.take(2 * n);
+        let near = work.take(n);
+        let selected = work.take(n);
+        let walkers = work.take(n);
+        let mut list = Ruler(n.div_ceil(u64::from(GROUP)) * u64::from(GROUP + 1));
+        let walls_at = list.take(n);
+        let entries = list.take(u64::from(capacities.entries));
+        let mut pool = Ruler(u64::from(capacities.extras) * u64::from(EXTRA_WORDS));
+        let visits = pool.take(u64::from(capacities.visits) * u64::from(VISIT_WORDS));
+        let threats = pool.take(u64::from(capacities.threats) * u64::from(THREAT_WORDS));
+        let frozen = pool.take(u64::from(capacities.frozen) * u64::from(FROZEN_WORDS));
+        let log = pool.take(u64::from(capacities.log) * u64::from(LOG_WORDS));
+        let mut world = Ruler(3 * walls as u64);
+        let restitution = world.take((materials * materials).div_ceil(4) as u64);
+        let materials = world.take(if materials > 1 { n.div_ceil(4) } else { 0 });
+        Self {
+            capacities,
+            sphere_count: count as u32,
+            counts,
+            heads,
+            marks,
+            starts,
+            sums,
+            pending,
+            near,
+            selected,
+            walkers,
+            work_words: work.0,
+            walls: walls_at,
+            entries,
+            list_words: list.0,
+            visits,
+            threats,
+            frozen,
+            log,
+            pool_words: pool.0,
+            restitution,
+            materials,
+            world_words: 4 * world.0.max(1),
+        }
+    }
+
+    /// Name and bytes of every buffer; `state` counts both copies.
+    pub fn sizes(&self) -> [(&'static str, u64); 10] {
+        let n = u64::from(self.sphere_count).max(1);
+        let state = |size: usize| n * size as u64;
+        [
+            ("bodies", state(size_of::<Body>())),
+            ("bodies", state(size_of::<Body>())),
+            ("tags", state(size_of::<Tag>())),
+            ("tags", state(size_of::<Tag>())),
+            ("nodes", state(size_of::<Node>())),
+            ("fates", state(size_of::<Fate>())),
+            ("lists", 4 * self.list_words),
+            ("work", 4 * self.work_words),
+            ("world", 4 * self.world_words),
+            ("pool", 4 * self.pool_words),
+        ]
+    }
+
+    /// Bytes of all buffers on the device.
+    pub fn bytes(&self) -> u64 {
+        self.sizes().iter().map(|&(_, bytes)| bytes).sum()
+    }
+
+    /// Words that the host reads after every step.
+    pub fn report_words(&self) -> u64 {
+        u64::from(CONTROL_END) - u64::from((MOST_PARTS - self.parts()) * AUDIT_SUMS)
+    }
+
+    /// Workgroups of the audit.
+    pub fn parts(&self) -> u32 {
+        self.sphere_count.div_ceil(GROUP).clamp(1, MOST_PARTS)
+    }
+
+    /// The frame of a substep as far as it is the same for all.
+    pub fn frame(&self, grid: &Grid, world: &World, radius_max: f32) -> Frame {
+        let c = &self.capacities;
+        Frame {
+            gravity: world.gravity,
+            edge: grid.edge,
+            radius_max,
+            count: grid.count,
+            sphere_count: self.sphere_count,
+            periodic: glam::UVec3::from_array(grid.periodic.map(u32::from)),
+            layers: grid.layers,
+            buckets: grid.buckets as u32,
+            direct: u32::from(grid.direct),
+            wall_count: world.walls.len() as u32,
+            material_count: world.material_count as u32,
+            contact_time: world.contact_time,
+            slop: world.slop,
+            at_counts: self.counts,
+            at_heads: self.heads,
+            at_marks: self.marks,
+            at_starts: self.starts,
+            at_sums: self.sums,
+            at_pending: self.pending,
+            at_near: self.near,
+            at_selected: self.selected,
+            at_walkers: self.walkers,
+            at_walls: self.walls,
+            at_entries: self.entries,
+            entry_capacity: c.entries,
+            at_visits: self.visits,
+            at_threats: self.threats,
+            at_frozen: self.frozen,
+            at_log: self.log,
+            extra_capacity: c.extras,
+            visit_capacity: c.visits,
+            threat_capacity: c.threats,
+            frozen_capacity: c.frozen,
+            log_capacity: c.log,
+            at_restitution: self.restitution,
+            at_materials: self.materials,
+            ..Frame::default()
+        }
+    }
+
+    /// Refuses what the device cannot bind, before anything is allocated.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] with the largest number of spheres that fits.
+    pub fn check(&self, limits: &wgpu::Limits, buckets: usize) -> Result<(), Error> {
+        let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let over = |places: &Self| places.sizes().into_iter().find(|&(_, bytes)| bytes > most);
+        let Some((name, bytes)) = over(self) else { return Ok(()) };
+        let n = f64::from(self.sphere_count.max(1));
+        // Everything grows with the number of spheres: scale all of it down until it fits.
+        let fits = |count: u64| {
+            let share = count as f64 / n;
+            let scaled = |x: u32| (f64::from(x) * share).ceil() as u32;
+            let c = self.capacities;
+            let capacities = Capacities {
+                entries: scaled(c.entries),
+                extras: scaled(c.extras),
+                visits: scaled(c.visits),
+                log: scaled(c.log),
+                ..c
+            };
+            let buckets = (buckets as f64 * share).ceil() as usize;
+            over(&Self::new(count as usize, buckets, 0, 1, capacities)).is_none()
+        };
+        let (mut low, mut high) = (0, u64::from(self.sphere_count));
+        while low + 1 < high {
+            let middle = (low + high) / 2;
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        Err(Error::Capacity(format!(
+            "{} spheres need a buffer of {bytes} bytes ({name}), but the adapter allows {most}; at most {low} such \
+             spheres fit",
+            self.sphere_count
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_is_refused_with_the_number_that_fits() {
+        let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 20, ..wgpu::Limits::default() };
+        let places = |n: usize| Places::new(n, n, 0, 1, Capacities::for_spheres(n, false));
+        assert_eq!(places(1000).check(&limits, 1000), Ok(()));
+        let Err(Error::Capacity(text)) = places(1_000_000).check(&limits, 1_000_000) else { panic!() };
+        let most: usize =
+            text.split("at most ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!(places(most).check(&limits, most).is_ok() && places(most + most / 50).check(&limits, most).is_err());
+    }
+}

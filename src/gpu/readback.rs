@@ -1,0 +1,89 @@
+//! Bytes from the device to the host.
+
+use std::sync::mpsc::{Receiver, channel};
+
+use super::{Context, buffers::make_buffer};
+use crate::Error;
+
+/// A buffer that is being mapped.
+pub struct Pending {
+    buffer: wgpu::Buffer,
+    bytes: u64,
+    mapped: Receiver<Result<(), wgpu::BufferAsyncError>>,
+    submission: wgpu::SubmissionIndex,
+}
+
+impl Pending {
+    /// Asks for the buffer once the submission that fills it is done.
+    pub fn new(buffer: wgpu::Buffer, bytes: u64, submission: wgpu::SubmissionIndex) -> Self {
+        let (done, mapped) = channel();
+        buffer.slice(..bytes).map_async(wgpu::MapMode::Read, move |result| {
+            // Nobody listens any more where the engine is gone.
+            let _ = done.send(result);
+        });
+        Self { buffer, bytes, mapped, submission }
+    }
+
+    /// Waits for the bytes and gives the buffer back.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    pub fn wait(self, context: &Context) -> Result<(Vec<u8>, wgpu::Buffer), Error> {
+        let lost = |reason: String| {
+            context.report_lost(&reason);
+            context.check().err().unwrap_or(Error::DeviceLost(reason))
+        };
+        context.check()?;
+        let wait = wgpu::PollType::Wait { submission_index: Some(self.submission), timeout: None };
+        context.device.poll(wait).map_err(|e| lost(e.to_string()))?;
+        context.check()?;
+        match self.mapped.try_recv() {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(lost(error.to_string())),
+            Err(_) => return Err(lost("a result did not come back".to_owned())),
+        }
+        let bytes = {
+            let view = self.buffer.slice(..self.bytes).get_mapped_range().map_err(|e| lost(e.to_string()))?;
+            view.to_vec()
+        };
+        self.buffer.unmap();
+        Ok((bytes, self.buffer))
+    }
+}
+
+/// Waits for the bytes of a buffer that can be mapped and that work already submitted fills.
+///
+/// # Errors
+/// [`Error::DeviceLost`].
+pub fn read_now(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Error> {
+    let submission = context.queue.submit([]);
+    Pending::new(buffer.clone(), bytes, submission).wait(context).map(|(bytes, _)| bytes)
+}
+
+/// Copies parts of buffers, each from a byte on, to the host and waits for them.
+///
+/// # Errors
+/// [`Error::DeviceLost`], [`Error::Capacity`] where there is no room for the copy.
+pub fn download(context: &Context, sources: &[(&wgpu::Buffer, u64, u64)]) -> Result<Vec<Vec<u8>>, Error> {
+    let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+    let mut encoder =
+        context.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("read") });
+    let mut copies = vec![];
+    for &(source, from, bytes) in sources {
+        let copy = make_buffer(context, "copy for the host", bytes, usage)?;
+        if bytes > 0 {
+            encoder.copy_buffer_to_buffer(source, from, &copy, 0, bytes);
+        }
+        copies.push((copy, bytes));
+    }
+    let submission = context.queue.submit([encoder.finish()]);
+    copies
+        .into_iter()
+        .map(|(copy, bytes)| {
+            if bytes == 0 {
+                return Ok(vec![]);
+            }
+            Pending::new(copy, bytes, submission.clone()).wait(context).map(|(bytes, _)| bytes)
+        })
+        .collect()
+}

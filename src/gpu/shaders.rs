@@ -1,0 +1,187 @@
+//! The shaders: what each module is made of, and the numbers that Rust and WGSL share.
+
+use super::layout::WORDS;
+use crate::{
+    cpu::{collide, fast, relax, rounds, sweep},
+    model::{grid, state, sums},
+};
+
+/// A time beyond all times: no impact. WGSL has no infinity.
+pub const NO_IMPACT: f32 = 3e38;
+
+/// Further than any slab of cells.
+const BEYOND: f32 = 1e30;
+
+/// One shader module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Stem of its file and of its entry points.
+    pub name: &'static str,
+    /// Whether it reads the buffers of the broad phase or those of a substep.
+    pub is_broad: bool,
+    /// Entry points.
+    pub entries: &'static [&'static str],
+    parts: &'static [&'static str],
+}
+
+macro_rules! shader {
+    ($path:literal) => {
+        include_str!(concat!("../../shaders/", $path, ".wgsl"))
+    };
+}
+
+const LAYOUT: &str = shader!("shared/layout");
+const BROAD: &str = shader!("shared/broad");
+const VIEW: &str = shader!("shared/view");
+const IMPACT: &str = shader!("shared/impact");
+const GUARD: &str = shader!("shared/guard");
+const STRIKE: &str = shader!("shared/strike");
+const FAST: &str = shader!("shared/fast");
+const AGAIN: &str = shader!("shared/again");
+
+/// All modules in the order of the stages; the last finishes the rounds.
+pub const MODULES: &[Module] = &[
+    Module { name: "bin", is_broad: true, entries: &["bin"], parts: &[shader!("bin")] },
+    Module {
+        name: "scan",
+        is_broad: true,
+        entries: &["scan_reduce", "scan_sums", "scan_apply"],
+        parts: &[shader!("scan")],
+    },
+    Module {
+        name: "scatter",
+        is_broad: true,
+        entries: &["scatter_order", "scatter"],
+        parts: &[shader!("scatter")],
+    },
+    Module { name: "neighbors", is_broad: true, entries: &["neighbors"], parts: &[shader!("neighbors")] },
+    Module { name: "launch", is_broad: false, entries: &["launch"], parts: &[shader!("launch")] },
+    Module {
+        name: "sweep",
+        is_broad: false,
+        entries: &["sweep", "sweep_mark", "sweep_touched"],
+        parts: &[IMPACT, GUARD, AGAIN, shader!("sweep")],
+    },
+    Module {
+        name: "select",
+        is_broad: false,
+        entries: &["select_near", "select_around", "select_hop", "select_impacts"],
+        parts: &[GUARD, shader!("select")],
+    },
+    Module {
+        name: "collide",
+        is_broad: false,
+        entries: &["collide", "collide_walk", "collide_meet"],
+        parts: &[IMPACT, STRIKE, FAST, shader!("collide")],
+    },
+    Module { name: "advance", is_broad: false, entries: &["advance"], parts: &[shader!("advance")] },
+    Module {
+        name: "relax",
+        is_broad: false,
+        entries: &["relax_deepest", "relax_push", "relax_apply", "relax"],
+        parts: &[shader!("relax")],
+    },
+    Module { name: "audit", is_broad: false, entries: &["audit"], parts: &[shader!("audit")] },
+    Module {
+        name: "rounds",
+        is_broad: false,
+        entries: &["rounds"],
+        parts: &[IMPACT, GUARD, STRIKE, FAST, AGAIN, shader!("shared/rounds")],
+    },
+];
+
+impl Module {
+    /// The whole text.
+    pub fn source(&self) -> String {
+        let mut text = constants();
+        for part in [LAYOUT, if self.is_broad { BROAD } else { VIEW }].iter().chain(self.parts) {
+            text.push_str(part);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+// Every number that both sides need has its home in Rust.
+fn constants() -> String {
+    let mut text = String::new();
+    let mut declare = |name: &str, value: String| text.push_str(&format!("const {name} = {value};\n"));
+    for (name, value) in WORDS {
+        declare(name, format!("{value}u"));
+    }
+    for (name, value) in [
+        ("CODES", grid::CODES),
+        ("ADVANCES", sweep::ADVANCES),
+        ("CROWDED_ROUNDS", rounds::CROWDED_ROUNDS),
+        ("CROWD", rounds::CROWD as u32),
+        ("STUCK_ROUNDS", rounds::STUCK_ROUNDS),
+        ("CLASS_SHIFT", sums::CLASS_SHIFT),
+        ("CLASSES", sums::CLASSES as u32),
+        ("SAMPLE", sums::SAMPLE as u32),
+    ] {
+        declare(name, format!("{value}u"));
+    }
+    for (name, value) in [("FARTHEST", grid::FARTHEST), ("LONGEST", fast::LONGEST)] {
+        declare(name, format!("{value}i"));
+    }
+    for (name, value) in [
+        ("NO_IMPACT", NO_IMPACT),
+        ("BEYOND", BEYOND),
+        ("SMALLEST", f32::MIN_POSITIVE),
+        ("NEVER", state::NEVER),
+        ("TOUCHING", sweep::TOUCHING),
+        ("RESTING", collide::RESTING),
+        ("LEAST_HOP", collide::HOP),
+        ("LOWEST_BOUNCE", collide::LOWEST_BOUNCE),
+        ("LEAST_REBOUND", collide::ROUNDING),
+        ("PASSING", fast::PASSING),
+        ("RELAX_SLOP", relax::SLOP),
+        ("RELAX_FACTOR", relax::FACTOR),
+    ] {
+        declare(name, format!("{value:e}f"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    use super::*;
+    use crate::gpu::layout;
+
+    fn module(text: &str) -> naga::Module {
+        naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(text)))
+    }
+
+    #[test]
+    fn every_module_is_valid_and_has_its_entry_points() {
+        for wanted in MODULES {
+            let text = wanted.source();
+            let module = module(&text);
+            let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+            validator.validate(&module).unwrap_or_else(|e| panic!("{}: {}", wanted.name, e.emit_to_string(&text)));
+            let entries: Vec<_> = module.entry_points.iter().map(|e| e.name.as_str()).collect();
+            assert_eq!(entries, wanted.entries, "{}", wanted.name);
+        }
+    }
+
+    #[test]
+    fn structs_of_shaders_and_of_rust_have_one_layout() {
+        let mut seen = 0;
+        for wanted in MODULES {
+            let module = module(&wanted.source());
+            for (name, size, fields) in layout::structs() {
+                let found = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name));
+                let Some((_, found)) = found else { panic!("{}: no struct {name}", wanted.name) };
+                let naga::TypeInner::Struct { members, span } = &found.inner else { panic!("{name}") };
+                assert_eq!(*span as usize, size, "{}: size of {name}", wanted.name);
+                let theirs: Vec<_> =
+                    members.iter().map(|m| (m.name.as_deref().unwrap(), m.offset as usize)).collect();
+                assert_eq!(theirs, fields, "{}: {name}", wanted.name);
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, MODULES.len() * layout::structs().len());
+    }
+}

@@ -1,0 +1,81 @@
+//! Time by stage, from timestamps that the device writes around every pass.
+
+use super::{Context, buffers::make_buffer};
+use crate::{Error, stages::STAGES};
+
+/// Timestamps of a query set: as many as WebGPU allows.
+const QUERIES: u32 = 4096;
+
+/// See the module.
+pub struct Timing {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    readback: wgpu::Buffer,
+    /// The stage of every pass so far.
+    stages: Vec<usize>,
+    period: f64,
+}
+
+impl Timing {
+    /// None where the adapter writes no timestamps.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where there is no room for them.
+    pub fn new(context: &Context) -> Result<Option<Self>, Error> {
+        use wgpu::BufferUsages as Usage;
+        let device = &context.device;
+        if !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+            return Ok(None);
+        }
+        let queries = device.create_query_set(&wgpu::QuerySetDescriptor {
+            label: Some("stages"),
+            ty: wgpu::QueryType::Timestamp,
+            count: QUERIES,
+        });
+        let bytes = 8 * u64::from(QUERIES);
+        Ok(Some(Self {
+            queries,
+            resolved: make_buffer(context, "timestamps", bytes, Usage::QUERY_RESOLVE | Usage::COPY_SRC)?,
+            readback: make_buffer(context, "timestamps", bytes, Usage::MAP_READ | Usage::COPY_DST)?,
+            stages: vec![],
+            period: f64::from(context.queue.get_timestamp_period()),
+        }))
+    }
+
+    /// Timestamps for the next pass; none where the set is full: what is beyond is not timed.
+    pub fn writes(&mut self, stage: &str) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
+        let at = 2 * self.stages.len() as u32;
+        if at + 2 > QUERIES {
+            return None;
+        }
+        self.stages.push(STAGES.iter().position(|s| s.name == stage).expect("a stage of the table"));
+        Some(wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: Some(at),
+            end_of_pass_write_index: Some(at + 1),
+        })
+    }
+
+    /// After the last pass of a step.
+    pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        let count = 2 * self.stages.len() as u32;
+        if count > 0 {
+            encoder.resolve_query_set(&self.queries, 0..count, &self.resolved, 0);
+            encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readback, 0, 8 * u64::from(count));
+        }
+    }
+
+    /// Seconds by stage of the step that was just waited for; waits for the copy.
+    pub fn read(&mut self, context: &Context) -> Result<Vec<f64>, Error> {
+        let mut seconds = vec![0.0; STAGES.len()];
+        if self.stages.is_empty() {
+            return Ok(seconds);
+        }
+        let bytes = super::readback::read_now(context, &self.readback, 16 * self.stages.len() as u64)?;
+        let stamps: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes);
+        for (stage, pair) in self.stages.drain(..).zip(stamps.chunks_exact(2)) {
+            seconds[stage] += pair[1].saturating_sub(pair[0]) as f64 * self.period * 1e-9;
+        }
+        Ok(seconds)
+    }
+}
