@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds carom and runs all of its tests. On a bare Debian or Ubuntu machine with Rust it installs what is missing (a C
-# linker, nothing else).
+# Builds carom and runs all of its tests. On a bare Debian or Ubuntu machine with Rust it installs what is missing: a C
+# linker, and a software Vulkan adapter where there is no adapter at all.
 #   tests/run.sh          all tests but the bulk cases
 #   tests/run.sh --long   the bulk cases too
 set -euo pipefail
@@ -22,16 +22,45 @@ if ! command -v cargo >/dev/null; then
     echo "tests/run.sh: cargo not found; install Rust 1.95 or later (https://rustup.rs)" >&2
     exit 1
 fi
-if ! command -v cc >/dev/null; then
-    if ! command -v apt-get >/dev/null; then
-        echo "tests/run.sh: no C linker (cc) found; install gcc or clang" >&2
-        exit 1
+
+# Installs packages as root or by sudo; fails where neither works.
+install() {
+    local root=()
+    command -v apt-get >/dev/null || return 1
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || return 1
+        root=(sudo)
+        # Nobody is there to type a password.
+        [ -t 0 ] || root=(sudo -n)
     fi
-    root=''
-    [ "$(id -u)" -eq 0 ] || root=sudo
-    $root apt-get update -q
-    DEBIAN_FRONTEND=noninteractive $root apt-get install -qy --no-install-recommends gcc libc6-dev
+    "${root[@]}" apt-get update -q || return 1
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
+}
+
+if ! command -v cc >/dev/null && ! install gcc libc6-dev; then
+    echo "tests/run.sh: no C linker (cc) found; install gcc or clang" >&2
+    exit 1
 fi
+
+# 0: there is an adapter; 3: there is none. The command built for it is the one that the tests run.
+adapters() {
+    cargo run --locked --all-features --quiet --bin carom -- adapters
+}
+
+code=0
+adapters || code=$?
+if [ "$code" -eq 3 ]; then
+    if ! install mesa-vulkan-drivers; then
+        echo 'tests/run.sh: no Vulkan adapter, and none could be installed from here; on Debian or Ubuntu type' >&2
+        echo '    sudo apt-get install mesa-vulkan-drivers' >&2
+        exit 3
+    fi
+    code=0
+    adapters || code=$?
+fi
+[ "$code" -eq 0 ] || exit "$code"
+# From here on a test that finds none fails.
+export CAROM_REQUIRE_ADAPTER=1
 
 if command -v cargo-nextest >/dev/null; then
     if [ "$long" -eq 1 ]; then

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    ok
-  1    the run failed: non-finite state, capacity, no progress
+  1    the run failed: non-finite state, capacity, no progress, device lost
   2    command line or scene wrong or missing
   3    no adapter
   4    another file could not be written
@@ -27,6 +27,8 @@ pub enum Command {
     Run(RunArguments),
     /// List the built-in scenes, or show one.
     Scenes(ScenesArguments),
+    /// List the adapters that the gpu backend can run on.
+    Adapters(AdaptersArguments),
     /// Measure speed, with the physics beside it.
     Bench(BenchArguments),
 }
@@ -34,9 +36,9 @@ pub enum Command {
 /// A backend by the name the user gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
-    /// The fastest that this build and machine have.
+    /// gpu where there is a GPU, cpu elsewhere.
     Auto,
-    /// A GPU; not in this build.
+    /// A GPU, f32; also a software adapter.
     Gpu,
     /// All CPU cores, f32.
     Cpu,
@@ -51,6 +53,9 @@ pub struct RunArguments {
     /// Who computes.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
+    /// A part of the name of the adapter for the gpu backend; see `carom adapters`.
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
     /// Threads of the cpu backend; 0 = one for each core. The result does not depend on it.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub threads: usize,
@@ -94,6 +99,13 @@ pub struct ScenesArguments {
 }
 
 #[derive(Args, Debug)]
+pub struct AdaptersArguments {
+    /// Print one JSON object on stdout.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
 pub struct BenchArguments {
     /// Scenes, built-in names or files.
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "gas")]
@@ -105,6 +117,9 @@ pub struct BenchArguments {
     /// Backends.
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', default_value = "cpu")]
     pub backends: Vec<BackendChoice>,
+    /// A part of the name of the adapter for the gpu backend; see `carom adapters`.
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
     /// Numbers of threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N,M", value_delimiter = ',', default_value = "0", value_parser = thread_count)]
     pub threads: Vec<usize>,

@@ -8,7 +8,7 @@ use carom::Error;
 pub enum Exit {
     /// All went well.
     Done = 0,
-    /// The run failed: non-finite state, capacity, no progress.
+    /// The run failed: non-finite state, capacity, no progress, device lost.
     RunFailed = 1,
     /// The command line or the scene is wrong or missing.
     Usage = 2,
@@ -39,11 +39,36 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        if let Error::NoAdapter(text) = error {
+            return Self { exit: Exit::NoAdapter, message: format!("{text}; --backend cpu needs none") };
+        }
         let exit = match error {
             Error::Invalid(_) | Error::Unsupported(_) | Error::NoSuchSphere(_) => Exit::Usage,
             // `Error` may grow; whatever else ends a run ends it as a failed run.
             _ => Exit::RunFailed,
         };
         Self { exit, message: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_has_its_exit_code() {
+        let text = || "why".to_owned();
+        for (error, exit) in [
+            (Error::Invalid(text()), Exit::Usage),
+            (Error::Unsupported(text()), Exit::Usage),
+            (Error::NoAdapter(text()), Exit::NoAdapter),
+            (Error::DeviceLost(text()), Exit::RunFailed),
+            (Error::Capacity(text()), Exit::RunFailed),
+            (Error::NonFinite { id: 1, last_good_step: 2 }, Exit::RunFailed),
+        ] {
+            let failure = Failure::from(error.clone());
+            assert_eq!(failure.exit, exit, "{error:?}");
+            assert!(failure.message.contains(&error.to_string()));
+        }
     }
 }

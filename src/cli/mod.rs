@@ -1,5 +1,6 @@
 //! The command line: arguments, screens, files written on request, exit codes.
 
+mod adapters;
 mod arguments;
 mod aside;
 mod bench;
@@ -32,11 +33,13 @@ pub fn main() -> ExitCode {
             return ExitCode::from(exit as u8);
         }
     };
+    adapters::keep_layers_silent();
     interrupt::listen();
     let result = match arguments.command {
         None => run::demonstrate(),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Scenes(arguments)) => scenes::scenes(&arguments),
+        Some(Command::Adapters(arguments)) => adapters::adapters(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
     };
     let exit = result.unwrap_or_else(|Failure { exit, message }| {

@@ -3,13 +3,16 @@
 use carom::Simulation;
 use serde_json::{Value, json};
 
+use super::adapters::fields;
+
 /// The object of `--json`. A figure that does not apply, or is not finite, is null.
 pub fn record(simulation: &Simulation) -> Value {
     let summary = simulation.summary();
+    let (adapter, adapter_type) = fields(simulation);
     json!({
         "backend": simulation.backend().name(),
-        "adapter": null,
-        "adapter_type": null,
+        "adapter": adapter,
+        "adapter_type": adapter_type,
         "sphere_count": summary.sphere_count,
         "steps": summary.steps,
         "substeps": summary.substeps,

@@ -1,8 +1,9 @@
 //! `carom run`: a scene, stepped to its end.
 
 use carom::scene::Scene;
-use carom::{Backend, Error, Options, Simulation};
+use carom::{Backend, Error, Simulation};
 
+use super::adapters::choose;
 use super::arguments::{BackendChoice, RunArguments};
 use super::failure::{Exit, Failure};
 use super::interrupt::{self, Phase};
@@ -21,12 +22,11 @@ const STEPS_MAX: f64 = 1e15;
 /// Carries out `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let mut screen = Screen::new(arguments.quiet, arguments.json);
-    let backend = choose(arguments.backend)?;
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &scene)?;
-    let options = Options { backend, threads: arguments.threads, ..Options::default() };
+    let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
     let (system, notes) = scene.build_with_notes()?;
-    let mut simulation = Simulation::new(system, options)?;
+    let mut simulation = Simulation::new(system, chosen.options(arguments.threads))?;
 
     let output =
         arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
@@ -36,12 +36,12 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
         counted(simulation.sphere_count() as u64, "sphere"),
         counted(steps, "step"),
         number(scene.world.dt, 4),
-        backend.name()
+        chosen.describe()
     ));
-    if arguments.backend == BackendChoice::Auto {
-        screen.note("note: this build has no gpu backend; running on cpu");
+    if let Some(note) = &chosen.note {
+        screen.note(note);
     }
-    if backend == Backend::Exact && arguments.threads > 1 {
+    if chosen.backend == Backend::Exact && arguments.threads > 1 {
         screen.note("note: the exact backend runs on one thread");
     }
     notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
@@ -111,6 +111,7 @@ pub fn demonstrate() -> Result<Exit, Failure> {
     let exit = run(&RunArguments {
         scene: "gas".to_owned(),
         backend: BackendChoice::Cpu,
+        adapter: None,
         threads: 0,
         steps: None,
         time: Some(10.0),
@@ -132,18 +133,6 @@ pub fn demonstrate() -> Result<Exit, Failure> {
         ));
     }
     Ok(exit)
-}
-
-/// The backend that a choice comes to in this build.
-pub fn choose(choice: BackendChoice) -> Result<Backend, Failure> {
-    match choice {
-        BackendChoice::Cpu | BackendChoice::Auto => Ok(Backend::Cpu),
-        BackendChoice::Exact => Ok(Backend::Exact),
-        BackendChoice::Gpu => Err(Failure {
-            exit: Exit::NoAdapter,
-            message: "this build has no gpu backend; use --backend cpu".to_owned(),
-        }),
-    }
 }
 
 /// Prints the one object of `--json`.

@@ -123,10 +123,8 @@ pub(super) fn choose(adapter_name: Option<&str>, limits: &wgpu::Limits) -> Resul
     let (backends, looked_for) = allowed_backends();
     let all = found(backends);
     if all.is_empty() {
-        return Err(Error::NoAdapter(format!(
-            "no adapter found; looked for {looked_for}. {}",
-            what_to_install()
-        )));
+        let hint = if backends.is_empty() { "" } else { what_to_install() };
+        return Err(Error::NoAdapter(format!("no adapter found: {looked_for}{hint}")));
     }
     let list = all.iter().map(|adapter| describe(adapter).to_string()).collect::<Vec<_>>().join("; ");
     let environment = std::env::var("WGPU_ADAPTER_NAME").ok();
@@ -184,7 +182,7 @@ fn found(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     all
 }
 
-// What to enumerate, and how a message calls it. OpenGL is left out: without a display it has no adapter, or one that
+// What to enumerate, and what a message says of it. OpenGL is left out: without a display it has no adapter, or one that
 // lacks what compute shaders need.
 fn allowed_backends() -> (wgpu::Backends, String) {
     let built = wgpu::Instance::enabled_backend_features()
@@ -195,17 +193,15 @@ fn allowed_backends() -> (wgpu::Backends, String) {
         named.map(backend_name).collect::<Vec<_>>().join(", ")
     };
     match std::env::var("WGPU_BACKEND").ok().filter(|text| !text.trim().is_empty()) {
-        None => (built, names(built)),
+        None => (built, format!("looked for {}", names(built))),
         Some(text) => {
             let allowed = wgpu::Backends::from_comma_list(&text) & built;
-            let looked_for = if allowed.is_empty() { "nothing".to_owned() } else { names(allowed) };
-            (
-                allowed,
-                format!(
-                    "{looked_for}, because WGPU_BACKEND is `{text}` and this build knows {}",
-                    names(built)
-                ),
-            )
+            let told = if allowed.is_empty() {
+                format!("WGPU_BACKEND is `{text}`, this build on this system knows {}", names(built))
+            } else {
+                format!("looked for {} (WGPU_BACKEND is `{text}`)", names(allowed))
+            };
+            (allowed, told)
         }
     }
 }
@@ -223,10 +219,10 @@ fn backend_name(backend: wgpu::Backend) -> &'static str {
 
 fn what_to_install() -> &'static str {
     if cfg!(target_os = "linux") {
-        "Install the Vulkan driver of the GPU's vendor, or a software adapter \
+        "; install the Vulkan driver of the GPU's vendor, or a software adapter \
          (Debian, Ubuntu: apt-get install mesa-vulkan-drivers)"
     } else {
-        "Install the driver of the GPU's vendor"
+        "; install the driver of the GPU's vendor"
     }
 }
 

@@ -29,7 +29,12 @@ impl Cache {
         if !wanted || !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
             return None;
         }
-        let path = folder()?.join(wgpu::util::pipeline_cache_key(&device.adapter_info())?);
+        Self::open_in(&folder()?, device)
+    }
+
+    // None where wgpu has no name for the cache of such a device.
+    fn open_in(folder: &Path, device: &wgpu::Device) -> Option<Self> {
+        let path = folder.join(wgpu::util::pipeline_cache_key(&device.adapter_info())?);
         let data = fs::read(&path).ok().and_then(|bytes| unpacked(&bytes).map(<[u8]>::to_vec));
         let stored = AtomicU64::new(data.as_deref().map_or(0, xxh3_64));
         let descriptor =
@@ -103,6 +108,51 @@ mod tests {
             assert_eq!(unpacked(&bytes[..place]), None, "cut off at {place}");
         }
         assert_eq!(unpacked(&packed(b"")), Some(&b""[..]));
+    }
+
+    #[test]
+    fn pipelines_are_stored_and_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = crate::gpu::Context::open(None).unwrap().device;
+        if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+            assert_ne!(device.adapter_info().backend, wgpu::Backend::Vulkan, "Vulkan has pipeline caches");
+            return;
+        }
+        let first = Cache::open_in(folder.path(), &device).unwrap();
+        assert_eq!(first.stored.load(Ordering::Relaxed), 0);
+        let shader = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+                      @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+                          x[id.x] = x[id.x] * 3u;
+                      }";
+        let compile = |cache: &Cache| {
+            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: None,
+                source: wgpu::ShaderSource::Wgsl(shader.into()),
+            });
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: None,
+                layout: None,
+                module: &module,
+                entry_point: None,
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                cache: Some(&cache.pipelines),
+            })
+        };
+        compile(&first);
+        first.save();
+        let bytes = fs::read(&first.path).unwrap();
+        assert!(unpacked(&bytes).is_some());
+        let again = Cache::open_in(folder.path(), &device).unwrap();
+        assert_eq!(again.stored.load(Ordering::Relaxed), xxh3_64(unpacked(&bytes).unwrap()));
+        compile(&again);
+        // Half a file is as good as none, and the next save mends it.
+        fs::write(&again.path, &bytes[..bytes.len() / 2]).unwrap();
+        let mended = Cache::open_in(folder.path(), &device).unwrap();
+        assert_eq!(mended.stored.load(Ordering::Relaxed), 0);
+        compile(&mended);
+        mended.save();
+        assert!(unpacked(&fs::read(&mended.path).unwrap()).is_some());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

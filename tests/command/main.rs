@@ -1,5 +1,7 @@
 //! Drives the built `carom` command as a user would.
 
+#[cfg(feature = "gpu")]
+mod adapters;
 mod arguments;
 mod bench;
 mod failed;

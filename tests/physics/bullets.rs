@@ -75,6 +75,8 @@ fn size(backend: Backend) -> (usize, u32) {
     match backend {
         Backend::Cpu => (10_000, 60),
         Backend::Exact => (1000, 20),
+        #[cfg(feature = "gpu")]
+        Backend::Gpu => (10_000, 60),
     }
 }
 

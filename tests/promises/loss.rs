@@ -23,6 +23,8 @@ fn count(backend: Backend) -> u64 {
     match backend {
         Backend::Cpu => 4000,
         Backend::Exact => 1000,
+        #[cfg(feature = "gpu")]
+        Backend::Gpu => 4000,
     }
 }
 

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use carom::scene::Scene;
 use carom::stages::STAGES;
-use carom::{Backend, Options, Simulation};
+use carom::{Backend, Simulation};
 use serde_json::{Map, Value, json};
 
 use super::machine;
+use crate::cli::adapters::{Chosen, fields};
 use crate::cli::arguments::BenchArguments;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
@@ -19,21 +20,24 @@ pub struct Case {
     /// Name and size.
     pub label: String,
     pub scene: Scene,
-    pub backend: Backend,
+    pub chosen: Chosen,
     pub threads: usize,
 }
 
 impl Case {
     /// One line for the progress of the bench.
     pub fn describe(&self) -> String {
-        match self.backend {
-            Backend::Exact => format!("{} on exact", self.label),
-            #[cfg(feature = "gpu")]
-            Backend::Gpu => format!("{} on gpu", self.label),
+        let on = self.chosen.describe();
+        match self.chosen.backend {
             Backend::Cpu => {
-                format!("{} on cpu, {}", self.label, counted(self.thread_count() as u64, "thread"))
+                format!("{} on {on}, {}", self.label, counted(self.thread_count() as u64, "thread"))
             }
+            _ => format!("{} on {on}", self.label),
         }
+    }
+
+    fn on_adapter(&self) -> bool {
+        !matches!(self.chosen.backend, Backend::Cpu | Backend::Exact)
     }
 
     fn thread_count(&self) -> usize {
@@ -46,7 +50,11 @@ pub struct Row {
     pub scene: String,
     pub sphere_count: usize,
     pub backend: &'static str,
-    pub threads: usize,
+    /// Name and kind of the adapter; null where none is used.
+    pub adapter: Value,
+    pub adapter_type: Value,
+    /// None on an adapter, whose threads are its own.
+    pub threads: Option<usize>,
     pub steps: usize,
     pub median_ms: f64,
     pub p95_ms: f64,
@@ -79,8 +87,7 @@ pub fn measure(case: &Case, arguments: &BenchArguments) -> Result<Row, Failure> 
     };
     let build = Instant::now();
     let system = case.scene.build().map_err(named)?;
-    let options = Options { backend: case.backend, threads: case.threads, ..Options::default() };
-    let mut simulation = Simulation::new(system, options).map_err(named)?;
+    let mut simulation = Simulation::new(system, case.chosen.options(case.threads)).map_err(named)?;
     let build_seconds = build.elapsed().as_secs_f64();
     for _ in 0..arguments.warm_up {
         if interrupt::requested() {
@@ -116,11 +123,14 @@ pub fn measure(case: &Case, arguments: &BenchArguments) -> Result<Row, Failure> 
     wall_ms.sort_by(f64::total_cmp);
     let summary = simulation.summary();
     let spheres = simulation.sphere_count();
+    let (adapter, adapter_type) = fields(&simulation);
     Ok(Row {
         scene: case.name.clone(),
         sphere_count: spheres,
-        backend: case.backend.name(),
-        threads: case.thread_count(),
+        backend: case.chosen.backend.name(),
+        adapter,
+        adapter_type,
+        threads: (!case.on_adapter()).then(|| case.thread_count()),
         steps: wall_ms.len(),
         median_ms: quantile(&wall_ms, 0.5),
         p95_ms: quantile(&wall_ms, 0.95),
@@ -160,6 +170,8 @@ impl Row {
             "scene": self.scene,
             "sphere_count": self.sphere_count,
             "backend": self.backend,
+            "adapter": self.adapter,
+            "adapter_type": self.adapter_type,
             "threads": self.threads,
             "steps": self.steps,
             "median_ms": self.median_ms,

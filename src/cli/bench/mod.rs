@@ -9,6 +9,7 @@ use carom::Backend;
 use serde_json::json;
 
 use self::measure::{Case, Row, measure};
+use super::adapters::{Chosen, choose};
 use super::arguments::BenchArguments;
 use super::aside::Aside;
 use super::failure::{Exit, Failure};
@@ -23,7 +24,9 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
     let mut screen = Screen::new(false, to_stdout);
     let mut backends = vec![];
     for &choice in &arguments.backends {
-        backends.push(run::choose(choice)?);
+        let chosen = choose(choice, arguments.adapter.as_deref())?;
+        chosen.note.iter().for_each(|note| screen.note(note));
+        backends.push(chosen);
     }
     let cases = cases(arguments, &backends)?;
     // Opened before hours of measuring, not after.
@@ -41,7 +44,9 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
         rows.push(measure(case, arguments)?);
     }
     interrupt::enter(Phase::Writing);
-    screen.line(&format!("{}\n", machine::describe()));
+    screen.line(&machine::describe());
+    tables::adapters(&rows).iter().for_each(|line| screen.line(line));
+    screen.line("");
     screen.line(tables::speed(&rows).trim_end());
     if let Some(stages) = tables::stages(&rows) {
         screen.line(&format!("\nms per step by stage\n{}", stages.trim_end()));
@@ -59,7 +64,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
 }
 
 // All rows to come; every scene and size is checked here, before the first is measured.
-fn cases(arguments: &BenchArguments, backends: &[Backend]) -> Result<Vec<Case>, Failure> {
+fn cases(arguments: &BenchArguments, backends: &[Chosen]) -> Result<Vec<Case>, Failure> {
     let mut cases = vec![];
     for name in &arguments.scenes {
         let source = source::scene(name, &[], None)?;
@@ -74,9 +79,9 @@ fn cases(arguments: &BenchArguments, backends: &[Backend]) -> Result<Vec<Case>, 
                 None => source.scene.clone(),
             };
             let label = format!("{}, {}", source.name, counted(source::sphere_count(&scene)?, "sphere"));
-            for &backend in backends {
-                // The exact engine is serial: one row, whatever the threads.
-                let threads = match backend {
+            for chosen in backends {
+                // The exact engine is serial and an adapter has threads of its own: one row, whatever the threads.
+                let threads = match chosen.backend {
                     Backend::Exact => &[1],
                     #[cfg(feature = "gpu")]
                     Backend::Gpu => &[1],
@@ -87,7 +92,7 @@ fn cases(arguments: &BenchArguments, backends: &[Backend]) -> Result<Vec<Case>, 
                         name: source.name.clone(),
                         label: label.clone(),
                         scene: scene.clone(),
-                        backend,
+                        chosen: chosen.clone(),
                         threads,
                     });
                 }

@@ -29,8 +29,8 @@ pub fn speed(rows: &[Row]) -> String {
         table.row(vec![
             row.scene.clone(),
             row.sphere_count.to_string(),
-            row.backend.to_owned(),
-            row.threads.to_string(),
+            backend(row),
+            threads(row),
             row.steps.to_string(),
             number(row.median_ms, 4),
             number(row.p95_ms, 4),
@@ -47,16 +47,52 @@ pub fn speed(rows: &[Row]) -> String {
     table.to_string()
 }
 
+// A software adapter is not to be taken for a GPU.
+fn backend(row: &Row) -> String {
+    match row.adapter_type.as_str() {
+        Some(kind @ ("software" | "other")) => format!("{} ({kind})", row.backend),
+        _ => row.backend.to_owned(),
+    }
+}
+
+fn threads(row: &Row) -> String {
+    row.threads.map_or("-".to_owned(), |threads| threads.to_string())
+}
+
+/// The adapters that rows were measured on, a line for each; none without the gpu backend.
+pub fn adapters(rows: &[Row]) -> Vec<String> {
+    let mut lines = vec![];
+    for row in rows {
+        if let (Some(name), Some(kind)) = (row.adapter.as_str(), row.adapter_type.as_str()) {
+            let line = match kind {
+                "software" => {
+                    format!("{}: {name}, a software adapter: the processor above, not a GPU", row.backend)
+                }
+                _ => format!("{}: {name}, {kind}", row.backend),
+            };
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
 /// Milliseconds per step by stage, for the rows whose engine has stages.
 pub fn stages(rows: &[Row]) -> Option<String> {
     if rows.iter().all(|row| row.stage_ms.is_empty()) {
         return None;
     }
-    let mut header = vec![("scene", Align::Left), ("spheres", Align::Right), ("threads", Align::Right)];
+    let mut header = vec![
+        ("scene", Align::Left),
+        ("spheres", Align::Right),
+        ("backend", Align::Left),
+        ("threads", Align::Right),
+    ];
     header.extend(STAGES.iter().map(|stage| (stage.name, Align::Right)));
     let mut table = Table::new(&header);
     for row in rows.iter().filter(|row| !row.stage_ms.is_empty()) {
-        let mut cells = vec![row.scene.clone(), row.sphere_count.to_string(), row.threads.to_string()];
+        let mut cells = vec![row.scene.clone(), row.sphere_count.to_string(), backend(row), threads(row)];
         cells.extend(row.stage_ms.iter().map(|&ms| number(ms, 3)));
         table.row(cells);
     }
