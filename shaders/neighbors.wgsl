@@ -9,6 +9,9 @@ const KEPT: u32 = 32u;
 
 struct Finder {
     i: u32,
+    // Of its cell; the word knows x modulo 4.
+    x: u32,
+    cell_x: i32,
     offset: vec3f,
     radius: f32,
     fixed: bool,
@@ -33,14 +36,40 @@ fn found(finder: ptr<function, Finder>, j: u32, code: u32) {
     (*finder).found = k + 1u;
 }
 
-// Spheres start..end, the cells of which are `side` cells along x away.
-fn search(finder: ptr<function, Finder>, start: u32, end: u32, shift: vec3f, code: u32) {
-    let offset = (*finder).offset;
-    let reach = (*finder).radius;
+// Whether the sphere's surface is near enough to that of j, in an image `shift` away.
+fn is_near(finder: ptr<function, Finder>, j: u32, shift: vec3f) -> bool {
+    let d = ((*finder).offset - bodies[j].offset) - shift;
+    let near = ((*finder).radius + bodies[j].radius) + 2.0 * frame.budget;
+    return dot(d, d) <= near * near;
+}
+
+// Spheres start..end of a row of up to three cells, the middle one (0, dy, dz) away. Where each is in its cell is known
+// to a thousandth of the edge from one word; the few for which that is not enough are looked at closely.
+fn search(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: i32, wrapped: i32) {
+    let step = frame.edge * (1.0 / 1024.0);
+    let base = (*finder).offset - cells_shift(vec3i(0, dy, dz)) - 0.5 * step;
+    let x_edge = frame.edge.x;
+    // Half the diagonal of what the word leaves open, and a hair for rounding.
+    let open = 0.5 * length(step) + 1e-5 * (x_edge + frame.edge.y + frame.edge.z);
+    let surely_not = (*finder).radius + frame.radius_max + 2.0 * frame.budget + open;
+    let surely = max((*finder).radius + frame.radius_min + 2.0 * frame.budget - open, 0.0);
+    let own_x = (*finder).x;
+    let code = u32(9 * dz + 3 * dy + 13);
     for (var j = start; j < end; j++) {
-        let d = (offset - bodies[j].offset) - shift;
-        let near = (reach + bodies[j].radius) + 2.0 * frame.budget;
-        if dot(d, d) <= near * near { found(finder, j, code); }
+        let word = nodes[j].touched;
+        // -1, 0, 1 for the left, the middle and the right cell.
+        var side = i32((word - own_x + 1u) & 3u) - 1;
+        if wrapped != 0 { side = wrapped; }
+        let place = vec3f(f32((word >> 2u) & 1023u), f32((word >> 12u) & 1023u), f32(word >> 22u));
+        var d = base - place * step;
+        d.x -= f32(side) * x_edge;
+        let square = dot(d, d);
+        let known = word < OUTSIDE;
+        if known && square > surely_not * surely_not { continue; }
+        if !known { side = select(tags[j].cell.x - (*finder).cell_x, wrapped, wrapped != 0); }
+        if known && square <= surely * surely || is_near(finder, j, cells_shift(vec3i(side, dy, dz))) {
+            found(finder, j, u32(i32(code) + side));
+        }
     }
 }
 
@@ -64,27 +93,19 @@ fn search_all(finder: ptr<function, Finder>) {
             );
             if dot(gap, gap) > farthest * farthest { continue; }
             let row = row_of(y.cell, z.cell);
-            let code = u32(9 * dz + 3 * dy + 13);
-            if frame.direct != 0u {
-                for (var dx = -1; dx <= 1; dx++) {
-                    let shift = cells_shift(vec3i(dx, dy, dz));
-                    let x = cell.x + dx;
-                    if x >= 0 && x < frame.count.x {
-                        let bucket = bucket_of(row, x);
-                        search(finder, starts(bucket), starts(bucket + 1u), shift, code + u32(dx));
-                    }
-                }
-                if frame.periodic.x != 0u {
-                    let last = frame.count.x - 1;
+            if is_direct() {
+                let last = cell_count(0u) - 1;
+                let low = bucket_of(row, max(cell.x - 1, 0));
+                let high = bucket_of(row, min(cell.x + 1, last));
+                search(finder, starts(low), starts(high + 1u), dy, dz, 0);
+                if is_periodic(0u) && (cell.x == 0 || cell.x == last) {
                     if cell.x == 0 {
                         let bucket = bucket_of(row, last);
-                        let shift = cells_shift(vec3i(-1, dy, dz));
-                        search(finder, starts(bucket), starts(bucket + 1u), shift, code - 1u);
+                        search(finder, starts(bucket), starts(bucket + 1u), dy, dz, -1);
                     }
                     if cell.x == last {
                         let bucket = bucket_of(row, 0);
-                        let shift = cells_shift(vec3i(1, dy, dz));
-                        search(finder, starts(bucket), starts(bucket + 1u), shift, code + 1u);
+                        search(finder, starts(bucket), starts(bucket + 1u), dy, dz, 1);
                     }
                 }
             } else {
@@ -96,7 +117,9 @@ fn search_all(finder: ptr<function, Finder>) {
                     let shift = cells_shift(vec3i(dx, dy, dz));
                     // Several cells may share a bucket.
                     for (var j = starts(bucket); j < starts(bucket + 1u); j++) {
-                        if all(tags[j].cell == wanted) { search(finder, j, j + 1u, shift, code + u32(dx)); }
+                        if all(tags[j].cell == wanted) && is_near(finder, j, shift) {
+                            found(finder, j, u32(9 * dz + 3 * dy + 13 + dx));
+                        }
                     }
                 }
             }
@@ -107,7 +130,7 @@ fn search_all(finder: ptr<function, Finder>) {
 fn walls_in_reach(i: u32) -> u32 {
     var reached = 0u;
     let path = frame.budget + frame.drift_reach;
-    for (var plane = 0u; plane < frame.wall_count; plane++) {
+    for (var plane = 0u; plane < wall_count(); plane++) {
         let normal = world[3u * plane].xyz;
         let cells = tags[i].cell - bitcast<vec3i>(world[3u * plane + 1u].xyz);
         let to = cells_shift(cells) + (bodies[i].offset - world[3u * plane + 2u].xyz);
@@ -124,12 +147,15 @@ fn neighbors(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
     for (var block = group.x; block < blocks; block += groups.x) {
         let i = block * GROUP + lane;
-        var finder = Finder(i, vec3f(0.0), 0.0, false, 0u, 0u, 0u);
+        var finder = Finder(i, 0u, 0, vec3f(0.0), 0.0, false, 0u, 0u, 0u);
         let alive = i < frame.sphere_count && !is_halted();
         if alive {
+            finder.cell_x = tags[i].cell.x;
+            finder.x = u32(finder.cell_x);
             finder.offset = bodies[i].offset;
             finder.radius = bodies[i].radius;
             finder.fixed = bodies[i].inverse_mass == 0.0;

@@ -3,6 +3,7 @@
 
 @compute @workgroup_size(GROUP)
 fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let event = sweep_sphere(i);
@@ -14,6 +15,7 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
 // After the impacts of a round: who could meet what was touched.
 @compute @workgroup_size(GROUP)
 fn sweep_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let selected = counter(SELECTED);
@@ -23,11 +25,12 @@ fn sweep_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 // And their sweep; in a dense round that of all.
 @compute @workgroup_size(GROUP)
 fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let pending = counter(PENDING);
     if pending == 0u { return; }
-    if round < DENSE_ROUNDS {
+    if is_dense() {
         for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) { sweep_again(i); }
         return;
     }

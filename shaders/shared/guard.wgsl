@@ -3,10 +3,10 @@
 
 const AT_REST: Unrest = Unrest(NO_IMPACT, 0.0);
 
-// What the next impact of a sphere does, as far as it matters before `limit`.
+// What the next impact of a sphere does, as far as it matters before `limit`. Most have none: that takes one load.
 fn unrest_of(i: u32, limit: f32) -> Unrest {
-    let event = fates[i].event;
-    if event.toi < limit { return Unrest(event.toi, event.jolt); }
+    let time = fates[i].event.toi;
+    if time < limit { return Unrest(time, fates[i].event.jolt); }
     return AT_REST;
 }
 
@@ -44,6 +44,12 @@ fn touch(i: u32, k: u32, shift: vec3f, a: Unrest, b: Unrest) -> f32 {
 // The touch of k with its neighbour m that may turn k before `limit`, one of the two having been struck before; with
 // `deep` also by what else may happen to m. Its time is NO_IMPACT if there is none.
 fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, limit: f32) -> Unrest {
+    if own.jolt == 0.0 {
+        // Two lines that meet are an impact of their own. This is what most are, and it takes one load.
+        var time = 0.0;
+        if deep { time = fates[m].any.time; } else { time = fates[m].event.toi; }
+        if time >= limit { return AT_REST; }
+    }
     // The impact of the two with each other is `own`; they meet again only if a third turns one back.
     let mutual = own.jolt > 0.0 && partner == m && fates[m].event.partner == k;
     var theirs = AT_REST;
@@ -53,8 +59,7 @@ fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, lim
         if mutual { return AT_REST; }
         theirs = unrest_of(m, limit);
     }
-    // Two lines that meet are an impact of their own.
-    if theirs.time >= limit && (mutual || own.jolt == 0.0) { return AT_REST; }
+    if theirs.time >= limit && mutual { return AT_REST; }
     var time = max(own.time, theirs.time);
     if !mutual { time = touch(k, m, shift, own, theirs); }
     if time >= limit { return AT_REST; }
@@ -146,8 +151,8 @@ fn note_threat(i: u32) {
 fn nearest_cells(cells: vec3i) -> vec3i {
     var c = cells;
     for (var axis = 0u; axis < 3u; axis++) {
-        if frame.periodic[axis] != 0u {
-            let n = frame.count[axis];
+        if is_periodic(axis) {
+            let n = cell_count(axis);
             c[axis] = modulo(c[axis] + n / 2, n) - n / 2;
         }
     }

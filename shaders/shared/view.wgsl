@@ -27,10 +27,13 @@ fn overflow(which: u32, needed: u32) {
 
 // The counters of a round; the tail uses two blocks in turn.
 fn round_block(number: u32) -> u32 {
-    if number == LAUNCH { return LAUNCH_BLOCK; }
     let wide = frame.wide_rounds;
-    return ROUND_BLOCKS + ROUND_WORDS * select(wide + (number & 1u), number, number < wide);
+    let block = ROUND_BLOCKS + ROUND_WORDS * select(wide + (number & 1u), number, number < wide);
+    return select(block, LAUNCH_BLOCK, number == LAUNCH);
 }
+
+// Whether the round looks at all spheres instead of making lists.
+fn is_dense() -> bool { return (round | opaque_zero) < DENSE_ROUNDS; }
 
 fn counter(which: u32) -> u32 { return atomicLoad(&work[round_block(round) + which]); }
 fn count_up(which: u32) -> u32 { return atomicAdd(&work[round_block(round) + which], 1u); }
@@ -123,7 +126,7 @@ fn walls_of(i: u32) -> u32 {
 }
 
 fn material_of(i: u32) -> u32 {
-    if frame.material_count <= 1u { return 0u; }
+    if (frame.material_count | opaque_zero) <= 1u { return 0u; }
     let rank = tags[i].rank;
     return bitcast<u32>(world[frame.at_materials + rank / 4u][rank % 4u]);
 }

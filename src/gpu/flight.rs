@@ -76,6 +76,7 @@ impl Division {
             h: h as f32,
             budget: plan.budget,
             wide_rounds: self.wide_rounds,
+            radius_min: host.census.radius_min as f32,
             flags,
             ..places.frame(&host.grid, &host.world, host.census.radius_max as f32)
         };
