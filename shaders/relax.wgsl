@@ -41,7 +41,7 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
                 // A pair stands in both lists.
                 if i < cursor.other { depth = max(depth, pair_overlap(i, cursor.other, cursor.shift).depth); }
             }
-            for (var plane = 0u; plane < wall_count(); plane++) {
+            for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
                 if meets_wall(i, plane) { depth = max(depth, wall_overlap(i, plane).depth); }
             }
         }

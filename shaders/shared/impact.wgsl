@@ -108,12 +108,12 @@ fn consider(i: u32, a: Sweeper, j: u32, link: u32, shift: vec3f, best: ptr<funct
     let w = a.velocity - velocity;
     let left = frame.h - now;
     // Only where there is gravity are fixed spheres something else.
-    var is_fixed = has_gravity();
-    if is_fixed { is_fixed = bodies[j].inverse_mass == 0.0; }
+    var is_fixed = false;
+    if HAS_FIXED { is_fixed = bodies[j].inverse_mass == 0.0; }
     if !is_fixed && dot(d, w) >= 0.0 { return; }
     let radius_sum = a.radius + bodies[j].radius;
     var contact = NO_CONTACT;
-    if is_fixed {
+    if HAS_FIXED && is_fixed {
         // In the lab the fixed sphere rests and the other one falls.
         let g = frame.gravity;
         contact = against_fixed(d + g * (0.5 * now * now), w + g * now, g, radius_sum, left);
@@ -157,7 +157,7 @@ fn sweep_sphere(i: u32) -> Event {
     if a.inverse_mass == 0.0 { return best; }
     var cursor = candidates(i);
     while next(&cursor) { consider(i, a, cursor.other, cursor.link, cursor.shift, &best); }
-    if wall_count() > 0u {
+    if HAS_WALLS {
         let walls = walls_of(i);
         for (var plane = 0u; walls != 0u && plane < wall_count(); plane++) {
             if (walls & (1u << min(plane, 31u))) != 0u { consider_wall(i, plane, &best); }

@@ -71,21 +71,24 @@ fn candidates(i: u32) -> Cursor {
     return Cursor(lists[at], lists[at + 1u], head, 0u, 0u, vec3f(0.0));
 }
 
+// Whether there is one more; `other`, `link` and `shift` tell of it.
 fn next(cursor: ptr<function, Cursor>) -> bool {
-    if (*cursor).at < (*cursor).end {
-        let entry = lists[(*cursor).at];
-        (*cursor).at += 1u;
-        (*cursor).other = entry & INDEX_MASK;
-        (*cursor).link = entry >> CODE_SHIFT;
-        (*cursor).shift = cells_shift(code_cells(entry >> CODE_SHIFT));
-        return true;
+    if (*cursor).at >= (*cursor).end && (*cursor).extra == 0u { return false; }
+    // Where a branch does not spare anybody the work on the other side, it is best to have little there.
+    let is_listed = (*cursor).at < (*cursor).end;
+    let entry = lists[min((*cursor).at, (*cursor).end - 1u)];
+    (*cursor).at += u32(is_listed);
+    (*cursor).other = entry & INDEX_MASK;
+    (*cursor).link = entry >> CODE_SHIFT;
+    var cells = code_cells(entry >> CODE_SHIFT);
+    if !is_listed {
+        let place = (*cursor).extra - 1u;
+        (*cursor).other = pool[place * EXTRA_WORDS];
+        (*cursor).extra = pool[place * EXTRA_WORDS + 1u];
+        (*cursor).link = CODES + place;
+        cells = extra_cells(place);
     }
-    if (*cursor).extra == 0u { return false; }
-    let place = (*cursor).extra - 1u;
-    (*cursor).other = pool[place * EXTRA_WORDS];
-    (*cursor).extra = pool[place * EXTRA_WORDS + 1u];
-    (*cursor).link = CODES + place;
-    (*cursor).shift = cells_shift(extra_cells(place));
+    (*cursor).shift = cells_shift(cells);
     return true;
 }
 
