@@ -69,13 +69,36 @@ fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, lim
     return Unrest(time, own.jolt + 2.0 * speed * inverse_k / (inverse_k + inverse_m));
 }
 
+// Bits of the listed neighbours of k that something may happen to before `limit`: all if k itself is struck by then.
+fn restless(k: u32, own: Unrest, deep: bool, limit: f32) -> u32 {
+    let first = lists[k + k / GROUP];
+    let count = min(lists[k + k / GROUP + 1u] - first, PICKED);
+    if own.jolt != 0.0 { return select((1u << (count & 31u)) - 1u, 0xffffffffu, count == PICKED); }
+    var picked = 0u;
+    for (var n = 0u; n < count; n++) {
+        let m = lists[first + n] & INDEX_MASK;
+        var time = 0.0;
+        if deep { time = fates[m].any.time; } else { time = fates[m].event.toi; }
+        picked |= select(0u, 1u << n, time < limit);
+    }
+    return picked;
+}
+
 // First hop: what the next impacts of sphere k and of its neighbours may do to it.
 fn hop(k: u32) {
     let limit = frame.h;
     let own = unrest_of(k, limit);
     let partner = fates[k].event.partner;
     var others = AT_REST;
-    var cursor = candidates(k);
+    var picked = restless(k, own, false, limit);
+    while picked != 0u {
+        let c = candidate(k, firstTrailingBit(picked));
+        picked &= picked - 1u;
+        let unrest = turn(k, own, partner, c.other, c.shift, false, limit);
+        others.time = min(others.time, unrest.time);
+        others.jolt = max(others.jolt, unrest.jolt);
+    }
+    var cursor = candidates_beyond(k);
     while next(&cursor) {
         let unrest = turn(k, own, partner, cursor.other, cursor.shift, false, limit);
         others.time = min(others.time, unrest.time);
@@ -90,7 +113,14 @@ fn reaches(i: u32, k: u32, shift: vec3f, limit: f32) -> bool {
     let own = unrest_of(k, limit);
     if own.jolt > 0.0 && touch(i, k, shift, AT_REST, own) < limit { return true; }
     let partner = fates[k].event.partner;
-    var cursor = candidates(k);
+    var picked = restless(k, own, true, limit);
+    while picked != 0u {
+        let c = candidate(k, firstTrailingBit(picked));
+        picked &= picked - 1u;
+        let unrest = turn(k, own, partner, c.other, c.shift, true, limit);
+        if unrest.time < limit && touch(i, k, shift, AT_REST, unrest) < limit { return true; }
+    }
+    var cursor = candidates_beyond(k);
     while next(&cursor) {
         let unrest = turn(k, own, partner, cursor.other, cursor.shift, true, limit);
         if unrest.time < limit && touch(i, k, shift, AT_REST, unrest) < limit { return true; }

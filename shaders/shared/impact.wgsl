@@ -123,10 +123,9 @@ fn consider(i: u32, a: Sweeper, j: u32, link: u32, shift: vec3f, best: ptr<funct
         if dot(end, w) < 0.0 && dot(end, end) > radius_sum * radius_sum * (1.0 + 1e-6) { return; }
         contact = first_contact(d, w, radius_sum);
     }
-    if contact.time >= NO_IMPACT { return; }
     let toi = now + contact.time;
-    if toi >= frame.h { return; }
-    if toi < (*best).toi || (toi == (*best).toi && precedes(i, j, (*best).partner)) {
+    if contact.time >= NO_IMPACT || toi >= frame.h || toi > (*best).toi { return; }
+    if toi < (*best).toi || precedes(i, j, (*best).partner) {
         let jolt = 2.0 * contact.speed * a.inverse_mass / (a.inverse_mass + bodies[j].inverse_mass);
         *best = Event(toi, j, link, jolt);
     }

@@ -92,6 +92,24 @@ fn next(cursor: ptr<function, Cursor>) -> bool {
     return true;
 }
 
+// The first 32 of the list can be picked by bits: where lanes run in step, it is quicker to look at all first and then to
+// work on those that matter.
+const PICKED: u32 = 32u;
+
+// What is beyond those.
+fn candidates_beyond(i: u32) -> Cursor {
+    var cursor = candidates(i);
+    cursor.at = min(cursor.at + PICKED, cursor.end);
+    return cursor;
+}
+
+// Number k of the list.
+fn candidate(i: u32, k: u32) -> Cursor {
+    let entry = lists[lists[i + i / GROUP] + k];
+    let code = entry >> CODE_SHIFT;
+    return Cursor(0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)));
+}
+
 // Offset of a sphere at time t in the falling frame.
 fn offset_at(i: u32, t: f32) -> vec3f {
     return bodies[i].offset + bodies[i].velocity * (t - nodes[i].clock);

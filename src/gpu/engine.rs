@@ -9,9 +9,10 @@ use super::{
     host::Host,
     impacts,
     layout::{
-        CANDIDATES_NEEDED, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_BEFORE, EXTRAS_NEEDED, FAST_MAX, FROZEN_NEEDED, HALT,
-        HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, LATE_COUNT, LOG_NEEDED, PAIR_COUNT, ROUNDS_MAX,
-        STICKY_END, STOPPED_COUNT, THREATS_NEEDED, TOO_LONG, VISITS_NEEDED, WALL_COUNT,
+        CANDIDATES_NEEDED, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_BEFORE, EXTRAS_NEEDED, FAST_MAX,
+        FROZEN_NEEDED, HALT, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, LATE_COUNT, LOG_NEEDED,
+        PAIR_COUNT, ROUNDS_MAX, STICKY_END, STOPPED_COUNT, THREATS_NEEDED, TOO_LONG, VISITS_NEEDED,
+        WALL_COUNT,
     },
     pipelines::Pipelines,
     places::{Capacities, Places},
@@ -133,13 +134,8 @@ impl GpuEngine {
 
     // The deepest overlap of the present state; its lists are those of paths of no length.
     fn deepest_now(&mut self) -> Result<f32, Error> {
-        let plan = Plan {
-            substeps: 1,
-            substeps_per_build: 1,
-            budget: 0.0,
-            drift: glam::DVec3::ZERO,
-            regrid: None,
-        };
+        let plan =
+            Plan { substeps: 1, substeps_per_build: 1, budget: 0.0, drift: glam::DVec3::ZERO, regrid: None };
         let division = Division { plan, halvings: 0, wide_rounds: 0, record: false, strict: false };
         loop {
             let frames = division.frames(&self.host, &self.buffers.places, self.dt);

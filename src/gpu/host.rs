@@ -57,9 +57,8 @@ impl Host {
 
     /// Makes cells for another path budget, and the world on them.
     pub fn regrid(&mut self, state: &mut State, budget: f64) {
-        self.grid = state.regrid(&self.grid, |lowest| {
-            Grid::new(&self.system, &self.units, &self.census, budget, lowest)
-        });
+        self.grid = state
+            .regrid(&self.grid, |lowest| Grid::new(&self.system, &self.units, &self.census, budget, lowest));
         let n = state.len().max(1) as f64;
         let middle = (0..state.len()).map(|i| state.world(i, &self.grid) / n).sum();
         self.world = World::new(

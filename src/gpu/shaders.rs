@@ -187,7 +187,9 @@ mod tests {
             let text = wanted.source(variant);
             let module = module(&text);
             let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
-            validator.validate(&module).unwrap_or_else(|e| panic!("{}: {}", wanted.name, e.emit_to_string(&text)));
+            validator
+                .validate(&module)
+                .unwrap_or_else(|e| panic!("{}: {}", wanted.name, e.emit_to_string(&text)));
             let entries: Vec<_> = module.entry_points.iter().map(|e| e.name.as_str()).collect();
             assert_eq!(entries, wanted.entries, "{}", wanted.name);
         }
