@@ -2,6 +2,7 @@
 
 @compute @workgroup_size(GROUP)
 fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if is_halted() { return; }
     let h = frame.h;
     let fall = frame.gravity * (0.5 * h * h);
@@ -11,8 +12,6 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         let node = nodes[i];
         tags[i].last_contact = max(tags[i].last_contact - h, NEVER);
         nodes[i].budget = node.budget - path_ahead(body.velocity, body.inverse_mass, node.clock);
-        nodes[i].clock = h;
-        nodes[i].support = 0u;
         if (node.support & FROZEN) != 0u {
             // It goes on as it was.
             let at = frame.at_frozen + (node.support & ~FROZEN) * FROZEN_WORDS;
@@ -34,7 +33,7 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
             let to_wall = cells_shift(tags[i].cell - wall.cell) + (body.offset - wall.offset);
             body.offset -= wall.normal * (dot(wall.normal, to_wall) - body.radius);
         }
-        body.velocity = v;
-        bodies[i] = body;
+        bodies[i].offset = body.offset;
+        if has_gravity() { bodies[i].velocity = v; }
     }
 }

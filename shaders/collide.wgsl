@@ -3,6 +3,7 @@
 
 @compute @workgroup_size(GROUP)
 fn collide(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let selected = counter(SELECTED);
@@ -16,6 +17,7 @@ fn collide_walk(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let walkers = counter(WALKERS);
@@ -33,6 +35,7 @@ fn collide_meet(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let walkers = counter(WALKERS);

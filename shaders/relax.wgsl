@@ -41,7 +41,7 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
                 // A pair stands in both lists.
                 if i < cursor.other { depth = max(depth, pair_overlap(i, cursor.other, cursor.shift).depth); }
             }
-            for (var plane = 0u; plane < frame.wall_count; plane++) {
+            for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
                 if meets_wall(i, plane) { depth = max(depth, wall_overlap(i, plane).depth); }
             }
         }
@@ -60,6 +60,7 @@ fn relax_deepest(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     deepest(!is_halted(), id.x, lane, groups.x * GROUP, DEEPEST_BEFORE);
 }
 
@@ -70,6 +71,7 @@ fn is_needed() -> bool {
 // Where each sphere has to go; the fates are free until the next sweep.
 @compute @workgroup_size(GROUP)
 fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if !is_needed() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         var push = vec3f(0.0);
@@ -85,7 +87,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                     contacts += 1.0;
                 }
             }
-            for (var plane = 0u; plane < frame.wall_count; plane++) {
+            for (var plane = 0u; plane < wall_count(); plane++) {
                 if !meets_wall(i, plane) { continue; }
                 let overlap = wall_overlap(i, plane);
                 if overlap.depth > RELAX_SLOP {
@@ -102,6 +104,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 
 @compute @workgroup_size(GROUP)
 fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if !is_needed() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let push = vec3f(fates[i].any.time, fates[i].any.jolt, fates[i].others.time);
@@ -119,6 +122,7 @@ fn relax(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     deepest(is_needed(), id.x, lane, groups.x * GROUP, DEEPEST);
     if id.x == 0u && !is_halted() && !is_needed() {
         atomicMax(&work[DEEPEST], atomicLoad(&work[DEEPEST_BEFORE]));

@@ -101,31 +101,32 @@ fn sweeper(i: u32) -> Sweeper {
 // Replaces `best` if sphere i meets the image `link` of j sooner. Every quantity of the pair is the same to the last
 // bit, but for its sign, whichever of the two asks.
 fn consider(i: u32, a: Sweeper, j: u32, link: u32, shift: vec3f, best: ptr<function, Event>) {
-    let b = bodies[j];
     let their_clock = nodes[j].clock;
     let now = max(a.clock, their_clock);
-    let d = ((a.offset + a.velocity * (now - a.clock)) - (b.offset + b.velocity * (now - their_clock))) - shift;
-    let w = a.velocity - b.velocity;
-    let radius_sum = a.radius + b.radius;
+    let velocity = bodies[j].velocity;
+    let d = ((a.offset + a.velocity * (now - a.clock)) - (bodies[j].offset + velocity * (now - their_clock))) - shift;
+    let w = a.velocity - velocity;
     let left = frame.h - now;
+    // Only where there is gravity are fixed spheres something else.
+    var is_fixed = false;
+    if HAS_FIXED { is_fixed = bodies[j].inverse_mass == 0.0; }
+    if !is_fixed && dot(d, w) >= 0.0 { return; }
+    let radius_sum = a.radius + bodies[j].radius;
     var contact = NO_CONTACT;
-    if has_gravity() && b.inverse_mass == 0.0 {
+    if HAS_FIXED && is_fixed {
         // In the lab the fixed sphere rests and the other one falls.
         let g = frame.gravity;
         contact = against_fixed(d + g * (0.5 * now * now), w + g * now, g, radius_sum, left);
     } else {
-        // Most are still apart and still approaching, or have long been receding, at the end of the substep.
+        // Most are still apart and still approaching at the end of the substep.
         let end = d + w * left;
-        let apart = dot(d, w) >= 0.0
-            || (dot(end, w) < 0.0 && dot(end, end) > radius_sum * radius_sum * (1.0 + 1e-6));
-        if apart { return; }
+        if dot(end, w) < 0.0 && dot(end, end) > radius_sum * radius_sum * (1.0 + 1e-6) { return; }
         contact = first_contact(d, w, radius_sum);
     }
-    if contact.time >= NO_IMPACT { return; }
     let toi = now + contact.time;
-    if toi >= frame.h { return; }
-    if toi < (*best).toi || (toi == (*best).toi && precedes(i, j, (*best).partner)) {
-        let jolt = 2.0 * contact.speed * a.inverse_mass / (a.inverse_mass + b.inverse_mass);
+    if contact.time >= NO_IMPACT || toi >= frame.h || toi > (*best).toi { return; }
+    if toi < (*best).toi || precedes(i, j, (*best).partner) {
+        let jolt = 2.0 * contact.speed * a.inverse_mass / (a.inverse_mass + bodies[j].inverse_mass);
         *best = Event(toi, j, link, jolt);
     }
 }
@@ -155,9 +156,9 @@ fn sweep_sphere(i: u32) -> Event {
     if a.inverse_mass == 0.0 { return best; }
     var cursor = candidates(i);
     while next(&cursor) { consider(i, a, cursor.other, cursor.link, cursor.shift, &best); }
-    if frame.wall_count > 0u {
+    if HAS_WALLS {
         let walls = walls_of(i);
-        for (var plane = 0u; walls != 0u && plane < frame.wall_count; plane++) {
+        for (var plane = 0u; walls != 0u && plane < wall_count(); plane++) {
             if (walls & (1u << min(plane, 31u))) != 0u { consider_wall(i, plane, &best); }
         }
     }

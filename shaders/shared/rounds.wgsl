@@ -53,7 +53,8 @@ fn earliest_pending(pending: u32, lane: u32) -> u32 {
 }
 
 @compute @workgroup_size(TAIL_GROUP)
-fn rounds(@builtin(local_invocation_index) lane: u32) {
+fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     // A variable of the function: what barriers depend on has to be the same for all lanes by its form.
     var number = frame.wide_rounds;
     round = number;

@@ -2,9 +2,7 @@
 
 use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
-    layout::{
-        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, SCAN_PART, STEP_END, STICKY_END,
-    },
+    layout::{CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, SCAN_PART, STEP_END, STICKY_END},
     pipelines::Pipelines,
     timing::Timing,
 };
@@ -96,14 +94,10 @@ impl<'a> Encoder<'a> {
             }
             select.extend([("select_hop", round, hops), ("select_impacts", round, some)]);
             self.stage("select", group, frame, &select);
-            let walks = [("collide", round, some), ("collide_walk", round, walks), ("collide_meet", round, walks)];
+            let walks =
+                [("collide", round, some), ("collide_walk", round, walks), ("collide_meet", round, walks)];
             self.stage("collide", group, frame, &walks);
-            let mut again = vec![];
-            if round >= DENSE_ROUNDS {
-                again.push(("sweep_mark", round, some));
-            }
-            again.push(("sweep_touched", round, hops));
-            self.stage("sweep", group, frame, &again);
+            self.stage("sweep", group, frame, &[("sweep_mark", round, hops), ("sweep_touched", round, some)]);
         }
         self.stage("select", group, frame, &[("rounds", 0, 1)]);
         self.stage("advance", group, frame, &[("advance", 0, all)]);

@@ -9,9 +9,10 @@ use super::{
     host::Host,
     impacts,
     layout::{
-        CANDIDATES_NEEDED, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_BEFORE, EXTRAS_NEEDED, FAST_MAX, FROZEN_NEEDED, HALT,
-        HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, LATE_COUNT, LOG_NEEDED, PAIR_COUNT, ROUNDS_MAX,
-        STICKY_END, STOPPED_COUNT, THREATS_NEEDED, TOO_LONG, VISITS_NEEDED, WALL_COUNT,
+        CANDIDATES_NEEDED, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_BEFORE, EXTRAS_NEEDED, FAST_MAX,
+        FROZEN_NEEDED, HALT, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, LATE_COUNT, LOG_NEEDED,
+        PAIR_COUNT, ROUNDS_MAX, STICKY_END, STOPPED_COUNT, THREATS_NEEDED, TOO_LONG, VISITS_NEEDED,
+        WALL_COUNT,
     },
     pipelines::Pipelines,
     places::{Capacities, Places},
@@ -70,16 +71,15 @@ impl GpuEngine {
     /// # Errors
     /// [`Error::Capacity`] for more spheres than the device can hold, [`Error::DeviceLost`].
     pub fn new(system: &System, context: Context, profile: bool) -> Result<Self, Error> {
-        let pipelines = Arc::new(Pipelines::new(&context)?);
         let capacities = Capacities::for_spheres(system.spheres.len(), false);
-        Self::with(system, context, pipelines, capacities, profile, |_| NEVER)
+        Self::with(system, context, None, capacities, profile, |_| NEVER)
     }
 
     /// The same with given pipelines and room.
     pub fn with(
         system: &System,
         context: Context,
-        pipelines: Arc<Pipelines>,
+        pipelines: Option<Arc<Pipelines>>,
         capacities: Capacities,
         profile: bool,
         last_contact: impl Fn(u32) -> f32,
@@ -103,6 +103,10 @@ impl GpuEngine {
         host.regrid(&mut state, budget);
         let places = host.places(capacities);
         places.check(&context.device.limits(), host.grid.buckets)?;
+        let pipelines = match pipelines.filter(|p| p.variant == host.variant()) {
+            Some(pipelines) => pipelines,
+            None => Arc::new(Pipelines::new(&context, host.variant())?),
+        };
         let buffers = Buffers::new(&context, &pipelines, places, None)?;
         let timing = if profile { Timing::new(&context)? } else { None };
         host.upload(&context.queue, &buffers, 0, &state);
@@ -130,13 +134,8 @@ impl GpuEngine {
 
     // The deepest overlap of the present state; its lists are those of paths of no length.
     fn deepest_now(&mut self) -> Result<f32, Error> {
-        let plan = Plan {
-            substeps: 1,
-            substeps_per_build: 1,
-            budget: 0.0,
-            drift: glam::DVec3::ZERO,
-            regrid: None,
-        };
+        let plan =
+            Plan { substeps: 1, substeps_per_build: 1, budget: 0.0, drift: glam::DVec3::ZERO, regrid: None };
         let division = Division { plan, halvings: 0, wide_rounds: 0, record: false, strict: false };
         loop {
             let frames = division.frames(&self.host, &self.buffers.places, self.dt);
@@ -216,6 +215,9 @@ impl GpuEngine {
 
     // Goes on from a state on the present cells.
     fn load(&mut self, state: &State) -> Result<(), Error> {
+        if self.host.variant() != self.pipelines.variant {
+            self.pipelines = Arc::new(Pipelines::new(&self.context, self.host.variant())?);
+        }
         self.make_room(self.buffers.places.capacities)?;
         self.current = 0;
         self.host.upload(&self.context.queue, &self.buffers, 0, state);
@@ -499,7 +501,7 @@ impl Engine for GpuEngine {
         let capacities = self.buffers.places.capacities;
         let profile = self.timing.is_some();
         let (context, pipelines) = (self.context.clone(), self.pipelines.clone());
-        *self = Self::with(system, context, pipelines, capacities, profile, last_contact)?;
+        *self = Self::with(system, context, Some(pipelines), capacities, profile, last_contact)?;
         Ok(())
     }
 

@@ -76,6 +76,7 @@ impl Division {
             h: h as f32,
             budget: plan.budget,
             wide_rounds: self.wide_rounds,
+            radius_min: host.census.radius_min as f32,
             flags,
             ..places.frame(&host.grid, &host.world, host.census.radius_max as f32)
         };
@@ -231,9 +232,8 @@ pub fn sums(words: &[u32], host: &Host, places: &Places) -> (Sums, [f64; 3]) {
     let stride = count.div_ceil(SAMPLE).max(1);
     let sampled = count.div_ceil(stride);
     let sample = &words[SAMPLE_WORDS as usize..][..3 * sampled];
-    let axis = |k: usize| {
-        median(&mut sample.chunks_exact(3).map(|velocity| f32::from_bits(velocity[k])).collect())
-    };
+    let axis =
+        |k: usize| median(&mut sample.chunks_exact(3).map(|velocity| f32::from_bits(velocity[k])).collect());
     let speeds = &words[CLASS_COUNTS as usize..][..CLASSES];
     let n = count as u64;
     let nonfinite = u64::from(words[NONFINITE_COUNT as usize]);

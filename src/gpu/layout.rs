@@ -120,6 +120,9 @@ pub struct Frame {
     pub at_restitution: u32,
     pub at_materials: u32,
     pub wide_rounds: u32,
+    pub radius_min: f32,
+    /// To the size that uniforms have: a multiple of 16.
+    pub padding: [u32; 3],
 }
 
 /// Which round a dispatch belongs to.
@@ -147,7 +150,7 @@ words! {
     /// Buckets that a workgroup of the scan sums.
     SCAN_PART = 4096;
     /// Rounds that look at all spheres instead of making lists: so many are concerned.
-    DENSE_ROUNDS = 2;
+    DENSE_ROUNDS = 1;
 
     // Flags of a frame.
     FLAG_GRAVITY = 1;
@@ -159,6 +162,8 @@ words! {
     WALL = 1 << 31;
     /// Marks the support of a stopped sphere.
     FROZEN = 1 << 31;
+    /// Rough place of a sphere beyond its cell, larger than all others.
+    OUTSIDE = u32::MAX;
     /// Bits of a candidate's index.
     CODE_SHIFT = 27;
     INDEX_MASK = (1 << 27) - 1;
@@ -254,7 +259,7 @@ pub fn structs() -> Vec<(&'static str, usize, Vec<(&'static str, usize)>)> {
             layers, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
             at_marks, at_starts, at_sums, at_pending, at_near, at_selected, at_walkers, at_walls, at_entries,
             entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
-            frozen_capacity, log_capacity, at_restitution, at_materials, wide_rounds),
+            frozen_capacity, log_capacity, at_restitution, at_materials, wide_rounds, radius_min),
         fields!(Round: number),
     ]
 }

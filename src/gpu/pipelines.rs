@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use super::{
     Context,
     layout::{Frame, GROUP, Round},
-    shaders::MODULES,
+    shaders::{MODULES, Variant},
 };
 use crate::Error;
 
 /// Pipelines by entry point, and the layouts of what they are bound to.
 pub struct Pipelines {
     entries: HashMap<&'static str, wgpu::ComputePipeline>,
+    /// What they are made for.
+    pub variant: Variant,
     most_groups: u32,
     /// Frame and round.
     pub uniforms: wgpu::BindGroupLayout,
@@ -29,11 +31,11 @@ const VIEW_READ_ONLY: &[u32] = &[4, 6];
 const STORAGE_BUFFERS: u32 = 8;
 
 impl Pipelines {
-    /// Compiles all shaders.
+    /// Compiles all shaders for systems of one kind.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Unsupported`] where the driver refuses a shader.
-    pub fn new(context: &Context) -> Result<Self, Error> {
+    pub fn new(context: &Context, variant: Variant) -> Result<Self, Error> {
         let device = &context.device;
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let uniform = |binding, size| wgpu::BindGroupLayoutEntry {
@@ -82,7 +84,7 @@ impl Pipelines {
         for module in MODULES {
             let source = wgpu::ShaderModuleDescriptor {
                 label: Some(module.name),
-                source: wgpu::ShaderSource::Wgsl(module.source().into()),
+                source: wgpu::ShaderSource::Wgsl(module.source(variant).into()),
             };
             let shader = device.create_shader_module(source);
             for &entry in module.entries {
@@ -106,7 +108,7 @@ impl Pipelines {
         }
         context.save_pipeline_cache();
         let most_groups = if context.is_hardware() { MOST_GROUPS } else { MOST_SOFTWARE_GROUPS };
-        Ok(Self { entries, most_groups, uniforms, broad, view })
+        Ok(Self { entries, variant, most_groups, uniforms, broad, view })
     }
 
     /// Workgroups for so many items.
