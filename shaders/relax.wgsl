@@ -10,8 +10,11 @@ struct Overlap {
 
 fn pair_overlap(i: u32, j: u32, shift: vec3f) -> Overlap {
     let d = (bodies[i].offset - bodies[j].offset) - shift;
-    let sum = bodies[i].radius + bodies[j].radius;
     let square = dot(d, d);
+    // Most are apart whatever the radius of the other one.
+    let most = bodies[i].radius + frame.radius_max;
+    if square >= most * most { return Overlap(vec3f(0.0), 0.0, most); }
+    let sum = bodies[i].radius + bodies[j].radius;
     if square >= sum * sum { return Overlap(vec3f(0.0), 0.0, sum); }
     let distance = sqrt(square);
     // Coincident centres part along x, the smaller index to the right.

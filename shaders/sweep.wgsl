@@ -6,7 +6,7 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
     begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let event = sweep_sphere(i);
+        let event = sweep_sphere(i, true);
         fates[i].event = event;
         if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
     }

@@ -162,8 +162,8 @@ words! {
     WALL = 1 << 31;
     /// Marks the support of a stopped sphere.
     FROZEN = 1 << 31;
-    /// Rough place of a sphere beyond its cell, larger than all others.
-    OUTSIDE = u32::MAX;
+    /// Rough places from here on are of spheres beyond their cell, or in its very last corner.
+    OUTSIDE = u32::MAX - 3;
     /// Bits of a candidate's index.
     CODE_SHIFT = 27;
     INDEX_MASK = (1 << 27) - 1;
