@@ -65,14 +65,14 @@ fn bin_agrees_with_its_twin() {
 #[test]
 fn a_slip_in_bin_is_noticed() {
     let input: &[Slip] = &[
-        ("an offset", |m, _| m.bodies[0][11].offset.x += 1e-5),
-        ("a cell", |m, _| m.tags[0][40].cell.y += 1),
-        ("a count that was not cleared", |m, places| m.work[places.counts as usize + 3] = 1),
+        ("an offset", |m, _, _| m.bodies[0][11].offset.x += 1e-5),
+        ("a cell", |m, _, _| m.tags[0][40].cell.y += 1),
+        ("a count that was not cleared", |m, places, _| m.work[places.counts as usize + 3] = 1),
     ];
     let output: &[Slip] = &[
-        ("a key", |m, places| m.work[places.pending as usize + 64] ^= 1),
-        ("a velocity", |m, _| m.bodies[0][0].velocity.z += 1e-6),
-        ("the offset of the last", |m, _| m.bodies[0][64].offset.z *= 1.0 + 1e-6),
+        ("a key", |m, places, _| m.work[places.pending as usize + 64] ^= 1),
+        ("a velocity", |m, _, _| m.bodies[0][0].velocity.z += 1e-6),
+        ("the offset of the last", |m, _, _| m.bodies[0][64].offset.z *= 1.0 + 1e-6),
     ];
     for kind in ["gas", "open"] {
         notices(&start(kind, 65), case, input, output);

@@ -171,6 +171,11 @@ impl Memory {
         self.work[VISIT_COUNT as usize] = extras.visits.len() as u32;
     }
 
+    /// What is cleared before a substep.
+    pub fn begin_substep(&mut self, places: &Places) {
+        self.work[EXTRA_COUNT as usize..places.starts as usize].fill(0);
+    }
+
     /// Writes words into the work buffer.
     pub fn put(&mut self, at: u32, words: &[u32]) {
         self.work[at as usize..at as usize + words.len()].copy_from_slice(words);

@@ -12,6 +12,7 @@ mod memory;
 mod starts;
 mod twin;
 mod verdict;
+mod walks;
 
 mod advance;
 mod audit;
@@ -141,6 +142,8 @@ struct Case {
     /// Entry point, round, workgroups.
     dispatches: Vec<Dispatch>,
     is_broad: bool,
+    /// A sphere to which something happens in the stage.
+    sample: usize,
     /// Compares what the device made with what the twin did.
     check: Box<dyn Fn(&Memory, &mut Verdict)>,
 }
@@ -154,7 +157,12 @@ impl Case {
         check: impl Fn(&Memory, &mut Verdict) + 'static,
     ) -> Self {
         let Rig { name, host, places, frame, .. } = rig;
-        Self { name, host, places, frame, input, dispatches, is_broad, check: Box::new(check) }
+        Self { name, host, places, frame, input, dispatches, is_broad, sample: 0, check: Box::new(check) }
+    }
+
+    fn with_sample(mut self, sample: usize) -> Self {
+        self.sample = sample;
+        self
     }
 
     fn run(&self) -> Memory {
@@ -199,8 +207,8 @@ fn agrees(stage: &str, case: impl Fn(&Start) -> Case) {
     assert!(total.compared > 20_000, "{stage}: only {} values compared", total.compared);
 }
 
-/// A change of one value.
-type Slip = (&'static str, fn(&mut Memory, &Places));
+/// A change of one value; the last argument is the sample of the case.
+type Slip = (&'static str, fn(&mut Memory, &Places, usize));
 
 /// Every one of these changes, made to what the device is given or gives back, is noticed.
 fn notices(start: &Start, case: impl Fn(&Start) -> Case, of_input: &[Slip], of_output: &[Slip]) {
@@ -209,14 +217,14 @@ fn notices(start: &Start, case: impl Fn(&Start) -> Case, of_input: &[Slip], of_o
     case.verdict(&output).assert_clean();
     for (what, slip) in of_input {
         let mut input = case.input.clone();
-        slip(&mut input, &case.places);
+        slip(&mut input, &case.places, case.sample);
         assert!(input != case.input, "{what}: nothing was changed");
         let verdict = case.verdict(&case.run_on(&input));
         assert!(!verdict.wrong.is_empty(), "not noticed in the input: {what}");
     }
     for (what, slip) in of_output {
         let mut output = output.clone();
-        slip(&mut output, &case.places);
+        slip(&mut output, &case.places, case.sample);
         let verdict = case.verdict(&output);
         assert!(!verdict.wrong.is_empty(), "not noticed in the output: {what}");
     }

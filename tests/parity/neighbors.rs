@@ -80,14 +80,7 @@ struct Rim {
 impl Rim {
     fn new(twin: &Twin, path: f32) -> Self {
         let core = &twin.core;
-        let state = State {
-            place: core.state.place.clone(),
-            cell: core.state.cell.clone(),
-            motion: core.state.motion.clone(),
-            spin: core.state.spin.clone(),
-            id: core.state.id.clone(),
-        };
-        Self { state, grid: core.grid.clone(), world: core.world.clone(), budget: twin.budget, path }
+        Self { state: core.state.clone(), grid: core.grid.clone(), world: core.world.clone(), budget: twin.budget, path }
     }
 
     fn is_on_rim(&self, i: usize, entry: u32) -> bool {
@@ -121,9 +114,9 @@ fn neighbors_agree_with_their_twin() {
 #[test]
 fn a_slip_in_neighbors_is_noticed() {
     let input: &[Slip] = &[
-        ("an offset", |m, _| m.bodies[1][30].offset.x += 0.6),
-        ("a radius", |m, _| m.bodies[1][64].radius *= 4.0),
-        ("a start", |m, places| {
+        ("an offset", |m, _, _| m.bodies[1][30].offset.x += 0.6),
+        ("a radius", |m, _, _| m.bodies[1][64].radius *= 4.0),
+        ("a start", |m, places, _| {
             // Of a bucket that is not empty.
             let at = places.starts as usize;
             let bucket = (0..).find(|k| m.work[at + k] < m.work[at + k + 1]).unwrap();
@@ -131,10 +124,10 @@ fn a_slip_in_neighbors_is_noticed() {
         }),
     ];
     let output: &[Slip] = &[
-        ("a candidate", |m, places| m.lists[places.entries as usize + 5] ^= 1),
-        ("the place of a list", |m, _| m.lists[20] += 1),
-        ("a plane", |m, places| m.lists[places.walls as usize + 64] ^= 1),
-        ("the count", |m, _| m.work[CANDIDATE_COUNT as usize] -= 1),
+        ("a candidate", |m, places, _| m.lists[places.entries as usize + 5] ^= 1),
+        ("the place of a list", |m, _, _| m.lists[20] += 1),
+        ("a plane", |m, places, _| m.lists[places.walls as usize + 64] ^= 1),
+        ("the count", |m, _, _| m.work[CANDIDATE_COUNT as usize] -= 1),
     ];
     for kind in ["gas", "open", "box"] {
         notices(&start(kind, 65), case, input, output);

@@ -70,12 +70,12 @@ fn scan_agrees_with_its_twin() {
 #[test]
 fn a_slip_in_scan_is_noticed() {
     let input: &[Slip] = &[
-        ("a count", |m, places| m.work[places.counts as usize + 100] += 1),
-        ("the last count", |m, places| m.work[places.starts as usize - 1 - gap(places)] += 1),
+        ("a count", |m, places, _| m.work[places.counts as usize + 100] += 1),
+        ("the last count", |m, places, _| m.work[places.starts as usize - 1 - gap(places)] += 1),
     ];
     let output: &[Slip] = &[
-        ("the total", |m, places| m.work[places.sums as usize - 1] += 1),
-        ("a cursor", |m, places| m.work[places.counts as usize + 7] += 1),
+        ("the total", |m, places, _| m.work[places.sums as usize - 1] += 1),
+        ("a cursor", |m, places, _| m.work[places.counts as usize + 7] += 1),
     ];
     notices(&start("gas", 10_007), case, input, output);
 }

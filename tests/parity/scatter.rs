@@ -42,14 +42,14 @@ fn scatter_agrees_with_its_twin() {
 #[test]
 fn a_slip_in_scatter_is_noticed() {
     let input: &[Slip] = &[
-        ("a velocity", |m, _| m.bodies[0][64].velocity.y += 1e-6),
-        ("a spin", |m, _| m.tags[0][3].spin.x += 1e-6),
-        ("two ranks", |m, _| {
+        ("a velocity", |m, _, _| m.bodies[0][64].velocity.y += 1e-6),
+        ("a spin", |m, _, _| m.tags[0][3].spin.x += 1e-6),
+        ("two ranks", |m, _, _| {
             let rank = m.tags[0][0].rank;
             m.tags[0][0].rank = m.tags[0][1].rank;
             m.tags[0][1].rank = rank;
         }),
-        ("two keys", |m, places| {
+        ("two keys", |m, places, _| {
             // Of the first sphere and of one in another bucket.
             let at = places.pending as usize;
             let other = (1..65).find(|k| m.work[at + k] != m.work[at]).unwrap();
@@ -57,8 +57,8 @@ fn a_slip_in_scatter_is_noticed() {
         }),
     ];
     let output: &[Slip] = &[
-        ("a last contact", |m, _| m.tags[1][64].last_contact -= 1e29),
-        ("a budget", |m, _| m.nodes[10].budget *= 1.0 + 1e-6),
+        ("a last contact", |m, _, _| m.tags[1][64].last_contact -= 1e29),
+        ("a budget", |m, _, _| m.nodes[10].budget *= 1.0 + 1e-6),
     ];
     for kind in ["gas", "open"] {
         notices(&start(kind, 65), case, input, output);
