@@ -22,7 +22,7 @@ pub struct Encoder<'a> {
 }
 
 /// One dispatch: entry point, round, workgroups.
-type Dispatch = (&'static str, u32, u32);
+pub type Dispatch = (&'static str, u32, u32);
 
 impl<'a> Encoder<'a> {
     pub fn new(
@@ -125,7 +125,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Dispatches of one stage; with timing in a pass of its own.
-    fn stage(&mut self, stage: &'static str, group: &wgpu::BindGroup, frame: u32, dispatches: &[Dispatch]) {
+    pub fn stage(&mut self, stage: &'static str, group: &wgpu::BindGroup, frame: u32, dispatches: &[Dispatch]) {
         let timestamp_writes = self.timing.as_deref_mut().and_then(|timing| timing.writes(stage));
         let mut pass = self
             .encoder

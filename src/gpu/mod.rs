@@ -28,6 +28,11 @@ mod readback;
 mod shaders;
 mod timing;
 
+/// Every stage against its twin: needs what the crate keeps to itself.
+#[cfg(test)]
+#[path = "../../tests/parity/mod.rs"]
+mod parity;
+
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
