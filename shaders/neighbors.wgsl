@@ -240,4 +240,5 @@ fn neighbors(
         }
         workgroupBarrier();
     }
+    check_loops();
 }

@@ -65,6 +65,7 @@ fn relax_deepest(
 ) {
     begin(groups);
     deepest(!is_halted(), id.x, lane, groups.x * GROUP, DEEPEST_BEFORE);
+    check_loops();
 }
 
 fn is_needed() -> bool {
@@ -103,6 +104,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         fates[i].any = Unrest(push.x, push.y);
         fates[i].others = Unrest(push.z, 0.0);
     }
+    check_loops();
 }
 
 @compute @workgroup_size(GROUP)
@@ -116,6 +118,7 @@ fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
         nodes[i].budget -= length(push);
         nodes[i].relax_work -= dot(frame.gravity, push) / bodies[i].inverse_mass;
     }
+    check_loops();
 }
 
 // The deepest overlap that is left.
@@ -130,4 +133,5 @@ fn relax(
     if id.x == 0u && !is_halted() && !is_needed() {
         atomicMax(&work[DEEPEST], atomicLoad(&work[DEEPEST_BEFORE]));
     }
+    check_loops();
 }

@@ -11,6 +11,7 @@ fn scatter_order(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
         let slot = atomicAdd(&work[frame.at_counts + key], 1u);
         atomicStore(&work[frame.at_near + slot], i);
     }
+    check_loops();
 }
 
 // Where a sphere is in its cell, to a thousandth of the edge, and its cell's x modulo 4: enough for most of the search
@@ -50,4 +51,5 @@ fn scatter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
             nodes[place].relax_work = 0.0;
         }
     }
+    check_loops();
 }

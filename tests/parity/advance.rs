@@ -32,7 +32,8 @@ fn case(start: &Start) -> Case {
     let sample = rig.twin.core.support.iter().position(|&s| s > 0).unwrap_or(0);
     let (bodies, tags) = rows(&rig.twin.core.state, &rig.host);
     let budget = rig.twin.core.budget.clone();
-    let (h, gain, edge) = (rig.frame.h, rig.frame.gravity.length() * rig.frame.h, rig.frame.edge.max_element());
+    let (h, gain, edge) =
+        (rig.frame.h, rig.frame.gravity.length() * rig.frame.h, rig.frame.edge.max_element());
     let drift = rig.frame.drift.length();
     let dispatches = vec![("advance", 0, rig.all())];
     Case::new(rig, input, dispatches, false, move |output, verdict| {

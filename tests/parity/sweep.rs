@@ -2,12 +2,17 @@
 
 use super::{
     super::layout::Event,
-    Case, Rig, Slip, Verdict, WIDE_ROUNDS, agrees, memory::{Memory, time},
+    Case, Rig, Slip, Verdict, WIDE_ROUNDS, agrees,
+    memory::{Memory, time},
     notices,
     starts::{Start, start},
     twin::Twin,
 };
-use crate::{cpu::event as twins, gpu::shaders::NO_IMPACT, model::{frame::Frame, state::State}};
+use crate::{
+    cpu::event as twins,
+    gpu::shaders::NO_IMPACT,
+    model::{frame::Frame, state::State},
+};
 
 /// How far apart, in cells, the two sides may see a pair at its time of impact: coordinates are at most a few cells, each
 /// of the sums and products before the root loses 6e-8 of them, and a fused one loses less.
@@ -201,6 +206,7 @@ fn a_slip_in_sweep_is_noticed() {
 
 // A sphere that meets another one fairly, not grazing.
 fn struck(twin: &Twin) -> usize {
-    let fair = |e: &twins::Event| e.is_some() && e.toi > 0.0 && e.jolt > 0.1 * twin.core.grid.edge.x / twin.frame.h;
+    let fair =
+        |e: &twins::Event| e.is_some() && e.toi > 0.0 && e.jolt > 0.1 * twin.core.grid.edge.x / twin.frame.h;
     twin.rounds.events.iter().position(fair).unwrap_or(0)
 }
