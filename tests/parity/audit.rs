@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::{
     super::{
         flight::sums,
-        layout::{CLASS_COUNTS, NONFINITE_COUNT, PART_WORDS, SAMPLE_WORDS},
+        layout::{CLASS_COUNTS, PART_WORDS, SAMPLE_WORDS},
     },
     Case, PRESENT, Rig, Slip, agrees, notices,
     starts::{Start, start},
@@ -65,8 +65,8 @@ fn case_with(start: &Start, broken: bool) -> Case {
             arm += mass * (cells + state.offset(i).as_dvec3().abs()).length();
         }
     }
-    let Rig { places, .. } = rig;
-    let host = Rig::new(start).host;
+    let places = rig.places;
+    let host = Rig::new(start).site.host;
     let n = places.sphere_count;
     let dispatches = vec![("audit", 0, places.parts())];
     Case::new(rig, input, dispatches, false, move |output, verdict| {
@@ -123,7 +123,7 @@ fn a_slip_in_audit_is_noticed() {
         ("an offset", |m, _, _| m.bodies[PRESENT][11].offset.y += 0.1),
         ("a loss", |m, _, _| m.nodes[60].loss += 0.1),
         ("a place that is not finite", |m, _, _| m.bodies[PRESENT][0].offset.x = f32::NAN),
-        ("a count of the step", |m, _, _| m.work[NONFINITE_COUNT as usize] = 1),
+        ("a count that was not cleared", |m, _, _| m.work[CLASS_COUNTS as usize + 7] = 1),
     ];
     let output: &[Slip] = &[
         ("a sum", |m, _, _| m.work[PART_WORDS as usize] += 1 << 8),

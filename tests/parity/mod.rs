@@ -29,7 +29,7 @@ mod select;
 mod steps;
 mod sweep;
 
-use std::sync::OnceLock;
+use std::{ops::Deref, sync::OnceLock};
 
 use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
 use super::{
@@ -39,7 +39,7 @@ use super::{
     encode::{Dispatch, Encoder},
     flight::Division,
     host::Host,
-    layout::Frame,
+    layout::{Frame, HALT},
     pipelines::Pipelines,
     places::{Capacities, Places},
     shaders::Variant,
@@ -82,13 +82,32 @@ fn device() -> &'static Device {
 
 /// One start on both sides.
 struct Rig {
+    site: Site,
+    twin: Twin,
+}
+
+/// What the device knows of it beside the state.
+struct Site {
     name: String,
     host: Host,
     places: Places,
     frame: Frame,
     /// Of the substep that is looked at.
     last: Frame,
-    twin: Twin,
+}
+
+impl Deref for Rig {
+    type Target = Site;
+
+    fn deref(&self) -> &Site {
+        &self.site
+    }
+}
+
+impl From<Rig> for Site {
+    fn from(rig: Rig) -> Self {
+        rig.site
+    }
 }
 
 impl Rig {
@@ -118,14 +137,15 @@ impl Rig {
         let frames = division.frames(&host, &places, start.system.dt / host.units.time);
         twin.frames(&frames);
         let (frame, last) = (frames[0], frames[start.substeps as usize - 1]);
-        Self { name: format!("{} of {n}", start.name), host, places, frame, last, twin }
+        let name = format!("{} of {n}", start.name);
+        Self { site: Site { name, host, places, frame, last }, twin }
     }
 
     /// The twin before the first stage of the substep that is looked at.
     fn in_substep(start: &Start) -> Self {
         let mut rig = Self::new(start);
         rig.twin.to_substep();
-        rig.frame = rig.last;
+        rig.site.frame = rig.site.last;
         rig
     }
 
@@ -171,13 +191,13 @@ struct Case {
 
 impl Case {
     fn new(
-        rig: Rig,
+        site: impl Into<Site>,
         input: Memory,
         dispatches: Vec<Dispatch>,
         is_broad: bool,
         check: impl Fn(&Memory, &mut Verdict) + 'static,
     ) -> Self {
-        let Rig { name, host, places, frame, .. } = rig;
+        let Site { name, host, places, frame, .. } = site.into();
         Self { name, host, places, frame, input, dispatches, is_broad, sample: 0, check: Box::new(check) }
     }
 
@@ -211,6 +231,7 @@ impl Case {
 
     fn verdict(&self, output: &Memory) -> Verdict {
         let mut verdict = Verdict::new(&self.name);
+        verdict.equal("halt", 0, output.work[HALT as usize], 0);
         (self.check)(output, &mut verdict);
         verdict
     }

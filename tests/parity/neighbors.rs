@@ -27,8 +27,7 @@ fn case(start: &Start) -> Case {
     rig.twin.scatter();
     let input = rig.memory();
     rig.twin.neighbors();
-    let Rig { ref places, ref frame, .. } = rig;
-    let (places, edge) = (*places, frame.edge.max_element());
+    let (places, edge) = (rig.places, rig.frame.edge.max_element());
     // The lists and, for what only one side has, the rims.
     let n = rig.twin.core.state.len();
     let lists: Vec<Vec<u32>> = (0..n).map(|i| entries(&rig.twin, i)).collect();

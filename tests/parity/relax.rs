@@ -36,7 +36,7 @@ fn case_with(start: &Start, overlapping: bool) -> Case {
     let twin = &mut rig.twin;
     let old = twin.core.budget.clone();
     let (before, after, work) = twin.relax();
-    let (bodies, tags) = rows(&twin.core.state, &rig.host);
+    let (bodies, tags) = rows(&rig.twin.core.state, &rig.host);
     let budget = rig.twin.core.budget.clone();
     let (edge, gravity) = (rig.frame.edge.max_element(), rig.frame.gravity.length());
     let masses: f32 = bodies.iter().filter(|b| b.inverse_mass > 0.0).map(|b| 1.0 / b.inverse_mass).sum();
@@ -82,7 +82,7 @@ fn a_slip_in_relax_is_noticed() {
     ];
     let output: &[Slip] = &[
         ("an offset", |m, _, _| m.bodies[1][64].offset.z += 1e-5),
-        ("the deepest", |m, _, _| m.work[DEEPEST as usize] += 1 << 10),
+        ("the deepest", |m, _, _| m.work[DEEPEST as usize] += 1 << 14),
         ("the deepest before", |m, _, _| m.work[DEEPEST_BEFORE as usize] = 0),
         ("a budget", |m, _, _| m.nodes[6].budget -= 1e-4),
     ];

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{
     super::layout::{Frame, SCAN_GROUP, SCAN_PART},
-    Case, Rig, Slip, Verdict,
+    Case, Rig, Site, Slip, Verdict,
     memory::Memory,
     notices,
     starts::{SIZES, Start, dice, start},
@@ -15,16 +15,16 @@ use crate::{cpu::scan::scan, gpu::places::Places};
 fn of_length(buckets: usize) -> Case {
     let rig = Rig::new(&start("gas", 1));
     let places = Places::new(1, buckets, 0, 1, rig.places.capacities);
-    let frame = Frame { buckets: buckets as u32, ..places.frame(&rig.host.grid, &rig.host.world, 1.0) };
-    let frame = Frame { sphere_count: 1, ..frame };
+    let base = places.frame(&rig.host.grid, &rig.host.world, 1.0);
+    let frame = Frame { buckets: buckets as u32, ..base };
     let mut draw = dice(buckets as u64);
     let counts: Vec<u32> = (0..buckets).map(|_| (draw() * 5.0) as u32).collect();
-    let rig = Rig { name: format!("{buckets} buckets"), places, frame, ..rig };
-    on_counts(rig, counts)
+    let site = Site { name: format!("{buckets} buckets"), places, frame, ..rig.site };
+    on_counts(site, counts)
 }
 
-fn on_counts(rig: Rig, counts: Vec<u32>) -> Case {
-    let places = rig.places;
+fn on_counts(site: Site, counts: Vec<u32>) -> Case {
+    let places = site.places;
     let mut input = Memory::new(&places);
     input.put(places.counts, &counts);
     let parts = (counts.len() as u32).div_ceil(SCAN_PART);
@@ -33,7 +33,7 @@ fn on_counts(rig: Rig, counts: Vec<u32>) -> Case {
     let cursors: Vec<AtomicU32> = counts.iter().map(|&n| AtomicU32::new(n)).collect();
     scan(&cursors, &mut starts, &mut vec![]);
     let cursors: Vec<u32> = cursors.iter().map(|n| n.load(Relaxed)).collect();
-    Case::new(rig, input, dispatches, true, move |output, verdict| {
+    Case::new(site, input, dispatches, true, move |output, verdict| {
         for (bucket, &start) in starts.iter().enumerate() {
             verdict.equal("start", bucket, output.work[places.starts as usize + bucket], start);
         }
@@ -48,7 +48,7 @@ fn case(start: &Start) -> Case {
     let mut rig = Rig::new(start);
     rig.twin.bin();
     let counts = rig.twin.counts();
-    on_counts(rig, counts)
+    on_counts(rig.site, counts)
 }
 
 #[test]

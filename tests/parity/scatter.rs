@@ -10,19 +10,19 @@ use super::{
 
 fn case(start: &Start) -> Case {
     let mut rig = Rig::new(start);
-    let twin = &mut rig.twin;
+    let Rig { site, twin } = &mut rig;
     twin.bin();
     twin.scan();
-    let mut input = Memory::new(&rig.places);
+    let mut input = Memory::new(&site.places);
     let source = 1 - PRESENT;
-    (input.bodies[source], input.tags[source]) = rows(&twin.core.state, &rig.host);
-    input.put(rig.places.pending, &twin.keys);
-    input.put(rig.places.counts, &twin.counts());
-    input.put(rig.places.starts, &twin.core.starts);
+    (input.bodies[source], input.tags[source]) = rows(&twin.core.state, &site.host);
+    input.put(site.places.pending, &twin.keys);
+    input.put(site.places.counts, &twin.counts());
+    input.put(site.places.starts, &twin.core.starts);
     // What the step before left.
     input.nodes.fill(Node { loss: 1.0, virial: 2.0, relax_work: 3.0, clock: 4.0, ..Node::default() });
     twin.scatter();
-    let (bodies, tags) = rows(&twin.core.state, &rig.host);
+    let (bodies, tags) = rows(&twin.core.state, &site.host);
     let budget = twin.budget;
     let dispatches = vec![("scatter_order", 0, rig.all()), ("scatter", 0, rig.all())];
     Case::new(rig, input, dispatches, true, move |output, verdict| {

@@ -52,7 +52,7 @@ impl Twin {
         let mut audit = Audit::default();
         let still = audit.run(&core.grid, &core.state, DVec3::ZERO);
         let sums = audit.run(&core.grid, &core.state, still.drift);
-        let speed = if start.for_the_bulk { sums.bulk_speed } else { sums.high_speed };
+        let speed = if start.for_the_bulk { sums.crowd_speed } else { sums.high_speed };
         let path = 1.02 * f64::from(speed) * start.system.dt / core.units.time;
         let budget_asked = path.clamp(core.census.budget_least, core.census.budget_most);
         core.regrid(budget_asked);
