@@ -88,4 +88,5 @@ fn audit(
     if lane < AUDIT_SUMS && !halted {
         atomicStore(&work[PART_WORDS + group.x * AUDIT_SUMS + lane], bitcast<u32>(parts[0][lane]));
     }
+    check_loops();
 }

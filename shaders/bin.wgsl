@@ -40,4 +40,5 @@ fn bin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups
         atomicStore(&work[frame.at_pending + i], key);
         atomicAdd(&work[frame.at_counts + key], 1u);
     }
+    check_loops();
 }

@@ -17,4 +17,5 @@ fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
             atomicAdd(&work[FAST_COUNT], 1u);
         }
     }
+    check_loops();
 }

@@ -56,12 +56,12 @@ fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: 
     let code = u32(9 * dz + 3 * dy + 13);
     for (var j = start; j < end; j++) {
         let word = nodes[j].touched;
+        let outside = word >= OUTSIDE;
         // -1, 0, 1 for the left, the middle and the right cell.
         let side = select(i32((word - own_x) & 3u) - 1, wrapped, wrapped != 0);
         let place = vec3f(f32((word >> 2u) & 1023u), f32((word >> 12u) & 1023u), f32(word >> 22u));
         let d = base - place * step - vec3f(f32(side) * x_edge, 0.0, 0.0);
         let square = dot(d, d);
-        let outside = word == OUTSIDE;
         if (square <= surely_not * surely_not || outside) && j != (*finder).i {
             found(finder, ((code + u32(side)) << CODE_SHIFT) | j, square <= surely * surely && !outside);
         }
@@ -85,9 +85,6 @@ fn search(finder: ptr<function, Finder>) {
     let o = (*finder).offset;
     let farthest = ((*finder).radius + frame.radius_max + 2.0 * frame.budget) * (1.0 + 1e-4);
     let last = cell_count(0u) - 1;
-    // Where x wraps, a row has a second part at its other end, or two.
-    var ends = 1;
-    if is_periodic(0u) { ends += i32(cell.x == 0) + i32(cell.x == last); }
     for (var row_number = 0; row_number < 9; row_number++) {
         let dz = row_number / 3 - 1;
         let dy = row_number % 3 - 1;
@@ -96,16 +93,28 @@ fn search(finder: ptr<function, Finder>) {
         // How far the sphere is from the cells of the row; a corner is often out of reach.
         let gap_y = select(select(0.0, max(o.y, 0.0), dy < 0), max(frame.edge.y - o.y, 0.0), dy > 0);
         let gap_z = select(select(0.0, max(o.z, 0.0), dz < 0), max(frame.edge.z - o.z, 0.0), dz > 0);
-        let in_reach = gap_y * gap_y + gap_z * gap_z <= farthest * farthest && abs(dz) <= frame.layers;
-        if !z.inside || !y.inside || !in_reach { continue; }
+        // How far it reaches along x within the row, squared.
+        let along = farthest * farthest - (gap_y * gap_y + gap_z * gap_z);
+        if !z.inside || !y.inside || along < 0.0 || abs(dz) > frame.layers { continue; }
         let row = row_of(y.cell, z.cell);
         if IS_DIRECT {
-            for (var part = 0; part < ends; part++) {
-                // The other end to the left, then that to the right.
+            let to_left = max(o.x, 0.0);
+            let to_right = max(frame.edge.x - o.x, 0.0);
+            let left = to_left * to_left <= along;
+            let right = to_right * to_right <= along;
+            // Where x wraps, a row has a second part at its other end, or two: to the left first, then to the right.
+            let wraps_left = left && cell.x == 0 && is_periodic(0u);
+            let wraps_right = right && cell.x == last && is_periodic(0u);
+            let parts = 1 + i32(wraps_left) + i32(wraps_right);
+            for (var part = 0; part < parts; part++) {
                 var wrapped = 0;
-                if part > 0 { wrapped = select(1, -1, part == 1 && cell.x == 0); }
-                let low = select(max(cell.x - 1, 0), select(0, last, wrapped < 0), part > 0);
-                let high = select(min(cell.x + 1, last), low, part > 0);
+                if part > 0 { wrapped = select(1, -1, part == 1 && wraps_left); }
+                var low = cell.x - i32(left && cell.x > 0);
+                var high = cell.x + i32(right && cell.x < last);
+                if wrapped != 0 {
+                    low = select(0, last, wrapped < 0);
+                    high = low;
+                }
                 search_row(finder, starts(bucket_of(row, low)), starts(bucket_of(row, high) + 1u), dy, dz, wrapped);
             }
         } else {
@@ -231,4 +240,5 @@ fn neighbors(
         }
         workgroupBarrier();
     }
+    check_loops();
 }

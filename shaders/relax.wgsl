@@ -10,8 +10,11 @@ struct Overlap {
 
 fn pair_overlap(i: u32, j: u32, shift: vec3f) -> Overlap {
     let d = (bodies[i].offset - bodies[j].offset) - shift;
-    let sum = bodies[i].radius + bodies[j].radius;
     let square = dot(d, d);
+    // Most are apart whatever the radius of the other one.
+    let most = bodies[i].radius + frame.radius_max;
+    if square >= most * most { return Overlap(vec3f(0.0), 0.0, most); }
+    let sum = bodies[i].radius + bodies[j].radius;
     if square >= sum * sum { return Overlap(vec3f(0.0), 0.0, sum); }
     let distance = sqrt(square);
     // Coincident centres part along x, the smaller index to the right.
@@ -62,6 +65,7 @@ fn relax_deepest(
 ) {
     begin(groups);
     deepest(!is_halted(), id.x, lane, groups.x * GROUP, DEEPEST_BEFORE);
+    check_loops();
 }
 
 fn is_needed() -> bool {
@@ -100,6 +104,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         fates[i].any = Unrest(push.x, push.y);
         fates[i].others = Unrest(push.z, 0.0);
     }
+    check_loops();
 }
 
 @compute @workgroup_size(GROUP)
@@ -113,6 +118,7 @@ fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
         nodes[i].budget -= length(push);
         nodes[i].relax_work -= dot(frame.gravity, push) / bodies[i].inverse_mass;
     }
+    check_loops();
 }
 
 // The deepest overlap that is left.
@@ -127,4 +133,5 @@ fn relax(
     if id.x == 0u && !is_halted() && !is_needed() {
         atomicMax(&work[DEEPEST], atomicLoad(&work[DEEPEST_BEFORE]));
     }
+    check_loops();
 }

@@ -11,15 +11,17 @@ fn scatter_order(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
         let slot = atomicAdd(&work[frame.at_counts + key], 1u);
         atomicStore(&work[frame.at_near + slot], i);
     }
+    check_loops();
 }
 
 // Where a sphere is in its cell, to a thousandth of the edge, and its cell's x modulo 4: enough for most of the search
-// that follows, in one word. OUTSIDE for one that is held in an outermost cell from beyond it.
+// that follows, in one word. OUTSIDE and more is one that is held in an outermost cell from beyond it.
 fn rough_place(body: Body, tag: Tag) -> u32 {
     let share = body.offset / frame.edge;
-    if any(share < vec3f(0.0)) || any(share >= vec3f(1.0)) { return OUTSIDE; }
+    let x = u32(tag.cell.x) & 3u;
+    if any(share < vec3f(0.0)) || any(share >= vec3f(1.0)) { return OUTSIDE | x; }
     let steps = min(vec3u(share * 1024.0), vec3u(1023u));
-    return min((steps.z << 22u) | (steps.y << 12u) | (steps.x << 2u) | (u32(tag.cell.x) & 3u), OUTSIDE - 1u);
+    return (steps.z << 22u) | (steps.y << 12u) | (steps.x << 2u) | x;
 }
 
 @compute @workgroup_size(GROUP)
@@ -49,4 +51,5 @@ fn scatter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
             nodes[place].relax_work = 0.0;
         }
     }
+    check_loops();
 }

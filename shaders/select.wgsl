@@ -12,6 +12,7 @@ fn select_near(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
         note_threat(atomicLoad(&work[at_pending(round) + slot]));
         if !everywhere { mark_near(slot); }
     }
+    check_loops();
 }
 
 // And all that could interfere with those.
@@ -22,6 +23,7 @@ fn select_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     if is_halted() { return; }
     let near = counter(NEAR);
     for (var slot = id.x; slot < near; slot += groups.x * GROUP) { mark_around(slot); }
+    check_loops();
 }
 
 // The first hop of those, or in a dense round of all spheres.
@@ -36,6 +38,7 @@ fn select_hop(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         let marked = counter(NEAR) + counter(AROUND);
         for (var slot = id.x; slot < marked; slot += groups.x * GROUP) { hop_marked(slot); }
     }
+    check_loops();
 }
 
 @compute @workgroup_size(GROUP)
@@ -45,4 +48,5 @@ fn select_impacts(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgro
     if is_halted() { return; }
     let pending = counter(PENDING);
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) { select_pending(slot); }
+    check_loops();
 }

@@ -6,10 +6,11 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
     begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let event = sweep_sphere(i);
+        let event = sweep_sphere(i, true);
         fates[i].event = event;
         if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
     }
+    check_loops();
 }
 
 // After the impacts of a round: who could meet what was touched. In a dense round all look for themselves.
@@ -27,10 +28,12 @@ fn sweep_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 sweep_partly(i);
             }
         }
+        check_loops();
         return;
     }
     let selected = counter(SELECTED);
     for (var slot = id.x; slot < selected; slot += groups.x * GROUP) { mark_affected(slot); }
+    check_loops();
 }
 
 // And their sweep.
@@ -45,7 +48,10 @@ fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
             sweep_fully(atomicLoad(&work[frame.at_near + slot]));
         }
         // Where nothing was touched, everything that was pending still is.
-        if counter(SELECTED) > 0u { return; }
+        if counter(SELECTED) > 0u {
+            check_loops();
+            return;
+        }
     } else {
         for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
             sweep_again(atomicLoad(&work[frame.at_near + slot]));
@@ -53,4 +59,5 @@ fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     }
     let pending = counter(PENDING);
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) { keep_pending(slot); }
+    check_loops();
 }

@@ -32,7 +32,7 @@ fn is_stale(i: u32) -> bool {
 
 // Sweeps sphere i against all, and puts it on the next round's list if an impact is pending.
 fn sweep_fully(i: u32) {
-    let event = sweep_sphere(i);
+    let event = sweep_sphere(i, false);
     fates[i].event = event;
     if is_some(event) { append_pending(i); }
 }
@@ -51,14 +51,16 @@ fn sweep_partly(i: u32) {
     if picked != 0u || cursor.at < cursor.end || cursor.extra != 0u {
         let a = sweeper(i);
         if a.inverse_mass != 0.0 {
+            var search = Search(event, 0.0, false);
             while picked != 0u {
                 let c = candidate(i, firstTrailingBit(picked));
                 picked &= picked - 1u;
-                consider(i, a, c.other, c.link, c.shift, &event);
+                consider(a, c.other, c.link, c.shift, false, &search);
             }
             while next(&cursor) {
-                if is_touched(cursor.other) { consider(i, a, cursor.other, cursor.link, cursor.shift, &event); }
+                if is_touched(cursor.other) { consider(a, cursor.other, cursor.link, cursor.shift, false, &search); }
             }
+            event = event_of(i, a, &search);
             fates[i].event = event;
         }
     }

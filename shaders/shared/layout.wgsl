@@ -113,6 +113,8 @@ struct Frame {
     at_restitution: u32,
     at_materials: u32,
     wide_rounds: u32,
+    // Rounds that one dispatch of the tail does.
+    tail_rounds: u32,
     // Smallest radius of all spheres.
     radius_min: f32,
 }

@@ -9,7 +9,7 @@ use super::{bits::Bits, event::View, frame::Frame, grid::Grid, state::State, swe
 use crate::Error;
 
 /// End of a chain.
-const END: u32 = u32::MAX;
+pub const END: u32 = u32::MAX;
 
 /// Longest capsule, in cells along its main axis: above, a step is refused rather than walked for minutes.
 pub const LONGEST: i32 = 1 << 20;
@@ -22,33 +22,33 @@ pub const PASSING: f32 = 1.5;
 #[derive(Clone, Copy, Debug)]
 pub struct Extra {
     pub other: u32,
-    next: u32,
+    pub next: u32,
     /// Cells from the sphere's cell to that of the other's image.
     pub cells: IVec3,
 }
 
 /// A fast sphere passes a cell.
 #[derive(Clone, Copy)]
-struct Visit {
-    sphere: u32,
-    next: u32,
+pub struct Visit {
+    pub sphere: u32,
+    pub next: u32,
     /// The cell as the sphere sees it, before wrapping.
-    cell: IVec3,
+    pub cell: IVec3,
 }
 
 /// Candidates that fast spheres bring, chained per sphere.
 #[derive(Default)]
 pub struct Extras {
-    head: Vec<u32>,
-    pool: Vec<Extra>,
+    pub head: Vec<u32>,
+    pub pool: Vec<Extra>,
     changed: Vec<u32>,
-    visit_head: Vec<u32>,
-    visits: Vec<Visit>,
+    pub visit_head: Vec<u32>,
+    pub visits: Vec<Visit>,
     visited: Vec<u32>,
     fast: Bits,
     walked: Bits,
     /// Where the visits of each sphere's present line begin.
-    latest_walk: Vec<u32>,
+    pub latest_walk: Vec<u32>,
     /// Fast spheres that the present walker has been compared with.
     met: FxHashSet<(u32, IVec3)>,
     any: bool,
@@ -166,7 +166,7 @@ pub struct Reach {
 #[derive(Default)]
 pub struct Walk {
     /// Fast sphere, slow sphere, cells to the image of the slow one.
-    found: Vec<(u32, u32, IVec3)>,
+    pub found: Vec<(u32, u32, IVec3)>,
     /// Fast sphere, cell as it sees it, bucket of the cell.
     cells: Vec<(u32, IVec3, u32)>,
     error: Option<Error>,

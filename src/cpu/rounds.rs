@@ -52,25 +52,25 @@ pub struct Rounds {
     pub pending: Bits,
     pub pending_list: Vec<u32>,
     mutual: Vec<u32>,
-    selected: Vec<u32>,
+    pub selected: Vec<u32>,
     near: Vec<u32>,
-    threats: Vec<Threat>,
-    first: Vec<Bounds>,
+    pub threats: Vec<Threat>,
+    pub first: Vec<Bounds>,
     picked: Outputs<Vec<u32>>,
     tallies: Outputs<Tally>,
     touched: Bits,
-    touched_list: Vec<u32>,
+    pub touched_list: Vec<u32>,
     affected: Bits,
-    affected_list: Vec<u32>,
+    pub affected_list: Vec<u32>,
     pub first_touch: Bits,
     pub undo: Vec<Undo>,
     pub counts: Counts,
     pub impacts: Vec<Impact>,
     walks: Outputs<Walk>,
-    fast: Vec<u32>,
+    pub fast: Vec<u32>,
     /// Spheres stopped in this substep, with the motion they go on with afterwards.
     pub frozen: Vec<(u32, Vec4)>,
-    to_freeze: Vec<u32>,
+    pub to_freeze: Vec<u32>,
     pub round: u32,
 }
 
@@ -114,7 +114,7 @@ impl Rounds {
             + self.tallies.all().iter().map(Tally::bytes).sum::<usize>()
     }
 
-    fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.counts = Counts::default();
         self.impacts.clear();
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
@@ -186,7 +186,7 @@ impl Rounds {
         }
     }
 
-    fn select(&mut self, core: &Core, frame: Frame) {
+    pub fn select(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
         let events = &self.events;
         self.mutual.clear();
@@ -240,7 +240,7 @@ impl Rounds {
         }
     }
 
-    fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
+    pub fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
         // What the stage writes leaves the core meanwhile; the rest is shared.
         let (mut place, mut motion, mut spin) =
             (take(&mut core.state.place), take(&mut core.state.motion), take(&mut core.state.spin));
@@ -282,7 +282,7 @@ impl Rounds {
     }
 
     /// Stops sphere `i` at time `t`: to the others it is fixed from here to the end of the substep.
-    fn freeze(&mut self, core: &mut Core, frame: Frame, i: usize, t: f32) {
+    pub fn freeze(&mut self, core: &mut Core, frame: Frame, i: usize, t: f32) {
         let state = &mut core.state;
         if state.inverse_mass(i) == 0.0 {
             return;
@@ -309,7 +309,7 @@ impl Rounds {
     }
 
     /// Walks the capsules of the spheres that became fast.
-    fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
+    pub fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
         core.extras.mark(&self.fast);
         let (view, fast) = (core.view(frame), &self.fast);
         self.walks.run(fast.len(), WALK_TASK, |range, walk| {
@@ -326,7 +326,7 @@ impl Rounds {
         Ok(())
     }
 
-    fn sweep_again(&mut self, core: &Core, frame: Frame) {
+    pub fn sweep_again(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
         let Self { events, pending, touched, touched_list, affected, affected_list, .. } = self;
         touched_list.iter().for_each(|&i| touched.insert(i as usize));

@@ -14,8 +14,8 @@ use super::event::{Event, View};
 /// From `time` on, a sphere's velocity may differ by up to `jolt` from the one it has.
 #[derive(Clone, Copy)]
 pub struct Unrest {
-    time: f32,
-    jolt: f32,
+    pub time: f32,
+    pub jolt: f32,
 }
 
 impl Unrest {
@@ -42,11 +42,11 @@ pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
 #[derive(Clone, Copy)]
 pub struct Threat {
     pub time: f32,
-    cell: IVec3,
-    offset: Vec3,
-    radius: f32,
+    pub cell: IVec3,
+    pub offset: Vec3,
+    pub radius: f32,
     /// Bound on the speed of what flies off, relative to the drift.
-    speed: f32,
+    pub speed: f32,
 }
 
 /// The threat that the next impact of sphere `i` is, if it is one: the sphere is fast, or becomes so fast that it leaves

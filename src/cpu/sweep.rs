@@ -163,7 +163,8 @@ pub fn from_wall(grid: &Grid, state: &State, wall: &Wall, i: usize) -> Vec3 {
     grid.shift(cells) + (state.offset(i) - wall.offset)
 }
 
-fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
+/// The same for a plane.
+pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     if usize::from(view.support[i]) == plane + 1 {
         return;
     }

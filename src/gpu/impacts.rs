@@ -29,6 +29,15 @@ pub fn read(
     let bytes = 4 * count * u64::from(LOG_WORDS);
     let read = download(context, &[(&buffers.pool, from, bytes)])?;
     let records: Vec<u32> = bytemuck::pod_collect_to_vec(&read[0]);
+    parse(&records, host, start_time, h, impacts);
+    impacts.sort_by(|a, b| {
+        a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
+    });
+    Ok(())
+}
+
+/// Appends what records say, in their order.
+pub fn parse(records: &[u32], host: &Host, start_time: f64, h: f64, impacts: &mut Vec<Impact>) {
     let units = &host.units;
     for record in records.chunks_exact(LOG_WORDS as usize) {
         let float = |k: usize| f32::from_bits(record[k]);
@@ -47,8 +56,4 @@ pub fn read(
             impulse: f64::from(float(13)) * units.mass * units.velocity(),
         });
     }
-    impacts.sort_by(|a, b| {
-        a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
-    });
-    Ok(())
 }

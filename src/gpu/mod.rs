@@ -15,6 +15,7 @@ mod adapter;
 mod buffers;
 mod cache;
 mod context;
+mod effort;
 mod encode;
 mod engine;
 mod fault;
@@ -27,6 +28,11 @@ mod places;
 mod readback;
 mod shaders;
 mod timing;
+
+/// Every stage against its twin: needs what the crate keeps to itself.
+#[cfg(test)]
+#[path = "../../tests/parity/mod.rs"]
+mod parity;
 
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;

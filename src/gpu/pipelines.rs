@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     Context,
-    layout::{Frame, GROUP, Round},
+    layout::{Frame, Round},
     shaders::{MODULES, Variant},
 };
 use crate::Error;
@@ -14,7 +14,6 @@ pub struct Pipelines {
     entries: HashMap<&'static str, wgpu::ComputePipeline>,
     /// What they are made for.
     pub variant: Variant,
-    most_groups: u32,
     /// Frame and round.
     pub uniforms: wgpu::BindGroupLayout,
     /// The buffers of the broad phase.
@@ -107,13 +106,7 @@ impl Pipelines {
             return Err(Error::Unsupported(format!("{} refuses a shader: {error}", context.info())));
         }
         context.save_pipeline_cache();
-        let most_groups = if context.is_hardware() { MOST_GROUPS } else { MOST_SOFTWARE_GROUPS };
-        Ok(Self { entries, variant, most_groups, uniforms, broad, view })
-    }
-
-    /// Workgroups for so many items.
-    pub fn groups_for(&self, items: u32) -> u32 {
-        items.div_ceil(GROUP).clamp(1, self.most_groups)
+        Ok(Self { entries, variant, uniforms, broad, view })
     }
 
     /// The pipeline of an entry point.
@@ -121,10 +114,3 @@ impl Pipelines {
         &self.entries[entry]
     }
 }
-
-/// Most workgroups of a dispatch: threads stride over what is beyond, and every device allows as many.
-const MOST_GROUPS: u32 = 32_768;
-
-/// The same on a software adapter: a few for each core are enough, and each costs as much as the work on a hundred
-/// spheres.
-const MOST_SOFTWARE_GROUPS: u32 = 16;

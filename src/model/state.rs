@@ -11,7 +11,7 @@ use crate::{MaterialIndex, Sphere, System};
 pub const NEVER: f32 = -1e30;
 
 /// All spheres, one entry each in every array.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct State {
     /// Offset inside the cell, radius.
     pub place: Vec<Vec4>,

@@ -1,0 +1,80 @@
+//! Stage 1 against its twin.
+
+use glam::Vec4;
+
+use super::{
+    Case, PRESENT, Rig, Slip, agrees,
+    memory::{Memory, rows},
+    notices,
+    starts::{Start, dice, start},
+};
+
+/// Of what is left of an offset, as a share of the offset before and of the cell: `x - moved * edge` may be fused, which
+/// saves rounding the product, half an ULP (6e-8) of it; the difference is rounded once on both sides.
+const OFFSET: f32 = 1.2e-7;
+
+// Spheres far from their cells, also beyond the walls, none so near a face of a cell that the quotient `x / edge`, of
+// which WGSL promises 2.5 ULP, could fall on either side.
+fn scatter_about(rig: &mut Rig) {
+    let grid = &rig.twin.core.grid;
+    let mut draw = dice(3);
+    for place in &mut rig.twin.core.state.place {
+        for axis in 0..if grid.layers > 0 { 3 } else { 2 } {
+            let edge = grid.edge[axis];
+            place[axis] += (4.0 * draw() as f32 - 2.0) * edge;
+            let cells = place[axis] / edge;
+            if (cells - cells.round()).abs() < 1e-4 {
+                place[axis] += 1e-3 * edge;
+            }
+        }
+    }
+}
+
+fn case(start: &Start) -> Case {
+    let mut rig = Rig::new(start);
+    scatter_about(&mut rig);
+    let mut input = Memory::new(&rig.places);
+    let source = 1 - PRESENT;
+    (input.bodies[source], input.tags[source]) = rows(&rig.twin.core.state, &rig.host);
+    let before: Vec<Vec4> = rig.twin.core.state.place.clone();
+    rig.twin.bin();
+    let (bodies, tags) = rows(&rig.twin.core.state, &rig.host);
+    let (keys, counts) = (rig.twin.keys.clone(), rig.twin.counts());
+    let (places, edge) = (rig.places, rig.frame.edge);
+    let dispatches = vec![("bin", 0, rig.all())];
+    Case::new(rig, input, dispatches, true, move |output, verdict| {
+        for i in 0..bodies.len() {
+            verdict.equal("tag", i, output.tags[source][i], tags[i]);
+            verdict.equal("key", i, output.work[places.pending as usize + i], keys[i]);
+            let body = output.bodies[source][i];
+            for axis in 0..3 {
+                let tolerance = OFFSET * before[i][axis].abs().max(edge[axis]);
+                verdict.near("offset", i, body.offset[axis], bodies[i].offset[axis], tolerance);
+            }
+            verdict.equal("rest of", i, super::super::Body { offset: bodies[i].offset, ..body }, bodies[i]);
+        }
+        verdict.equal("counts", 0, output.get(places.counts, counts.len()), &counts);
+    })
+}
+
+#[test]
+fn bin_agrees_with_its_twin() {
+    agrees("bin", case);
+}
+
+#[test]
+fn a_slip_in_bin_is_noticed() {
+    let input: &[Slip] = &[
+        ("an offset", |m, _, _| m.bodies[0][11].offset.x += 1e-5),
+        ("a cell", |m, _, _| m.tags[0][40].cell.y += 1),
+        ("a count that was not cleared", |m, places, _| m.work[places.counts as usize + 3] = 1),
+    ];
+    let output: &[Slip] = &[
+        ("a key", |m, places, _| m.work[places.pending as usize + 64] ^= 1),
+        ("a velocity", |m, _, _| m.bodies[0][0].velocity.z += 1e-6),
+        ("the offset of the last", |m, _, _| m.bodies[0][64].offset.z *= 1.0 + 1e-6),
+    ];
+    for kind in ["gas", "open"] {
+        notices(&start(kind, 65), case, input, output);
+    }
+}

@@ -1,0 +1,279 @@
+//! What lies in the buffers of the device.
+
+use super::{
+    super::{
+        Context,
+        buffers::Buffers,
+        host::Host,
+        layout::{
+            Body, CANDIDATE_COUNT, CODE_SHIFT, EXTRA_COUNT, EXTRA_WORDS, Event, FAST_COUNT, FROZEN,
+            FROZEN_COUNT, FROZEN_WORDS, Fate, GROUP, LAUNCH, LAUNCH_BLOCK, Node, PENDING, ROUND_BLOCKS,
+            ROUND_WORDS, SELECTED, Tag, Unrest, VISIT_COUNT, VISIT_WORDS, WALKERS,
+        },
+        places::Places,
+        readback::download,
+        shaders::NO_IMPACT,
+    },
+    PRESENT,
+    twin::Twin,
+};
+use crate::{
+    cpu::{event, fast::END, select},
+    model::state::State,
+};
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    pub bodies: [Vec<Body>; 2],
+    pub tags: [Vec<Tag>; 2],
+    pub nodes: Vec<Node>,
+    pub fates: Vec<Fate>,
+    pub lists: Vec<u32>,
+    pub work: Vec<u32>,
+    pub pool: Vec<u32>,
+}
+
+/// Word of a counter of a round.
+pub fn counter(round: u32, which: u32) -> usize {
+    let block = if round == LAUNCH { LAUNCH_BLOCK } else { ROUND_BLOCKS + round * ROUND_WORDS };
+    (block + which) as usize
+}
+
+/// WGSL has no infinity.
+pub fn time(t: f32) -> f32 {
+    if t.is_finite() { t } else { NO_IMPACT }
+}
+
+/// A state as it lies on the device.
+pub fn rows(state: &State, host: &Host) -> (Vec<Body>, Vec<Tag>) {
+    let row = |i: usize| {
+        let body = Body {
+            offset: state.offset(i),
+            radius: state.radius(i),
+            velocity: state.velocity(i),
+            inverse_mass: state.inverse_mass(i),
+        };
+        let tag = Tag {
+            cell: state.cell[i].truncate(),
+            rank: host.ids.binary_search(&state.id[i]).unwrap() as u32,
+            spin: state.spin[i].truncate(),
+            last_contact: state.spin[i].w,
+        };
+        (body, tag)
+    };
+    (0..state.len()).map(row).unzip()
+}
+
+fn event(event: event::Event) -> Event {
+    let event::Event { toi, partner, link, jolt } = event;
+    Event { toi: time(toi), partner, link, jolt }
+}
+
+fn unrest(unrest: select::Unrest) -> Unrest {
+    Unrest { time: time(unrest.time), jolt: unrest.jolt }
+}
+
+impl Memory {
+    /// All zero.
+    pub fn new(places: &Places) -> Self {
+        let n = places.sphere_count as usize;
+        Self {
+            bodies: [vec![Body::default(); n], vec![Body::default(); n]],
+            tags: [vec![Tag::default(); n], vec![Tag::default(); n]],
+            nodes: vec![Node::default(); n],
+            fates: vec![Fate::default(); n],
+            lists: vec![0; places.list_words as usize],
+            work: vec![0; places.work_words as usize],
+            pool: vec![0; places.pool_words as usize],
+        }
+    }
+
+    /// What a substep finds: the twin's state, its lists, extras and events; no list of a round.
+    pub fn of(twin: &Twin, host: &Host, places: &Places) -> Self {
+        let core = &twin.core;
+        let mut memory = Self::new(places);
+        (memory.bodies[PRESENT], memory.tags[PRESENT]) = rows(&core.state, host);
+        for (i, node) in memory.nodes.iter_mut().enumerate() {
+            *node = Node {
+                clock: core.clock[i],
+                budget: core.budget[i],
+                support: u32::from(core.support[i]),
+                walk: u32::from(core.extras.is_fast(i)),
+                ..Node::default()
+            };
+        }
+        for (i, fate) in memory.fates.iter_mut().enumerate() {
+            let first = twin.rounds.first[i];
+            *fate = Fate {
+                event: event(twin.rounds.events[i]),
+                any: unrest(first.any),
+                others: unrest(first.others),
+            };
+        }
+        if twin.has_starts {
+            memory.put(places.starts, &core.starts);
+        }
+        if twin.has_lists {
+            memory.put_lists(twin, places);
+        }
+        memory.put_extras(twin, places);
+        for (slot, (i, motion)) in twin.rounds.frozen.iter().enumerate() {
+            memory.nodes[*i as usize].support = FROZEN | slot as u32;
+            let at = (places.frozen + slot as u32 * FROZEN_WORDS) as usize;
+            memory.pool[at..at + 4].copy_from_slice(&motion.to_array().map(f32::to_bits));
+        }
+        memory.work[FROZEN_COUNT as usize] = twin.rounds.frozen.len() as u32;
+        memory.work[FAST_COUNT as usize] = core.extras.fast_count() as u32;
+        memory
+    }
+
+    fn put_lists(&mut self, twin: &Twin, places: &Places) {
+        let lists = &twin.core.lists;
+        let mut at = places.entries as usize;
+        for i in 0..self.nodes.len() {
+            let place = i + i / GROUP as usize;
+            self.lists[place] = at as u32;
+            for candidate in lists.of(i) {
+                self.lists[at] = candidate.code() << CODE_SHIFT | candidate.index() as u32;
+                at += 1;
+            }
+            self.lists[place + 1] = at as u32;
+            self.lists[places.walls as usize + i] = lists.walls(i);
+        }
+        self.work[CANDIDATE_COUNT as usize] = at as u32 - places.entries;
+    }
+
+    fn put_extras(&mut self, twin: &Twin, places: &Places) {
+        let extras = &twin.core.extras;
+        let link = |place: u32| if place == END { 0 } else { place + 1 };
+        for (i, &head) in extras.head.iter().enumerate() {
+            self.work[places.heads as usize + i] = link(head);
+        }
+        for (place, extra) in extras.pool.iter().enumerate() {
+            let cells = extra.cells.to_array().map(|c| c as u32);
+            let record = [extra.other, link(extra.next), cells[0], cells[1], cells[2]];
+            let at = place * EXTRA_WORDS as usize;
+            self.pool[at..at + record.len()].copy_from_slice(&record);
+        }
+        for (bucket, &head) in extras.visit_head.iter().enumerate() {
+            self.work[places.counts as usize + bucket] = link(head);
+        }
+        for (place, visit) in extras.visits.iter().enumerate() {
+            // A line that the sphere has left has another number than its present walk.
+            let walk = u32::from(place as u32 >= extras.latest_walk[visit.sphere as usize]);
+            let cell = visit.cell.to_array().map(|c| c as u32);
+            let record = [visit.sphere, link(visit.next), cell[0], cell[1], cell[2], walk];
+            let at = places.visits as usize + place * VISIT_WORDS as usize;
+            self.pool[at..at + record.len()].copy_from_slice(&record);
+        }
+        self.work[EXTRA_COUNT as usize] = extras.pool.len() as u32;
+        self.work[VISIT_COUNT as usize] = extras.visits.len() as u32;
+    }
+
+    /// What is cleared before a substep.
+    pub fn begin_substep(&mut self, places: &Places) {
+        self.work[EXTRA_COUNT as usize..places.starts as usize].fill(0);
+    }
+
+    /// Writes words into the work buffer.
+    pub fn put(&mut self, at: u32, words: &[u32]) {
+        self.work[at as usize..at as usize + words.len()].copy_from_slice(words);
+    }
+
+    /// Words of the work buffer.
+    pub fn get(&self, at: u32, count: usize) -> &[u32] {
+        &self.work[at as usize..at as usize + count]
+    }
+
+    /// Puts down the pending spheres of a round.
+    pub fn put_pending(&mut self, places: &Places, round: u32, list: &[u32]) {
+        self.put(at_pending(places, round), list);
+        self.work[counter(round, PENDING)] = list.len() as u32;
+    }
+
+    /// The pending spheres of a round.
+    pub fn pending(&self, places: &Places, round: u32) -> Vec<u32> {
+        self.get(at_pending(places, round), self.work[counter(round, PENDING)] as usize).to_vec()
+    }
+
+    /// Puts down the selected impacts of a round.
+    pub fn put_selected(&mut self, places: &Places, round: u32, list: &[u32]) {
+        self.put(places.selected, list);
+        self.work[counter(round, SELECTED)] = list.len() as u32;
+    }
+
+    pub fn selected(&self, places: &Places, round: u32) -> Vec<u32> {
+        self.get(places.selected, self.work[counter(round, SELECTED)] as usize).to_vec()
+    }
+
+    pub fn walkers(&self, places: &Places, round: u32) -> Vec<u32> {
+        self.get(places.walkers, self.work[counter(round, WALKERS)] as usize).to_vec()
+    }
+
+    /// The candidates of a sphere as code and index; where its list lies comes with it.
+    pub fn list(&self, i: usize) -> (std::ops::Range<usize>, &[u32]) {
+        let place = i + i / GROUP as usize;
+        let range = self.lists[place] as usize..self.lists[place + 1] as usize;
+        (range.clone(), self.lists.get(range).unwrap_or(&[]))
+    }
+
+    /// The extra candidates of a sphere with the cells to them.
+    pub fn extras(&self, places: &Places, i: usize) -> Vec<(u32, [i32; 3])> {
+        let mut next = self.work[places.heads as usize + i];
+        let mut found = vec![];
+        while next != 0 && found.len() <= self.pool.len() {
+            let at = (next as usize - 1) * EXTRA_WORDS as usize;
+            let record = &self.pool[at..at + EXTRA_WORDS as usize];
+            found.push((record[0], [2, 3, 4].map(|k| record[k] as i32)));
+            next = record[1];
+        }
+        found
+    }
+
+    pub fn upload(&self, context: &Context, buffers: &Buffers) {
+        let write = |buffer: &wgpu::Buffer, bytes: &[u8]| context.queue.write_buffer(buffer, 0, bytes);
+        for k in [0, 1] {
+            buffers.write_state(&context.queue, k, &self.bodies[k], &self.tags[k]);
+        }
+        write(&buffers.nodes, bytemuck::cast_slice(&self.nodes));
+        write(&buffers.fates, bytemuck::cast_slice(&self.fates));
+        write(&buffers.lists, bytemuck::cast_slice(&self.lists));
+        write(&buffers.work, bytemuck::cast_slice(&self.work));
+        write(&buffers.pool, bytemuck::cast_slice(&self.pool));
+    }
+
+    pub fn download(context: &Context, buffers: &Buffers, places: &Places) -> Self {
+        let n = u64::from(places.sphere_count);
+        let [a, b] = &buffers.bodies;
+        let [c, d] = &buffers.tags;
+        let sources = [
+            (a, n * size_of::<Body>() as u64),
+            (b, n * size_of::<Body>() as u64),
+            (c, n * size_of::<Tag>() as u64),
+            (d, n * size_of::<Tag>() as u64),
+            (&buffers.nodes, n * size_of::<Node>() as u64),
+            (&buffers.fates, n * size_of::<Fate>() as u64),
+            (&buffers.lists, 4 * places.list_words),
+            (&buffers.work, 4 * places.work_words),
+            (&buffers.pool, 4 * places.pool_words),
+        ];
+        let read = download(context, &sources.map(|(buffer, bytes)| (buffer, 0, bytes))).unwrap();
+        fn of<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
+            bytemuck::pod_collect_to_vec(bytes)
+        }
+        Self {
+            bodies: [of(&read[0]), of(&read[1])],
+            tags: [of(&read[2]), of(&read[3])],
+            nodes: of(&read[4]),
+            fates: of(&read[5]),
+            lists: of(&read[6]),
+            work: of(&read[7]),
+            pool: of(&read[8]),
+        }
+    }
+}
+
+fn at_pending(places: &Places, round: u32) -> u32 {
+    places.pending + (round & 1) * places.sphere_count
+}

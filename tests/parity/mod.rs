@@ -1,0 +1,275 @@
+//! Every stage of the table on the device against its twin, both sides fed the same input.
+//!
+//! A [`Case`] holds what the buffers hold before a stage, the dispatches of that stage and no other, and what the twin
+//! makes of the same input. Integers have to be equal. Floats may differ, because WGSL lets a device fuse a product
+//! with a sum (the product then goes unrounded), divide to 2.5 ULP and take looser roots: every stage states by how
+//! much and why. Where such a difference decides something (a pair on the very rim of a list, two impacts at one time)
+//! the twin and the device may decide differently; such near-ties are told by their geometry, counted, and few.
+//!
+//! All of it runs at the default limits of WebGPU. Where there is no adapter it fails.
+
+mod memory;
+mod starts;
+mod twin;
+mod verdict;
+mod walks;
+
+mod advance;
+mod audit;
+mod bin;
+mod collide;
+mod launch;
+mod neighbors;
+mod order;
+mod relax;
+mod scan;
+mod scatter;
+mod select;
+#[cfg(feature = "files")]
+mod steps;
+mod sweep;
+
+use std::{ops::Deref, sync::OnceLock};
+
+use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
+use super::{
+    Context,
+    buffers::Buffers,
+    effort::Effort,
+    encode::{Dispatch, Encoder},
+    flight::Division,
+    host::Host,
+    layout::{Frame, HALT},
+    pipelines::Pipelines,
+    places::{Capacities, Places},
+    shaders::Variant,
+};
+use crate::model::plan::Plan;
+
+/// The copy of the state that substeps are on; broad phases go from the other one to it.
+const PRESENT: usize = 1;
+
+/// Rounds over the whole array that the frames of the tests announce.
+const WIDE_ROUNDS: u32 = 48;
+
+/// An adapter with all pipelines.
+struct Device {
+    context: Context,
+    direct: Pipelines,
+    hashed: Pipelines,
+}
+
+impl Device {
+    /// The pipelines for these cells; with code for planes and fixed spheres, whether there are any or not.
+    fn pipelines(&self, is_direct: bool) -> &Pipelines {
+        if is_direct { &self.direct } else { &self.hashed }
+    }
+}
+
+fn device() -> &'static Device {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    DEVICE.get_or_init(|| {
+        let context = Context::open_with_limits(None, super::wgpu::Limits::default())
+            .unwrap_or_else(|e| panic!("a test that needs an adapter found none: {e}"));
+        let make = |is_direct| {
+            let variant = Variant { is_direct, has_walls: true, has_fixed: true };
+            Pipelines::new(&context, variant).unwrap()
+        };
+        let (direct, hashed) = (make(true), make(false));
+        Device { context, direct, hashed }
+    })
+}
+
+/// One start on both sides.
+struct Rig {
+    site: Site,
+    twin: Twin,
+}
+
+/// What the device knows of it beside the state.
+struct Site {
+    name: String,
+    host: Host,
+    places: Places,
+    frame: Frame,
+    /// Of the substep that is looked at.
+    last: Frame,
+}
+
+impl Deref for Rig {
+    type Target = Site;
+
+    fn deref(&self) -> &Site {
+        &self.site
+    }
+}
+
+impl From<Rig> for Site {
+    fn from(rig: Rig) -> Self {
+        rig.site
+    }
+}
+
+impl Rig {
+    /// The twin before its first stage, and the same cells and world for the device.
+    fn new(start: &Start) -> Self {
+        let (mut host, mut state) = Host::new(&start.system, |id| start.last_contact(id));
+        let mut twin = Twin::new(start);
+        host.regrid(&mut state, twin.made_for());
+        assert_eq!(host.grid, twin.core.grid, "both sides have the same cells");
+        let n = start.system.spheres.len();
+        let places = host.places(roomy(n));
+        let plan = Plan {
+            substeps: start.substeps,
+            substeps_per_build: start.substeps,
+            budget: twin.budget,
+            drift: twin.drift,
+            regrid: None,
+        };
+        let division = Division {
+            plan,
+            halvings: 0,
+            wide_rounds: WIDE_ROUNDS,
+            record: true,
+            strict: false,
+            effort: Effort::new(&device().context),
+        };
+        let frames = division.frames(&host, &places, start.system.dt / host.units.time);
+        twin.frames(&frames);
+        let (frame, last) = (frames[0], frames[start.substeps as usize - 1]);
+        let name = format!("{} of {n}", start.name);
+        Self { site: Site { name, host, places, frame, last }, twin }
+    }
+
+    /// The twin before the first stage of the substep that is looked at.
+    fn in_substep(start: &Start) -> Self {
+        let mut rig = Self::new(start);
+        rig.twin.to_substep();
+        rig.site.frame = rig.site.last;
+        rig
+    }
+
+    /// What the buffers hold when the twin is where it is now.
+    fn memory(&self) -> Memory {
+        Memory::of(&self.twin, &self.host, &self.places)
+    }
+
+    /// Workgroups for all spheres.
+    fn all(&self) -> u32 {
+        Effort::new(&device().context).groups(self.places.sphere_count)
+    }
+}
+
+/// Room enough that nothing overflows.
+fn roomy(n: usize) -> Capacities {
+    let n = n as u32;
+    Capacities {
+        entries: 64 * n + 4096,
+        extras: 16 * n + 4096,
+        visits: 16 * n + 4096,
+        threats: n + 16,
+        frozen: n + 16,
+        log: n + 16,
+    }
+}
+
+/// One stage on one start.
+struct Case {
+    name: String,
+    host: Host,
+    places: Places,
+    frame: Frame,
+    input: Memory,
+    /// Entry point, round, workgroups.
+    dispatches: Vec<Dispatch>,
+    is_broad: bool,
+    /// A sphere to which something happens in the stage.
+    sample: usize,
+    /// Compares what the device made with what the twin did.
+    check: Box<dyn Fn(&Memory, &mut Verdict)>,
+}
+
+impl Case {
+    fn new(
+        site: impl Into<Site>,
+        input: Memory,
+        dispatches: Vec<Dispatch>,
+        is_broad: bool,
+        check: impl Fn(&Memory, &mut Verdict) + 'static,
+    ) -> Self {
+        let Site { name, host, places, frame, .. } = site.into();
+        Self { name, host, places, frame, input, dispatches, is_broad, sample: 0, check: Box::new(check) }
+    }
+
+    fn with_sample(mut self, sample: usize) -> Self {
+        self.sample = sample;
+        self
+    }
+
+    fn run(&self) -> Memory {
+        self.run_on(&self.input)
+    }
+
+    /// What the buffers hold after the stage on other input.
+    fn run_on(&self, input: &Memory) -> Memory {
+        let context = &device().context;
+        let pipelines = device().pipelines(self.host.grid.direct);
+        let mut buffers = Buffers::new(context, pipelines, self.places, None).unwrap();
+        buffers.write_world(&context.queue, &self.host.world, self.host.materials.iter().copied());
+        input.upload(context, &buffers);
+        buffers.write_frames(context, pipelines, &[self.frame]).unwrap();
+        let mut encoder =
+            Encoder::new(&context.device, pipelines, &buffers, PRESENT, Effort::new(context), None);
+        let group = if self.is_broad { &buffers.broad[1 - PRESENT] } else { &buffers.view[PRESENT] };
+        // The name is only that of the pass.
+        encoder.stage("audit", group, 0, &self.dispatches);
+        context.queue.submit([encoder.encoder.finish()]);
+        let output = Memory::download(context, &buffers, &self.places);
+        context.check().unwrap();
+        output
+    }
+
+    fn verdict(&self, output: &Memory) -> Verdict {
+        let mut verdict = Verdict::new(&self.name);
+        verdict.equal("halt", 0, output.work[HALT as usize], 0);
+        (self.check)(output, &mut verdict);
+        verdict
+    }
+}
+
+/// Runs a stage on starts of every kind and size; both sides have to agree, near-ties aside.
+fn agrees(stage: &str, case: impl Fn(&Start) -> Case) {
+    let mut total = Verdict::new(stage);
+    for start in starts::all() {
+        let case = case(&start);
+        let verdict = case.verdict(&case.run());
+        verdict.assert_clean();
+        total.add(verdict);
+    }
+    total.report();
+    // Sizes 0 and 1 say little.
+    assert!(total.compared > 20_000, "{stage}: only {} values compared", total.compared);
+}
+
+/// A change of one value; the last argument is the sample of the case.
+type Slip = (&'static str, fn(&mut Memory, &Places, usize));
+
+/// Every one of these changes, made to what the device is given or gives back, is noticed.
+fn notices(start: &Start, case: impl Fn(&Start) -> Case, of_input: &[Slip], of_output: &[Slip]) {
+    let case = case(start);
+    let output = case.run();
+    case.verdict(&output).assert_clean();
+    for (what, slip) in of_input {
+        let mut input = case.input.clone();
+        slip(&mut input, &case.places, case.sample);
+        assert!(input != case.input, "{what}: nothing was changed");
+        let verdict = case.verdict(&case.run_on(&input));
+        assert!(!verdict.wrong.is_empty(), "not noticed in the input: {what}");
+    }
+    for (what, slip) in of_output {
+        let mut output = output.clone();
+        slip(&mut output, &case.places, case.sample);
+        let verdict = case.verdict(&output);
+        assert!(!verdict.wrong.is_empty(), "not noticed in the output: {what}");
+    }
+}

@@ -1,0 +1,139 @@
+//! Stage 4 against its twin.
+
+use super::{
+    super::layout::{CANDIDATE_COUNT, CODE_SHIFT, INDEX_MASK},
+    Case, Rig, Slip, Twin, agrees, notices,
+    starts::{Start, start},
+};
+use crate::{
+    cpu::{neighbors::wall_bit, sweep::from_wall},
+    model::{
+        grid::{CODES, Grid},
+        state::State,
+        world::World,
+    },
+};
+
+/// Of squared distances: the squares may be fused with their sums, each step 6e-8.
+const RIM: f64 = 1e-6;
+
+/// Of the gap to a plane, as a share of a cell's edge: a sum of three products of lengths up to a few edges.
+const WALL_RIM: f32 = 1e-6;
+
+fn case(start: &Start) -> Case {
+    let mut rig = Rig::new(start);
+    rig.twin.bin();
+    rig.twin.scan();
+    rig.twin.scatter();
+    let input = rig.memory();
+    rig.twin.neighbors();
+    let (places, edge) = (rig.places, rig.frame.edge.max_element());
+    // The lists and, for what only one side has, the rims.
+    let n = rig.twin.core.state.len();
+    let lists: Vec<Vec<u32>> = (0..n).map(|i| entries(&rig.twin, i)).collect();
+    let walls: Vec<u32> = (0..n).map(|i| rig.twin.core.lists.walls(i)).collect();
+    let dispatches = vec![("neighbors", 0, rig.all())];
+    let path = rig.twin.budget + rig.frame.drift_reach;
+    let twin = Rim::new(&rig.twin, path);
+    Case::new(rig, input, dispatches, true, move |output, verdict| {
+        let mut ranges: Vec<_> = (0..n).map(|i| output.list(i).0).filter(|range| !range.is_empty()).collect();
+        ranges.sort_by_key(|range| range.start);
+        let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
+        let within = ranges.first().is_none_or(|range| range.start >= places.entries as usize);
+        verdict.equal("lists apart", 0, (apart, within), (true, true));
+        let total: usize = ranges.iter().map(|range| range.len()).sum();
+        verdict.equal("candidates", 0, output.work[CANDIDATE_COUNT as usize], total as u32);
+        for i in 0..n {
+            let (found, expected) = (output.list(i).1, &lists[i]);
+            let clear = |list: &[u32]| -> Vec<u32> {
+                list.iter().copied().filter(|&entry| !twin.is_on_rim(i, entry)).collect()
+            };
+            if found != expected {
+                verdict.near_ties += 1;
+                verdict.equal("candidates", i, clear(found), clear(expected));
+            }
+            verdict.compared += expected.len() as u64;
+            let bits = output.lists[places.walls as usize + i];
+            if bits != walls[i] {
+                verdict.near_ties += 1;
+                verdict.equal("planes", i, (bits ^ walls[i]) & !twin.walls_on_rim(i, edge), 0);
+            }
+        }
+    })
+}
+
+fn entries(twin: &Twin, i: usize) -> Vec<u32> {
+    twin.core.lists.of(i).iter().map(|c| c.code() << CODE_SHIFT | c.index() as u32).collect()
+}
+
+// What tells whether a candidate is on the rim of the reach.
+struct Rim {
+    state: State,
+    grid: Grid,
+    world: World,
+    budget: f32,
+    path: f32,
+}
+
+impl Rim {
+    fn new(twin: &Twin, path: f32) -> Self {
+        let core = &twin.core;
+        Self {
+            state: core.state.clone(),
+            grid: core.grid.clone(),
+            world: core.world.clone(),
+            budget: twin.budget,
+            path,
+        }
+    }
+
+    fn is_on_rim(&self, i: usize, entry: u32) -> bool {
+        let (j, code) = ((entry & INDEX_MASK) as usize, entry >> CODE_SHIFT);
+        if j >= self.state.len() || code >= CODES {
+            return false;
+        }
+        let shift = self.grid.shifts()[code as usize];
+        let d = ((self.state.offset(i) - self.state.offset(j)) - shift).as_dvec3().length_squared();
+        let near = f64::from(self.state.radius(i) + self.state.radius(j) + 2.0 * self.budget).powi(2);
+        (d - near).abs() <= RIM * near
+    }
+
+    fn walls_on_rim(&self, i: usize, edge: f32) -> u32 {
+        let mut set = 0;
+        for (k, wall) in self.world.walls.iter().enumerate() {
+            let gap = wall.normal.dot(from_wall(&self.grid, &self.state, wall, i)) - self.state.radius(i);
+            if (gap - (self.path * 1.001 + self.world.slop)).abs() <= WALL_RIM * edge {
+                set |= wall_bit(k);
+            }
+        }
+        set
+    }
+}
+
+#[test]
+fn neighbors_agree_with_their_twin() {
+    agrees("neighbors", case);
+}
+
+#[test]
+fn a_slip_in_neighbors_is_noticed() {
+    let input: &[Slip] = &[
+        ("an offset", |m, _, _| m.bodies[1][30].offset.x += 0.6),
+        ("a radius", |m, _, _| m.bodies[1][64].radius *= 4.0),
+        ("a start", |m, places, _| {
+            // Of a bucket that is not empty.
+            let at = places.starts as usize;
+            let bucket = (0..).find(|k| m.work[at + k] < m.work[at + k + 1]).unwrap();
+            m.work[at + bucket] += 1;
+        }),
+    ];
+    let output: &[Slip] = &[
+        ("a candidate", |m, places, _| m.lists[places.entries as usize + 5] ^= 1),
+        ("the place of a list", |m, _, _| m.lists[20] += 1),
+        ("a plane", |m, places, _| m.lists[places.walls as usize + 64] ^= 1),
+        ("the count", |m, _, _| m.work[CANDIDATE_COUNT as usize] -= 1),
+    ];
+    for kind in ["gas", "open", "box"] {
+        notices(&start(kind, 65), case, input, output);
+    }
+}

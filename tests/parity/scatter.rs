@@ -1,0 +1,66 @@
+//! Stage 3 against its twin.
+
+use super::{
+    super::layout::Node,
+    Case, PRESENT, Rig, Slip, agrees,
+    memory::{Memory, rows},
+    notices,
+    starts::{Start, start},
+};
+
+fn case(start: &Start) -> Case {
+    let mut rig = Rig::new(start);
+    let Rig { site, twin } = &mut rig;
+    twin.bin();
+    twin.scan();
+    let mut input = Memory::new(&site.places);
+    let source = 1 - PRESENT;
+    (input.bodies[source], input.tags[source]) = rows(&twin.core.state, &site.host);
+    input.put(site.places.pending, &twin.keys);
+    input.put(site.places.counts, &twin.counts());
+    input.put(site.places.starts, &twin.core.starts);
+    // What the step before left.
+    input.nodes.fill(Node { loss: 1.0, virial: 2.0, relax_work: 3.0, clock: 4.0, ..Node::default() });
+    twin.scatter();
+    let (bodies, tags) = rows(&twin.core.state, &site.host);
+    let budget = twin.budget;
+    let dispatches = vec![("scatter_order", 0, rig.all()), ("scatter", 0, rig.all())];
+    Case::new(rig, input, dispatches, true, move |output, verdict| {
+        for i in 0..bodies.len() {
+            verdict.equal("body", i, output.bodies[PRESENT][i], bodies[i]);
+            verdict.equal("tag", i, output.tags[PRESENT][i], tags[i]);
+            verdict.equal("node", i, output.nodes[i], Node { budget, clock: 4.0, ..Node::default() });
+        }
+    })
+}
+
+#[test]
+fn scatter_agrees_with_its_twin() {
+    agrees("scatter", case);
+}
+
+#[test]
+fn a_slip_in_scatter_is_noticed() {
+    let input: &[Slip] = &[
+        ("a velocity", |m, _, _| m.bodies[0][64].velocity.y += 1e-6),
+        ("a spin", |m, _, _| m.tags[0][3].spin.x += 1e-6),
+        ("two ranks", |m, _, _| {
+            let rank = m.tags[0][0].rank;
+            m.tags[0][0].rank = m.tags[0][1].rank;
+            m.tags[0][1].rank = rank;
+        }),
+        ("two keys", |m, places, _| {
+            // Of the first sphere and of one in another bucket.
+            let at = places.pending as usize;
+            let other = (1..65).find(|k| m.work[at + k] != m.work[at]).unwrap();
+            m.work.swap(at, at + other);
+        }),
+    ];
+    let output: &[Slip] = &[
+        ("a last contact", |m, _, _| m.tags[1][64].last_contact -= 1e29),
+        ("a budget", |m, _, _| m.nodes[10].budget *= 1.0 + 1e-6),
+    ];
+    for kind in ["gas", "open"] {
+        notices(&start(kind, 65), case, input, output);
+    }
+}

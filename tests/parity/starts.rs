@@ -1,0 +1,115 @@
+//! Systems of every kind and size that the stages are fed with.
+
+use glam::DVec3;
+
+use crate::{
+    Dimensions, Side, System,
+    model::state::NEVER,
+    scene::{Fill, Scene},
+};
+
+/// None, one, a workgroup less one, a workgroup, one more, and many with an odd rest.
+pub const SIZES: [usize; 6] = [0, 1, 63, 64, 65, 10_007];
+
+const KINDS: [&str; 9] = ["gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast"];
+
+/// One system and how far into a step the stages are looked at.
+pub struct Start {
+    pub name: &'static str,
+    pub system: System,
+    /// Substeps of the step, all on one broad phase; the stages of the last one are compared.
+    pub substeps: u32,
+    /// Cells and paths for all but a fiftieth of the spheres instead of nearly all: the rest is fast.
+    pub for_the_bulk: bool,
+}
+
+/// All kinds in all sizes.
+pub fn all() -> impl Iterator<Item = Start> {
+    KINDS.into_iter().flat_map(|kind| SIZES.map(|size| start(kind, size)))
+}
+
+/// Random numbers from a seed, the same everywhere.
+pub fn dice(mut seed: u64) -> impl FnMut() -> f64 {
+    move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+impl Start {
+    /// Time of the last contact in scaled units: never for most, just now or a while ago for some.
+    pub fn last_contact(&self, id: u32) -> f32 {
+        match id % 7 {
+            0 => 0.0,
+            1 => -1e-5,
+            2 => -0.3,
+            _ => NEVER,
+        }
+    }
+}
+
+/// One of them.
+pub fn start(kind: &'static str, size: usize) -> Start {
+    // Enough to make a box of; the rest is cut off below.
+    let count = size.max(60) as u64;
+    let side = (count as f64).cbrt().ceil() as u64;
+    let gas = |fraction: f64| Fill::random(count).volume_fraction(fraction).temperature(3.0);
+    let scene = Scene::new(0.03).seed(size as u64 + 1);
+    let lattice = || Fill::lattice([side; 3], 1.12).origin(DVec3::splat(0.5)).temperature(3.0);
+    let scene = match kind {
+        "gas" | "fast" => scene.periodic().fill(gas(0.3)),
+        "fixed" => scene
+            .sides([Side::Periodic, Side::Periodic, Side::Wall])
+            .gravity([0.0, 0.0, -9.0])
+            .fill(gas(0.25)),
+        "mixture" => {
+            scene.periodic().fill(gas(0.3).diameters([(2.0, 0.1), (1.0, 0.5), (0.5, 0.4)]).temperature(1.0))
+        }
+        // Tight and sloping, so that most spheres meet a plane.
+        "box" => scene
+            .walled()
+            .gravity([0.0, 1.0, -10.0])
+            .bounds(DVec3::ZERO, DVec3::splat(1.15 * side as f64) + 2.0 * DVec3::Z)
+            .wall([0.5 * side as f64, 0.0, 0.05], [0.05, 0.0, 1.0], "default")
+            .fill(Fill::lattice([side; 3], 1.12).origin([0.55, 0.55, 1.3]).temperature(3.0)),
+        // A layer at rest on the floor, the rest falling on it.
+        "floor" => scene.gravity([0.0, 0.0, -10.0]).wall(DVec3::ZERO, DVec3::Z, "default").fill(lattice()),
+        "open" => scene.fill(lattice()),
+        "dilute" => scene.periodic().fill(gas(0.002).temperature(3e3)),
+        "flat" => scene.flat().sides([Side::Periodic, Side::Wall, Side::Open]).fill(gas(0.45)),
+        _ => unreachable!("{kind}"),
+    };
+    let mut system = scene.build().unwrap_or_else(|e| panic!("{kind} of {size}: {e}"));
+    system.spheres.truncate(size);
+    dress(kind, &mut system, size as u64);
+    let is_fast = kind == "fast" || kind == "dilute";
+    Start { name: kind, system, substeps: if is_fast { 2 } else { 1 }, for_the_bulk: is_fast }
+}
+
+// What scenes do not say: gaps in the ids, two materials, spin, what is fixed, what is fast.
+fn dress(kind: &str, system: &mut System, seed: u64) {
+    let mut draw = dice(seed);
+    let soft = system.materials.push("soft", 0.6, 1.0);
+    let flat = system.dimensions == Dimensions::Two;
+    for (k, sphere) in system.spheres.iter_mut().enumerate() {
+        sphere.id = 3 * k as u32 + 7;
+        sphere.spin = DVec3::new(draw(), draw(), draw()) - 0.5;
+        if matches!(kind, "box" | "floor" | "flat") && k % 3 == 0 {
+            sphere.material = soft;
+        }
+        match kind {
+            "fixed" if k % 10 == 3 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
+            "floor" if sphere.position.z < 0.6 => sphere.velocity = DVec3::ZERO,
+            "floor" if k % 8 == 0 => sphere.velocity.z -= 1.0,
+            "fast" => {
+                sphere.velocity *= if k % 60 == 4 { 25.0 } else { 1.0 };
+                sphere.velocity += DVec3::new(4.0, -2.0, 1.0);
+            }
+            _ => {}
+        }
+        if flat {
+            sphere.velocity.z = 0.0;
+            sphere.spin.x = 0.0;
+        }
+    }
+}
