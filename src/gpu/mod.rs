@@ -18,6 +18,8 @@ mod context;
 mod effort;
 mod encode;
 mod engine;
+#[cfg(test)]
+mod engine_tests;
 mod fault;
 mod flight;
 mod host;
