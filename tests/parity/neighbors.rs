@@ -2,7 +2,9 @@
 
 use super::{
     super::layout::{CANDIDATE_COUNT, CODE_SHIFT, INDEX_MASK},
-    Case, Rig, Slip, Twin, agrees, notices,
+    Case, PRESENT, Rig, Slip, Twin, agrees,
+    memory::rough_place,
+    notices,
     starts::{Start, start},
 };
 use crate::{
@@ -25,7 +27,11 @@ fn case(start: &Start) -> Case {
     rig.twin.bin();
     rig.twin.scan();
     rig.twin.scatter();
-    let input = rig.memory();
+    let mut input = rig.memory();
+    let edge = rig.twin.core.grid.edge;
+    for (i, node) in input.nodes.iter_mut().enumerate() {
+        node.touched = rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], edge);
+    }
     rig.twin.neighbors();
     let (places, edge) = (rig.places, rig.frame.edge.max_element());
     // The lists and, for what only one side has, the rims.
@@ -119,6 +125,7 @@ fn neighbors_agree_with_their_twin() {
 fn a_slip_in_neighbors_is_noticed() {
     let input: &[Slip] = &[
         ("an offset", |m, _, _| m.bodies[1][30].offset.x += 0.6),
+        ("a rough place", |m, _, _| m.nodes[30].touched ^= 512 << 2),
         ("a radius", |m, _, _| m.bodies[1][64].radius *= 4.0),
         ("a start", |m, places, _| {
             // Of a bucket that is not empty.
