@@ -125,7 +125,6 @@ fn neighbors_agree_with_their_twin() {
 fn a_slip_in_neighbors_is_noticed() {
     let input: &[Slip] = &[
         ("an offset", |m, _, _| m.bodies[1][30].offset.x += 0.6),
-        ("a rough place", |m, _, _| m.nodes[30].touched ^= 512 << 2),
         ("a radius", |m, _, _| m.bodies[1][64].radius *= 4.0),
         ("a start", |m, places, _| {
             // Of a bucket that is not empty.
@@ -143,4 +142,7 @@ fn a_slip_in_neighbors_is_noticed() {
     for kind in ["gas", "open", "box"] {
         notices(&start(kind, 65), case, input, output);
     }
+    // Hashed cells are searched without.
+    let rough: &[Slip] = &[("a rough place", |m, _, _| m.nodes[30].touched ^= 512 << 2)];
+    notices(&start("gas", 65), case, rough, &[]);
 }
