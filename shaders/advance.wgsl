@@ -1,8 +1,34 @@
 // Stage 9: every sphere to the end of the substep and back into the lab. Twin: src/cpu/advance.rs.
 
+// What the rounds of the substep did.
+fn report() {
+    var used = round;
+    if round == frame.wide_rounds {
+        used = 0u;
+        for (var k = 0u; k < frame.wide_rounds; k++) {
+            used += u32(atomicLoad(&work[ROUND_BLOCKS + k * ROUND_WORDS + PENDING]) > 0u);
+        }
+    }
+    atomicMax(&work[ROUNDS_MAX], used);
+    atomicMax(&work[FAST_MAX], atomicLoad(&work[FAST_COUNT]));
+    atomicAdd(&work[STOPPED_COUNT], atomicLoad(&work[FROZEN_COUNT]));
+}
+
 @compute @workgroup_size(GROUP)
 fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if is_halted() { return; }
+    // What the rounds left is the same for all invocations: nobody changes it here.
+    round = max(atomicLoad(&work[TAIL_ROUND]), frame.wide_rounds);
+    if counter(PENDING) > 0u {
+        if id.x == 0u { halt(HALT_UNFINISHED); }
+        return;
+    }
+    if is_strict() && atomicLoad(&work[LATE_COUNT]) > 0u {
+        if id.x == 0u { halt(HALT_LATE); }
+        return;
+    }
+    if id.x == 0u { report(); }
     let h = frame.h;
     let fall = frame.gravity * (0.5 * h * h);
     let gain = frame.gravity * h;
@@ -11,8 +37,6 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         let node = nodes[i];
         tags[i].last_contact = max(tags[i].last_contact - h, NEVER);
         nodes[i].budget = node.budget - path_ahead(body.velocity, body.inverse_mass, node.clock);
-        nodes[i].clock = h;
-        nodes[i].support = 0u;
         if (node.support & FROZEN) != 0u {
             // It goes on as it was.
             let at = frame.at_frozen + (node.support & ~FROZEN) * FROZEN_WORDS;
@@ -34,7 +58,8 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
             let to_wall = cells_shift(tags[i].cell - wall.cell) + (body.offset - wall.offset);
             body.offset -= wall.normal * (dot(wall.normal, to_wall) - body.radius);
         }
-        body.velocity = v;
-        bodies[i] = body;
+        bodies[i].offset = body.offset;
+        if has_gravity() { bodies[i].velocity = v; }
     }
+    check_loops();
 }

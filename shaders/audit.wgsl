@@ -6,15 +6,22 @@
 // other; 10 energy lost, 11 virial, 12 work of relax.
 var<workgroup> parts: array<array<f32, AUDIT_SUMS>, GROUP>;
 
-fn add(lane: u32, k: u32, value: f32) { parts[lane][k] += value; }
+struct Sums {
+    kinetic: f32,
+    momentum: vec3f,
+    mass_cell: vec3f,
+    mass_offset: vec3f,
+    loss: f32,
+    virial: f32,
+    relax_work: f32,
+}
 
-fn add_sphere(i: u32, lane: u32) {
+fn add_sphere(i: u32, sums: ptr<function, Sums>) {
     let body = bodies[i];
     let tag = tags[i];
-    let node = nodes[i];
-    add(lane, 10u, node.loss);
-    add(lane, 11u, node.virial);
-    add(lane, 12u, node.relax_work);
+    (*sums).loss += nodes[i].loss;
+    (*sums).virial += nodes[i].virial;
+    (*sums).relax_work += nodes[i].relax_work;
     // Speeds whose squares overflow are as good as infinite.
     let square = dot(body.velocity, body.velocity);
     if !(finite(square) && all_finite(body.offset) && all_finite(tag.spin)) {
@@ -30,15 +37,10 @@ fn add_sphere(i: u32, lane: u32) {
     if body.inverse_mass == 0.0 { return; }
     let mass = 1.0 / body.inverse_mass;
     let inertia = 0.4 * body.radius * body.radius;
-    add(lane, 0u, 0.5 * mass * (square + inertia * dot(tag.spin, tag.spin)));
-    let momentum = body.velocity * mass;
-    let cell = vec3f(tag.cell) * mass;
-    let offset = body.offset * mass;
-    for (var axis = 0u; axis < 3u; axis++) {
-        add(lane, 1u + axis, momentum[axis]);
-        add(lane, 4u + axis, cell[axis]);
-        add(lane, 7u + axis, offset[axis]);
-    }
+    (*sums).kinetic += 0.5 * mass * (square + inertia * dot(tag.spin, tag.spin));
+    (*sums).momentum += body.velocity * mass;
+    (*sums).mass_cell += vec3f(tag.cell) * mass;
+    (*sums).mass_offset += body.offset * mass;
 }
 
 @compute @workgroup_size(GROUP)
@@ -47,15 +49,16 @@ fn audit(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     let halted = is_halted();
     // As many whole blocks for each workgroup, so that the order of the sums depends on the count alone.
     let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
     let per_group = (blocks + groups.x - 1u) / groups.x;
-    for (var k = 0u; k < AUDIT_SUMS; k++) { parts[lane][k] = 0.0; }
+    var sums = Sums(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0), 0.0, 0.0, 0.0);
     if !halted {
         for (var block = group.x * per_group; block < min((group.x + 1u) * per_group, blocks); block++) {
             let i = block * GROUP + lane;
-            if i < frame.sphere_count { add_sphere(i, lane); }
+            if i < frame.sphere_count { add_sphere(i, &sums); }
         }
         // Velocities of an even sample, for the median.
         let stride = max((frame.sphere_count + SAMPLE - 1u) / SAMPLE, 1u);
@@ -66,6 +69,15 @@ fn audit(
             atomicStore(&work[SAMPLE_WORDS + 3u * k + 2u], velocity.z);
         }
     }
+    parts[lane] = array<f32, AUDIT_SUMS>(
+        sums.kinetic,
+        sums.momentum.x, sums.momentum.y, sums.momentum.z,
+        sums.mass_cell.x, sums.mass_cell.y, sums.mass_cell.z,
+        sums.mass_offset.x, sums.mass_offset.y, sums.mass_offset.z,
+        sums.loss,
+        sums.virial,
+        sums.relax_work,
+    );
     for (var half = GROUP / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
         if lane < half {
@@ -76,4 +88,5 @@ fn audit(
     if lane < AUDIT_SUMS && !halted {
         atomicStore(&work[PART_WORDS + group.x * AUDIT_SUMS + lane], bitcast<u32>(parts[0][lane]));
     }
+    check_loops();
 }

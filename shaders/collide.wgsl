@@ -3,10 +3,12 @@
 
 @compute @workgroup_size(GROUP)
 fn collide(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let selected = counter(SELECTED);
     for (var slot = id.x; slot < selected; slot += groups.x * GROUP) { collide_selected(slot); }
+    check_loops();
 }
 
 // One workgroup for each walker: slow spheres on its way, and where it can be found by other fast ones.
@@ -16,6 +18,7 @@ fn collide_walk(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let walkers = counter(WALKERS);
@@ -24,6 +27,7 @@ fn collide_walk(
         walk_cells(capsule, LOOK, lane, GROUP);
         walk_cells(capsule, VISIT, lane, GROUP);
     }
+    check_loops();
 }
 
 // The other fast ones.
@@ -33,6 +37,7 @@ fn collide_meet(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let walkers = counter(WALKERS);
@@ -41,4 +46,5 @@ fn collide_meet(
         walk_cells(capsule, MEET, lane, GROUP);
     }
     if walkers > 0u && group.x == 0u && lane == 0u { check_crowd(); }
+    check_loops();
 }

@@ -2,6 +2,7 @@
 
 @compute @workgroup_size(GROUP)
 fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = LAUNCH;
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
@@ -16,4 +17,5 @@ fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
             atomicAdd(&work[FAST_COUNT], 1u);
         }
     }
+    check_loops();
 }

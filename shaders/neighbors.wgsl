@@ -4,110 +4,167 @@
 var<workgroup> counts: array<u32, GROUP>;
 var<workgroup> first_entry: u32;
 
-// Candidates found while the search runs; those that do not fit are searched for once more.
+// Candidates that one pass of the search keeps; longer lists take several.
 const KEPT: u32 = 32u;
-
-struct Finder {
-    i: u32,
-    offset: vec3f,
-    radius: f32,
-    fixed: bool,
-    found: u32,
-    // Where found entries go, and how many may: 0 while they are only counted.
-    at: u32,
-    room: u32,
-}
 
 var<private> kept: array<u32, KEPT>;
 
-fn found(finder: ptr<function, Finder>, j: u32, code: u32) {
-    if j == (*finder).i { return; }
-    if (*finder).fixed && bodies[j].inverse_mass == 0.0 { return; }
-    let entry = (code << CODE_SHIFT) | j;
-    let k = (*finder).found;
-    if (*finder).room > 0u {
-        if k < (*finder).room { lists[(*finder).at + k] = entry; }
-    } else if k < KEPT {
-        kept[k] = entry;
-    }
-    (*finder).found = k + 1u;
-}
-
-// Spheres start..end, the cells of which are `side` cells along x away.
-fn search(finder: ptr<function, Finder>, start: u32, end: u32, shift: vec3f, code: u32) {
-    let offset = (*finder).offset;
-    let reach = (*finder).radius;
-    for (var j = start; j < end; j++) {
-        let d = (offset - bodies[j].offset) - shift;
-        let near = (reach + bodies[j].radius) + 2.0 * frame.budget;
-        if dot(d, d) <= near * near { found(finder, j, code); }
-    }
+struct Finder {
+    i: u32,
+    cell: vec3i,
+    offset: vec3f,
+    radius: f32,
+    fixed: bool,
+    // How many were found, and the first of those that this pass keeps.
+    found: u32,
+    first: u32,
+    // Bit k: whether kept[k] is near enough is not known yet.
+    unclear: u32,
 }
 
 fn starts(bucket: u32) -> u32 { return atomicLoad(&work[frame.at_starts + bucket]); }
 
-fn search_all(finder: ptr<function, Finder>) {
-    let i = (*finder).i;
-    let cell = tags[i].cell;
+// Whether the sphere's surface is near enough to that of j, in an image `shift` away.
+fn is_near(finder: ptr<function, Finder>, j: u32, shift: vec3f) -> bool {
+    let d = ((*finder).offset - bodies[j].offset) - shift;
+    let near = ((*finder).radius + bodies[j].radius) + 2.0 * frame.budget;
+    return dot(d, d) <= near * near;
+}
+
+// Takes a candidate in, in its order; the window of this pass is all that is kept.
+fn found(finder: ptr<function, Finder>, entry: u32, clear: bool) {
+    let k = (*finder).found - (*finder).first;
+    if k < KEPT {
+        kept[k] = entry;
+        (*finder).unclear |= select(1u << k, 0u, clear);
+    }
+    (*finder).found += 1u;
+}
+
+// Spheres start..end of a row of up to three cells, the middle one (0, dy, dz) away; those that wrap along x are all in
+// the cell `wrapped`. Where each is in its cell is known to a thousandth of the edge from one word; the few for which
+// that is not enough are looked at closely afterwards.
+fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: i32, wrapped: i32) {
+    let step = frame.edge * (1.0 / 1024.0);
+    let base = (*finder).offset - cells_shift(vec3i(0, dy, dz)) - 0.5 * step;
+    let x_edge = frame.edge.x;
+    // Half the diagonal of what the word leaves open, and a hair for rounding.
+    let open = 0.5 * length(step) + 1e-5 * (x_edge + frame.edge.y + frame.edge.z);
+    let surely_not = (*finder).radius + frame.radius_max + 2.0 * frame.budget + open;
+    let surely = max((*finder).radius + frame.radius_min + 2.0 * frame.budget - open, 0.0);
+    let own_x = u32((*finder).cell.x) - 1u;
+    let code = u32(9 * dz + 3 * dy + 13);
+    for (var j = start; j < end; j++) {
+        let word = nodes[j].touched;
+        let outside = word >= OUTSIDE;
+        // -1, 0, 1 for the left, the middle and the right cell.
+        let side = select(i32((word - own_x) & 3u) - 1, wrapped, wrapped != 0);
+        let place = vec3f(f32((word >> 2u) & 1023u), f32((word >> 12u) & 1023u), f32(word >> 22u));
+        let d = base - place * step - vec3f(f32(side) * x_edge, 0.0, 0.0);
+        let square = dot(d, d);
+        if (square <= surely_not * surely_not || outside) && j != (*finder).i {
+            found(finder, ((code + u32(side)) << CODE_SHIFT) | j, square <= surely * surely && !outside);
+        }
+    }
+}
+
+// A cell of a hashed grid, (dx, dy, dz) away: its bucket may hold spheres of others.
+fn search_cell(finder: ptr<function, Finder>, bucket: u32, cell: vec3i, away: vec3i) {
+    let code = u32(9 * away.z + 3 * away.y + away.x + 13);
+    let shift = cells_shift(away);
+    let end = starts(bucket + 1u);
+    for (var j = starts(bucket); j < end; j++) {
+        if all(tags[j].cell == cell) && j != (*finder).i && is_near(finder, j, shift) {
+            found(finder, (code << CODE_SHIFT) | j, true);
+        }
+    }
+}
+
+fn search(finder: ptr<function, Finder>) {
+    let cell = (*finder).cell;
+    let o = (*finder).offset;
     let farthest = ((*finder).radius + frame.radius_max + 2.0 * frame.budget) * (1.0 + 1e-4);
-    for (var dz = -frame.layers; dz <= frame.layers; dz++) {
+    let last = cell_count(0u) - 1;
+    for (var row_number = 0; row_number < 9; row_number++) {
+        let dz = row_number / 3 - 1;
+        let dy = row_number % 3 - 1;
         let z = wrap_axis(2u, cell.z + dz);
-        if !z.inside { continue; }
-        for (var dy = -1; dy <= 1; dy++) {
-            let y = wrap_axis(1u, cell.y + dy);
-            if !y.inside { continue; }
-            // How far the sphere is from the cells of the row; a corner is often out of reach.
-            let o = (*finder).offset;
-            let gap = vec2f(
-                select(select(0.0, max(o.y, 0.0), dy < 0), max(frame.edge.y - o.y, 0.0), dy > 0),
-                select(select(0.0, max(o.z, 0.0), dz < 0), max(frame.edge.z - o.z, 0.0), dz > 0),
-            );
-            if dot(gap, gap) > farthest * farthest { continue; }
-            let row = row_of(y.cell, z.cell);
-            let code = u32(9 * dz + 3 * dy + 13);
-            if frame.direct != 0u {
-                for (var dx = -1; dx <= 1; dx++) {
-                    let shift = cells_shift(vec3i(dx, dy, dz));
-                    let x = cell.x + dx;
-                    if x >= 0 && x < frame.count.x {
-                        let bucket = bucket_of(row, x);
-                        search(finder, starts(bucket), starts(bucket + 1u), shift, code + u32(dx));
-                    }
+        let y = wrap_axis(1u, cell.y + dy);
+        // How far the sphere is from the cells of the row; a corner is often out of reach.
+        let gap_y = select(select(0.0, max(o.y, 0.0), dy < 0), max(frame.edge.y - o.y, 0.0), dy > 0);
+        let gap_z = select(select(0.0, max(o.z, 0.0), dz < 0), max(frame.edge.z - o.z, 0.0), dz > 0);
+        // How far it reaches along x within the row, squared.
+        let along = farthest * farthest - (gap_y * gap_y + gap_z * gap_z);
+        if !z.inside || !y.inside || along < 0.0 || abs(dz) > frame.layers { continue; }
+        let row = row_of(y.cell, z.cell);
+        if IS_DIRECT {
+            let to_left = max(o.x, 0.0);
+            let to_right = max(frame.edge.x - o.x, 0.0);
+            let left = to_left * to_left <= along;
+            let right = to_right * to_right <= along;
+            // Where x wraps, a row has a second part at its other end, or two: to the left first, then to the right.
+            let wraps_left = left && cell.x == 0 && is_periodic(0u);
+            let wraps_right = right && cell.x == last && is_periodic(0u);
+            let parts = 1 + i32(wraps_left) + i32(wraps_right);
+            for (var part = 0; part < parts; part++) {
+                var wrapped = 0;
+                if part > 0 { wrapped = select(1, -1, part == 1 && wraps_left); }
+                var low = cell.x - i32(left && cell.x > 0);
+                var high = cell.x + i32(right && cell.x < last);
+                if wrapped != 0 {
+                    low = select(0, last, wrapped < 0);
+                    high = low;
                 }
-                if frame.periodic.x != 0u {
-                    let last = frame.count.x - 1;
-                    if cell.x == 0 {
-                        let bucket = bucket_of(row, last);
-                        let shift = cells_shift(vec3i(-1, dy, dz));
-                        search(finder, starts(bucket), starts(bucket + 1u), shift, code - 1u);
-                    }
-                    if cell.x == last {
-                        let bucket = bucket_of(row, 0);
-                        let shift = cells_shift(vec3i(1, dy, dz));
-                        search(finder, starts(bucket), starts(bucket + 1u), shift, code + 1u);
-                    }
-                }
-            } else {
-                for (var dx = -1; dx <= 1; dx++) {
-                    let x = wrap_axis(0u, cell.x + dx);
-                    if !x.inside { continue; }
-                    let bucket = bucket_of(row, x.cell);
-                    let wanted = vec3i(x.cell, y.cell, z.cell);
-                    let shift = cells_shift(vec3i(dx, dy, dz));
-                    // Several cells may share a bucket.
-                    for (var j = starts(bucket); j < starts(bucket + 1u); j++) {
-                        if all(tags[j].cell == wanted) { search(finder, j, j + 1u, shift, code + u32(dx)); }
-                    }
+                search_row(finder, starts(bucket_of(row, low)), starts(bucket_of(row, high) + 1u), dy, dz, wrapped);
+            }
+        } else {
+            for (var dx = -1; dx <= 1; dx++) {
+                let x = wrap_axis(0u, cell.x + dx);
+                if x.inside {
+                    search_cell(finder, bucket_of(row, x.cell), vec3i(x.cell, y.cell, z.cell), vec3i(dx, dy, dz));
                 }
             }
         }
     }
 }
 
+// Looks closely at what is not known yet, and leaves the candidates of this pass in their order. Returns their number.
+fn settle_unclear(finder: ptr<function, Finder>) -> u32 {
+    let all_kept = min((*finder).found - (*finder).first, KEPT);
+    var unclear = (*finder).unclear;
+    // Fixed spheres do not meet each other.
+    if (*finder).fixed { unclear = 0xffffffffu; }
+    if unclear == 0u { return all_kept; }
+    var left = 0u;
+    for (var k = 0u; k < all_kept; k++) {
+        let entry = kept[k];
+        let j = entry & INDEX_MASK;
+        var is_candidate = true;
+        if ((unclear >> k) & 1u) != 0u {
+            is_candidate = is_near(finder, j, cells_shift(code_cells(entry >> CODE_SHIFT)))
+                && !((*finder).fixed && bodies[j].inverse_mass == 0.0);
+        }
+        if is_candidate {
+            kept[left] = entry;
+            left += 1u;
+        }
+    }
+    return left;
+}
+
+// One pass of the search: the candidates from the `first` found on. Returns their number.
+fn pass_from(finder: ptr<function, Finder>, first: u32) -> u32 {
+    (*finder).found = 0u;
+    (*finder).first = first;
+    (*finder).unclear = 0u;
+    search(finder);
+    return settle_unclear(finder);
+}
+
 fn walls_in_reach(i: u32) -> u32 {
     var reached = 0u;
     let path = frame.budget + frame.drift_reach;
-    for (var plane = 0u; plane < frame.wall_count; plane++) {
+    for (var plane = 0u; plane < wall_count(); plane++) {
         let normal = world[3u * plane].xyz;
         let cells = tags[i].cell - bitcast<vec3i>(world[3u * plane + 1u].xyz);
         let to = cells_shift(cells) + (bodies[i].offset - world[3u * plane + 2u].xyz);
@@ -124,19 +181,24 @@ fn neighbors(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
     for (var block = group.x; block < blocks; block += groups.x) {
         let i = block * GROUP + lane;
-        var finder = Finder(i, vec3f(0.0), 0.0, false, 0u, 0u, 0u);
         let alive = i < frame.sphere_count && !is_halted();
+        var count = 0u;
+        var finder = Finder(i, vec3i(0), vec3f(0.0), 0.0, false, 0u, 0u, 0u);
         if alive {
+            finder.cell = tags[i].cell;
             finder.offset = bodies[i].offset;
             finder.radius = bodies[i].radius;
             finder.fixed = bodies[i].inverse_mass == 0.0;
-            search_all(&finder);
             lists[frame.at_walls + i] = walls_in_reach(i);
+            // Nearly always one pass.
+            for (var first = 0u; first == 0u || first < finder.found; first += KEPT) {
+                count += pass_from(&finder, first);
+            }
         }
-        let count = finder.found;
         counts[lane] = count;
         workgroupBarrier();
         for (var step = 1u; step < GROUP; step *= 2u) {
@@ -146,33 +208,37 @@ fn neighbors(
             counts[lane] += before;
             workgroupBarrier();
         }
-        if lane == 0u { first_entry = atomicAdd(&work[CANDIDATE_COUNT], counts[GROUP - 1u]); }
-        workgroupBarrier();
         let total = counts[GROUP - 1u];
-        let start = first_entry + counts[lane] - count;
-        let fits = first_entry + total <= frame.entry_capacity;
-        if alive {
-            if !fits {
+        if lane == 0u {
+            first_entry = atomicAdd(&work[CANDIDATE_COUNT], total);
+            if first_entry + total > frame.entry_capacity {
                 // The count goes on to the end, so that the host knows what is needed.
                 atomicMax(&work[CANDIDATES_NEEDED], first_entry + total);
                 atomicOr(&work[HALT], HALT_OVERFLOW);
+            }
+        }
+        workgroupBarrier();
+        if alive && first_entry + total <= frame.entry_capacity {
+            // One more than there are spheres in each block: where the last list ends.
+            let at = frame.at_entries + first_entry + counts[lane] - count;
+            lists[block * (GROUP + 1u) + lane] = at;
+            if lane == GROUP - 1u || i == frame.sphere_count - 1u {
+                lists[block * (GROUP + 1u) + lane + 1u] = at + count;
+            }
+            if finder.found <= KEPT {
+                for (var k = 0u; k < count; k++) { lists[at + k] = kept[k]; }
             } else {
-                // One more than there are spheres in each block: where the last list ends.
-                let at = frame.at_entries + start;
-                lists[block * (GROUP + 1u) + lane] = at;
-                if lane == GROUP - 1u || i == frame.sphere_count - 1u {
-                    lists[block * (GROUP + 1u) + lane + 1u] = at + count;
-                }
-                if count <= KEPT {
-                    for (var k = 0u; k < count; k++) { lists[at + k] = kept[k]; }
-                } else {
-                    finder.found = 0u;
-                    finder.at = at;
-                    finder.room = count;
-                    search_all(&finder);
+                var done = 0u;
+                for (var first = 0u; done < count; first += KEPT) {
+                    // Whatever a compiler makes of the two searches, nothing is written beyond the list.
+                    let more = min(pass_from(&finder, first), count - done);
+                    for (var k = 0u; k < more; k++) { lists[at + done + k] = kept[k]; }
+                    done += more;
+                    if first >= finder.found { break; }
                 }
             }
         }
         workgroupBarrier();
     }
+    check_loops();
 }

@@ -10,8 +10,11 @@ struct Overlap {
 
 fn pair_overlap(i: u32, j: u32, shift: vec3f) -> Overlap {
     let d = (bodies[i].offset - bodies[j].offset) - shift;
-    let sum = bodies[i].radius + bodies[j].radius;
     let square = dot(d, d);
+    // Most are apart whatever the radius of the other one.
+    let most = bodies[i].radius + frame.radius_max;
+    if square >= most * most { return Overlap(vec3f(0.0), 0.0, most); }
+    let sum = bodies[i].radius + bodies[j].radius;
     if square >= sum * sum { return Overlap(vec3f(0.0), 0.0, sum); }
     let distance = sqrt(square);
     // Coincident centres part along x, the smaller index to the right.
@@ -41,7 +44,7 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
                 // A pair stands in both lists.
                 if i < cursor.other { depth = max(depth, pair_overlap(i, cursor.other, cursor.shift).depth); }
             }
-            for (var plane = 0u; plane < frame.wall_count; plane++) {
+            for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
                 if meets_wall(i, plane) { depth = max(depth, wall_overlap(i, plane).depth); }
             }
         }
@@ -60,7 +63,9 @@ fn relax_deepest(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     deepest(!is_halted(), id.x, lane, groups.x * GROUP, DEEPEST_BEFORE);
+    check_loops();
 }
 
 fn is_needed() -> bool {
@@ -70,6 +75,7 @@ fn is_needed() -> bool {
 // Where each sphere has to go; the fates are free until the next sweep.
 @compute @workgroup_size(GROUP)
 fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if !is_needed() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         var push = vec3f(0.0);
@@ -85,7 +91,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                     contacts += 1.0;
                 }
             }
-            for (var plane = 0u; plane < frame.wall_count; plane++) {
+            for (var plane = 0u; plane < wall_count(); plane++) {
                 if !meets_wall(i, plane) { continue; }
                 let overlap = wall_overlap(i, plane);
                 if overlap.depth > RELAX_SLOP {
@@ -98,10 +104,12 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         fates[i].any = Unrest(push.x, push.y);
         fates[i].others = Unrest(push.z, 0.0);
     }
+    check_loops();
 }
 
 @compute @workgroup_size(GROUP)
 fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if !is_needed() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let push = vec3f(fates[i].any.time, fates[i].any.jolt, fates[i].others.time);
@@ -110,6 +118,7 @@ fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
         nodes[i].budget -= length(push);
         nodes[i].relax_work -= dot(frame.gravity, push) / bodies[i].inverse_mass;
     }
+    check_loops();
 }
 
 // The deepest overlap that is left.
@@ -119,8 +128,10 @@ fn relax(
     @builtin(num_workgroups) groups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
+    begin(groups);
     deepest(is_needed(), id.x, lane, groups.x * GROUP, DEEPEST);
     if id.x == 0u && !is_halted() && !is_needed() {
         atomicMax(&work[DEEPEST], atomicLoad(&work[DEEPEST_BEFORE]));
     }
+    check_loops();
 }

@@ -21,7 +21,8 @@ fn scan_group(lane: u32, value: u32) -> u32 {
 
 // One workgroup for each part.
 @compute @workgroup_size(SCAN_GROUP)
-fn scan_reduce(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn scan_reduce(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     let base = group.x * SCAN_PART;
     var sum = 0u;
     for (var k = 0u; k < PER_THREAD; k++) {
@@ -34,7 +35,8 @@ fn scan_reduce(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_in
 
 // One workgroup in all.
 @compute @workgroup_size(SCAN_GROUP)
-fn scan_sums(@builtin(local_invocation_index) lane: u32) {
+fn scan_sums(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     let parts = (frame.buckets + SCAN_PART - 1u) / SCAN_PART;
     var before = 0u;
     for (var base = 0u; base < parts; base += SCAN_GROUP) {
@@ -51,18 +53,27 @@ fn scan_sums(@builtin(local_invocation_index) lane: u32) {
 
 // One workgroup for each part. The counts become cursors for scatter.
 @compute @workgroup_size(SCAN_GROUP)
-fn scan_apply(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    var before = atomicLoad(&work[frame.at_sums + group.x]);
+fn scan_apply(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(num_workgroups) groups: vec3u,
+) {
+    begin(groups);
+    // Buckets that follow each other, so that one scan of the lanes is enough.
+    let base = group.x * SCAN_PART + lane * PER_THREAD;
+    var values: array<u32, PER_THREAD>;
+    var sum = 0u;
     for (var k = 0u; k < PER_THREAD; k++) {
-        let at = group.x * SCAN_PART + k * SCAN_GROUP + lane;
-        var value = 0u;
-        if at < frame.buckets { value = atomicLoad(&work[frame.at_counts + at]); }
-        let start = before + scan_group(lane, value);
-        before += partial[SCAN_GROUP - 1u];
-        workgroupBarrier();
-        if at < frame.buckets && !is_halted() {
-            atomicStore(&work[frame.at_starts + at], start);
-            atomicStore(&work[frame.at_counts + at], start);
+        if base + k < frame.buckets { values[k] = atomicLoad(&work[frame.at_counts + base + k]); }
+        sum += values[k];
+    }
+    var start = atomicLoad(&work[frame.at_sums + group.x]) + scan_group(lane, sum);
+    if is_halted() { return; }
+    for (var k = 0u; k < PER_THREAD; k++) {
+        if base + k < frame.buckets {
+            atomicStore(&work[frame.at_starts + base + k], start);
+            atomicStore(&work[frame.at_counts + base + k], start);
         }
+        start += values[k];
     }
 }

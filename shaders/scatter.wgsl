@@ -4,16 +4,29 @@
 // Any order within the bucket.
 @compute @workgroup_size(GROUP)
 fn scatter_order(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let key = atomicLoad(&work[frame.at_pending + i]);
         let slot = atomicAdd(&work[frame.at_counts + key], 1u);
         atomicStore(&work[frame.at_near + slot], i);
     }
+    check_loops();
+}
+
+// Where a sphere is in its cell, to a thousandth of the edge, and its cell's x modulo 4: enough for most of the search
+// that follows, in one word. OUTSIDE and more is one that is held in an outermost cell from beyond it.
+fn rough_place(body: Body, tag: Tag) -> u32 {
+    let share = body.offset / frame.edge;
+    let x = u32(tag.cell.x) & 3u;
+    if any(share < vec3f(0.0)) || any(share >= vec3f(1.0)) { return OUTSIDE | x; }
+    let steps = min(vec3u(share * 1024.0), vec3u(1023u));
+    return (steps.z << 22u) | (steps.y << 12u) | (steps.x << 2u) | x;
 }
 
 @compute @workgroup_size(GROUP)
 fn scatter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if is_halted() { return; }
     for (var slot = id.x; slot < frame.sphere_count; slot += groups.x * GROUP) {
         let i = atomicLoad(&work[frame.at_near + slot]);
@@ -26,8 +39,11 @@ fn scatter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
             let rank = source_tags[atomicLoad(&work[frame.at_near + other])].rank;
             place += u32(rank < tag.rank);
         }
-        bodies[place] = source_bodies[i];
+        let body = source_bodies[i];
+        bodies[place] = body;
         tags[place] = tag;
+        // Free until the launch.
+        nodes[place].touched = rough_place(body, tag);
         nodes[place].budget = frame.budget;
         if is_first_build() {
             nodes[place].loss = 0.0;
@@ -35,4 +51,5 @@ fn scatter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
             nodes[place].relax_work = 0.0;
         }
     }
+    check_loops();
 }

@@ -3,42 +3,50 @@
 // Threats of the round, and all that could interfere with its impacts.
 @compute @workgroup_size(GROUP)
 fn select_near(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let pending = counter(PENDING);
-    let everywhere = round < DENSE_ROUNDS;
+    let everywhere = is_dense();
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) {
         note_threat(atomicLoad(&work[at_pending(round) + slot]));
         if !everywhere { mark_near(slot); }
     }
+    check_loops();
 }
 
 // And all that could interfere with those.
 @compute @workgroup_size(GROUP)
 fn select_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let near = counter(NEAR);
     for (var slot = id.x; slot < near; slot += groups.x * GROUP) { mark_around(slot); }
+    check_loops();
 }
 
 // The first hop of those, or in a dense round of all spheres.
 @compute @workgroup_size(GROUP)
 fn select_hop(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() || counter(PENDING) == 0u { return; }
-    if round < DENSE_ROUNDS {
+    if is_dense() {
         for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) { hop(i); }
     } else {
         let marked = counter(NEAR) + counter(AROUND);
         for (var slot = id.x; slot < marked; slot += groups.x * GROUP) { hop_marked(slot); }
     }
+    check_loops();
 }
 
 @compute @workgroup_size(GROUP)
 fn select_impacts(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let pending = counter(PENDING);
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) { select_pending(slot); }
+    check_loops();
 }

@@ -3,37 +3,61 @@
 
 @compute @workgroup_size(GROUP)
 fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let event = sweep_sphere(i);
+        let event = sweep_sphere(i, true);
         fates[i].event = event;
         if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
     }
+    check_loops();
 }
 
-// After the impacts of a round: who could meet what was touched.
+// After the impacts of a round: who could meet what was touched. In a dense round all look for themselves.
 @compute @workgroup_size(GROUP)
 fn sweep_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
-    let selected = counter(SELECTED);
-    for (var slot = id.x; slot < selected; slot += groups.x * GROUP) { mark_affected(slot); }
-}
-
-// And their sweep; in a dense round that of all.
-@compute @workgroup_size(GROUP)
-fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
-    round = round_of_dispatch.number;
-    if is_halted() { return; }
-    let pending = counter(PENDING);
-    if pending == 0u { return; }
-    if round < DENSE_ROUNDS {
-        for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) { sweep_again(i); }
+    if is_dense() {
+        if counter(SELECTED) == 0u { return; }
+        for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+            if is_stale(i) {
+                atomicStore(&work[frame.at_near + count_up(AFFECTED)], i);
+            } else {
+                sweep_partly(i);
+            }
+        }
+        check_loops();
         return;
     }
+    let selected = counter(SELECTED);
+    for (var slot = id.x; slot < selected; slot += groups.x * GROUP) { mark_affected(slot); }
+    check_loops();
+}
+
+// And their sweep.
+@compute @workgroup_size(GROUP)
+fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    round = round_of_dispatch.number;
+    if is_halted() { return; }
     let affected = counter(AFFECTED);
-    for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
-        sweep_again(atomicLoad(&work[frame.at_near + slot]));
+    if is_dense() {
+        for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
+            sweep_fully(atomicLoad(&work[frame.at_near + slot]));
+        }
+        // Where nothing was touched, everything that was pending still is.
+        if counter(SELECTED) > 0u {
+            check_loops();
+            return;
+        }
+    } else {
+        for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
+            sweep_again(atomicLoad(&work[frame.at_near + slot]));
+        }
     }
+    let pending = counter(PENDING);
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) { keep_pending(slot); }
+    check_loops();
 }

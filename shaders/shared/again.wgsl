@@ -23,23 +23,53 @@ fn mark_affected(slot: u32) {
     if !is_wall(event) && nodes[event.partner].touched == round + 1u { mark_affected_by(event.partner); }
 }
 
-// Sweeps sphere i against all if it or its partner was touched, else against the touched alone; puts it on the next
-// round's list if an impact is pending.
-fn sweep_again(i: u32) {
+// Whether sphere i has to be swept against all: it or its partner was touched.
+fn is_stale(i: u32) -> bool {
+    if is_touched(i) { return true; }
+    let partner = fates[i].event.partner;
+    return (partner & WALL) == 0u && is_some(fates[i].event) && is_touched(partner);
+}
+
+// Sweeps sphere i against all, and puts it on the next round's list if an impact is pending.
+fn sweep_fully(i: u32) {
+    let event = sweep_sphere(i, false);
+    fates[i].event = event;
+    if is_some(event) { append_pending(i); }
+}
+
+// Sweeps sphere i against the touched alone.
+fn sweep_partly(i: u32) {
+    let first = lists[i + i / GROUP];
+    let count = min(lists[i + i / GROUP + 1u] - first, PICKED);
+    var picked = 0u;
+    for (var k = 0u; k < count; k++) {
+        picked |= select(0u, 1u << k, is_touched(lists[first + k] & INDEX_MASK));
+    }
     var event = fates[i].event;
-    let stale = is_some(event) && !is_wall(event) && is_touched(event.partner);
-    let a = sweeper(i);
-    if is_touched(i) || stale {
-        event = sweep_sphere(i);
-        fates[i].event = event;
-    } else if a.inverse_mass != 0.0 {
-        var cursor = candidates(i);
-        while next(&cursor) {
-            if is_touched(cursor.other) { consider(i, a, cursor.other, cursor.link, cursor.shift, &event); }
+    var cursor = candidates_beyond(i);
+    // Nothing near has changed.
+    if picked != 0u || cursor.at < cursor.end || cursor.extra != 0u {
+        let a = sweeper(i);
+        if a.inverse_mass != 0.0 {
+            var search = Search(event, 0.0, false);
+            while picked != 0u {
+                let c = candidate(i, firstTrailingBit(picked));
+                picked &= picked - 1u;
+                consider(a, c.other, c.link, c.shift, false, &search);
+            }
+            while next(&cursor) {
+                if is_touched(cursor.other) { consider(a, cursor.other, cursor.link, cursor.shift, false, &search); }
+            }
+            event = event_of(i, a, &search);
+            fates[i].event = event;
         }
-        fates[i].event = event;
     }
     if is_some(event) { append_pending(i); }
+}
+
+// One of those that may have changed.
+fn sweep_again(i: u32) {
+    if is_stale(i) { sweep_fully(i); } else { sweep_partly(i); }
 }
 
 // A pending sphere that nothing near has touched stays pending.

@@ -10,3 +10,10 @@
 @group(1) @binding(7) var<storage, read_write> nodes: array<Node>;
 
 fn is_halted() -> bool { return atomicLoad(&work[HALT]) != 0u; }
+
+// As in view.wgsl.
+fn check_loops() {
+    var turns = 0u;
+    for (var k = 0u; k < 3u + opaque_zero; k++) { turns += 1u + opaque_zero; }
+    if turns < 3u { atomicOr(&work[HALT], HALT_CUT); }
+}

@@ -43,8 +43,8 @@ fn cells_along(c: Capsule, reach: f32, axis: u32, s0: f32, s1: f32) -> vec2i {
     let edge = frame.edge[axis];
     let low = i32(clamp(floor((min(p, q) - reach) / edge), -limit, limit)) + c.home[axis];
     let high = i32(clamp(floor((max(p, q) + reach) / edge), -limit, limit)) + c.home[axis];
-    if frame.periodic[axis] != 0u || frame.count[axis] == 0 { return vec2i(low, high); }
-    let last = frame.count[axis] - 1;
+    if is_periodic(axis) || cell_count(axis) == 0 { return vec2i(low, high); }
+    let last = cell_count(axis) - 1;
     return vec2i(clamp(low, 0, last), clamp(high, 0, last));
 }
 
@@ -160,7 +160,7 @@ fn meeting(i: u32, k: u32, shift: vec3f) -> Cell {
     var cell = vec3i(0);
     for (var axis = 0u; axis < 3u; axis++) {
         var c = i32(floor(point[axis] / frame.edge[axis])) + tags[i].cell[axis];
-        if frame.periodic[axis] == 0u && frame.count[axis] > 0 { c = clamp(c, 0, frame.count[axis] - 1); }
+        if !is_periodic(axis) && cell_count(axis) > 0 { c = clamp(c, 0, cell_count(axis) - 1); }
         cell[axis] = c;
     }
     return Cell(cell, true);

@@ -3,10 +3,10 @@
 
 const AT_REST: Unrest = Unrest(NO_IMPACT, 0.0);
 
-// What the next impact of a sphere does, as far as it matters before `limit`.
+// What the next impact of a sphere does, as far as it matters before `limit`. Most have none: that takes one load.
 fn unrest_of(i: u32, limit: f32) -> Unrest {
-    let event = fates[i].event;
-    if event.toi < limit { return Unrest(event.toi, event.jolt); }
+    let time = fates[i].event.toi;
+    if time < limit { return Unrest(time, fates[i].event.jolt); }
     return AT_REST;
 }
 
@@ -44,6 +44,12 @@ fn touch(i: u32, k: u32, shift: vec3f, a: Unrest, b: Unrest) -> f32 {
 // The touch of k with its neighbour m that may turn k before `limit`, one of the two having been struck before; with
 // `deep` also by what else may happen to m. Its time is NO_IMPACT if there is none.
 fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, limit: f32) -> Unrest {
+    if own.jolt == 0.0 {
+        // Two lines that meet are an impact of their own. This is what most are, and it takes one load.
+        var time = 0.0;
+        if deep { time = fates[m].any.time; } else { time = fates[m].event.toi; }
+        if time >= limit { return AT_REST; }
+    }
     // The impact of the two with each other is `own`; they meet again only if a third turns one back.
     let mutual = own.jolt > 0.0 && partner == m && fates[m].event.partner == k;
     var theirs = AT_REST;
@@ -53,8 +59,7 @@ fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, lim
         if mutual { return AT_REST; }
         theirs = unrest_of(m, limit);
     }
-    // Two lines that meet are an impact of their own.
-    if theirs.time >= limit && (mutual || own.jolt == 0.0) { return AT_REST; }
+    if theirs.time >= limit && mutual { return AT_REST; }
     var time = max(own.time, theirs.time);
     if !mutual { time = touch(k, m, shift, own, theirs); }
     if time >= limit { return AT_REST; }
@@ -64,13 +69,36 @@ fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, lim
     return Unrest(time, own.jolt + 2.0 * speed * inverse_k / (inverse_k + inverse_m));
 }
 
+// Bits of the listed neighbours of k that something may happen to before `limit`: all if k itself is struck by then.
+fn restless(k: u32, own: Unrest, deep: bool, limit: f32) -> u32 {
+    let first = lists[k + k / GROUP];
+    let count = min(lists[k + k / GROUP + 1u] - first, PICKED);
+    if own.jolt != 0.0 { return select((1u << (count & 31u)) - 1u, 0xffffffffu, count == PICKED); }
+    var picked = 0u;
+    for (var n = 0u; n < count; n++) {
+        let m = lists[first + n] & INDEX_MASK;
+        var time = 0.0;
+        if deep { time = fates[m].any.time; } else { time = fates[m].event.toi; }
+        picked |= select(0u, 1u << n, time < limit);
+    }
+    return picked;
+}
+
 // First hop: what the next impacts of sphere k and of its neighbours may do to it.
 fn hop(k: u32) {
     let limit = frame.h;
     let own = unrest_of(k, limit);
     let partner = fates[k].event.partner;
     var others = AT_REST;
-    var cursor = candidates(k);
+    var picked = restless(k, own, false, limit);
+    while picked != 0u {
+        let c = candidate(k, firstTrailingBit(picked));
+        picked &= picked - 1u;
+        let unrest = turn(k, own, partner, c.other, c.shift, false, limit);
+        others.time = min(others.time, unrest.time);
+        others.jolt = max(others.jolt, unrest.jolt);
+    }
+    var cursor = candidates_beyond(k);
     while next(&cursor) {
         let unrest = turn(k, own, partner, cursor.other, cursor.shift, false, limit);
         others.time = min(others.time, unrest.time);
@@ -85,7 +113,14 @@ fn reaches(i: u32, k: u32, shift: vec3f, limit: f32) -> bool {
     let own = unrest_of(k, limit);
     if own.jolt > 0.0 && touch(i, k, shift, AT_REST, own) < limit { return true; }
     let partner = fates[k].event.partner;
-    var cursor = candidates(k);
+    var picked = restless(k, own, true, limit);
+    while picked != 0u {
+        let c = candidate(k, firstTrailingBit(picked));
+        picked &= picked - 1u;
+        let unrest = turn(k, own, partner, c.other, c.shift, true, limit);
+        if unrest.time < limit && touch(i, k, shift, AT_REST, unrest) < limit { return true; }
+    }
+    var cursor = candidates_beyond(k);
     while next(&cursor) {
         let unrest = turn(k, own, partner, cursor.other, cursor.shift, true, limit);
         if unrest.time < limit && touch(i, k, shift, AT_REST, unrest) < limit { return true; }
@@ -146,8 +181,8 @@ fn note_threat(i: u32) {
 fn nearest_cells(cells: vec3i) -> vec3i {
     var c = cells;
     for (var axis = 0u; axis < 3u; axis++) {
-        if frame.periodic[axis] != 0u {
-            let n = frame.count[axis];
+        if is_periodic(axis) {
+            let n = cell_count(axis);
             c[axis] = modulo(c[axis] + n / 2, n) - n / 2;
         }
     }

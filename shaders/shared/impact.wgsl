@@ -98,36 +98,77 @@ fn sweeper(i: u32) -> Sweeper {
     return Sweeper(body.offset, body.velocity, body.radius, body.inverse_mass, nodes[i].clock);
 }
 
-// Replaces `best` if sphere i meets the image `link` of j sooner. Every quantity of the pair is the same to the last
-// bit, but for its sign, whichever of the two asks.
-fn consider(i: u32, a: Sweeper, j: u32, link: u32, shift: vec3f, best: ptr<function, Event>) {
-    let b = bodies[j];
-    let their_clock = nodes[j].clock;
+// The earliest impact found so far; its jolt is not known before `settle`.
+struct Search {
+    best: Event,
+    speed: f32,
+    // Another one came at the same time: their order is not known yet.
+    is_tied: bool,
+}
+
+// When sphere i meets the image of j in the substep. Every quantity of the pair is the same to the last bit, but for its
+// sign, whichever of the two asks. With `fresh` all clocks are 0.
+fn pair_contact(a: Sweeper, j: u32, shift: vec3f, fresh: bool) -> Contact {
+    var their_clock = 0.0;
+    if !fresh { their_clock = nodes[j].clock; }
     let now = max(a.clock, their_clock);
-    let d = ((a.offset + a.velocity * (now - a.clock)) - (b.offset + b.velocity * (now - their_clock))) - shift;
-    let w = a.velocity - b.velocity;
-    let radius_sum = a.radius + b.radius;
+    let velocity = bodies[j].velocity;
+    let d = ((a.offset + a.velocity * (now - a.clock)) - (bodies[j].offset + velocity * (now - their_clock))) - shift;
+    let w = a.velocity - velocity;
     let left = frame.h - now;
+    // Only where there is gravity are fixed spheres something else.
+    var is_fixed = false;
+    if HAS_FIXED { is_fixed = bodies[j].inverse_mass == 0.0; }
+    if !is_fixed && dot(d, w) >= 0.0 { return NO_CONTACT; }
+    let radius_sum = a.radius + bodies[j].radius;
     var contact = NO_CONTACT;
-    if has_gravity() && b.inverse_mass == 0.0 {
+    if HAS_FIXED && is_fixed {
         // In the lab the fixed sphere rests and the other one falls.
         let g = frame.gravity;
         contact = against_fixed(d + g * (0.5 * now * now), w + g * now, g, radius_sum, left);
     } else {
-        // Most are still apart and still approaching, or have long been receding, at the end of the substep.
+        // Most are still apart and still approaching at the end of the substep.
         let end = d + w * left;
-        let apart = dot(d, w) >= 0.0
-            || (dot(end, w) < 0.0 && dot(end, end) > radius_sum * radius_sum * (1.0 + 1e-6));
-        if apart { return; }
+        if dot(end, w) < 0.0 && dot(end, end) > radius_sum * radius_sum * (1.0 + 1e-6) { return NO_CONTACT; }
         contact = first_contact(d, w, radius_sum);
     }
-    if contact.time >= NO_IMPACT { return; }
     let toi = now + contact.time;
-    if toi >= frame.h { return; }
-    if toi < (*best).toi || (toi == (*best).toi && precedes(i, j, (*best).partner)) {
-        let jolt = 2.0 * contact.speed * a.inverse_mass / (a.inverse_mass + b.inverse_mass);
-        *best = Event(toi, j, link, jolt);
+    if contact.time >= NO_IMPACT || toi >= frame.h { return NO_CONTACT; }
+    return Contact(toi, contact.speed);
+}
+
+// Takes up the impact with the image `link` of j if it is the earliest so far.
+fn consider(a: Sweeper, j: u32, link: u32, shift: vec3f, fresh: bool, search: ptr<function, Search>) {
+    let contact = pair_contact(a, j, shift, fresh);
+    (*search).is_tied |= contact.time == (*search).best.toi && is_some((*search).best);
+    if contact.time < (*search).best.toi {
+        *search = Search(Event(contact.time, j, link, 0.0), contact.speed, false);
     }
+}
+
+// Of several impacts at one time the first in their order is meant.
+fn settle_tie(i: u32, a: Sweeper, search: ptr<function, Search>) {
+    if !(*search).is_tied { return; }
+    var cursor = candidates(i);
+    while next(&cursor) {
+        let contact = pair_contact(a, cursor.other, cursor.shift, false);
+        if contact.time == (*search).best.toi && precedes(i, cursor.other, (*search).best.partner) {
+            (*search).best.partner = cursor.other;
+            (*search).best.link = cursor.link;
+            (*search).best.jolt = 0.0;
+            (*search).speed = contact.speed;
+        }
+    }
+}
+
+// The event of what was found; one that was there before the search knows its jolt.
+fn event_of(i: u32, a: Sweeper, search: ptr<function, Search>) -> Event {
+    settle_tie(i, a, search);
+    var event = (*search).best;
+    if event.jolt == 0.0 && is_some(event) && (event.partner & WALL) == 0u {
+        event.jolt = 2.0 * (*search).speed * a.inverse_mass / (a.inverse_mass + bodies[event.partner].inverse_mass);
+    }
+    return event;
 }
 
 fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
@@ -148,16 +189,17 @@ fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
 }
 
 // The earliest impact of sphere i before the end of the substep.
-fn sweep_sphere(i: u32) -> Event {
-    var best = NO_EVENT;
+fn sweep_sphere(i: u32, fresh: bool) -> Event {
     let a = sweeper(i);
     // Fixed spheres are struck, they do not strike.
-    if a.inverse_mass == 0.0 { return best; }
+    if a.inverse_mass == 0.0 { return NO_EVENT; }
+    var search = Search(NO_EVENT, 0.0, false);
     var cursor = candidates(i);
-    while next(&cursor) { consider(i, a, cursor.other, cursor.link, cursor.shift, &best); }
-    if frame.wall_count > 0u {
+    while next(&cursor) { consider(a, cursor.other, cursor.link, cursor.shift, fresh, &search); }
+    var best = event_of(i, a, &search);
+    if HAS_WALLS {
         let walls = walls_of(i);
-        for (var plane = 0u; walls != 0u && plane < frame.wall_count; plane++) {
+        for (var plane = 0u; walls != 0u && plane < wall_count(); plane++) {
             if (walls & (1u << min(plane, 31u))) != 0u { consider_wall(i, plane, &best); }
         }
     }

@@ -113,6 +113,10 @@ struct Frame {
     at_restitution: u32,
     at_materials: u32,
     wide_rounds: u32,
+    // Rounds that one dispatch of the tail does.
+    tail_rounds: u32,
+    // Smallest radius of all spheres.
+    radius_min: f32,
 }
 
 // Which round a dispatch belongs to.
@@ -123,10 +127,22 @@ struct Round {
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<uniform> round_of_dispatch: Round;
 
-fn has_gravity() -> bool { return (frame.flags & FLAG_GRAVITY) != 0u; }
-fn is_recording() -> bool { return (frame.flags & FLAG_RECORD) != 0u; }
-fn is_strict() -> bool { return (frame.flags & FLAG_STRICT) != 0u; }
-fn is_first_build() -> bool { return (frame.flags & FLAG_FIRST_BUILD) != 0u; }
+// 0, though no compiler can know. At least one driver (lavapipe) compiles a shader anew for the values of uniforms that
+// alone decide a branch or a loop, and spends milliseconds on every dispatch to find out which it has.
+var<private> opaque_zero: u32;
+
+// First in every entry point: dispatches have one workgroup along y.
+fn begin(groups: vec3u) { opaque_zero = groups.y - 1u; }
+
+fn has_flag(flag: u32) -> bool { return ((frame.flags | opaque_zero) & flag) != 0u; }
+fn has_gravity() -> bool { return has_flag(FLAG_GRAVITY); }
+fn is_recording() -> bool { return has_flag(FLAG_RECORD); }
+fn is_strict() -> bool { return has_flag(FLAG_STRICT); }
+fn is_first_build() -> bool { return has_flag(FLAG_FIRST_BUILD); }
+fn is_direct() -> bool { return (frame.direct | opaque_zero) != 0u; }
+fn is_periodic(axis: u32) -> bool { return (frame.periodic[axis] | opaque_zero) != 0u; }
+fn cell_count(axis: u32) -> i32 { return frame.count[axis] + i32(opaque_zero); }
+fn wall_count() -> u32 { return frame.wall_count | opaque_zero; }
 
 // Vector between cells.
 fn cells_shift(cells: vec3i) -> vec3f { return vec3f(cells) * frame.edge; }
@@ -150,7 +166,7 @@ fn modulo(a: i32, n: i32) -> i32 {
 
 // First bucket of the row of cells (y, z).
 fn row_of(y: i32, z: i32) -> u32 {
-    if frame.direct != 0u {
+    if is_direct() {
         return u32((z * frame.count.y + y) * frame.count.x);
     }
     var h = (u32(y) * 0x9e3779b1u) ^ (u32(z) * 0x85ebca77u);
@@ -161,7 +177,7 @@ fn row_of(y: i32, z: i32) -> u32 {
 
 fn bucket_of(row: u32, x: i32) -> u32 {
     let k = row + u32(x);
-    return select(k & (frame.buckets - 1u), k, frame.direct != 0u);
+    return select(k & (frame.buckets - 1u), k, is_direct());
 }
 
 // Where a coordinate beyond the grid really is; `inside` is false where there is nothing, outside walls.
@@ -171,8 +187,8 @@ struct Wrapped {
 }
 
 fn wrap_axis(axis: u32, c: i32) -> Wrapped {
-    let n = frame.count[axis];
+    let n = cell_count(axis);
     if n == 0 || (c >= 0 && c < n) { return Wrapped(c, true); }
-    if frame.periodic[axis] != 0u { return Wrapped(modulo(c, n), true); }
+    if is_periodic(axis) { return Wrapped(modulo(c, n), true); }
     return Wrapped(c, false);
 }

@@ -12,6 +12,13 @@ fn agreed(lane: u32, which: u32) -> u32 {
     return workgroupUniformLoad(&shared_count);
 }
 
+fn agreed_word(lane: u32, word: u32) -> u32 {
+    storageBarrier();
+    workgroupBarrier();
+    if lane == 0u { shared_count = atomicLoad(&work[word]); }
+    return workgroupUniformLoad(&shared_count);
+}
+
 fn agreed_halt(lane: u32) -> bool {
     storageBarrier();
     workgroupBarrier();
@@ -53,14 +60,17 @@ fn earliest_pending(pending: u32, lane: u32) -> u32 {
 }
 
 @compute @workgroup_size(TAIL_GROUP)
-fn rounds(@builtin(local_invocation_index) lane: u32) {
+fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
     // A variable of the function: what barriers depend on has to be the same for all lanes by its form.
-    var number = frame.wide_rounds;
+    var number = max(agreed_word(lane, TAIL_ROUND), frame.wide_rounds);
     round = number;
-    var reached = 0u;
+    var reached = agreed_word(lane, REACHED);
     var pending = agreed(lane, PENDING);
     if agreed_halt(lane) { pending = 0u; }
-    while pending > 0u {
+    // So many rounds, and another dispatch goes on.
+    let end = number + frame.tail_rounds;
+    while pending > 0u && number < end {
         if number % STUCK_ROUNDS == 0u {
             // The earliest impact has to get later, or the rounds never end.
             let earliest = earliest_pending(pending, lane);
@@ -121,17 +131,8 @@ fn rounds(@builtin(local_invocation_index) lane: u32) {
         if agreed_halt(lane) { break; }
     }
     if lane == 0u {
-        var used = number;
-        if number == frame.wide_rounds {
-            // The wide rounds that had anything to do.
-            used = 0u;
-            for (var k = 0u; k < frame.wide_rounds; k++) {
-                used += u32(atomicLoad(&work[ROUND_BLOCKS + k * ROUND_WORDS + PENDING]) > 0u);
-            }
-        }
-        atomicMax(&work[ROUNDS_MAX], used);
-        atomicMax(&work[FAST_MAX], atomicLoad(&work[FAST_COUNT]));
-        atomicAdd(&work[STOPPED_COUNT], atomicLoad(&work[FROZEN_COUNT]));
-        if is_strict() && atomicLoad(&work[LATE_COUNT]) > 0u { halt(HALT_LATE); }
+        atomicStore(&work[TAIL_ROUND], number);
+        atomicStore(&work[REACHED], reached);
     }
+    check_loops();
 }

@@ -19,6 +19,15 @@ fn is_halted() -> bool { return atomicLoad(&work[HALT]) != 0u; }
 // A step that is halted is done again from its start, so nothing needs to be put right here.
 fn halt(reason: u32) { atomicOr(&work[HALT], reason); }
 
+// At least one driver (llvmpipe) ends all loops of an invocation once they have taken 65,535 turns together, and says
+// nothing. Last in every entry point with long loops: loops that no longer turn were cut, and the host spreads the work
+// over more invocations.
+fn check_loops() {
+    var turns = 0u;
+    for (var k = 0u; k < 3u + opaque_zero; k++) { turns += 1u + opaque_zero; }
+    if turns < 3u { halt(HALT_CUT); }
+}
+
 // A buffer is too small: the host makes room for what is needed and does the step again.
 fn overflow(which: u32, needed: u32) {
     atomicMax(&work[which], needed);
@@ -27,10 +36,13 @@ fn overflow(which: u32, needed: u32) {
 
 // The counters of a round; the tail uses two blocks in turn.
 fn round_block(number: u32) -> u32 {
-    if number == LAUNCH { return LAUNCH_BLOCK; }
     let wide = frame.wide_rounds;
-    return ROUND_BLOCKS + ROUND_WORDS * select(wide + (number & 1u), number, number < wide);
+    let block = ROUND_BLOCKS + ROUND_WORDS * select(wide + (number & 1u), number, number < wide);
+    return select(block, LAUNCH_BLOCK, number == LAUNCH);
 }
+
+// Whether the round looks at all spheres instead of making lists.
+fn is_dense() -> bool { return (round | opaque_zero) < DENSE_ROUNDS; }
 
 fn counter(which: u32) -> u32 { return atomicLoad(&work[round_block(round) + which]); }
 fn count_up(which: u32) -> u32 { return atomicAdd(&work[round_block(round) + which], 1u); }
@@ -68,22 +80,43 @@ fn candidates(i: u32) -> Cursor {
     return Cursor(lists[at], lists[at + 1u], head, 0u, 0u, vec3f(0.0));
 }
 
+// Whether there is one more; `other`, `link` and `shift` tell of it.
 fn next(cursor: ptr<function, Cursor>) -> bool {
-    if (*cursor).at < (*cursor).end {
-        let entry = lists[(*cursor).at];
-        (*cursor).at += 1u;
-        (*cursor).other = entry & INDEX_MASK;
-        (*cursor).link = entry >> CODE_SHIFT;
-        (*cursor).shift = cells_shift(code_cells(entry >> CODE_SHIFT));
-        return true;
+    if (*cursor).at >= (*cursor).end && (*cursor).extra == 0u { return false; }
+    // Where a branch does not spare anybody the work on the other side, it is best to have little there.
+    let is_listed = (*cursor).at < (*cursor).end;
+    let entry = lists[min((*cursor).at, (*cursor).end - 1u)];
+    (*cursor).at += u32(is_listed);
+    (*cursor).other = entry & INDEX_MASK;
+    (*cursor).link = entry >> CODE_SHIFT;
+    var cells = code_cells(entry >> CODE_SHIFT);
+    if !is_listed {
+        let place = (*cursor).extra - 1u;
+        (*cursor).other = pool[place * EXTRA_WORDS];
+        (*cursor).extra = pool[place * EXTRA_WORDS + 1u];
+        (*cursor).link = CODES + place;
+        cells = extra_cells(place);
     }
-    if (*cursor).extra == 0u { return false; }
-    let place = (*cursor).extra - 1u;
-    (*cursor).other = pool[place * EXTRA_WORDS];
-    (*cursor).extra = pool[place * EXTRA_WORDS + 1u];
-    (*cursor).link = CODES + place;
-    (*cursor).shift = cells_shift(extra_cells(place));
+    (*cursor).shift = cells_shift(cells);
     return true;
+}
+
+// The first 32 of the list can be picked by bits: where lanes run in step, it is quicker to look at all first and then to
+// work on those that matter.
+const PICKED: u32 = 32u;
+
+// What is beyond those.
+fn candidates_beyond(i: u32) -> Cursor {
+    var cursor = candidates(i);
+    cursor.at = min(cursor.at + PICKED, cursor.end);
+    return cursor;
+}
+
+// Number k of the list.
+fn candidate(i: u32, k: u32) -> Cursor {
+    let entry = lists[lists[i + i / GROUP] + k];
+    let code = entry >> CODE_SHIFT;
+    return Cursor(0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)));
 }
 
 // Offset of a sphere at time t in the falling frame.
@@ -123,7 +156,7 @@ fn walls_of(i: u32) -> u32 {
 }
 
 fn material_of(i: u32) -> u32 {
-    if frame.material_count <= 1u { return 0u; }
+    if (frame.material_count | opaque_zero) <= 1u { return 0u; }
     let rank = tags[i].rank;
     return bitcast<u32>(world[frame.at_materials + rank / 4u][rank % 4u]);
 }

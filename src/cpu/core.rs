@@ -98,8 +98,7 @@ impl Core {
     /// Makes cells for another path budget. Positions are rounded once more.
     pub fn regrid(&mut self, budget: f64) {
         let Self { system, units, census, .. } = self;
-        self.grid =
-            self.state.regrid(&self.grid, |lowest| Grid::new(system, units, census, budget, lowest));
+        self.grid = self.state.regrid(&self.grid, |lowest| Grid::new(system, units, census, budget, lowest));
         self.lay_out();
     }
 

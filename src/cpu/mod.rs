@@ -200,7 +200,11 @@ impl Stepper {
         }
     }
 
-    pub(crate) fn step(&mut self, start_time: f64, mut impacts: Option<&mut Vec<Impact>>) -> Result<StepReport, Error> {
+    pub(crate) fn step(
+        &mut self,
+        start_time: f64,
+        mut impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<StepReport, Error> {
         if let Some(id) = self.start_nonfinite {
             return Err(Error::NonFinite { id, last_good_step: 0 });
         }

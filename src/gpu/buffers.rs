@@ -109,7 +109,10 @@ impl Buffers {
         let group = |layout, buffers: [&wgpu::Buffer; 8]| {
             let entries: Vec<_> = (0..)
                 .zip(buffers)
-                .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+                .map(|(binding, buffer)| wgpu::BindGroupEntry {
+                    binding,
+                    resource: buffer.as_entire_binding(),
+                })
                 .collect();
             context.device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: None,

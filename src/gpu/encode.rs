@@ -2,9 +2,8 @@
 
 use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
-    layout::{
-        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, SCAN_PART, STEP_END, STICKY_END,
-    },
+    effort::Effort,
+    layout::{CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, SCAN_PART, STEP_END, STICKY_END},
     pipelines::Pipelines,
     timing::Timing,
 };
@@ -20,6 +19,7 @@ pub struct Encoder<'a> {
     pub timing: Option<&'a mut Timing>,
     /// Which copy of the state is the present one.
     pub current: usize,
+    pub effort: Effort,
     pub dispatches: u64,
 }
 
@@ -32,10 +32,11 @@ impl<'a> Encoder<'a> {
         pipelines: &'a Pipelines,
         buffers: &'a Buffers,
         current: usize,
+        effort: Effort,
         timing: Option<&'a mut Timing>,
     ) -> Self {
         let encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") });
-        Self { encoder, pipelines, buffers, timing, current, dispatches: 0 }
+        Self { encoder, pipelines, buffers, timing, current, effort, dispatches: 0 }
     }
 
     fn clear(&mut self, from: u32, to: u32) {
@@ -57,7 +58,7 @@ impl<'a> Encoder<'a> {
         let (counts, heads) = (places.counts, places.heads);
         self.clear(CANDIDATE_COUNT, CANDIDATE_COUNT + 1);
         self.clear(counts, heads);
-        let all = self.pipelines.groups_for(places.sphere_count);
+        let all = self.effort.groups(places.sphere_count);
         let parts = (heads - counts).div_ceil(SCAN_PART);
         let dispatches: [(&str, &[Dispatch]); 4] = [
             ("bin", &[("bin", 0, all)]),
@@ -75,7 +76,7 @@ impl<'a> Encoder<'a> {
     /// Stages 5 to 10, with so many rounds over the whole array.
     pub fn substep(&mut self, frame: u32, wide_rounds: u32) {
         let places = &self.buffers.places;
-        let (all, end) = (self.pipelines.groups_for(places.sphere_count), places.starts);
+        let (all, end) = (self.effort.groups(places.sphere_count), places.starts);
         self.clear(EXTRA_COUNT, end);
         let group = &self.buffers.view[self.current];
         let walks = all.min(WALK_GROUPS);
@@ -96,16 +97,14 @@ impl<'a> Encoder<'a> {
             }
             select.extend([("select_hop", round, hops), ("select_impacts", round, some)]);
             self.stage("select", group, frame, &select);
-            let walks = [("collide", round, some), ("collide_walk", round, walks), ("collide_meet", round, walks)];
+            let walks =
+                [("collide", round, some), ("collide_walk", round, walks), ("collide_meet", round, walks)];
             self.stage("collide", group, frame, &walks);
-            let mut again = vec![];
-            if round >= DENSE_ROUNDS {
-                again.push(("sweep_mark", round, some));
-            }
-            again.push(("sweep_touched", round, hops));
-            self.stage("sweep", group, frame, &again);
+            self.stage("sweep", group, frame, &[("sweep_mark", round, hops), ("sweep_touched", round, some)]);
         }
-        self.stage("select", group, frame, &[("rounds", 0, 1)]);
+        for _ in 0..self.effort.tails {
+            self.stage("select", group, frame, &[("rounds", 0, 1)]);
+        }
         self.stage("advance", group, frame, &[("advance", 0, all)]);
         self.stage(
             "relax",
@@ -118,7 +117,7 @@ impl<'a> Encoder<'a> {
     /// The overlaps of the present state alone.
     pub fn measure(&mut self, frame: u32) {
         self.clear(EXTRA_COUNT, self.buffers.places.starts);
-        let all = self.pipelines.groups_for(self.buffers.places.sphere_count);
+        let all = self.effort.groups(self.buffers.places.sphere_count);
         let group = &self.buffers.view[self.current];
         self.stage("launch", group, frame, &[("launch", 0, all)]);
         self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
@@ -131,7 +130,13 @@ impl<'a> Encoder<'a> {
     }
 
     /// Dispatches of one stage; with timing in a pass of its own.
-    pub fn stage(&mut self, stage: &'static str, group: &wgpu::BindGroup, frame: u32, dispatches: &[Dispatch]) {
+    pub fn stage(
+        &mut self,
+        stage: &'static str,
+        group: &wgpu::BindGroup,
+        frame: u32,
+        dispatches: &[Dispatch],
+    ) {
         let timestamp_writes = self.timing.as_deref_mut().and_then(|timing| timing.writes(stage));
         let mut pass = self
             .encoder

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use super::{
     Context,
     buffers::Buffers,
+    effort::Effort,
     flight::{Division, Flight, History, Runway, sums},
     host::Host,
     impacts,
     layout::{
-        CANDIDATES_NEEDED, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_BEFORE, EXTRAS_NEEDED, FAST_MAX, FROZEN_NEEDED, HALT,
-        HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, LATE_COUNT, LOG_NEEDED, PAIR_COUNT, ROUNDS_MAX,
-        STICKY_END, STOPPED_COUNT, THREATS_NEEDED, TOO_LONG, VISITS_NEEDED, WALL_COUNT,
+        CANDIDATES_NEEDED, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_BEFORE, EXTRAS_NEEDED, FAST_MAX,
+        FROZEN_NEEDED, HALT, HALT_CUT, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, HALT_UNFINISHED,
+        LATE_COUNT, LOG_NEEDED, PAIR_COUNT, ROUNDS_MAX, STICKY_END, STOPPED_COUNT, THREATS_NEEDED, TOO_LONG,
+        VISITS_NEEDED, WALL_COUNT,
     },
     pipelines::Pipelines,
     places::{Capacities, Places},
@@ -52,6 +54,7 @@ pub struct GpuEngine {
     /// The step after it.
     ahead: Option<Flight>,
     history: History<(Past, u32)>,
+    effort: Effort,
     measured: Measure,
     start_nonfinite: Option<u32>,
     timing: Option<Timing>,
@@ -70,16 +73,15 @@ impl GpuEngine {
     /// # Errors
     /// [`Error::Capacity`] for more spheres than the device can hold, [`Error::DeviceLost`].
     pub fn new(system: &System, context: Context, profile: bool) -> Result<Self, Error> {
-        let pipelines = Arc::new(Pipelines::new(&context)?);
         let capacities = Capacities::for_spheres(system.spheres.len(), false);
-        Self::with(system, context, pipelines, capacities, profile, |_| NEVER)
+        Self::with(system, context, None, capacities, profile, |_| NEVER)
     }
 
     /// The same with given pipelines and room.
     pub fn with(
         system: &System,
         context: Context,
-        pipelines: Arc<Pipelines>,
+        pipelines: Option<Arc<Pipelines>>,
         capacities: Capacities,
         profile: bool,
         last_contact: impl Fn(u32) -> f32,
@@ -103,7 +105,12 @@ impl GpuEngine {
         host.regrid(&mut state, budget);
         let places = host.places(capacities);
         places.check(&context.device.limits(), host.grid.buckets)?;
+        let pipelines = match pipelines.filter(|p| p.variant == host.variant()) {
+            Some(pipelines) => pipelines,
+            None => Arc::new(Pipelines::new(&context, host.variant())?),
+        };
         let buffers = Buffers::new(&context, &pipelines, places, None)?;
+        let effort = Effort::new(&context);
         let timing = if profile { Timing::new(&context)? } else { None };
         host.upload(&context.queue, &buffers, 0, &state);
         let mut engine = Self {
@@ -118,6 +125,7 @@ impl GpuEngine {
             flight: None,
             ahead: None,
             history: [(-2, (past, 0)), (-1, (past, 0))].into(),
+            effort,
             measured: Measure::default(),
             start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
             timing,
@@ -130,14 +138,10 @@ impl GpuEngine {
 
     // The deepest overlap of the present state; its lists are those of paths of no length.
     fn deepest_now(&mut self) -> Result<f32, Error> {
-        let plan = Plan {
-            substeps: 1,
-            substeps_per_build: 1,
-            budget: 0.0,
-            drift: glam::DVec3::ZERO,
-            regrid: None,
-        };
-        let division = Division { plan, halvings: 0, wide_rounds: 0, record: false, strict: false };
+        let plan =
+            Plan { substeps: 1, substeps_per_build: 1, budget: 0.0, drift: glam::DVec3::ZERO, regrid: None };
+        let division =
+            Division { plan, halvings: 0, wide_rounds: 0, record: false, strict: false, effort: self.effort };
         loop {
             let frames = division.frames(&self.host, &self.buffers.places, self.dt);
             self.buffers.write_frames(&self.context, &self.pipelines, &frames)?;
@@ -146,6 +150,7 @@ impl GpuEngine {
                 &self.pipelines,
                 &self.buffers,
                 self.current,
+                self.effort,
                 None,
             );
             encoder.begin();
@@ -155,11 +160,15 @@ impl GpuEngine {
             self.context.queue.submit([encoder.encoder.finish()]);
             let bytes = 4 * self.buffers.places.report_words();
             let words = words(&download(&self.context, &[(&self.buffers.work, 0, bytes)])?[0]);
-            if words[HALT as usize] == 0 {
+            let halt = words[HALT as usize];
+            if halt == 0 {
                 self.current = after;
                 return Ok(f32::from_bits(words[DEEPEST_BEFORE as usize]));
             }
             self.grow(&words)?;
+            if halt & HALT_CUT != 0 && !self.effort.spread() {
+                return Err(self.cut());
+            }
         }
     }
 
@@ -181,7 +190,8 @@ impl GpuEngine {
         let plan = plan::plan(&limits(&self.host, self.dt, self.fall), &past);
         let rounds = if rounds == 0 { 8 } else { rounds };
         let wide_rounds = Division::wide_rounds(self.host.census.count, rounds);
-        Division { plan, halvings: 0, wide_rounds, record, strict: self.host.system.solver.strict_order }
+        let strict = self.host.system.solver.strict_order;
+        Division { plan, halvings: 0, wide_rounds, record, strict, effort: self.effort }
     }
 
     fn submit(&mut self, step: u64, division: Division) -> Result<Flight, Error> {
@@ -216,6 +226,9 @@ impl GpuEngine {
 
     // Goes on from a state on the present cells.
     fn load(&mut self, state: &State) -> Result<(), Error> {
+        if self.host.variant() != self.pipelines.variant {
+            self.pipelines = Arc::new(Pipelines::new(&self.context, self.host.variant())?);
+        }
         self.make_room(self.buffers.places.capacities)?;
         self.current = 0;
         self.host.upload(&self.context.queue, &self.buffers, 0, state);
@@ -247,6 +260,13 @@ impl GpuEngine {
             frozen: roomier(c.frozen, FROZEN_NEEDED),
             log: roomier(c.log, LOG_NEEDED),
         })
+    }
+
+    fn cut(&self) -> Error {
+        Error::Capacity(format!(
+            "{} ends loops early, even with one sphere for each invocation; use the cpu backend",
+            self.context.info()
+        ))
     }
 
     // Waits for a step; one that halted is done again until it ends.
@@ -290,6 +310,16 @@ impl GpuEngine {
             if halt & HALT_OVERFLOW != 0 {
                 redone.overflows += 1;
                 self.grow(&words)?;
+            } else if halt & HALT_CUT != 0 {
+                // Whatever else it says may come from that.
+                self.make_room(self.buffers.places.capacities)?;
+                if !self.effort.spread() {
+                    return Err(self.cut());
+                }
+                division.effort = self.effort;
+            } else if halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on()) {
+                self.make_room(self.buffers.places.capacities)?;
+                division.effort = self.effort;
             } else {
                 self.make_room(self.buffers.places.capacities)?;
                 redone.halvings += 1;
@@ -499,7 +529,7 @@ impl Engine for GpuEngine {
         let capacities = self.buffers.places.capacities;
         let profile = self.timing.is_some();
         let (context, pipelines) = (self.context.clone(), self.pipelines.clone());
-        *self = Self::with(system, context, pipelines, capacities, profile, last_contact)?;
+        *self = Self::with(system, context, Some(pipelines), capacities, profile, last_contact)?;
         Ok(())
     }
 

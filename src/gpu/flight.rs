@@ -7,6 +7,7 @@ use glam::DVec3;
 use super::{
     Context,
     buffers::{Buffers, make_buffer},
+    effort::Effort,
     encode::Encoder,
     host::Host,
     layout::{
@@ -39,6 +40,7 @@ pub struct Division {
     pub wide_rounds: u32,
     pub record: bool,
     pub strict: bool,
+    pub effort: Effort,
 }
 
 impl Division {
@@ -61,6 +63,13 @@ impl Division {
         if spheres < SMALL { 0 } else { rounds.clamp(6, MOST_WIDE_ROUNDS) }
     }
 
+    /// More rounds over the whole array. False if there are no more.
+    pub fn widen(&mut self) -> bool {
+        let before = self.wide_rounds;
+        self.wide_rounds = (2 * before).clamp(8, MOST_WIDE_ROUNDS);
+        self.wide_rounds > before
+    }
+
     /// The frames of a step of length `dt`, that of the audit last.
     pub fn frames(&self, host: &Host, places: &Places, dt: f64) -> Vec<Frame> {
         let plan = &self.plan;
@@ -76,6 +85,8 @@ impl Division {
             h: h as f32,
             budget: plan.budget,
             wide_rounds: self.wide_rounds,
+            tail_rounds: self.effort.tail_rounds,
+            radius_min: host.census.radius_min as f32,
             flags,
             ..places.frame(&host.grid, &host.world, host.census.radius_max as f32)
         };
@@ -168,7 +179,7 @@ impl Runway {
             Some(buffer) => buffer,
             None => make_buffer(context, "report", bytes, usage)?,
         };
-        let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, timing);
+        let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, division.effort, timing);
         if let Some(snapshot) = self.snapshot.as_ref().filter(|_| !division.builds_once()) {
             for (from, to) in [(&buffers.bodies[start], &snapshot[0]), (&buffers.tags[start], &snapshot[1])] {
                 encoder.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
@@ -231,9 +242,8 @@ pub fn sums(words: &[u32], host: &Host, places: &Places) -> (Sums, [f64; 3]) {
     let stride = count.div_ceil(SAMPLE).max(1);
     let sampled = count.div_ceil(stride);
     let sample = &words[SAMPLE_WORDS as usize..][..3 * sampled];
-    let axis = |k: usize| {
-        median(&mut sample.chunks_exact(3).map(|velocity| f32::from_bits(velocity[k])).collect())
-    };
+    let axis =
+        |k: usize| median(&mut sample.chunks_exact(3).map(|velocity| f32::from_bits(velocity[k])).collect());
     let speeds = &words[CLASS_COUNTS as usize..][..CLASSES];
     let n = count as u64;
     let nonfinite = u64::from(words[NONFINITE_COUNT as usize]);

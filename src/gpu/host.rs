@@ -8,6 +8,7 @@ use super::{
     layout::{Body, Tag},
     places::{Capacities, Places},
     readback::download,
+    shaders::Variant,
 };
 use crate::{
     Error, Sphere, System,
@@ -27,6 +28,7 @@ pub struct Host {
     pub materials: Vec<u32>,
     pub reference: DVec3,
     contact_time: f64,
+    has_fixed: bool,
 }
 
 impl Host {
@@ -44,6 +46,7 @@ impl Host {
             materials: system.spheres.iter().map(|s| u32::from(s.material)).collect(),
             reference: system.gravity_reference() / units.length,
             contact_time: system.contact_time(),
+            has_fixed: system.spheres.iter().any(|s| s.fixed),
             system: System { spheres: vec![], ..system.clone() },
             units,
             grid,
@@ -54,9 +57,8 @@ impl Host {
 
     /// Makes cells for another path budget, and the world on them.
     pub fn regrid(&mut self, state: &mut State, budget: f64) {
-        self.grid = state.regrid(&self.grid, |lowest| {
-            Grid::new(&self.system, &self.units, &self.census, budget, lowest)
-        });
+        self.grid = state
+            .regrid(&self.grid, |lowest| Grid::new(&self.system, &self.units, &self.census, budget, lowest));
         let n = state.len().max(1) as f64;
         let middle = (0..state.len()).map(|i| state.world(i, &self.grid) / n).sum();
         self.world = World::new(
@@ -67,6 +69,16 @@ impl Host {
             self.contact_time / self.units.time,
             self.census.mean_diameter,
         );
+    }
+
+    /// What the shaders have to be made for.
+    pub fn variant(&self) -> Variant {
+        Variant {
+            is_direct: self.grid.direct,
+            has_walls: !self.world.walls.is_empty(),
+            // Spheres that rest on a plane may be stopped, and count as fixed then.
+            has_fixed: (self.has_fixed || !self.world.walls.is_empty()) && self.world.has_gravity,
+        }
     }
 
     /// Where everything lies for so much room.

@@ -120,6 +120,10 @@ pub struct Frame {
     pub at_restitution: u32,
     pub at_materials: u32,
     pub wide_rounds: u32,
+    pub tail_rounds: u32,
+    pub radius_min: f32,
+    /// To the size that uniforms have: a multiple of 16.
+    pub padding: [u32; 2],
 }
 
 /// Which round a dispatch belongs to.
@@ -147,7 +151,7 @@ words! {
     /// Buckets that a workgroup of the scan sums.
     SCAN_PART = 4096;
     /// Rounds that look at all spheres instead of making lists: so many are concerned.
-    DENSE_ROUNDS = 2;
+    DENSE_ROUNDS = 1;
 
     // Flags of a frame.
     FLAG_GRAVITY = 1;
@@ -159,6 +163,8 @@ words! {
     WALL = 1 << 31;
     /// Marks the support of a stopped sphere.
     FROZEN = 1 << 31;
+    /// Rough places from here on are of spheres beyond their cell, or in its very last corner.
+    OUTSIDE = u32::MAX - 3;
     /// Bits of a candidate's index.
     CODE_SHIFT = 27;
     INDEX_MASK = (1 << 27) - 1;
@@ -207,7 +213,9 @@ words! {
     DEEPEST_BEFORE = EXTRA_COUNT + 4;
     DEEPEST = EXTRA_COUNT + 5;
     EARLIEST = EXTRA_COUNT + 6;
-    LAUNCH_BLOCK = EXTRA_COUNT + 8;
+    TAIL_ROUND = EXTRA_COUNT + 7;
+    REACHED = EXTRA_COUNT + 8;
+    LAUNCH_BLOCK = EXTRA_COUNT + 9;
     ROUND_BLOCKS = LAUNCH_BLOCK + ROUND_WORDS;
     /// Rounds that can be done over the whole array.
     MOST_WIDE_ROUNDS = 48;
@@ -233,6 +241,8 @@ words! {
     HALT_STUCK = 4;
     HALT_LATE = 8;
     HALT_TOO_LONG = 16;
+    HALT_CUT = 32;
+    HALT_UNFINISHED = 64;
 }
 
 /// Every struct that both sides know, with its fields and their offsets: what the test of the layout compares.
@@ -254,7 +264,7 @@ pub fn structs() -> Vec<(&'static str, usize, Vec<(&'static str, usize)>)> {
             layers, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
             at_marks, at_starts, at_sums, at_pending, at_near, at_selected, at_walkers, at_walls, at_entries,
             entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
-            frozen_capacity, log_capacity, at_restitution, at_materials, wide_rounds),
+            frozen_capacity, log_capacity, at_restitution, at_materials, wide_rounds, tail_rounds, radius_min),
         fields!(Round: number),
     ]
 }

@@ -15,6 +15,7 @@ mod adapter;
 mod buffers;
 mod cache;
 mod context;
+mod effort;
 mod encode;
 mod engine;
 mod fault;

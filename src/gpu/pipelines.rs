@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use super::{
     Context,
-    layout::{Frame, GROUP, Round},
-    shaders::MODULES,
+    layout::{Frame, Round},
+    shaders::{MODULES, Variant},
 };
 use crate::Error;
 
 /// Pipelines by entry point, and the layouts of what they are bound to.
 pub struct Pipelines {
     entries: HashMap<&'static str, wgpu::ComputePipeline>,
-    most_groups: u32,
+    /// What they are made for.
+    pub variant: Variant,
     /// Frame and round.
     pub uniforms: wgpu::BindGroupLayout,
     /// The buffers of the broad phase.
@@ -29,11 +30,11 @@ const VIEW_READ_ONLY: &[u32] = &[4, 6];
 const STORAGE_BUFFERS: u32 = 8;
 
 impl Pipelines {
-    /// Compiles all shaders.
+    /// Compiles all shaders for systems of one kind.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Unsupported`] where the driver refuses a shader.
-    pub fn new(context: &Context) -> Result<Self, Error> {
+    pub fn new(context: &Context, variant: Variant) -> Result<Self, Error> {
         let device = &context.device;
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let uniform = |binding, size| wgpu::BindGroupLayoutEntry {
@@ -82,7 +83,7 @@ impl Pipelines {
         for module in MODULES {
             let source = wgpu::ShaderModuleDescriptor {
                 label: Some(module.name),
-                source: wgpu::ShaderSource::Wgsl(module.source().into()),
+                source: wgpu::ShaderSource::Wgsl(module.source(variant).into()),
             };
             let shader = device.create_shader_module(source);
             for &entry in module.entries {
@@ -105,13 +106,7 @@ impl Pipelines {
             return Err(Error::Unsupported(format!("{} refuses a shader: {error}", context.info())));
         }
         context.save_pipeline_cache();
-        let most_groups = if context.is_hardware() { MOST_GROUPS } else { MOST_SOFTWARE_GROUPS };
-        Ok(Self { entries, most_groups, uniforms, broad, view })
-    }
-
-    /// Workgroups for so many items.
-    pub fn groups_for(&self, items: u32) -> u32 {
-        items.div_ceil(GROUP).clamp(1, self.most_groups)
+        Ok(Self { entries, variant, uniforms, broad, view })
     }
 
     /// The pipeline of an entry point.
@@ -119,10 +114,3 @@ impl Pipelines {
         &self.entries[entry]
     }
 }
-
-/// Most workgroups of a dispatch: threads stride over what is beyond, and every device allows as many.
-const MOST_GROUPS: u32 = 32_768;
-
-/// The same on a software adapter: a few for each core are enough, and each costs as much as the work on a hundred
-/// spheres.
-const MOST_SOFTWARE_GROUPS: u32 = 16;

@@ -1,8 +1,8 @@
 //! Where everything lies in the buffers, and how large they have to be.
 
 use super::layout::{
-    AUDIT_SUMS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, GROUP, LOG_WORDS, Node, SCAN_PART,
-    THREAT_WORDS, Tag, VISIT_WORDS, MOST_PARTS,
+    AUDIT_SUMS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, GROUP, LOG_WORDS, MOST_PARTS,
+    Node, SCAN_PART, THREAT_WORDS, Tag, VISIT_WORDS,
 };
 use crate::{Error, model::grid::Grid, model::world::World};
 
@@ -83,13 +83,7 @@ impl Ruler {
 }
 
 impl Places {
-    pub fn new(
-        count: usize,
-        buckets: usize,
-        walls: usize,
-        materials: usize,
-        capacities: Capacities,
-    ) -> Self {
+    pub fn new(count: usize, buckets: usize, walls: usize, materials: usize, capacities: Capacities) -> Self {
         let (n, buckets) = (count as u64, buckets as u64);
         let mut work = Ruler(u64::from(CONTROL_END));
         let counts = work.take(buckets);
@@ -263,8 +257,10 @@ mod tests {
         let places = |n: usize| Places::new(n, n, 0, 1, Capacities::for_spheres(n, false));
         assert_eq!(places(1000).check(&limits, 1000), Ok(()));
         let Err(Error::Capacity(text)) = places(1_000_000).check(&limits, 1_000_000) else { panic!() };
-        let most: usize =
-            text.split("at most ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-        assert!(places(most).check(&limits, most).is_ok() && places(most + most / 50).check(&limits, most).is_err());
+        let most: usize = text.split("at most ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!(
+            places(most).check(&limits, most).is_ok()
+                && places(most + most / 50).check(&limits, most).is_err()
+        );
     }
 }

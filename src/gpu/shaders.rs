@@ -90,10 +90,37 @@ pub const MODULES: &[Module] = &[
     },
 ];
 
+/// What a system has or has not: shaders are made for it. Where there is no branch around code that nobody needs, as on
+/// a software adapter, code costs whether it is needed or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// A bucket is a cell.
+    pub is_direct: bool,
+    /// There are planes.
+    pub has_walls: bool,
+    /// Spheres fall onto fixed ones.
+    pub has_fixed: bool,
+}
+
+impl Variant {
+    /// All there are.
+    #[cfg(test)]
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..8).map(|k| Self { is_direct: k & 1 != 0, has_walls: k & 2 != 0, has_fixed: k & 4 != 0 })
+    }
+}
+
 impl Module {
     /// The whole text.
-    pub fn source(&self) -> String {
+    pub fn source(&self, variant: Variant) -> String {
         let mut text = constants();
+        for (name, value) in [
+            ("IS_DIRECT", variant.is_direct),
+            ("HAS_WALLS", variant.has_walls),
+            ("HAS_FIXED", variant.has_fixed),
+        ] {
+            text.push_str(&format!("const {name} = {value};\n"));
+        }
         for part in [LAYOUT, if self.is_broad { BROAD } else { VIEW }].iter().chain(self.parts) {
             text.push_str(part);
             text.push('\n');
@@ -156,11 +183,13 @@ mod tests {
 
     #[test]
     fn every_module_is_valid_and_has_its_entry_points() {
-        for wanted in MODULES {
-            let text = wanted.source();
+        for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
+            let text = wanted.source(variant);
             let module = module(&text);
             let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
-            validator.validate(&module).unwrap_or_else(|e| panic!("{}: {}", wanted.name, e.emit_to_string(&text)));
+            validator
+                .validate(&module)
+                .unwrap_or_else(|e| panic!("{}: {}", wanted.name, e.emit_to_string(&text)));
             let entries: Vec<_> = module.entry_points.iter().map(|e| e.name.as_str()).collect();
             assert_eq!(entries, wanted.entries, "{}", wanted.name);
         }
@@ -169,8 +198,9 @@ mod tests {
     #[test]
     fn structs_of_shaders_and_of_rust_have_one_layout() {
         let mut seen = 0;
+        let variant = Variant { is_direct: true, has_walls: true, has_fixed: true };
         for wanted in MODULES {
-            let module = module(&wanted.source());
+            let module = module(&wanted.source(variant));
             for (name, size, fields) in layout::structs() {
                 let found = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name));
                 let Some((_, found)) = found else { panic!("{}: no struct {name}", wanted.name) };

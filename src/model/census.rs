@@ -13,6 +13,7 @@ const LONG_LIST: f64 = 12.0;
 pub struct Census {
     pub count: usize,
     pub radius_max: f64,
+    pub radius_min: f64,
     pub mean_diameter: f64,
     /// Sum of the masses that are not fixed.
     pub mass: f64,
@@ -27,6 +28,7 @@ impl Census {
         let count = system.spheres.len();
         let n = count.max(1) as f64;
         let radius_max = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max) / units.length;
+        let radius_min = system.spheres.iter().map(|s| s.radius).fold(f64::INFINITY, f64::min) / units.length;
         let mean_diameter = units::mean(system, |s| 2.0 * s.radius) / units.length;
         // Density where the spheres are: a cloud in an open world is as dense as its own box.
         let low = system.spheres.iter().map(|s| s.position - s.radius).reduce(DVec3::min).unwrap_or_default();
@@ -48,6 +50,7 @@ impl Census {
         Self {
             count,
             radius_max,
+            radius_min: if radius_min.is_finite() { radius_min } else { radius_max },
             mean_diameter,
             mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
             budget_least: 0.02 * mean_diameter,

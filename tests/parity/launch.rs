@@ -28,11 +28,8 @@ fn case(start: &Start) -> Case {
     let walks = Walks::of_all(twin, &fast);
     let places = rig.places;
     let walkers = rig.all();
-    let dispatches = vec![
-        ("launch", 0, walkers),
-        ("collide_walk", LAUNCH, walkers),
-        ("collide_meet", LAUNCH, walkers),
-    ];
+    let dispatches =
+        vec![("launch", 0, walkers), ("collide_walk", LAUNCH, walkers), ("collide_meet", LAUNCH, walkers)];
     Case::new(rig, input, dispatches, false, move |output, verdict| {
         let mut found = output.walkers(&places, LAUNCH);
         verdict.equal("fast", 0, output.work[FAST_COUNT as usize], found.len() as u32);
@@ -67,7 +64,9 @@ fn a_slip_in_launch_is_noticed() {
     let input: &[Slip] = &[
         ("a velocity", |m, _, _| m.bodies[1][63].velocity.x += 2.0),
         ("a budget", |m, _, _| m.nodes[20].budget = 0.0),
-        ("a start", |m, places, _| m.work[places.starts as usize + 1..].iter_mut().take(8).for_each(|s| *s += 1)),
+        ("a start", |m, places, _| {
+            m.work[places.starts as usize + 1..].iter_mut().take(8).for_each(|s| *s += 1)
+        }),
     ];
     let output: &[Slip] = &[
         ("a clock", |m, _, _| m.nodes[64].clock = 1e-6),

@@ -6,8 +6,8 @@ use super::{
         buffers::Buffers,
         host::Host,
         layout::{
-            Body, CANDIDATE_COUNT, CODE_SHIFT, EXTRA_COUNT, EXTRA_WORDS, Event, FAST_COUNT,
-            FROZEN, FROZEN_COUNT, FROZEN_WORDS, Fate, GROUP, LAUNCH, LAUNCH_BLOCK, Node, PENDING, ROUND_BLOCKS,
+            Body, CANDIDATE_COUNT, CODE_SHIFT, EXTRA_COUNT, EXTRA_WORDS, Event, FAST_COUNT, FROZEN,
+            FROZEN_COUNT, FROZEN_WORDS, Fate, GROUP, LAUNCH, LAUNCH_BLOCK, Node, PENDING, ROUND_BLOCKS,
             ROUND_WORDS, SELECTED, Tag, Unrest, VISIT_COUNT, VISIT_WORDS, WALKERS,
         },
         places::Places,
@@ -277,4 +277,3 @@ impl Memory {
 fn at_pending(places: &Places, round: u32) -> u32 {
     places.pending + (round & 1) * places.sphere_count
 }
-

@@ -35,12 +35,14 @@ use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
 use super::{
     Context,
     buffers::Buffers,
+    effort::Effort,
     encode::{Dispatch, Encoder},
     flight::Division,
     host::Host,
     layout::{Frame, HALT},
     pipelines::Pipelines,
     places::{Capacities, Places},
+    shaders::Variant,
 };
 use crate::model::plan::Plan;
 
@@ -53,7 +55,15 @@ const WIDE_ROUNDS: u32 = 48;
 /// An adapter with all pipelines.
 struct Device {
     context: Context,
-    pipelines: Pipelines,
+    direct: Pipelines,
+    hashed: Pipelines,
+}
+
+impl Device {
+    /// The pipelines for these cells; with code for planes and fixed spheres, whether there are any or not.
+    fn pipelines(&self, is_direct: bool) -> &Pipelines {
+        if is_direct { &self.direct } else { &self.hashed }
+    }
 }
 
 fn device() -> &'static Device {
@@ -61,8 +71,12 @@ fn device() -> &'static Device {
     DEVICE.get_or_init(|| {
         let context = Context::open_with_limits(None, super::wgpu::Limits::default())
             .unwrap_or_else(|e| panic!("a test that needs an adapter found none: {e}"));
-        let pipelines = Pipelines::new(&context).unwrap();
-        Device { context, pipelines }
+        let make = |is_direct| {
+            let variant = Variant { is_direct, has_walls: true, has_fixed: true };
+            Pipelines::new(&context, variant).unwrap()
+        };
+        let (direct, hashed) = (make(true), make(false));
+        Device { context, direct, hashed }
     })
 }
 
@@ -112,7 +126,14 @@ impl Rig {
             drift: twin.drift,
             regrid: None,
         };
-        let division = Division { plan, halvings: 0, wide_rounds: WIDE_ROUNDS, record: true, strict: false };
+        let division = Division {
+            plan,
+            halvings: 0,
+            wide_rounds: WIDE_ROUNDS,
+            record: true,
+            strict: false,
+            effort: Effort::new(&device().context),
+        };
         let frames = division.frames(&host, &places, start.system.dt / host.units.time);
         twin.frames(&frames);
         let (frame, last) = (frames[0], frames[start.substeps as usize - 1]);
@@ -135,7 +156,7 @@ impl Rig {
 
     /// Workgroups for all spheres.
     fn all(&self) -> u32 {
-        device().pipelines.groups_for(self.places.sphere_count)
+        Effort::new(&device().context).groups(self.places.sphere_count)
     }
 }
 
@@ -191,12 +212,14 @@ impl Case {
 
     /// What the buffers hold after the stage on other input.
     fn run_on(&self, input: &Memory) -> Memory {
-        let Device { context, pipelines } = device();
+        let context = &device().context;
+        let pipelines = device().pipelines(self.host.grid.direct);
         let mut buffers = Buffers::new(context, pipelines, self.places, None).unwrap();
         buffers.write_world(&context.queue, &self.host.world, self.host.materials.iter().copied());
         input.upload(context, &buffers);
         buffers.write_frames(context, pipelines, &[self.frame]).unwrap();
-        let mut encoder = Encoder::new(&context.device, pipelines, &buffers, PRESENT, None);
+        let mut encoder =
+            Encoder::new(&context.device, pipelines, &buffers, PRESENT, Effort::new(context), None);
         let group = if self.is_broad { &buffers.broad[1 - PRESENT] } else { &buffers.view[PRESENT] };
         // The name is only that of the pass.
         encoder.stage("audit", group, 0, &self.dispatches);

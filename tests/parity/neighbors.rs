@@ -2,8 +2,7 @@
 
 use super::{
     super::layout::{CANDIDATE_COUNT, CODE_SHIFT, INDEX_MASK},
-    Case, Rig, Slip, Twin, agrees,
-    notices,
+    Case, Rig, Slip, Twin, agrees, notices,
     starts::{Start, start},
 };
 use crate::{
@@ -81,7 +80,13 @@ struct Rim {
 impl Rim {
     fn new(twin: &Twin, path: f32) -> Self {
         let core = &twin.core;
-        Self { state: core.state.clone(), grid: core.grid.clone(), world: core.world.clone(), budget: twin.budget, path }
+        Self {
+            state: core.state.clone(),
+            grid: core.grid.clone(),
+            world: core.world.clone(),
+            budget: twin.budget,
+            path,
+        }
     }
 
     fn is_on_rim(&self, i: usize, entry: u32) -> bool {

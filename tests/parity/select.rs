@@ -1,7 +1,7 @@
 //! Stage 7 against its twin: the threats, the first hops and which impacts are selected.
 
 use super::{
-    super::layout::{DENSE_ROUNDS, THREATS, THREAT_WORDS, Unrest},
+    super::layout::{DENSE_ROUNDS, THREAT_WORDS, THREATS, Unrest},
     Case, Rig, Slip, agrees,
     memory::{Memory, counter, time},
     notices,
@@ -96,7 +96,8 @@ fn is_on_rim(twin: &Twin, i: usize) -> bool {
     let decides = |shift: f32| {
         let mut events = rounds.events.clone();
         events[i].toi += shift * twin.frame.h;
-        select::is_mutual(&view, &events, i) && select::select(&view, &events, &rounds.first, &rounds.threats, i)
+        select::is_mutual(&view, &events, i)
+            && select::select(&view, &events, &rounds.first, &rounds.threats, i)
     };
     decides(-TIME) != decides(TIME)
 }
@@ -117,13 +118,21 @@ fn compare_threats(
     let mut twins = twins.to_vec();
     // Times are not negative: their bits are in their order.
     records.sort_by_key(|r| (r[0], r[1], r[2], r[3], r[4], r[5], r[6]));
-    twins.sort_by_key(|t| (t.time.to_bits(), t.cell.to_array().map(|c| c as u32), t.offset.to_array().map(f32::to_bits)));
+    twins.sort_by_key(|t| {
+        (t.time.to_bits(), t.cell.to_array().map(|c| c as u32), t.offset.to_array().map(f32::to_bits))
+    });
     for (k, (record, twin)) in records.into_iter().zip(&twins).enumerate() {
         verdict.equal("time of threat", k, f32::from_bits(record[0]), twin.time);
         verdict.equal("cell of threat", k, [1, 2, 3].map(|n| record[n] as i32), twin.cell.to_array());
         for axis in 0..3 {
             let offset = f32::from_bits(record[4 + axis]);
-            verdict.near("offset of threat", k, offset, twin.offset[axis], PLACE * (edge + twin.offset[axis].abs()));
+            verdict.near(
+                "offset of threat",
+                k,
+                offset,
+                twin.offset[axis],
+                PLACE * (edge + twin.offset[axis].abs()),
+            );
         }
         verdict.equal("radius of threat", k, f32::from_bits(record[7]), twin.radius);
         verdict.near("speed of threat", k, f32::from_bits(record[8]), twin.speed, PLACE * twin.speed);

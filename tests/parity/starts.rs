@@ -11,8 +11,7 @@ use crate::{
 /// None, one, a workgroup less one, a workgroup, one more, and many with an odd rest.
 pub const SIZES: [usize; 6] = [0, 1, 63, 64, 65, 10_007];
 
-const KINDS: [&str; 9] =
-    ["gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast"];
+const KINDS: [&str; 9] = ["gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast"];
 
 /// One system and how far into a step the stages are looked at.
 pub struct Start {
@@ -77,10 +76,7 @@ pub fn start(kind: &'static str, size: usize) -> Start {
         "floor" => scene.gravity([0.0, 0.0, -10.0]).wall(DVec3::ZERO, DVec3::Z, "default").fill(lattice()),
         "open" => scene.fill(lattice()),
         "dilute" => scene.periodic().fill(gas(0.002).temperature(3e3)),
-        "flat" => scene
-            .flat()
-            .sides([Side::Periodic, Side::Wall, Side::Open])
-            .fill(gas(0.45)),
+        "flat" => scene.flat().sides([Side::Periodic, Side::Wall, Side::Open]).fill(gas(0.45)),
         _ => unreachable!("{kind}"),
     };
     let mut system = scene.build().unwrap_or_else(|e| panic!("{kind} of {size}: {e}"));

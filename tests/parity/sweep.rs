@@ -2,7 +2,8 @@
 
 use super::{
     super::layout::Event,
-    Case, Rig, Slip, Verdict, WIDE_ROUNDS, agrees, memory::{Memory, time},
+    Case, Rig, Slip, Verdict, WIDE_ROUNDS, agrees,
+    memory::{Memory, time},
     notices,
     starts::{Start, start},
     twin::Twin,

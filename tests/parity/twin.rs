@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use glam::{DVec3, IVec3};
 
-use super::{super::layout, starts::{Start, dice}};
+use super::{
+    super::layout,
+    starts::{Start, dice},
+};
 use crate::cpu::{
     advance::{self, advance},
     audit::Audit,
@@ -69,7 +72,12 @@ impl Twin {
             drift: sums.drift,
             drift_reach: 0.0,
             frames: vec![],
-            frame: Frame { h: 0.0, gravity: core.world.gravity, drift: glam::Vec3::ZERO, drifted: glam::Vec3::ZERO },
+            frame: Frame {
+                h: 0.0,
+                gravity: core.world.gravity,
+                drift: glam::Vec3::ZERO,
+                drifted: glam::Vec3::ZERO,
+            },
             units: core.units,
             budget_asked,
             core,
@@ -83,7 +91,8 @@ impl Twin {
 
     /// Takes over the frames of the device.
     pub fn frames(&mut self, frames: &[layout::Frame]) {
-        let frame = |f: &layout::Frame| Frame { h: f.h, gravity: f.gravity, drift: f.drift, drifted: f.drifted };
+        let frame =
+            |f: &layout::Frame| Frame { h: f.h, gravity: f.gravity, drift: f.drift, drifted: f.drifted };
         // The last one is that of the audit.
         self.frames = frames[..frames.len() - 1].iter().map(frame).collect();
         self.frame = self.frames[0];

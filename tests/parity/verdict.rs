@@ -93,7 +93,13 @@ impl Verdict {
     pub fn assert_clean(&self) {
         let most = 2 + self.compared / 5000;
         let few = self.near_ties <= most;
-        assert!(self.wrong.is_empty() && few, "{}: {} near-ties, {:#?}", self.name, self.near_ties, self.wrong);
+        assert!(
+            self.wrong.is_empty() && few,
+            "{}: {} near-ties, {:#?}",
+            self.name,
+            self.near_ties,
+            self.wrong
+        );
     }
 
     /// Prints the figures; whatever was counted must have happened.

@@ -144,16 +144,14 @@ impl Held {
 
     fn slow(&self, i: usize, j: usize, cells: IVec3) -> (f32, f32) {
         let (state, frame) = (&self.state, &self.frame);
-        let bend = if state.inverse_mass(i) > 0.0 {
-            0.0
-        } else {
-            0.5 * frame.gravity.length() * frame.h * frame.h
-        };
+        let bend =
+            if state.inverse_mass(i) > 0.0 { 0.0 } else { 0.5 * frame.gravity.length() * frame.h * frame.h };
         let begin = state.offset(i) - (frame.drifted + frame.drift * self.clock[i]);
         let along = (state.velocity(i) - frame.drift) * (frame.h - self.clock[i]);
         let drifted = frame.drifted + frame.drift * self.clock[j];
         let d = state.offset(j) - drifted + self.grid.shift(cells) - begin;
-        let share = if along == Vec3::ZERO { 0.0 } else { (d.dot(along) / along.length_squared()).clamp(0.0, 1.0) };
+        let share =
+            if along == Vec3::ZERO { 0.0 } else { (d.dot(along) / along.length_squared()).clamp(0.0, 1.0) };
         let wide = state.radius(i) + bend + 2.0 * self.budget + state.radius(j);
         ((d - along * share).length() - wide, RIM * (along.length() + d.length() + wide))
     }
@@ -167,7 +165,8 @@ impl Held {
         let fixed = state.inverse_mass(i) == 0.0 || state.inverse_mass(j) == 0.0;
         let bend = if fixed { frame.gravity.length() * frame.h * frame.h } else { 0.0 };
         let wide = PASSING * (state.radius(i) + state.radius(j)) + bend;
-        let share = if along == Vec3::ZERO { 0.0 } else { (-d.dot(along) / along.length_squared()).clamp(0.0, 1.0) };
+        let share =
+            if along == Vec3::ZERO { 0.0 } else { (-d.dot(along) / along.length_squared()).clamp(0.0, 1.0) };
         ((d + along * share).length() - wide, RIM * (along.length() + d.length() + wide))
     }
 }

@@ -1,0 +1,60 @@
+//! How the work is spread over workgroups, dispatches and rounds. None of it changes a result.
+
+use super::{Context, layout::GROUP};
+
+/// Most workgroups of a dispatch: threads stride over what is beyond, and every device allows as many.
+const MOST_GROUPS: u32 = 32_768;
+
+/// Enough workgroups for a software adapter: each costs as much there as the work on a hundred spheres.
+const ENOUGH_SOFTWARE_GROUPS: u32 = 16;
+
+/// Most dispatches that finish the rounds of a substep.
+const MOST_TAILS: u32 = 256;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Workgroups that are enough, whatever the number of spheres.
+    enough: u32,
+    /// Spheres of one invocation at most, where there are more workgroups than enough.
+    spheres: u32,
+    /// Dispatches that finish the rounds of a substep.
+    pub tails: u32,
+    /// Rounds of each.
+    pub tail_rounds: u32,
+}
+
+impl Effort {
+    /// What suits a device at first.
+    pub fn new(context: &Context) -> Self {
+        if context.is_hardware() {
+            Self { enough: MOST_GROUPS, spheres: 1, tails: 1, tail_rounds: 1024 }
+        } else {
+            // See `check_loops` of the shaders: an invocation has 65,535 turns of its loops.
+            Self { enough: ENOUGH_SOFTWARE_GROUPS, spheres: 64, tails: 2, tail_rounds: 8 }
+        }
+    }
+
+    /// Workgroups for so many spheres.
+    pub fn groups(&self, spheres: u32) -> u32 {
+        let wanted = spheres.div_ceil(GROUP * self.spheres).max(self.enough);
+        spheres.div_ceil(GROUP).min(wanted).clamp(1, MOST_GROUPS)
+    }
+
+    /// More invocations, after a driver cut the loops of some. False if there are no more.
+    pub fn spread(&mut self) -> bool {
+        let before = *self;
+        self.spheres = (self.spheres / 8).max(1);
+        self.enough = self.enough.saturating_mul(8).min(MOST_GROUPS);
+        self.tail_rounds = (self.tail_rounds / 4).max(1);
+        self.tails = (4 * self.tails).min(MOST_TAILS);
+        *self != before
+    }
+
+    /// More rounds, after some were left. False if there are no more.
+    pub fn go_on(&mut self) -> bool {
+        let before = *self;
+        self.tails = (4 * self.tails).min(MOST_TAILS);
+        *self != before
+    }
+}
