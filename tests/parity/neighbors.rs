@@ -47,6 +47,8 @@ fn case(start: &Start) -> Case {
         let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
         let within = ranges.first().is_none_or(|range| range.start >= places.entries as usize);
         verdict.equal("lists apart", 0, (apart, within), (true, true));
+        verdict.saw("lists of more than 32", ranges.iter().filter(|range| range.len() > 32).count() as u64);
+        verdict.saw("planes in reach", walls.iter().map(|set| u64::from(set.count_ones())).sum());
         let total: usize = ranges.iter().map(|range| range.len()).sum();
         verdict.equal("candidates", 0, output.work[CANDIDATE_COUNT as usize], total as u32);
         for i in 0..n {
