@@ -15,6 +15,7 @@ mod adapter;
 mod buffers;
 mod cache;
 mod context;
+mod copy;
 mod encode;
 mod engine;
 mod fault;
@@ -27,10 +28,12 @@ mod places;
 mod readback;
 mod shaders;
 mod timing;
+mod traffic;
 
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
+pub use self::traffic::least_traffic;
 /// The wgpu that [`Context`] speaks; programs that share a device with carom need the same.
 pub use wgpu;
 
