@@ -156,7 +156,11 @@ impl Context {
 
     fn with_faults(device: wgpu::Device, queue: wgpu::Queue, faults: Faults) -> Self {
         let info = AdapterInfo::new(device.adapter_info(), &device.limits());
-        Self { device, queue, shared: Arc::new(Shared { info, faults, cache: None, pipelines: Mutex::default() }) }
+        Self {
+            device,
+            queue,
+            shared: Arc::new(Shared { info, faults, cache: None, pipelines: Mutex::default() }),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
         VISITS_NEEDED, WALL_COUNT,
     },
     pipelines::Pipelines,
-    places::{Capacities, Places},
+    places::Capacities,
     readback::download,
     timing::Timing,
 };
@@ -455,11 +455,6 @@ impl GpuEngine {
             momentum: sums.momentum * (host.units.mass * host.units.velocity()),
             deepest_overlap: f64::from(deepest),
         }
-    }
-
-    /// Where the state lies.
-    pub fn places(&self) -> &Places {
-        &self.buffers.places
     }
 
     /// The buffers of the latest state.

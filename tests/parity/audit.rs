@@ -90,6 +90,9 @@ fn case_with(start: &Start, broken: bool) -> Case {
         if twin.nonfinite > 0 {
             verdict.equal("first not finite", 0, found.first_nonfinite, twin.first_nonfinite);
         }
+        if broken {
+            verdict.saw("not finite", twin.nonfinite);
+        }
         let speeds = output.get(CLASS_COUNTS, CLASSES);
         let differ: u32 = speeds.iter().zip(&classes).map(|(a, b)| a.abs_diff(*b)).sum();
         verdict.near_ties += u64::from(differ / 2);

@@ -36,6 +36,7 @@ fn case(start: &Start) -> Case {
     let mut input = Memory::new(&rig.places);
     let source = 1 - PRESENT;
     (input.bodies[source], input.tags[source]) = rows(&rig.twin.core.state, &rig.host);
+    let input_cells: Vec<_> = input.tags[source].iter().map(|tag| tag.cell).collect();
     let before: Vec<Vec4> = rig.twin.core.state.place.clone();
     rig.twin.bin();
     let (bodies, tags) = rows(&rig.twin.core.state, &rig.host);
@@ -43,6 +44,8 @@ fn case(start: &Start) -> Case {
     let (places, edge) = (rig.places, rig.frame.edge);
     let dispatches = vec![("bin", 0, rig.all())];
     Case::new(rig, input, dispatches, true, move |output, verdict| {
+        let moved = (0..tags.len()).filter(|&i| tags[i].cell != input_cells[i]).count();
+        verdict.saw("spheres in new cells", moved as u64);
         for i in 0..bodies.len() {
             verdict.equal("tag", i, output.tags[source][i], tags[i]);
             verdict.equal("key", i, output.work[places.pending as usize + i], keys[i]);

@@ -48,6 +48,8 @@ fn case(start: &Start) -> Case {
         if found == fast {
             let entered = walks.compare(output, &places, verdict);
             verdict.equal("extras", 0, output.work[EXTRA_COUNT as usize], entered);
+            verdict.saw("fast", fast.len() as u64);
+            verdict.saw("extras", u64::from(entered));
         }
     })
 }

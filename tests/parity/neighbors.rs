@@ -2,7 +2,9 @@
 
 use super::{
     super::layout::{CANDIDATE_COUNT, CODE_SHIFT, INDEX_MASK},
-    Case, Rig, Slip, Twin, agrees, notices,
+    Case, PRESENT, Rig, Slip, Twin, agrees,
+    memory::rough_place,
+    notices,
     starts::{Start, start},
 };
 use crate::{
@@ -25,7 +27,11 @@ fn case(start: &Start) -> Case {
     rig.twin.bin();
     rig.twin.scan();
     rig.twin.scatter();
-    let input = rig.memory();
+    let mut input = rig.memory();
+    let edge = rig.twin.core.grid.edge;
+    for (i, node) in input.nodes.iter_mut().enumerate() {
+        node.touched = rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], edge);
+    }
     rig.twin.neighbors();
     let (places, edge) = (rig.places, rig.frame.edge.max_element());
     // The lists and, for what only one side has, the rims.
@@ -41,6 +47,8 @@ fn case(start: &Start) -> Case {
         let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
         let within = ranges.first().is_none_or(|range| range.start >= places.entries as usize);
         verdict.equal("lists apart", 0, (apart, within), (true, true));
+        verdict.saw("lists of more than 32", ranges.iter().filter(|range| range.len() > 32).count() as u64);
+        verdict.saw("planes in reach", walls.iter().map(|set| u64::from(set.count_ones())).sum());
         let total: usize = ranges.iter().map(|range| range.len()).sum();
         verdict.equal("candidates", 0, output.work[CANDIDATE_COUNT as usize], total as u32);
         for i in 0..n {
@@ -136,4 +144,7 @@ fn a_slip_in_neighbors_is_noticed() {
     for kind in ["gas", "open", "box"] {
         notices(&start(kind, 65), case, input, output);
     }
+    // Hashed cells are searched without.
+    let rough: &[Slip] = &[("a rough place", |m, _, _| m.nodes[30].touched ^= 512 << 2)];
+    notices(&start("gas", 65), case, rough, &[]);
 }

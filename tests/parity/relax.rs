@@ -43,10 +43,14 @@ fn case_with(start: &Start, overlapping: bool) -> Case {
     let dispatches =
         ["relax_deepest", "relax_push", "relax_apply", "relax"].map(|entry| (entry, 0, rig.all())).to_vec();
     let n = bodies.len();
+    let pushed = (0..n).filter(|&i| budget[i] != old[i]).count();
     if overlapping && n > 60 && matches!(start.name, "gas" | "flat" | "box" | "open" | "floor") {
         assert!(before > 0.01 && after < before, "{}: nothing to relax, {before} {after}", rig.name);
     }
     Case::new(rig, input, dispatches, false, move |output, verdict| {
+        if overlapping {
+            verdict.saw("pushed", pushed as u64);
+        }
         let depth = |at: u32| f32::from_bits(output.work[at as usize]);
         verdict.near("deepest before", 0, depth(DEEPEST_BEFORE), before, DEPTH);
         verdict.near("deepest", 0, depth(DEEPEST), after, 4.0 * DEPTH);

@@ -3,7 +3,7 @@
 use super::{
     super::layout::Node,
     Case, PRESENT, Rig, Slip, agrees,
-    memory::{Memory, rows},
+    memory::{Memory, rough_place, rows},
     notices,
     starts::{Start, start},
 };
@@ -23,13 +23,24 @@ fn case(start: &Start) -> Case {
     input.nodes.fill(Node { loss: 1.0, virial: 2.0, relax_work: 3.0, clock: 4.0, ..Node::default() });
     twin.scatter();
     let (bodies, tags) = rows(&twin.core.state, &site.host);
-    let budget = twin.budget;
+    let (budget, edge) = (twin.budget, twin.core.grid.edge);
     let dispatches = vec![("scatter_order", 0, rig.all()), ("scatter", 0, rig.all())];
     Case::new(rig, input, dispatches, true, move |output, verdict| {
         for i in 0..bodies.len() {
             verdict.equal("body", i, output.bodies[PRESENT][i], bodies[i]);
             verdict.equal("tag", i, output.tags[PRESENT][i], tags[i]);
-            verdict.equal("node", i, output.nodes[i], Node { budget, clock: 4.0, ..Node::default() });
+            let touched = output.nodes[i].touched;
+            verdict.equal(
+                "node",
+                i,
+                output.nodes[i],
+                Node { budget, clock: 4.0, touched, ..Node::default() },
+            );
+            // A step of the rough place may be rounded to its neighbour.
+            let rough = rough_place(&bodies[i], &tags[i], edge);
+            let step = |word: u32, k: u32| (word >> (2 + 10 * k) & 1023) as i32;
+            let apart = (0..3).map(|k| (step(touched, k) - step(rough, k)).abs()).max();
+            verdict.equal("rough place", i, (touched & 3, apart <= Some(1)), (rough & 3, true));
         }
     })
 }
@@ -59,6 +70,7 @@ fn a_slip_in_scatter_is_noticed() {
     let output: &[Slip] = &[
         ("a last contact", |m, _, _| m.tags[1][64].last_contact -= 1e29),
         ("a budget", |m, _, _| m.nodes[10].budget *= 1.0 + 1e-6),
+        ("a rough place", |m, _, _| m.nodes[10].touched ^= 512 << 12),
     ];
     for kind in ["gas", "open"] {
         notices(&start(kind, 65), case, input, output);

@@ -51,7 +51,7 @@ impl Start {
 /// One of them.
 pub fn start(kind: &'static str, size: usize) -> Start {
     // Enough to make a box of; the rest is cut off below.
-    let count = size.max(60) as u64;
+    let count = size.max(if kind == "mixture" { 120 } else { 60 }) as u64;
     let side = (count as f64).cbrt().ceil() as u64;
     let gas = |fraction: f64| Fill::random(count).volume_fraction(fraction).temperature(3.0);
     let scene = Scene::new(0.03).seed(size as u64 + 1);
@@ -63,7 +63,7 @@ pub fn start(kind: &'static str, size: usize) -> Start {
             .gravity([0.0, 0.0, -9.0])
             .fill(gas(0.25)),
         "mixture" => {
-            scene.periodic().fill(gas(0.3).diameters([(2.0, 0.1), (1.0, 0.5), (0.5, 0.4)]).temperature(1.0))
+            scene.periodic().fill(gas(0.3).diameters([(4.0, 0.03), (2.0, 0.17), (1.0, 0.8)]).temperature(1.0))
         }
         // Tight and sloping, so that most spheres meet a plane.
         "box" => scene
@@ -91,6 +91,16 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
     let mut draw = dice(seed);
     let soft = system.materials.push("soft", 0.6, 1.0);
     let flat = system.dimensions == Dimensions::Two;
+    if kind == "floor" {
+        // Pairs at rest on the floor that are about to touch each other softly.
+        for k in (1..system.spheres.len()).step_by(2) {
+            let left = system.spheres[k - 1].position;
+            let sphere = &mut system.spheres[k];
+            if sphere.position.z < 0.6 && sphere.position.x > left.x {
+                sphere.position = left + DVec3::X * (1.0 + 1e-6);
+            }
+        }
+    }
     for (k, sphere) in system.spheres.iter_mut().enumerate() {
         sphere.id = 3 * k as u32 + 7;
         sphere.spin = DVec3::new(draw(), draw(), draw()) - 0.5;
@@ -99,7 +109,9 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
         }
         match kind {
             "fixed" if k % 10 == 3 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
-            "floor" if sphere.position.z < 0.6 => sphere.velocity = DVec3::ZERO,
+            "floor" if sphere.position.z < 0.6 => {
+                sphere.velocity = if k % 2 == 1 { DVec3::X * -2e-4 } else { DVec3::ZERO };
+            }
             "floor" if k % 8 == 0 => sphere.velocity.z -= 1.0,
             "fast" => {
                 sphere.velocity *= if k % 60 == 4 { 25.0 } else { 1.0 };

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     cpu::{event as twins, sweep},
     gpu::shaders::NO_IMPACT,
+    model::grid::CODES,
 };
 
 /// How far apart, in cells, the two sides may see a pair at its time of impact: coordinates are at most a few cells, each
@@ -37,6 +38,15 @@ impl Events {
     }
 
     fn compare(&self, output: &Memory, verdict: &mut Verdict) {
+        let rounds = &self.twin.rounds;
+        let count = |is: &dyn Fn(&&twins::Event) -> bool| {
+            rounds.events.iter().filter(|event| event.is_some()).filter(is).count() as u64
+        };
+        let fixed = |j: u32| self.twin.core.state.inverse_mass(j as usize) == 0.0;
+        verdict.saw("impacts", count(&|_| true));
+        verdict.saw("with planes", count(&|event| event.wall().is_some()));
+        verdict.saw("with what is fixed", count(&|event| event.wall().is_none() && fixed(event.partner)));
+        verdict.saw("by extras", count(&|event| event.link >= CODES));
         for (i, twin) in self.twin.rounds.events.iter().enumerate() {
             self.one(i, output.fates[i].event, *twin, verdict);
         }

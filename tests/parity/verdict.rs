@@ -1,6 +1,6 @@
 //! What a comparison finds.
 
-use std::fmt::Debug;
+use std::{collections::BTreeMap, fmt::Debug};
 
 /// Differences beyond the tolerance, near-ties, and how close the rest came.
 pub struct Verdict {
@@ -12,6 +12,8 @@ pub struct Verdict {
     /// Largest difference as a share of its tolerance.
     pub worst: f64,
     pub wrong: Vec<String>,
+    /// How often the starts gave the stage something out of the ordinary to do.
+    pub seen: BTreeMap<&'static str, u64>,
 }
 
 /// Messages kept of one comparison.
@@ -19,7 +21,14 @@ const MOST: usize = 8;
 
 impl Verdict {
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), compared: 0, near_ties: 0, worst: 0.0, wrong: vec![] }
+        Self {
+            name: name.to_owned(),
+            compared: 0,
+            near_ties: 0,
+            worst: 0.0,
+            wrong: vec![],
+            seen: BTreeMap::new(),
+        }
     }
 
     /// Notes a difference.
@@ -77,6 +86,14 @@ impl Verdict {
         self.compared += other.compared;
         self.near_ties += other.near_ties;
         self.worst = self.worst.max(other.worst);
+        for (what, count) in other.seen {
+            self.saw(what, count);
+        }
+    }
+
+    /// Counts what the comparison has covered.
+    pub fn saw(&mut self, what: &'static str, count: u64) {
+        *self.seen.entry(what).or_default() += count;
     }
 
     /// No difference, and next to no near-ties.
@@ -92,10 +109,13 @@ impl Verdict {
         );
     }
 
+    /// Prints the figures; whatever was counted must have happened.
     pub fn report(&self) {
         println!(
-            "{}: {} values compared, {} near-ties, largest difference {:.2} of its tolerance",
-            self.name, self.compared, self.near_ties, self.worst
+            "{}: {} values compared, {} near-ties, largest difference {:.2} of its tolerance; {:?}",
+            self.name, self.compared, self.near_ties, self.worst, self.seen
         );
+        let unseen: Vec<_> = self.seen.iter().filter(|(_, count)| **count == 0).collect();
+        assert!(unseen.is_empty(), "{}: never happened: {unseen:?}", self.name);
     }
 }
