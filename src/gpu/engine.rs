@@ -163,7 +163,10 @@ impl GpuEngine {
             }
             self.grow(&words)?;
             if halt & HALT_CUT != 0 && !self.effort.spread() {
-                return Err(self.cut());
+                // Not even one sphere for each invocation is little enough.
+                let state = self.host.download(&self.context, &self.buffers, self.current)?;
+                let twin = Stepper::new(&self.system_of(&state), |_| NEVER)?;
+                return Ok(twin.measured().deepest_overlap as f32);
             }
         }
     }
@@ -258,13 +261,6 @@ impl GpuEngine {
         })
     }
 
-    fn cut(&self) -> Error {
-        Error::Capacity(format!(
-            "{} ends loops early, even with one sphere for each invocation; use the cpu backend",
-            self.context.info()
-        ))
-    }
-
     // Waits for a step; one that halted is done again until it ends.
     fn collect(
         &mut self,
@@ -281,6 +277,7 @@ impl GpuEngine {
             let words = words(&bytes);
             let halt = words[HALT as usize];
             if halt == 0 {
+                self.effort.ended_well(&self.context);
                 let mut report = self.finish(step, start, division, &words, redone, start_time, impacts)?;
                 report.dispatches = flight.dispatches;
                 report.submits = std::mem::take(&mut self.runway.submits);
@@ -306,12 +303,9 @@ impl GpuEngine {
             if halt & HALT_OVERFLOW != 0 {
                 redone.overflows += 1;
                 self.grow(&words)?;
-            } else if halt & HALT_CUT != 0 {
+            } else if halt & HALT_CUT != 0 && self.effort.spread() {
                 // Whatever else it says may come from that.
                 self.make_room(self.buffers.places.capacities)?;
-                if !self.effort.spread() {
-                    return Err(self.cut());
-                }
                 division.effort = self.effort;
             } else if halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on()) {
                 self.make_room(self.buffers.places.capacities)?;

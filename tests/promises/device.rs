@@ -109,7 +109,7 @@ fn more_spheres_than_the_device_can_bind_are_refused_with_the_number_that_fits()
     // As many do fit, and a few more do not.
     let mut simulation = Simulation::new(gas(most, 94), limited()).unwrap();
     simulation.step().unwrap();
-    assert!(Simulation::new(gas(most + most / 20, 94), limited()).is_err());
+    assert!(Simulation::new(gas(most + most / 50, 94), limited()).is_err());
     assert_eq!(context.check(), Ok(()));
 }
 
