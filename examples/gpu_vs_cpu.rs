@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use carom::gpu::Context;
+use carom::gpu::{AdapterKind, Context};
 use carom::scene::{Fill, Scene};
 use carom::{Backend, Error, Options, Simulation, Summary, System};
 
@@ -18,7 +18,7 @@ const MELTING_STEPS: u64 = 20;
 /// Steps before the measured ones, and the most of those.
 const WARM_UP: u64 = 3;
 const STEPS: u64 = 60;
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(400);
 
 /// In a step from equal states, one impact in so many may be decided the other way: two that happen within a rounding
 /// of f32 of each other, on hardware that rounds otherwise. Two more for small systems.
@@ -91,6 +91,10 @@ fn elsewhere(system: &System, a: &Simulation, b: &Simulation) -> Result<usize, E
     Ok(differ.count())
 }
 
+fn short(x: f64) -> String {
+    if x == 0.0 { "0".to_owned() } else { format!("{x:.0e}") }
+}
+
 /// Prints the lines of one system; false if the physics differ.
 fn compare(name: &str, scene: &Scene, context: &Context) -> Result<bool, Error> {
     let mut system = scene.build()?;
@@ -119,17 +123,21 @@ fn compare(name: &str, scene: &Scene, context: &Context) -> Result<bool, Error> 
         wrong.push(format!("{apart} spheres end elsewhere, at most {most} may"));
     }
 
-    let gpu_name = if context.is_hardware() { "gpu" } else { "gpu (software)" };
+    let gpu_name = match context.info().kind {
+        AdapterKind::Software => "gpu (software)",
+        AdapterKind::Other => "gpu (other)",
+        _ => "gpu",
+    };
     let spheres = system.spheres.len();
     let [of_cpu_s, of_gpu_s] = [measure(&mut cpu)?, measure(&mut gpu)?];
     for (backend, figures) in [("cpu", &of_cpu_s), (gpu_name, &of_gpu_s)] {
         let Figures { ms_per_step, impacts_per_second, summary } = figures;
         println!(
-            "{name:<8}  {spheres:>8}  {backend:<14}  {ms_per_step:>8.3}  {:>16.3}  {:>11.4}  {:>7.0e}  {:>9.0e}  {:>4}",
+            "{name:<8}  {spheres:>8}  {backend:<14}  {ms_per_step:>8.3}  {:>16.3}  {:>11.4}  {:>7}  {:>9}  {:>4}",
             1e-3 * spheres as f64 / ms_per_step,
             1e-6 * impacts_per_second,
-            summary.ledger_error,
-            summary.deepest_overlap,
+            short(summary.ledger_error),
+            short(summary.deepest_overlap),
             summary.late,
         );
         // The same figures for both, each over its own steps.
@@ -146,7 +154,8 @@ fn compare(name: &str, scene: &Scene, context: &Context) -> Result<bool, Error> 
         }
     }
     println!(
-        "          cpu/gpu {:.2}; a step from equal states: {of_cpu} and {of_gpu} impacts, {apart} spheres end elsewhere",
+        "          {gpu_name} at {:.2} times the speed of cpu; a step from equal states: {of_cpu} and {of_gpu} impacts, \
+         {apart} spheres end elsewhere",
         of_cpu_s.ms_per_step / of_gpu_s.ms_per_step
     );
     for line in &wrong {
@@ -160,8 +169,12 @@ fn run(sizes: &[u64]) -> Result<bool, Error> {
     let cores = available_parallelism().map_or(1, usize::from);
     println!("cpu: {cores} cores, {}", std::env::consts::ARCH);
     println!("gpu: {}", context.info());
-    if !context.is_hardware() {
-        println!("     not known to be a GPU: a software adapter computes on the processor above");
+    match context.info().kind {
+        AdapterKind::Software => {
+            println!("     a software adapter, not a GPU: it computes on the processor above")
+        }
+        AdapterKind::Other => println!("     not known to be a GPU"),
+        _ => {}
     }
     println!(
         "\nscene      spheres  backend          ms/step  M sphere-steps/s  M impacts/s   ledger  overlap/d  late"
@@ -184,7 +197,7 @@ fn size(text: &str) -> Option<u64> {
 fn main() -> ExitCode {
     let given: Option<Vec<u64>> = std::env::args().skip(1).map(|text| size(&text)).collect();
     let sizes = match given {
-        Some(sizes) if sizes.is_empty() => vec![1000, 10_000],
+        Some(sizes) if sizes.is_empty() => vec![1000, 5000],
         Some(sizes) => sizes,
         None => {
             eprintln!("usage: gpu_vs_cpu [N ...], numbers of spheres, as 10000 or 1e4");
