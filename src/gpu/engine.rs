@@ -461,6 +461,12 @@ impl GpuEngine {
         }
     }
 
+    /// What the shaders were made into, for engines of the same kind.
+    #[cfg(test)]
+    pub fn pipelines(&self) -> &Arc<Pipelines> {
+        &self.pipelines
+    }
+
     /// Where the state lies.
     pub fn places(&self) -> &Places {
         &self.buffers.places

@@ -75,7 +75,6 @@ fn a_slip_in_advance_is_noticed() {
     let output: &[Slip] = &[
         ("an offset", |m, _, _| m.bodies[1][64].offset.z += 1e-5),
         ("a budget", |m, _, _| m.nodes[12].budget += 1e-5),
-        ("a clock", |m, _, _| m.nodes[64].clock = 0.0),
     ];
     notices(&start("gas", 65), case, input, output);
     // Of what stands on the floor.

@@ -4,8 +4,8 @@ use super::{
     super::{
         impacts,
         layout::{
-            Body, CONTACT_TIME_COUNT, FAST_COUNT, FROZEN, FROZEN_COUNT, LATE_COUNT, LOG_COUNT, Node, PAIR_COUNT, WALL_COUNT,
-            WALKERS,
+            Body, CONTACT_TIME_COUNT, FAST_COUNT, FROZEN, FROZEN_COUNT, LATE_COUNT, LOG_COUNT, Node,
+            PAIR_COUNT, WALKERS, WALL_COUNT,
         },
     },
     Case, PRESENT, Rig, Slip, Verdict, agrees,
@@ -14,12 +14,7 @@ use super::{
     starts::{Start, start},
     walks::Walks,
 };
-use crate::{
-    Impact, Partner,
-    cpu::collide::Counts,
-    gpu::places::Places,
-    model::units::Units,
-};
+use crate::{Impact, Partner, cpu::collide::Counts, gpu::places::Places, model::units::Units};
 
 /// Of velocities, as a share of the speeds that meet: the impulse is a quotient of two sums of three products times a
 /// quotient of masses, each to a few units in the last place.
@@ -64,7 +59,8 @@ fn case(start: &Start) -> Case {
     let expected = Expected::new(&rig, before, old_impacts, old_frozen, &was_fast, &input);
     let sample = selected.first().copied().unwrap_or(0) as usize;
     let all = rig.all();
-    let dispatches = vec![("collide", ROUND, all), ("collide_walk", ROUND, all), ("collide_meet", ROUND, all)];
+    let dispatches =
+        vec![("collide", ROUND, all), ("collide_walk", ROUND, all), ("collide_meet", ROUND, all)];
     let host = Rig::in_substep(start).site.host;
     Case::new(rig, input, dispatches, false, move |output, verdict| {
         expected.compare(output, &places, verdict);
@@ -98,7 +94,14 @@ struct Expected {
 }
 
 impl Expected {
-    fn new(rig: &Rig, before: Counts, old_impacts: usize, old_frozen: usize, was_fast: &[bool], input: &Memory) -> Self {
+    fn new(
+        rig: &Rig,
+        before: Counts,
+        old_impacts: usize,
+        old_frozen: usize,
+        was_fast: &[bool],
+        input: &Memory,
+    ) -> Self {
         let (twin, rounds) = (&rig.twin, &rig.twin.rounds);
         let (bodies, rest) = rows(&twin.core.state, &rig.host);
         let frozen = rounds.frozen.clone();
@@ -212,7 +215,8 @@ impl Expected {
     fn compare_impacts(&self, output: &Memory, places: &Places, host: &super::Host, verdict: &mut Verdict) {
         let mut found = vec![];
         let count = output.work[LOG_COUNT as usize];
-        let records = &output.pool[places.log as usize..][..(count * super::super::layout::LOG_WORDS) as usize];
+        let records =
+            &output.pool[places.log as usize..][..(count * super::super::layout::LOG_WORDS) as usize];
         impacts::parse(records, host, 0.0, 0.0, &mut found);
         let key = |i: &Impact| (i.sphere, i.partner);
         let mut twins = self.impacts.clone();
@@ -251,7 +255,9 @@ fn a_slip_in_collide_is_noticed() {
         ("an offset", |m, _, i| m.bodies[PRESENT][i].offset.y += 1e-4),
         ("the time of an impact", |m, _, i| m.fates[i].event.toi += 1e-4),
         ("an inverse mass", |m, _, i| m.bodies[PRESENT][i].inverse_mass *= 1.001),
-        ("a selected impact", |m, places, _| m.work[places.selected as usize] = m.work[places.selected as usize + 1]),
+        ("a selected impact", |m, places, _| {
+            m.work[places.selected as usize] = m.work[places.selected as usize + 1]
+        }),
     ];
     let output: &[Slip] = &[
         ("an impulse", |m, _, i| m.bodies[PRESENT][i].velocity.z += 1e-4),

@@ -2,7 +2,8 @@
 
 use super::{
     super::layout::{CANDIDATE_COUNT, CODE_SHIFT, INDEX_MASK},
-    Case, Rig, Slip, Twin, agrees, notices,
+    Case, PRESENT, Rig, Slip, Twin, agrees, notices,
+    scatter::rough_place,
     starts::{Start, start},
 };
 use crate::{
@@ -25,7 +26,11 @@ fn case(start: &Start) -> Case {
     rig.twin.bin();
     rig.twin.scan();
     rig.twin.scatter();
-    let input = rig.memory();
+    let mut input = rig.memory();
+    for i in 0..input.nodes.len() {
+        input.nodes[i].touched =
+            rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], rig.frame.edge);
+    }
     rig.twin.neighbors();
     let (places, edge) = (rig.places, rig.frame.edge.max_element());
     // The lists and, for what only one side has, the rims.

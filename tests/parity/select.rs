@@ -71,7 +71,8 @@ fn in_round(start: &Start, round: u32) -> Case {
         let mut found = output.selected(&places, round);
         found.sort_unstable();
         verdict.compared += selected.len() as u64;
-        let waiting = pending.iter().filter(|i| select::is_mutual(&twin.view(), &twin.rounds.events, **i as usize));
+        let waiting =
+            pending.iter().filter(|i| select::is_mutual(&twin.view(), &twin.rounds.events, **i as usize));
         verdict.saw("selected", selected.len() as u64);
         verdict.saw("mutual and not selected", waiting.count() as u64 - selected.len() as u64);
         verdict.saw("threats", threats.len() as u64);

@@ -21,7 +21,14 @@ const MOST: usize = 8;
 
 impl Verdict {
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), compared: 0, near_ties: 0, worst: 0.0, wrong: vec![], seen: BTreeMap::new() }
+        Self {
+            name: name.to_owned(),
+            compared: 0,
+            near_ties: 0,
+            worst: 0.0,
+            wrong: vec![],
+            seen: BTreeMap::new(),
+        }
     }
 
     /// Notes a difference.
