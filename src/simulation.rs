@@ -312,16 +312,18 @@ impl Simulation {
 
     /// 64-bit hash (XXH3) over position, velocity and spin of all spheres in the order of their ids, each as three
     /// little-endian f64. Equal for equal input on one backend, device and build.
+    ///
+    /// Of what [`spheres`](Self::spheres) returns, also where the device is lost.
     pub fn state_hash(&self) -> u64 {
-        let mut hash = Xxh3::new();
-        for sphere in self.spheres() {
-            for vector in [sphere.position, sphere.velocity, sphere.spin] {
-                for value in vector.to_array() {
-                    hash.update(&value.to_le_bytes());
-                }
-            }
-        }
-        hash.digest()
+        hash_of(&self.spheres())
+    }
+
+    /// The same, but never of an old state.
+    ///
+    /// # Errors
+    /// As [`try_spheres`](Self::try_spheres).
+    pub fn try_state_hash(&self) -> Result<u64, Error> {
+        self.try_spheres().map(|spheres| hash_of(&spheres))
     }
 
     /// Adds a sphere before the next step.
@@ -388,4 +390,16 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+fn hash_of(spheres: &[Sphere]) -> u64 {
+    let mut hash = Xxh3::new();
+    for sphere in spheres {
+        for vector in [sphere.position, sphere.velocity, sphere.spin] {
+            for value in vector.to_array() {
+                hash.update(&value.to_le_bytes());
+            }
+        }
+    }
+    hash.digest()
 }

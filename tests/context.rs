@@ -1,7 +1,7 @@
 //! A device to compute on: opened, taken over, lost. Needs an adapter; where there is none, these tests fail.
 
 use carom::gpu::{AdapterKind, Context, adapters, preferred, wgpu};
-use carom::{Backend, Error, Options, Simulation, System};
+use carom::{Backend, Error, Options, Simulation, Sphere, System};
 
 fn open() -> Context {
     Context::open(None).unwrap_or_else(|e| panic!("a test that needs an adapter found none: {e}"))
@@ -155,6 +155,44 @@ fn a_borrowed_device_with_too_low_a_limit_is_refused_by_the_name_of_the_limit() 
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn what_is_lost_with_the_device_is_an_error_and_no_old_state() {
+    let context = open();
+    let options = Options { backend: Backend::Gpu, context: Some(context.clone()), ..Options::default() };
+    let system = System { spheres: vec![Sphere::default()], dt: 0.1, ..System::default() };
+    let mut simulation = Simulation::new(system, options).unwrap();
+    simulation.step().unwrap();
+    assert_eq!(simulation.try_state_hash(), Ok(simulation.state_hash()));
+    assert_eq!(simulation.try_spheres().unwrap(), simulation.spheres());
+    context.report_lost("the cable was pulled");
+    for error in [
+        simulation.try_spheres().map(|_| ()),
+        simulation.try_state_hash().map(|_| ()),
+        simulation.step().map(|_| ()),
+        context.copy_bandwidth().map(|_| ()),
+    ] {
+        match error {
+            Err(Error::DeviceLost(text)) => assert!(text.contains("the cable was pulled"), "{text}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_copy_has_a_bandwidth() {
+    let small = wgpu::Limits::default();
+    for context in [open(), Context::open_with_limits(None, small).unwrap()] {
+        let bandwidth = context.copy_bandwidth().unwrap();
+        println!("{}: {:.2} GB/s", context.info(), 1e-9 * bandwidth);
+        // From a processor core that is shared by many to more than any device has.
+        assert!((1e7..1e14).contains(&bandwidth), "{bandwidth:e}");
+    }
+    let (device, queue) = borrowed(wgpu::Limits::default());
+    // No timestamps: the host's clock.
+    let bandwidth = Context::from_device(device, queue).unwrap().copy_bandwidth().unwrap();
+    assert!((1e7..1e14).contains(&bandwidth), "{bandwidth:e}");
 }
 
 #[test]

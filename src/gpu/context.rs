@@ -1,11 +1,13 @@
 //! A device to compute on.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::adapter::{AdapterInfo, choose, lacking};
 use super::cache::Cache;
 use super::fault::Faults;
+use super::pipelines::Pipelines;
+use super::shaders::Variant;
 use crate::Error;
 
 /// A device and its queue; clones are the same device.
@@ -31,6 +33,8 @@ struct Shared {
     info: AdapterInfo,
     faults: Faults,
     cache: Option<Cache>,
+    /// One for each kind of system seen so far.
+    pipelines: Mutex<Vec<Arc<Pipelines>>>,
 }
 
 impl Context {
@@ -112,6 +116,21 @@ impl Context {
         }
     }
 
+    /// The stages for systems of one kind, compiled when they are asked for first: simulations on one device share
+    /// them.
+    ///
+    /// # Errors
+    /// As [`Pipelines::new`].
+    pub(super) fn pipelines(&self, variant: Variant) -> Result<Arc<Pipelines>, Error> {
+        let mut made = self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipelines) = made.iter().find(|p| p.variant == variant) {
+            return Ok(pipelines.clone());
+        }
+        let pipelines = Arc::new(Pipelines::new(self, variant)?);
+        made.push(pipelines.clone());
+        Ok(pipelines)
+    }
+
     fn request(adapter: &wgpu::Adapter, required_limits: wgpu::Limits) -> Result<Self, Error> {
         let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
@@ -137,7 +156,11 @@ impl Context {
 
     fn with_faults(device: wgpu::Device, queue: wgpu::Queue, faults: Faults) -> Self {
         let info = AdapterInfo::new(device.adapter_info(), &device.limits());
-        Self { device, queue, shared: Arc::new(Shared { info, faults, cache: None }) }
+        Self {
+            device,
+            queue,
+            shared: Arc::new(Shared { info, faults, cache: None, pipelines: Mutex::default() }),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
         VISITS_NEEDED, WALL_COUNT,
     },
     pipelines::Pipelines,
-    places::{Capacities, Places},
+    places::Capacities,
     readback::download,
     timing::Timing,
 };
@@ -74,14 +74,13 @@ impl GpuEngine {
     /// [`Error::Capacity`] for more spheres than the device can hold, [`Error::DeviceLost`].
     pub fn new(system: &System, context: Context, profile: bool) -> Result<Self, Error> {
         let capacities = Capacities::for_spheres(system.spheres.len(), false);
-        Self::with(system, context, None, capacities, profile, |_| NEVER)
+        Self::with(system, context, capacities, profile, |_| NEVER)
     }
 
-    /// The same with given pipelines and room.
+    /// The same with given room.
     pub fn with(
         system: &System,
         context: Context,
-        pipelines: Option<Arc<Pipelines>>,
         capacities: Capacities,
         profile: bool,
         last_contact: impl Fn(u32) -> f32,
@@ -105,10 +104,7 @@ impl GpuEngine {
         host.regrid(&mut state, budget);
         let places = host.places(capacities);
         places.check(&context.device.limits(), host.grid.buckets)?;
-        let pipelines = match pipelines.filter(|p| p.variant == host.variant()) {
-            Some(pipelines) => pipelines,
-            None => Arc::new(Pipelines::new(&context, host.variant())?),
-        };
+        let pipelines = context.pipelines(host.variant())?;
         let buffers = Buffers::new(&context, &pipelines, places, None)?;
         let effort = Effort::new(&context);
         let timing = if profile { Timing::new(&context)? } else { None };
@@ -227,7 +223,7 @@ impl GpuEngine {
     // Goes on from a state on the present cells.
     fn load(&mut self, state: &State) -> Result<(), Error> {
         if self.host.variant() != self.pipelines.variant {
-            self.pipelines = Arc::new(Pipelines::new(&self.context, self.host.variant())?);
+            self.pipelines = self.context.pipelines(self.host.variant())?;
         }
         self.make_room(self.buffers.places.capacities)?;
         self.current = 0;
@@ -467,11 +463,6 @@ impl GpuEngine {
         &self.pipelines
     }
 
-    /// Where the state lies.
-    pub fn places(&self) -> &Places {
-        &self.buffers.places
-    }
-
     /// The buffers of the latest state.
     pub fn state_buffers(&self) -> super::StateBuffers {
         super::StateBuffers {
@@ -534,8 +525,7 @@ impl Engine for GpuEngine {
         let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
         let capacities = self.buffers.places.capacities;
         let profile = self.timing.is_some();
-        let (context, pipelines) = (self.context.clone(), self.pipelines.clone());
-        *self = Self::with(system, context, Some(pipelines), capacities, profile, last_contact)?;
+        *self = Self::with(system, self.context.clone(), capacities, profile, last_contact)?;
         Ok(())
     }
 

@@ -15,6 +15,7 @@ mod adapter;
 mod buffers;
 mod cache;
 mod context;
+mod copy;
 mod effort;
 mod encode;
 mod engine;
@@ -28,6 +29,7 @@ mod places;
 mod readback;
 mod shaders;
 mod timing;
+mod traffic;
 
 /// Every stage against its twin: needs what the crate keeps to itself.
 #[cfg(test)]
@@ -37,6 +39,7 @@ mod parity;
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
+pub use self::traffic::least_traffic;
 /// The wgpu that [`Context`] speaks; programs that share a device with carom need the same.
 pub use wgpu;
 

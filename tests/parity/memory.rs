@@ -1,5 +1,7 @@
 //! What lies in the buffers of the device.
 
+use glam::Vec3;
+
 use super::{
     super::{
         Context,
@@ -7,8 +9,8 @@ use super::{
         host::Host,
         layout::{
             Body, CANDIDATE_COUNT, CODE_SHIFT, EXTRA_COUNT, EXTRA_WORDS, Event, FAST_COUNT, FROZEN,
-            FROZEN_COUNT, FROZEN_WORDS, Fate, GROUP, LAUNCH, LAUNCH_BLOCK, Node, PENDING, ROUND_BLOCKS,
-            ROUND_WORDS, SELECTED, Tag, Unrest, VISIT_COUNT, VISIT_WORDS, WALKERS,
+            FROZEN_COUNT, FROZEN_WORDS, Fate, GROUP, LAUNCH, LAUNCH_BLOCK, Node, OUTSIDE, PENDING,
+            ROUND_BLOCKS, ROUND_WORDS, SELECTED, Tag, Unrest, VISIT_COUNT, VISIT_WORDS, WALKERS,
         },
         places::Places,
         readback::download,
@@ -276,4 +278,15 @@ impl Memory {
 
 fn at_pending(places: &Places, round: u32) -> u32 {
     places.pending + (round & 1) * places.sphere_count
+}
+
+/// Where a sphere is in its cell to a thousandth of the edge, as `rough_place` of shaders/scatter.wgsl says it.
+pub fn rough_place(body: &Body, tag: &Tag, edge: Vec3) -> u32 {
+    let share = body.offset / edge;
+    let x = tag.cell.x as u32 & 3;
+    if share.cmplt(Vec3::ZERO).any() || share.cmpge(Vec3::ONE).any() {
+        return OUTSIDE | x;
+    }
+    let step = |k: usize| ((share[k] * 1024.0) as u32).min(1023);
+    step(2) << 22 | step(1) << 12 | step(0) << 2 | x
 }

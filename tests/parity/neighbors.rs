@@ -2,8 +2,9 @@
 
 use super::{
     super::layout::{CANDIDATE_COUNT, CODE_SHIFT, INDEX_MASK},
-    Case, PRESENT, Rig, Slip, Twin, agrees, notices,
-    scatter::rough_place,
+    Case, PRESENT, Rig, Slip, Twin, agrees,
+    memory::rough_place,
+    notices,
     starts::{Start, start},
 };
 use crate::{
@@ -27,9 +28,9 @@ fn case(start: &Start) -> Case {
     rig.twin.scan();
     rig.twin.scatter();
     let mut input = rig.memory();
-    for i in 0..input.nodes.len() {
-        input.nodes[i].touched =
-            rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], rig.frame.edge);
+    let edge = rig.twin.core.grid.edge;
+    for (i, node) in input.nodes.iter_mut().enumerate() {
+        node.touched = rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], edge);
     }
     rig.twin.neighbors();
     let (places, edge) = (rig.places, rig.frame.edge.max_element());
@@ -143,4 +144,7 @@ fn a_slip_in_neighbors_is_noticed() {
     for kind in ["gas", "open", "box"] {
         notices(&start(kind, 65), case, input, output);
     }
+    // Hashed cells are searched without.
+    let rough: &[Slip] = &[("a rough place", |m, _, _| m.nodes[30].touched ^= 512 << 2)];
+    notices(&start("gas", 65), case, rough, &[]);
 }

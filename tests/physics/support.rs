@@ -1,6 +1,8 @@
 //! Starts and runs that the cases share.
 
 use std::f64::consts::PI;
+#[cfg(feature = "gpu")]
+use std::sync::OnceLock;
 
 use carom::{Backend, Bounds, Options, Side, Simulation, Sphere, System};
 use glam::DVec3;
@@ -8,15 +10,30 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
+/// Options for a backend. All simulations of a test share one device: opening it and compiling for it costs seconds on a
+/// software adapter.
+pub fn options(backend: Backend) -> Options {
+    #[cfg(feature = "gpu")]
+    let context = (backend == Backend::Gpu).then(|| {
+        static CONTEXT: OnceLock<carom::gpu::Context> = OnceLock::new();
+        CONTEXT.get_or_init(|| carom::gpu::Context::open(None).expect("an adapter")).clone()
+    });
+    Options {
+        backend,
+        #[cfg(feature = "gpu")]
+        context,
+        ..Options::default()
+    }
+}
+
 /// Starts a simulation that records its impacts.
 pub fn simulate(system: &System, backend: Backend) -> Simulation {
-    let options = Options { backend, record_impacts: true, ..Options::default() };
-    Simulation::new(system.clone(), options).unwrap()
+    Simulation::new(system.clone(), Options { record_impacts: true, ..options(backend) }).unwrap()
 }
 
 /// The same without records.
 pub fn simulate_silently(system: &System, backend: Backend) -> Simulation {
-    Simulation::new(system.clone(), Options { backend, ..Options::default() }).unwrap()
+    Simulation::new(system.clone(), options(backend)).unwrap()
 }
 
 /// `4 cells^3` spheres of diameter and mass 1 in a periodic box at rest as a whole, on a face-centred cubic

@@ -1,9 +1,9 @@
 //! The library's face: edits between steps, what is recorded and summed, what goes wrong.
 
-use carom::{Backend, Error, Options, Side, Simulation, Sphere, System};
+use carom::{Backend, Error, Side, Simulation, Sphere, System};
 use glam::DVec3;
 
-use crate::support::{gas, simulate, sphere, within};
+use crate::support::{gas, options, simulate, sphere, within};
 
 on_each_backend!(
     spheres_may_be_added_removed_and_struck_between_steps,
@@ -116,7 +116,7 @@ fn an_edit_that_makes_the_system_invalid_is_reported_by_the_step(backend: Backen
 
 fn impacts_are_kept_only_where_asked_for(backend: Backend) {
     let system = gas(500, 72);
-    let mut silent = Simulation::new(system.clone(), Options { backend, ..Options::default() }).unwrap();
+    let mut silent = Simulation::new(system.clone(), options(backend)).unwrap();
     let mut loud = simulate(&system, backend);
     for _ in 0..5 {
         let struck = silent.step().unwrap().pair_impacts;
@@ -231,7 +231,7 @@ fn speeds_beyond_all_measure_end_or_are_refused(backend: Backend) {
             system.bounds.max += 1.0;
             system.bounds.sides = [sides; 3];
             system.spheres[50].velocity = DVec3::new(speed, 0.5 * speed, 0.0);
-            Simulation::new(system, Options { backend, ..Options::default() }).map_or_else(Some, endure)
+            Simulation::new(system, options(backend)).map_or_else(Some, endure)
         });
         println!("{backend:?}, {speed:e}, {sides:?}: {outcome:?}");
         if let Some(Error::NonFinite { id, .. }) = outcome {

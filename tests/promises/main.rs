@@ -1,9 +1,10 @@
 //! What the library promises whatever is simulated: equal input gives equal output, nothing is lost, every impact
 //! can be accounted for, and neither distance nor size nor mass changes that.
 
-/// Makes of each case a test on either backend: `case::on_cpu`, `case::on_exact`.
+/// Makes of each case a test on every backend: `case::on_cpu`, `case::on_exact`, `case::on_gpu`. With
+/// `case (gpu: "why")` the last is left to the long run: a software adapter needs minutes for it.
 macro_rules! on_each_backend {
-    ($($(#[$attribute:meta])* $case:ident),* $(,)?) => {
+    ($($(#[$attribute:meta])* $case:ident $((gpu: $why:literal))?),* $(,)?) => {
         $(mod $case {
             #[test]
             $(#[$attribute])*
@@ -15,6 +16,14 @@ macro_rules! on_each_backend {
             $(#[$attribute])*
             fn on_exact() {
                 super::$case(carom::Backend::Exact);
+            }
+
+            #[cfg(feature = "gpu")]
+            #[test]
+            $(#[$attribute])*
+            $(#[ignore = $why])?
+            fn on_gpu() {
+                super::$case(carom::Backend::Gpu);
             }
         })*
     };

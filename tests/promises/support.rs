@@ -1,5 +1,7 @@
 //! Starts and helpers that the cases share.
 
+#[cfg(feature = "gpu")]
+use std::sync::OnceLock;
 use std::{sync::mpsc, thread, time::Duration};
 
 use carom::{
@@ -8,10 +10,25 @@ use carom::{
 };
 use glam::DVec3;
 
+/// Options for a backend. All simulations of a test share one device: opening it and compiling for it costs seconds on a
+/// software adapter.
+pub fn options(backend: Backend) -> Options {
+    #[cfg(feature = "gpu")]
+    let context = (backend == Backend::Gpu).then(|| {
+        static CONTEXT: OnceLock<carom::gpu::Context> = OnceLock::new();
+        CONTEXT.get_or_init(|| carom::gpu::Context::open(None).expect("an adapter")).clone()
+    });
+    Options {
+        backend,
+        #[cfg(feature = "gpu")]
+        context,
+        ..Options::default()
+    }
+}
+
 /// Starts a simulation that records its impacts.
 pub fn simulate(system: &System, backend: Backend) -> Simulation {
-    let options = Options { backend, record_impacts: true, ..Options::default() };
-    Simulation::new(system.clone(), options).unwrap()
+    Simulation::new(system.clone(), Options { record_impacts: true, ..options(backend) }).unwrap()
 }
 
 /// A periodic gas of equal spheres at volume fraction 0.2 and kT = 3.

@@ -1,0 +1,91 @@
+//! How many bytes a step has to move at least: the model behind the bytes per second of a bench.
+
+use super::layout::{Body, Fate, Node, Tag};
+use crate::{
+    StepReport,
+    stages::{STAGES, Stage},
+};
+
+const BODY: u64 = size_of::<Body>() as u64;
+const TAG: u64 = size_of::<Tag>() as u64;
+const NODE: u64 = size_of::<Node>() as u64;
+const FATE: u64 = size_of::<Fate>() as u64;
+const WORD: u64 = 4;
+
+/// What one pass over all spheres moves.
+struct Pass {
+    stage: &'static str,
+    /// Again in every substep, or once in a step.
+    in_each_substep: bool,
+    /// Bytes of a sphere.
+    read: u64,
+    written: u64,
+}
+
+const fn pass(stage: &'static str, in_each_substep: bool, read: u64, written: u64) -> Pass {
+    Pass { stage, in_each_substep, read, written }
+}
+
+/// The passes that no step can do without, in their order.
+const PASSES: [Pass; 9] = [
+    // Writes the key of the bucket.
+    pass("bin", false, BODY + TAG, WORD),
+    // The order within the buckets from the keys, then the state by order and key.
+    pass("scatter", false, WORD, WORD),
+    pass("scatter", false, 2 * WORD + BODY + TAG, BODY + TAG + NODE),
+    // Writes where the list begins, and the planes in reach.
+    pass("neighbors", false, BODY + TAG + NODE, 2 * WORD),
+    pass("launch", true, BODY + NODE, NODE),
+    // Reads where the list begins, and the extras.
+    pass("sweep", true, BODY + NODE + 2 * WORD, FATE),
+    pass("advance", true, BODY + TAG + NODE, BODY + TAG + NODE),
+    pass("relax", true, BODY + 2 * WORD, 0),
+    pass("audit", false, BODY + TAG + NODE, 0),
+];
+
+/// Bytes that a step of `Backend::Gpu` reads from and writes to the device's memory at least, both together, by stage in
+/// the order of [`STAGES`].
+///
+/// A lower bound, from the sizes of what lies in the buffers and the passes over all spheres: each pass reads and writes
+/// each struct that it touches once and whole (32 bytes, the least that memories hand out), whatever caches do for
+/// neighbours that are looked at again. One broad phase a step. Left out, since a step may get by with very little of
+/// them: the entries of the candidate lists, the scan (its length is that of the buckets), the rounds of impacts, and
+/// steps that were done again for want of room.
+pub fn least_traffic(sphere_count: usize, report: &StepReport) -> Vec<u64> {
+    let of_stage = |stage: &Stage| -> u64 {
+        let passes = PASSES.iter().filter(|pass| pass.stage == stage.name);
+        let bytes = passes.map(|pass| {
+            let times = if pass.in_each_substep { u64::from(report.substeps) } else { 1 };
+            times * (pass.read + pass.written)
+        });
+        sphere_count as u64 * bytes.sum::<u64>()
+    };
+    STAGES.iter().map(of_stage).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_are_of_stages_and_in_their_order() {
+        let places: Vec<usize> = PASSES
+            .iter()
+            .map(|pass| STAGES.iter().position(|stage| stage.name == pass.stage).expect(pass.stage))
+            .collect();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+
+    #[test]
+    fn traffic_grows_with_spheres_and_substeps() {
+        let by_stage =
+            |count, substeps| least_traffic(count, &StepReport { substeps, ..StepReport::default() });
+        let of = |count, substeps| by_stage(count, substeps).iter().sum::<u64>();
+        assert_eq!(of(0, 3), 0);
+        assert_eq!(of(1000, 2), 1000 * of(1, 2));
+        // By hand: 68 + 8 + 168 + 104 + 96, and 96 + 104 + 192 + 40 in every substep.
+        assert_eq!(of(1, 1), 444 + 432);
+        assert_eq!(of(1, 3) - of(1, 1), 2 * 432);
+        assert_eq!(by_stage(1, 1), [68, 0, 176, 104, 96, 104, 0, 0, 192, 40, 96]);
+    }
+}
