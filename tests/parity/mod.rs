@@ -39,7 +39,7 @@ use super::{
     encode::{Dispatch, Encoder},
     flight::Division,
     host::Host,
-    layout::{Frame, HALT},
+    layout::{Frame, GROUP, HALT},
     pipelines::Pipelines,
     places::{Capacities, Places},
     shaders::Variant,
@@ -154,9 +154,9 @@ impl Rig {
         Memory::of(&self.twin, &self.host, &self.places)
     }
 
-    /// Workgroups for all spheres.
+    /// Workgroups for all spheres: a third of one for each, so that most stride over several.
     fn all(&self) -> u32 {
-        Effort::new(&device().context).groups(self.places.sphere_count)
+        self.places.sphere_count.div_ceil(3 * GROUP).max(1)
     }
 }
 
