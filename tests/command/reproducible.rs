@@ -23,7 +23,6 @@ fn two_runs_and_any_number_of_threads_end_in_the_same_state() {
     }
 }
 
-
 // The threads of the software adapter are those of its driver, and are set for a whole process.
 #[cfg(feature = "gpu")]
 #[test]

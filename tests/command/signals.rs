@@ -46,6 +46,7 @@ fn interrupted_run_is_a_shorter_run(backend: &str) {
     assert_eq!(place.read("m.csv").lines().count() as u64, steps + 1);
     assert_eq!(place.names("out"), ["final.csv", "final.xyz"]);
     // The state is that of a run of as many steps.
-    let again = [&run[..], &["--steps", &steps.to_string(), "--json"]].concat();
+    let steps = steps.to_string();
+    let again = [&run[..], &["--steps", &steps, "--json"]].concat();
     assert_eq!(place.carom(&again).expect(0).object()["state_hash"], object["state_hash"]);
 }

@@ -18,11 +18,8 @@ use super::{
     device,
 };
 use crate::{
-    Backend, Impact, Options, Partner, Simulation, Sphere, System,
-    files::builtin,
-    model::state::NEVER,
-    scene::Shape,
-    simulation::Engine,
+    Backend, Impact, Options, Partner, Simulation, Sphere, System, files::builtin, model::state::NEVER,
+    scene::Shape, simulation::Engine,
 };
 
 /// Steps of each scene.

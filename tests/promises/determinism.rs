@@ -159,7 +159,10 @@ fn compare_on_gpu(system: &System, steps: u32, seed: u64) -> Vec<StepReport> {
     let silent = trace(system, on(false), steps);
     // Nothing recorded: other room for it, and nothing else.
     let plain = |reports: &[StepReport]| -> Vec<StepReport> {
-        reports.iter().map(|r| StepReport { overflow: 0, submits: 0, blocking_reads: 0, dispatches: 0, ..r.clone() }).collect()
+        reports
+            .iter()
+            .map(|r| StepReport { overflow: 0, submits: 0, blocking_reads: 0, dispatches: 0, ..r.clone() })
+            .collect()
     };
     assert_eq!(first.hashes, silent.hashes, "nothing recorded");
     assert_eq!(plain(&first.reports), plain(&silent.reports), "nothing recorded");
