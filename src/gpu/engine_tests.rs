@@ -36,7 +36,10 @@ fn run(system: &System, capacities: Capacities, steps: u64, recorded: bool) -> (
         let log = recorded.then_some(&mut impacts);
         let report = engine.step((step - 1) as f64 * system.dt, log, step < steps).unwrap();
         overflows += report.overflow;
-        assert_eq!(impacts.len() as u64, if recorded { report.pair_impacts + report.wall_impacts } else { 0 });
+        assert_eq!(
+            impacts.len() as u64,
+            if recorded { report.pair_impacts + report.wall_impacts } else { 0 }
+        );
         trace.impacts.push(impacts);
         trace.reports.push(StepReport {
             overflow: 0,

@@ -52,6 +52,28 @@ fn the_threads_of_a_software_adapter_change_no_bit() {
     }
 }
 
+// A device steps ahead of its reports, but for states that are written on the way. Needs an adapter.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_run_on_a_device_is_the_same_with_states_on_the_way() {
+    let place = Place::new();
+    let gpu = ["gas.toml", "--backend", "gpu"];
+    let straight = hash(&place, &gpu);
+    assert_eq!(straight, hash(&place, &gpu));
+    let with_states = ["--out", "out", "--every", "6", "--metrics", "m.csv", "--log-every", "3"];
+    assert_eq!(straight, hash(&place, &[&gpu[..], &with_states].concat()));
+    let names = place.names("out");
+    let states: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix(".csv")).collect();
+    assert_eq!(states, ["final", "state-00000006", "state-00000012", "state-00000018"]);
+    let steps: Vec<String> =
+        place.read("m.csv").lines().skip(1).map(|line| line.split(',').next().unwrap().to_owned()).collect();
+    assert_eq!(steps, (1..=20).map(|k| k.to_string()).collect::<Vec<_>>());
+    // Each state is that of a run that ends there.
+    place.carom(&[&["run"], &gpu[..], &["--steps", "12", "--out", "twelve", "--quiet"]].concat()).expect(0);
+    assert_eq!(place.read("twelve/final.csv"), place.read("out/state-00000012.csv"));
+    assert_ne!(place.read("twelve/final.csv"), place.read("out/final.csv"));
+}
+
 #[test]
 fn the_seed_decides_what_is_drawn() {
     let place = Place::new();

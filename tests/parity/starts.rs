@@ -51,7 +51,7 @@ impl Start {
 /// One of them.
 pub fn start(kind: &'static str, size: usize) -> Start {
     // Enough to make a box of; the rest is cut off below.
-    let count = size.max(if kind == "mixture" { 120 } else { 60 }) as u64;
+    let count = size.max(if kind == "mixture" { 1500 } else { 60 }) as u64;
     let side = (count as f64).cbrt().ceil() as u64;
     let gas = |fraction: f64| Fill::random(count).volume_fraction(fraction).temperature(3.0);
     let scene = Scene::new(0.03).seed(size as u64 + 1);
@@ -62,9 +62,9 @@ pub fn start(kind: &'static str, size: usize) -> Start {
             .sides([Side::Periodic, Side::Periodic, Side::Wall])
             .gravity([0.0, 0.0, -9.0])
             .fill(gas(0.25)),
-        "mixture" => {
-            scene.periodic().fill(gas(0.3).diameters([(4.0, 0.03), (2.0, 0.17), (1.0, 0.8)]).temperature(1.0))
-        }
+        "mixture" => scene
+            .periodic()
+            .fill(gas(0.3).diameters([(8.0, 0.002), (2.0, 0.05), (1.0, 0.948)]).temperature(1.0)),
         // Tight and sloping, so that most spheres meet a plane.
         "box" => scene
             .walled()

@@ -34,7 +34,11 @@ fn a_steady_run_submits_once_a_step_and_never_waits() {
         .unwrap();
     assert_eq!(reports.len(), 101);
     let dispatches: Vec<u64> = reports.iter().map(|r| r.dispatches).collect();
-    println!("dispatches per step: {} to {}", dispatches.iter().min().unwrap(), dispatches.iter().max().unwrap());
+    println!(
+        "dispatches per step: {} to {}",
+        dispatches.iter().min().unwrap(),
+        dispatches.iter().max().unwrap()
+    );
     assert!(dispatches.iter().all(|&count| count > 0));
     for report in &reports[..100] {
         assert_eq!((report.overflow, report.redone), (0, 0), "not a steady run: {report:?}");
