@@ -457,12 +457,6 @@ impl GpuEngine {
         }
     }
 
-    /// What the shaders were made into, for engines of the same kind.
-    #[cfg(test)]
-    pub fn pipelines(&self) -> &Arc<Pipelines> {
-        &self.pipelines
-    }
-
     /// The buffers of the latest state.
     pub fn state_buffers(&self) -> super::StateBuffers {
         super::StateBuffers {

@@ -29,7 +29,10 @@ mod select;
 mod steps;
 mod sweep;
 
-use std::{ops::Deref, sync::OnceLock};
+use std::{
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 
 use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
 use super::{
@@ -52,32 +55,18 @@ const PRESENT: usize = 1;
 /// Rounds over the whole array that the frames of the tests announce.
 const WIDE_ROUNDS: u32 = 48;
 
-/// An adapter with all pipelines.
-struct Device {
-    context: Context,
-    direct: Pipelines,
-    hashed: Pipelines,
-}
-
-impl Device {
-    /// The pipelines for these cells; with code for planes and fixed spheres, whether there are any or not.
-    fn pipelines(&self, is_direct: bool) -> &Pipelines {
-        if is_direct { &self.direct } else { &self.hashed }
-    }
-}
-
-fn device() -> &'static Device {
-    static DEVICE: OnceLock<Device> = OnceLock::new();
-    DEVICE.get_or_init(|| {
-        let context = Context::open_with_limits(None, super::wgpu::Limits::default())
-            .unwrap_or_else(|e| panic!("a test that needs an adapter found none: {e}"));
-        let make = |is_direct| {
-            let variant = Variant { is_direct, has_walls: true, has_fixed: true };
-            Pipelines::new(&context, variant).unwrap()
-        };
-        let (direct, hashed) = (make(true), make(false));
-        Device { context, direct, hashed }
+/// The device of all tests of a process.
+fn context() -> &'static Context {
+    static CONTEXT: OnceLock<Context> = OnceLock::new();
+    CONTEXT.get_or_init(|| {
+        Context::open_with_limits(None, super::wgpu::Limits::default())
+            .unwrap_or_else(|e| panic!("a test that needs an adapter found none: {e}"))
     })
+}
+
+/// The pipelines for these cells; with code for planes and fixed spheres, whether there are any or not.
+fn pipelines(is_direct: bool) -> Arc<Pipelines> {
+    context().pipelines(Variant { is_direct, has_walls: true, has_fixed: true }).unwrap()
 }
 
 /// One start on both sides.
@@ -132,7 +121,7 @@ impl Rig {
             wide_rounds: WIDE_ROUNDS,
             record: true,
             strict: false,
-            effort: Effort::new(&device().context),
+            effort: Effort::new(context()),
         };
         let frames = division.frames(&host, &places, start.system.dt / host.units.time);
         twin.frames(&frames);
@@ -212,8 +201,7 @@ impl Case {
 
     /// What the buffers hold after the stage on other input.
     fn run_on(&self, input: &Memory) -> Memory {
-        let context = &device().context;
-        let pipelines = device().pipelines(self.host.grid.direct);
+        let (context, pipelines) = (context(), &pipelines(self.host.grid.direct));
         let mut buffers = Buffers::new(context, pipelines, self.places, None).unwrap();
         buffers.write_world(&context.queue, &self.host.world, self.host.materials.iter().copied());
         input.upload(context, &buffers);

@@ -9,21 +9,12 @@
 //!
 //! Anything else is wrong, and near-ties have to be few.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use glam::DVec3;
 
-use super::{
-    super::{engine::GpuEngine, pipelines::Pipelines, places::Capacities},
-    device,
-};
-use crate::{
-    Backend, Impact, Options, Partner, Simulation, Sphere, System,
-    files::builtin,
-    model::state::NEVER,
-    scene::Shape,
-    simulation::Engine,
-};
+use super::context;
+use crate::{Backend, Impact, Options, Partner, Simulation, Sphere, System, files::builtin, scene::Shape};
 
 /// Steps of each scene.
 const STEPS: u32 = 50;
@@ -43,23 +34,13 @@ struct Tally {
     worst: f64,
 }
 
-// What happens in a step.
-fn on_cpu(system: &System) -> (Vec<Impact>, Vec<Sphere>) {
-    let options = Options { backend: Backend::Cpu, record_impacts: true, ..Options::default() };
+// What happens in a step, and where it leaves the spheres.
+fn step(system: &System, backend: Backend) -> (Vec<Impact>, Vec<Sphere>) {
+    let context = Some(context().clone());
+    let options = Options { backend, context, record_impacts: true, ..Options::default() };
     let mut simulation = Simulation::new(system.clone(), options).unwrap();
     simulation.step().unwrap();
     (simulation.impacts().to_vec(), simulation.spheres())
-}
-
-fn on_device(system: &System, pipelines: &mut Option<Arc<Pipelines>>) -> Vec<Impact> {
-    let capacities = Capacities::for_spheres(system.spheres.len(), true);
-    let context = device().context.clone();
-    let mut engine =
-        GpuEngine::with(system, context, pipelines.take(), capacities, false, |_| NEVER).unwrap();
-    *pipelines = Some(engine.pipelines().clone());
-    let mut impacts = vec![];
-    engine.step(0.0, Some(&mut impacts), false).unwrap();
-    impacts
 }
 
 /// How well the places of two spheres are known when they meet, and what follows for the rest of the step.
@@ -212,13 +193,12 @@ fn compare(system: &System, found: &[Impact], twin: &[Impact]) -> Result<Tally, 
 
 fn agrees(name: &str, system: System, least: u64) {
     let mut system = system;
-    let mut pipelines = None;
     let mut total = Tally::default();
     let mut shown = 0;
-    for step in 0..STEPS {
-        let (twin, spheres) = on_cpu(&system);
-        let found = on_device(&system, &mut pipelines);
-        let tally = compare(&system, &found, &twin).unwrap_or_else(|e| panic!("{name}, step {step}: {e}"));
+    for k in 0..STEPS {
+        let (twin, spheres) = step(&system, Backend::Cpu);
+        let (found, _) = step(&system, Backend::Gpu);
+        let tally = compare(&system, &found, &twin).unwrap_or_else(|e| panic!("{name}, step {k}: {e}"));
         total.impacts += tally.impacts;
         total.near_ties += tally.near_ties;
         total.worst = total.worst.max(tally.worst);
