@@ -41,7 +41,15 @@ impl Effort {
             Self { enough: MOST_GROUPS, spheres: 1, tails: 1, tail_rounds: 1024, calm, patience, lowered }
         } else {
             // See `check_loops` of the shaders: an invocation has 65,535 turns of its loops.
-            Self { enough: ENOUGH_SOFTWARE_GROUPS, spheres: 64, tails: 2, tail_rounds: 8, calm, patience, lowered }
+            Self {
+                enough: ENOUGH_SOFTWARE_GROUPS,
+                spheres: 64,
+                tails: 2,
+                tail_rounds: 8,
+                calm,
+                patience,
+                lowered,
+            }
         }
     }
 
