@@ -214,4 +214,29 @@ mod tests {
         }
         assert_eq!(seen, MODULES.len() * layout::structs().len());
     }
+
+    // The compiler of browsers: stricter than naga in what has to be uniform.
+    #[test]
+    fn every_module_is_valid_for_tint_where_it_is_installed() {
+        use std::process::Command;
+
+        let folder = tempfile::tempdir().unwrap();
+        let mut validated = 0;
+        for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
+            let path = folder.path().join(wanted.name).with_extension("wgsl");
+            std::fs::write(&path, wanted.source(variant)).unwrap();
+            let output = match Command::new("tint").arg("--format").arg("wgsl").arg(&path).output() {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                    println!("tint is not on the PATH: no module was validated with it");
+                    return;
+                }
+                output => output.unwrap(),
+            };
+            let text = String::from_utf8_lossy(&output.stderr);
+            let is_quiet = !text.contains("warning") && !text.contains("error");
+            assert!(output.status.success() && is_quiet, "{} {variant:?}: {text}", wanted.name);
+            validated += 1;
+        }
+        println!("{validated} modules validated with tint");
+    }
 }
