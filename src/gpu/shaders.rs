@@ -233,7 +233,7 @@ mod tests {
         for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
             let path = folder.path().join(wanted.name).with_extension("wgsl");
             std::fs::write(&path, wanted.source(variant)).unwrap();
-            let output = match Command::new("tint").arg("--format").arg("none").arg(&path).output() {
+            let output = match Command::new("tint").arg("--format").arg("wgsl").arg(&path).output() {
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                     println!("tint is not on the PATH: no module was validated with it");
                     return;
