@@ -26,6 +26,7 @@ fn add_sphere(i: u32, sums: ptr<function, Sums>) {
     let square = dot(body.velocity, body.velocity);
     if !(finite(square) && all_finite(body.offset) && all_finite(tag.spin)) {
         atomicAdd(&work[NONFINITE_COUNT], 1u);
+        atomicOr(&work[BROKEN], 1u);
         // The smallest: cleared words are 0.
         atomicMax(&work[NONFINITE_FIRST], ~tag.rank);
         return;
@@ -50,7 +51,8 @@ fn audit(
     @builtin(local_invocation_index) lane: u32,
 ) {
     begin(groups);
-    let halted = is_halted();
+    // What this stage itself finds broken must not stop a part of it.
+    let halted = atomicLoad(&work[HALT]) != 0u;
     // As many whole blocks for each workgroup, so that the order of the sums depends on the count alone.
     let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
     let per_group = (blocks + groups.x - 1u) / groups.x;

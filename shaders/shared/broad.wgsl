@@ -9,7 +9,7 @@
 @group(1) @binding(6) var<storage, read> world: array<vec4f>;
 @group(1) @binding(7) var<storage, read_write> nodes: array<Node>;
 
-fn is_halted() -> bool { return atomicLoad(&work[HALT]) != 0u; }
+fn is_halted() -> bool { return (atomicLoad(&work[HALT]) | atomicLoad(&work[BROKEN])) != 0u; }
 
 // As in view.wgsl; shorter substeps would not help.
 fn check_loops() {

@@ -22,7 +22,7 @@ fn agreed_word(lane: u32, word: u32) -> u32 {
 fn agreed_halt(lane: u32) -> bool {
     storageBarrier();
     workgroupBarrier();
-    if lane == 0u { shared_flag = atomicLoad(&work[HALT]); }
+    if lane == 0u { shared_flag = u32(is_halted()); }
     return workgroupUniformLoad(&shared_flag) != 0u;
 }
 

@@ -14,7 +14,7 @@ var<private> round: u32;
 
 const NO_EVENT: Event = Event(NO_IMPACT, 0xffffffffu, 0u, 0.0);
 
-fn is_halted() -> bool { return atomicLoad(&work[HALT]) != 0u; }
+fn is_halted() -> bool { return (atomicLoad(&work[HALT]) | atomicLoad(&work[BROKEN])) != 0u; }
 
 // A step that is halted is done again from its start, so nothing needs to be put right here.
 fn halt(reason: u32) { atomicOr(&work[HALT], reason); }

@@ -26,7 +26,7 @@ use crate::{
     Error, Impact, Measure, Sphere, StepReport, System,
     cpu::{Stepper, audit::Audit, neighbors::Candidate},
     model::{
-        plan::{self, Limits, Past, Plan},
+        plan::{self, Past, Plan},
         state::{NEVER, State},
         sums::Sums,
     },
@@ -102,7 +102,7 @@ impl GpuEngine {
         let still = audit.run(&host.grid, &state, glam::DVec3::ZERO);
         let sums = audit.run(&host.grid, &state, still.drift);
         let past = Past { sums, collisions: 0.0 };
-        let budget = plan::wanted_budget(&limits(&host, dt, fall), &past);
+        let budget = plan::wanted_budget(&host.limits(dt, fall), &past);
         host.regrid(&mut state, budget);
         let places = host.places(capacities);
         places.check(&context.device.limits(), host.grid.buckets)?;
@@ -188,7 +188,7 @@ impl GpuEngine {
     // How step `step` is done, from what the step two before it measured.
     fn plan(&self, step: u64, record: bool) -> Division {
         let (past, rounds) = self.past(step as i64 - 2);
-        let plan = plan::plan(&limits(&self.host, self.dt, self.fall), &past);
+        let plan = plan::plan(&self.host.limits(self.dt, self.fall), &past);
         let rounds = if rounds == 0 { 8 } else { rounds };
         let wide_rounds = Division::wide_rounds(self.host.census.count, rounds);
         let strict = self.host.system.solver.strict_order;
@@ -263,6 +263,14 @@ impl GpuEngine {
         })
     }
 
+    fn drop_ahead(&mut self) -> Result<(), Error> {
+        if let Some(ahead) = self.ahead.take() {
+            let (_, buffer) = ahead.pending.wait(&self.context)?;
+            self.runway.give_back(buffer);
+        }
+        Ok(())
+    }
+
     // Waits for a step; one that halted is done again until it ends.
     fn collect(
         &mut self,
@@ -287,10 +295,7 @@ impl GpuEngine {
                 return Ok(report);
             }
             // The step after it did nothing either.
-            if let Some(ahead) = self.ahead.take() {
-                let (_, buffer) = ahead.pending.wait(&self.context)?;
-                self.runway.give_back(buffer);
-            }
+            self.drop_ahead()?;
             self.current = start;
             self.runway.rewind(&self.context, &self.buffers, (start, division));
             let mut division = division;
@@ -344,9 +349,12 @@ impl GpuEngine {
         let count = |at: u32| u64::from(words[at as usize]);
         let (sums, [loss, virial, relax_work]) = sums(words, &self.host, &self.buffers.places);
         if sums.nonfinite > 0 {
-            // What the last broad phase found was still finite, unless it happened before that.
+            // What the last broad phase found was still finite, unless it happened before that. The step after this
+            // one has done nothing.
+            self.drop_ahead()?;
             self.current = start;
             self.runway.rewind(&self.context, &self.buffers, (start, division));
+            self.make_room(self.buffers.places.capacities)?;
             return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
         }
         let (pairs, walls) = (count(PAIR_COUNT), count(WALL_COUNT));
@@ -469,20 +477,6 @@ impl Engine for GpuEngine {
 
     fn state_buffers(&self) -> Option<super::StateBuffers> {
         Some(Self::state_buffers(self))
-    }
-}
-
-// What plans may choose from.
-fn limits(host: &Host, dt: f64, fall: f64) -> Limits {
-    Limits {
-        dt,
-        substeps: host.system.solver.substeps,
-        budget_limit: host.grid.budget_limit,
-        made_for: host.grid.made_for,
-        fall,
-        cell: f64::from(host.grid.edge.min_element()),
-        budget_most: host.census.budget_most,
-        budget_least: host.census.budget_least,
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, Sphere, System,
-    model::{census::Census, grid::Grid, state::State, units::Units, world::World},
+    model::{census::Census, grid::Grid, plan::Limits, state::State, units::Units, world::World},
 };
 
 /// See the module.
@@ -69,6 +69,20 @@ impl Host {
             self.contact_time / self.units.time,
             self.census.mean_diameter,
         );
+    }
+
+    /// What plans may choose from; `dt` and how far fixed spheres fall in it in scaled units.
+    pub fn limits(&self, dt: f64, fall: f64) -> Limits {
+        Limits {
+            dt,
+            substeps: self.system.solver.substeps,
+            budget_limit: self.grid.budget_limit,
+            made_for: self.grid.made_for,
+            fall,
+            cell: f64::from(self.grid.edge.min_element()),
+            budget_most: self.census.budget_most,
+            budget_least: self.census.budget_least,
+        }
     }
 
     /// What the shaders have to be made for.

@@ -186,6 +186,8 @@ words! {
     THREATS_NEEDED = 4;
     FROZEN_NEEDED = 5;
     LOG_NEEDED = 6;
+    /// Something is not finite: the steps after this one leave what was there before.
+    BROKEN = 7;
     STICKY_END = 16;
 
     // Then counts of a step.
