@@ -7,6 +7,10 @@ var<workgroup> first_entry: u32;
 // Candidates that one pass of the search keeps; longer lists take several.
 const KEPT: u32 = 32u;
 
+// How much the reach to the largest may exceed that to the smallest: beyond, most that the rough look lets through is no
+// candidate.
+const CLOSE: f32 = 1.5;
+
 var<private> kept: array<u32, KEPT>;
 
 struct Finder {
@@ -20,6 +24,11 @@ struct Finder {
     first: u32,
     // Bit k: whether kept[k] is near enough is not known yet.
     unclear: u32,
+    // Sizes differ so much that most would be unclear: each is looked at closely at once.
+    close: bool,
+    // Where the pass writes the list itself, and how much; 0 = it keeps what it finds.
+    list: u32,
+    room: u32,
 }
 
 fn starts(bucket: u32) -> u32 { return atomicLoad(&work[frame.at_starts + bucket]); }
@@ -31,9 +40,15 @@ fn is_near(finder: ptr<function, Finder>, j: u32, shift: vec3f) -> bool {
     return dot(d, d) <= near * near;
 }
 
+// Whether j is a candidate, looked at closely. Fixed spheres do not meet each other.
+fn is_candidate(finder: ptr<function, Finder>, j: u32, shift: vec3f) -> bool {
+    return is_near(finder, j, shift) && !((*finder).fixed && bodies[j].inverse_mass == 0.0);
+}
+
 // Takes a candidate in, in its order; the window of this pass is all that is kept.
 fn found(finder: ptr<function, Finder>, entry: u32, clear: bool) {
     let k = (*finder).found - (*finder).first;
+    if (IS_MIXED || !IS_DIRECT) && (*finder).found < (*finder).room { lists[(*finder).list + (*finder).found] = entry; }
     if k < KEPT {
         kept[k] = entry;
         (*finder).unclear |= select(1u << k, 0u, clear);
@@ -63,7 +78,9 @@ fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: 
         let d = base - place * step - vec3f(f32(side) * x_edge, 0.0, 0.0);
         let square = dot(d, d);
         if (square <= surely_not * surely_not || outside) && j != (*finder).i {
-            found(finder, ((code + u32(side)) << CODE_SHIFT) | j, square <= surely * surely && !outside);
+            let close = IS_MIXED && (*finder).close;
+            if close && !is_candidate(finder, j, cells_shift(vec3i(side, dy, dz))) { continue; }
+            found(finder, ((code + u32(side)) << CODE_SHIFT) | j, close || (square <= surely * surely && !outside));
         }
     }
 }
@@ -74,7 +91,7 @@ fn search_cell(finder: ptr<function, Finder>, bucket: u32, cell: vec3i, away: ve
     let shift = cells_shift(away);
     let end = starts(bucket + 1u);
     for (var j = starts(bucket); j < end; j++) {
-        if all(tags[j].cell == cell) && j != (*finder).i && is_near(finder, j, shift) {
+        if all(tags[j].cell == cell) && j != (*finder).i && is_candidate(finder, j, shift) {
             found(finder, (code << CODE_SHIFT) | j, true);
         }
     }
@@ -132,19 +149,17 @@ fn search(finder: ptr<function, Finder>) {
 fn settle_unclear(finder: ptr<function, Finder>) -> u32 {
     let all_kept = min((*finder).found - (*finder).first, KEPT);
     var unclear = (*finder).unclear;
-    // Fixed spheres do not meet each other.
-    if (*finder).fixed { unclear = 0xffffffffu; }
+    if (*finder).fixed && !(*finder).close { unclear = 0xffffffffu; }
     if unclear == 0u { return all_kept; }
     var left = 0u;
     for (var k = 0u; k < all_kept; k++) {
         let entry = kept[k];
         let j = entry & INDEX_MASK;
-        var is_candidate = true;
+        var is_in = true;
         if ((unclear >> k) & 1u) != 0u {
-            is_candidate = is_near(finder, j, cells_shift(code_cells(entry >> CODE_SHIFT)))
-                && !((*finder).fixed && bodies[j].inverse_mass == 0.0);
+            is_in = is_candidate(finder, j, cells_shift(code_cells(entry >> CODE_SHIFT)));
         }
-        if is_candidate {
+        if is_in {
             kept[left] = entry;
             left += 1u;
         }
@@ -187,16 +202,22 @@ fn neighbors(
         let i = block * GROUP + lane;
         let alive = i < frame.sphere_count && !is_halted();
         var count = 0u;
-        var finder = Finder(i, vec3i(0), vec3f(0.0), 0.0, false, 0u, 0u, 0u);
+        var finder = Finder(i, vec3i(0), vec3f(0.0), 0.0, false, 0u, 0u, 0u, false, 0u, 0u);
         if alive {
             finder.cell = tags[i].cell;
             finder.offset = bodies[i].offset;
             finder.radius = bodies[i].radius;
             finder.fixed = bodies[i].inverse_mass == 0.0;
             lists[frame.at_walls + i] = walls_in_reach(i);
+            let nearest = finder.radius + frame.radius_min;
+            finder.close = !IS_DIRECT || finder.radius + frame.radius_max > CLOSE * nearest;
             // Nearly always one pass.
             for (var first = 0u; first == 0u || first < finder.found; first += KEPT) {
                 count += pass_from(&finder, first);
+                if finder.close {
+                    count = finder.found;
+                    break;
+                }
             }
         }
         counts[lane] = count;
@@ -227,10 +248,14 @@ fn neighbors(
             }
             if finder.found <= KEPT {
                 for (var k = 0u; k < count; k++) { lists[at + k] = kept[k]; }
+            } else if finder.close {
+                // Whatever a compiler makes of the two searches, nothing is written beyond the list.
+                finder.list = at;
+                finder.room = count;
+                _ = pass_from(&finder, 0u);
             } else {
                 var done = 0u;
                 for (var first = 0u; done < count; first += KEPT) {
-                    // Whatever a compiler makes of the two searches, nothing is written beyond the list.
                     let more = min(pass_from(&finder, first), count - done);
                     for (var k = 0u; k < more; k++) { lists[at + done + k] = kept[k]; }
                     done += more;

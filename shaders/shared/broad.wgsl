@@ -11,9 +11,9 @@
 
 fn is_halted() -> bool { return atomicLoad(&work[HALT]) != 0u; }
 
-// As in view.wgsl.
+// As in view.wgsl; shorter substeps would not help.
 fn check_loops() {
     var turns = 0u;
     for (var k = 0u; k < 3u + opaque_zero; k++) { turns += 1u + opaque_zero; }
-    if turns < 3u { atomicOr(&work[HALT], HALT_CUT); }
+    if turns < 3u { atomicOr(&work[HALT], HALT_CUT | HALT_STUCK); }
 }

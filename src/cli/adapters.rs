@@ -1,15 +1,15 @@
 //! `carom adapters`, and the way from the backend that the user names to one that runs.
 
-use carom::{Backend, Options, Simulation};
+use carom::{Backend, Options, Simulation, StepReport};
 use serde_json::Value;
 
 use super::arguments::{AdaptersArguments, BackendChoice};
 use super::failure::{Exit, Failure};
 
 #[cfg(feature = "gpu")]
-pub use with_gpu::{adapters, fields, keep_layers_silent};
+pub use with_gpu::{adapters, fields, keep_layers_silent, least_traffic};
 #[cfg(not(feature = "gpu"))]
-pub use without_gpu::{adapters, fields, keep_layers_silent};
+pub use without_gpu::{adapters, fields, keep_layers_silent, least_traffic};
 
 /// What a choice comes to on this machine.
 #[derive(Clone)]
@@ -39,6 +39,20 @@ impl Chosen {
             return format!("{}: {}", self.backend.name(), context.info());
         }
         self.backend.name().to_owned()
+    }
+
+    /// Whether it computes on an adapter.
+    pub fn is_on_adapter(&self) -> bool {
+        !matches!(self.backend, Backend::Cpu | Backend::Exact)
+    }
+
+    /// Bytes per second of a plain copy on the device, read and written together; none without one.
+    pub fn copy_bandwidth(&self) -> Result<Option<f64>, Failure> {
+        #[cfg(feature = "gpu")]
+        if let Some(context) = &self.context {
+            return Ok(Some(context.copy_bandwidth()?));
+        }
+        Ok(None)
     }
 
     /// The options of a run on it.
@@ -144,6 +158,11 @@ mod with_gpu {
             .map_or((Value::Null, Value::Null), |info| (info.name.into(), info.kind.name().into()))
     }
 
+    /// Bytes that a step on a device reads and writes at least, by stage.
+    pub fn least_traffic(spheres: usize, report: &StepReport) -> Vec<u64> {
+        gpu::least_traffic(spheres, report)
+    }
+
     /// Carries out `carom adapters`.
     pub fn adapters(arguments: &AdaptersArguments) -> Result<Exit, Failure> {
         let mut screen = Screen::new(false, arguments.json);
@@ -219,6 +238,11 @@ mod without_gpu {
     /// The values of `adapter` and `adapter_type` in objects of `--json`: null, for no adapter is used.
     pub fn fields(_simulation: &Simulation) -> (Value, Value) {
         (Value::Null, Value::Null)
+    }
+
+    /// There are no devices in this build.
+    pub fn least_traffic(_spheres: usize, _report: &StepReport) -> Vec<u64> {
+        vec![]
     }
 
     /// Carries out `carom adapters`.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use carom::Simulation;
+use carom::{Simulation, Sphere};
 
 use super::aside::cannot_write;
 use super::failure::Failure;
@@ -23,23 +23,23 @@ impl Output {
         Ok(Self { folder: folder.to_owned(), every })
     }
 
-    /// Writes the state after every n-th step, if asked for.
-    pub fn between(&self, simulation: &Simulation) -> Result<(), Failure> {
-        match self.every {
-            // Eight digits: names sort like the steps for runs as long as a folder can hold.
-            Some(every) if simulation.steps().is_multiple_of(every) => {
-                self.write(&format!("state-{:08}", simulation.steps()), simulation)
-            }
-            _ => Ok(()),
-        }
+    /// Steps from step `step` to the next one whose state is wanted, if any but the last is.
+    pub fn steps_to_next(&self, step: u64) -> Option<u64> {
+        self.every.map(|every| every - step % every)
     }
 
-    /// Writes the state a run ends with.
-    pub fn write(&self, stem: &str, simulation: &Simulation) -> Result<(), Failure> {
-        let spheres = simulation.spheres();
+    /// Name of the state after step `step`, where it is wanted.
+    pub fn name_between(&self, step: u64) -> Option<String> {
+        // Eight digits: names sort like the steps for runs as long as a folder can hold.
+        let wanted = self.every.is_some_and(|every| step.is_multiple_of(every));
+        wanted.then(|| format!("state-{step:08}"))
+    }
+
+    /// Writes the spheres as they are now.
+    pub fn write(&self, stem: &str, simulation: &Simulation, spheres: &[Sphere]) -> Result<(), Failure> {
         for extension in EXTENSIONS {
             let path = self.folder.join(format!("{stem}.{extension}"));
-            carom::files::write_spheres(&path, simulation.system(), simulation.time(), &spheres)
+            carom::files::write_spheres(&path, simulation.system(), simulation.time(), spheres)
                 .map_err(|e| cannot_write(&path, &e))?;
         }
         Ok(())

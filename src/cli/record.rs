@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use super::adapters::fields;
 
-/// The object of `--json`. A figure that does not apply, or is not finite, is null.
-pub fn record(simulation: &Simulation) -> Value {
+/// The object of `--json`. A figure that does not apply, or is not finite, is null; so is the hash of a state that was
+/// lost.
+pub fn record(simulation: &Simulation, state_hash: Option<u64>) -> Value {
     let summary = simulation.summary();
     let (adapter, adapter_type) = fields(simulation);
     json!({
@@ -35,6 +36,6 @@ pub fn record(simulation: &Simulation) -> Value {
         "momentum_error": summary.momentum_error,
         "compressibility": summary.compressibility,
         "collision_rate": summary.collision_rate,
-        "state_hash": format!("{:016x}", simulation.state_hash()),
+        "state_hash": state_hash.map(|hash| format!("{hash:016x}")),
     })
 }

@@ -1,7 +1,9 @@
 //! `carom run`: a scene, stepped to its end.
 
+use std::ops::ControlFlow;
+
 use carom::scene::Scene;
-use carom::{Backend, Error, Simulation};
+use carom::{Backend, Error, Simulation, Sphere, StepReport};
 
 use super::adapters::choose;
 use super::arguments::{BackendChoice, RunArguments};
@@ -30,7 +32,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
 
     let output =
         arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
-    let mut metrics = arguments.metrics.as_deref().map(Metrics::create).transpose()?;
+    let metrics = arguments.metrics.as_deref().map(Metrics::create).transpose()?;
     screen.line(&format!(
         "{name}: {}, {} of {} on {}",
         counted(simulation.sphere_count() as u64, "sphere"),
@@ -46,49 +48,34 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     }
     notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
 
-    let mut log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
+    let log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
-    let mut progress = Progress::start(&mut screen, steps);
-    let mut failed = None;
+    let progress = Progress::start(&mut screen, steps);
+    let is_asked_for_more = arguments.json || output.is_some() || metrics.is_some();
+    let mut watch = Watch { screen: &mut screen, metrics, log, progress, is_asked_for_more, failure: None };
     interrupt::enter(Phase::Stepping);
-    while simulation.steps() < steps && !interrupt::requested() {
-        let nobody_listens = screen.closed() && !arguments.json && output.is_none() && metrics.is_none();
-        if nobody_listens {
-            break;
-        }
-        if let Err(error) = simulation.step() {
-            failed = Some(error);
-            break;
-        }
-        let report = simulation.report();
-        if let Some(metrics) = &mut metrics {
-            metrics.add(report)?;
-        }
-        log.add(&mut screen, report, report.step == steps || interrupt::requested());
-        progress.advance(&mut screen, report.step);
-        if let Some(output) = &output {
-            output.between(&simulation)?;
-        }
-    }
+    let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_ref())?;
     interrupt::enter(Phase::Writing);
-    progress.finish(&mut screen);
+    watch.finish(simulation.report())?;
 
-    if let Some(metrics) = metrics {
-        metrics.finish()?;
-    }
+    let spheres = recover(simulation.try_spheres(), &mut failed);
+    let state_hash = recover(simulation.try_state_hash(), &mut failed);
     if let Some(output) = &output {
-        match failed {
-            None => output.write("final", &simulation)?,
+        match (&failed, &spheres) {
+            (None, Some(spheres)) => output.write("final", &simulation, spheres)?,
             // The state of a run that failed is one to look into, not one to go on with.
-            Some(_) if is_finite(&simulation) => output.write("last-good", &simulation)?,
-            Some(_) => {
+            (Some(_), Some(spheres)) if is_finite(spheres) => {
+                output.write("last-good", &simulation, spheres)?;
+            }
+            (_, Some(_)) => {
                 screen.note("note: the engine keeps no finite state after this failure; none is written")
             }
+            (_, None) => screen.note("note: the state was lost with the device; none is written"),
         }
     }
-    describe_end(&mut screen, arguments, &simulation);
+    describe_end(&mut screen, arguments, &simulation, state_hash);
     if arguments.json {
-        let mut object = record(&simulation);
+        let mut object = record(&simulation, state_hash);
         if matches!(failed, Some(Error::NonFinite { .. })) {
             // The step that found it did not end and so is not in the summary.
             object["nonfinite"] = simulation.summary().nonfinite.max(1).into();
@@ -103,6 +90,79 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
+}
+
+// All that looks at the steps of a run.
+struct Watch<'a> {
+    screen: &'a mut Screen,
+    metrics: Option<Metrics>,
+    log: Log,
+    progress: Progress,
+    // Whether there is a use in going on when nobody reads the screen.
+    is_asked_for_more: bool,
+    failure: Option<Failure>,
+}
+
+impl Watch<'_> {
+    fn is_over(&self) -> bool {
+        interrupt::requested() || self.failure.is_some() || (self.screen.closed() && !self.is_asked_for_more)
+    }
+
+    // After a step.
+    fn see(&mut self, report: &StepReport) -> ControlFlow<()> {
+        if let (Some(metrics), None) = (&mut self.metrics, &self.failure) {
+            self.failure = metrics.add(report).err();
+        }
+        self.log.add(self.screen, report);
+        self.progress.advance(self.screen, report.step);
+        if self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn finish(self, last: &StepReport) -> Result<(), Failure> {
+        self.log.finish(self.screen, last);
+        self.progress.finish(self.screen);
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        self.metrics.map_or(Ok(()), Metrics::finish)
+    }
+}
+
+// Steps without a stop, for an engine on a device may be a step ahead of its reports, but for states to be written on
+// the way. What ends the run too early is returned.
+fn step_to_end(
+    simulation: &mut Simulation,
+    steps: u64,
+    watch: &mut Watch,
+    output: Option<&Output>,
+) -> Result<Option<Error>, Failure> {
+    while simulation.steps() < steps && !watch.is_over() {
+        let left = steps - simulation.steps();
+        let to_next = output.and_then(|output| output.steps_to_next(simulation.steps()));
+        let without_stop = to_next.map_or(left, |count| count.min(left));
+        if let Err(error) = simulation.run(without_stop, |report| watch.see(report)) {
+            return Ok(Some(error));
+        }
+        let Some((output, name)) = output.and_then(|o| Some((o, o.name_between(simulation.steps())?))) else {
+            continue;
+        };
+        match simulation.try_spheres() {
+            Ok(spheres) => output.write(&name, simulation, &spheres)?,
+            Err(error) => return Ok(Some(error)),
+        }
+    }
+    Ok(None)
+}
+
+// What could be read; if nothing, that is why the run failed, unless it had before.
+fn recover<T>(read: Result<T, Error>, failed: &mut Option<Error>) -> Option<T> {
+    match read {
+        Ok(value) => Some(value),
+        Err(error) => {
+            failed.get_or_insert(error);
+            None
+        }
+    }
 }
 
 /// Carries out `carom` without arguments: something to see, and what to try next.
@@ -145,11 +205,8 @@ pub fn print_object(object: &serde_json::Value) -> Result<(), Failure> {
     }
 }
 
-fn is_finite(simulation: &Simulation) -> bool {
-    simulation
-        .spheres()
-        .iter()
-        .all(|s| s.position.is_finite() && s.velocity.is_finite() && s.spin.is_finite())
+fn is_finite(spheres: &[Sphere]) -> bool {
+    spheres.iter().all(|s| s.position.is_finite() && s.velocity.is_finite() && s.spin.is_finite())
 }
 
 fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, Failure> {
@@ -167,7 +224,12 @@ fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, Failure> {
     Ok((exact - 1e-6).ceil().max(1.0) as u64)
 }
 
-fn describe_end(screen: &mut Screen, arguments: &RunArguments, simulation: &Simulation) {
+fn describe_end(
+    screen: &mut Screen,
+    arguments: &RunArguments,
+    simulation: &Simulation,
+    state_hash: Option<u64>,
+) {
     let s = simulation.summary();
     let optional = |x: Option<f64>, digits| x.map_or("does not apply".to_owned(), |x| number(x, digits));
     let ppm = if s.impacts() > 0 { 1e6 * s.late as f64 / s.impacts() as f64 } else { 0.0 };
@@ -230,7 +292,7 @@ fn describe_end(screen: &mut Screen, arguments: &RunArguments, simulation: &Simu
         ),
         ("momentum", format!("change {}", optional(s.momentum_error, 2))),
         ("pressure", format!("Z = PV/NkT {}", optional(s.compressibility, 5))),
-        ("state", format!("{:016x}", simulation.state_hash())),
+        ("state", state_hash.map_or("lost".to_owned(), |hash| format!("{hash:016x}"))),
     ];
     screen.line("");
     for (name, text) in lines {

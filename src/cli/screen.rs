@@ -162,17 +162,27 @@ impl Log {
         ));
     }
 
-    /// After a step; `last` forces a row.
-    pub fn add(&mut self, screen: &mut Screen, report: &StepReport, last: bool) {
+    /// After a step.
+    pub fn add(&mut self, screen: &mut Screen, report: &StepReport) {
         self.steps += 1;
         self.impacts += report.pair_impacts + report.wall_impacts;
         self.rounds = self.rounds.max(report.rounds);
         self.late += report.late;
         self.deepest_overlap = self.deepest_overlap.max(report.deepest_overlap);
         self.wall_seconds += report.wall_seconds;
-        if !last && !report.step.is_multiple_of(self.every) {
-            return;
+        if report.step.is_multiple_of(self.every) {
+            self.row(screen, report);
         }
+    }
+
+    /// After the last step: what has no row yet.
+    pub fn finish(mut self, screen: &mut Screen, last: &StepReport) {
+        if self.steps > 0 {
+            self.row(screen, last);
+        }
+    }
+
+    fn row(&mut self, screen: &mut Screen, report: &StepReport) {
         screen.line(&format!(
             "{:>9}  {:>10}  {:>12}  {:>12}  {:>10}  {:>6}  {:>6}  {:>9}  {:>9}",
             report.step,

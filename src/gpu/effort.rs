@@ -22,17 +22,56 @@ pub struct Effort {
     pub tails: u32,
     /// Rounds of each.
     pub tail_rounds: u32,
+    /// Steps in a row that this was enough for.
+    calm: u32,
+    /// So many of them, and less is tried again.
+    patience: u32,
+    /// Less was tried again.
+    lowered: bool,
 }
+
+/// Steps until less is tried at first, and at most: each time that it was too soon a step is done again.
+const PATIENCE: (u32, u32) = (2, 128);
 
 impl Effort {
     /// What suits a device at first.
     pub fn new(context: &Context) -> Self {
+        let (calm, patience, lowered) = (0, PATIENCE.0, false);
         if context.is_hardware() {
-            Self { enough: MOST_GROUPS, spheres: 1, tails: 1, tail_rounds: 1024 }
+            Self { enough: MOST_GROUPS, spheres: 1, tails: 1, tail_rounds: 1024, calm, patience, lowered }
         } else {
             // See `check_loops` of the shaders: an invocation has 65,535 turns of its loops.
-            Self { enough: ENOUGH_SOFTWARE_GROUPS, spheres: 64, tails: 2, tail_rounds: 8 }
+            Self {
+                enough: ENOUGH_SOFTWARE_GROUPS,
+                spheres: 64,
+                tails: 2,
+                tail_rounds: 8,
+                calm,
+                patience,
+                lowered,
+            }
         }
+    }
+
+    /// A step that nothing cut short has ended. After some of them goes back to what suits the device at first: one
+    /// crowded step must not make a thousand quiet ones slow.
+    pub fn ended_well(&mut self, context: &Context) {
+        self.calm += 1;
+        if self.calm > self.patience {
+            *self = Self { patience: self.patience, lowered: true, ..Self::new(context) };
+        }
+    }
+
+    // Whether it is more than before; then less is not tried again so soon.
+    fn grown(&mut self, before: &Self) -> bool {
+        if *self == *before {
+            return false;
+        }
+        if self.lowered {
+            self.patience = (2 * self.patience).min(PATIENCE.1);
+        }
+        (self.calm, self.lowered) = (0, false);
+        true
     }
 
     /// Workgroups for so many spheres.
@@ -48,13 +87,13 @@ impl Effort {
         self.enough = self.enough.saturating_mul(8).min(MOST_GROUPS);
         self.tail_rounds = (self.tail_rounds / 4).max(1);
         self.tails = (4 * self.tails).min(MOST_TAILS);
-        *self != before
+        self.grown(&before)
     }
 
     /// More rounds, after some were left. False if there are no more.
     pub fn go_on(&mut self) -> bool {
         let before = *self;
         self.tails = (4 * self.tails).min(MOST_TAILS);
-        *self != before
+        self.grown(&before)
     }
 }

@@ -1,5 +1,7 @@
 //! The GPU engine: plans steps, keeps one ahead of the reports, makes room where a buffer is too small.
 
+mod handover;
+
 use std::sync::Arc;
 
 use super::{
@@ -163,7 +165,10 @@ impl GpuEngine {
             }
             self.grow(&words)?;
             if halt & HALT_CUT != 0 && !self.effort.spread() {
-                return Err(self.cut());
+                // Not even one sphere for each invocation is little enough.
+                let state = self.host.download(&self.context, &self.buffers, self.current)?;
+                let twin = Stepper::new(&self.system_of(&state), |_| NEVER)?;
+                return Ok(twin.measured().deepest_overlap as f32);
             }
         }
     }
@@ -258,13 +263,6 @@ impl GpuEngine {
         })
     }
 
-    fn cut(&self) -> Error {
-        Error::Capacity(format!(
-            "{} ends loops early, even with one sphere for each invocation; use the cpu backend",
-            self.context.info()
-        ))
-    }
-
     // Waits for a step; one that halted is done again until it ends.
     fn collect(
         &mut self,
@@ -281,6 +279,7 @@ impl GpuEngine {
             let words = words(&bytes);
             let halt = words[HALT as usize];
             if halt == 0 {
+                self.effort.ended_well(&self.context);
                 let mut report = self.finish(step, start, division, &words, redone, start_time, impacts)?;
                 report.dispatches = flight.dispatches;
                 report.submits = std::mem::take(&mut self.runway.submits);
@@ -306,12 +305,9 @@ impl GpuEngine {
             if halt & HALT_OVERFLOW != 0 {
                 redone.overflows += 1;
                 self.grow(&words)?;
-            } else if halt & HALT_CUT != 0 {
+            } else if halt & HALT_CUT != 0 && self.effort.spread() {
                 // Whatever else it says may come from that.
                 self.make_room(self.buffers.places.capacities)?;
-                if !self.effort.spread() {
-                    return Err(self.cut());
-                }
                 division.effort = self.effort;
             } else if halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on()) {
                 self.make_room(self.buffers.places.capacities)?;
@@ -331,58 +327,6 @@ impl GpuEngine {
             flight = self.submit(step, division)?;
             blocking_reads += 1;
         }
-    }
-
-    // What neither room nor shorter substeps bring to an end is done by the twin, which has the last resort.
-    fn hand_over(
-        &mut self,
-        step: u64,
-        start_time: f64,
-        impacts: Option<&mut Vec<Impact>>,
-        redone: Redone,
-    ) -> Result<StepReport, Error> {
-        let state = self.host.download(&self.context, &self.buffers, self.current)?;
-        let contacts: Vec<f32> = by_rank(&state, &self.host.ids, |i| state.spin[i].w);
-        let ids = self.host.ids.clone();
-        let system = self.system_of(&state);
-        let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
-        let mut twin = Stepper::new(&system, last_contact)?;
-        let mut report = twin.step(start_time, impacts)?;
-        let mut spheres = system.spheres;
-        twin.read(&mut spheres);
-        let mut system = System { spheres, ..self.host.system.clone() };
-        system.dt = self.host.system.dt;
-        let after = twin.contacts();
-        let last_contact = |id| after.get(&id).copied().unwrap_or(NEVER);
-        let mut state = State::default();
-        state.load(&system, &self.host.units, &self.host.grid, last_contact);
-        self.load(&state)?;
-        let sums = Audit::default().run(&self.host.grid, &state, self.past(step as i64 - 2).0.sums.drift);
-        let before = self.past(step as i64 - 1).0.collisions;
-        let struck = 2.0 * report.pair_impacts as f64 + report.wall_impacts as f64;
-        let collisions = plan::smooth(before, struck / self.host.census.count.max(1) as f64);
-        self.record(step, Past { sums, collisions }, report.rounds);
-        self.measured = twin.measured();
-        report.redone += redone.halvings;
-        report.overflow = redone.overflows;
-        report.stage_seconds.clear();
-        Ok(report)
-    }
-
-    fn system_of(&self, state: &State) -> System {
-        let mut spheres: Vec<Sphere> = by_rank(state, &self.host.ids, |i| Sphere {
-            id: state.id[i],
-            radius: f64::from(state.radius(i)) * self.host.units.length,
-            mass: match state.inverse_mass(i) {
-                0.0 => self.host.units.mass,
-                inverse => self.host.units.mass / f64::from(inverse),
-            },
-            fixed: state.inverse_mass(i) == 0.0,
-            material: state.material(i),
-            ..Sphere::default()
-        });
-        self.host.fill(state, &mut spheres);
-        System { spheres, ..self.host.system.clone() }
     }
 
     // The report of a step that ended well.

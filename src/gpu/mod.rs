@@ -19,6 +19,8 @@ mod copy;
 mod effort;
 mod encode;
 mod engine;
+#[cfg(test)]
+mod engine_tests;
 mod fault;
 mod flight;
 mod host;

@@ -224,11 +224,13 @@ impl Places {
             let share = count as f64 / n;
             let scaled = |x: u32| (f64::from(x) * share).ceil() as u32;
             let c = self.capacities;
+            // Part of the room is the same for few as for many.
+            let least = Capacities::for_spheres(count as usize, c.log > 1);
             let capacities = Capacities {
-                entries: scaled(c.entries),
-                extras: scaled(c.extras),
-                visits: scaled(c.visits),
-                log: scaled(c.log),
+                entries: scaled(c.entries).max(least.entries),
+                extras: scaled(c.extras).max(least.extras),
+                visits: scaled(c.visits).max(least.visits),
+                log: scaled(c.log).max(least.log),
                 ..c
             };
             let buckets = (buckets as f64 * share).ceil() as usize;

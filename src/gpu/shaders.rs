@@ -100,13 +100,20 @@ pub struct Variant {
     pub has_walls: bool,
     /// Spheres fall onto fixed ones.
     pub has_fixed: bool,
+    /// Radii differ by more than half.
+    pub is_mixed: bool,
 }
 
 impl Variant {
     /// All there are.
     #[cfg(test)]
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..8).map(|k| Self { is_direct: k & 1 != 0, has_walls: k & 2 != 0, has_fixed: k & 4 != 0 })
+        (0..16).map(|k| Self {
+            is_direct: k & 1 != 0,
+            has_walls: k & 2 != 0,
+            has_fixed: k & 4 != 0,
+            is_mixed: k & 8 != 0,
+        })
     }
 }
 
@@ -118,6 +125,7 @@ impl Module {
             ("IS_DIRECT", variant.is_direct),
             ("HAS_WALLS", variant.has_walls),
             ("HAS_FIXED", variant.has_fixed),
+            ("IS_MIXED", variant.is_mixed),
         ] {
             text.push_str(&format!("const {name} = {value};\n"));
         }
@@ -198,7 +206,7 @@ mod tests {
     #[test]
     fn structs_of_shaders_and_of_rust_have_one_layout() {
         let mut seen = 0;
-        let variant = Variant { is_direct: true, has_walls: true, has_fixed: true };
+        let variant = Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true };
         for wanted in MODULES {
             let module = module(&wanted.source(variant));
             for (name, size, fields) in layout::structs() {

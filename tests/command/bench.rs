@@ -48,6 +48,7 @@ fn rows_are_scenes_x_sizes_x_backends_x_threads() {
         // The physics: elastic, periodic, at the volume fraction of the scene, whatever the size.
         assert!(number("energy_error").abs() < 1e-5 && number("compressibility") >= 1.0);
         assert_eq!(row["stage_ms"].is_object(), row["backend"] == "cpu");
+        assert!(row["device"].is_null() && row["stage_bytes_per_second"].is_null());
     }
 }
 
@@ -80,4 +81,47 @@ fn a_scene_without_a_random_fill_has_no_other_size() {
     let place = Place::new();
     place.carom(&["bench", "--scenes", "pair.toml", "--sizes", "100"]).expect(2).silent().says("random");
     place.carom(&["bench", "--scenes", "pair.toml", "--steps", "2"]).expect(0);
+}
+
+// Needs an adapter: where there is none, it fails.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_row_on_a_device_says_what_the_device_did() {
+    use carom::stages::STAGES;
+    let place = Place::new();
+    let arguments = ["bench", "--scenes", "gas.toml", "--backends", "gpu", "--steps", "20", "--warm-up", "2"];
+    let ran = place.carom(&[&arguments[..], &["--json", "-"]].concat()).expect(0);
+    let object = ran.object();
+    let row = &rows(&object)[0];
+    let number = |of: &Value| of.as_f64().unwrap_or_else(|| panic!("{of} in {row}"));
+    let device = &row["device"];
+    assert_eq!(row["steps"], 20);
+    // One submit a step, and none is waited for with nothing else to do but that of the last.
+    assert_eq!(number(&device["submits_per_step"]), 1.0);
+    assert_eq!(number(&device["blocking_reads_per_step"]), 1.0 / 20.0);
+    assert!(number(&device["dispatches_per_step"]) >= STAGES.len() as f64);
+    // Both copies of 200 spheres of 64 bytes are read and written, whatever else is.
+    let bytes = number(&device["least_bytes_per_step"]);
+    assert!(bytes >= 200.0 * 128.0, "{bytes}");
+    let seconds = 20.0 * 200.0 / number(&row["sphere_steps_per_second"]);
+    let rate = number(&device["bytes_per_second"]);
+    assert!((rate * seconds / (20.0 * bytes) - 1.0).abs() < 1e-6, "{rate} of {bytes} in {seconds}");
+    assert!(number(&device["copy_bytes_per_second"]) > rate);
+    for text in ["per step on the device", "dispatches", "of a copy's", "a plain copy on"] {
+        assert!(ran.stderr.contains(text), "no `{text}` in\n{}", ran.stderr);
+    }
+    if row["stage_ms"].is_null() {
+        assert!(ran.stderr.contains("no times by stage"), "{}", ran.stderr);
+        return;
+    }
+    let stages: Vec<&str> = row["stage_ms"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert!(stages.iter().copied().eq(STAGES.iter().map(|stage| stage.name)), "{stages:?}");
+    for stage in ["neighbors", "sweep", "advance", "audit"] {
+        assert!(number(&row["stage_ms"][stage]) > 0.0, "{stage}: {row}");
+        assert!(number(&row["stage_bytes_per_second"][stage]) > 0.0, "{stage}: {row}");
+    }
+    // Timestamps cost speed: they are of steps that do not count.
+    assert!(number(&row["stage_steps"]) > 0.0 && row["stage_steps"] != row["steps"]);
+    let software = row["adapter_type"] == "software";
+    assert_eq!(ran.stderr.contains("copy on gpu (software)"), software, "{}", ran.stderr);
 }

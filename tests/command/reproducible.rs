@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+#[cfg(feature = "gpu")]
+use crate::harness::Ran;
 use crate::harness::{GAS, Place};
 
 fn hash(place: &Place, arguments: &[&str]) -> String {
@@ -19,6 +21,57 @@ fn two_runs_and_any_number_of_threads_end_in_the_same_state() {
         assert_eq!(first, hash(&place, &["gas.toml", "--backend", backend, "--threads", "2"]));
         assert_ne!(first, hash(&place, &["gas.toml", "--backend", backend, "--steps", "19"]));
     }
+}
+
+// The threads of the software adapter are those of its driver, and are set for a whole process.
+#[cfg(feature = "gpu")]
+#[test]
+fn the_threads_of_a_software_adapter_change_no_bit() {
+    let place = Place::new();
+    let gas = ["run", "gas", "--set", "spheres.0.random.count=6000", "--steps", "8"];
+    let fast = [
+        "run",
+        "bullets",
+        "--set",
+        "spheres.0.lattice.count=[3,12,12]",
+        "--set",
+        "spheres.1.lattice.count=[1,3,3]",
+        "--steps",
+        "6",
+    ];
+    for arguments in [gas.as_slice(), &fast] {
+        let arguments = [arguments, &["--backend", "gpu", "--json", "--quiet"]].concat();
+        let hashes = ["1", "2", "3"].map(|threads| {
+            let output = place.command(&arguments).env("LP_NUM_THREADS", threads).output().unwrap();
+            let object = Ran::new(&arguments, output).expect(0).object();
+            assert!(object["impacts"].as_u64() > Some(100), "too few impacts to tell: {object}");
+            object["state_hash"].as_str().unwrap().to_owned()
+        });
+        println!("{arguments:?}: {hashes:?}");
+        assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
+    }
+}
+
+// A device steps ahead of its reports, but for states that are written on the way. Needs an adapter.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_run_on_a_device_is_the_same_with_states_on_the_way() {
+    let place = Place::new();
+    let gpu = ["gas.toml", "--backend", "gpu"];
+    let straight = hash(&place, &gpu);
+    assert_eq!(straight, hash(&place, &gpu));
+    let with_states = ["--out", "out", "--every", "6", "--metrics", "m.csv", "--log-every", "3"];
+    assert_eq!(straight, hash(&place, &[&gpu[..], &with_states].concat()));
+    let names = place.names("out");
+    let states: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix(".csv")).collect();
+    assert_eq!(states, ["final", "state-00000006", "state-00000012", "state-00000018"]);
+    let steps: Vec<String> =
+        place.read("m.csv").lines().skip(1).map(|line| line.split(',').next().unwrap().to_owned()).collect();
+    assert_eq!(steps, (1..=20).map(|k| k.to_string()).collect::<Vec<_>>());
+    // Each state is that of a run that ends there.
+    place.carom(&[&["run"], &gpu[..], &["--steps", "12", "--out", "twelve", "--quiet"]].concat()).expect(0);
+    assert_eq!(place.read("twelve/final.csv"), place.read("out/state-00000012.csv"));
+    assert_ne!(place.read("twelve/final.csv"), place.read("out/final.csv"));
 }
 
 #[test]

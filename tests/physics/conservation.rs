@@ -8,8 +8,9 @@ use crate::support::{collision_rate, gas, simulate_silently};
 const FRACTION: f64 = 0.3;
 
 on_each_backend!(
-    ten_thousand_collisions_per_sphere_keep_energy_momentum_and_gaps,
-    ten_thousand_diameters_from_the_origin_nothing_is_different,
+    ten_thousand_collisions_per_sphere_keep_energy_momentum_and_gaps (gpu: "long: minutes"),
+    ten_thousand_diameters_from_the_origin_nothing_is_different (gpu: "long: minutes"),
+    two_hundred_collisions_per_sphere_keep_energy_momentum_and_gaps,
 );
 
 fn moved(mut system: System, by: DVec3) -> System {
@@ -61,4 +62,10 @@ fn ten_thousand_collisions_per_sphere_keep_energy_momentum_and_gaps(backend: Bac
 fn ten_thousand_diameters_from_the_origin_nothing_is_different(backend: Backend) {
     let system = moved(gas(3, FRACTION, 1), DVec3::new(10_000.0, -10_000.0, 10_000.0));
     hold(system, 10_000.0, backend);
+}
+
+fn two_hundred_collisions_per_sphere_keep_energy_momentum_and_gaps(backend: Backend) {
+    let system = gas(3, FRACTION, 2);
+    hold(moved(system.clone(), DVec3::new(-10_000.0, 10_000.0, 10_000.0)), 200.0, backend);
+    hold(system, 200.0, backend);
 }

@@ -7,10 +7,10 @@ use carom::Backend;
 use crate::support::{compressibility, melted_gas, simulate_silently};
 
 on_each_backend!(
-    pressure_and_rate_at_a_tenth,
-    pressure_and_rate_at_a_fifth,
-    pressure_and_rate_at_three_tenths,
-    pressure_and_rate_at_two_fifths,
+    pressure_and_rate_at_a_tenth (gpu: "long: a minute"),
+    pressure_and_rate_at_a_fifth (gpu: "long: a minute"),
+    pressure_and_rate_at_three_tenths (gpu: "long: a minute"),
+    pressure_and_rate_at_two_fifths (gpu: "long: a minute"),
     #[ignore = "long: error bars of .03%, minutes"]
     pressure_at_all_densities_within_a_tenth_of_a_percent,
 );

@@ -24,7 +24,7 @@ fn count(backend: Backend) -> u64 {
         Backend::Cpu => 4000,
         Backend::Exact => 1000,
         #[cfg(feature = "gpu")]
-        Backend::Gpu => 4000,
+        Backend::Gpu => 1000,
     }
 }
 

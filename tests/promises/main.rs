@@ -30,6 +30,8 @@ macro_rules! on_each_backend {
 }
 
 mod determinism;
+#[cfg(feature = "gpu")]
+mod device;
 mod face;
 mod far;
 mod loss;

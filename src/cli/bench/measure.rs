@@ -1,12 +1,13 @@
 //! One row: a scene at one size on one backend with one number of threads.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use carom::scene::Scene;
-use carom::stages::STAGES;
 use carom::{Backend, Simulation};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::device::{Figures, Stages, Tally};
 use super::machine;
 use crate::cli::adapters::{Chosen, fields};
 use crate::cli::arguments::BenchArguments;
@@ -36,10 +37,6 @@ impl Case {
         }
     }
 
-    fn on_adapter(&self) -> bool {
-        !matches!(self.chosen.backend, Backend::Cpu | Backend::Exact)
-    }
-
     fn thread_count(&self) -> usize {
         if self.threads == 0 { machine::cores() } else { self.threads }
     }
@@ -64,8 +61,10 @@ pub struct Row {
     pub rounds_mean: f64,
     pub rounds_max: u32,
     pub substeps_per_step: f64,
-    /// Milliseconds per step, in the order of the stages; empty where the engine has none.
-    pub stage_ms: Vec<f64>,
+    /// On a device of other steps than those measured.
+    pub stages: Stages,
+    /// None where no device is used.
+    pub device: Option<Figures>,
     pub bytes_per_sphere: f64,
     pub build_seconds: f64,
     pub energy_error: Option<f64>,
@@ -79,8 +78,8 @@ pub struct Row {
     pub deepest_overlap: f64,
 }
 
-/// Builds, warms up, measures.
-pub fn measure(case: &Case, arguments: &BenchArguments) -> Result<Row, Failure> {
+/// Builds, warms up, measures; `copy` is the bandwidth of the device, where there is one.
+pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Result<Row, Failure> {
     let named = |error: carom::Error| {
         let failure = Failure::from(error);
         Failure { message: format!("{}: {}", case.name, failure.message), ..failure }
@@ -89,48 +88,41 @@ pub fn measure(case: &Case, arguments: &BenchArguments) -> Result<Row, Failure> 
     let system = case.scene.build().map_err(named)?;
     let mut simulation = Simulation::new(system, case.chosen.options(case.threads)).map_err(named)?;
     let build_seconds = build.elapsed().as_secs_f64();
-    for _ in 0..arguments.warm_up {
-        if interrupt::requested() {
-            break;
-        }
-        simulation.step().map_err(named)?;
-    }
+    let spheres = simulation.sphere_count();
+    let go_on = |wanted| if wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    simulation.run(arguments.warm_up, |_| go_on(!interrupt::requested())).map_err(named)?;
     let before = simulation.summary().clone();
-    let mut wall_ms = vec![];
-    let mut stage_ms = vec![0.0; STAGES.len()];
-    let mut staged = false;
-    let mut rounds = 0.0;
+    let (mut wall_ms, mut rounds) = (vec![], 0.0);
+    let (mut stages, mut tally) = (Stages::default(), Tally::default());
     let limit = Duration::from_secs_f64(arguments.seconds);
     let start = Instant::now();
-    while wall_ms.is_empty()
-        || ((wall_ms.len() as u64) < arguments.steps && start.elapsed() < limit && !interrupt::requested())
-    {
-        let report = simulation.step().map_err(named)?;
+    // Without a stop between the steps: an engine on a device is a step ahead of its reports.
+    let measured = simulation.run(arguments.steps, |report| {
         wall_ms.push(1e3 * report.wall_seconds);
         rounds += f64::from(report.rounds);
-        staged |= !report.stage_seconds.is_empty();
-        for (sum, seconds) in stage_ms.iter_mut().zip(&report.stage_seconds) {
-            *sum += 1e3 * seconds;
-        }
-    }
+        stages.add(report);
+        tally.add(spheres, report);
+        go_on(start.elapsed() < limit && !interrupt::requested())
+    });
+    measured.map_err(named)?;
     let count = wall_ms.len() as f64;
     let seconds = wall_ms.iter().sum::<f64>() / 1e3;
     let per_second = |x: f64| if seconds > 0.0 { x / seconds } else { 0.0 };
-    stage_ms.iter_mut().for_each(|ms| *ms /= count);
-    if !staged {
-        stage_ms.clear();
-    }
     wall_ms.sort_by(f64::total_cmp);
-    let summary = simulation.summary();
-    let spheres = simulation.sphere_count();
+    let summary = simulation.summary().clone();
     let (adapter, adapter_type) = fields(&simulation);
+    let bytes_per_sphere = simulation.memory_bytes() as f64 / spheres.max(1) as f64;
+    let device = case.chosen.is_on_adapter().then(|| tally.figures(count, seconds, copy));
+    if case.chosen.is_on_adapter() && !interrupt::requested() {
+        stages = Stages::profile(case, simulation).map_err(named)?;
+    }
     Ok(Row {
         scene: case.name.clone(),
         sphere_count: spheres,
         backend: case.chosen.backend.name(),
         adapter,
         adapter_type,
-        threads: (!case.on_adapter()).then(|| case.thread_count()),
+        threads: (!case.chosen.is_on_adapter()).then(|| case.thread_count()),
         steps: wall_ms.len(),
         median_ms: quantile(&wall_ms, 0.5),
         p95_ms: quantile(&wall_ms, 0.95),
@@ -139,8 +131,9 @@ pub fn measure(case: &Case, arguments: &BenchArguments) -> Result<Row, Failure> 
         rounds_mean: rounds / count,
         rounds_max: summary.rounds_max,
         substeps_per_step: (summary.substeps - before.substeps) as f64 / count,
-        stage_ms,
-        bytes_per_sphere: simulation.memory_bytes() as f64 / spheres.max(1) as f64,
+        stages,
+        device,
+        bytes_per_sphere,
         build_seconds,
         energy_error: summary.energy_error,
         ledger_error: summary.ledger_error,
@@ -163,9 +156,6 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 impl Row {
     /// The row as an object.
     pub fn json(&self) -> Value {
-        let stages: Option<Map<String, Value>> = (!self.stage_ms.is_empty()).then(|| {
-            STAGES.iter().zip(&self.stage_ms).map(|(stage, &ms)| (stage.name.to_owned(), ms.into())).collect()
-        });
         json!({
             "scene": self.scene,
             "sphere_count": self.sphere_count,
@@ -181,7 +171,10 @@ impl Row {
             "rounds_mean": self.rounds_mean,
             "rounds_max": self.rounds_max,
             "substeps_per_step": self.substeps_per_step,
-            "stage_ms": stages,
+            "stage_ms": self.stages.json_ms(),
+            "stage_steps": self.stages.steps,
+            "stage_bytes_per_second": self.stages.json_bytes_per_second(),
+            "device": self.device.as_ref().map(Figures::json),
             "bytes_per_sphere": self.bytes_per_sphere,
             "build_seconds": self.build_seconds,
             "energy_error": self.energy_error,

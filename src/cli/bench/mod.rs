@@ -1,5 +1,6 @@
 //! `carom bench`: scenes x sizes x backends x threads, the physics beside the speed.
 
+mod device;
 mod machine;
 mod measure;
 mod resize;
@@ -29,6 +30,11 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
         backends.push(chosen);
     }
     let cases = cases(arguments, &backends)?;
+    // All rows on a device are on one: there is one --adapter.
+    let copy = match backends.iter().find(|chosen| chosen.is_on_adapter()) {
+        Some(chosen) => chosen.copy_bandwidth()?,
+        None => None,
+    };
     // Opened before hours of measuring, not after.
     let file = match &arguments.json {
         Some(path) if !to_stdout => Some(Aside::create(path)?),
@@ -41,7 +47,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
             break;
         }
         screen.note(&format!("{} of {}: {}", place + 1, cases.len(), case.describe()));
-        rows.push(measure(case, arguments)?);
+        rows.push(measure(case, arguments, copy)?);
     }
     interrupt::enter(Phase::Writing);
     screen.line(&machine::describe());
@@ -50,6 +56,9 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
     screen.line(tables::speed(&rows).trim_end());
     if let Some(stages) = tables::stages(&rows) {
         screen.line(&format!("\nms per step by stage\n{}", stages.trim_end()));
+    }
+    if let Some(device) = tables::device(&rows) {
+        screen.line(&format!("\n{}", device.trim_end()));
     }
     let rows: Vec<serde_json::Value> = rows.iter().map(Row::json).collect();
     let object = json!({ "carom": env!("CARGO_PKG_VERSION"), "machine": machine::json(), "rows": rows });

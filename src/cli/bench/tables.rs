@@ -80,9 +80,11 @@ pub fn adapters(rows: &[Row]) -> Vec<String> {
 
 /// Milliseconds per step by stage, for the rows whose engine has stages.
 pub fn stages(rows: &[Row]) -> Option<String> {
-    if rows.iter().all(|row| row.stage_ms.is_empty()) {
-        return None;
-    }
+    let values = |row: &Row| row.stages.ms.iter().map(|&ms| number(ms, 3)).collect();
+    by_stage(rows, values)
+}
+
+fn by_stage(rows: &[Row], values: impl Fn(&Row) -> Vec<String>) -> Option<String> {
     let mut header = vec![
         ("scene", Align::Left),
         ("spheres", Align::Right),
@@ -91,10 +93,71 @@ pub fn stages(rows: &[Row]) -> Option<String> {
     ];
     header.extend(STAGES.iter().map(|stage| (stage.name, Align::Right)));
     let mut table = Table::new(&header);
-    for row in rows.iter().filter(|row| !row.stage_ms.is_empty()) {
+    let mut has_rows = false;
+    for row in rows {
+        let values = values(row);
+        if values.is_empty() {
+            continue;
+        }
+        has_rows = true;
         let mut cells = vec![row.scene.clone(), row.sphere_count.to_string(), backend(row), threads(row)];
-        cells.extend(row.stage_ms.iter().map(|&ms| number(ms, 3)));
+        cells.extend(values);
         table.row(cells);
     }
-    Some(table.to_string())
+    has_rows.then(|| table.to_string())
+}
+
+/// What the devices did, for the rows on one, and what the figures count.
+pub fn device(rows: &[Row]) -> Option<String> {
+    let on_device: Vec<_> = rows.iter().filter_map(|row| Some((row, row.device.as_ref()?))).collect();
+    let (first, figures) = on_device.first()?;
+    let mut table = Table::new(&[
+        ("scene", Align::Left),
+        ("spheres", Align::Right),
+        ("backend", Align::Left),
+        ("dispatches", Align::Right),
+        ("submits", Align::Right),
+        ("waits", Align::Right),
+        ("MB at least", Align::Right),
+        ("GB/s", Align::Right),
+        ("of a copy's", Align::Right),
+    ]);
+    for (row, figures) in &on_device {
+        let share = |copy: f64| format!("{} %", number(100.0 * figures.bytes_per_second / copy, 2));
+        table.row(vec![
+            row.scene.clone(),
+            row.sphere_count.to_string(),
+            backend(row),
+            number(figures.dispatches, 3),
+            number(figures.submits, 3),
+            number(figures.blocking_reads, 2),
+            number(1e-6 * figures.least_bytes, 3),
+            number(1e-9 * figures.bytes_per_second, 3),
+            figures.copy_bytes_per_second.map_or("-".to_owned(), share),
+        ]);
+    }
+    let mut text = format!("per step on the device\n{table}");
+    if let Some(copy) = figures.copy_bytes_per_second {
+        text.push_str(&format!(
+            "a plain copy on {}: {} GB/s, read and written together; GB/s above: what the stages read and write at \
+             least, over the time of whole steps\n",
+            backend(first),
+            number(1e-9 * copy, 3)
+        ));
+    }
+    let rates = |row: &Row| {
+        let text = |&rate: &f64| if rate > 0.0 { number(1e-9 * rate, 3) } else { "-".to_owned() };
+        row.stages.bytes_per_second.iter().map(text).collect()
+    };
+    match by_stage(rows, rates) {
+        Some(table) => {
+            let steps = on_device.iter().map(|(row, _)| row.stages.steps).max().unwrap_or_default();
+            text.push_str(&format!(
+                "stages on the device are timed by its timestamps, in {steps} further steps that do not count above\n\
+                 \nGB/s by stage, at least\n{table}"
+            ));
+        }
+        None => text.push_str("no times by stage: the adapter writes no timestamps\n"),
+    }
+    Some(text)
 }

@@ -1,0 +1,171 @@
+//! What a device was asked to do, and how many bytes it moved beside those of a plain copy.
+
+use carom::stages::STAGES;
+use carom::{Error, Options, Simulation, StepReport, System};
+use serde_json::{Map, Value, json};
+
+use super::measure::Case;
+use crate::cli::adapters::least_traffic;
+use crate::cli::interrupt;
+
+// Timestamps cost speed, so the stages are timed in steps of their own. The first ones still have to find out how many
+// rounds to plan.
+const PROFILE_WARM_UP: u64 = 3;
+const PROFILED_STEPS: u64 = 5;
+
+/// Sums over the measured steps of a row on a device.
+#[derive(Default)]
+pub struct Tally {
+    dispatches: u64,
+    submits: u64,
+    blocking_reads: u64,
+    least_bytes: u64,
+}
+
+impl Tally {
+    pub fn add(&mut self, spheres: usize, report: &StepReport) {
+        self.dispatches += report.dispatches;
+        self.submits += report.submits;
+        self.blocking_reads += report.blocking_reads;
+        self.least_bytes += least_traffic(spheres, report).iter().sum::<u64>();
+    }
+
+    /// The figures of a step, where so many took `seconds`.
+    pub fn figures(&self, steps: f64, seconds: f64, copy: Option<f64>) -> Figures {
+        Figures {
+            dispatches: self.dispatches as f64 / steps,
+            submits: self.submits as f64 / steps,
+            blocking_reads: self.blocking_reads as f64 / steps,
+            least_bytes: self.least_bytes as f64 / steps,
+            bytes_per_second: if seconds > 0.0 { self.least_bytes as f64 / seconds } else { 0.0 },
+            copy_bytes_per_second: copy,
+        }
+    }
+}
+
+/// The figures of a step on a device.
+pub struct Figures {
+    pub dispatches: f64,
+    pub submits: f64,
+    /// Waits of the host while the device had nothing to do.
+    pub blocking_reads: f64,
+    /// What the stages read and write at least.
+    pub least_bytes: f64,
+    /// That over the time of whole steps.
+    pub bytes_per_second: f64,
+    /// Of a plain copy on the same device, bytes read and written together.
+    pub copy_bytes_per_second: Option<f64>,
+}
+
+impl Figures {
+    pub fn json(&self) -> Value {
+        json!({
+            "dispatches_per_step": self.dispatches,
+            "submits_per_step": self.submits,
+            "blocking_reads_per_step": self.blocking_reads,
+            "least_bytes_per_step": self.least_bytes,
+            "bytes_per_second": self.bytes_per_second,
+            "copy_bytes_per_second": self.copy_bytes_per_second,
+        })
+    }
+}
+
+/// Time by stage, in their order; empty where none was measured.
+#[derive(Default)]
+pub struct Stages {
+    /// Steps that were timed.
+    pub steps: u64,
+    /// Milliseconds per step.
+    pub ms: Vec<f64>,
+    /// What a stage reads and writes at least, over its time; empty but on a device.
+    pub bytes_per_second: Vec<f64>,
+}
+
+impl Stages {
+    pub fn add(&mut self, report: &StepReport) {
+        if report.stage_seconds.is_empty() {
+            return;
+        }
+        self.steps += 1;
+        self.ms.resize(STAGES.len(), 0.0);
+        // A running mean, so that there is nothing to finish.
+        for (mean, seconds) in self.ms.iter_mut().zip(&report.stage_seconds) {
+            *mean += (1e3 * seconds - *mean) / self.steps as f64;
+        }
+    }
+
+    /// Goes on from where `simulation` stands, with timestamps around every stage. Empty where the adapter writes none.
+    pub fn profile(case: &Case, simulation: Simulation) -> Result<Self, Error> {
+        let system = System { spheres: simulation.try_spheres()?, ..simulation.system().clone() };
+        // Two do not always fit on the device.
+        drop(simulation);
+        let spheres = system.spheres.len();
+        let options = Options { profile: true, ..case.chosen.options(case.threads) };
+        let mut simulation = Simulation::new(system, options)?;
+        let (mut stages, mut least_bytes) = (Self::default(), vec![0; STAGES.len()]);
+        for k in 0..PROFILE_WARM_UP + PROFILED_STEPS {
+            let report = simulation.step()?;
+            if report.stage_seconds.is_empty() || interrupt::requested() {
+                break;
+            }
+            if k >= PROFILE_WARM_UP {
+                stages.add(report);
+                let bytes = least_traffic(spheres, report);
+                least_bytes.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes);
+            }
+        }
+        let rate = |(ms, bytes): (&f64, &u64)| {
+            let seconds = 1e-3 * ms * stages.steps as f64;
+            if seconds > 0.0 { *bytes as f64 / seconds } else { 0.0 }
+        };
+        stages.bytes_per_second = stages.ms.iter().zip(&least_bytes).map(rate).collect();
+        Ok(stages)
+    }
+
+    /// Milliseconds by the name of the stage; none where there are none.
+    pub fn json_ms(&self) -> Option<Map<String, Value>> {
+        by_name(&self.ms)
+    }
+
+    /// Bytes per second by the name of the stage; none where there are none.
+    pub fn json_bytes_per_second(&self) -> Option<Map<String, Value>> {
+        by_name(&self.bytes_per_second)
+    }
+}
+
+fn by_name(values: &[f64]) -> Option<Map<String, Value>> {
+    let named = || STAGES.iter().zip(values).map(|(stage, &x)| (stage.name.to_owned(), x.into())).collect();
+    (!values.is_empty()).then(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stage_times_are_means_over_the_steps_that_have_any() {
+        let mut stages = Stages::default();
+        stages.add(&StepReport::default());
+        assert!(stages.ms.is_empty() && stages.json_ms().is_none());
+        for seconds in [0.001, 0.003] {
+            let stage_seconds = vec![seconds; STAGES.len()];
+            stages.add(&StepReport { stage_seconds, ..StepReport::default() });
+        }
+        assert_eq!(stages.steps, 2);
+        assert!(stages.ms.iter().all(|ms| (ms - 2.0).abs() < 1e-12), "{:?}", stages.ms);
+        assert_eq!(stages.json_ms().unwrap().len(), STAGES.len());
+    }
+
+    #[test]
+    fn figures_are_those_of_one_step() {
+        let mut tally = Tally::default();
+        for _ in 0..4 {
+            let report = StepReport { dispatches: 50, submits: 1, substeps: 1, ..StepReport::default() };
+            tally.add(10, &report);
+        }
+        let figures = tally.figures(4.0, 2.0, None);
+        assert_eq!((figures.dispatches, figures.submits, figures.blocking_reads), (50.0, 1.0, 0.0));
+        assert_eq!(figures.bytes_per_second, 2.0 * figures.least_bytes);
+        assert!(figures.json()["copy_bytes_per_second"].is_null());
+    }
+}

@@ -1,0 +1,129 @@
+//! Buffers that start too small grow, what needed them is done again, and the result is the same to the last bit.
+
+use std::sync::OnceLock;
+
+use glam::DVec3;
+
+use super::{Context, engine::GpuEngine, places::Capacities};
+use crate::{
+    Impact, Sphere, StepReport, System,
+    model::state::NEVER,
+    scene::{Fill, Scene},
+    simulation::Engine,
+};
+
+fn context() -> Context {
+    static CONTEXT: OnceLock<Context> = OnceLock::new();
+    CONTEXT.get_or_init(|| Context::open(None).expect("an adapter")).clone()
+}
+
+/// What a run leaves behind after each step.
+#[derive(PartialEq, Debug)]
+struct Trace {
+    spheres: Vec<Vec<Sphere>>,
+    impacts: Vec<Vec<Impact>>,
+    // Without what growth and its replays change, and what they cost.
+    reports: Vec<StepReport>,
+}
+
+// The trace, and how often something was grown. `recorded`: with the impacts; else one step ahead.
+fn run(system: &System, capacities: Capacities, steps: u64, recorded: bool) -> (Trace, u64) {
+    let mut engine = GpuEngine::with(system, context(), capacities, false, |_| NEVER).unwrap();
+    let mut trace = Trace { spheres: vec![], impacts: vec![], reports: vec![] };
+    let mut overflows = 0;
+    for step in 1..=steps {
+        let mut impacts = vec![];
+        let log = recorded.then_some(&mut impacts);
+        let report = engine.step((step - 1) as f64 * system.dt, log, step < steps).unwrap();
+        overflows += report.overflow;
+        assert_eq!(
+            impacts.len() as u64,
+            if recorded { report.pair_impacts + report.wall_impacts } else { 0 }
+        );
+        trace.impacts.push(impacts);
+        trace.reports.push(StepReport {
+            overflow: 0,
+            dispatches: 0,
+            submits: 0,
+            blocking_reads: 0,
+            ..report
+        });
+        if recorded || step == steps {
+            let mut spheres = system.spheres.clone();
+            engine.read(&mut spheres).unwrap();
+            trace.spheres.push(spheres);
+        }
+    }
+    (trace, overflows)
+}
+
+// From room for one record of each kind, and from room for all.
+fn compare(system: &mut System, steps: u64) {
+    system.spheres.sort_by_key(|s| s.id);
+    let n = system.spheres.len() as u32;
+    let ample = Capacities {
+        entries: 400 * n,
+        extras: 400 * n,
+        visits: 400 * n,
+        threats: 40 * n,
+        frozen: 40 * n,
+        log: 400 * n,
+    };
+    for recorded in [true, false] {
+        let (roomy, overflows) = run(system, ample, steps, recorded);
+        assert_eq!(overflows, 0, "ample room is not enough");
+        let (cramped, overflows) = run(system, Capacities::tiny(), steps, recorded);
+        println!(
+            "recorded {recorded}: grown {overflows} times, {} impacts",
+            roomy.reports.iter().map(|r| r.pair_impacts + r.wall_impacts).sum::<u64>()
+        );
+        assert!(overflows > 0, "nothing was too small");
+        for (k, (a, b)) in roomy.reports.iter().zip(&cramped.reports).enumerate() {
+            assert_eq!(a, b, "step {k}");
+        }
+        for (k, (a, b)) in roomy.impacts.iter().zip(&cramped.impacts).enumerate() {
+            assert!(a == b, "other impacts in step {k}");
+        }
+        assert!(roomy.spheres == cramped.spheres, "other states");
+    }
+}
+
+fn gas(count: u64, seed: u64) -> System {
+    let fill = Fill::random(count).volume_fraction(0.3).temperature(3.0);
+    Scene::new(1.0 / 60.0).seed(seed).periodic().fill(fill).build().unwrap()
+}
+
+#[test]
+fn a_gas_does_not_see_that_buffers_grow() {
+    compare(&mut gas(3000, 81), 6);
+}
+
+// Walks, and impacts from which spheres fly off faster than their lists know.
+#[test]
+fn fast_spheres_do_not_see_that_buffers_grow() {
+    let mut system = gas(1000, 82);
+    system.spheres.iter_mut().step_by(25).for_each(|s| s.velocity = s.velocity.normalize() * 300.0);
+    compare(&mut system, 4);
+}
+
+// Walls and floors, and spheres that come to rest.
+#[test]
+fn spheres_that_settle_do_not_see_that_buffers_grow() {
+    let fill = Fill::random(150).region([0.0; 3], [8.0, 8.0, 4.0]).temperature(1.0);
+    let mut system = Scene::new(1.0 / 60.0)
+        .seed(83)
+        .material("default", 0.3, 1.9)
+        .gravity([0.0, 0.0, -9.81])
+        .bounds([0.0; 3], [8.0; 3])
+        .walled()
+        .fill(fill)
+        .build()
+        .unwrap();
+    for (k, sphere) in system.spheres.iter_mut().enumerate() {
+        sphere.fixed = k % 30 == 0;
+        if sphere.fixed {
+            sphere.velocity = DVec3::ZERO;
+        }
+    }
+    compare(&mut system, 20);
+}
