@@ -48,7 +48,7 @@ fn is_candidate(finder: ptr<function, Finder>, j: u32, shift: vec3f) -> bool {
 // Takes a candidate in, in its order; the window of this pass is all that is kept.
 fn found(finder: ptr<function, Finder>, entry: u32, clear: bool) {
     let k = (*finder).found - (*finder).first;
-    if (*finder).found < (*finder).room { lists[(*finder).list + (*finder).found] = entry; }
+    if (IS_MIXED || !IS_DIRECT) && (*finder).found < (*finder).room { lists[(*finder).list + (*finder).found] = entry; }
     if k < KEPT {
         kept[k] = entry;
         (*finder).unclear |= select(1u << k, 0u, clear);
@@ -78,7 +78,7 @@ fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: 
         let d = base - place * step - vec3f(f32(side) * x_edge, 0.0, 0.0);
         let square = dot(d, d);
         if (square <= surely_not * surely_not || outside) && j != (*finder).i {
-            let close = (*finder).close;
+            let close = IS_MIXED && (*finder).close;
             if close && !is_candidate(finder, j, cells_shift(vec3i(side, dy, dz))) { continue; }
             found(finder, ((code + u32(side)) << CODE_SHIFT) | j, close || (square <= surely * surely && !outside));
         }

@@ -63,8 +63,34 @@
 //! # Engines
 //!
 //! [`Backend::Cpu`] runs the stages on all cores in f32. `Backend::Gpu` (feature `gpu`) runs the same stages as compute
-//! shaders. [`Backend::Exact`] is serial and event-driven in f64 with a
-//! priority queue and shares no stage with the other: the yardstick. Both take the same [`System`].
+//! shaders on Vulkan, Metal or DX12, also on the device of a renderer, which can draw the state from where it lies
+//! (`gpu::Context::from_device`, [`Simulation`]`::state_buffers`). Each stage is a file in `src/cpu/` and one of the same
+//! stem in `shaders/`; numbers and layouts that both know have one home in Rust. [`Backend::Exact`] is serial and
+//! event-driven in f64 with a priority queue and shares no stage with the others: the yardstick. All take the same
+//! [`System`].
+//!
+//! ## Who decides what on a device
+//!
+//! The host decides once a step, and the device never waits for it:
+//!
+//! - A step is one submit: all of its dispatches are encoded beforehand, with so many rounds over the whole array as steps
+//!   like it took; one workgroup finishes the rounds that are left. Where nothing is left to do, a dispatch reads a word or
+//!   two and ends.
+//! - [`Simulation::run`] submits the next step before it waits for the report of this one. So a step is planned (substeps,
+//!   path budget, rounds) from what the step *two* before it measured; [`Simulation::step`] plans from the same, and both
+//!   give the same bits. Steps with several broad phases or on new cells, and those whose impacts are recorded, are waited
+//!   for.
+//! - What does not fit in a buffer, does not come to an end or is out of order in a strict run sets the *halt word*. Every
+//!   later dispatch sees it and changes nothing, those of the next step included. The host, when it gets to the report, goes
+//!   back to the copy of the state at the start of the step, makes room or halves the substeps, and does the step again
+//!   ([`StepReport::overflow`], [`StepReport::redone`]). No impact is ever dropped for want of room. What halving does not
+//!   bring to an end is done by the CPU's stages for that step.
+//! - Threads finish in any order, but no result depends on it: spheres of a cell are ranked by id, ties between impacts are
+//!   broken by id, an impact is carried out by one thread alone, floats are added up in an order that the number of spheres
+//!   decides, and what is atomic is integers: counts, largest bits, lists whose order nobody relies on. So the same input
+//!   gives the same bits, also after a step was done again in larger buffers.
+//!
+//! [`StepReport::dispatches`], [`StepReport::submits`] and [`StepReport::blocking_reads`] count all this.
 //!
 //! # Conventions
 //!
@@ -79,7 +105,8 @@
 //! # Features
 //!
 //! The bare library (`default-features = false`) knows no files and no command line. `files` reads and writes scenes and
-//! spheres, `gpu` is the stages on Vulkan, Metal or DX12, `cli` is the `carom` command.
+//! spheres, `gpu` is `Backend::Gpu` and the module `gpu` (adapters, devices, buffers), `cli` is the `carom` command. `gpu`
+//! and `cli` are on by default.
 #![warn(missing_docs)]
 
 mod cpu;

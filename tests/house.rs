@@ -8,6 +8,7 @@ use std::{
 use carom::stages::STAGES;
 
 const LONGEST_FILE: usize = 500;
+const LONGEST_SHADER: usize = 450;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -34,9 +35,10 @@ fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-// The number of the stage that a file's documentation says it is.
+// The number of the stage that the first line of a file says it is: `//! Stage 3: ...`, in shaders `// Stage 3: ...`.
 fn stage_number(text: &str) -> Option<usize> {
-    let (number, _) = text.strip_prefix("//! Stage ")?.split_once(':')?;
+    let text = text.strip_prefix("//")?;
+    let (number, _) = text.strip_prefix('!').unwrap_or(text).strip_prefix(" Stage ")?.split_once(':')?;
     Some(number.parse().unwrap_or_else(|_| panic!("what is stage {number:?}?")))
 }
 
@@ -47,6 +49,28 @@ fn every_stage_of_the_table_is_a_file_that_says_its_number() {
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert_eq!(stage_number(&text), Some(index + 1), "{}", path.display());
         assert!(!stage.purpose.is_empty(), "{}", stage.name);
+    }
+}
+
+#[test]
+fn every_stage_of_the_table_is_a_shader_that_names_its_twin_and_is_compared_with_it() {
+    for (index, stage) in STAGES.iter().enumerate() {
+        let path = root().join("shaders").join(stage.name).with_extension("wgsl");
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert_eq!(stage_number(&text), Some(index + 1), "{}", path.display());
+        // The comment at the head of the file, on one line.
+        let head = text.lines().take_while(|line| line.starts_with("//")).collect::<Vec<_>>().join(" ");
+        let twin = format!("src/cpu/{}.rs", stage.name);
+        assert!(head.contains("Twin") && head.contains(&twin), "{} does not name {twin}", path.display());
+        let path = root().join("tests/parity").join(stage.name).with_extension("rs");
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert_eq!(stage_number(&text.replacen(" against", ":", 1)), Some(index + 1), "{}", path.display());
+        assert!(
+            text.contains("agrees_with_its_twin") || text.contains("agree_with_their_twin"),
+            "{}",
+            stage.name
+        );
+        assert!(text.contains("_is_noticed"), "{}: nothing shows that it can fail", path.display());
     }
 }
 
@@ -75,11 +99,13 @@ fn every_shader_of_a_stage_has_a_twin() {
 
 #[test]
 fn no_source_file_is_too_long() {
-    let sources = files("src", &["rs"]);
-    assert!(sources.len() > STAGES.len(), "the sources were not found");
-    for path in sources {
-        let lines = fs::read_to_string(&path).unwrap().lines().count();
-        assert!(lines <= LONGEST_FILE, "{} has {lines} lines; split it along a noun", path.display());
+    let sources = [(files("src", &["rs"]), LONGEST_FILE), (files("shaders", &["wgsl"]), LONGEST_SHADER)];
+    for (sources, longest) in sources {
+        assert!(sources.len() >= STAGES.len(), "the sources were not found");
+        for path in sources {
+            let lines = fs::read_to_string(&path).unwrap().lines().count();
+            assert!(lines <= longest, "{} has {lines} lines; split it along a noun", path.display());
+        }
     }
 }
 

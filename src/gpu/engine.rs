@@ -1,5 +1,7 @@
 //! The GPU engine: plans steps, keeps one ahead of the reports, makes room where a buffer is too small.
 
+mod handover;
+
 use std::sync::Arc;
 
 use super::{
@@ -325,58 +327,6 @@ impl GpuEngine {
             flight = self.submit(step, division)?;
             blocking_reads += 1;
         }
-    }
-
-    // What neither room nor shorter substeps bring to an end is done by the twin, which has the last resort.
-    fn hand_over(
-        &mut self,
-        step: u64,
-        start_time: f64,
-        impacts: Option<&mut Vec<Impact>>,
-        redone: Redone,
-    ) -> Result<StepReport, Error> {
-        let state = self.host.download(&self.context, &self.buffers, self.current)?;
-        let contacts: Vec<f32> = by_rank(&state, &self.host.ids, |i| state.spin[i].w);
-        let ids = self.host.ids.clone();
-        let system = self.system_of(&state);
-        let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
-        let mut twin = Stepper::new(&system, last_contact)?;
-        let mut report = twin.step(start_time, impacts)?;
-        let mut spheres = system.spheres;
-        twin.read(&mut spheres);
-        let mut system = System { spheres, ..self.host.system.clone() };
-        system.dt = self.host.system.dt;
-        let after = twin.contacts();
-        let last_contact = |id| after.get(&id).copied().unwrap_or(NEVER);
-        let mut state = State::default();
-        state.load(&system, &self.host.units, &self.host.grid, last_contact);
-        self.load(&state)?;
-        let sums = Audit::default().run(&self.host.grid, &state, self.past(step as i64 - 2).0.sums.drift);
-        let before = self.past(step as i64 - 1).0.collisions;
-        let struck = 2.0 * report.pair_impacts as f64 + report.wall_impacts as f64;
-        let collisions = plan::smooth(before, struck / self.host.census.count.max(1) as f64);
-        self.record(step, Past { sums, collisions }, report.rounds);
-        self.measured = twin.measured();
-        report.redone += redone.halvings;
-        report.overflow = redone.overflows;
-        report.stage_seconds.clear();
-        Ok(report)
-    }
-
-    fn system_of(&self, state: &State) -> System {
-        let mut spheres: Vec<Sphere> = by_rank(state, &self.host.ids, |i| Sphere {
-            id: state.id[i],
-            radius: f64::from(state.radius(i)) * self.host.units.length,
-            mass: match state.inverse_mass(i) {
-                0.0 => self.host.units.mass,
-                inverse => self.host.units.mass / f64::from(inverse),
-            },
-            fixed: state.inverse_mass(i) == 0.0,
-            material: state.material(i),
-            ..Sphere::default()
-        });
-        self.host.fill(state, &mut spheres);
-        System { spheres, ..self.host.system.clone() }
     }
 
     // The report of a step that ended well.

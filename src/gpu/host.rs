@@ -77,6 +77,7 @@ impl Host {
             is_direct: self.grid.direct,
             has_walls: !self.world.walls.is_empty(),
             // Spheres that rest on a plane may be stopped, and count as fixed then.
+            is_mixed: self.census.radius_max > 1.5 * self.census.radius_min,
             has_fixed: (self.has_fixed || !self.world.walls.is_empty()) && self.world.has_gravity,
         }
     }

@@ -245,9 +245,13 @@ words! {
     HALT_UNFINISHED = 64;
 }
 
-/// Every struct that both sides know, with its fields and their offsets: what the test of the layout compares.
+/// A struct: name, size, fields with their offsets.
 #[cfg(test)]
-pub fn structs() -> Vec<(&'static str, usize, Vec<(&'static str, usize)>)> {
+pub type Struct = (&'static str, usize, Vec<(&'static str, usize)>);
+
+/// Every struct that both sides know: what the test of the layout compares.
+#[cfg(test)]
+pub fn structs() -> Vec<Struct> {
     macro_rules! fields {
         ($name:ident: $($field:ident),*) => {
             (stringify!($name), size_of::<$name>(), vec![$((stringify!($field), std::mem::offset_of!($name, $field))),*])

@@ -100,13 +100,20 @@ pub struct Variant {
     pub has_walls: bool,
     /// Spheres fall onto fixed ones.
     pub has_fixed: bool,
+    /// Radii differ by more than half.
+    pub is_mixed: bool,
 }
 
 impl Variant {
     /// All there are.
     #[cfg(test)]
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..8).map(|k| Self { is_direct: k & 1 != 0, has_walls: k & 2 != 0, has_fixed: k & 4 != 0 })
+        (0..16).map(|k| Self {
+            is_direct: k & 1 != 0,
+            has_walls: k & 2 != 0,
+            has_fixed: k & 4 != 0,
+            is_mixed: k & 8 != 0,
+        })
     }
 }
 
@@ -118,6 +125,7 @@ impl Module {
             ("IS_DIRECT", variant.is_direct),
             ("HAS_WALLS", variant.has_walls),
             ("HAS_FIXED", variant.has_fixed),
+            ("IS_MIXED", variant.is_mixed),
         ] {
             text.push_str(&format!("const {name} = {value};\n"));
         }
@@ -198,7 +206,7 @@ mod tests {
     #[test]
     fn structs_of_shaders_and_of_rust_have_one_layout() {
         let mut seen = 0;
-        let variant = Variant { is_direct: true, has_walls: true, has_fixed: true };
+        let variant = Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true };
         for wanted in MODULES {
             let module = module(&wanted.source(variant));
             for (name, size, fields) in layout::structs() {
@@ -213,5 +221,30 @@ mod tests {
             }
         }
         assert_eq!(seen, MODULES.len() * layout::structs().len());
+    }
+
+    // The compiler of browsers: stricter than naga in what has to be uniform.
+    #[test]
+    fn every_module_is_valid_for_tint_where_it_is_installed() {
+        use std::process::Command;
+
+        let folder = tempfile::tempdir().unwrap();
+        let mut validated = 0;
+        for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
+            let path = folder.path().join(wanted.name).with_extension("wgsl");
+            std::fs::write(&path, wanted.source(variant)).unwrap();
+            let output = match Command::new("tint").arg("--format").arg("none").arg(&path).output() {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                    println!("tint is not on the PATH: no module was validated with it");
+                    return;
+                }
+                output => output.unwrap(),
+            };
+            let text = String::from_utf8_lossy(&output.stderr);
+            let is_quiet = !text.contains("warning") && !text.contains("error");
+            assert!(output.status.success() && is_quiet, "{} {variant:?}: {text}", wanted.name);
+            validated += 1;
+        }
+        println!("{validated} modules validated with tint");
     }
 }

@@ -55,7 +55,7 @@ fn case_with(start: &Start, broken: bool) -> Case {
         let bits = (v - drift).length_squared().to_bits();
         classes[(bits >> CLASS_SHIFT) as usize] += 1;
         let within = bits & ((1 << CLASS_SHIFT) - 1);
-        on_edge += u32::from(within < CLASS_TIE || within >= (1 << CLASS_SHIFT) - CLASS_TIE);
+        on_edge += u32::from(!(CLASS_TIE..(1 << CLASS_SHIFT) - CLASS_TIE).contains(&within));
         if state.inverse_mass(i) > 0.0 {
             let mass = 1.0 / f64::from(state.inverse_mass(i));
             let spin = state.spin[i].truncate().as_dvec3() * f64::from(state.radius(i));

@@ -153,9 +153,9 @@ impl Expected {
     fn compare(&self, output: &Memory, places: &Places, verdict: &mut Verdict) {
         let mut is_touched = vec![false; self.bodies.len()];
         self.touched.iter().for_each(|&i| is_touched[i as usize] = true);
-        for i in 0..self.bodies.len() {
+        for (i, &touched) in is_touched.iter().enumerate() {
             let (body, twin, node) = (output.bodies[PRESENT][i], self.bodies[i], output.nodes[i]);
-            if !is_touched[i] {
+            if !touched {
                 // Nobody else is written.
                 verdict.equal("untouched", i, (body, node), (self.old[i], self.old_nodes[i]));
                 continue;

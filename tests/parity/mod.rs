@@ -66,7 +66,7 @@ fn context() -> &'static Context {
 
 /// The pipelines for these cells; with code for planes and fixed spheres, whether there are any or not.
 fn pipelines(is_direct: bool) -> Arc<Pipelines> {
-    context().pipelines(Variant { is_direct, has_walls: true, has_fixed: true }).unwrap()
+    context().pipelines(Variant { is_direct, has_walls: true, has_fixed: true, is_mixed: true }).unwrap()
 }
 
 /// One start on both sides.
@@ -133,7 +133,7 @@ impl Rig {
     /// The twin before the first stage of the substep that is looked at.
     fn in_substep(start: &Start) -> Self {
         let mut rig = Self::new(start);
-        rig.twin.to_substep();
+        rig.twin.reach_substep();
         rig.site.frame = rig.site.last;
         rig
     }
@@ -162,6 +162,9 @@ fn roomy(n: usize) -> Capacities {
     }
 }
 
+/// Compares what a stage left with what its twin did.
+type Check = dyn Fn(&Memory, &mut Verdict);
+
 /// One stage on one start.
 struct Case {
     name: String,
@@ -175,7 +178,7 @@ struct Case {
     /// A sphere to which something happens in the stage.
     sample: usize,
     /// Compares what the device made with what the twin did.
-    check: Box<dyn Fn(&Memory, &mut Verdict)>,
+    check: Box<Check>,
 }
 
 impl Case {

@@ -64,7 +64,7 @@ pub fn start(kind: &'static str, size: usize) -> Start {
             .fill(gas(0.25)),
         "mixture" => scene
             .periodic()
-            .fill(gas(0.3).diameters([(8.0, 0.002), (2.0, 0.05), (1.0, 0.948)]).temperature(1.0)),
+            .fill(gas(0.3).diameters([(6.0, 0.003), (2.0, 0.04), (1.0, 0.957)]).temperature(1.0)),
         // Tight and sloping, so that most spheres meet a plane.
         "box" => scene
             .walled()

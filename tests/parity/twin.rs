@@ -138,7 +138,7 @@ impl Twin {
     }
 
     /// Up to the substep that is looked at.
-    pub fn to_substep(&mut self) {
+    pub fn reach_substep(&mut self) {
         self.broad_phase();
         for k in 1..self.frames.len() {
             self.launch();
