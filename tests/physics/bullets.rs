@@ -8,9 +8,9 @@ use rand_pcg::Pcg64;
 use crate::support::simulate_silently;
 
 on_each_backend!(
-    bullets_head_on_do_not_pass_a_wall_of_fixed_spheres,
+    bullets_head_on_do_not_pass_a_wall_of_fixed_spheres (gpu: "long: a minute"),
     bullets_aslant_do_not_pass_a_wall_of_fixed_spheres,
-    bullets_of_mixed_sizes_do_not_pass_a_wall_of_heavy_spheres,
+    bullets_of_mixed_sizes_do_not_pass_a_wall_of_heavy_spheres (gpu: "long: a minute"),
     #[ignore = "long: all ten thousand, whatever the backend"]
     ten_thousand_bullets_do_not_pass_either_wall,
 );
