@@ -64,9 +64,9 @@ export CAROM_REQUIRE_ADAPTER=1
 
 if command -v cargo-nextest >/dev/null; then
     if [ "$long" -eq 1 ]; then
-        cargo nextest run --locked --all-features --run-ignored all
+        cargo nextest run --locked --all-features --no-fail-fast --run-ignored all
     else
-        cargo nextest run --locked --all-features
+        cargo nextest run --locked --all-features --no-fail-fast
     fi
 else
     # Without --no-fail-fast the first failing binary would hide the others.

@@ -288,5 +288,8 @@ fn steps_of_the_bullets_have_the_same_impacts() {
             }
         }
     };
-    agrees("bullets", scene("bullets", &[], small), 1000);
+    // Steps start from what the twin makes of them, and its order is not perfect in this cascade.
+    let mut system = scene("bullets", &[], small);
+    system.solver.max_initial_overlap = 0.5;
+    agrees("bullets", system, 1000);
 }
