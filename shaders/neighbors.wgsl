@@ -234,8 +234,7 @@ fn neighbors(
             first_entry = atomicAdd(&work[CANDIDATE_COUNT], total);
             if first_entry + total > frame.entry_capacity {
                 // The count goes on to the end, so that the host knows what is needed.
-                atomicMax(&work[CANDIDATES_NEEDED], first_entry + total);
-                atomicOr(&work[HALT], HALT_OVERFLOW);
+                overflow(CANDIDATES_NEEDED, first_entry + total);
             }
         }
         workgroupBarrier();

@@ -9,11 +9,5 @@
 @group(1) @binding(6) var<storage, read> world: array<vec4f>;
 @group(1) @binding(7) var<storage, read_write> nodes: array<Node>;
 
-fn is_halted() -> bool { return (atomicLoad(&work[HALT]) | atomicLoad(&work[BROKEN])) != 0u; }
-
-// As in view.wgsl; shorter substeps would not help.
-fn check_loops() {
-    var turns = 0u;
-    for (var k = 0u; k < 3u + opaque_zero; k++) { turns += 1u + opaque_zero; }
-    if turns < 3u { atomicOr(&work[HALT], HALT_CUT | HALT_STUCK); }
-}
+// What a cut of the loops calls for: shorter substeps would not help.
+const IF_CUT: u32 = HALT_CUT | HALT_STUCK;

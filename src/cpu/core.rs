@@ -104,13 +104,11 @@ impl Core {
 
     /// What depends on the cells.
     fn lay_out(&mut self) {
-        let n = self.state.len().max(1) as f64;
-        let middle = (0..self.state.len()).map(|i| self.state.world(i, &self.grid) / n).sum();
         self.world = World::new(
             &self.system,
             &self.units,
             &self.grid,
-            middle,
+            self.state.middle(&self.grid),
             self.contact_time / self.units.time,
             self.census.mean_diameter,
         );

@@ -59,13 +59,11 @@ impl Host {
     pub fn regrid(&mut self, state: &mut State, budget: f64) {
         self.grid = state
             .regrid(&self.grid, |lowest| Grid::new(&self.system, &self.units, &self.census, budget, lowest));
-        let n = state.len().max(1) as f64;
-        let middle = (0..state.len()).map(|i| state.world(i, &self.grid) / n).sum();
         self.world = World::new(
             &self.system,
             &self.units,
             &self.grid,
-            middle,
+            state.middle(&self.grid),
             self.contact_time / self.units.time,
             self.census.mean_diameter,
         );

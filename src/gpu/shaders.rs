@@ -33,6 +33,7 @@ macro_rules! shader {
 const LAYOUT: &str = shader!("shared/layout");
 const BROAD: &str = shader!("shared/broad");
 const VIEW: &str = shader!("shared/view");
+const HALT: &str = shader!("shared/halt");
 const IMPACT: &str = shader!("shared/impact");
 const GUARD: &str = shader!("shared/guard");
 const STRIKE: &str = shader!("shared/strike");
@@ -129,7 +130,7 @@ impl Module {
         ] {
             text.push_str(&format!("const {name} = {value};\n"));
         }
-        for part in [LAYOUT, if self.is_broad { BROAD } else { VIEW }].iter().chain(self.parts) {
+        for part in [LAYOUT, if self.is_broad { BROAD } else { VIEW }, HALT].iter().chain(self.parts) {
             text.push_str(part);
             text.push('\n');
         }

@@ -91,6 +91,12 @@ impl State {
         grid
     }
 
+    /// Mean of all centres in scaled units.
+    pub fn middle(&self, grid: &Grid) -> DVec3 {
+        let n = self.len().max(1) as f64;
+        (0..self.len()).map(|i| self.world(i, grid) / n).sum()
+    }
+
     /// Writes position, velocity and spin into spheres that hold the ids in ascending order, in the user's units.
     pub fn fill(&self, units: &Units, grid: &Grid, spheres: &mut [Sphere]) {
         for i in 0..self.len() {
