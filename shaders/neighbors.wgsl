@@ -1,8 +1,12 @@
 // Stage 4: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
 // leaves its path budget. Twin: src/cpu/neighbors.rs.
 
-var<workgroup> counts: array<u32, GROUP>;
+// Entries of the spheres of a workgroup, and where they begin.
+var<workgroup> entries_of_group: atomic<u32>;
 var<workgroup> first_entry: u32;
+
+// There is no room for them.
+const NO_ROOM: u32 = 0xffffffffu;
 
 // Candidates that one pass of the search keeps; longer lists take several.
 const KEPT: u32 = 32u;
@@ -105,8 +109,8 @@ fn search(finder: ptr<function, Finder>) {
     for (var row_number = 0; row_number < 9; row_number++) {
         let dz = row_number / 3 - 1;
         let dy = row_number % 3 - 1;
-        let z = wrap_axis(2u, cell.z + dz);
-        let y = wrap_axis(1u, cell.y + dy);
+        let z = wrap_next(2u, cell.z + dz);
+        let y = wrap_next(1u, cell.y + dy);
         // How far the sphere is from the cells of the row; a corner is often out of reach.
         let gap_y = select(select(0.0, max(o.y, 0.0), dy < 0), max(frame.edge.y - o.y, 0.0), dy > 0);
         let gap_z = select(select(0.0, max(o.z, 0.0), dz < 0), max(frame.edge.z - o.z, 0.0), dz > 0);
@@ -136,7 +140,7 @@ fn search(finder: ptr<function, Finder>) {
             }
         } else {
             for (var dx = -1; dx <= 1; dx++) {
-                let x = wrap_axis(0u, cell.x + dx);
+                let x = wrap_next(0u, cell.x + dx);
                 if x.inside {
                     search_cell(finder, bucket_of(row, x.cell), vec3i(x.cell, y.cell, z.cell), vec3i(dx, dy, dz));
                 }
@@ -179,7 +183,7 @@ fn pass_from(finder: ptr<function, Finder>, first: u32) -> u32 {
 fn walls_in_reach(i: u32) -> u32 {
     var reached = 0u;
     let path = frame.budget + frame.drift_reach;
-    for (var plane = 0u; plane < wall_count(); plane++) {
+    for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
         let normal = world[3u * plane].xyz;
         let cells = tags[i].cell - bitcast<vec3i>(world[3u * plane + 1u].xyz);
         let to = cells_shift(cells) + (bodies[i].offset - world[3u * plane + 2u].xyz);
@@ -189,7 +193,23 @@ fn walls_in_reach(i: u32) -> u32 {
     return reached;
 }
 
-// One workgroup after the other takes a block of GROUP spheres, whose entries follow each other.
+fn finder_of(i: u32) -> Finder {
+    let body = bodies[i];
+    let close = !IS_DIRECT || body.radius + frame.radius_max > CLOSE * (body.radius + frame.radius_min);
+    return Finder(i, tags[i].cell, body.offset, body.radius, body.inverse_mass == 0.0, 0u, 0u, 0u, close, 0u, 0u);
+}
+
+// Nearly always one pass.
+fn count_of(finder: ptr<function, Finder>) -> u32 {
+    var count = 0u;
+    for (var first = 0u; first == 0u || first < (*finder).found; first += KEPT) {
+        count += pass_from(finder, first);
+        if (*finder).close { return (*finder).found; }
+    }
+    return count;
+}
+
+// One workgroup after the other takes a block of GROUP spheres, whose entries lie together, in any order of the spheres.
 @compute @workgroup_size(GROUP)
 fn neighbors(
     @builtin(workgroup_id) group: vec3u,
@@ -201,68 +221,67 @@ fn neighbors(
     for (var block = group.x; block < blocks; block += groups.x) {
         let i = block * GROUP + lane;
         let alive = i < frame.sphere_count && !is_halted();
-        var count = 0u;
-        var finder = Finder(i, vec3i(0), vec3f(0.0), 0.0, false, 0u, 0u, 0u, false, 0u, 0u);
-        if alive {
-            finder.cell = tags[i].cell;
-            finder.offset = bodies[i].offset;
-            finder.radius = bodies[i].radius;
-            finder.fixed = bodies[i].inverse_mass == 0.0;
-            lists[frame.at_walls + i] = walls_in_reach(i);
-            let nearest = finder.radius + frame.radius_min;
-            finder.close = !IS_DIRECT || finder.radius + frame.radius_max > CLOSE * nearest;
-            // Nearly always one pass.
-            for (var first = 0u; first == 0u || first < finder.found; first += KEPT) {
-                count += pass_from(&finder, first);
-                if finder.close {
-                    count = finder.found;
-                    break;
-                }
-            }
-        }
-        counts[lane] = count;
+        if lane == 0u { atomicStore(&entries_of_group, 0u); }
         workgroupBarrier();
-        for (var step = 1u; step < GROUP; step *= 2u) {
-            var before = 0u;
-            if lane >= step { before = counts[lane - step]; }
-            workgroupBarrier();
-            counts[lane] += before;
-            workgroupBarrier();
+        var count = 0u;
+        var found = 0u;
+        if alive {
+            var finder = finder_of(i);
+            lists[frame.at_walls + i] = walls_in_reach(i);
+            count = count_of(&finder);
+            found = finder.found;
         }
-        let total = counts[GROUP - 1u];
+        let before = atomicAdd(&entries_of_group, count);
+        workgroupBarrier();
         if lane == 0u {
+            let total = atomicLoad(&entries_of_group);
             first_entry = atomicAdd(&work[CANDIDATE_COUNT], total);
             if first_entry + total > frame.entry_capacity {
                 // The count goes on to the end, so that the host knows what is needed.
                 overflow(CANDIDATES_NEEDED, first_entry + total);
+                first_entry = NO_ROOM;
             }
         }
         workgroupBarrier();
-        if alive && first_entry + total <= frame.entry_capacity {
-            // One more than there are spheres in each block: where the last list ends.
-            let at = frame.at_entries + first_entry + counts[lane] - count;
-            lists[block * (GROUP + 1u) + lane] = at;
-            if lane == GROUP - 1u || i == frame.sphere_count - 1u {
-                lists[block * (GROUP + 1u) + lane + 1u] = at + count;
-            }
-            if finder.found <= KEPT {
+        if alive && first_entry != NO_ROOM {
+            let at = frame.at_entries + first_entry + before;
+            lists[2u * i] = at;
+            lists[2u * i + 1u] = at + count;
+            if found <= KEPT {
                 for (var k = 0u; k < count; k++) { lists[at + k] = kept[k]; }
-            } else if finder.close {
-                // Whatever a compiler makes of the two searches, nothing is written beyond the list.
-                finder.list = at;
-                finder.room = count;
-                _ = pass_from(&finder, 0u);
             } else {
-                var done = 0u;
-                for (var first = 0u; done < count; first += KEPT) {
-                    let more = min(pass_from(&finder, first), count - done);
-                    for (var k = 0u; k < more; k++) { lists[at + done + k] = kept[k]; }
-                    done += more;
-                    if first >= finder.found { break; }
-                }
+                atomicStore(&work[frame.at_near + atomicAdd(&work[LONG_COUNT], 1u)], i);
             }
         }
-        workgroupBarrier();
+    }
+    check_loops();
+}
+
+// The lists that are longer than what one pass keeps.
+@compute @workgroup_size(GROUP)
+fn neighbors_long(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    let long = atomicLoad(&work[LONG_COUNT]);
+    for (var slot = id.x; slot < long; slot += groups.x * GROUP) {
+        let i = atomicLoad(&work[frame.at_near + slot]);
+        let at = lists[2u * i];
+        let count = lists[2u * i + 1u] - at;
+        var finder = finder_of(i);
+        // Whatever a compiler makes of the two searches, nothing is written beyond the list.
+        if finder.close {
+            finder.list = at;
+            finder.room = count;
+            _ = pass_from(&finder, 0u);
+            continue;
+        }
+        var done = 0u;
+        for (var first = 0u; done < count; first += KEPT) {
+            let more = min(pass_from(&finder, first), count - done);
+            for (var k = 0u; k < more; k++) { lists[at + done + k] = kept[k]; }
+            done += more;
+            if first >= finder.found { break; }
+        }
     }
     check_loops();
 }

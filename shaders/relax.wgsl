@@ -8,13 +8,13 @@ struct Overlap {
     diameter: f32,
 }
 
-fn pair_overlap(i: u32, j: u32, shift: vec3f) -> Overlap {
-    let d = (bodies[i].offset - bodies[j].offset) - shift;
+fn pair_overlap(i: u32, offset: vec3f, radius: f32, j: u32, shift: vec3f) -> Overlap {
+    let d = (offset - bodies[j].offset) - shift;
     let square = dot(d, d);
     // Most are apart whatever the radius of the other one.
-    let most = bodies[i].radius + frame.radius_max;
+    let most = radius + frame.radius_max;
     if square >= most * most { return Overlap(vec3f(0.0), 0.0, most); }
-    let sum = bodies[i].radius + bodies[j].radius;
+    let sum = radius + bodies[j].radius;
     if square >= sum * sum { return Overlap(vec3f(0.0), 0.0, sum); }
     let distance = sqrt(square);
     // Coincident centres part along x, the smaller index to the right.
@@ -39,10 +39,14 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
     var depth = 0.0;
     if wanted {
         for (var i = id; i < frame.sphere_count; i += threads) {
+            let offset = bodies[i].offset;
+            let radius = bodies[i].radius;
             var cursor = candidates(i);
             while next(&cursor) {
                 // A pair stands in both lists.
-                if i < cursor.other { depth = max(depth, pair_overlap(i, cursor.other, cursor.shift).depth); }
+                if i < cursor.other {
+                    depth = max(depth, pair_overlap(i, offset, radius, cursor.other, cursor.shift).depth);
+                }
             }
             for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
                 if meets_wall(i, plane) { depth = max(depth, wall_overlap(i, plane).depth); }
@@ -84,7 +88,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             var contacts = 0.0;
             var cursor = candidates(i);
             while next(&cursor) {
-                let overlap = pair_overlap(i, cursor.other, cursor.shift);
+                let overlap = pair_overlap(i, bodies[i].offset, bodies[i].radius, cursor.other, cursor.shift);
                 if overlap.depth > RELAX_SLOP {
                     let share = inverse / (inverse + bodies[cursor.other].inverse_mass);
                     push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share);

@@ -21,6 +21,14 @@ fn select_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     begin(groups);
     round = round_of_dispatch.number;
     if is_halted() { return; }
+    if is_dense() {
+        let apart = counter(AROUND);
+        for (var slot = id.x; slot < apart; slot += groups.x * GROUP) {
+            hop(atomicLoad(&work[frame.at_near + slot]));
+        }
+        check_loops();
+        return;
+    }
     let near = counter(NEAR);
     for (var slot = id.x; slot < near; slot += groups.x * GROUP) { mark_around(slot); }
     check_loops();
@@ -33,7 +41,15 @@ fn select_hop(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     round = round_of_dispatch.number;
     if is_halted() || counter(PENDING) == 0u { return; }
     if is_dense() {
-        for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) { hop(i); }
+        for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+            if is_apart(i) {
+                atomicStore(&work[frame.at_near + count_up(AROUND)], i);
+            } else {
+                var hop = begin_hop(i);
+                hop_listed(&hop);
+                end_hop(hop);
+            }
+        }
     } else {
         let marked = counter(NEAR) + counter(AROUND);
         for (var slot = id.x; slot < marked; slot += groups.x * GROUP) { hop_marked(slot); }

@@ -1,14 +1,49 @@
 // Stage 6: the earliest impact of each sphere over its candidates and the planes. Twin: src/cpu/sweep.rs; the sweep
 // itself is in shared/impact.wgsl.
 
+fn keep_event(i: u32, event: Event) {
+    fates[i].event = event;
+    if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
+}
+
+// The spheres that meet none of the fast ones.
 @compute @workgroup_size(GROUP)
 fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let event = sweep_sphere(i, true);
-        fates[i].event = event;
-        if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
+        let a = sweeper(i);
+        let end = list_end(i);
+        var search = Search(NO_EVENT, 0.0, false);
+        for (var at = list_begin(i); at < end; at++) {
+            let c = candidate(at);
+            consider(a, c.other, c.link, c.shift, true, &search);
+        }
+        if search.is_tied || atomicLoad(&work[frame.at_heads + i]) != 0u {
+            let slot = atomicAdd(&work[LAUNCH_BLOCK + AFFECTED], 1u);
+            atomicStore(&work[frame.at_near + slot], i);
+            continue;
+        }
+        var event = NO_EVENT;
+        // Fixed spheres are struck, they do not strike.
+        if a.inverse_mass != 0.0 {
+            event = event_of(a, search);
+            consider_walls(i, &event);
+        }
+        keep_event(i, event);
+    }
+    check_loops();
+}
+
+// The others.
+@compute @workgroup_size(GROUP)
+fn sweep_apart(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    let apart = atomicLoad(&work[LAUNCH_BLOCK + AFFECTED]);
+    for (var slot = id.x; slot < apart; slot += groups.x * GROUP) {
+        let i = atomicLoad(&work[frame.at_near + slot]);
+        keep_event(i, sweep_sphere(i, true));
     }
     check_loops();
 }
@@ -22,10 +57,8 @@ fn sweep_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     if is_dense() {
         if counter(SELECTED) == 0u { return; }
         for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-            if is_stale(i) {
+            if is_stale(i) || is_apart(i) || !sweep_partly_listed(i) {
                 atomicStore(&work[frame.at_near + count_up(AFFECTED)], i);
-            } else {
-                sweep_partly(i);
             }
         }
         check_loops();

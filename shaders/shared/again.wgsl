@@ -37,14 +37,31 @@ fn sweep_fully(i: u32) {
     if is_some(event) { append_pending(i); }
 }
 
-// Sweeps sphere i against the touched alone.
-fn sweep_partly(i: u32) {
-    let first = lists[i + i / GROUP];
-    let count = min(lists[i + i / GROUP + 1u] - first, PICKED);
+// Bits of the first listed candidates of sphere i that were touched.
+fn touched_near(i: u32) -> u32 {
+    let first = list_begin(i);
+    let count = min(list_end(i) - first, PICKED);
     var picked = 0u;
     for (var k = 0u; k < count; k++) {
         picked |= select(0u, 1u << k, is_touched(lists[first + k] & INDEX_MASK));
     }
+    return picked;
+}
+
+// Sweeps sphere i against those of them.
+fn sweep_picked(i: u32, a: Sweeper, picked: u32, search: ptr<function, Search>) {
+    var left = picked;
+    let first = list_begin(i);
+    while left != 0u {
+        let c = candidate(first + firstTrailingBit(left));
+        left &= left - 1u;
+        consider(a, c.other, c.link, c.shift, false, search);
+    }
+}
+
+// Sweeps sphere i against the touched alone.
+fn sweep_partly(i: u32) {
+    let picked = touched_near(i);
     var event = fates[i].event;
     var cursor = candidates_beyond(i);
     // Nothing near has changed.
@@ -52,19 +69,34 @@ fn sweep_partly(i: u32) {
         let a = sweeper(i);
         if a.inverse_mass != 0.0 {
             var search = Search(event, 0.0, false);
-            while picked != 0u {
-                let c = candidate(i, firstTrailingBit(picked));
-                picked &= picked - 1u;
-                consider(a, c.other, c.link, c.shift, false, &search);
-            }
+            sweep_picked(i, a, picked, &search);
             while next(&cursor) {
                 if is_touched(cursor.other) { consider(a, cursor.other, cursor.link, cursor.shift, false, &search); }
             }
-            event = event_of(i, a, &search);
+            settle_tie(i, a, &search);
+            event = event_of(a, search);
             fates[i].event = event;
         }
     }
     if is_some(event) { append_pending(i); }
+}
+
+// The same for the many that meet no fast sphere; false where more is to be done: nothing has been yet.
+fn sweep_partly_listed(i: u32) -> bool {
+    let picked = touched_near(i);
+    var event = fates[i].event;
+    if picked != 0u {
+        let a = sweeper(i);
+        var search = Search(event, 0.0, false);
+        sweep_picked(i, a, picked, &search);
+        if search.is_tied { return false; }
+        if a.inverse_mass != 0.0 {
+            event = event_of(a, search);
+            fates[i].event = event;
+        }
+    }
+    if is_some(event) { append_pending(i); }
+    return true;
 }
 
 // One of those that may have changed.

@@ -19,15 +19,29 @@ fn is_mutual(i: u32, event: Event) -> bool {
     return i < j && fates[j].event.partner == i;
 }
 
+// A sphere on its line, read once.
+struct Mover {
+    offset: vec3f,
+    radius: f32,
+    velocity: vec3f,
+    inverse_mass: f32,
+    clock: f32,
+}
+
+fn mover(i: u32) -> Mover {
+    let body = bodies[i];
+    return Mover(body.offset, body.radius, body.velocity, body.inverse_mass, nodes[i].clock);
+}
+
 // The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
-fn touch(i: u32, k: u32, shift: vec3f, a: Unrest, b: Unrest) -> f32 {
+fn touch(i: Mover, k: Mover, shift: vec3f, a: Unrest, b: Unrest) -> f32 {
     let restless = min(a.time, b.time);
     let jolt = a.jolt + b.jolt;
-    let t = max(max(restless, nodes[i].clock), nodes[k].clock);
-    let d = (offset_at(i, t) - offset_at(k, t)) - shift;
-    let w = bodies[i].velocity - bodies[k].velocity;
+    let t = max(max(restless, i.clock), k.clock);
+    let d = ((i.offset + i.velocity * (t - i.clock)) - (k.offset + k.velocity * (t - k.clock))) - shift;
+    let w = i.velocity - k.velocity;
     // |d + w s| = reach + jolt s, the first root as in the sweep.
-    let reach = bodies[i].radius + bodies[k].radius + jolt * (t - restless);
+    let reach = i.radius + k.radius + jolt * (t - restless);
     let distance = length(d);
     let c = (distance - reach) * (distance + reach);
     if c <= 0.0 { return t; }
@@ -43,7 +57,7 @@ fn touch(i: u32, k: u32, shift: vec3f, a: Unrest, b: Unrest) -> f32 {
 
 // The touch of k with its neighbour m that may turn k before `limit`, one of the two having been struck before; with
 // `deep` also by what else may happen to m. Its time is NO_IMPACT if there is none.
-fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, limit: f32) -> Unrest {
+fn turn(k: u32, k_line: Mover, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, limit: f32) -> Unrest {
     if own.jolt == 0.0 {
         // Two lines that meet are an impact of their own. This is what most are, and it takes one load.
         var time = 0.0;
@@ -61,18 +75,18 @@ fn turn(k: u32, own: Unrest, partner: u32, m: u32, shift: vec3f, deep: bool, lim
     }
     if theirs.time >= limit && mutual { return AT_REST; }
     var time = max(own.time, theirs.time);
-    if !mutual { time = touch(k, m, shift, own, theirs); }
+    let m_line = mover(m);
+    if !mutual { time = touch(k_line, m_line, shift, own, theirs); }
     if time >= limit { return AT_REST; }
-    let inverse_k = bodies[k].inverse_mass;
-    let inverse_m = bodies[m].inverse_mass;
-    let speed = length(bodies[m].velocity - bodies[k].velocity) + own.jolt + theirs.jolt;
-    return Unrest(time, own.jolt + 2.0 * speed * inverse_k / (inverse_k + inverse_m));
+    let speed = length(m_line.velocity - k_line.velocity) + own.jolt + theirs.jolt;
+    let inverse_sum = k_line.inverse_mass + m_line.inverse_mass;
+    return Unrest(time, own.jolt + 2.0 * speed * k_line.inverse_mass / inverse_sum);
 }
 
 // Bits of the listed neighbours of k that something may happen to before `limit`: all if k itself is struck by then.
 fn restless(k: u32, own: Unrest, deep: bool, limit: f32) -> u32 {
-    let first = lists[k + k / GROUP];
-    let count = min(lists[k + k / GROUP + 1u] - first, PICKED);
+    let first = list_begin(k);
+    let count = min(list_end(k) - first, PICKED);
     if own.jolt != 0.0 { return select((1u << (count & 31u)) - 1u, 0xffffffffu, count == PICKED); }
     var picked = 0u;
     for (var n = 0u; n < count; n++) {
@@ -85,56 +99,76 @@ fn restless(k: u32, own: Unrest, deep: bool, limit: f32) -> u32 {
 }
 
 // First hop: what the next impacts of sphere k and of its neighbours may do to it.
-fn hop(k: u32) {
-    let limit = frame.h;
-    let own = unrest_of(k, limit);
-    let partner = fates[k].event.partner;
-    var others = AT_REST;
-    var picked = restless(k, own, false, limit);
+struct Hop {
+    k: u32,
+    line: Mover,
+    own: Unrest,
+    partner: u32,
+    others: Unrest,
+}
+
+fn hop_by(hop: ptr<function, Hop>, m: u32, shift: vec3f) {
+    let unrest = turn((*hop).k, (*hop).line, (*hop).own, (*hop).partner, m, shift, false, frame.h);
+    (*hop).others.time = min((*hop).others.time, unrest.time);
+    (*hop).others.jolt = max((*hop).others.jolt, unrest.jolt);
+}
+
+fn begin_hop(k: u32) -> Hop { return Hop(k, mover(k), unrest_of(k, frame.h), fates[k].event.partner, AT_REST); }
+
+// By the first that are listed.
+fn hop_listed(hop: ptr<function, Hop>) {
+    let k = (*hop).k;
+    let first = list_begin(k);
+    var picked = restless(k, (*hop).own, false, frame.h);
     while picked != 0u {
-        let c = candidate(k, firstTrailingBit(picked));
+        let c = candidate(first + firstTrailingBit(picked));
         picked &= picked - 1u;
-        let unrest = turn(k, own, partner, c.other, c.shift, false, limit);
-        others.time = min(others.time, unrest.time);
-        others.jolt = max(others.jolt, unrest.jolt);
+        hop_by(hop, c.other, c.shift);
     }
+}
+
+fn end_hop(hop: Hop) {
+    fates[hop.k].any = Unrest(min(hop.own.time, hop.others.time), max(hop.own.jolt, hop.others.jolt));
+    fates[hop.k].others = hop.others;
+}
+
+fn hop(k: u32) {
+    var hop = begin_hop(k);
+    hop_listed(&hop);
     var cursor = candidates_beyond(k);
-    while next(&cursor) {
-        let unrest = turn(k, own, partner, cursor.other, cursor.shift, false, limit);
-        others.time = min(others.time, unrest.time);
-        others.jolt = max(others.jolt, unrest.jolt);
-    }
-    fates[k].any = Unrest(min(own.time, others.time), max(own.jolt, others.jolt));
-    fates[k].others = others;
+    while next(&cursor) { hop_by(&hop, cursor.other, cursor.shift); }
+    end_hop(hop);
 }
 
 // Whether sphere k can touch i, which keeps its line, before `limit`: after its own impact, or after touching one more.
-fn reaches(i: u32, k: u32, shift: vec3f, limit: f32) -> bool {
+fn reaches(i: Mover, k: u32, shift: vec3f, limit: f32) -> bool {
     let own = unrest_of(k, limit);
-    if own.jolt > 0.0 && touch(i, k, shift, AT_REST, own) < limit { return true; }
+    let line = mover(k);
+    if line.inverse_mass == 0.0 { return false; }
+    if own.jolt > 0.0 && touch(i, line, shift, AT_REST, own) < limit { return true; }
     let partner = fates[k].event.partner;
+    let first = list_begin(k);
     var picked = restless(k, own, true, limit);
     while picked != 0u {
-        let c = candidate(k, firstTrailingBit(picked));
+        let c = candidate(first + firstTrailingBit(picked));
         picked &= picked - 1u;
-        let unrest = turn(k, own, partner, c.other, c.shift, true, limit);
-        if unrest.time < limit && touch(i, k, shift, AT_REST, unrest) < limit { return true; }
+        let unrest = turn(k, line, own, partner, c.other, c.shift, true, limit);
+        if unrest.time < limit && touch(i, line, shift, AT_REST, unrest) < limit { return true; }
     }
     var cursor = candidates_beyond(k);
     while next(&cursor) {
-        let unrest = turn(k, own, partner, cursor.other, cursor.shift, true, limit);
-        if unrest.time < limit && touch(i, k, shift, AT_REST, unrest) < limit { return true; }
+        let unrest = turn(k, line, own, partner, cursor.other, cursor.shift, true, limit);
+        if unrest.time < limit && touch(i, line, shift, AT_REST, unrest) < limit { return true; }
     }
     return false;
 }
 
 // Whether nobody but `partner` can reach i before `limit` once earlier impacts have happened.
 fn undisturbed(i: u32, partner: u32, limit: f32) -> bool {
+    let line = mover(i);
     var cursor = candidates(i);
     while next(&cursor) {
-        let k = cursor.other;
-        if k == partner || bodies[k].inverse_mass == 0.0 { continue; }
-        if reaches(i, k, cursor.shift, limit) { return false; }
+        if cursor.other != partner && reaches(line, cursor.other, cursor.shift, limit) { return false; }
     }
     return true;
 }
@@ -253,12 +287,11 @@ fn select_pending(slot: u32) {
     let i = atomicLoad(&work[at_pending(round) + slot]);
     let event = fates[i].event;
     if !is_mutual(i, event) || is_threatened(i, event.toi) { return; }
-    if is_wall(event) {
-        if !undisturbed(i, 0xffffffffu, event.toi) { return; }
-    } else {
-        let j = event.partner;
-        if !undisturbed(i, j, event.toi) { return; }
-        if bodies[j].inverse_mass != 0.0 && !undisturbed(j, i, event.toi) { return; }
+    // The sphere itself, then its partner if that can be disturbed.
+    let both = !is_wall(event) && bodies[event.partner].inverse_mass != 0.0;
+    for (var side = 0u; side < select(1u, 2u, both); side++) {
+        let one = select(i, event.partner, side == 1u);
+        if !undisturbed(one, select(event.partner, i, side == 1u), event.toi) { return; }
     }
     atomicStore(&work[frame.at_selected + count_up(SELECTED)], i);
 }

@@ -162,11 +162,10 @@ fn settle_tie(i: u32, a: Sweeper, search: ptr<function, Search>) {
 }
 
 // The event of what was found; one that was there before the search knows its jolt.
-fn event_of(i: u32, a: Sweeper, search: ptr<function, Search>) -> Event {
-    settle_tie(i, a, search);
-    var event = (*search).best;
+fn event_of(a: Sweeper, search: Search) -> Event {
+    var event = search.best;
     if event.jolt == 0.0 && is_some(event) && (event.partner & WALL) == 0u {
-        event.jolt = 2.0 * (*search).speed * a.inverse_mass / (a.inverse_mass + bodies[event.partner].inverse_mass);
+        event.jolt = 2.0 * search.speed * a.inverse_mass / (a.inverse_mass + bodies[event.partner].inverse_mass);
     }
     return event;
 }
@@ -188,6 +187,16 @@ fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     }
 }
 
+// Takes up the planes that sphere i could meet.
+fn consider_walls(i: u32, best: ptr<function, Event>) {
+    if HAS_WALLS {
+        let walls = walls_of(i);
+        for (var plane = 0u; walls != 0u && plane < wall_count(); plane++) {
+            if (walls & (1u << min(plane, 31u))) != 0u { consider_wall(i, plane, best); }
+        }
+    }
+}
+
 // The earliest impact of sphere i before the end of the substep.
 fn sweep_sphere(i: u32, fresh: bool) -> Event {
     let a = sweeper(i);
@@ -196,12 +205,8 @@ fn sweep_sphere(i: u32, fresh: bool) -> Event {
     var search = Search(NO_EVENT, 0.0, false);
     var cursor = candidates(i);
     while next(&cursor) { consider(a, cursor.other, cursor.link, cursor.shift, fresh, &search); }
-    var best = event_of(i, a, &search);
-    if HAS_WALLS {
-        let walls = walls_of(i);
-        for (var plane = 0u; walls != 0u && plane < wall_count(); plane++) {
-            if (walls & (1u << min(plane, 31u))) != 0u { consider_wall(i, plane, &best); }
-        }
-    }
+    settle_tie(i, a, &search);
+    var best = event_of(a, search);
+    consider_walls(i, &best);
     return best;
 }

@@ -192,3 +192,10 @@ fn wrap_axis(axis: u32, c: i32) -> Wrapped {
     if is_periodic(axis) { return Wrapped(modulo(c, n), true); }
     return Wrapped(c, false);
 }
+
+// The same at most one period beyond; a division by what is not constant is dear.
+fn wrap_next(axis: u32, c: i32) -> Wrapped {
+    let n = cell_count(axis);
+    if n == 0 || (c >= 0 && c < n) { return Wrapped(c, true); }
+    return Wrapped(select(c - n, c + n, c < 0), is_periodic(axis));
+}

@@ -46,6 +46,10 @@ fn shift_of(link: u32) -> vec3f {
     return cells_shift(extra_cells(link - CODES));
 }
 
+// Where a sphere's list is.
+fn list_begin(i: u32) -> u32 { return lists[2u * i]; }
+fn list_end(i: u32) -> u32 { return lists[2u * i + 1u]; }
+
 // Walks over all that a sphere could meet: the list, then the extras.
 struct Cursor {
     at: u32,
@@ -58,9 +62,8 @@ struct Cursor {
 }
 
 fn candidates(i: u32) -> Cursor {
-    let at = i + i / GROUP;
     let head = atomicLoad(&work[frame.at_heads + i]);
-    return Cursor(lists[at], lists[at + 1u], head, 0u, 0u, vec3f(0.0));
+    return Cursor(list_begin(i), list_end(i), head, 0u, 0u, vec3f(0.0));
 }
 
 // Whether there is one more; `other`, `link` and `shift` tell of it.
@@ -88,6 +91,13 @@ fn next(cursor: ptr<function, Cursor>) -> bool {
 // work on those that matter.
 const PICKED: u32 = 32u;
 
+// Whether there is more to meet than those. Such spheres are best done apart: where a branch spares nobody the work on
+// the other side, the rare case would cost all.
+fn is_apart(i: u32) -> bool {
+    let long = list_end(i) - list_begin(i) > PICKED;
+    return long || atomicLoad(&work[frame.at_heads + i]) != 0u;
+}
+
 // What is beyond those.
 fn candidates_beyond(i: u32) -> Cursor {
     var cursor = candidates(i);
@@ -95,9 +105,9 @@ fn candidates_beyond(i: u32) -> Cursor {
     return cursor;
 }
 
-// Number k of the list.
-fn candidate(i: u32, k: u32) -> Cursor {
-    let entry = lists[lists[i + i / GROUP] + k];
+// The candidate at a place of the lists.
+fn candidate(at: u32) -> Cursor {
+    let entry = lists[at];
     let code = entry >> CODE_SHIFT;
     return Cursor(0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)));
 }

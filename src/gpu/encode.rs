@@ -3,13 +3,18 @@
 use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     effort::Effort,
-    layout::{CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, SCAN_PART, STEP_END, STICKY_END},
+    layout::{
+        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LONG_COUNT, SCAN_PART, STEP_END, STICKY_END,
+    },
     pipelines::Pipelines,
     timing::Timing,
 };
 
 /// Workgroups for the walks of fast spheres: mostly there are none.
 const WALK_GROUPS: u32 = 256;
+
+/// Workgroups for the spheres that meet fast ones.
+const APART_GROUPS: u32 = 64;
 
 /// Encodes the stages on the buffers.
 pub struct Encoder<'a> {
@@ -25,6 +30,33 @@ pub struct Encoder<'a> {
 
 /// One dispatch: entry point, round, workgroups.
 pub type Dispatch = (&'static str, u32, u32);
+
+/// The candidates, with workgroups for `all` spheres.
+pub fn neighbors(all: u32) -> [Dispatch; 2] {
+    [("neighbors", 0, all), ("neighbors_long", 0, all)]
+}
+
+/// The sweep of all.
+pub fn sweep(all: u32) -> [Dispatch; 2] {
+    [("sweep", 0, all), ("sweep_apart", 0, all.min(APART_GROUPS))]
+}
+
+/// What is selected in a round in which `some` workgroups are enough for those that take part.
+pub fn select(round: u32, some: u32, all: u32) -> [Dispatch; 4] {
+    // A round that looks at all spheres hops first, and then by those that meet a fast one.
+    let [second, third] = if round < DENSE_ROUNDS {
+        [("select_hop", round, all), ("select_around", round, some)]
+    } else {
+        [("select_around", round, some), ("select_hop", round, some)]
+    };
+    [("select_near", round, some), second, third, ("select_impacts", round, some)]
+}
+
+/// The sweep of what a round has touched.
+pub fn sweep_again(round: u32, some: u32, all: u32) -> [Dispatch; 2] {
+    let marks = if round < DENSE_ROUNDS { all } else { some };
+    [("sweep_mark", round, marks), ("sweep_touched", round, some)]
+}
 
 impl<'a> Encoder<'a> {
     pub fn new(
@@ -56,7 +88,7 @@ impl<'a> Encoder<'a> {
     pub fn broad_phase(&mut self, frame: u32) {
         let places = &self.buffers.places;
         let (counts, heads) = (places.counts, places.heads);
-        self.clear(CANDIDATE_COUNT, CANDIDATE_COUNT + 1);
+        self.clear(CANDIDATE_COUNT, LONG_COUNT + 1);
         self.clear(counts, heads);
         let all = self.effort.groups(places.sphere_count);
         let parts = (heads - counts).div_ceil(SCAN_PART);
@@ -64,7 +96,7 @@ impl<'a> Encoder<'a> {
             ("bin", &[("bin", 0, all)]),
             ("scan", &[("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)]),
             ("scatter", &[("scatter_order", 0, all), ("scatter", 0, all)]),
-            ("neighbors", &[("neighbors", 0, all)]),
+            ("neighbors", &neighbors(all)),
         ];
         let group = &self.buffers.broad[self.current];
         for (stage, dispatches) in dispatches {
@@ -86,21 +118,15 @@ impl<'a> Encoder<'a> {
             frame,
             &[("launch", 0, all), ("collide_walk", LAUNCH, walks), ("collide_meet", LAUNCH, walks)],
         );
-        self.stage("sweep", group, frame, &[("sweep", 0, all)]);
+        self.stage("sweep", group, frame, &sweep(all));
         for round in 0..wide_rounds {
             // Fewer and fewer spheres take part; those beyond the threads are strided over.
             let some = (all >> round.min(4)).max(all.min(64));
-            let hops = if round < DENSE_ROUNDS { all } else { some };
-            let mut select = vec![("select_near", round, some)];
-            if round >= DENSE_ROUNDS {
-                select.push(("select_around", round, some));
-            }
-            select.extend([("select_hop", round, hops), ("select_impacts", round, some)]);
-            self.stage("select", group, frame, &select);
+            self.stage("select", group, frame, &select(round, some, all));
             let walks =
                 [("collide", round, some), ("collide_walk", round, walks), ("collide_meet", round, walks)];
             self.stage("collide", group, frame, &walks);
-            self.stage("sweep", group, frame, &[("sweep_mark", round, hops), ("sweep_touched", round, some)]);
+            self.stage("sweep", group, frame, &sweep_again(round, some, all));
         }
         for _ in 0..self.effort.tails {
             self.stage("select", group, frame, &[("rounds", 0, 1)]);

@@ -205,7 +205,9 @@ words! {
     CLASS_COUNTS = 32;
     STEP_END = CLASS_COUNTS + crate::model::sums::CLASSES as u32;
     CANDIDATE_COUNT = STEP_END;
-    SAMPLE_WORDS = STEP_END + 1;
+    /// Spheres whose lists are longer than one pass of the search keeps.
+    LONG_COUNT = STEP_END + 1;
+    SAMPLE_WORDS = STEP_END + 2;
 
     // Then counts of a substep.
     EXTRA_COUNT = SAMPLE_WORDS + 3 * crate::model::sums::SAMPLE as u32;

@@ -1,8 +1,8 @@
 //! Where everything lies in the buffers, and how large they have to be.
 
 use super::layout::{
-    AUDIT_SUMS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, GROUP, LOG_WORDS, MOST_PARTS,
-    Node, SCAN_PART, THREAT_WORDS, Tag, VISIT_WORDS,
+    AUDIT_SUMS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, LOG_WORDS, MOST_PARTS, Node,
+    SCAN_PART, THREAT_WORDS, Tag, VISIT_WORDS,
 };
 use crate::{Error, model::grid::Grid, model::world::World};
 
@@ -95,7 +95,8 @@ impl Places {
         let near = work.take(n);
         let selected = work.take(n);
         let walkers = work.take(n);
-        let mut list = Ruler(n.div_ceil(u64::from(GROUP)) * u64::from(GROUP + 1));
+        // Where each sphere's list begins and ends.
+        let mut list = Ruler(2 * n);
         let walls_at = list.take(n);
         let entries = list.take(u64::from(capacities.entries));
         let mut pool = Ruler(u64::from(capacities.extras) * u64::from(EXTRA_WORDS));

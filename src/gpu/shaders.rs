@@ -55,12 +55,17 @@ pub const MODULES: &[Module] = &[
         entries: &["scatter_order", "scatter"],
         parts: &[shader!("scatter")],
     },
-    Module { name: "neighbors", is_broad: true, entries: &["neighbors"], parts: &[shader!("neighbors")] },
+    Module {
+        name: "neighbors",
+        is_broad: true,
+        entries: &["neighbors", "neighbors_long"],
+        parts: &[shader!("neighbors")],
+    },
     Module { name: "launch", is_broad: false, entries: &["launch"], parts: &[shader!("launch")] },
     Module {
         name: "sweep",
         is_broad: false,
-        entries: &["sweep", "sweep_mark", "sweep_touched"],
+        entries: &["sweep", "sweep_apart", "sweep_mark", "sweep_touched"],
         parts: &[IMPACT, GUARD, AGAIN, shader!("sweep")],
     },
     Module {

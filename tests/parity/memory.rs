@@ -9,8 +9,8 @@ use super::{
         host::Host,
         layout::{
             Body, CANDIDATE_COUNT, CODE_SHIFT, EXTRA_COUNT, EXTRA_WORDS, Event, FAST_COUNT, FROZEN,
-            FROZEN_COUNT, FROZEN_WORDS, Fate, GROUP, LAUNCH, LAUNCH_BLOCK, Node, OUTSIDE, PENDING,
-            ROUND_BLOCKS, ROUND_WORDS, SELECTED, Tag, Unrest, VISIT_COUNT, VISIT_WORDS, WALKERS,
+            FROZEN_COUNT, FROZEN_WORDS, Fate, LAUNCH, LAUNCH_BLOCK, Node, OUTSIDE, PENDING, ROUND_BLOCKS,
+            ROUND_WORDS, SELECTED, Tag, Unrest, VISIT_COUNT, VISIT_WORDS, WALKERS,
         },
         places::Places,
         readback::download,
@@ -134,7 +134,7 @@ impl Memory {
         let lists = &twin.core.lists;
         let mut at = places.entries as usize;
         for i in 0..self.nodes.len() {
-            let place = i + i / GROUP as usize;
+            let place = 2 * i;
             self.lists[place] = at as u32;
             for candidate in lists.of(i) {
                 self.lists[at] = candidate.code() << CODE_SHIFT | candidate.index() as u32;
@@ -215,7 +215,7 @@ impl Memory {
 
     /// The candidates of a sphere as code and index; where its list lies comes with it.
     pub fn list(&self, i: usize) -> (std::ops::Range<usize>, &[u32]) {
-        let place = i + i / GROUP as usize;
+        let place = 2 * i;
         let range = self.lists[place] as usize..self.lists[place + 1] as usize;
         (range.clone(), self.lists.get(range).unwrap_or(&[]))
     }

@@ -1,6 +1,7 @@
 //! Stage 4 against its twin.
 
 use super::{
+    super::encode,
     super::layout::{CANDIDATE_COUNT, CODE_SHIFT, GROUP, INDEX_MASK},
     Case, PRESENT, Rig, Slip, Twin, agrees,
     memory::rough_place,
@@ -41,7 +42,7 @@ fn case(start: &Start) -> Case {
     // Cells of large spheres hold many small ones: one search is near what llvmpipe allows an invocation.
     let blocks = rig.places.sphere_count.div_ceil(GROUP).max(1);
     let groups = if start.name == "mixture" { blocks } else { rig.all() };
-    let dispatches = vec![("neighbors", 0, groups)];
+    let dispatches = encode::neighbors(groups).to_vec();
     let path = rig.twin.budget + rig.frame.drift_reach;
     let twin = Rim::new(&rig.twin, path);
     Case::new(rig, input, dispatches, true, move |output, verdict| {

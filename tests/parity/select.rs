@@ -1,7 +1,8 @@
 //! Stage 7 against its twin: the threats, the first hops and which impacts are selected.
 
 use super::{
-    super::layout::{DENSE_ROUNDS, THREAT_WORDS, THREATS, Unrest},
+    super::encode,
+    super::layout::{THREAT_WORDS, THREATS, Unrest},
     Case, Rig, Slip, agrees,
     memory::{Memory, counter, time},
     notices,
@@ -52,11 +53,7 @@ fn in_round(start: &Start, round: u32) -> Case {
     let (h, edge) = (twin.frame.h, rig.frame.edge.max_element());
     let sample = selected.first().copied().unwrap_or(0) as usize;
     let all = rig.all();
-    let mut dispatches = vec![("select_near", round, all)];
-    if round >= DENSE_ROUNDS {
-        dispatches.push(("select_around", round, all));
-    }
-    dispatches.extend([("select_hop", round, all), ("select_impacts", round, all)]);
+    let dispatches = encode::select(round, all, all).to_vec();
     let twin = rig.twin;
     Case::new(rig.site, input, dispatches, false, move |output, verdict| {
         let near = |what: &str, k: u32, found: Unrest, twin: Twins, verdict: &mut super::Verdict| {

@@ -1,6 +1,7 @@
 //! Stage 6 against its twin: the sweep of all, and that of what a round has touched.
 
 use super::{
+    super::encode,
     super::layout::Event,
     Case, Rig, Slip, Verdict, WIDE_ROUNDS, agrees,
     memory::{Memory, time},
@@ -139,7 +140,7 @@ fn case(start: &Start) -> Case {
     let input = rig.memory();
     rig.twin.sweep();
     let (places, struck) = (rig.places, struck(&rig.twin));
-    let dispatches = vec![("sweep", 0, rig.all())];
+    let dispatches = encode::sweep(rig.all()).to_vec();
     let events = Events::new(rig.twin);
     Case::new(rig.site, input, dispatches, false, move |output, verdict| {
         events.compare(output, verdict);
@@ -172,11 +173,7 @@ fn after_impacts(start: &Start, round: u32) -> Case {
     }
     rig.twin.sweep_again();
     let twins = rig.twin.rounds.pending_list.clone();
-    let mut dispatches = vec![];
-    if round >= super::super::layout::DENSE_ROUNDS {
-        dispatches.push(("sweep_mark", round, rig.all()));
-    }
-    dispatches.push(("sweep_touched", round, rig.all()));
+    let dispatches = encode::sweep_again(round, rig.all(), rig.all()).to_vec();
     assert!(round + 1 < WIDE_ROUNDS);
     let fair = is_fair(&rig.twin);
     let sample = rig.twin.rounds.touched_list.iter().find(|i| fair(&rig.twin.rounds.events[**i as usize]));
