@@ -38,7 +38,8 @@ impl Effort {
     pub fn new(context: &Context) -> Self {
         let (calm, patience, lowered) = (0, PATIENCE.0, false);
         if context.is_hardware() {
-            Self { enough: MOST_GROUPS, spheres: 1, tails: 1, tail_rounds: 1024, calm, patience, lowered }
+            // Long dispatches are killed by the watchdogs of some drivers; one with nothing left to do ends at once.
+            Self { enough: MOST_GROUPS, spheres: 1, tails: 4, tail_rounds: 64, calm, patience, lowered }
         } else {
             // See `check_loops` of the shaders: an invocation has 65,535 turns of its loops.
             Self {
