@@ -224,7 +224,7 @@ impl GpuEngine {
     fn grow(&mut self, words: &[u32]) -> Result<(), Error> {
         let roomier = |have: u32, needed: u32| {
             let needed = words[needed as usize];
-            if needed <= have { have } else { (f64::from(needed) * SPARE_ROOM) as u32 + 64 }
+            if needed <= have { have } else { ((f64::from(needed) * SPARE_ROOM) as u32).saturating_add(64) }
         };
         let c = self.buffers.places.capacities;
         self.make_room(Capacities {
@@ -411,7 +411,14 @@ impl Engine for GpuEngine {
         if more && !record && self.timing.is_none() && flight.division.builds_once() {
             let division = self.plan(self.step + 1, false);
             if division.plan.regrid.is_none() && division.builds_once() {
-                self.ahead = Some(self.submit(self.step + 1, division)?);
+                match self.submit(self.step + 1, division) {
+                    Ok(ahead) => self.ahead = Some(ahead),
+                    Err(error) => {
+                        // The step under way is still to be reported.
+                        self.flight = Some(flight);
+                        return Err(error);
+                    }
+                }
             }
         }
         let report = self.collect(flight, start_time, impacts)?;
@@ -437,7 +444,8 @@ impl Engine for GpuEngine {
     fn reload(&mut self, system: &System) -> Result<(), Error> {
         let state = self.host.download(&self.context, &self.buffers, self.current)?;
         let contacts: Vec<f32> = by_rank(&state, &self.host.ids, |i| state.spin[i].w);
-        let ids = std::mem::take(&mut self.host.ids);
+        // Where this fails, as for too many spheres, the engine has to stay what it is.
+        let ids = self.host.ids.clone();
         let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
         let capacities = self.buffers.places.capacities;
         let profile = self.timing.is_some();

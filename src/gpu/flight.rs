@@ -91,9 +91,9 @@ impl Runway {
             encoder.substep(k, division.wide_rounds);
         }
         encoder.audit(division.substeps());
-        *current = encoder.current;
-        let dispatches = encoder.dispatches;
+        let (end, dispatches) = (encoder.current, encoder.dispatches);
         let pending = self.send(context, buffers, encoder)?;
+        *current = end;
         Ok(Flight { step, division, start, dispatches, pending })
     }
 

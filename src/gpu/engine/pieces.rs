@@ -139,10 +139,12 @@ impl GpuEngine {
         );
         encoder.begin();
         encode(&mut encoder, &self.runway.middle);
-        self.current = encoder.current;
+        let end = encoder.current;
         redone.dispatches += encoder.dispatches;
         redone.waits += 1;
-        let (bytes, buffer) = self.runway.send(&self.context, &self.buffers, encoder)?.wait(&self.context)?;
+        let pending = self.runway.send(&self.context, &self.buffers, encoder)?;
+        self.current = end;
+        let (bytes, buffer) = pending.wait(&self.context)?;
         self.runway.give_back(buffer);
         if let Some(timing) = &mut self.timing {
             timing.read(&self.context)?;
