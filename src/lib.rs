@@ -82,9 +82,11 @@
 //!   for.
 //! - What does not fit in a buffer, does not come to an end or is out of order in a strict run sets the *halt word*. Every
 //!   later dispatch sees it and changes nothing, those of the next step included. The host, when it gets to the report, goes
-//!   back to the copy of the state at the start of the step, makes room or halves the substeps, and does the step again
-//!   ([`StepReport::overflow`], [`StepReport::redone`]). No impact is ever dropped for want of room. What halving does not
-//!   bring to an end is done by the CPU's stages for that step.
+//!   back to the copy of the state at the start of the step, makes room, and does the step again
+//!   ([`StepReport::overflow`]). No impact is ever dropped for want of room.
+//! - Where substeps are too long (a crowd, a strict order that fails), the host takes them one by one, each from a copy of
+//!   the state before it, and halves those that need it ([`StepReport::redone`]), as `cpu` does. What halving does not bring
+//!   to an end is done by the CPU's stages for that step.
 //! - Threads finish in any order, but no result depends on it: spheres of a cell are ranked by id, ties between impacts are
 //!   broken by id, an impact is carried out by one thread alone, floats are added up in an order that the number of spheres
 //!   decides, and what is atomic is integers: counts, largest bits, lists whose order nobody relies on. So the same input

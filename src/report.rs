@@ -76,7 +76,8 @@ pub struct StepReport {
     pub virial: f64,
     /// Dispatches of the step on the device; 0 on engines without one.
     pub dispatches: u64,
-    /// Submissions to the device since the last report, but for edits, reads and replays of overflows one a step.
+    /// Submissions to the device since the last report; but for edits, reads, replays of overflows and substeps that are
+    /// halved one a step.
     pub submits: u64,
     /// Waits of the host during which the device had nothing else to do.
     pub blocking_reads: u64,

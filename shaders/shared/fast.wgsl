@@ -238,6 +238,7 @@ fn walk_cells(c: Capsule, purpose: u32, lane: u32, lanes: u32) {
 
 // Whether fast spheres have so many candidates and cells that shorter substeps are quicker.
 fn check_crowd() {
+    if is_shortest() { return; }
     if atomicLoad(&work[EXTRA_COUNT]) > 2u * frame.sphere_count + 4096u
         || atomicLoad(&work[VISIT_COUNT]) > 8u * frame.sphere_count + 65536u {
         halt(HALT_CROWDED);

@@ -138,6 +138,7 @@ fn has_flag(flag: u32) -> bool { return ((frame.flags | opaque_zero) & flag) != 
 fn has_gravity() -> bool { return has_flag(FLAG_GRAVITY); }
 fn is_recording() -> bool { return has_flag(FLAG_RECORD); }
 fn is_strict() -> bool { return has_flag(FLAG_STRICT); }
+fn is_shortest() -> bool { return has_flag(FLAG_SHORTEST); }
 fn is_first_build() -> bool { return has_flag(FLAG_FIRST_BUILD); }
 fn is_direct() -> bool { return (frame.direct | opaque_zero) != 0u; }
 fn is_periodic(axis: u32) -> bool { return (frame.periodic[axis] | opaque_zero) != 0u; }

@@ -68,6 +68,8 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
     var reached = agreed_word(lane, REACHED);
     var pending = agreed(lane, PENDING);
     if agreed_halt(lane) { pending = 0u; }
+    // More pending spheres than this are quicker to split than to finish, while they can be.
+    let crowd = select(max(frame.sphere_count / 20u, CROWD), 0xffffffffu, (frame.flags & FLAG_SHORTEST) != 0u);
     // So many rounds, and another dispatch goes on.
     let end = number + frame.tail_rounds;
     while pending > 0u && number < end {
@@ -80,7 +82,7 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
             }
             reached = earliest;
         }
-        if number >= CROWDED_ROUNDS && pending > max(frame.sphere_count / 20u, CROWD) {
+        if number >= CROWDED_ROUNDS && pending > crowd {
             if lane == 0u { halt(HALT_CROWDED); }
             break;
         }

@@ -149,6 +149,16 @@ impl Buffers {
         })
     }
 
+    /// Copy `k` of the state.
+    pub fn state(&self, k: usize) -> [&wgpu::Buffer; 2] {
+        [&self.bodies[k], &self.tags[k]]
+    }
+
+    /// What a substep on copy `k` writes over and needs to begin again.
+    pub fn substep_state(&self, k: usize) -> [&wgpu::Buffer; 3] {
+        [&self.bodies[k], &self.tags[k], &self.nodes]
+    }
+
     // The buffers with their sizes, in the order of `Places::sizes`.
     fn sized(&self) -> [(u64, &wgpu::Buffer); 10] {
         let [a, b] = &self.bodies;

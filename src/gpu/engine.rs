@@ -1,39 +1,38 @@
 //! The GPU engine: plans steps, keeps one ahead of the reports, makes room where a buffer is too small.
 
 mod handover;
+mod measure;
+mod pieces;
 
 use std::sync::Arc;
 
 use super::{
     Context,
     buffers::Buffers,
+    division::Division,
     effort::Effort,
-    flight::{Division, Flight, History, Runway, sums},
+    flight::{Flight, History, Runway, Tally, sums},
     host::Host,
     impacts,
     layout::{
-        CANDIDATES_NEEDED, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_BEFORE, EXTRAS_NEEDED, FAST_MAX,
-        FROZEN_NEEDED, HALT, HALT_CUT, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, HALT_UNFINISHED,
-        LATE_COUNT, LOG_NEEDED, PAIR_COUNT, ROUNDS_MAX, STICKY_END, STOPPED_COUNT, THREATS_NEEDED, TOO_LONG,
-        VISITS_NEEDED, WALL_COUNT,
+        CANDIDATES_NEEDED, EXTRAS_NEEDED, FROZEN_NEEDED, HALT, HALT_CUT, HALT_OVERFLOW, HALT_STUCK,
+        HALT_TOO_LONG, HALT_UNFINISHED, LOG_NEEDED, STICKY_END, THREATS_NEEDED, TOO_LONG, VISITS_NEEDED,
     },
     pipelines::Pipelines,
     places::Capacities,
-    readback::download,
     timing::Timing,
 };
 use crate::{
     Error, Impact, Measure, Sphere, StepReport, System,
-    cpu::{Stepper, audit::Audit, neighbors::Candidate},
+    cpu::{audit::Audit, neighbors::Candidate},
     model::{
-        plan::{self, Past, Plan},
+        plan::{self, Past},
         state::{NEVER, State},
-        sums::Sums,
     },
     simulation::Engine,
 };
 
-/// How often the substeps of a step are halved before the twin on the CPU takes it.
+/// How often a substep is halved, as on the CPU: down to 64 parts.
 const MOST_HALVINGS: u32 = 6;
 
 /// More room than was needed, so that a growing system is not done twice at every step.
@@ -44,7 +43,7 @@ pub struct GpuEngine {
     context: Context,
     pipelines: Arc<Pipelines>,
     buffers: Buffers,
-    host: Host,
+    pub(super) host: Host,
     runway: Runway,
     /// Which copy of the state is the latest.
     current: usize,
@@ -56,17 +55,30 @@ pub struct GpuEngine {
     /// The step after it.
     ahead: Option<Flight>,
     history: History<(Past, u32)>,
+    /// Substeps of the last step were halved: those of the next are taken one by one too.
+    in_pieces: bool,
     effort: Effort,
     measured: Measure,
     start_nonfinite: Option<u32>,
     timing: Option<Timing>,
 }
 
-/// What a step needed besides its last, successful run.
+/// What a step took, with all that had to be done again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Redone {
     overflows: u64,
     halvings: u64,
+    dispatches: u64,
+    /// How often the device had nothing to do while its host waited for it.
+    waits: u64,
+}
+
+impl Redone {
+    fn put_into(self, report: &mut StepReport) {
+        report.overflow = self.overflows;
+        report.dispatches = self.dispatches;
+        report.blocking_reads = self.waits;
+    }
 }
 
 impl GpuEngine {
@@ -115,7 +127,7 @@ impl GpuEngine {
             context,
             pipelines,
             buffers,
-            runway: Runway::new(),
+            runway: Runway::default(),
             current: 0,
             dt,
             fall,
@@ -123,6 +135,7 @@ impl GpuEngine {
             flight: None,
             ahead: None,
             history: [(-2, (past, 0)), (-1, (past, 0))].into(),
+            in_pieces: false,
             effort,
             measured: Measure::default(),
             start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
@@ -132,45 +145,6 @@ impl GpuEngine {
         let deepest = engine.deepest_now()?;
         engine.measured = engine.measure_from(&sums, deepest);
         Ok(engine)
-    }
-
-    // The deepest overlap of the present state; its lists are those of paths of no length.
-    fn deepest_now(&mut self) -> Result<f32, Error> {
-        let plan =
-            Plan { substeps: 1, substeps_per_build: 1, budget: 0.0, drift: glam::DVec3::ZERO, regrid: None };
-        let division =
-            Division { plan, halvings: 0, wide_rounds: 0, record: false, strict: false, effort: self.effort };
-        loop {
-            let frames = division.frames(&self.host, &self.buffers.places, self.dt);
-            self.buffers.write_frames(&self.context, &self.pipelines, &frames)?;
-            let mut encoder = super::encode::Encoder::new(
-                &self.context.device,
-                &self.pipelines,
-                &self.buffers,
-                self.current,
-                self.effort,
-                None,
-            );
-            encoder.begin();
-            encoder.broad_phase(0);
-            encoder.measure(0);
-            let after = encoder.current;
-            self.context.queue.submit([encoder.encoder.finish()]);
-            let bytes = 4 * self.buffers.places.report_words();
-            let words = words(&download(&self.context, &[(&self.buffers.work, 0, bytes)])?[0]);
-            let halt = words[HALT as usize];
-            if halt == 0 {
-                self.current = after;
-                return Ok(f32::from_bits(words[DEEPEST_BEFORE as usize]));
-            }
-            self.grow(&words)?;
-            if halt & HALT_CUT != 0 && !self.effort.spread() {
-                // Not even one sphere for each invocation is little enough.
-                let state = self.host.download(&self.context, &self.buffers, self.current)?;
-                let twin = Stepper::new(&self.system_of(&state), |_| NEVER)?;
-                return Ok(twin.measured().deepest_overlap as f32);
-            }
-        }
     }
 
     fn past(&self, step: i64) -> (Past, u32) {
@@ -192,7 +166,7 @@ impl GpuEngine {
         let rounds = if rounds == 0 { 8 } else { rounds };
         let wide_rounds = Division::wide_rounds(self.host.census.count, rounds);
         let strict = self.host.system.solver.strict_order;
-        Division { plan, halvings: 0, wide_rounds, record, strict, effort: self.effort }
+        Division { plan, wide_rounds, record, strict, effort: self.effort }
     }
 
     fn submit(&mut self, step: u64, division: Division) -> Result<Flight, Error> {
@@ -209,8 +183,8 @@ impl GpuEngine {
         )
     }
 
-    // Submits the step that is reported next, on new cells if the plan wants them.
-    fn submit_next(&mut self, record: bool) -> Result<Flight, Error> {
+    // How the step that is reported next is done; makes new cells if the plan wants them.
+    fn prepare(&mut self, record: bool) -> Result<Division, Error> {
         let mut division = self.plan(self.step, record);
         if let Some(budget) = division.plan.regrid {
             let mut state = self.host.download(&self.context, &self.buffers, self.current)?;
@@ -222,7 +196,7 @@ impl GpuEngine {
             let log = Capacities::for_spheres(self.host.census.count, true).log;
             self.make_room(Capacities { log, ..self.buffers.places.capacities })?;
         }
-        self.submit(self.step, division)
+        Ok(division)
     }
 
     // Goes on from a state on the present cells.
@@ -250,7 +224,7 @@ impl GpuEngine {
     fn grow(&mut self, words: &[u32]) -> Result<(), Error> {
         let roomier = |have: u32, needed: u32| {
             let needed = words[needed as usize];
-            if needed <= have { have } else { (f64::from(needed) * SPARE_ROOM) as u32 + 64 }
+            if needed <= have { have } else { ((f64::from(needed) * SPARE_ROOM) as u32).saturating_add(64) }
         };
         let c = self.buffers.places.capacities;
         self.make_room(Capacities {
@@ -271,120 +245,116 @@ impl GpuEngine {
         Ok(())
     }
 
+    // Back to the state before a step. Nothing is under way.
+    fn go_back(&mut self, (start, division): (usize, Division)) {
+        self.current = start;
+        self.runway.rewind(&self.context, &self.buffers, (start, division));
+    }
+
+    // Gives up a step that began like this, because of a way that is too long.
+    fn too_long(&mut self, words: &[u32], begin: (usize, Division)) -> Error {
+        self.go_back(begin);
+        let id = self.host.ids[(!words[TOO_LONG as usize]) as usize];
+        let text = format!(
+            "sphere {id} passes more than {} cells in one substep; choose a smaller dt",
+            crate::cpu::fast::LONGEST
+        );
+        self.make_room(self.buffers.places.capacities).err().unwrap_or(Error::NoProgress(text))
+    }
+
     // Waits for a step; one that halted is done again until it ends.
     fn collect(
         &mut self,
         mut flight: Flight,
         start_time: f64,
-        mut impacts: Option<&mut Vec<Impact>>,
+        impacts: Option<&mut Vec<Impact>>,
     ) -> Result<StepReport, Error> {
-        let mut redone = Redone::default();
-        let mut blocking_reads = u64::from(self.ahead.is_none());
+        let mut redone = Redone { waits: u64::from(self.ahead.is_none()), ..Redone::default() };
         loop {
-            let (step, start, division) = (flight.step, flight.start, flight.division);
+            let (step, mut division) = (flight.step, flight.division);
+            let begin = (flight.start, division);
             let (bytes, buffer) = flight.pending.wait(&self.context)?;
             self.runway.give_back(buffer);
+            redone.dispatches += flight.dispatches;
+            if let Some(timing) = &mut self.timing {
+                timing.read(&self.context)?;
+            }
             let words = words(&bytes);
             let halt = words[HALT as usize];
             if halt == 0 {
-                self.effort.ended_well(&self.context);
-                let mut report = self.finish(step, start, division, &words, redone, start_time, impacts)?;
-                report.dispatches = flight.dispatches;
-                report.submits = std::mem::take(&mut self.runway.submits);
-                report.blocking_reads = blocking_reads;
-                return Ok(report);
+                let mut tally = Tally::default();
+                tally.add(&words, division.substeps());
+                if let Some(impacts) = impacts {
+                    let pieces = division.pieces(&self.host, self.dt);
+                    let begins: Vec<f64> = pieces.iter().map(|piece| piece.time).collect();
+                    let (context, buffers) = (&self.context, &self.buffers);
+                    impacts::read(context, buffers, &self.host, &words, start_time, &begins, impacts)?;
+                    impacts::sort(impacts);
+                }
+                return self.finish(step, begin, &words, tally, redone);
             }
             // The step after it did nothing either.
             self.drop_ahead()?;
-            self.current = start;
-            self.runway.rewind(&self.context, &self.buffers, (start, division));
-            let mut division = division;
             if halt & HALT_TOO_LONG != 0 {
-                self.make_room(self.buffers.places.capacities)?;
-                let id = self.host.ids[(!words[TOO_LONG as usize]) as usize];
-                return Err(Error::NoProgress(format!(
-                    "sphere {id} passes more than {} cells in one substep; choose a smaller dt",
-                    crate::cpu::fast::LONGEST
-                )));
+                return Err(self.too_long(&words, begin));
             }
+            self.go_back(begin);
             if halt & HALT_OVERFLOW != 0 {
                 redone.overflows += 1;
                 self.grow(&words)?;
-            } else if halt & HALT_CUT != 0 && self.effort.spread() {
-                // Whatever else it says may come from that.
-                self.make_room(self.buffers.places.capacities)?;
-                division.effort = self.effort;
-            } else if halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on()) {
-                self.make_room(self.buffers.places.capacities)?;
-                division.effort = self.effort;
             } else {
                 self.make_room(self.buffers.places.capacities)?;
-                redone.halvings += 1;
-                if division.halvings < MOST_HALVINGS && halt & HALT_STUCK == 0 {
-                    division.halvings += 1;
-                } else if halt == HALT_LATE {
-                    // The shortest substeps that there are: what is still late is counted.
-                    division.strict = false;
-                } else {
-                    return self.hand_over(step, start_time, impacts.take(), redone);
+                // Whatever else it says may come from a cut.
+                let again = halt & HALT_CUT != 0 && self.effort.spread()
+                    || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on());
+                if halt & HALT_STUCK != 0 && !again {
+                    return self.hand_over(step, start_time, impacts, redone);
+                } else if !again {
+                    return self.step_in_pieces(step, start_time, impacts, division, redone);
                 }
+                division.effort = self.effort;
             }
             flight = self.submit(step, division)?;
-            blocking_reads += 1;
+            redone.waits += 1;
         }
     }
 
-    // The report of a step that ended well.
-    #[allow(clippy::too_many_arguments)]
+    // The report of a step that ended well; `words` are those of its audit.
     fn finish(
         &mut self,
         step: u64,
-        start: usize,
-        division: Division,
+        begin: (usize, Division),
         words: &[u32],
+        tally: Tally,
         redone: Redone,
-        start_time: f64,
-        impacts: Option<&mut Vec<Impact>>,
     ) -> Result<StepReport, Error> {
-        let count = |at: u32| u64::from(words[at as usize]);
+        self.effort.ended_well(&self.context);
+        self.in_pieces = redone.halvings > 0;
         let (sums, [loss, virial, relax_work]) = sums(words, &self.host, &self.buffers.places);
         if sums.nonfinite > 0 {
             // What the last broad phase found was still finite, unless it happened before that. The step after this
             // one has done nothing.
             self.drop_ahead()?;
-            self.current = start;
-            self.runway.rewind(&self.context, &self.buffers, (start, division));
+            self.go_back(begin);
             self.make_room(self.buffers.places.capacities)?;
             return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
         }
-        let (pairs, walls) = (count(PAIR_COUNT), count(WALL_COUNT));
-        let struck = 2.0 * pairs as f64 + walls as f64;
+        let struck = 2.0 * tally.pairs as f64 + tally.walls as f64;
         let before = self.past(step as i64 - 1).0.collisions;
         let collisions = plan::smooth(before, struck / self.host.census.count.max(1) as f64);
-        let rounds = words[ROUNDS_MAX as usize];
-        self.record(step, Past { sums, collisions }, rounds);
-        let deepest = f32::from_bits(words[DEEPEST as usize]);
-        self.measured = self.measure_from(&sums, deepest);
-        if let Some(impacts) = impacts {
-            let h = self.dt / f64::from(division.substeps());
-            impacts::read(&self.context, &self.buffers, &self.host, words, start_time, h, impacts)?;
-        }
-        let stage_seconds = match &mut self.timing {
-            Some(timing) => timing.read(&self.context)?,
-            None => vec![],
-        };
+        self.record(step, Past { sums, collisions }, tally.rounds);
+        self.measured = self.measure_from(&sums, tally.deepest);
         let energy = self.host.units.energy();
-        Ok(StepReport {
-            substeps: division.substeps(),
-            pair_impacts: pairs,
-            wall_impacts: walls,
-            contact_time_impacts: count(CONTACT_TIME_COUNT),
-            rounds,
-            late: count(LATE_COUNT),
+        let mut report = StepReport {
+            substeps: tally.substeps,
+            pair_impacts: tally.pairs,
+            wall_impacts: tally.walls,
+            contact_time_impacts: tally.softened,
+            rounds: tally.rounds,
+            late: tally.late,
             redone: redone.halvings,
-            stopped: count(STOPPED_COUNT),
-            overflow: redone.overflows,
-            fast: count(FAST_MAX),
+            stopped: tally.stopped,
+            fast: tally.fast,
             deepest_overlap: self.measured.deepest_overlap,
             kinetic_energy: self.measured.kinetic_energy,
             potential_energy: self.measured.potential_energy,
@@ -392,21 +362,12 @@ impl GpuEngine {
             dissipated: loss * energy,
             relax_work: relax_work * energy,
             virial: virial * energy * self.host.units.time,
-            stage_seconds,
+            submits: std::mem::take(&mut self.runway.submits),
+            stage_seconds: self.timing.as_mut().map_or_else(Vec::new, Timing::take),
             ..StepReport::default()
-        })
-    }
-
-    fn measure_from(&self, sums: &Sums, deepest: f32) -> Measure {
-        let host = &self.host;
-        let gravity = host.world.gravity.as_dvec3();
-        let height = sums.mass_position + (host.grid.origin - host.reference) * host.census.mass;
-        Measure {
-            kinetic_energy: sums.kinetic * host.units.energy(),
-            potential_energy: -gravity.dot(height) * host.units.energy(),
-            momentum: sums.momentum * (host.units.mass * host.units.velocity()),
-            deepest_overlap: f64::from(deepest),
-        }
+        };
+        redone.put_into(&mut report);
+        Ok(report)
     }
 
     /// The buffers of the latest state.
@@ -436,12 +397,28 @@ impl Engine for GpuEngine {
         let record = impacts.is_some();
         let flight = match self.flight.take() {
             Some(flight) => flight,
-            None => self.submit_next(record)?,
+            None => {
+                let division = self.prepare(record)?;
+                if self.in_pieces {
+                    let redone = Redone::default();
+                    let report = self.step_in_pieces(self.step, start_time, impacts, division, redone)?;
+                    self.step += 1;
+                    return Ok(report);
+                }
+                self.submit(self.step, division)?
+            }
         };
         if more && !record && self.timing.is_none() && flight.division.builds_once() {
             let division = self.plan(self.step + 1, false);
             if division.plan.regrid.is_none() && division.builds_once() {
-                self.ahead = Some(self.submit(self.step + 1, division)?);
+                match self.submit(self.step + 1, division) {
+                    Ok(ahead) => self.ahead = Some(ahead),
+                    Err(error) => {
+                        // The step under way is still to be reported.
+                        self.flight = Some(flight);
+                        return Err(error);
+                    }
+                }
             }
         }
         let report = self.collect(flight, start_time, impacts)?;
@@ -467,7 +444,8 @@ impl Engine for GpuEngine {
     fn reload(&mut self, system: &System) -> Result<(), Error> {
         let state = self.host.download(&self.context, &self.buffers, self.current)?;
         let contacts: Vec<f32> = by_rank(&state, &self.host.ids, |i| state.spin[i].w);
-        let ids = std::mem::take(&mut self.host.ids);
+        // Where this fails, as for too many spheres, the engine has to stay what it is.
+        let ids = self.host.ids.clone();
         let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
         let capacities = self.buffers.places.capacities;
         let profile = self.timing.is_some();

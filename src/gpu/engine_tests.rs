@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::{Context, engine::GpuEngine, places::Capacities};
 use crate::{
-    Impact, Sphere, StepReport, System,
+    Error, Impact, Side, Sphere, StepReport, System,
     model::state::NEVER,
     scene::{Fill, Scene},
     simulation::Engine,
@@ -126,4 +126,42 @@ fn spheres_that_settle_do_not_see_that_buffers_grow() {
         }
     }
     compare(&mut system, 20);
+}
+
+// Gravity so strong that the step in which it sets in ends with speeds that no f32 can hold. The step after it is on the
+// device by then, and would write over the last good state.
+#[test]
+fn what_is_not_finite_stops_the_step_that_is_under_way() {
+    let mut system = gas(1000, 84);
+    system.bounds.sides[2] = Side::Open;
+    system.gravity = DVec3::NEG_Z;
+    system.spheres.sort_by_key(|s| s.id);
+    let start = || GpuEngine::new(&system, context(), false).unwrap();
+    let (mut singly, mut ahead) = (start(), start());
+    let spheres = |engine: &GpuEngine| {
+        let mut spheres = system.spheres.clone();
+        engine.read(&mut spheres).unwrap();
+        spheres
+    };
+    for step in 0..5 {
+        singly.step(f64::from(step) * system.dt, None, false).unwrap();
+    }
+    for step in 0..4 {
+        ahead.step(f64::from(step) * system.dt, None, true).unwrap();
+    }
+    // Number 4 is under way; 5 is the one that breaks, 6 the one that has to stand still.
+    let gravity = std::mem::replace(&mut ahead.host.world.gravity, glam::Vec3::NEG_Z * 1e20);
+    ahead.step(4.0 * system.dt, None, true).unwrap();
+    let broken = ahead.step(5.0 * system.dt, None, true);
+    assert!(matches!(broken, Err(Error::NonFinite { .. })), "{broken:?}");
+    let (good, kept) = (spheres(&singly), spheres(&ahead));
+    for (good, kept) in good.iter().zip(&kept) {
+        assert_eq!((good.id, good.velocity), (kept.id, kept.velocity));
+        // It may be counted from the next cell by now.
+        assert!((good.position - kept.position).length() < 1e-6, "{good:?} {kept:?}");
+    }
+    // The engine is none the worse.
+    ahead.host.world.gravity = gravity;
+    let [a, b] = [&mut singly, &mut ahead].map(|e| e.step(5.0 * system.dt, None, false).unwrap());
+    assert_eq!((a.pair_impacts, a.nonfinite), (b.pair_impacts, b.nonfinite));
 }

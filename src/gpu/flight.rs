@@ -7,112 +7,23 @@ use glam::DVec3;
 use super::{
     Context,
     buffers::{Buffers, make_buffer},
-    effort::Effort,
+    division::Division,
     encode::Encoder,
     host::Host,
     layout::{
-        AUDIT_SUMS, CLASS_COUNTS, FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_RECORD, FLAG_STRICT, Frame,
-        MOST_WIDE_ROUNDS, NONFINITE_COUNT, NONFINITE_FIRST, PART_WORDS, SAMPLE_WORDS,
+        AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, DEEPEST, FAST_MAX, LATE_COUNT, NONFINITE_COUNT,
+        NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX, SAMPLE_WORDS, STOPPED_COUNT, WALL_COUNT,
     },
     pipelines::Pipelines,
     places::Places,
     readback::Pending,
+    snapshot::Snapshot,
     timing::Timing,
 };
 use crate::{
     Error,
-    model::{
-        plan::Plan,
-        sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
-    },
+    model::sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
 };
-
-/// Systems this small are done by the one workgroup of the last stage of the rounds alone: fewer dispatches.
-const SMALL: usize = 2048;
-
-/// How a step is divided on the device.
-#[derive(Clone, Copy, Debug)]
-pub struct Division {
-    pub plan: Plan,
-    /// How often its substeps were halved.
-    pub halvings: u32,
-    /// Rounds over the whole array in each substep.
-    pub wide_rounds: u32,
-    pub record: bool,
-    pub strict: bool,
-    pub effort: Effort,
-}
-
-impl Division {
-    pub fn substeps(&self) -> u32 {
-        self.plan.substeps << self.halvings
-    }
-
-    fn substeps_per_build(&self) -> u32 {
-        self.plan.substeps_per_build << self.halvings
-    }
-
-    /// Whether the state before the step is still there after it.
-    pub fn builds_once(&self) -> bool {
-        self.substeps_per_build() >= self.substeps()
-    }
-
-    /// Rounds over the whole array for a step like one that took `rounds`.
-    pub fn wide_rounds(spheres: usize, rounds: u32) -> u32 {
-        // What is left after the last ones is too little for more than one workgroup.
-        if spheres < SMALL { 0 } else { rounds.clamp(6, MOST_WIDE_ROUNDS) }
-    }
-
-    /// More rounds over the whole array. False if there are no more.
-    pub fn widen(&mut self) -> bool {
-        let before = self.wide_rounds;
-        self.wide_rounds = (2 * before).clamp(8, MOST_WIDE_ROUNDS);
-        self.wide_rounds > before
-    }
-
-    /// The frames of a step of length `dt`, that of the audit last.
-    pub fn frames(&self, host: &Host, places: &Places, dt: f64) -> Vec<Frame> {
-        let plan = &self.plan;
-        let h = dt / f64::from(self.substeps());
-        let gravity = host.world.gravity.as_dvec3();
-        let mut flags = 0;
-        for (flag, set) in
-            [(FLAG_GRAVITY, host.world.has_gravity), (FLAG_RECORD, self.record), (FLAG_STRICT, self.strict)]
-        {
-            flags |= if set { flag } else { 0 };
-        }
-        let base = Frame {
-            h: h as f32,
-            budget: plan.budget,
-            wide_rounds: self.wide_rounds,
-            tail_rounds: self.effort.tail_rounds,
-            radius_min: host.census.radius_min as f32,
-            flags,
-            ..places.frame(&host.grid, &host.world, host.census.radius_max as f32)
-        };
-        let (mut drift, mut drifted, mut drift_reach) = (DVec3::ZERO, DVec3::ZERO, 0.0);
-        let mut frames = vec![];
-        for k in 0..self.substeps() {
-            if k % self.substeps_per_build() == 0 {
-                let span = h * f64::from(self.substeps_per_build().min(self.substeps() - k));
-                (drift, drifted) = (plan.drift + gravity * (h * f64::from(k)), DVec3::ZERO);
-                drift_reach = drift.length() * span + gravity.length() * span * span;
-            }
-            frames.push(Frame {
-                drift: drift.as_vec3(),
-                drifted: drifted.as_vec3(),
-                drift_reach: drift_reach as f32,
-                substep: k,
-                flags: flags | if k == 0 { FLAG_FIRST_BUILD } else { 0 },
-                ..base
-            });
-            drifted += drift * h + gravity * (0.5 * h * h);
-            drift += gravity * h;
-        }
-        frames.push(Frame { drift: plan.drift.as_vec3(), ..base });
-        frames
-    }
-}
 
 /// A step under way.
 pub struct Flight {
@@ -126,22 +37,21 @@ pub struct Flight {
 }
 
 /// Submits steps and keeps the buffers that bring their reports back.
+#[derive(Default)]
 pub struct Runway {
     spare: Vec<wgpu::Buffer>,
-    /// Copies of the state at the start of a step with several broad phases.
-    snapshot: Option<[wgpu::Buffer; 2]>,
+    /// The state at the start of a step with several broad phases.
+    start: Snapshot,
+    /// The state before the piece of a step that is under way.
+    pub middle: Snapshot,
     pub submits: u64,
 }
 
 impl Runway {
-    pub fn new() -> Self {
-        Self { spare: vec![], snapshot: None, submits: 0 }
-    }
-
     /// Bytes of what it holds.
     pub fn bytes(&self) -> u64 {
         let spare = self.spare.iter().map(wgpu::Buffer::size).sum::<u64>();
-        spare + self.snapshot.iter().flatten().map(wgpu::Buffer::size).sum::<u64>()
+        spare + self.start.bytes() + self.middle.bytes()
     }
 
     /// Takes a report's buffer back.
@@ -170,63 +80,108 @@ impl Runway {
         let start = *current;
         let frames = division.frames(host, &buffers.places, dt);
         buffers.write_frames(context, pipelines, &frames)?;
-        if !division.builds_once() {
-            self.make_snapshot(context, buffers)?;
+        self.make_room_for_start(context, buffers, &division)?;
+        let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, division.effort, timing);
+        self.keep_start(&mut encoder.encoder, buffers, (start, division));
+        encoder.begin();
+        for (k, piece) in (0..).zip(division.pieces(host, dt)) {
+            if piece.builds {
+                encoder.broad_phase(k);
+            }
+            encoder.substep(k, division.wide_rounds);
         }
+        encoder.audit(division.substeps());
+        let (end, dispatches) = (encoder.current, encoder.dispatches);
+        let pending = self.send(context, buffers, encoder)?;
+        *current = end;
+        Ok(Flight { step, division, start, dispatches, pending })
+    }
+
+    /// Submits what is encoded, and asks for its report.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where there is no room for the report.
+    pub fn send(&mut self, context: &Context, buffers: &Buffers, encoder: Encoder) -> Result<Pending, Error> {
         let bytes = 4 * buffers.places.report_words();
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let readback = match self.spare.pop().filter(|buffer| buffer.size() >= bytes) {
             Some(buffer) => buffer,
             None => make_buffer(context, "report", bytes, usage)?,
         };
-        let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, division.effort, timing);
-        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| !division.builds_once()) {
-            for (from, to) in [(&buffers.bodies[start], &snapshot[0]), (&buffers.tags[start], &snapshot[1])] {
-                encoder.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
-            }
+        let Encoder { mut encoder, timing, .. } = encoder;
+        if let Some(timing) = timing {
+            timing.resolve(&mut encoder);
         }
-        encoder.begin();
-        for k in 0..division.substeps() {
-            if k % division.substeps_per_build() == 0 {
-                encoder.broad_phase(k);
-            }
-            encoder.substep(k, division.wide_rounds);
-        }
-        encoder.audit(division.substeps());
-        if let Some(timing) = encoder.timing {
-            timing.resolve(&mut encoder.encoder);
-        }
-        encoder.encoder.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, bytes);
-        *current = encoder.current;
-        let dispatches = encoder.dispatches;
-        let submission = context.queue.submit([encoder.encoder.finish()]);
+        encoder.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, bytes);
+        let submission = context.queue.submit([encoder.finish()]);
         self.submits += 1;
-        let pending = Pending::new(readback, bytes, submission);
-        Ok(Flight { step, division, start, dispatches, pending })
+        Ok(Pending::new(readback, bytes, submission))
     }
 
-    fn make_snapshot(&mut self, context: &Context, buffers: &Buffers) -> Result<(), Error> {
-        let sizes = [buffers.bodies[0].size(), buffers.tags[0].size()];
-        if self.snapshot.as_ref().is_none_or(|s| [s[0].size(), s[1].size()] != sizes) {
-            let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-            self.snapshot = Some([
-                make_buffer(context, "snapshot", sizes[0], usage)?,
-                make_buffer(context, "snapshot", sizes[1], usage)?,
-            ]);
+    /// Makes room for the state at the start of a step that writes over it.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where there is none.
+    pub fn make_room_for_start(
+        &mut self,
+        context: &Context,
+        buffers: &Buffers,
+        division: &Division,
+    ) -> Result<(), Error> {
+        if division.builds_once() {
+            return Ok(());
         }
-        Ok(())
+        self.start.make_room(context, &buffers.state(0))
+    }
+
+    /// Keeps the state at the start of such a step.
+    pub fn keep_start(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        buffers: &Buffers,
+        (start, division): (usize, Division),
+    ) {
+        if !division.builds_once() {
+            self.start.keep(encoder, &buffers.state(start));
+        }
     }
 
     /// Puts the state at the start of a step back, where the step has written over it. Nothing else is under way.
-    pub fn rewind(&mut self, context: &Context, buffers: &Buffers, flight: (usize, Division)) {
-        let (start, division) = flight;
-        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| !division.builds_once()) {
-            let mut encoder = context.device.create_command_encoder(&Default::default());
-            for (from, to) in [(&snapshot[0], &buffers.bodies[start]), (&snapshot[1], &buffers.tags[start])] {
-                encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
-            }
-            context.queue.submit([encoder.finish()]);
+    pub fn rewind(&mut self, context: &Context, buffers: &Buffers, (start, division): (usize, Division)) {
+        if !division.builds_once() {
+            self.start.put_back(context, &buffers.state(start));
         }
+    }
+}
+
+/// What a step counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    pub substeps: u32,
+    pub pairs: u64,
+    pub walls: u64,
+    pub softened: u64,
+    pub late: u64,
+    pub stopped: u64,
+    pub rounds: u32,
+    pub fast: u64,
+    /// Deepest overlap at the end, in mean diameters of the pair.
+    pub deepest: f32,
+}
+
+impl Tally {
+    /// Adds what the report of one submission says, of `substeps` substeps.
+    pub fn add(&mut self, words: &[u32], substeps: u32) {
+        let count = |at: u32| u64::from(words[at as usize]);
+        self.substeps += substeps;
+        self.pairs += count(PAIR_COUNT);
+        self.walls += count(WALL_COUNT);
+        self.softened += count(CONTACT_TIME_COUNT);
+        self.late += count(LATE_COUNT);
+        self.stopped += count(STOPPED_COUNT);
+        self.rounds = self.rounds.max(words[ROUNDS_MAX as usize]);
+        self.fast = self.fast.max(count(FAST_MAX));
+        self.deepest = f32::from_bits(words[DEEPEST as usize]);
     }
 }
 

@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{Error, Impact, Partner};
 
-/// Reads the records of a step with substeps of length `h`, in the order of their times.
+/// Appends the records of what was submitted together; `begins` says when each substep of it begins (scaled time from
+/// the start of the step). They are in no order.
 ///
 /// # Errors
 /// [`Error::DeviceLost`].
@@ -21,7 +22,7 @@ pub fn read(
     host: &Host,
     words: &[u32],
     start_time: f64,
-    h: f64,
+    begins: &[f64],
     impacts: &mut Vec<Impact>,
 ) -> Result<(), Error> {
     let count = u64::from(words[LOG_COUNT as usize]);
@@ -29,15 +30,19 @@ pub fn read(
     let bytes = 4 * count * u64::from(LOG_WORDS);
     let read = download(context, &[(&buffers.pool, from, bytes)])?;
     let records: Vec<u32> = bytemuck::pod_collect_to_vec(&read[0]);
-    parse(&records, host, start_time, h, impacts);
-    impacts.sort_by(|a, b| {
-        a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
-    });
+    parse(&records, host, start_time, begins, impacts);
     Ok(())
 }
 
+/// Puts the impacts of a step into the order of their times.
+pub fn sort(impacts: &mut [Impact]) {
+    impacts.sort_by(|a, b| {
+        a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
+    });
+}
+
 /// Appends what records say, in their order.
-pub fn parse(records: &[u32], host: &Host, start_time: f64, h: f64, impacts: &mut Vec<Impact>) {
+pub fn parse(records: &[u32], host: &Host, start_time: f64, begins: &[f64], impacts: &mut Vec<Impact>) {
     let units = &host.units;
     for record in records.chunks_exact(LOG_WORDS as usize) {
         let float = |k: usize| f32::from_bits(record[k]);
@@ -48,7 +53,7 @@ pub fn parse(records: &[u32], host: &Host, start_time: f64, h: f64, impacts: &mu
             rank => Partner::Sphere(host.ids[rank as usize]),
         };
         impacts.push(Impact {
-            time: start_time + (h * f64::from(record[0]) + f64::from(float(1))) * units.time,
+            time: start_time + (begins[record[0] as usize] + f64::from(float(1))) * units.time,
             sphere: host.ids[record[2] as usize],
             partner,
             point: host.grid.world(cell, vector(7)) * units.length,

@@ -158,6 +158,8 @@ words! {
     FLAG_RECORD = 2;
     FLAG_STRICT = 4;
     FLAG_FIRST_BUILD = 8;
+    /// No shorter substeps are possible.
+    FLAG_SHORTEST = 16;
 
     /// Marks a partner that is a plane.
     WALL = 1 << 31;

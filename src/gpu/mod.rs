@@ -16,6 +16,7 @@ mod buffers;
 mod cache;
 mod context;
 mod copy;
+mod division;
 mod effort;
 mod encode;
 mod engine;
@@ -30,6 +31,7 @@ mod pipelines;
 mod places;
 mod readback;
 mod shaders;
+mod snapshot;
 mod timing;
 mod traffic;
 

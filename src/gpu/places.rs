@@ -216,6 +216,15 @@ impl Places {
     /// # Errors
     /// [`Error::Capacity`] with the largest number of spheres that fits.
     pub fn check(&self, limits: &wgpu::Limits, buckets: usize) -> Result<(), Error> {
+        let (parts, most) =
+            (buckets.div_ceil(SCAN_PART as usize), limits.max_compute_workgroups_per_dimension as usize);
+        if parts > most {
+            return Err(Error::Capacity(format!(
+                "{} spheres need {buckets} buckets, but the adapter sorts into {} at most; use fewer spheres",
+                self.sphere_count,
+                most * SCAN_PART as usize
+            )));
+        }
         let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         let over = |places: &Self| places.sizes().into_iter().find(|&(_, bytes)| bytes > most);
         let Some((name, bytes)) = over(self) else { return Ok(()) };

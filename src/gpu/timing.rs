@@ -13,6 +13,8 @@ pub struct Timing {
     readback: wgpu::Buffer,
     /// The stage of every pass so far.
     stages: Vec<usize>,
+    /// Seconds by stage since they were taken last.
+    seconds: Vec<f64>,
     period: f64,
 }
 
@@ -38,6 +40,7 @@ impl Timing {
             resolved: make_buffer(context, "timestamps", bytes, Usage::QUERY_RESOLVE | Usage::COPY_SRC)?,
             readback: make_buffer(context, "timestamps", bytes, Usage::MAP_READ | Usage::COPY_DST)?,
             stages: vec![],
+            seconds: vec![0.0; STAGES.len()],
             period: f64::from(context.queue.get_timestamp_period()),
         }))
     }
@@ -65,17 +68,24 @@ impl Timing {
         }
     }
 
-    /// Seconds by stage of the step that was just waited for; waits for the copy.
-    pub fn read(&mut self, context: &Context) -> Result<Vec<f64>, Error> {
-        let mut seconds = vec![0.0; STAGES.len()];
+    /// Adds up what was just waited for; waits for the copy.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    pub fn read(&mut self, context: &Context) -> Result<(), Error> {
         if self.stages.is_empty() {
-            return Ok(seconds);
+            return Ok(());
         }
         let bytes = super::readback::read_now(context, &self.readback, 16 * self.stages.len() as u64)?;
         let stamps: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes);
         for (stage, pair) in self.stages.drain(..).zip(stamps.chunks_exact(2)) {
-            seconds[stage] += pair[1].saturating_sub(pair[0]) as f64 * self.period * 1e-9;
+            self.seconds[stage] += pair[1].saturating_sub(pair[0]) as f64 * self.period * 1e-9;
         }
-        Ok(seconds)
+        Ok(())
+    }
+
+    /// Seconds by stage of all that was read since the last call.
+    pub fn take(&mut self) -> Vec<f64> {
+        std::mem::replace(&mut self.seconds, vec![0.0; STAGES.len()])
     }
 }

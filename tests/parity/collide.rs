@@ -217,7 +217,7 @@ impl Expected {
         let count = output.work[LOG_COUNT as usize];
         let records =
             &output.pool[places.log as usize..][..(count * super::super::layout::LOG_WORDS) as usize];
-        impacts::parse(records, host, 0.0, 0.0, &mut found);
+        impacts::parse(records, host, 0.0, &[0.0; 2], &mut found);
         let key = |i: &Impact| (i.sphere, i.partner);
         let mut twins = self.impacts.clone();
         found.sort_by_key(key);

@@ -38,9 +38,9 @@ use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
 use super::{
     Context,
     buffers::Buffers,
+    division::Division,
     effort::Effort,
     encode::{Dispatch, Encoder},
-    flight::Division,
     host::Host,
     layout::{Frame, GROUP, HALT},
     pipelines::Pipelines,
@@ -117,7 +117,6 @@ impl Rig {
         };
         let division = Division {
             plan,
-            halvings: 0,
             wide_rounds: WIDE_ROUNDS,
             record: true,
             strict: false,

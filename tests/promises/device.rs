@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use carom::{
-    Backend, Error, Options, Simulation, Solver, Sphere, System,
+    Backend, Error, Options, Side, Simulation, Solver, Sphere, System,
     gpu::{Context, wgpu},
 };
 
@@ -114,6 +114,24 @@ fn more_spheres_than_the_device_can_bind_are_refused_with_the_number_that_fits()
     simulation.step().unwrap();
     assert!(Simulation::new(gas(most + most / 50, 94), limited()).is_err());
     assert_eq!(context.check(), Ok(()));
+}
+
+#[test]
+fn spheres_that_do_not_fit_can_be_taken_out_again() {
+    let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 20, ..wgpu::Limits::default() };
+    let context = Context::open_with_limits(None, limits).expect("an adapter");
+    let options = Options { context: Some(context), ..options(Backend::Gpu) };
+    let mut system = gas(1000, 96);
+    system.bounds.sides = [Side::Open; 3];
+    let mut simulation = Simulation::new(system, options).unwrap();
+    simulation.step().unwrap();
+    let far = |k: u32| sphere(k, [3.0 * f64::from(k), 1e4, 0.0], [0.0; 3]);
+    (1000..60_000).for_each(|id| simulation.add(far(id)).unwrap());
+    let refused = simulation.step().unwrap_err();
+    assert!(matches!(refused, Error::Capacity(_)), "{refused:?}");
+    (1000..60_000).for_each(|id| drop(simulation.remove(id).unwrap()));
+    simulation.step().unwrap();
+    assert_eq!((simulation.steps(), simulation.sphere_count()), (2, 1000));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Steps that the device cannot bring to an end are done by the twin on the CPU.
 
-use super::{GpuEngine, Redone, by_rank};
+use super::{GpuEngine, Redone, Timing, by_rank};
 use crate::{
     Error, Impact, Sphere, StepReport, System,
     cpu::{Stepper, audit::Audit},
@@ -42,8 +42,11 @@ impl GpuEngine {
         self.record(step, Past { sums, collisions }, report.rounds);
         self.measured = twin.measured();
         report.redone += redone.halvings;
-        report.overflow = redone.overflows;
+        redone.put_into(&mut report);
+        report.submits = std::mem::take(&mut self.runway.submits);
+        // Those of the device are of work that counts for nothing.
         report.stage_seconds.clear();
+        self.timing.as_mut().map(Timing::take);
         Ok(report)
     }
 

@@ -1,0 +1,166 @@
+//! How a step is divided on the device: its substeps, and the halves of those that are crowded.
+
+use glam::DVec3;
+
+use super::{
+    effort::Effort,
+    host::Host,
+    layout::{
+        FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_RECORD, FLAG_SHORTEST, FLAG_STRICT, Frame, MOST_WIDE_ROUNDS,
+    },
+    places::Places,
+};
+use crate::model::plan::Plan;
+
+/// Systems this small are done by the one workgroup of the last stage of the rounds alone: fewer dispatches.
+const SMALL: usize = 2048;
+
+/// How a step is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Division {
+    pub plan: Plan,
+    /// Rounds over the whole array in each substep.
+    pub wide_rounds: u32,
+    pub record: bool,
+    pub strict: bool,
+    pub effort: Effort,
+}
+
+/// One substep, or a part of one that was halved; scaled units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// When it begins, from the start of the step.
+    pub time: f64,
+    /// Its length.
+    pub h: f64,
+    /// The drift when it begins, and how far that has gone since the broad phase.
+    drift: DVec3,
+    drifted: DVec3,
+    /// How far the drift goes between two broad phases.
+    drift_reach: f64,
+    /// How often it was halved.
+    pub halvings: u32,
+    /// A broad phase comes first.
+    pub builds: bool,
+    /// It cannot be halved any more: what is crowded goes on to the end.
+    pub shortest: bool,
+    /// What is out of order is counted, even in a strict run.
+    pub lenient: bool,
+}
+
+impl Piece {
+    /// Its halves, both on the lists that it had.
+    pub fn halves(&self, host: &Host) -> [Self; 2] {
+        let gravity = host.world.gravity.as_dvec3();
+        let half = 0.5 * self.h;
+        let first = Self { h: half, halvings: self.halvings + 1, builds: false, ..*self };
+        let second = Self {
+            time: self.time + half,
+            drift: self.drift + gravity * half,
+            drifted: self.drifted + self.drift * half + gravity * (0.5 * half * half),
+            ..first
+        };
+        [first, second]
+    }
+}
+
+impl Division {
+    pub fn substeps(&self) -> u32 {
+        self.plan.substeps
+    }
+
+    /// Whether the state before the step is still there after it.
+    pub fn builds_once(&self) -> bool {
+        self.plan.substeps_per_build >= self.plan.substeps
+    }
+
+    /// Rounds over the whole array for a step like one that took `rounds`.
+    pub fn wide_rounds(spheres: usize, rounds: u32) -> u32 {
+        // What is left after the last ones is too little for more than one workgroup.
+        if spheres < SMALL { 0 } else { rounds.clamp(6, MOST_WIDE_ROUNDS) }
+    }
+
+    /// More rounds over the whole array. False if there are no more.
+    pub fn widen(&mut self) -> bool {
+        let before = self.wide_rounds;
+        self.wide_rounds = (2 * before).clamp(8, MOST_WIDE_ROUNDS);
+        self.wide_rounds > before
+    }
+
+    /// The substeps of a step of length `dt`.
+    pub fn pieces(&self, host: &Host, dt: f64) -> Vec<Piece> {
+        let plan = &self.plan;
+        let h = dt / f64::from(plan.substeps);
+        let gravity = host.world.gravity.as_dvec3();
+        let (mut drift, mut drifted, mut drift_reach) = (DVec3::ZERO, DVec3::ZERO, 0.0);
+        let mut pieces = vec![];
+        for k in 0..plan.substeps {
+            let time = h * f64::from(k);
+            let builds = k % plan.substeps_per_build == 0;
+            if builds {
+                let span = h * f64::from(plan.substeps_per_build.min(plan.substeps - k));
+                (drift, drifted) = (plan.drift + gravity * time, DVec3::ZERO);
+                drift_reach = drift.length() * span + gravity.length() * span * span;
+            }
+            let (halvings, shortest, lenient) = (0, false, false);
+            pieces.push(Piece { time, h, drift, drifted, drift_reach, halvings, builds, shortest, lenient });
+            drifted += drift * h + gravity * (0.5 * h * h);
+            drift += gravity * h;
+        }
+        pieces
+    }
+
+    // What the frames of a step have in common.
+    fn base(&self, host: &Host, places: &Places) -> Frame {
+        let mut flags = 0;
+        for (flag, set) in
+            [(FLAG_GRAVITY, host.world.has_gravity), (FLAG_RECORD, self.record), (FLAG_STRICT, self.strict)]
+        {
+            flags |= if set { flag } else { 0 };
+        }
+        Frame {
+            budget: self.plan.budget,
+            wide_rounds: self.wide_rounds,
+            tail_rounds: self.effort.tail_rounds,
+            radius_min: host.census.radius_min as f32,
+            flags,
+            ..places.frame(&host.grid, &host.world, host.census.radius_max as f32)
+        }
+    }
+
+    /// The frame of one piece, which is number `substep` of those that are submitted together.
+    pub fn frame(&self, host: &Host, places: &Places, piece: &Piece, substep: u32) -> Frame {
+        let base = self.base(host, places);
+        let mut flags = base.flags;
+        if piece.time == 0.0 {
+            flags |= FLAG_FIRST_BUILD;
+        }
+        if piece.shortest {
+            flags |= FLAG_SHORTEST;
+        }
+        if piece.lenient {
+            flags &= !FLAG_STRICT;
+        }
+        Frame {
+            h: piece.h as f32,
+            drift: piece.drift.as_vec3(),
+            drifted: piece.drifted.as_vec3(),
+            drift_reach: piece.drift_reach as f32,
+            substep,
+            flags,
+            ..base
+        }
+    }
+
+    /// The frame of the audit.
+    pub fn audit(&self, host: &Host, places: &Places) -> Frame {
+        Frame { drift: self.plan.drift.as_vec3(), ..self.base(host, places) }
+    }
+
+    /// The frames of a step of length `dt`, that of the audit last.
+    pub fn frames(&self, host: &Host, places: &Places, dt: f64) -> Vec<Frame> {
+        let pieces = self.pieces(host, dt);
+        let frames = (0..).zip(&pieces).map(|(k, piece)| self.frame(host, places, piece, k));
+        frames.chain([self.audit(host, places)]).collect()
+    }
+}

@@ -1,0 +1,65 @@
+//! What is measured of a state.
+
+use super::{Division, GpuEngine, words};
+use crate::{
+    Error, Measure,
+    cpu::Stepper,
+    gpu::{
+        encode::Encoder,
+        layout::{DEEPEST_BEFORE, HALT, HALT_CUT},
+        readback::download,
+    },
+    model::{plan::Plan, state::NEVER, sums::Sums},
+};
+
+impl GpuEngine {
+    // The deepest overlap of the present state; its lists are those of paths of no length.
+    pub(super) fn deepest_now(&mut self) -> Result<f32, Error> {
+        let plan =
+            Plan { substeps: 1, substeps_per_build: 1, budget: 0.0, drift: glam::DVec3::ZERO, regrid: None };
+        let division = Division { plan, wide_rounds: 0, record: false, strict: false, effort: self.effort };
+        loop {
+            let frames = division.frames(&self.host, &self.buffers.places, self.dt);
+            self.buffers.write_frames(&self.context, &self.pipelines, &frames)?;
+            let mut encoder = Encoder::new(
+                &self.context.device,
+                &self.pipelines,
+                &self.buffers,
+                self.current,
+                self.effort,
+                None,
+            );
+            encoder.begin();
+            encoder.broad_phase(0);
+            encoder.measure(0);
+            let after = encoder.current;
+            self.context.queue.submit([encoder.encoder.finish()]);
+            let bytes = 4 * self.buffers.places.report_words();
+            let words = words(&download(&self.context, &[(&self.buffers.work, 0, bytes)])?[0]);
+            let halt = words[HALT as usize];
+            if halt == 0 {
+                self.current = after;
+                return Ok(f32::from_bits(words[DEEPEST_BEFORE as usize]));
+            }
+            self.grow(&words)?;
+            if halt & HALT_CUT != 0 && !self.effort.spread() {
+                // Not even one sphere for each invocation is little enough.
+                let state = self.host.download(&self.context, &self.buffers, self.current)?;
+                let twin = Stepper::new(&self.system_of(&state), |_| NEVER)?;
+                return Ok(twin.measured().deepest_overlap as f32);
+            }
+        }
+    }
+
+    pub(super) fn measure_from(&self, sums: &Sums, deepest: f32) -> Measure {
+        let host = &self.host;
+        let gravity = host.world.gravity.as_dvec3();
+        let height = sums.mass_position + (host.grid.origin - host.reference) * host.census.mass;
+        Measure {
+            kinetic_energy: sums.kinetic * host.units.energy(),
+            potential_energy: -gravity.dot(height) * host.units.energy(),
+            momentum: sums.momentum * (host.units.mass * host.units.velocity()),
+            deepest_overlap: f64::from(deepest),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Steps that are taken one substep at a time, each waited for: a substep that is crowded is done in halves, as the twin
+//! does, and what was done before it stays done.
+
+use super::{GpuEngine, MOST_HALVINGS, Redone, words};
+use crate::{
+    Error, Impact, StepReport,
+    gpu::{
+        division::{Division, Piece},
+        encode::Encoder,
+        flight::Tally,
+        impacts,
+        layout::{
+            CANDIDATES_NEEDED, Frame, HALT, HALT_CUT, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG,
+            HALT_UNFINISHED,
+        },
+        snapshot::Snapshot,
+    },
+};
+
+impl GpuEngine {
+    /// Takes a step from the present state; nothing is under way.
+    pub(super) fn step_in_pieces(
+        &mut self,
+        step: u64,
+        start_time: f64,
+        mut impacts: Option<&mut Vec<Impact>>,
+        mut division: Division,
+        mut redone: Redone,
+    ) -> Result<StepReport, Error> {
+        let begin = (self.current, division);
+        if !division.builds_once() {
+            self.runway.make_room_for_start(&self.context, &self.buffers, &division)?;
+            let mut encoder = self.context.device.create_command_encoder(&Default::default());
+            self.runway.keep_start(&mut encoder, &self.buffers, begin);
+            self.context.queue.submit([encoder.finish()]);
+        }
+        let mut left = division.pieces(&self.host, self.dt);
+        left.reverse();
+        let mut tally = Tally::default();
+        while let Some(mut piece) = left.pop() {
+            let words = self.fly(&piece, &division, &mut redone)?;
+            let halt = words[HALT as usize];
+            if halt == 0 {
+                tally.add(&words, 1);
+                if let Some(impacts) = &mut impacts {
+                    let (context, buffers) = (&self.context, &self.buffers);
+                    impacts::read(context, buffers, &self.host, &words, start_time, &[piece.time], impacts)?;
+                }
+                continue;
+            }
+            // Of a piece that is done again nothing stays.
+            self.runway.middle.put_back(&self.context, &self.buffers.substep_state(self.current));
+            let lists = words[CANDIDATES_NEEDED as usize] > self.buffers.places.capacities.entries;
+            if halt & HALT_TOO_LONG != 0 {
+                return Err(self.too_long(&words, begin));
+            }
+            let again = if halt & HALT_OVERFLOW != 0 {
+                redone.overflows += 1;
+                self.grow(&words)?;
+                true
+            } else {
+                self.make_room(self.buffers.places.capacities)?;
+                halt & HALT_CUT != 0 && self.effort.spread()
+                    || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on())
+            };
+            if again {
+                // Unless its lists are as they should be, from the copy of the state that they were made from.
+                let remake = piece.builds && (lists || halt & HALT_CUT != 0);
+                if remake {
+                    self.current = 1 - self.current;
+                }
+                division.effort = self.effort;
+                piece.builds = remake;
+                left.push(piece);
+                continue;
+            }
+            tally.substeps += 1;
+            if halt & HALT_STUCK == 0 && piece.halvings < MOST_HALVINGS {
+                redone.halvings += 1;
+                let mut halves = piece.halves(&self.host);
+                if halves[0].halvings == MOST_HALVINGS {
+                    halves.iter_mut().for_each(|half| half.shortest = true);
+                }
+                left.extend(halves.into_iter().rev());
+            } else if halt == HALT_LATE {
+                (piece.lenient, piece.builds) = (true, false);
+                left.push(piece);
+            } else {
+                self.go_back(begin);
+                if let Some(impacts) = &mut impacts {
+                    impacts.clear();
+                }
+                return self.hand_over(step, start_time, impacts, redone);
+            }
+        }
+        if let Some(impacts) = &mut impacts {
+            impacts::sort(impacts);
+        }
+        let words = self.audit(&division, &mut redone)?;
+        self.finish(step, begin, &words, tally, redone)
+    }
+
+    // Submits one piece on its own and waits for it. The state before it is kept.
+    fn fly(&mut self, piece: &Piece, division: &Division, redone: &mut Redone) -> Result<Vec<u32>, Error> {
+        let sources = self.buffers.substep_state(self.current);
+        self.runway.middle.make_room(&self.context, &sources)?;
+        let frame = division.frame(&self.host, &self.buffers.places, piece, 0);
+        self.submit_alone(frame, division, redone, |encoder, middle| {
+            if piece.builds {
+                encoder.broad_phase(0);
+            }
+            let sources = encoder.buffers.substep_state(encoder.current);
+            middle.keep(&mut encoder.encoder, &sources);
+            encoder.substep(0, division.wide_rounds);
+        })
+    }
+
+    fn audit(&mut self, division: &Division, redone: &mut Redone) -> Result<Vec<u32>, Error> {
+        let frame = division.audit(&self.host, &self.buffers.places);
+        self.submit_alone(frame, division, redone, |encoder, _| encoder.audit(0))
+    }
+
+    fn submit_alone(
+        &mut self,
+        frame: Frame,
+        division: &Division,
+        redone: &mut Redone,
+        encode: impl FnOnce(&mut Encoder, &Snapshot),
+    ) -> Result<Vec<u32>, Error> {
+        self.context.check()?;
+        self.buffers.write_frames(&self.context, &self.pipelines, &[frame])?;
+        let mut encoder = Encoder::new(
+            &self.context.device,
+            &self.pipelines,
+            &self.buffers,
+            self.current,
+            division.effort,
+            self.timing.as_mut(),
+        );
+        encoder.begin();
+        encode(&mut encoder, &self.runway.middle);
+        let end = encoder.current;
+        redone.dispatches += encoder.dispatches;
+        redone.waits += 1;
+        let pending = self.runway.send(&self.context, &self.buffers, encoder)?;
+        self.current = end;
+        let (bytes, buffer) = pending.wait(&self.context)?;
+        self.runway.give_back(buffer);
+        if let Some(timing) = &mut self.timing {
+            timing.read(&self.context)?;
+        }
+        Ok(words(&bytes))
+    }
+}
