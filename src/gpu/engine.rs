@@ -56,7 +56,7 @@ pub struct GpuEngine {
     ahead: Option<Flight>,
     history: History<(Past, u32)>,
     /// Substeps of the last step were halved: those of the next are taken one by one too.
-    in_pieces: bool,
+    pub(super) in_pieces: bool,
     effort: Effort,
     measured: Measure,
     start_nonfinite: Option<u32>,

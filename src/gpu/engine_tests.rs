@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::{Context, engine::GpuEngine, places::Capacities};
 use crate::{
-    Error, Impact, Side, Sphere, StepReport, System,
+    Error, Impact, Side, Solver, Sphere, StepReport, System,
     model::state::NEVER,
     scene::{Fill, Scene},
     simulation::Engine,
@@ -28,12 +28,24 @@ struct Trace {
 
 // The trace, and how often something was grown. `recorded`: with the impacts; else one step ahead.
 fn run(system: &System, capacities: Capacities, steps: u64, recorded: bool) -> (Trace, u64) {
+    run_in(system, capacities, steps, recorded, false)
+}
+
+// The same; `in_pieces`: every substep is taken by itself.
+fn run_in(
+    system: &System,
+    capacities: Capacities,
+    steps: u64,
+    recorded: bool,
+    in_pieces: bool,
+) -> (Trace, u64) {
     let mut engine = GpuEngine::with(system, context(), capacities, false, |_| NEVER).unwrap();
     let mut trace = Trace { spheres: vec![], impacts: vec![], reports: vec![] };
     let mut overflows = 0;
     for step in 1..=steps {
         let mut impacts = vec![];
         let log = recorded.then_some(&mut impacts);
+        engine.in_pieces |= in_pieces;
         let report = engine.step((step - 1) as f64 * system.dt, log, step < steps).unwrap();
         overflows += report.overflow;
         assert_eq!(
@@ -126,6 +138,43 @@ fn spheres_that_settle_do_not_see_that_buffers_grow() {
         }
     }
     compare(&mut system, 20);
+}
+
+// Several broad phases in a step, and several substeps on each.
+#[test]
+fn a_step_in_pieces_is_the_same_step() {
+    let mut system = gas(500, 86);
+    system.dt = 0.1;
+    system.gravity = DVec3::new(0.0, 0.0, 0.5);
+    system.bounds.sides[2] = Side::Open;
+    system.spheres.sort_by_key(|s| s.id);
+    let capacities = Capacities::for_spheres(2000, true);
+    for recorded in [true, false] {
+        let [(whole, _), (pieces, _)] =
+            [false, true].map(|in_pieces| run_in(&system, capacities, 4, recorded, in_pieces));
+        println!("{:?} substeps", whole.reports.iter().map(|r| r.substeps).collect::<Vec<_>>());
+        assert!(whole.reports.iter().any(|r| r.substeps > 2), "nothing to take apart");
+        assert!(whole == pieces, "recorded {recorded}: not the same");
+    }
+}
+
+// Three fast spheres into a block of nearly touching ones: what is out of order in one substep is done in halves.
+#[test]
+fn substeps_that_are_halved_do_not_see_that_buffers_grow() {
+    let solver = Solver { substeps: 1, strict_order: true, ..Solver::default() };
+    let mut system = System { dt: 1.0 / 60.0, solver, ..System::default() };
+    for k in 0..108u32 {
+        let position = DVec3::from([k / 36, k / 6 % 6, k % 6].map(|x| f64::from(x) * 1.001));
+        system.spheres.push(Sphere { id: k, position, ..Sphere::default() });
+    }
+    for (id, y, z) in [(108, 4.33368, 1.23816), (109, 5.22636, 5.43852), (110, 0.11904, 3.63888)] {
+        let (position, velocity) = (DVec3::new(105.0 - f64::from(id), y, z), DVec3::X * 1200.0);
+        let bullet = Sphere { id, position, velocity, radius: 0.25, mass: 2.4, ..Sphere::default() };
+        system.spheres.push(bullet);
+    }
+    compare(&mut system, 2);
+    let (trace, _) = run(&system, Capacities::for_spheres(2000, true), 2, true);
+    assert!(trace.reports.iter().any(|r| r.redone > 0 && r.late == 0), "nothing was halved");
 }
 
 // Gravity so strong that the step in which it sets in ends with speeds that no f32 can hold. The step after it is on the
