@@ -38,6 +38,8 @@ mod traffic;
 #[path = "../../tests/parity/mod.rs"]
 mod parity;
 
+#[cfg(feature = "viewer")]
+pub(crate) use self::adapter::instance_on;
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
