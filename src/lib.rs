@@ -127,6 +127,8 @@ mod summary;
 mod system;
 pub mod toolbox;
 mod validate;
+#[cfg(feature = "viewer")]
+pub mod viewer;
 
 pub use error::Error;
 pub use report::{Impact, Partner, StepReport};

@@ -6,6 +6,8 @@ use crate::{Dimensions, Side, Sphere, System};
 
 /// Most places along the line of fire that are tried.
 const TRIES: usize = 4096;
+/// How far before the eye a shot begins at least, in its radii: it should be seen.
+const MUZZLE: f64 = 2.5;
 /// Room between the new sphere and what is there already, in its radii: more than an impact's rounding.
 const GAP: f64 = 0.01;
 
@@ -51,7 +53,7 @@ impl Shot {
 
     // The part of the line on which the sphere is inside the box and before all planes.
     fn span(&self, system: &System, from: DVec3, direction: DVec3) -> Option<(f64, f64)> {
-        let (mut near, mut far) = (0.0f64, f64::INFINITY);
+        let (mut near, mut far) = (MUZZLE * self.radius, f64::INFINITY);
         let mut cut = |distance: f64, rate: f64| {
             // What is `distance` before a plane now and comes nearer by `-rate` for each length.
             let at = -distance / rate;
@@ -77,8 +79,6 @@ impl Shot {
 
     // The first place from `near` on that no sphere is in.
     fn room(&self, system: &System, from: DVec3, direction: DVec3, near: f64, far: f64) -> Option<DVec3> {
-        // Intervals of the line that are taken; the images of a sphere are met when the line is followed by steps, so
-        // each is looked at where it is nearest to the place tried.
         let mut at = near;
         for _ in 0..TRIES {
             let place = from + direction * at;
@@ -120,10 +120,10 @@ mod tests {
     }
 
     #[test]
-    fn a_shot_begins_at_the_eye_where_nothing_is_in_the_way() {
+    fn a_shot_begins_before_the_eye_where_nothing_is_in_the_way() {
         let system = System::default();
         let sphere = shot([1.0, 2.0, 3.0], [0.0, 0.0, -2.0]).sphere(&system).unwrap();
-        assert_eq!((sphere.id, sphere.position), (0, DVec3::new(1.0, 2.0, 3.0)));
+        assert_eq!((sphere.id, sphere.position), (0, DVec3::new(1.0, 2.0, 3.0 - MUZZLE * 0.7)));
         assert_eq!((sphere.velocity, sphere.radius), (DVec3::new(0.0, 0.0, -5.0), 0.7));
         // Of the first material, which has mass 1 at diameter 1.
         assert!((sphere.mass - 1.4f64.powi(3)).abs() < 1e-9);

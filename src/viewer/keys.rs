@@ -23,12 +23,16 @@ pub enum Action {
     Screenshot,
     /// Show the help, or hide it.
     Help,
+    /// Close the window.
+    Close,
 }
 
 /// One key.
 pub struct Binding {
     /// The key.
     pub key: Key,
+    /// Together with Ctrl (on macOS Cmd).
+    pub command: bool,
     /// What the help calls it.
     pub label: &'static str,
     /// What it does.
@@ -38,7 +42,7 @@ pub struct Binding {
 }
 
 const fn key(key: Key, label: &'static str, action: Action, help: &'static str) -> Binding {
-    Binding { key, label, action, help }
+    Binding { key, command: false, label, action, help }
 }
 
 /// All keys but those of flight.
@@ -52,6 +56,7 @@ pub const KEYS: &[Binding] = &[
     key(Key::H, "H", Action::Panel, "hide or show the panel"),
     key(Key::F12, "F12", Action::Screenshot, "save the picture as a PNG"),
     key(Key::Questionmark, "?", Action::Help, "this help"),
+    Binding { key: Key::Q, command: true, label: "Ctrl Q", action: Action::Close, help: "close the window" },
 ];
 
 /// What the mouse does, and the keys of flight.
@@ -72,7 +77,8 @@ mod tests {
         for (at, binding) in KEYS.iter().enumerate() {
             let others = &KEYS[at + 1..];
             assert!(others.iter().all(|o| o.key != binding.key && o.action != binding.action));
-            assert!(![Key::W, Key::A, Key::S, Key::D, Key::Q, Key::E].contains(&binding.key));
+            let flies = [Key::W, Key::A, Key::S, Key::D, Key::Q, Key::E].contains(&binding.key);
+            assert!(!flies || binding.command, "{}", binding.label);
         }
     }
 }

@@ -35,12 +35,18 @@ mod keys;
 mod pace;
 mod panel;
 mod rig;
+#[cfg(test)]
+mod rig_tests;
 mod screenshot;
 mod surface;
 mod tally;
 mod view;
+#[cfg(test)]
+mod view_tests;
 mod window;
 mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 use std::{fmt, path::PathBuf};
 

@@ -44,13 +44,19 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Sets a scene up at its start.
+    /// Sets a scene up at its start, the system that it builds.
     ///
     /// # Errors
-    /// As [`Scene::build`] and [`Simulation::new`].
-    pub fn new(name: &str, scene: Scene, options: Options, paused: bool) -> Result<Self, Error> {
+    /// As [`Simulation::new`].
+    pub fn new(
+        name: &str,
+        scene: Scene,
+        system: System,
+        options: Options,
+        paused: bool,
+    ) -> Result<Self, Error> {
         let options = complete(options);
-        let simulation = Simulation::new(scene.build()?, options.clone())?;
+        let simulation = Simulation::new(system, options.clone())?;
         Ok(Self {
             name: name.to_owned(),
             first: (name.to_owned(), scene.clone()),

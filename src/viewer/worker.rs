@@ -36,6 +36,8 @@ pub struct Start {
     pub name: String,
     /// The scene.
     pub scene: Scene,
+    /// Its start.
+    pub system: System,
     /// How it is run.
     pub options: Options,
     /// Whether it stands still at first.
@@ -49,8 +51,8 @@ impl Worker {
     pub fn start(start: Start, shared: Shared, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let (commands, inbox) = channel();
         let thread = std::thread::Builder::new().name("simulation".to_owned()).spawn(move || {
-            let Start { name, scene, options, paused, context } = start;
-            match Rig::new(&name, scene, options, paused) {
+            let Start { name, scene, system, options, paused, context } = start;
+            match Rig::new(&name, scene, system, options, paused) {
                 Ok(rig) => {
                     let easel = Easel { context, shared, wake: Box::new(wake), scenery: None };
                     Shift { inbox, waiting: VecDeque::new(), easel }.work(rig);
