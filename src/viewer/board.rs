@@ -23,6 +23,23 @@ pub struct Picture {
     pub world: u64,
 }
 
+/// How far things were when something happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Steps taken.
+    pub step: u64,
+    /// Simulated time.
+    pub time: f64,
+    /// Number of spheres.
+    pub sphere_count: usize,
+    /// Who computes.
+    pub backend: Backend,
+    /// It stands still.
+    pub paused: bool,
+    /// Waits of the host for the device.
+    pub blocking_reads: u64,
+}
+
 /// The state of affairs, for the panel.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
@@ -74,6 +91,20 @@ pub struct Status {
     pub inspected: Option<Box<Inspected>>,
 }
 
+impl Status {
+    /// How far things are.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            step: self.step,
+            time: self.time,
+            sphere_count: self.sphere_count,
+            backend: self.backend,
+            paused: self.paused,
+            blocking_reads: self.tally.blocking_reads,
+        }
+    }
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Board {
@@ -84,7 +115,7 @@ pub struct Board {
     /// What is to be shown in the panel.
     pub status: Option<Status>,
     /// What the window has not read yet, the oldest first.
-    pub news: VecDeque<News>,
+    pub news: VecDeque<(News, Counters)>,
     /// The device is gone, or a scene could not be started at all.
     pub fatal: Option<crate::Error>,
 }

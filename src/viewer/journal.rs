@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{Failure, board::Status};
+use super::{Failure, board::Counters};
 
 /// See the module.
 pub struct Journal {
@@ -35,19 +35,19 @@ impl Journal {
     }
 
     /// Writes that something has happened, with what belongs to it (an object).
-    pub fn write(&mut self, event: &str, frames: u64, status: &Status, with: Value) {
+    pub fn write(&mut self, event: &str, frames: u64, at: &Counters, with: Value) {
         let Some(out) = &mut self.out else { return };
         let mut line = Map::new();
         line.insert("event".to_owned(), event.into());
         let counters = json!({
             "seconds": self.start.elapsed().as_secs_f64(),
             "frames": frames,
-            "step": status.step,
-            "time": status.time,
-            "spheres": status.sphere_count,
-            "backend": status.backend.name(),
-            "paused": status.paused,
-            "blocking_reads": status.tally.blocking_reads,
+            "step": at.step,
+            "time": at.time,
+            "spheres": at.sphere_count,
+            "backend": at.backend.name(),
+            "paused": at.paused,
+            "blocking_reads": at.blocking_reads,
         });
         for object in [counters, with] {
             if let Value::Object(fields) = object {
@@ -84,9 +84,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
         let mut journal = Journal::open(Some(&path)).unwrap();
-        let status = Status { step: 7, sphere_count: 3, paused: true, ..Status::default() };
-        journal.write("paused", 12, &status, json!({}));
-        journal.write("refused", 13, &status, json!({ "message": "two\nlines" }));
+        let at = Counters { step: 7, sphere_count: 3, paused: true, ..Counters::default() };
+        journal.write("paused", 12, &at, json!({}));
+        journal.write("refused", 13, &at, json!({ "message": "two\nlines" }));
         journal.finish().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

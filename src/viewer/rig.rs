@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::{
+    board::Counters,
     cannon::Shot,
     command::{Command, News},
     inspect::{Inspected, first_hit},
@@ -86,6 +87,18 @@ impl Rig {
     /// Whether the device times the stages.
     pub fn is_profiled(&self) -> bool {
         self.options.profile
+    }
+
+    /// How far it is.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            step: self.simulation.steps(),
+            time: self.simulation.time(),
+            sphere_count: self.simulation.sphere_count(),
+            backend: self.simulation.backend(),
+            paused: self.paused,
+            blocking_reads: self.tally.blocking_reads,
+        }
     }
 
     /// Does what is asked for. Single steps of [`Command::Step`] are taken here, all others by the worker.

@@ -85,7 +85,7 @@ impl ApplicationHandler<Wake> for Application {
             Ok(open) => {
                 let [width, height] = open.surface.size();
                 let with = json!({ "width": width, "height": height, "adapter": open.desk.adapter.0 });
-                self.journal.write("opened", 0, &open.desk.status, with);
+                self.journal.write("opened", 0, &open.desk.status.counters(), with);
                 open.window.request_redraw();
                 self.open = Some(open);
             }
@@ -120,7 +120,7 @@ impl ApplicationHandler<Wake> for Application {
                 if open.surface.size() != before {
                     let [width, height] = open.surface.size();
                     let with = json!({ "width": width, "height": height });
-                    self.journal.write("resized", open.frames, &open.desk.status, with);
+                    self.journal.write("resized", open.frames, &open.desk.status.counters(), with);
                 }
                 open.is_hidden = size.width == 0 || size.height == 0;
                 open.window.request_redraw();
@@ -143,7 +143,7 @@ impl ApplicationHandler<Wake> for Application {
 impl Application {
     fn close(&mut self, event_loop: &ActiveEventLoop) {
         if let Some(open) = self.open.take() {
-            self.journal.write("closed", open.frames, &open.desk.status, json!({}));
+            self.journal.write("closed", open.frames, &open.desk.status.counters(), json!({}));
         }
         event_loop.exit();
     }
@@ -151,7 +151,7 @@ impl Application {
     fn fail(&mut self, event_loop: &ActiveEventLoop, error: Error) {
         if let Some(open) = self.open.take() {
             let with = json!({ "message": error.to_string() });
-            self.journal.write("failed", open.frames, &open.desk.status, with);
+            self.journal.write("failed", open.frames, &open.desk.status.counters(), with);
         }
         self.failure.get_or_insert(error.into());
         event_loop.exit();
@@ -237,10 +237,10 @@ impl Open {
         if let Some(status) = status {
             self.desk.learn(status);
         }
-        for news in news {
+        for (news, at) in news {
             self.desk.hear(&news);
             let (event, with) = told(&news);
-            journal.write(event, self.frames, &self.desk.status, with);
+            journal.write(event, self.frames, &at, with);
         }
         if let Some(error) = fatal {
             return Err(error);
@@ -281,7 +281,7 @@ impl Open {
             self.frames += 1;
             if has_spheres && !self.is_drawn {
                 self.is_drawn = true;
-                journal.write("drawn", self.frames, &self.desk.status, json!({}));
+                journal.write("drawn", self.frames, &self.desk.status.counters(), json!({}));
             }
         }
         for wish in wishes {
@@ -314,7 +314,7 @@ impl Open {
             Wish::Close => self.is_closing = true,
             Wish::Happened(event) => {
                 let with = json!({ "colour": self.desk.style.colour.name(), "panel": self.desk.panel });
-                journal.write(event, self.frames, &self.desk.status, with);
+                journal.write(event, self.frames, &self.desk.status.counters(), with);
                 self.window.request_redraw();
             }
             Wish::Screenshot => {
@@ -323,12 +323,12 @@ impl Open {
                 match screenshot::save(Path::new(""), &image, &status.scene, status.seed, status.time) {
                     Ok(path) => {
                         let name = path.display().to_string();
-                        journal.write("screenshot", self.frames, status, json!({ "file": name }));
+                        journal.write("screenshot", self.frames, &status.counters(), json!({ "file": name }));
                         self.desk.say(format!("saved {name}"));
                     }
                     Err(error) => {
                         let text = format!("the picture cannot be written: {error}");
-                        journal.write("refused", self.frames, status, json!({ "message": text }));
+                        journal.write("refused", self.frames, &status.counters(), json!({ "message": text }));
                         self.desk.say(text);
                     }
                 }

@@ -106,8 +106,8 @@ struct RigView<'a> {
 }
 
 impl Easel {
-    fn say(&self, news: News) {
-        self.shared.lock().news.push_back(news);
+    fn say(&self, news: News, rig: &Rig) {
+        self.shared.lock().news.push_back((news, rig.counters()));
         (self.wake)();
     }
 
@@ -127,7 +127,7 @@ impl Easel {
         let mut board = self.shared.lock();
         match picture {
             Ok(picture) => board.picture = Some(picture),
-            Err(error) => board.news.push_back(News::Failed(error.to_string())),
+            Err(error) => board.news.push_back((News::Failed(error.to_string()), told.counters())),
         }
         board.status = Some(told);
         drop(board);
@@ -192,7 +192,7 @@ struct Shift {
 
 impl Shift {
     fn work(mut self, mut rig: Rig) {
-        self.easel.say(News::Loaded(rig.camera()));
+        self.easel.say(News::Loaded(rig.camera()), &rig);
         self.show(&rig);
         loop {
             // The window has gone.
@@ -222,7 +222,7 @@ impl Shift {
                 None => self.inbox.recv().map_err(|_| ())?,
             };
             let news = rig.obey(command);
-            self.easel.say(news);
+            self.easel.say(news, rig);
             done = true;
         }
         if done {
@@ -261,7 +261,7 @@ impl Shift {
         });
         if let Err(error) = result {
             let news = rig.fail(error);
-            self.easel.say(news);
+            self.easel.say(news, rig);
             self.show(rig);
         }
     }

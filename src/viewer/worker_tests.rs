@@ -56,7 +56,7 @@ impl Window {
         loop {
             {
                 let mut board = self.shared.lock();
-                self.news.extend(board.news.drain(..));
+                self.news.extend(board.news.drain(..).map(|(news, _)| news));
                 if let Some(status) = board.status.take() {
                     self.status = status;
                 }

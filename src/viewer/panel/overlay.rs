@@ -69,7 +69,7 @@ pub fn show_inspected(desk: &mut Desk, context: &egui::Context) {
     let vector = |v: DVec3| format!("{} {} {}", number(v.x, 4), number(v.y, 4), number(v.z, 4));
     let mut look = false;
     egui::Window::new(format!("sphere {}", sphere.id))
-        .id(egui::Id::new("inspected"))
+        .id(egui::Id::unique("inspected"))
         .open(&mut open)
         .anchor(Align2::RIGHT_TOP, [-12.0, 12.0])
         .collapsible(false)
