@@ -60,7 +60,7 @@ pub fn show(desk: &mut Desk, ui: &mut Ui) {
 fn show_head(desk: &mut Desk, ui: &mut Ui) {
     let mut chosen = desk.status.scene.clone();
     ui.horizontal(|ui| {
-        egui::ComboBox::from_id_salt("scene").selected_text(RichText::new(&chosen).strong()).width(150.0).show_ui(
+        egui::ComboBox::from_id_salt("scene").selected_text(RichText::new(&chosen).strong()).width(104.0).show_ui(
             ui,
             |ui| {
                 for name in &desk.scenes {
@@ -138,7 +138,7 @@ fn show_backend(desk: &mut Desk, ui: &mut Ui) {
     let (name, is_gpu) = &desk.adapter;
     let what = if *is_gpu { "draws" } else { "draws in software" };
     let what = if desk.status.backend == Backend::Gpu { format!("computes and {what}") } else { what.to_owned() };
-    ui.add(egui::Label::new(RichText::new(format!("{name} {what}")).small().weak()).wrap());
+    ui.add(egui::Label::new(RichText::new(format!("{name} {what}")).weak()).wrap());
     if desk.status.backend == Backend::Gpu {
         row(ui, "waits of the host", &grouped(desk.status.tally.blocking_reads));
     }

@@ -148,7 +148,8 @@ impl Desk {
         while self.frames.len() > 1 && self.now - self.frames[0] > 1.0 {
             self.frames.pop_front();
         }
-        if self.panel {
+        // Before the first scene there is nothing to set.
+        if self.panel && self.status.dt > 0.0 {
             panel::show(self, ui);
         }
         let frame = egui::Frame::NONE.fill(egui::Color32::from_gray(18));

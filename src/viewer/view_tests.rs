@@ -25,7 +25,7 @@ impl Hand {
         let mut desk = Desk::new(("an adapter".to_owned(), false), vec!["gas".to_owned()]);
         let camera =
             Camera { eye: DVec3::new(0.0, -20.0, 3.0), target: DVec3::ZERO, up: DVec3::Z, fov: 30.0 };
-        desk.learn(Status { scene: "gas".to_owned(), largest: 0.5, ..Status::default() });
+        desk.learn(Status { scene: "gas".to_owned(), largest: 0.5, dt: 0.01, ..Status::default() });
         desk.hear(&News::Loaded(camera));
         let mut hand = Self { desk, egui: egui::Context::default(), time: 0.0 };
         // The first frames lay things out.

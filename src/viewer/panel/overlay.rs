@@ -16,13 +16,14 @@ use crate::viewer::{
 /// Least radius of the ring around the inspected sphere (points).
 const RING: f32 = 7.0;
 
-/// Messages at the lower edge, and what is to be known where there is no panel.
+/// Messages, and what is to be known where there is no panel.
 pub fn show_messages(desk: &Desk, ui: &Ui, rect: Rect) {
     let painter = ui.painter();
     if desk.eye.is_none() {
         painter.text(rect.center(), Align2::CENTER_CENTER, "setting up ...", FontId::proportional(18.0), Color32::GRAY);
     }
-    let at = rect.left_bottom() + egui::vec2(14.0, -14.0);
+    // The legend is below.
+    let at = rect.left_top() + egui::vec2(22.0, 18.0);
     if let (false, Some(failed)) = (desk.panel, &desk.status.failed) {
         boxed(painter, at, failed, ALARM);
     } else if let Some((text, left)) = desk.message() {
@@ -35,7 +36,7 @@ pub fn show_messages(desk: &Desk, ui: &Ui, rect: Rect) {
 
 fn boxed(painter: &Painter, at: egui::Pos2, text: &str, colour: Color32) {
     let galley = painter.layout(text.to_owned(), FontId::proportional(14.0), colour, 520.0);
-    let rect = Align2::LEFT_BOTTOM.anchor_size(at, galley.size());
+    let rect = Align2::LEFT_TOP.anchor_size(at, galley.size());
     painter.rect_filled(rect.expand2(egui::vec2(9.0, 5.0)), 5.0, Color32::from_black_alpha(170));
     painter.galley(rect.min, galley, colour);
 }
