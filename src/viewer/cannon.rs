@@ -169,7 +169,9 @@ mod tests {
         assert!((sphere.velocity.length() - 5.0).abs() < 1e-12);
         fits(&system, sphere);
         // Straight down there is no direction in the plane; any will do.
-        assert!(shot(eye.to_array(), [0.0, 0.0, -1.0]).sphere(&system).is_some());
+        let down = Shot { radius: 0.1, ..shot(eye.to_array(), [0.0, 0.0, -1.0]) };
+        let sphere = down.sphere(&system).unwrap();
+        assert_eq!((sphere.position.z, sphere.velocity.length()), (0.0, 5.0));
     }
 
     #[test]

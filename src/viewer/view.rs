@@ -220,10 +220,21 @@ impl Desk {
         if context.egui_wants_keyboard_input() {
             return;
         }
+        // The modifiers of the moment: by the end of a slow frame they may be up again.
         let pressed: Vec<Action> = context.input(|i| {
-            let held = i.modifiers.command || i.modifiers.ctrl;
-            let meant = KEYS.iter().filter(|b| b.command == held && !i.modifiers.alt && i.key_pressed(b.key));
-            meant.map(|b| b.action).collect()
+            let keys = i.events.iter().filter_map(|event| match event {
+                egui::Event::Key { key, pressed: true, repeat, modifiers, .. } => {
+                    Some((*key, *repeat, *modifiers))
+                }
+                _ => None,
+            });
+            keys.filter_map(|(key, repeat, held)| {
+                let command = held.command || held.ctrl;
+                let binding = KEYS.iter().find(|b| b.key == key && b.command == command && !held.alt)?;
+                // A key that is held steps on and on, and does all else once.
+                (!repeat || binding.action == Action::Step).then_some(binding.action)
+            })
+            .collect()
         });
         for action in pressed {
             self.act(action, context);

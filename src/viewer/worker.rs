@@ -195,16 +195,16 @@ impl Shift {
         self.easel.say(News::Loaded(rig.camera()), &rig);
         self.show(&rig);
         loop {
-            // The window has gone.
-            let Ok(()) = self.obey(&mut rig) else { return };
+            if rig.is_running() {
+                self.step(&mut rig);
+            }
             if let Some(error @ Error::DeviceLost(_)) = &rig.failed {
                 self.easel.shared.lock().fatal = Some(error.clone());
                 (self.easel.wake)();
                 return;
             }
-            if rig.is_running() {
-                self.step(&mut rig);
-            }
+            // The window has gone.
+            let Ok(()) = self.obey(&mut rig) else { return };
         }
     }
 

@@ -43,7 +43,7 @@ impl Window {
             Start { name: "a gas".to_owned(), scene, system, options, paused, context: context.clone() };
         let (wake, woken) = channel();
         let shared = Shared::default();
-        let worker = Worker::start(start, shared.clone(), move || drop(wake.send(()))).unwrap();
+        let worker = Worker::start(start, shared.clone(), move || wake.send(()).unwrap_or(())).unwrap();
         let window =
             Self { worker, shared, woken, status: Status::default(), news: vec![], pictures: 0, takes: true };
         (window, context)
