@@ -4,12 +4,14 @@ use glam::DVec3;
 
 use crate::{Dimensions, Side, Sphere, System};
 
-/// Most places along the line of fire that are tried.
-const TRIES: usize = 4096;
 /// How far before the eye a shot begins at least, in its radii: it should be seen.
 const MUZZLE: f64 = 2.5;
 /// Room between the new sphere and what is there already, in its radii: more than an impact's rounding.
 const GAP: f64 = 0.01;
+
+/// What is left of the radius when there is no room, again and again until it is a tenth.
+const SMALLER: f64 = 0.8;
+const SMALLEST: f64 = 0.1;
 
 /// What is shot, and along which line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,9 +27,15 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// The sphere, in the first place along the line where there is room for it; none where there is none.
-    /// `system` holds the spheres as they are now.
+    /// The sphere, in the first place along the line where there is room for it, or a smaller one where there is none;
+    /// none where that has no room either. `system` holds the spheres as they are now.
     pub fn sphere(&self, system: &System) -> Option<Sphere> {
+        let sizes = std::iter::successors(Some(1.0), |size| Some(size * SMALLER));
+        let mut shots = sizes.take_while(|size| *size >= SMALLEST).map(|size| Self { radius: self.radius * size, ..*self });
+        shots.find_map(|shot| shot.fit(system))
+    }
+
+    fn fit(&self, system: &System) -> Option<Sphere> {
         let flat = system.dimensions == Dimensions::Two;
         let (mut from, mut direction) = (self.eye, self.direction);
         if flat {
@@ -77,30 +85,49 @@ impl Shot {
         (near < far).then_some((near, far))
     }
 
-    // The first place from `near` on that no sphere is in.
+    // The first place from `near` to `far` where the sphere is clear of all others.
     fn room(&self, system: &System, from: DVec3, direction: DVec3, near: f64, far: f64) -> Option<DVec3> {
-        let mut at = near;
-        for _ in 0..TRIES {
-            let place = from + direction * at;
-            let blocked = system.spheres.iter().filter_map(|sphere| {
-                let apart = system.separation(sphere.position, place);
-                let reach = (sphere.radius + self.radius) * (1.0 + GAP);
-                let along = apart.dot(direction);
-                let aside = apart.length_squared() - along * along;
-                let half = reach * reach - aside;
-                // On from here to where this one is behind.
-                (apart.length_squared() < reach * reach).then(|| along + half.max(0.0).sqrt())
-            });
-            match blocked.reduce(f64::max) {
-                None => return Some(place),
-                Some(on) => at += on.max(GAP * self.radius),
-            }
-            if at > far {
-                return None;
+        // The parts of the line where its centre would be too near to another sphere.
+        let mut taken = vec![];
+        for sphere in &system.spheres {
+            let reach = (sphere.radius + self.radius) * (1.0 + GAP);
+            for image in images(system, sphere.position, reach) {
+                let to = image - from;
+                let along = to.dot(direction);
+                let half = reach * reach - (to - direction * along).length_squared();
+                if half > 0.0 {
+                    taken.push((along - half.sqrt(), along + half.sqrt()));
+                }
             }
         }
-        None
+        taken.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut at = near;
+        for (start, end) in taken {
+            if start > at {
+                break;
+            }
+            at = at.max(end);
+        }
+        (at <= far).then(|| from + direction * at)
     }
+}
+
+// A point of the box and its periodic images within `reach` of the box.
+fn images(system: &System, point: DVec3, reach: f64) -> Vec<DVec3> {
+    let mut images = vec![point];
+    for axis in 0..3 {
+        let Some(period) = system.period(axis) else { continue };
+        let (low, high) = (system.bounds.min[axis], system.bounds.max[axis]);
+        for k in 0..images.len() {
+            let place = images[k];
+            for (is_near, shift) in [(place[axis] < low + reach, period), (place[axis] > high - reach, -period)] {
+                if is_near {
+                    images.push(place + DVec3::AXES[axis] * shift);
+                }
+            }
+        }
+    }
+    images
 }
 
 #[cfg(test)]
@@ -151,7 +178,12 @@ mod tests {
         let past = Shot { eye: DVec3::new(-9.0, -9.0, 0.0), direction: DVec3::X, radius: 0.3, speed: 1.0 };
         assert_eq!(past.sphere(&system), None);
         assert_eq!(Shot { direction: DVec3::NEG_X, ..past }.sphere(&system), None);
-        assert_eq!(Shot { eye: middle, radius: 100.0, ..past }.sphere(&system), None);
+        let huge = Shot { eye: middle, radius: 1000.0, ..past };
+        assert_eq!(huge.sphere(&system), None);
+        // What is too large comes smaller.
+        let smaller = Shot { radius: 2.0, ..huge }.sphere(&system).unwrap();
+        assert!((0.2..2.0).contains(&smaller.radius), "{smaller:?}");
+        fits(&system, smaller);
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl Viewer {
 
     /// Presses a key of the window, by the name that X has for it.
     pub fn press(&self, key: &str) {
-        self.display.xdotool(&["key", "--window", "0", key]);
+        self.display.xdotool(&["key", key]);
     }
 
     /// Moves the mouse to a point of the window.
@@ -183,8 +183,8 @@ impl Viewer {
         self.point(from[0], from[1]);
         self.display.xdotool(&["mousedown", button]);
         for part in 1..=4 {
-            let at = [0, 1].map(|k| from[k] + (to[k] as i64 - from[k] as i64) as u32 / 4 * part);
-            self.point(at[0], at[1]);
+            let [x, y] = [0, 1].map(|k| (from[k] * (4 - part) + to[k] * part) / 4);
+            self.point(x, y);
         }
         self.point(to[0], to[1]);
         self.display.xdotool(&["mouseup", button]);

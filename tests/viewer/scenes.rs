@@ -11,7 +11,7 @@ at = [
     { position = [-6, 0, 0], radius = 1.5 },
     { position = [0, 0, 0], radius = 1.5, spin = [0, 0, 2] },
     { position = [6, 0, 0], radius = 1.5 },
-    { position = [3.5, 0, 0], radius = 0.5 },
+    { position = [2.4, 0, 0], radius = 0.5 },
 ]
 
 [view]

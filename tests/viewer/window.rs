@@ -88,7 +88,7 @@ fn a_click_inspects_the_sphere_under_it() {
     viewer.click();
     let picked = viewer.expect("picked");
     assert_eq!((&picked["id"], &picked["position"]), (&1.into(), &serde_json::json!([0.0, 0.0, 0.0])));
-    // 2.5 from the left, on the surface of which the small one stands... within half a mean diameter: one.
+    // The small one, 0.4 from its surface; the large ones are too far.
     assert_eq!(picked["neighbours"], 1, "{picked}");
     // Nothing is there.
     viewer.point(400, 60);
