@@ -41,8 +41,13 @@ pub enum Command {
     Look,
     /// Inspect nothing any more.
     Forget,
-    /// Tell from where all spheres are to be seen.
-    Frame,
+    /// Tell from where all spheres are to be seen, looking from this direction.
+    Frame {
+        /// From the scene to the eye; any length but 0.
+        from: DVec3,
+        /// What is up in the picture.
+        up: DVec3,
+    },
 }
 
 /// What the worker has done or found.
@@ -50,6 +55,8 @@ pub enum Command {
 pub enum News {
     /// A scene stands at its start, and looks best from here.
     Loaded(Camera),
+    /// The scene stands at its start again.
+    Reset,
     /// All spheres are to be seen from here.
     Framed(Camera),
     /// It stands still, or goes on.

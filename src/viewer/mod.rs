@@ -20,7 +20,7 @@
 //! # What is written down
 //!
 //! With [`Settings::events`] everything that happens is a line of JSON, for scripts: `event` (`opened`, `drawn` once the
-//! first spheres are on the screen, `loaded`, `paused`, `resumed`, `stepped`, `shot`, `picked`, `switched`, `changed`, `framed`, `colour`,
+//! first spheres are on the screen, `loaded`, `paused`, `resumed`, `reset`, `stepped`, `shot`, `picked`, `switched`, `changed`, `framed`, `colour`,
 //! `panel`, `help`, `resized`, `screenshot`, `refused`, `failed`, `closed`), `seconds` since the start, `frames` drawn, `step`,
 //! `time`, `spheres`, `backend`, `paused`, `blocking_reads` of the host so far, and what belongs to the event: `width` and
 //! `height`, `adapter`, `id`, `position`, `file`, `colour`, `message`.

@@ -112,7 +112,7 @@ impl Rig {
                 return News::Paused(self.paused);
             }
             Command::Step => return self.step(),
-            Command::Reset => self.start(self.name.clone(), self.scene.clone()),
+            Command::Reset => self.start(self.name.clone(), self.scene.clone()).map(|_| News::Reset),
             Command::Load(name) => match self.find(&name) {
                 Ok(scene) => self.start(name, scene),
                 Err(why) => return News::Refused(why),
@@ -143,7 +143,9 @@ impl Rig {
                 self.inspected = None;
                 return News::Picked(None);
             }
-            Command::Frame => self.present().map(|system| News::Framed(Camera::framing(&system))),
+            Command::Frame { from, up } => {
+                self.present().map(|system| News::Framed(Camera::framing_from(&system, from, up)))
+            }
         };
         match result {
             Ok(news) => news,

@@ -37,6 +37,8 @@ pub struct Surface {
     painter: Painter,
     renderer: Renderer,
     picture: Option<(wgpu::Texture, [u32; 2])>,
+    /// What is in it: which spheres, from where, how.
+    drawn: Option<(u64, Camera, Style)>,
     /// By what name the panel's painter knows the picture.
     texture: Option<egui::TextureId>,
 }
@@ -94,6 +96,7 @@ impl Surface {
             painter,
             renderer,
             picture: None,
+            drawn: None,
             texture: None,
         })
     }
@@ -193,17 +196,7 @@ impl Surface {
         let mut encoder =
             device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("window") });
         if let Some(subject) = subject {
-            let view = self.make_picture(subject.size);
-            let Picture { spheres, scenery, .. } = subject.picture;
-            self.renderer.draw(
-                &mut encoder,
-                &view,
-                subject.size,
-                spheres,
-                scenery,
-                subject.camera,
-                subject.style,
-            );
+            self.draw_spheres(&mut encoder, &subject);
         }
         let screen = ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point: scale };
         let before =
@@ -232,6 +225,18 @@ impl Surface {
             self.surface.configure(&device, &self.config);
         }
         Shown::Yes
+    }
+
+    // Only what has changed: the panel may be all that is new.
+    fn draw_spheres(&mut self, encoder: &mut wgpu::CommandEncoder, subject: &Subject<'_>) {
+        let Subject { picture, camera, style, size } = *subject;
+        let wanted = (picture.number, *camera, *style);
+        if self.drawn == Some(wanted) && self.picture.as_ref().is_some_and(|(_, made)| *made == size) {
+            return;
+        }
+        let view = self.make_picture(size);
+        self.renderer.draw(encoder, &view, size, &picture.spheres, &picture.scenery, camera, style);
+        self.drawn = Some(wanted);
     }
 
     // A surface that is lost comes back as a new one, unless it was the device.

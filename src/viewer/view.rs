@@ -111,6 +111,7 @@ impl Desk {
                 self.cannon.speed = (camera.target - camera.eye).length() / CROSSING;
                 self.inspected = None;
             }
+            News::Reset => self.inspected = None,
             News::Framed(camera) => self.eye = Some(Eye::new(*camera)),
             News::Picked(found) => self.inspected = found.clone(),
             News::Shot(id) => self.say(format!("shot sphere {id}")),
@@ -258,7 +259,11 @@ impl Desk {
             Action::Pause => self.ask(Command::Pause(!self.status.paused)),
             Action::Step => self.ask(Command::Step),
             Action::Reset => self.ask(Command::Reset),
-            Action::Frame => self.ask(Command::Frame),
+            Action::Frame => {
+                if let Some(camera) = self.eye.as_ref().map(|eye| *eye.camera()) {
+                    self.ask(Command::Frame { from: camera.eye - camera.target, up: camera.up });
+                }
+            }
             Action::Colour => {
                 self.style.colour = self.style.colour.next();
                 self.style.range = crate::render::Range::Automatic;

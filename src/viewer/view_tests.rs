@@ -93,7 +93,8 @@ fn keys_ask_for_what_the_help_says() {
     assert_eq!(hand.press(Key::Space), [Wish::Ask(Command::Pause(false))]);
     assert_eq!(hand.press(Key::Period), [Wish::Ask(Command::Step)]);
     assert_eq!(hand.press(Key::R), [Wish::Ask(Command::Reset)]);
-    assert_eq!(hand.press(Key::F), [Wish::Ask(Command::Frame)]);
+    let from = hand.camera().eye - hand.camera().target;
+    assert_eq!(hand.press(Key::F), [Wish::Ask(Command::Frame { from, up: DVec3::Z })]);
     assert_eq!(hand.press(Key::F12), [Wish::Screenshot]);
     let before = hand.desk.style.colour;
     assert_eq!(hand.press(Key::C), [Wish::Happened("colour")]);

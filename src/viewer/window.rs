@@ -343,6 +343,7 @@ impl Open {
 fn told(news: &News) -> (&'static str, Value) {
     match news {
         News::Loaded(_) => ("loaded", json!({})),
+        News::Reset => ("reset", json!({})),
         News::Framed(_) => ("framed", json!({})),
         News::Paused(true) => ("paused", json!({})),
         News::Paused(false) => ("resumed", json!({})),

@@ -54,7 +54,7 @@ impl Worker {
             let Start { name, scene, system, options, paused, context } = start;
             match Rig::new(&name, scene, system, options, paused) {
                 Ok(rig) => {
-                    let easel = Easel { context, shared, wake: Box::new(wake), scenery: None };
+                    let easel = Easel { context, shared, wake: Box::new(wake), scenery: None, count: 0 };
                     Shift { inbox, waiting: VecDeque::new(), easel }.work(rig);
                 }
                 Err(error) => {
@@ -90,6 +90,8 @@ struct Easel {
     shared: Shared,
     wake: Box<dyn Fn() + Send>,
     scenery: Option<(u64, Arc<Scenery>)>,
+    /// Pictures so far.
+    count: u64,
 }
 
 // What changes while a simulation runs and is to be shown beside it.
@@ -127,7 +129,7 @@ impl Easel {
         let mut board = self.shared.lock();
         match picture {
             Ok(picture) => board.picture = Some(picture),
-            Err(error) => board.news.push_back((News::Failed(error.to_string()), told.counters())),
+            Err(error) => told.failed = Some(error.to_string()),
         }
         board.status = Some(told);
         drop(board);
@@ -178,7 +180,8 @@ impl Easel {
                 }
             }
         };
-        Ok(Picture { spheres, scenery, world })
+        self.count += 1;
+        Ok(Picture { spheres, scenery, world, number: self.count })
     }
 }
 

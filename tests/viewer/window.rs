@@ -70,7 +70,7 @@ fn it_pauses_steps_shoots_changes_colour_and_starts_again() {
     viewer.press("space");
     viewer.expect("resumed");
     viewer.press("r");
-    let reset = viewer.expect("loaded");
+    let reset = viewer.expect("reset");
     assert_eq!(count(&reset, "spheres"), 300, "{reset}");
     viewer.press("question");
     viewer.expect("help");
@@ -165,7 +165,7 @@ fn a_run_that_fails_leaves_the_window_open() {
     let failed = viewer.expect("failed");
     assert!(failed["message"].as_str().unwrap().contains("sphere 0"), "{failed}");
     viewer.press("r");
-    assert_eq!(viewer.expect("loaded")["step"], 0);
+    assert_eq!(viewer.expect("reset")["step"], 0);
     viewer.picture();
     assert_eq!(viewer.close().0.code(), Some(0));
 }
