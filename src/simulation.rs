@@ -144,22 +144,10 @@ impl Simulation {
     /// [`Error::Invalid`] where [`System::validate`] finds something wrong, [`Error::Unsupported`] for what the
     /// backend does not do, [`Error::Capacity`] for more spheres than it can hold, [`Error::NoAdapter`] where
     /// `Backend::Gpu` finds nothing to compute on.
-    #[cfg_attr(not(feature = "gpu"), expect(unused_mut, reason = "only a context is put in"))]
     pub fn new(mut system: System, mut options: Options) -> Result<Self, Error> {
         system.validate()?;
         system.spheres.sort_by_key(|s| s.id);
-        let engine: Box<dyn Engine> = match options.backend {
-            Backend::Cpu => Box::new(CpuEngine::new(&system, options.threads)?),
-            Backend::Exact => Box::new(ExactEngine::new(&system)?),
-            #[cfg(feature = "gpu")]
-            Backend::Gpu => {
-                let context = match options.context.take() {
-                    Some(context) => context,
-                    None => gpu::Context::open(options.adapter.as_deref())?,
-                };
-                gpu::engine(&system, options.context.insert(context).clone(), options.profile)?
-            }
-        };
+        let engine = start_engine(&system, &mut options)?;
         let summary = Summary::new(&system, engine.measure());
         Ok(Self {
             system,
@@ -196,11 +184,30 @@ impl Simulation {
         steps: u64,
         mut each: impl FnMut(&StepReport) -> ControlFlow<()>,
     ) -> Result<(), Error> {
+        self.run_watched(steps, |simulation| each(&simulation.last))
+    }
+
+    /// As [`run`](Self::run), with the whole simulation to look at after every step, for programs that show it.
+    ///
+    /// What it shows is the state at the end of the step that [`report`](Self::report) is about, also where the next
+    /// one is on its way. On a device, `state_buffers` are those of that state: commands that read them and are
+    /// submitted before `each` returns see just that, and nobody waits. [`spheres`](Self::spheres) and the hash are to
+    /// be had too, but bring the state to the host and wait for it.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn run_watched(
+        &mut self,
+        steps: u64,
+        mut each: impl FnMut(&Self) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
         for k in 1..=steps {
-            if each(self.advance(k < steps)?).is_break() {
+            self.advance(k < steps)?;
+            if each(self).is_break() {
                 if k < steps && self.options.backend.runs_ahead() {
+                    self.advance(false)?;
                     // Whatever it says now, there is nothing left to stop.
-                    let _ = each(self.advance(false)?);
+                    let _ = each(self);
                 }
                 break;
             }
@@ -266,7 +273,7 @@ impl Simulation {
     }
 
     /// Where the state lies on the device, for renderers; none but with `Backend::Gpu`, nor between an edit and the
-    /// next step. Valid until the next step.
+    /// next step. Commands that are submitted before the next step begins see it as it is now.
     #[cfg(feature = "gpu")]
     pub fn state_buffers(&self) -> Option<gpu::StateBuffers> {
         if self.edited { None } else { self.engine.state_buffers() }
@@ -368,6 +375,37 @@ impl Simulation {
         Ok(())
     }
 
+    /// Changes the world, the spheres as they are now included, before the next step: gravity, `dt`, materials, walls.
+    /// Time goes on.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where [`System::validate`] finds something wrong, and then nothing is changed;
+    /// [`Error::DeviceLost`].
+    pub fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<(), Error> {
+        let mut system = System { spheres: self.try_spheres()?, ..self.system.clone() };
+        change(&mut system);
+        system.validate()?;
+        system.spheres.sort_by_key(|s| s.id);
+        self.system = system;
+        self.edited = true;
+        Ok(())
+    }
+
+    /// Goes on with other options, on another backend for instance, from the spheres as they are now. Time and figures
+    /// go on; conservation is counted from here.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::DeviceLost`]. Then everything stays as it was.
+    pub fn switch(&mut self, mut options: Options) -> Result<(), Error> {
+        let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
+        system.validate()?;
+        let engine = start_engine(&system, &mut options)?;
+        self.summary.restart(&system, engine.measure());
+        (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
+        self.impacts.clear();
+        Ok(())
+    }
+
     fn find(&self, id: u32) -> Result<usize, usize> {
         self.system.spheres.binary_search_by_key(&id, |s| s.id)
     }
@@ -390,6 +428,22 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+// Opens a device where one is needed and none is given.
+fn start_engine(system: &System, options: &mut Options) -> Result<Box<dyn Engine>, Error> {
+    Ok(match options.backend {
+        Backend::Cpu => Box::new(CpuEngine::new(system, options.threads)?),
+        Backend::Exact => Box::new(ExactEngine::new(system)?),
+        #[cfg(feature = "gpu")]
+        Backend::Gpu => {
+            let context = match options.context.take() {
+                Some(context) => context,
+                None => gpu::Context::open(options.adapter.as_deref())?,
+            };
+            gpu::engine(system, options.context.insert(context).clone(), options.profile)?
+        }
+    })
 }
 
 fn hash_of(spheres: &[Sphere]) -> u64 {

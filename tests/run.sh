@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds carom and runs all of its tests. On a bare Debian or Ubuntu machine with Rust it installs what is missing: a C
-# linker, and a software Vulkan adapter where there is no adapter at all.
+# linker, a software Vulkan adapter where there is no adapter at all, and a display in memory for the tests of the window.
 #   tests/run.sh          all tests but the bulk cases
 #   tests/run.sh --long   the bulk cases too
 set -euo pipefail
@@ -40,6 +40,17 @@ install() {
 if ! command -v cc >/dev/null && ! install gcc libc6-dev; then
     echo "tests/run.sh: no C linker (cc) found; install gcc or clang" >&2
     exit 1
+fi
+
+# The window is tested on Xvfb, driven by xdotool; it finds the keys through libxkbcommon-x11, which it loads when it runs.
+window_tools=()
+command -v Xvfb >/dev/null || window_tools+=(xvfb)
+command -v xdotool >/dev/null || window_tools+=(xdotool)
+ldconfig -p 2>/dev/null | grep -q libxkbcommon-x11 || window_tools+=(libxkbcommon-x11-0 libxcursor1 libxi6)
+if [ "$(uname -s)" = Linux ] && [ "${#window_tools[@]}" -gt 0 ] && ! install "${window_tools[@]}"; then
+    echo 'tests/run.sh: the window cannot be tested, and what that needs could not be installed from here; on Debian or' >&2
+    echo "    Ubuntu type: sudo apt-get install ${window_tools[*]}" >&2
+    exit 3
 fi
 
 # 0: there is an adapter; 3: there is none. The command built for it is the one that the tests run.

@@ -9,7 +9,7 @@ Exit codes:
   0    ok
   1    the run failed: non-finite state, capacity, no progress, device lost
   2    command line or scene wrong or missing
-  3    no adapter
+  3    no adapter, no display
   4    another file could not be written
   130  interrupted";
 
@@ -31,6 +31,9 @@ pub enum Command {
     Adapters(AdaptersArguments),
     /// Measure speed, with the physics beside it.
     Bench(BenchArguments),
+    /// Open a window on a scene.
+    #[cfg(feature = "viewer")]
+    View(ViewArguments),
 }
 
 /// A backend by the name the user gives.
@@ -137,6 +140,57 @@ pub struct BenchArguments {
     pub json: Option<PathBuf>,
 }
 
+#[cfg(feature = "viewer")]
+#[derive(Args, Debug)]
+#[command(after_help = "In the window, ? lists keys and mouse.")]
+pub struct ViewArguments {
+    /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
+    pub scene: String,
+    /// Who computes; can be changed in the window.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: BackendChoice,
+    /// A part of the name of the adapter that draws, and that the gpu backend runs on; see `carom adapters`.
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// Threads of the cpu backend; 0 = one for each core.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    pub threads: usize,
+    /// Seed of what the scene draws at random; replaces world.seed.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub settings: Vec<String>,
+    /// Width and height of the window.
+    #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = window_size)]
+    pub size: [u32; 2],
+    /// Stand still at first; Space goes on.
+    #[arg(long)]
+    pub paused: bool,
+    /// Write a line of JSON to FILE for everything that happens (opened, drawn, paused, shot, ...); `-` = stdout.
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
+}
+
+// Smaller windows have no room for the panel, larger ones are a slip of the pen.
+#[cfg(feature = "viewer")]
+const WINDOW_SIDES: std::ops::RangeInclusive<u32> = 320..=16384;
+
+#[cfg(feature = "viewer")]
+fn window_size(text: &str) -> Result<[u32; 2], String> {
+    let sides = text.split_once('x').map(|(width, height)| [width, height].map(str::parse::<u32>));
+    match sides {
+        Some([Ok(width), Ok(height)]) if [width, height].iter().all(|n| WINDOW_SIDES.contains(n)) => {
+            Ok([width, height])
+        }
+        _ => Err(format!(
+            "expected WIDTHxHEIGHT, as 1280x800; each from {} to {}",
+            WINDOW_SIDES.start(),
+            WINDOW_SIDES.end()
+        )),
+    }
+}
+
 // More threads than any machine has would only fail inside the thread pool.
 const THREADS_MAX: usize = 1024;
 
@@ -191,5 +245,13 @@ mod tests {
     fn sizes_may_be_written_with_an_exponent() {
         assert_eq!(sphere_count("1e4"), Ok(10_000));
         assert!(sphere_count("1.5").is_err() && sphere_count("0").is_err() && sphere_count("nan").is_err());
+    }
+    #[cfg(feature = "viewer")]
+    #[test]
+    fn a_window_has_two_sides() {
+        assert_eq!(window_size("640x480"), Ok([640, 480]));
+        for wrong in ["640", "640x", "x480", "640x480x3", "0x480", "-1x5", "99999x480"] {
+            assert!(window_size(wrong).is_err(), "{wrong}");
+        }
     }
 }

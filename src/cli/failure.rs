@@ -12,7 +12,7 @@ pub enum Exit {
     RunFailed = 1,
     /// The command line or the scene is wrong or missing.
     Usage = 2,
-    /// No adapter, or no backend that would use one.
+    /// No adapter, or no backend that would use one; no display.
     NoAdapter = 3,
     /// A file other than the scene could not be written.
     Files = 4,

@@ -14,6 +14,8 @@ mod scenes;
 mod screen;
 mod source;
 mod text;
+#[cfg(feature = "viewer")]
+mod view;
 
 use std::process::ExitCode;
 
@@ -41,6 +43,8 @@ pub fn main() -> ExitCode {
         Some(Command::Scenes(arguments)) => scenes::scenes(&arguments),
         Some(Command::Adapters(arguments)) => adapters::adapters(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
+        #[cfg(feature = "viewer")]
+        Some(Command::View(arguments)) => view::view(arguments),
     };
     let exit = result.unwrap_or_else(|Failure { exit, message }| {
         screen::error(&message);

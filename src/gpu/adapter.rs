@@ -120,11 +120,32 @@ pub fn preferred(adapter_name: Option<&str>) -> Result<AdapterInfo, Error> {
 
 // The first adapter of this name that offers what carom needs of `limits`.
 pub(super) fn choose(adapter_name: Option<&str>, limits: &wgpu::Limits) -> Result<wgpu::Adapter, Error> {
-    let (backends, looked_for) = allowed_backends();
-    let all = found(backends);
+    let backends = allowed_backends().0;
+    choose_of(found(backends), "", adapter_name, limits)
+}
+
+// The first of those that can draw into a window.
+#[cfg(feature = "viewer")]
+pub(super) fn choose_for(
+    instance: &wgpu::Instance,
+    surface: &wgpu::Surface<'_>,
+    adapter_name: Option<&str>,
+) -> Result<wgpu::Adapter, Error> {
+    let mut all = found_by(instance, allowed_backends().0);
+    all.retain(|adapter| adapter.is_surface_supported(surface));
+    choose_of(all, " that can draw into a window", adapter_name, &wgpu::Limits::default())
+}
+
+fn choose_of(
+    all: Vec<wgpu::Adapter>,
+    which: &str,
+    adapter_name: Option<&str>,
+    limits: &wgpu::Limits,
+) -> Result<wgpu::Adapter, Error> {
     if all.is_empty() {
+        let (backends, looked_for) = allowed_backends();
         let hint = if backends.is_empty() { "" } else { what_to_install() };
-        return Err(Error::NoAdapter(format!("no adapter found: {looked_for}{hint}")));
+        return Err(Error::NoAdapter(format!("no adapter{which} found: {looked_for}{hint}")));
     }
     let list = all.iter().map(|adapter| describe(adapter).to_string()).collect::<Vec<_>>().join("; ");
     let environment = std::env::var("WGPU_ADAPTER_NAME").ok();
@@ -137,7 +158,9 @@ pub(super) fn choose(adapter_name: Option<&str>, limits: &wgpu::Limits) -> Resul
     let named: Vec<wgpu::Adapter> =
         all.into_iter().filter(|adapter| adapter.get_info().name.to_lowercase().contains(&wanted)).collect();
     if named.is_empty() {
-        return Err(Error::NoAdapter(format!("no adapter has `{name}` in its name{source}; found: {list}")));
+        return Err(Error::NoAdapter(format!(
+            "no adapter{which} has `{name}` in its name{source}; found: {list}"
+        )));
     }
     let mut why_not = vec![];
     for adapter in named {
@@ -176,7 +199,19 @@ fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
 fn found(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
     descriptor.backends = backends;
-    let mut all = pollster::block_on(wgpu::Instance::new(descriptor).enumerate_adapters(backends));
+    found_by(&wgpu::Instance::new(descriptor), backends)
+}
+
+/// What makes surfaces on a display, of the backends that `WGPU_BACKEND` allows.
+#[cfg(feature = "viewer")]
+pub(crate) fn instance_on(display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>) -> wgpu::Instance {
+    let mut descriptor = wgpu::InstanceDescriptor::new_with_display_handle(display).with_env();
+    descriptor.backends = allowed_backends().0;
+    wgpu::Instance::new(descriptor)
+}
+
+fn found_by(instance: &wgpu::Instance, backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
+    let mut all = pollster::block_on(instance.enumerate_adapters(backends));
     let low_power = wgpu::PowerPreference::from_env() == Some(wgpu::PowerPreference::LowPower);
     all.sort_by_key(|adapter| AdapterKind::from(adapter.get_info().device_type).rank(low_power));
     all

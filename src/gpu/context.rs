@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+#[cfg(feature = "viewer")]
+use super::adapter::choose_for;
 use super::adapter::{AdapterInfo, choose, lacking};
 use super::cache::Cache;
 use super::fault::Faults;
@@ -56,6 +58,18 @@ impl Context {
     /// [`Error::NoAdapter`], also where no adapter offers the limits.
     pub fn open_with_limits(adapter_name: Option<&str>, limits: wgpu::Limits) -> Result<Self, Error> {
         Self::request(&choose(adapter_name, &limits)?, limits)
+    }
+
+    /// As [`open`](Self::open), of the adapters that can draw into a window; with the adapter, which tells how.
+    #[cfg(feature = "viewer")]
+    pub(crate) fn open_for(
+        instance: &wgpu::Instance,
+        surface: &wgpu::Surface<'_>,
+        adapter_name: Option<&str>,
+    ) -> Result<(Self, wgpu::Adapter), Error> {
+        let adapter = choose_for(instance, surface, adapter_name)?;
+        let limits = adapter.limits();
+        Ok((Self::request(&adapter, limits)?, adapter))
     }
 
     /// Uses a device that belongs to somebody else, as a renderer does.

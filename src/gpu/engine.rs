@@ -370,11 +370,18 @@ impl GpuEngine {
         Ok(report)
     }
 
-    /// The buffers of the latest state.
+    // Which copy holds the state of the last report. A step that is under way already, and so builds once, only reads
+    // it: until the one after that is submitted, it stays as it is.
+    fn reported(&self) -> usize {
+        self.flight.as_ref().map_or(self.current, |flight| flight.start)
+    }
+
+    /// The buffers of the state of the last report.
     pub fn state_buffers(&self) -> super::StateBuffers {
+        let reported = self.reported();
         super::StateBuffers {
-            bodies: self.buffers.bodies[self.current].clone(),
-            tags: self.buffers.tags[self.current].clone(),
+            bodies: self.buffers.bodies[reported].clone(),
+            tags: self.buffers.tags[reported].clone(),
             sphere_count: self.host.census.count as u32,
             origin: self.host.grid.origin * self.host.units.length,
             cell_edge: self.host.grid.exact_edge * self.host.units.length,
@@ -428,7 +435,7 @@ impl Engine for GpuEngine {
     }
 
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
-        let state = self.host.download(&self.context, &self.buffers, self.current)?;
+        let state = self.host.download(&self.context, &self.buffers, self.reported())?;
         self.host.fill(&state, spheres);
         Ok(())
     }

@@ -40,6 +40,8 @@ mod traffic;
 #[path = "../../tests/parity/mod.rs"]
 mod parity;
 
+#[cfg(feature = "viewer")]
+pub(crate) use self::adapter::instance_on;
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
@@ -50,6 +52,12 @@ pub use wgpu;
 use glam::DVec3;
 
 use crate::{Error, System, simulation::Engine};
+
+/// Waits for all of a buffer that can be mapped and that work already submitted fills.
+#[cfg(feature = "render")]
+pub(crate) fn read_mapped(context: &Context, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
+    readback::read_now(context, buffer, buffer.size())
+}
 
 /// The engine of [`Backend::Gpu`](crate::Backend::Gpu).
 pub(crate) fn engine(system: &System, context: Context, profile: bool) -> Result<Box<dyn Engine>, Error> {

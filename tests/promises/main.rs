@@ -37,3 +37,4 @@ mod far;
 mod loss;
 mod ratios;
 mod support;
+mod watch;

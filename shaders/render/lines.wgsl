@@ -1,0 +1,56 @@
+// Edges of the box, over the finished picture: as much of each pixel as its samples see nothing nearer.
+
+@group(1) @binding(0) var<storage, read> placed: array<vec4f>;
+@group(1) @binding(1) var ids: texture_multisampled_2d<u32>;
+
+struct Line {
+    @builtin(position) position: vec4f,
+    // Pixels from the middle of the line.
+    @location(0) @interpolate(linear) off: f32,
+    @location(1) @interpolate(linear) depth: f32,
+}
+
+// Half the width (pixels).
+const HALF: f32 = 0.7;
+
+@vertex
+fn strokes(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Line {
+    var a = look.lines[2u * i].xyz;
+    var b = look.lines[2u * i + 1u].xyz;
+    let near = look.forward.w;
+    var line: Line;
+    if max(a.z, b.z) <= near {
+        line.position = vec4f(2.0, 2.0, 2.0, 1.0);
+        return line;
+    }
+    // What is behind the eye is cut off.
+    if a.z < near { a = mix(a, b, (near - a.z) / (b.z - a.z)); }
+    if b.z < near { b = mix(b, a, (near - b.z) / (a.z - b.z)); }
+    let scale = 0.5 * look.size / vec2f(look.right.w, look.up.w);
+    let begin = scale * a.xy / a.z;
+    let to = scale * b.xy / b.z;
+    let way = normalize(to - begin + vec2f(1e-9, 0.0));
+    let side = 2.0 * f32(vertex & 1u) - 1.0;
+    let is_end = vertex >= 2u;
+    line.off = side * (HALF + 1.0);
+    line.depth = near / select(a.z, b.z, is_end);
+    let place = select(begin, to, is_end) + line.off * vec2f(-way.y, way.x);
+    line.position = vec4f(place / (0.5 * look.size), 0.5, 1.0);
+    return line;
+}
+
+@fragment
+fn stroke(line: Line) -> @location(0) vec4f {
+    var seen = 0.0;
+    let direction = ray(line.position.xy);
+    let own = look.forward.w / line.depth;
+    for (var s = 0; s < 4; s++) {
+        let id = unpack(textureLoad(ids, vec2i(line.position.xy), s).xy);
+        // Walls are never before an edge.
+        let is_sphere = id > 0u && id < SURFACE;
+        let depth = meet(placed[select(0u, id - 1u, is_sphere)], direction).z;
+        seen += select(0.25, 0.0, is_sphere && depth < own);
+    }
+    let cover = clamp(HALF + 0.5 - abs(line.off), 0.0, 1.0);
+    return vec4f(vec3f(select(0.22, 0.04, has(ENCODED))), 0.6 * cover * seen);
+}

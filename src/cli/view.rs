@@ -1,0 +1,70 @@
+//! `carom view`: a window on a scene.
+
+use carom::viewer::{self, Settings};
+use carom::{Backend, Error};
+
+use super::arguments::{BackendChoice, ViewArguments};
+use super::failure::{Exit, Failure};
+use super::source::{self, Source};
+
+/// Carries out `carom view`.
+pub fn view(arguments: ViewArguments) -> Result<Exit, Failure> {
+    let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
+    let backend = match arguments.backend {
+        BackendChoice::Auto => None,
+        BackendChoice::Gpu => Some(Backend::Gpu),
+        BackendChoice::Cpu => Some(Backend::Cpu),
+        BackendChoice::Exact => Some(Backend::Exact),
+    };
+    let settings = Settings {
+        backend,
+        adapter: arguments.adapter,
+        threads: arguments.threads,
+        size: arguments.size,
+        paused: arguments.paused,
+        events: arguments.events,
+        ..Settings::new(&name, scene)
+    };
+    match viewer::run(settings) {
+        Ok(()) => Ok(Exit::Done),
+        Err(failure) => Err(explained(failure, &name)),
+    }
+}
+
+fn explained(failure: viewer::Failure, scene: &str) -> Failure {
+    match failure {
+        viewer::Failure::NoDisplay(text) => Failure {
+            exit: Exit::NoAdapter,
+            message: format!("{text}; `carom render {scene}` makes pictures without one"),
+        },
+        // No backend can do without an adapter here.
+        viewer::Failure::Engine(Error::NoAdapter(message)) => Failure { exit: Exit::NoAdapter, message },
+        viewer::Failure::Engine(error) => error.into(),
+        viewer::Failure::Events(text) => Failure::files(text),
+        // The list of failures may grow.
+        other => Failure { exit: Exit::RunFailed, message: other.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_of_a_window_has_its_exit_code() {
+        let text = || "why".to_owned();
+        for (failure, exit) in [
+            (viewer::Failure::NoDisplay(text()), Exit::NoAdapter),
+            (viewer::Failure::Engine(Error::NoAdapter(text())), Exit::NoAdapter),
+            (viewer::Failure::Engine(Error::DeviceLost(text())), Exit::RunFailed),
+            (viewer::Failure::Engine(Error::Invalid(text())), Exit::Usage),
+            (viewer::Failure::Events(text()), Exit::Files),
+        ] {
+            let told = explained(failure.clone(), "gas");
+            assert_eq!(told.exit, exit, "{failure:?}");
+            assert!(told.message.contains("why"), "{}", told.message);
+            let is_display = matches!(failure, viewer::Failure::NoDisplay(_));
+            assert_eq!(told.message.contains("`carom render gas`"), is_display, "{}", told.message);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The passes of a picture, in their order.
+
+use super::{
+    camera::Camera,
+    legend::Legend,
+    look::{Circumstances, Look, scale},
+    passes::{BINS, GROUP, Passes, bind},
+    range::Readback,
+    scenery::Scenery,
+    spheres::{Spheres, buffer},
+    style::{Colour, Range, Style},
+    targets::Targets,
+};
+use crate::gpu::Context;
+
+/// Words of the histogram: its bins and two more.
+const HISTOGRAM: u64 = BINS as u64 + 2;
+
+/// Workgroups along x of the passes over all spheres; WebGPU promises 65,535.
+const ACROSS: u32 = 1 << 15;
+
+/// Most workgroups that share the histogram: enough to fill a device, few enough that adding up is cheap.
+const COUNTERS: u32 = 256;
+
+/// Draws spheres into textures.
+///
+/// One picture for each submit: what a picture needs to know goes through one uniform buffer.
+pub struct Renderer {
+    pub(super) context: Context,
+    passes: Passes,
+    legend: Legend,
+    targets: Option<Targets>,
+    /// By sphere: centre and radius from the eye; the value of its colour; the colour.
+    placed: wgpu::Buffer,
+    values: wgpu::Buffer,
+    colours: wgpu::Buffer,
+    histogram: wgpu::Buffer,
+    /// The ends of the map.
+    pub(super) range: wgpu::Buffer,
+    readback: Readback,
+    is_encoded: bool,
+    /// What the range on the device is of: colour, and the unit of its values.
+    ranged: Option<(Colour, f64)>,
+}
+
+/// What [`Renderer::prepare`] leaves for [`Renderer::paint`].
+pub(super) struct Prepared {
+    look: Look,
+    size: [u32; 2],
+    /// Unit of the values of the colour.
+    pub scale: f64,
+}
+
+impl Renderer {
+    /// Compiles the shaders for pictures of this format: one with 8 bits a channel, sRGB or not. What is wrong with the
+    /// device [`Context::check`] tells.
+    pub fn new(context: &Context, format: wgpu::TextureFormat) -> Self {
+        Self {
+            context: context.clone(),
+            passes: Passes::new(context, format),
+            legend: Legend::new(context, format),
+            targets: None,
+            placed: buffer(context, "placed", 16),
+            values: buffer(context, "values", 4),
+            colours: buffer(context, "colours", 16),
+            histogram: buffer(context, "histogram", 4 * HISTOGRAM),
+            range: buffer(context, "range", 16),
+            readback: Readback::new(context),
+            is_encoded: format.is_srgb(),
+            ranged: None,
+        }
+    }
+
+    /// Encodes a picture that fills the target, `size` pixels (width, height) of it. Nothing is submitted, and nothing is
+    /// waited for: the numbers of the legend are those of the picture before where the range is automatic.
+    #[expect(clippy::too_many_arguments, reason = "where, what, how: each is a thing of its own")]
+    pub fn draw(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        size: [u32; 2],
+        spheres: &Spheres,
+        scenery: &Scenery,
+        camera: &Camera,
+        style: &Style,
+    ) {
+        let prepared = self.prepare(encoder, size, spheres, scenery, camera, style);
+        let range = self.readback.latest(&self.context, style.colour);
+        if style.legend && style.range == Range::Automatic {
+            self.readback.ask(encoder, &self.range, style.colour, prepared.scale);
+        }
+        self.paint(encoder, target, &prepared, spheres, scenery, style, range);
+    }
+
+    /// Places the spheres and finds the range of their values.
+    pub(super) fn prepare(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        size: [u32; 2],
+        spheres: &Spheres,
+        scenery: &Scenery,
+        camera: &Camera,
+        style: &Style,
+    ) -> Prepared {
+        let device = self.context.device.clone();
+        let size = size.map(|n| n.max(1));
+        let scale = scale(style.colour, &spheres.cells);
+        let ranged = Some((style.colour, scale));
+        let circumstances = Circumstances { is_encoded: self.is_encoded, is_fresh: self.ranged != ranged };
+        self.ranged = ranged;
+        let look = Look::new(size, spheres, scenery, camera, style, circumstances);
+        self.context.queue.write_buffer(&self.passes.look, 0, bytemuck::bytes_of(&look));
+        let count = u64::from(spheres.count);
+        for (buffer_of, label, stride) in [
+            (&mut self.placed, "placed", 16),
+            (&mut self.values, "values", 4),
+            (&mut self.colours, "colours", 16),
+        ] {
+            if buffer_of.size() < stride * count {
+                *buffer_of = buffer(&self.context, label, stride * count);
+            }
+        }
+        if self.targets.as_ref().is_none_or(|targets| targets.size != size) {
+            self.targets = Some(Targets::new(&device, size, self.passes.effort.shadow_size));
+        }
+        encoder.clear_buffer(&self.histogram, 0, None);
+        let mut pass = encoder
+            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("place"), ..Default::default() });
+        pass.set_bind_group(0, &self.passes.look_group, &[]);
+        let groups = spheres.count.div_ceil(GROUP);
+        let over_all = [groups.min(ACROSS), groups.div_ceil(ACROSS)];
+        let mut run = |pipeline: &wgpu::ComputePipeline, buffers: &[&wgpu::Buffer], groups: [u32; 2]| {
+            let buffers: Vec<_> = buffers.iter().map(|buffer| buffer.as_entire_binding()).collect();
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(1, &bind(&device, &pipeline.get_bind_group_layout(1), &buffers), &[]);
+            pass.dispatch_workgroups(groups[0], groups[1], 1);
+        };
+        let placing = [&spheres.bodies, &spheres.tags, &spheres.kinds, &self.placed, &self.values];
+        run(&self.passes.place, &placing, over_all);
+        let ranging = [&self.values, &self.histogram, &self.range];
+        if style.range == Range::Automatic && groups > 0 {
+            run(&self.passes.count, &ranging, [groups.min(COUNTERS), 1]);
+        }
+        run(&self.passes.settle, &ranging, [1, 1]);
+        let painting = [&self.placed, &self.values, &self.range, &self.colours];
+        run(&self.passes.paint, &painting, over_all);
+        Prepared { look, size, scale }
+    }
+
+    /// Draws what was prepared; `range` is what the legend says.
+    #[expect(clippy::too_many_arguments, reason = "where, what, how: each is a thing of its own")]
+    pub(super) fn paint(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        prepared: &Prepared,
+        spheres: &Spheres,
+        scenery: &Scenery,
+        style: &Style,
+        range: Option<[f64; 2]>,
+    ) {
+        let Some(targets) = &self.targets else { return };
+        let (passes, look) = (&self.passes, &prepared.look);
+        let device = &self.context.device;
+        let lit = !style.flat;
+        let placed = || self.placed.as_entire_binding();
+        let view = wgpu::BindingResource::TextureView;
+        if lit && style.shadow {
+            let mut pass = begin(encoder, "shadow", None, Some((&targets.shadows, 0.0)));
+            passes.set(device, &mut pass, &passes.shadow, &[placed()]);
+            pass.draw(0..4, 0..spheres.count);
+        }
+        {
+            let ids = Some((&targets.ids, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)));
+            let mut pass = begin(encoder, "visibility", ids, Some((&targets.depth, 0.0)));
+            passes.set(device, &mut pass, &passes.visibility, &[placed()]);
+            pass.draw(0..4, 0..spheres.count);
+            passes.set(device, &mut pass, &passes.surfaces, &[placed()]);
+            pass.draw(0..4, 0..look.surface_count);
+        }
+        let [rough, openness] = &targets.openness;
+        if lit && style.ambient_occlusion {
+            let mut pass = begin(encoder, "half depth", Some((&targets.half_depth, clear())), None);
+            passes.set(device, &mut pass, &passes.measure, &[placed(), view(&targets.ids)]);
+            pass.draw(0..3, 0..1);
+            drop(pass);
+            let mut pass = begin(encoder, "occlusion", Some((rough, clear())), None);
+            let sources = [placed(), view(&targets.ids), view(&targets.half_depth)];
+            passes.set(device, &mut pass, &passes.occlude, &sources);
+            pass.draw(0..3, 0..1);
+            drop(pass);
+            let mut pass = begin(encoder, "smooth occlusion", Some((openness, clear())), None);
+            let sources = [placed(), view(&targets.ids), view(&targets.half_depth), view(rough)];
+            passes.set(device, &mut pass, &passes.soften, &sources);
+            pass.draw(0..3, 0..1);
+        }
+        {
+            let mut pass = begin(encoder, "shade", Some((target, clear())), None);
+            let sources = [
+                placed(),
+                self.colours.as_entire_binding(),
+                view(&targets.ids),
+                view(openness),
+                view(&targets.shadows),
+                wgpu::BindingResource::Sampler(&passes.nearer),
+            ];
+            passes.set(device, &mut pass, &passes.shade, &sources);
+            pass.draw(0..3, 0..1);
+            if look.line_count > 0 {
+                passes.set(device, &mut pass, &passes.lines, &[placed(), view(&targets.ids)]);
+                pass.draw(0..4, 0..look.line_count);
+            }
+        }
+        if style.legend {
+            let range = match style.range {
+                Range::Locked(low, high) => Some([low, high]),
+                Range::Automatic => range,
+            };
+            self.legend.draw(&self.context, encoder, target, prepared.size, style, range, &scenery.materials);
+        }
+    }
+
+    /// Takes over the ends of the map that were read from the device, in its units.
+    pub(super) fn in_units(prepared: &Prepared, bytes: &[u8]) -> [f64; 2] {
+        let ends: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes[..8]);
+        [0, 1].map(|k| f64::from(ends[k]) * prepared.scale)
+    }
+}
+
+impl Passes {
+    fn set(
+        &self,
+        device: &wgpu::Device,
+        pass: &mut wgpu::RenderPass<'_>,
+        pipeline: &wgpu::RenderPipeline,
+        resources: &[wgpu::BindingResource<'_>],
+    ) {
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, &self.look_group, &[]);
+        pass.set_bind_group(1, &bind(device, &pipeline.get_bind_group_layout(1), resources), &[]);
+    }
+}
+
+fn clear() -> wgpu::LoadOp<wgpu::Color> {
+    wgpu::LoadOp::Clear(wgpu::Color::BLACK)
+}
+
+fn begin<'a>(
+    encoder: &'a mut wgpu::CommandEncoder,
+    label: &str,
+    colour: Option<(&wgpu::TextureView, wgpu::LoadOp<wgpu::Color>)>,
+    depth: Option<(&wgpu::TextureView, f32)>,
+) -> wgpu::RenderPass<'a> {
+    let colour = colour.map(|(view, load)| wgpu::RenderPassColorAttachment {
+        view,
+        depth_slice: None,
+        resolve_target: None,
+        ops: wgpu::Operations { load, store: wgpu::StoreOp::Store },
+    });
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some(label),
+        color_attachments: if colour.is_some() { std::slice::from_ref(&colour) } else { &[] },
+        depth_stencil_attachment: depth.map(|(view, clear)| wgpu::RenderPassDepthStencilAttachment {
+            view,
+            depth_ops: Some(wgpu::Operations {
+                load: wgpu::LoadOp::Clear(clear),
+                store: wgpu::StoreOp::Store,
+            }),
+            stencil_ops: None,
+        }),
+        ..Default::default()
+    })
+}

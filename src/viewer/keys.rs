@@ -1,0 +1,84 @@
+//! Which key does what: the one place that says it.
+
+use egui::Key;
+
+/// What a key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Stop and go on.
+    Pause,
+    /// One step.
+    Step,
+    /// Back to the start of the scene.
+    Reset,
+    /// All of it in the picture.
+    Frame,
+    /// The next thing for colours to stand for.
+    Colour,
+    /// Shoot a sphere.
+    Shoot,
+    /// Hide the panel, or show it.
+    Panel,
+    /// Write a picture.
+    Screenshot,
+    /// Show the help, or hide it.
+    Help,
+    /// Close the window.
+    Close,
+}
+
+/// One key.
+pub struct Binding {
+    /// The key.
+    pub key: Key,
+    /// Together with Ctrl (on macOS Cmd).
+    pub command: bool,
+    /// What the help calls it.
+    pub label: &'static str,
+    /// What it does.
+    pub action: Action,
+    /// What it does, in words.
+    pub help: &'static str,
+}
+
+const fn key(key: Key, label: &'static str, action: Action, help: &'static str) -> Binding {
+    Binding { key, command: false, label, action, help }
+}
+
+/// All keys but those of flight.
+pub const KEYS: &[Binding] = &[
+    key(Key::Space, "Space", Action::Pause, "pause, go on"),
+    key(Key::Period, ".", Action::Step, "pause and take one step"),
+    key(Key::R, "R", Action::Reset, "back to the start of the scene"),
+    key(Key::F, "F", Action::Frame, "frame all spheres"),
+    key(Key::C, "C", Action::Colour, "colour by the next quantity"),
+    key(Key::B, "B", Action::Shoot, "shoot a sphere at the cursor"),
+    key(Key::H, "H", Action::Panel, "hide or show the panel"),
+    key(Key::F12, "F12", Action::Screenshot, "save the picture as a PNG"),
+    key(Key::Questionmark, "?", Action::Help, "this help"),
+    Binding { key: Key::Q, command: true, label: "Ctrl Q", action: Action::Close, help: "close the window" },
+];
+
+/// What the mouse does, and the keys of flight.
+pub const HANDS: &[(&str, &str)] = &[
+    ("left drag", "orbit"),
+    ("right drag, shift + drag", "pan"),
+    ("wheel", "zoom towards the cursor"),
+    ("click", "inspect a sphere"),
+    ("W S, A D, E Q", "fly forward, sideways, up (shift: faster)"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_does_one_thing_and_none_flies() {
+        for (at, binding) in KEYS.iter().enumerate() {
+            let others = &KEYS[at + 1..];
+            assert!(others.iter().all(|o| o.key != binding.key && o.action != binding.action));
+            let flies = [Key::W, Key::A, Key::S, Key::D, Key::Q, Key::E].contains(&binding.key);
+            assert!(!flies || binding.command, "{}", binding.label);
+        }
+    }
+}

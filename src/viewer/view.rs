@@ -1,0 +1,306 @@
+//! What the user sees and does, without the window around it: keys, mouse, panel.
+
+use std::collections::VecDeque;
+
+use egui::{Key, PointerButton, Rect, Sense};
+use glam::{DVec2, DVec3};
+
+use super::{
+    board::Status,
+    cannon::Shot,
+    command::{Command, News},
+    eye::{Eye, Flight},
+    inspect::Inspected,
+    keys::{Action, KEYS},
+    panel,
+};
+use crate::render::Style;
+
+/// How long a message stays (seconds).
+const MESSAGE_SECONDS: f64 = 5.0;
+/// Points that egui scrolls for a notch of the wheel.
+const NOTCH_POINTS: f64 = 50.0;
+/// Longest time between frames that flight makes up for (seconds): after a stall the eye would be elsewhere.
+const LONGEST_FRAME: f64 = 0.1;
+/// Simulated time in which a shot crosses the distance from which the scene is framed, to begin with.
+const CROSSING: f64 = 2.0;
+/// Radius of a shot in those of the largest sphere, to begin with.
+const CALIBRE: f64 = 2.0;
+
+/// What comes of a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// The worker is to do something.
+    Ask(Command),
+    /// A picture is to be written.
+    Screenshot,
+    /// The window is to be closed.
+    Close,
+    /// Something happened that the worker need not know.
+    Happened(&'static str),
+}
+
+/// What is shot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cannon {
+    /// Radius in that of the largest sphere.
+    pub calibre: f64,
+    /// Speed (length/time).
+    pub speed: f64,
+}
+
+/// See the module.
+pub struct Desk {
+    /// None before the first scene.
+    pub eye: Option<Eye>,
+    /// How spheres are drawn.
+    pub style: Style,
+    /// The panel is open.
+    pub panel: bool,
+    /// The help is open.
+    pub help: bool,
+    /// The state of affairs.
+    pub status: Status,
+    /// The sphere that is inspected, as it was when somebody looked.
+    pub inspected: Option<Box<Inspected>>,
+    /// What is shot.
+    pub cannon: Cannon,
+    /// What the adapter that draws is called, and whether it is a GPU.
+    pub adapter: (String, bool),
+    /// The names of the scenes that can be loaded.
+    pub scenes: Vec<String>,
+    /// Values that are being changed by hand.
+    pub draft: panel::Draft,
+    /// The last message, and when it came.
+    pub message: Option<(String, f64)>,
+    /// Frames of the last second.
+    pub frames: VecDeque<f64>,
+    /// Where the spheres are drawn, and the pixels of it.
+    pub place: (Rect, [u32; 2]),
+    now: f64,
+    wishes: Vec<Wish>,
+}
+
+impl Desk {
+    /// Before the first scene.
+    pub fn new(adapter: (String, bool), scenes: Vec<String>) -> Self {
+        Self {
+            eye: None,
+            style: Style::default(),
+            panel: true,
+            help: false,
+            status: Status::default(),
+            inspected: None,
+            cannon: Cannon { calibre: CALIBRE, speed: 1.0 },
+            adapter,
+            scenes,
+            draft: panel::Draft::default(),
+            message: None,
+            frames: VecDeque::new(),
+            place: (Rect::NOTHING, [1, 1]),
+            now: 0.0,
+            wishes: vec![],
+        }
+    }
+
+    /// The worker says something.
+    pub fn hear(&mut self, news: &News) {
+        match news {
+            News::Loaded(camera) => {
+                self.eye = Some(Eye::new(*camera));
+                self.cannon.speed = (camera.target - camera.eye).length() / CROSSING;
+                self.inspected = None;
+            }
+            News::Reset => self.inspected = None,
+            News::Framed(camera) => self.eye = Some(Eye::new(*camera)),
+            News::Picked(found) => self.inspected = found.clone(),
+            News::Shot(id) => self.say(format!("shot sphere {id}")),
+            News::Refused(text) => self.say(text.clone()),
+            News::Switched(backend) => self.say(format!("on {}", backend.name())),
+            // On the device a look costs a wait, which is nothing where it stands still.
+            News::Paused(true) | News::Stepped if self.inspected.is_some() => self.ask(Command::Look),
+            News::Paused(_) | News::Stepped | News::Changed | News::Failed(_) => {}
+        }
+    }
+
+    /// The state of affairs is another.
+    pub fn learn(&mut self, status: Status) {
+        if status.inspected.is_some() {
+            self.inspected.clone_from(&status.inspected);
+        }
+        self.status = status;
+    }
+
+    /// Shows a message for a while.
+    pub fn say(&mut self, text: String) {
+        self.message = Some((text, self.now));
+    }
+
+    /// Asks the worker for something.
+    pub fn ask(&mut self, command: Command) {
+        self.wishes.push(Wish::Ask(command));
+    }
+
+    /// One frame: listens, lays out and returns what is to be done. `texture` is what the spheres are drawn into.
+    pub fn show(&mut self, ui: &mut egui::Ui, texture: Option<egui::TextureId>) -> Vec<Wish> {
+        let context = ui.ctx().clone();
+        self.now = context.input(|i| i.time);
+        self.frames.push_back(self.now);
+        while self.frames.len() > 1 && self.now - self.frames[0] > 1.0 {
+            self.frames.pop_front();
+        }
+        // Before the first scene there is nothing to set.
+        if self.panel && self.status.dt > 0.0 {
+            panel::show(self, ui);
+        }
+        let frame = egui::Frame::NONE.fill(egui::Color32::from_gray(18));
+        egui::CentralPanel::default().frame(frame).show(ui, |ui| self.show_scene(ui, texture));
+        panel::show_inspected(self, &context);
+        if self.help {
+            panel::show_help(self, &context);
+        }
+        self.listen(&context);
+        std::mem::take(&mut self.wishes)
+    }
+
+    fn show_scene(&mut self, ui: &mut egui::Ui, texture: Option<egui::TextureId>) {
+        let rect = ui.max_rect();
+        let scale = ui.ctx().pixels_per_point();
+        let pixels = |points: f32| (points * scale).round().max(1.0) as u32;
+        self.place = (rect, [pixels(rect.width()), pixels(rect.height())]);
+        let response = ui.allocate_rect(rect, Sense::click_and_drag());
+        if let Some(texture) = texture.filter(|_| self.eye.is_some()) {
+            let all = Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
+            ui.painter().image(texture, rect, all, egui::Color32::WHITE);
+        }
+        self.handle(&response, scale);
+        panel::mark_inspected(self, ui.painter());
+        panel::show_messages(self, ui, rect);
+    }
+
+    // Orbit, pan, zoom, click.
+    fn handle(&mut self, response: &egui::Response, scale: f32) {
+        let (rect, size) = self.place;
+        let Some(eye) = &mut self.eye else { return };
+        let in_picture = |at: egui::Pos2| {
+            DVec2::new(f64::from(at.x - rect.min.x), f64::from(at.y - rect.min.y)) * f64::from(scale)
+        };
+        let height = f64::from(size[1]);
+        let delta = response.drag_delta();
+        let drag = DVec2::new(f64::from(delta.x), f64::from(delta.y)) * f64::from(scale);
+        let input = &response.ctx;
+        let shift = input.input(|i| i.modifiers.shift);
+        if response.dragged_by(PointerButton::Primary) && !shift {
+            eye.orbit(drag, height);
+        } else if response.dragged() {
+            eye.pan(drag, height);
+        }
+        if let Some(at) = response.hover_pos() {
+            let (scroll, pinch) = input.input(|i| (i.smooth_scroll_delta(), i.zoom_delta()));
+            // A pinch that makes things twice as large halves the distance: five and a half notches.
+            let notches = f64::from(scroll.y) / NOTCH_POINTS + f64::from(pinch).log2() * 5.42;
+            if notches != 0.0 {
+                eye.zoom(notches, in_picture(at), size);
+            }
+        }
+        if response.clicked()
+            && let Some(at) = response.interact_pointer_pos()
+        {
+            let (from, direction) = self.ray(in_picture(at));
+            self.ask(Command::Pick { from, direction });
+        }
+    }
+
+    // Where a ray through a pixel begins, and its direction.
+    fn ray(&self, at: DVec2) -> (DVec3, DVec3) {
+        let size = self.place.1;
+        self.eye.as_ref().map_or((DVec3::ZERO, DVec3::X), |eye| eye.camera().ray(at.x, at.y, size))
+    }
+
+    fn listen(&mut self, context: &egui::Context) {
+        if context.egui_wants_keyboard_input() {
+            return;
+        }
+        // The modifiers of the moment: by the end of a slow frame they may be up again.
+        let pressed: Vec<Action> = context.input(|i| {
+            let keys = i.events.iter().filter_map(|event| match event {
+                egui::Event::Key { key, pressed: true, repeat, modifiers, .. } => {
+                    Some((*key, *repeat, *modifiers))
+                }
+                _ => None,
+            });
+            keys.filter_map(|(key, repeat, held)| {
+                let command = held.command || held.ctrl;
+                let binding = KEYS.iter().find(|b| b.key == key && b.command == command && !held.alt)?;
+                // A key that is held steps on and on, and does all else once.
+                (!repeat || binding.action == Action::Step).then_some(binding.action)
+            })
+            .collect()
+        });
+        for action in pressed {
+            self.act(action, context);
+        }
+        let flight = context.input(|i| {
+            let axis = |more, less| f64::from(i8::from(i.key_down(more)) - i8::from(i.key_down(less)));
+            let direction = DVec3::new(axis(Key::D, Key::A), axis(Key::E, Key::Q), axis(Key::W, Key::S));
+            Flight { direction, fast: i.modifiers.shift }
+        });
+        if flight.direction != DVec3::ZERO && context.input(|i| !i.modifiers.command) {
+            if let Some(eye) = &mut self.eye {
+                eye.fly(flight, f64::from(context.input(|i| i.stable_dt)).min(LONGEST_FRAME));
+            }
+            context.request_repaint();
+        }
+    }
+
+    /// Does what a key stands for.
+    pub fn act(&mut self, action: Action, context: &egui::Context) {
+        match action {
+            Action::Pause => self.ask(Command::Pause(!self.status.paused)),
+            Action::Step => self.ask(Command::Step),
+            Action::Reset => self.ask(Command::Reset),
+            Action::Frame => {
+                if let Some(camera) = self.eye.as_ref().map(|eye| *eye.camera()) {
+                    self.ask(Command::Frame { from: camera.eye - camera.target, up: camera.up });
+                }
+            }
+            Action::Colour => {
+                self.style.colour = self.style.colour.next();
+                self.style.range = crate::render::Range::Automatic;
+                self.say(format!("coloured by {}", self.style.colour.name()));
+                self.wishes.push(Wish::Happened("colour"));
+            }
+            Action::Shoot => {
+                let (rect, size) = self.place;
+                let scale = f64::from(context.pixels_per_point());
+                let cursor = context.input(|i| i.pointer.hover_pos()).filter(|at| rect.contains(*at));
+                let at = match cursor {
+                    Some(at) => DVec2::new(f64::from(at.x - rect.min.x), f64::from(at.y - rect.min.y)) * scale,
+                    None => 0.5 * DVec2::new(f64::from(size[0]), f64::from(size[1])),
+                };
+                let (eye, direction) = self.ray(at);
+                let radius = self.cannon.calibre * self.status.largest;
+                if radius > 0.0 {
+                    self.ask(Command::Shoot(Shot { eye, direction, radius, speed: self.cannon.speed }));
+                }
+            }
+            Action::Panel => {
+                self.panel = !self.panel;
+                self.wishes.push(Wish::Happened("panel"));
+            }
+            Action::Screenshot => self.wishes.push(Wish::Screenshot),
+            Action::Close => self.wishes.push(Wish::Close),
+            Action::Help => {
+                self.help = !self.help;
+                self.wishes.push(Wish::Happened("help"));
+            }
+        }
+    }
+
+    /// The message to show, if it is not too old; and how long yet (seconds).
+    pub fn message(&self) -> Option<(&str, f64)> {
+        let (text, since) = self.message.as_ref()?;
+        let left = since + MESSAGE_SECONDS - self.now;
+        (left > 0.0).then_some((text, left))
+    }
+}

@@ -1,0 +1,277 @@
+//! A display in memory, a window on it, and the hand that drives it.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Longest wait for anything: shaders are compiled at the first use, for tens of seconds on a software adapter, and other
+/// tests want the processor too.
+const PATIENCE: Duration = Duration::from_secs(240);
+/// Between two looks.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// A tool that the tests cannot do without.
+fn tool(program: &str, package: &str) -> Command {
+    let found = Command::new(program).arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if let Err(error) = found {
+        panic!(
+            "{program} cannot be started ({error}), and the window is not tested without it; on Debian or Ubuntu \
+             type `sudo apt-get install {package}`"
+        );
+    }
+    Command::new(program)
+}
+
+/// An X server without a screen.
+pub struct Display {
+    server: Child,
+    name: String,
+}
+
+impl Display {
+    pub fn open() -> Self {
+        let mut server = tool("Xvfb", "xvfb")
+            .args(["-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp", "-noreset"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Xvfb starts");
+        let mut number = String::new();
+        let said = BufReader::new(server.stdout.take().expect("piped")).read_line(&mut number);
+        let number = number.trim().to_owned();
+        assert!(said.is_ok() && !number.is_empty(), "Xvfb ended before it said which display it is");
+        Self { server, name: format!(":{number}") }
+    }
+
+    fn xdotool(&self, arguments: &[&str]) -> String {
+        let output = tool("xdotool", "xdotool").args(arguments).env("DISPLAY", &self.name).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "xdotool {}: {error}", arguments.join(" "));
+        String::from_utf8(output.stdout).expect("text")
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        // Whatever went wrong: no server is left behind.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// `carom view`, open.
+pub struct Viewer {
+    process: Child,
+    folder: TempDir,
+    window: String,
+    read: usize,
+    display: Display,
+}
+
+/// The command in a folder of its own, on no display.
+pub fn view(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_carom"));
+    command.arg("view").args(arguments).current_dir(folder.path()).stdin(Stdio::null());
+    command.env("RUST_BACKTRACE", "1");
+    for name in ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+impl Viewer {
+    /// Opens a scene in a window of 800 by 600 and waits until its spheres are drawn.
+    #[track_caller]
+    pub fn open(scene: &str, arguments: &[&str]) -> Self {
+        let display = Display::open();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("scene.toml"), scene).unwrap();
+        let mut all = vec!["scene.toml", "--size", "800x600", "--events", "events.jsonl"];
+        all.extend(arguments);
+        let errors = File::create(folder.path().join("stderr")).unwrap();
+        let process = view(&folder, &all).env("DISPLAY", &display.name).stderr(errors).spawn().unwrap();
+        let mut viewer = Self { process, folder, window: String::new(), read: 0, display };
+        viewer.expect("opened");
+        viewer.expect("drawn");
+        let search = ["search", "--sync", "--onlyvisible", "--pid", &viewer.process.id().to_string()];
+        let windows = viewer.display.xdotool(&search);
+        viewer.window = windows.lines().next().expect("a window").to_owned();
+        // There is no window manager to give it the keys.
+        viewer.display.xdotool(&["windowfocus", "--sync", &viewer.window]);
+        viewer
+    }
+
+    /// A file in its folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let Ok(text) = std::fs::read_to_string(self.path("events.jsonl")) else { return vec![] };
+        text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    }
+
+    fn said(&self) -> String {
+        let mut text = String::new();
+        let _ = File::open(self.path("stderr")).and_then(|mut file| file.read_to_string(&mut text));
+        text
+    }
+
+    /// Waits for an event of this name after those that were waited for before.
+    #[track_caller]
+    pub fn expect(&mut self, name: &str) -> Value {
+        let start = Instant::now();
+        loop {
+            let events = self.events();
+            let found = events.iter().skip(self.read).position(|event| event["event"] == name);
+            if let Some(at) = found {
+                self.read += at + 1;
+                return events[self.read - 1].clone();
+            }
+            let ended = self.process.try_wait().unwrap();
+            if ended.is_some() || start.elapsed() > PATIENCE {
+                let last: Vec<String> = events.iter().rev().take(6).map(Value::to_string).collect();
+                panic!("no `{name}`, ended: {ended:?}; last events {last:#?}\nstderr: {}", self.said());
+            }
+            sleep(GLANCE);
+        }
+    }
+
+    /// Presses a key of the window, by the name that X has for it.
+    pub fn press(&self, key: &str) {
+        self.display.xdotool(&["key", key]);
+    }
+
+    /// Moves the mouse to a point of the window.
+    pub fn point(&self, x: u32, y: u32) {
+        let [x, y] = [x, y].map(|n| n.to_string());
+        self.display.xdotool(&["mousemove", "--window", &self.window, &x, &y]);
+        // The window learns of it by an event, and a click right after it would go where the mouse was.
+        sleep(4 * GLANCE);
+    }
+
+    /// Clicks where the mouse is.
+    pub fn click(&self) {
+        self.display.xdotool(&["mousedown", "1"]);
+        sleep(2 * GLANCE);
+        self.display.xdotool(&["mouseup", "1"]);
+    }
+
+    /// Turns the wheel by a notch, towards what is under the mouse.
+    pub fn scroll(&self) {
+        self.display.xdotool(&["click", "4"]);
+        sleep(2 * GLANCE);
+    }
+
+    /// Shows and hides the panel; the figures that come with it.
+    #[track_caller]
+    pub fn look(&mut self) -> Value {
+        self.press("h");
+        self.expect("panel")
+    }
+
+    /// Drags with a button from a point of the window to another.
+    pub fn drag(&self, button: &str, from: [u32; 2], to: [u32; 2]) {
+        self.point(from[0], from[1]);
+        self.display.xdotool(&["mousedown", button]);
+        for part in 1..=4 {
+            let [x, y] = [0, 1].map(|k| (from[k] * (4 - part) + to[k] * part) / 4);
+            self.point(x, y);
+        }
+        self.point(to[0], to[1]);
+        self.display.xdotool(&["mouseup", button]);
+    }
+
+    /// Makes the window another size.
+    pub fn resize(&self, width: u32, height: u32) {
+        let [width, height] = [width, height].map(|n| n.to_string());
+        self.display.xdotool(&["windowsize", &self.window, &width, &height]);
+    }
+
+    /// Hides the window and shows it again.
+    pub fn hide_and_show(&self) {
+        self.display.xdotool(&["windowunmap", "--sync", &self.window]);
+        sleep(10 * GLANCE);
+        self.display.xdotool(&["windowmap", "--sync", &self.window]);
+        self.display.xdotool(&["windowfocus", "--sync", &self.window]);
+    }
+
+    /// Saves a picture and reads it.
+    #[track_caller]
+    pub fn picture(&mut self) -> Picture {
+        self.press("F12");
+        let name = self.expect("screenshot")["file"].as_str().expect("a name").to_owned();
+        Picture::read(self.path(&name))
+    }
+
+    /// Closes the window by its key, and waits for the end.
+    #[track_caller]
+    pub fn close(mut self) -> (ExitStatus, String) {
+        self.press("ctrl+q");
+        self.expect("closed");
+        let status = self.wait();
+        (status, self.said())
+    }
+
+    /// Waits for the end.
+    #[track_caller]
+    pub fn wait(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end; stderr: {}", self.said());
+            sleep(GLANCE);
+        }
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A picture that was saved.
+pub struct Picture {
+    pub width: u32,
+    pub height: u32,
+    pub texts: Vec<(String, String)>,
+    rgba: Vec<u8>,
+}
+
+impl Picture {
+    fn read(path: PathBuf) -> Self {
+        let mut reader = png::Decoder::new(BufReader::new(File::open(path).unwrap())).read_info().unwrap();
+        let mut rgba = vec![0; reader.output_buffer_size().expect("a size")];
+        let info = reader.next_frame(&mut rgba).unwrap();
+        assert_eq!(info.color_type, png::ColorType::Rgba);
+        let texts = &reader.info().uncompressed_latin1_text;
+        let texts = texts.iter().map(|t| (t.keyword.clone(), t.text.clone())).collect();
+        Self { width: info.width, height: info.height, texts, rgba }
+    }
+
+    /// Red, green and blue.
+    pub fn pixel(&self, x: u32, y: u32) -> [u8; 3] {
+        let at = 4 * (y * self.width + x) as usize;
+        [self.rgba[at], self.rgba[at + 1], self.rgba[at + 2]]
+    }
+
+    /// Pixels that are not nearly the same as in another picture of the same size, in parts of all.
+    pub fn difference(&self, other: &Self) -> f64 {
+        assert_eq!((self.width, self.height), (other.width, other.height));
+        let pairs = self.rgba.chunks_exact(4).zip(other.rgba.chunks_exact(4));
+        let differ = pairs.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 12)).count();
+        differ as f64 / f64::from(self.width * self.height)
+    }
+}

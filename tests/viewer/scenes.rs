@@ -1,0 +1,46 @@
+//! Scenes that look like something.
+
+/// A few large spheres that do not move, in a line across the picture, on a floor.
+pub const ROW: &str = r#"
+[world]
+dt = 0.02
+seed = 11
+
+[[spheres]]
+at = [
+    { position = [-6, 0, 0], radius = 1.5 },
+    { position = [0, 0, 0], radius = 1.5, spin = [0, 0, 2] },
+    { position = [6, 0, 0], radius = 1.5 },
+    { position = [2.4, 0, 0], radius = 0.5 },
+]
+
+[view]
+eye = [0, -30, 0]
+target = [0, 0, 0]
+fov = 30.0
+"#;
+
+/// A gas that steps fast on any backend.
+pub const GAS: &str = r#"
+[world]
+dt = 0.02
+seed = 12
+
+[bounds]
+x = "periodic"
+y = "periodic"
+z = "periodic"
+
+[[spheres]]
+random = { count = 300, volume_fraction = 0.1, diameter = 1.0 }
+temperature = 1.0
+"#;
+
+/// What no backend can follow.
+pub const RUNAWAY: &str = r#"
+[world]
+dt = 0.5
+
+[[spheres]]
+at = [{ position = [0, 0, 0], velocity = [1e30, 0, 0] }, { position = [3, 0.1, 0] }]
+"#;
