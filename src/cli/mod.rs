@@ -14,6 +14,7 @@ mod scenes;
 mod screen;
 mod source;
 mod text;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ pub fn main() -> ExitCode {
         Some(Command::Scenes(arguments)) => scenes::scenes(&arguments),
         Some(Command::Adapters(arguments)) => adapters::adapters(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
+        Some(Command::Verify(arguments)) => verify::verify(&arguments),
     };
     let exit = result.unwrap_or_else(|Failure { exit, message }| {
         screen::error(&message);

@@ -26,6 +26,7 @@ mod flight;
 mod host;
 mod impacts;
 mod layout;
+mod lockstep;
 mod pipelines;
 mod places;
 mod readback;
@@ -41,6 +42,7 @@ mod parity;
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
+pub use self::lockstep::{Agreement, Lockstep, Mismatch};
 pub use self::traffic::least_traffic;
 /// The wgpu that [`Context`] speaks; programs that share a device with carom need the same.
 pub use wgpu;

@@ -13,3 +13,5 @@ mod reproducible;
 mod scenes;
 #[cfg(unix)]
 mod signals;
+#[cfg(feature = "gpu")]
+mod verify;
