@@ -105,7 +105,7 @@
 //! # Features
 //!
 //! The bare library (`default-features = false`) knows no files and no command line. `files` reads and writes scenes and
-//! spheres, `gpu` is `Backend::Gpu` and the module `gpu` (adapters, devices, buffers), `cli` is the `carom` command. `gpu`
+//! spheres, `gpu` is `Backend::Gpu` and the module `gpu` (adapters, devices, buffers), `render` draws pictures (module `render`), `cli` is the `carom` command. `gpu`
 //! and `cli` are on by default.
 #![warn(missing_docs)]
 
@@ -117,6 +117,8 @@ pub mod files;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod model;
+#[cfg(feature = "render")]
+pub mod render;
 mod report;
 pub mod scene;
 mod simulation;

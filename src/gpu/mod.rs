@@ -51,6 +51,12 @@ use glam::DVec3;
 
 use crate::{Error, System, simulation::Engine};
 
+/// Waits for all of a buffer that can be mapped and that work already submitted fills.
+#[cfg(feature = "render")]
+pub(crate) fn read_mapped(context: &Context, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
+    readback::read_now(context, buffer, buffer.size())
+}
+
 /// The engine of [`Backend::Gpu`](crate::Backend::Gpu).
 pub(crate) fn engine(system: &System, context: Context, profile: bool) -> Result<Box<dyn Engine>, Error> {
     Ok(Box::new(engine::GpuEngine::new(system, context, profile)?))

@@ -1,0 +1,35 @@
+//! Who was struck when, for the engines that leave it to the host.
+
+use rustc_hash::FxHashMap;
+
+use crate::{Impact, Partner};
+
+/// When each sphere had its last contact, collected from recorded impacts. The gpu engine keeps this itself.
+#[derive(Clone, Debug, Default)]
+pub struct Recent {
+    last: FxHashMap<u32, f64>,
+    now: f64,
+}
+
+impl Recent {
+    /// Nobody was struck yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes note of the impacts of a step that ended at `now` (time).
+    pub fn note(&mut self, impacts: &[Impact], now: f64) {
+        self.now = now;
+        for impact in impacts {
+            self.last.insert(impact.sphere, impact.time);
+            if let Partner::Sphere(other) = impact.partner {
+                self.last.insert(other, impact.time);
+            }
+        }
+    }
+
+    /// Time since the last contact of the sphere with this id; none where there was none.
+    pub fn age(&self, id: u32) -> Option<f64> {
+        self.last.get(&id).map(|time| (self.now - time).max(0.0))
+    }
+}

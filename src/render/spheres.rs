@@ -1,0 +1,242 @@
+//! Spheres as they lie in buffers of the device.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{DVec3, IVec3};
+
+use super::recent::Recent;
+use crate::{
+    Sphere, System,
+    gpu::{Body, Context, StateBuffers, Tag},
+};
+
+/// Age of a sphere that never had a contact, in units of time of its buffers.
+const NEVER: f32 = -1e30;
+
+/// Width of a cell of uploaded spheres, in the largest diameter: a little more than two that touch need.
+const CELL: f64 = 1.001;
+
+/// What does not change from step to step, by rank.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(super) struct Kind {
+    id: u32,
+    material: u32,
+}
+
+/// How centres are counted; see [`StateBuffers`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cells {
+    /// Corner of cell 0 (length).
+    pub origin: DVec3,
+    /// Edges of a cell (length).
+    pub edge: DVec3,
+    /// Cells of a period; 0 = not periodic.
+    pub count: IVec3,
+    pub unit_of_length: f64,
+    pub unit_of_velocity: f64,
+}
+
+/// Spheres as they lie in buffers of the device: those of the gpu engine themselves, or uploaded ones in the same layout
+/// ([`Body`], [`Tag`]).
+#[derive(Debug)]
+pub struct Spheres {
+    pub(super) bodies: wgpu::Buffer,
+    pub(super) tags: wgpu::Buffer,
+    pub(super) kinds: wgpu::Buffer,
+    pub(super) count: u32,
+    pub(super) cells: Cells,
+    /// Largest id.
+    pub(super) last_id: u32,
+    /// Mean diameter (length).
+    pub(super) diameter: f64,
+    sides: System,
+    /// Whether the buffers are its own.
+    owned: bool,
+}
+
+impl Spheres {
+    /// The spheres of the gpu engine where they lie; nothing is copied but ids and materials, once.
+    ///
+    /// `system` is that of the simulation. After each step [`follow`](Self::follow) the state; after spheres were
+    /// added or removed make new ones.
+    pub fn of_state(context: &Context, state: &StateBuffers, system: &System) -> Self {
+        let mut ranked: Vec<&Sphere> = system.spheres.iter().collect();
+        ranked.sort_unstable_by_key(|sphere| sphere.id);
+        let mut spheres = Self {
+            bodies: state.bodies.clone(),
+            tags: state.tags.clone(),
+            kinds: kinds(context, ranked.iter().copied()),
+            count: state.sphere_count,
+            cells: Cells::of_state(state, system),
+            last_id: ranked.last().map_or(0, |sphere| sphere.id),
+            diameter: mean_diameter(&system.spheres),
+            sides: System { spheres: vec![], ..system.clone() },
+            owned: false,
+        };
+        spheres.follow(state);
+        spheres
+    }
+
+    /// Turns to where the state lies after another step of the same simulation; nothing is copied.
+    pub fn follow(&mut self, state: &StateBuffers) {
+        (self.bodies, self.tags) = (state.bodies.clone(), state.tags.clone());
+        (self.count, self.owned) = (state.sphere_count, false);
+        self.cells = Cells::of_state(state, &self.sides);
+    }
+
+    /// Copies a state on the device into buffers of its own, for a window that draws at its own pace while the
+    /// simulation goes on. One submit; the host waits for nothing.
+    pub fn snapshot(&mut self, context: &Context, state: &StateBuffers) {
+        let count = u64::from(state.sphere_count);
+        let (bodies, tags) = (count * size_of::<Body>() as u64, count * size_of::<Tag>() as u64);
+        self.make_room(context, state.sphere_count);
+        let mut encoder = context
+            .device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("snapshot") });
+        if count > 0 {
+            encoder.copy_buffer_to_buffer(&state.bodies, 0, &self.bodies, 0, bodies);
+            encoder.copy_buffer_to_buffer(&state.tags, 0, &self.tags, 0, tags);
+        }
+        context.queue.submit([encoder.finish()]);
+        self.count = state.sphere_count;
+        self.cells = Cells::of_state(state, &self.sides);
+    }
+
+    /// Spheres from the host, for the engines that compute there. `recent` tells when each had its last contact.
+    pub fn upload(context: &Context, spheres: &[Sphere], system: &System, recent: Option<&Recent>) -> Self {
+        let empty = || buffer(context, "no spheres", 16);
+        let sides = System { spheres: vec![], ..system.clone() };
+        let mut made = Self {
+            bodies: empty(),
+            tags: empty(),
+            kinds: empty(),
+            count: 0,
+            cells: Cells::new(spheres, &sides),
+            last_id: 0,
+            diameter: 1.0,
+            sides,
+            owned: true,
+        };
+        made.update(context, spheres, recent);
+        made
+    }
+
+    /// Other spheres in the place of those before, in the same world; there may be more or fewer.
+    pub fn update(&mut self, context: &Context, spheres: &[Sphere], recent: Option<&Recent>) {
+        self.cells = Cells::new(spheres, &self.sides);
+        self.diameter = mean_diameter(spheres);
+        self.last_id = spheres.iter().map(|sphere| sphere.id).max().unwrap_or(0);
+        self.make_room(context, spheres.len() as u32);
+        self.count = spheres.len() as u32;
+        let cells = &self.cells;
+        let unit_of_time = cells.unit_of_length / cells.unit_of_velocity;
+        let (bodies, tags): (Vec<_>, Vec<_>) = spheres
+            .iter()
+            .zip(0..)
+            .map(|(sphere, rank)| {
+                let (cell, offset) = cells.locate(sphere.position);
+                let age = recent.and_then(|recent| recent.age(sphere.id));
+                let body = Body {
+                    offset: (offset / cells.unit_of_length).as_vec3(),
+                    radius: (sphere.radius / cells.unit_of_length) as f32,
+                    velocity: (sphere.velocity / cells.unit_of_velocity).as_vec3(),
+                    inverse_mass: sphere.inverse_mass() as f32,
+                };
+                let tag = Tag {
+                    cell,
+                    rank,
+                    spin: (sphere.spin * unit_of_time).as_vec3(),
+                    last_contact: age.map_or(NEVER, |age| -(age / unit_of_time) as f32),
+                };
+                (body, tag)
+            })
+            .unzip();
+        context.queue.write_buffer(&self.bodies, 0, bytemuck::cast_slice(&bodies));
+        context.queue.write_buffer(&self.tags, 0, bytemuck::cast_slice(&tags));
+        self.kinds = kinds(context, spheres.iter());
+    }
+
+    /// Number of spheres.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    // Buffers of its own for so many.
+    fn make_room(&mut self, context: &Context, count: u32) {
+        let count = u64::from(count.max(1));
+        for (buffer_of, label, size) in [
+            (&mut self.bodies, "drawn bodies", count * size_of::<Body>() as u64),
+            (&mut self.tags, "drawn tags", count * size_of::<Tag>() as u64),
+        ] {
+            if !self.owned || buffer_of.size() < size {
+                *buffer_of = buffer(context, label, size);
+            }
+        }
+        self.owned = true;
+    }
+}
+
+impl Cells {
+    fn of_state(state: &StateBuffers, system: &System) -> Self {
+        let count = std::array::from_fn(|axis| {
+            system.period(axis).map_or(0, |period| (period / state.cell_edge[axis]).round().max(1.0) as i32)
+        });
+        Self {
+            origin: state.origin,
+            edge: state.cell_edge,
+            count: IVec3::from_array(count),
+            unit_of_length: state.unit_of_length,
+            unit_of_velocity: state.unit_of_velocity,
+        }
+    }
+
+    // As wide as the largest sphere: two that touch are in the same cell or in neighbours.
+    fn new(spheres: &[Sphere], system: &System) -> Self {
+        let largest = spheres.iter().map(|s| 2.0 * s.radius).fold(0.0, f64::max);
+        let least = if largest > 0.0 { CELL * largest } else { 1.0 };
+        let lowest = spheres.iter().map(|s| s.position).reduce(DVec3::min).unwrap_or(DVec3::ZERO);
+        let fastest = spheres.iter().map(|s| s.velocity.length()).fold(0.0, f64::max);
+        let (mut origin, mut edge, mut count) = (lowest, DVec3::splat(least), IVec3::ZERO);
+        for axis in 0..3 {
+            if let Some(period) = system.period(axis) {
+                count[axis] = (period / least).floor().clamp(1.0, f64::from(1 << 28)) as i32;
+                edge[axis] = period / f64::from(count[axis]);
+                origin[axis] = system.bounds.min[axis];
+            }
+        }
+        let unit_of_velocity = if fastest > 0.0 { fastest } else { 1.0 };
+        Self { origin, edge, count, unit_of_length: least, unit_of_velocity }
+    }
+
+    /// Cell and offset (length) of a point.
+    pub fn locate(&self, point: DVec3) -> (IVec3, DVec3) {
+        let relative = point - self.origin;
+        let cell =
+            (relative / self.edge).floor().clamp(DVec3::splat(-(2f64.powi(28))), DVec3::splat(2f64.powi(28)));
+        (cell.as_ivec3(), relative - cell * self.edge)
+    }
+}
+
+fn kinds<'a>(context: &Context, ranked: impl ExactSizeIterator<Item = &'a Sphere>) -> wgpu::Buffer {
+    let kinds: Vec<_> =
+        ranked.map(|sphere| Kind { id: sphere.id, material: u32::from(sphere.material) }).collect();
+    let made = buffer(context, "ids and materials", (kinds.len() * size_of::<Kind>()) as u64);
+    context.queue.write_buffer(&made, 0, bytemuck::cast_slice(&kinds));
+    made
+}
+
+fn mean_diameter(spheres: &[Sphere]) -> f64 {
+    let sum: f64 = spheres.iter().map(|sphere| 2.0 * sphere.radius).sum();
+    if spheres.is_empty() { 1.0 } else { sum / spheres.len() as f64 }
+}
+
+/// A storage buffer that the host or a copy fills.
+pub(super) fn buffer(context: &Context, label: &str, bytes: u64) -> wgpu::Buffer {
+    use wgpu::BufferUsages as Usage;
+    context.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: bytes.max(32).next_multiple_of(16),
+        usage: Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC,
+        mapped_at_creation: false,
+    })
+}

@@ -1,0 +1,106 @@
+//! Pictures without a window.
+
+use super::{Camera, Image, Renderer, Scenery, Spheres, Style};
+use crate::{Error, gpu::Context};
+
+/// What pictures are drawn in, and what carries them to the host.
+const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+
+/// Rows of a copy begin at multiples of this (bytes).
+const ROW: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
+
+/// Draws pictures of one size and brings them to the host.
+pub struct Studio {
+    context: Context,
+    renderer: Renderer,
+    size: [u32; 2],
+    texture: wgpu::Texture,
+    copy: wgpu::Buffer,
+}
+
+impl Studio {
+    /// A studio for pictures of so many pixels (width, height).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a size of 0 or one that the device has no texture for, [`Error::DeviceLost`],
+    /// [`Error::Capacity`].
+    pub fn new(context: &Context, size: [u32; 2]) -> Result<Self, Error> {
+        let device = &context.device;
+        let most = device.limits().max_texture_dimension_2d;
+        let [width, height] = size;
+        if size.iter().any(|n| !(1..=most).contains(n)) {
+            return Err(Error::Unsupported(format!(
+                "a picture of {width} x {height} pixels; {} draws 1 to {most} along each side",
+                context.info()
+            )));
+        }
+        context.check()?;
+        let texture = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("picture"),
+            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: FORMAT,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        let copy = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("picture for the host"),
+            size: u64::from(stride(width)) * u64::from(height),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let renderer = Renderer::new(context, FORMAT);
+        context.check()?;
+        Ok(Self { context: context.clone(), renderer, size, texture, copy })
+    }
+
+    /// Width and height of its pictures.
+    pub fn size(&self) -> [u32; 2] {
+        self.size
+    }
+
+    /// Draws a picture and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    pub fn picture(
+        &mut self,
+        spheres: &Spheres,
+        scenery: &Scenery,
+        camera: &Camera,
+        style: &Style,
+    ) -> Result<Image, Error> {
+        let device = &self.context.device;
+        self.context.check()?;
+        let mut encoder =
+            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("picture") });
+        let view = self.texture.create_view(&wgpu::TextureViewDescriptor::default());
+        self.renderer.draw(&mut encoder, &view, self.size, spheres, scenery, camera, style);
+        let [width, height] = self.size;
+        encoder.copy_texture_to_buffer(
+            self.texture.as_image_copy(),
+            wgpu::TexelCopyBufferInfo {
+                buffer: &self.copy,
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(stride(width)),
+                    rows_per_image: None,
+                },
+            },
+            wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+        );
+        self.context.queue.submit([encoder.finish()]);
+        let bytes = crate::gpu::read_mapped(&self.context, &self.copy)?;
+        let rows = bytes.chunks_exact(stride(width) as usize);
+        let mut rgba = Vec::with_capacity(4 * width as usize * height as usize);
+        rows.for_each(|row| rgba.extend_from_slice(&row[..4 * width as usize]));
+        Ok(Image { width, height, rgba })
+    }
+}
+
+// Bytes from row to row of a copy.
+fn stride(width: u32) -> u32 {
+    (4 * width).next_multiple_of(ROW)
+}
