@@ -9,6 +9,7 @@ mod interrupt;
 mod metrics;
 mod output;
 mod record;
+mod render;
 mod run;
 mod scenes;
 mod screen;
@@ -43,6 +44,7 @@ pub fn main() -> ExitCode {
         Some(Command::Adapters(arguments)) => adapters::adapters(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
         Some(Command::Verify(arguments)) => verify::verify(&arguments),
+        Some(Command::Render(arguments)) => render::render(&arguments),
     };
     let exit = result.unwrap_or_else(|Failure { exit, message }| {
         screen::error(&message);

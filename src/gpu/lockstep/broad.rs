@@ -95,7 +95,7 @@ pub fn neighbors(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Finding
         if found != expected {
             let before = (found.len(), expected.len());
             let scale = f64::from(findings.scale);
-            let mut clear = |list: &mut Vec<u32>| list.retain(|&entry| !is_on_rim(twin, i, entry, scale));
+            let clear = |list: &mut Vec<u32>| list.retain(|&entry| !is_on_rim(twin, i, entry, scale));
             clear(&mut found);
             clear(&mut expected);
             found.sort_unstable();

@@ -93,10 +93,16 @@ fn extras(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
     }
 }
 
-/// Stage 6, of all or of what a round has touched.
-pub fn sweep(_: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+/// Stage 6, of all or of what a round has touched; `round` is the one that comes next.
+pub fn sweep(rig: &Rig, twin: &Twin, output: &Memory, round: u32, findings: &mut Findings) {
     for (i, event) in twin.rounds.events.iter().enumerate() {
         one_event(twin, i, output.fates[i].event, *event, findings);
+    }
+    // All with an event are pending.
+    let pending: BTreeSet<u32> = output.pending(&rig.places, round).into_iter().collect();
+    for (i, fate) in output.fates.iter().enumerate() {
+        let (is_pending, has_event) = (pending.contains(&(i as u32)), fate.event.toi < NO_IMPACT);
+        findings.equal("impact pending", i, f64::from(u8::from(is_pending)), f64::from(u8::from(has_event)));
     }
 }
 

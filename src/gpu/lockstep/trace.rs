@@ -144,7 +144,9 @@ impl Trace<'_> {
     fn sweep(&mut self) -> Step {
         let input = self.rig.memory(&self.twin);
         self.twin.sweep();
-        self.stage("sweep", &input, false, |all| vec![("sweep", 0, all)], rounds::sweep)
+        self.stage("sweep", &input, false, |all| vec![("sweep", 0, all)], |rig, twin, output, findings| {
+            rounds::sweep(rig, twin, output, 0, findings);
+        })
     }
 
     // Select, collide, sweep again. On the device a round of this number makes lists, or looks at all.
@@ -187,7 +189,9 @@ impl Trace<'_> {
         }
         self.twin.sweep_again();
         let sweep = |all| vec![("sweep_mark", round, all), ("sweep_touched", round, all)];
-        self.stage("sweep", &input, false, sweep, rounds::sweep)
+        self.stage("sweep", &input, false, sweep, |rig, twin, output, findings| {
+            rounds::sweep(rig, twin, output, round + 1, findings);
+        })
     }
 
     fn advance(&mut self) -> Step {

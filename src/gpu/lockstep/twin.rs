@@ -11,11 +11,9 @@ use crate::{
         advance::{self, advance},
         audit::Audit,
         bin::bin,
-        bits::Bits,
         collide::Recorder,
         core::Core,
         event::View,
-        launch,
         neighbors::neighbors,
         relax::{self, Relax},
         rounds::Rounds,
@@ -134,6 +132,8 @@ impl Twin {
         self.has_lists = true;
     }
 
+    /// Stages 1 to 4.
+    #[cfg(test)]
     pub fn broad_phase(&mut self) {
         self.bin();
         self.scan();
@@ -170,11 +170,12 @@ impl Twin {
     }
 
     /// Only who is fast, without the walks.
+    #[cfg(test)]
     pub fn fast(&mut self) -> Vec<u32> {
         let Self { core, frame, .. } = self;
-        let mut bits = Bits::default();
+        let mut bits = crate::cpu::bits::Bits::default();
         bits.reset(core.state.len());
-        launch::launch(&core.state, frame, &core.budget, &mut core.clock, &bits);
+        crate::cpu::launch::launch(&core.state, frame, &core.budget, &mut core.clock, &bits);
         let mut list = vec![];
         bits.list(&mut list);
         list
