@@ -1,5 +1,15 @@
-// What all passes of a picture know; `src/render/look.rs` mirrors the struct. Lengths are in the spheres' units, vectors
-// in the frame of the eye (right, up, forward) unless said otherwise.
+// What all passes of a picture know; `src/render/look.rs` mirrors the structs. Lengths are in the spheres' units, points and
+// vectors in the frame of the eye (right, up, forward) unless said otherwise.
+
+// A rectangle of a wall or floor.
+struct Surface {
+    // Its middle; w: it fades out at this distance from there, 0 = nowhere.
+    middle: vec4f,
+    normal: vec4f,
+    // From the middle to its edges.
+    across: vec4f,
+    along: vec4f,
+}
 
 struct Look {
     // Axes of the eye in the world; w: tangents of half the field of view along x and y, and the nearest depth.
@@ -18,20 +28,65 @@ struct Look {
     // Least radius of a sphere in the picture, at depth 1.
     least: f32,
     size: vec2f,
+    // Ends of the map, unless they are found on the device.
     range: vec2f,
-    // Towards the key light; towards the zenith.
+    // Towards the key light; w: half the width of what it lights, 0 = no shadows.
     light: vec4f,
+    light_right: vec4f,
+    light_up: vec4f,
+    // Middle of what the key light lights; w: how far occlusion reaches.
+    stage: vec4f,
     zenith: vec4f,
     map: array<vec4f, 7>,
     materials: array<vec4f, 8>,
+    surface_count: u32,
+    line_count: u32,
+    // What part of the spheres the automatic range has to cover, and whether it begins at the least value or at 0.
+    quantile: f32,
+    from_least: u32,
+    surfaces: array<Surface, 16>,
+    lines: array<vec4f, 24>,
 }
 
 @group(0) @binding(0) var<uniform> look: Look;
 
 const FLAT: u32 = 1u;
+const SHADOW: u32 = 2u;
+const OCCLUSION: u32 = 4u;
+// The target stores sRGB by itself.
+const ENCODED: u32 = 8u;
+const LOCKED: u32 = 16u;
+// The range of the picture before is of no use for this one.
+const FRESH: u32 = 32u;
+// Seen from straight above: no horizon.
+const PLANAR: u32 = 64u;
+
+fn has(flag: u32) -> bool { return (look.flags & flag) != 0u; }
+
+// Ids of surfaces.
+const SURFACE: u32 = 0x80000000u;
 
 // From the eye through a point of the picture (pixels from the upper left corner); depth 1.
 fn ray(pixel: vec2f) -> vec3f {
     let ndc = vec2f(2.0, -2.0) * pixel / look.size + vec2f(-1.0, 1.0);
     return vec3f(ndc * vec2f(look.right.w, look.up.w), 1.0);
+}
+
+fn pack(id: u32) -> vec2u { return vec2u(id & 0xffffu, id >> 16u); }
+fn unpack(id: vec2u) -> u32 { return id.x | (id.y << 16u); }
+
+// Where a ray of depth 1 meets a sphere, or passes it nearest.
+fn meet(sphere: vec4f, direction: vec3f) -> vec3f {
+    let square = dot(direction, direction);
+    let along = dot(sphere.xyz, direction) / square;
+    let off = sphere.xyz - along * direction;
+    let deep = sqrt(max(sphere.w * sphere.w - dot(off, off), 0.0) / square);
+    // From inside, the far side.
+    let t = select(along - deep, along + deep, along - deep < look.forward.w);
+    return t * direction;
+}
+
+// The whole picture as one triangle.
+fn whole(vertex: u32) -> vec4f {
+    return vec4f(f32(vertex & 1u) * 4.0 - 1.0, f32(vertex >> 1u) * 4.0 - 1.0, 0.5, 1.0);
 }

@@ -51,9 +51,9 @@ fn value_of(i: u32) -> f32 {
     }
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(GROUP)
 fn place(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
-    let i = id.y * groups.x * 64u + id.x;
+    let i = id.y * groups.x * GROUP + id.x;
     if i >= look.sphere_count { return; }
     let d = from_eye(i);
     let centre = vec3f(dot(d, look.right.xyz), dot(d, look.up.xyz), dot(d, look.forward.xyz));

@@ -2,58 +2,160 @@
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 @group(1) @binding(1) var<storage, read> values: array<f32>;
-@group(1) @binding(2) var ids: texture_multisampled_2d<u32>;
+// The ends of the map.
+@group(1) @binding(2) var<storage, read> range: array<f32>;
+@group(1) @binding(3) var ids: texture_multisampled_2d<u32>;
+@group(1) @binding(4) var openness: texture_2d<f32>;
+@group(1) @binding(5) var shadows: texture_depth_2d;
+@group(1) @binding(6) var nearer: sampler_comparison;
 
 @vertex
-fn screen(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
-    // One triangle over all of the picture.
-    return vec4f(f32(vertex & 1u) * 4.0 - 1.0, f32(vertex >> 1u) * 4.0 - 1.0, 0.5, 1.0);
-}
+fn screen(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f { return whole(vertex); }
 
 fn to_linear(c: vec3f) -> vec3f {
     return select(pow((c + 0.055) / 1.055, vec3f(2.4)), c / 12.92, c <= vec3f(0.04045));
 }
 
 fn to_srgb(c: vec3f) -> vec3f {
-    return select(1.055 * pow(c, vec3f(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3f(0.0031308));
+    return select(1.055 * pow(max(c, vec3f(0.0)), vec3f(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3f(0.0031308));
 }
 
 // In sRGB.
 fn colour_of(value: f32) -> vec3f {
-    if look.colour == 2u { return look.materials[u32(value) % 8u].rgb; }
-    let t = clamp((value - look.range.x) / max(look.range.y - look.range.x, 1e-30), 0.0, 1.0);
+    let low = range[0];
+    var t = clamp((value - low) / max(range[1] - low, 1e-30), 0.0, 1.0);
+    // What was struck lately is at the upper end.
+    t = select(t, 1.0 - t, look.colour == IMPACTS);
     var sum = look.map[6].rgb;
     for (var k = 5; k >= 0; k--) { sum = sum * t + look.map[k].rgb; }
-    return clamp(sum, vec3f(0.0), vec3f(1.0));
+    let mapped = clamp(sum, vec3f(0.0), vec3f(1.0));
+    return select(mapped, look.materials[u32(value) % 8u].rgb, look.colour == MATERIAL);
 }
 
-fn background(pixel: vec2f) -> vec3f {
-    return mix(vec3f(0.93, 0.94, 0.96), vec3f(0.70, 0.74, 0.80), pixel.y / look.size.y);
+// In linear light.
+fn background(direction: vec3f) -> vec3f {
+    let rise = dot(normalize(direction), look.zenith.xyz);
+    let t = select(smoothstep(-0.45, 0.75, rise), 0.5, has(PLANAR));
+    return mix(vec3f(0.80, 0.82, 0.85), vec3f(0.42, 0.49, 0.60), t);
 }
 
-fn sphere_colour(index: u32, direction: vec3f) -> vec3f {
+// Part of the key light that gets to a point.
+fn lit(p: vec3f) -> f32 {
+    let q = (p - look.stage.xyz) / look.light.w;
+    let place = vec2f(dot(q, look.light_right.xyz), -dot(q, look.light_up.xyz));
+    let depth = 0.5 + 0.5 * dot(q, look.light.xyz) + 5e-4;
+    let texel = 1.0 / vec2f(textureDimensions(shadows));
+    var sum = 0.0;
+    for (var k = 0u; k < SHADOW_TAPS; k++) {
+        // Corners of a turned square: with the sampler's own mean of 2 x 2 a soft edge of about four texels.
+        let corner = vec2f(f32(k & 1u), f32(k >> 1u)) - 0.5 * f32(SHADOW_TAPS > 1u);
+        let at = 0.5 + 0.5 * place + texel * (1.7 * corner + vec2f(0.6, -0.6) * corner.yx);
+        sum += textureSampleCompareLevel(shadows, nearer, at, depth);
+    }
+    let inside = all(abs(q) < vec3f(0.999)) && abs(dot(q, look.light.xyz)) < 1.0;
+    return select(1.0, sum / f32(SHADOW_TAPS), inside && has(SHADOW));
+}
+
+// Openness at a point of the picture and a depth: of the four nearest of half the resolution, those that are as deep.
+fn open_at(pixel: vec2f, depth: f32) -> f32 {
+    let at = 0.5 * pixel - 0.25;
+    let first = vec2i(floor(at));
+    let part = at - floor(at);
+    let last = vec2i(textureDimensions(openness)) - 1;
+    let slack = 0.25 * look.stage.w;
+    var sum = vec2f(0.0);
+    for (var k = 0; k < 4; k++) {
+        let step = vec2i(k & 1, k >> 1u);
+        let tap = textureLoad(openness, clamp(first + step, vec2i(0), last), 0).xy;
+        let side = mix(1.0 - part, part, vec2f(step));
+        sum += vec2f(tap.x, 1.0) * (side.x * side.y + 0.01) * max(1.0 - abs(tap.y - depth) / slack, 0.002);
+    }
+    return select(1.0, sum.x / sum.y, has(OCCLUSION));
+}
+
+// Light between things of one colour goes to and fro: hollows keep their colour (Jimenez, Wu, Pesce and Jarabo,
+// "Practical realtime strategies for accurate indirect occlusion", 2016, equation 10).
+fn hollow(open: f32, albedo: vec3f) -> vec3f {
+    let a = 2.0404 * albedo - 0.3324;
+    let b = -4.7951 * albedo + 0.6417;
+    let c = 2.7552 * albedo + 0.6903;
+    return max(vec3f(open), ((open * a + b) * open + c) * open);
+}
+
+// Compresses highlights and leaves the rest as it is (Khronos PBR Neutral, 2024).
+fn tone(colour: vec3f) -> vec3f {
+    let start = 0.76;
+    let x = min(colour.r, min(colour.g, colour.b));
+    let offset = select(0.04, x - 6.25 * x * x, x < 0.08);
+    let c = colour - offset;
+    let peak = max(c.r, max(c.g, c.b));
+    let d = 1.0 - start;
+    let pressed = 1.0 - d * d / (max(peak, start) + d - start);
+    let fade = 1.0 - 1.0 / (0.15 * (peak - pressed) + 1.0);
+    return select(mix(c * pressed / max(peak, 1e-6), vec3f(pressed), fade), c, peak < start);
+}
+
+// What is seen of one thing, in linear light before the tones are pressed.
+fn seen(id: u32, pixel: vec2f, direction: vec3f) -> vec3f {
+    let is_surface = id >= SURFACE;
+    let index = select(id - 1u, 0u, is_surface);
+    let surface = look.surfaces[select(0u, id & 15u, is_surface)];
     let sphere = placed[index];
-    let base = colour_of(values[index]);
-    if (look.flags & FLAT) != 0u { return base; }
-    let square = dot(direction, direction);
-    let along = dot(sphere.xyz, direction) / square;
-    let off = sphere.xyz - along * direction;
-    let t = along - sqrt(max(sphere.w * sphere.w - dot(off, off), 0.0) / square);
-    let normal = normalize(t * direction - sphere.xyz);
-    let key = max(dot(normal, look.light.xyz), 0.0);
-    let sky = 0.5 + 0.5 * dot(normal, look.zenith.xyz);
-    return to_srgb(min(to_linear(base) * (0.25 + 0.35 * sky + 0.7 * key), vec3f(1.0)));
+    let reach = look.least * sphere.z;
+    var p = meet(vec4f(sphere.xyz, max(sphere.w, reach)), direction);
+    var n = normalize(p - sphere.xyz);
+    var albedo = to_linear(colour_of(values[index]));
+    // What is smaller than it is drawn lets through what is behind, but never all of it.
+    var cover = clamp(sphere.w * sphere.w / (reach * reach), 0.3, 1.0);
+    if is_surface {
+        n = surface.normal.xyz;
+        p = direction * dot(surface.middle.xyz, n) / dot(direction, n);
+        albedo = vec3f(0.72, 0.73, 0.74);
+        let fade = surface.middle.w;
+        let off = length(p - surface.middle.xyz);
+        cover = select(1.0, 1.0 - smoothstep(0.25 * fade, fade, off), fade > 0.0);
+    }
+    let behind = background(direction);
+    if has(FLAT) { return mix(behind, albedo, cover); }
+    let open = open_at(pixel, p.z);
+    let facing = dot(n, look.light.xyz);
+    var key = max(facing, 0.0);
+    key *= lit(p) * (0.35 + 0.65 * open);
+    let up = 0.5 + 0.5 * dot(n, look.zenith.xyz);
+    // Sky above, light thrown back by the ground below.
+    let ambient = mix(vec3f(0.30, 0.29, 0.28), vec3f(0.60, 0.63, 0.68), up);
+    // A touch of light from the eye keeps what is turned away from key and sky round.
+    let toward = -normalize(direction);
+    let fill = 0.16 * max(dot(n, toward), 0.0);
+    let half_way = normalize(look.light.xyz + toward);
+    let gloss = select(0.35 * pow(max(dot(n, half_way), 0.0), 60.0), 0.0, is_surface);
+    let light = (ambient + fill) * hollow(open, albedo) + 1.25 * key * vec3f(1.0, 0.97, 0.92);
+    return mix(behind, albedo * light + gloss * key, cover);
 }
 
 @fragment
 fn shade(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let pixel = vec2i(position.xy);
     let direction = ray(position.xy);
-    var sum = vec3f(0.0);
-    for (var s = 0; s < 4; s++) {
-        let id = textureLoad(ids, pixel, s).xy;
-        let index = id.x | (id.y << 16u);
-        if index == 0u { sum += background(position.xy); } else { sum += sphere_colour(index - 1u, direction); }
+    var samples: array<u32, 4>;
+    var left = 0u;
+    for (var s = 0u; s < 4u; s++) {
+        samples[s] = unpack(textureLoad(ids, pixel, i32(s)).xy);
+        left |= select(0u, 1u << s, samples[s] != 0u);
     }
-    return vec4f(0.25 * sum, 1.0);
+    // The tones are pressed before the mean is taken: else a bright thing's edge is not smooth.
+    var sum = f32(4u - countOneBits(left)) * encode(background(direction));
+    while left != 0u {
+        let id = samples[firstTrailingBit(left)];
+        var same = 0u;
+        for (var s = 0u; s < 4u; s++) { same |= select(0u, 1u << s, samples[s] == id); }
+        left &= ~same;
+        sum += f32(countOneBits(same)) * encode(seen(id, position.xy, direction));
+    }
+    return vec4f(select(0.25 * sum, to_linear(0.25 * sum), has(ENCODED)), 1.0);
+}
+
+fn encode(colour: vec3f) -> vec3f {
+    if has(FLAT) { return to_srgb(colour); }
+    return to_srgb(tone(colour));
 }

@@ -56,7 +56,7 @@ fn inside(sphere: vec4f, direction: vec3f) -> f32 {
 }
 
 @fragment
-fn cast(quad: Quad) -> Seen {
+fn hit(quad: Quad) -> Seen {
     let pixel = quad.position.xy;
     let sphere = quad.sphere;
     // The standard pattern of four samples.
@@ -66,11 +66,27 @@ fn cast(quad: Quad) -> Seen {
     let d = inside(sphere, ray(pixel + vec2f(0.125, 0.375)));
     let mask = select(0u, 1u, a >= 0.0) | select(0u, 2u, b >= 0.0) | select(0u, 4u, c >= 0.0)
         | select(0u, 8u, d >= 0.0);
-    let direction = ray(pixel);
-    let square = dot(direction, direction);
-    let along = dot(sphere.xyz, direction) / square;
-    let deep = max(inside(sphere, direction), 0.0);
-    var t = along - sqrt(deep / square);
-    if t < look.forward.w { t = along + sqrt(deep / square); }
-    return Seen(vec2u(quad.index & 0xffffu, quad.index >> 16u), look.forward.w / t, mask);
+    let t = meet(sphere, ray(pixel)).z;
+    return Seen(pack(quad.index), look.forward.w / t, mask);
 }
+
+struct Patch {
+    @builtin(position) position: vec4f,
+    @location(0) @interpolate(flat) id: u32,
+}
+
+// Walls and floors, seen from their free side alone: what is between the eye and the spheres is left out.
+@vertex
+fn spread(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Patch {
+    let surface = look.surfaces[i];
+    let corner = 2.0 * vec2f(f32(vertex & 1u), f32(vertex >> 1u)) - 1.0;
+    let p = surface.middle.xyz + corner.x * surface.across.xyz + corner.y * surface.along.xyz;
+    var piece: Patch;
+    piece.id = SURFACE | i;
+    piece.position = vec4f(p.xy / vec2f(look.right.w, look.up.w), look.forward.w, p.z);
+    if dot(surface.middle.xyz, surface.normal.xyz) >= 0.0 { piece.position = vec4f(2.0, 2.0, 2.0, 1.0); }
+    return piece;
+}
+
+@fragment
+fn cover(seen: Patch) -> @location(0) vec2u { return pack(seen.id); }

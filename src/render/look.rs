@@ -1,90 +1,221 @@
 //! The uniform of the shaders: where the eye is, and what is to be seen.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{DVec3, IVec3, Vec3, Vec4};
+use glam::{DMat3, DVec3, IVec3, Vec3, Vec4};
 
 use super::{
     camera::Camera,
     maps::MATERIALS,
-    scenery::Scenery,
-    spheres::Spheres,
+    scenery::{LINES, SURFACES, Scenery},
+    spheres::{Cells, Spheres},
     style::{Colour, Range, Style},
 };
+use crate::Dimensions;
 
-/// Mirrors `Look` in `shaders/render/look.wgsl`. Lengths are in the spheres' units, vectors in the frame of the eye
-/// (right, up, forward) unless said otherwise.
+/// A rectangle of a wall or floor; mirrors the struct in `shaders/render/look.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-pub struct Look {
-    /// Axes of the eye in the world; w: tangents of half the field of view along x and y, and nearest depth.
-    pub right: Vec4,
-    pub up: Vec4,
-    pub forward: Vec4,
-    /// Cell of the eye, and the eye in that cell.
-    pub cell: IVec3,
-    pub sphere_count: u32,
-    pub offset: Vec3,
-    pub flags: u32,
-    pub edge: Vec3,
-    pub colour: u32,
-    pub cells: IVec3,
-    /// Least radius of a sphere in the picture, at depth 1.
-    pub least: f32,
-    pub size: [f32; 2],
-    pub range: [f32; 2],
-    /// Towards the key light; towards the zenith.
-    pub light: Vec4,
-    pub zenith: Vec4,
-    pub map: [Vec4; 7],
-    pub materials: [Vec4; 8],
+pub struct Surface {
+    middle: Vec4,
+    normal: Vec4,
+    across: Vec4,
+    along: Vec4,
 }
 
-pub const FLAT: u32 = 1;
+/// Mirrors the struct in `shaders/render/look.wgsl`, which says what is what.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Look {
+    right: Vec4,
+    up: Vec4,
+    forward: Vec4,
+    cell: IVec3,
+    sphere_count: u32,
+    offset: Vec3,
+    flags: u32,
+    edge: Vec3,
+    colour: u32,
+    cells: IVec3,
+    least: f32,
+    size: [f32; 2],
+    range: [f32; 2],
+    light: Vec4,
+    light_right: Vec4,
+    light_up: Vec4,
+    stage: Vec4,
+    zenith: Vec4,
+    map: [Vec4; 7],
+    materials: [Vec4; 8],
+    pub surface_count: u32,
+    pub line_count: u32,
+    quantile: f32,
+    from_least: u32,
+    surfaces: [Surface; SURFACES],
+    lines: [Vec4; 2 * LINES],
+}
+
+const FLAT: u32 = 1;
+const SHADOW: u32 = 2;
+const OCCLUSION: u32 = 4;
+const ENCODED: u32 = 8;
+const LOCKED: u32 = 16;
+const FRESH: u32 = 32;
+const PLANAR: u32 = 64;
 
 /// From the scene to the key light: over the left shoulder of [`Camera::framing`], high.
-const LIGHT: DVec3 = DVec3::new(-0.25, -0.62, 1.15);
+const LIGHT: DVec3 = DVec3::new(-0.30, -0.70, 1.15);
+/// In 2D: from the upper left.
+const LIGHT_ABOVE: DVec3 = DVec3::new(-0.42, 0.50, 1.0);
+
+/// How far occlusion reaches (mean diameters): shorter, and only contacts are dark; longer, and it costs fetches that are
+/// far apart, or noise.
+const REACH: f64 = 2.5;
+
+/// Least radius of a sphere in the picture (pixels): no point is further than this from the nearest of the four samples of
+/// a pixel, so that no sphere falls between them.
+const LEAST: f64 = 0.42;
+
+/// How near the eye the picture begins, in distances to its target: nothing is cut away that is not all over the picture,
+/// and reversed depth stays precise.
+const NEAR: f64 = 1e-4;
+
+/// What the renderer adds to what it is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances {
+    /// The target stores sRGB by itself.
+    pub is_encoded: bool,
+    /// The range of the picture before is of no use.
+    pub is_fresh: bool,
+}
 
 impl Look {
-    pub fn new(size: [u32; 2], spheres: &Spheres, scenery: &Scenery, camera: &Camera, style: &Style) -> Self {
+    pub fn new(
+        size: [u32; 2],
+        spheres: &Spheres,
+        scenery: &Scenery,
+        camera: &Camera,
+        style: &Style,
+        circumstances: Circumstances,
+    ) -> Self {
         let cells = &spheres.cells;
-        let basis = camera.basis();
         let unit = cells.unit_of_length;
+        let view = View { camera, basis: camera.basis(), unit };
         let slope = camera.slope();
         let [width, height] = size.map(|n| f64::from(n.max(1)));
         let (cell, offset) = cells.locate(camera.eye);
-        let axis = |v: DVec3, w: f64| v.as_vec3().extend(w as f32);
-        let distance = (camera.target - camera.eye).length().max(scenery.radius());
-        let seen = |v: DVec3| axis(basis.transpose() * v.normalize(), 0.0);
-        let map = style.map.polynomial().map(|[r, g, b]| Vec4::new(r, g, b, 0.0));
-        let materials = MATERIALS.map(|[r, g, b]| Vec4::new(r, g, b, 0.0));
-        let scale = match style.colour {
-            Colour::Speed => cells.unit_of_velocity,
-            Colour::Radius => unit,
-            Colour::Impacts => unit / cells.unit_of_velocity,
-            Colour::Material | Colour::Id | Colour::Overlap => 1.0,
-        };
+        let is_flat_world = scenery.dimensions == Dimensions::Two;
+        let light = if is_flat_world { LIGHT_ABOVE } else { LIGHT }.normalize();
+        let light_right = light.any_orthonormal_vector();
+        let (middle, half) = lit_part(scenery, camera);
         let range = match style.range {
             Range::Automatic => [0.0, 1.0],
-            Range::Locked(low, high) => [(low / scale) as f32, (high / scale) as f32],
+            Range::Locked(low, high) => [low, high].map(|end| (end / scale(style.colour, cells)) as f32),
         };
+        let (quantile, from_least) = match style.colour {
+            Colour::Speed => (0.98, 0),
+            Colour::Impacts => (0.9, 0),
+            Colour::Overlap => (1.0, 0),
+            Colour::Radius | Colour::Material | Colour::Id => (1.0, 1),
+        };
+        let flags = [
+            (style.flat, FLAT),
+            (style.shadow, SHADOW),
+            (style.ambient_occlusion, OCCLUSION),
+            (circumstances.is_encoded, ENCODED),
+            (style.range != Range::Automatic, LOCKED),
+            (circumstances.is_fresh, FRESH),
+            (is_flat_world, PLANAR),
+        ];
+        let (surfaces, surface_count) = padded(scenery.surfaces(style).map(|s| Surface {
+            middle: view.point(s.middle, s.fade / unit),
+            normal: view.direction(s.normal, 0.0),
+            across: view.direction(s.across / unit, 0.0),
+            along: view.direction(s.along / unit, 0.0),
+        }));
+        let (lines, ends) = padded(scenery.lines(style).flatten().map(|end| view.point(end, 0.0)));
+        let rgb = |[r, g, b]: [f32; 3]| Vec4::new(r, g, b, 0.0);
+        let distance = (camera.target - camera.eye).length();
         Self {
-            right: axis(basis.x_axis, slope * width / height),
-            up: axis(basis.y_axis, slope),
-            forward: axis(basis.z_axis, 1e-4 * distance / unit),
+            right: view.axis(0, slope * width / height),
+            up: view.axis(1, slope),
+            forward: view.axis(2, NEAR * distance / unit),
             cell,
             sphere_count: spheres.count,
             offset: (offset / unit).as_vec3(),
-            flags: if style.flat { FLAT } else { 0 },
+            flags: flags.iter().filter(|(on, _)| *on).map(|(_, flag)| flag).sum(),
             edge: (cells.edge / unit).as_vec3(),
-            colour: Colour::ALL.iter().position(|&c| c == style.colour).unwrap_or(0) as u32,
+            colour: index_of(style.colour),
             cells: cells.count,
-            least: (0.4 * 2.0 * slope / height) as f32,
+            least: (LEAST * 2.0 * slope / height) as f32,
             size: [width as f32, height as f32],
             range,
-            light: seen(LIGHT),
-            zenith: seen(camera.up),
-            map,
-            materials,
+            light: view.direction(light, half / unit),
+            light_right: view.direction(light_right, 0.0),
+            light_up: view.direction(light.cross(light_right), 0.0),
+            stage: view.point(middle, REACH * spheres.diameter / unit),
+            zenith: view.direction(DVec3::Z, 0.0),
+            map: style.map.polynomial().map(rgb),
+            materials: MATERIALS.map(rgb),
+            surface_count,
+            line_count: ends / 2,
+            quantile,
+            from_least,
+            surfaces,
+            lines,
         }
     }
+}
+
+/// What a colour is called by in the shaders.
+pub fn index_of(colour: Colour) -> u32 {
+    Colour::ALL.iter().position(|&c| c == colour).unwrap_or(0) as u32
+}
+
+/// The unit that values of a colour are in on the device.
+pub fn scale(colour: Colour, cells: &Cells) -> f64 {
+    match colour {
+        Colour::Speed => cells.unit_of_velocity,
+        Colour::Radius => cells.unit_of_length,
+        Colour::Impacts => cells.unit_of_length / cells.unit_of_velocity,
+        Colour::Material | Colour::Id | Colour::Overlap => 1.0,
+    }
+}
+
+/// The frame of the eye.
+struct View<'a> {
+    camera: &'a Camera,
+    basis: DMat3,
+    unit: f64,
+}
+
+impl View<'_> {
+    fn axis(&self, axis: usize, w: f64) -> Vec4 {
+        self.basis.col(axis).as_vec3().extend(w as f32)
+    }
+
+    fn direction(&self, direction: DVec3, w: f64) -> Vec4 {
+        (self.basis.transpose() * direction).as_vec3().extend(w as f32)
+    }
+
+    fn point(&self, point: DVec3, w: f64) -> Vec4 {
+        self.direction((point - self.camera.eye) / self.unit, w)
+    }
+}
+
+// Middle and half the width of what has shadows: the scene, or around the target where the eye is close to it, so that
+// shadows are as sharp as the picture.
+fn lit_part(scenery: &Scenery, camera: &Camera) -> (DVec3, f64) {
+    let (radius, near) = (scenery.radius(), 1.2 * (camera.target - camera.eye).length());
+    if radius <= near { (scenery.middle(), radius) } else { (camera.target, near) }
+}
+
+// As many as there is room for, and how many.
+fn padded<T: Default + Copy, const N: usize>(items: impl Iterator<Item = T>) -> ([T; N], u32) {
+    let mut array = [T::default(); N];
+    let mut count = 0;
+    for (place, item) in array.iter_mut().zip(items) {
+        *place = item;
+        count += 1;
+    }
+    (array, count)
 }

@@ -32,8 +32,11 @@
 
 mod camera;
 mod image;
+mod legend;
 mod look;
 mod maps;
+mod passes;
+mod range;
 mod recent;
 mod renderer;
 mod scenery;

@@ -1,159 +1,76 @@
-//! The passes of a picture.
+//! The passes of a picture, in their order.
 
 use super::{
     camera::Camera,
-    look::Look,
+    legend::Legend,
+    look::{Circumstances, Look, scale},
+    passes::{BINS, GROUP, Passes, bind},
+    range::Readback,
     scenery::Scenery,
     spheres::{Spheres, buffer},
-    style::Style,
-    targets::{DEPTH, IDS, SAMPLES, Targets},
+    style::{Colour, Range, Style},
+    targets::Targets,
 };
 use crate::gpu::Context;
 
-const LOOK: &str = include_str!("../../shaders/render/look.wgsl");
-const PLACE: &str = include_str!("../../shaders/render/place.wgsl");
-const VISIBILITY: &str = include_str!("../../shaders/render/visibility.wgsl");
-const SHADE: &str = include_str!("../../shaders/render/shade.wgsl");
+/// Words of the histogram: its bins and two more.
+const HISTOGRAM: u64 = BINS as u64 + 2;
 
-/// Threads of a workgroup of the passes over all spheres.
-const GROUP: u32 = 64;
+/// Workgroups along x of the passes over all spheres; WebGPU promises 65,535.
+const ACROSS: u32 = 1 << 15;
+
+/// Most workgroups that share the histogram: enough to fill a device, few enough that adding up is cheap.
+const COUNTERS: u32 = 256;
 
 /// Draws spheres into textures.
+///
+/// One picture for each submit: what a picture needs to know goes through one uniform buffer.
 pub struct Renderer {
-    context: Context,
-    place: wgpu::ComputePipeline,
-    visibility: wgpu::RenderPipeline,
-    shade: wgpu::RenderPipeline,
-    look: wgpu::Buffer,
-    look_group: wgpu::BindGroup,
+    pub(super) context: Context,
+    passes: Passes,
+    legend: Legend,
     targets: Option<Targets>,
+    /// By sphere: centre and radius from the eye; the value of its colour.
     placed: wgpu::Buffer,
     values: wgpu::Buffer,
+    histogram: wgpu::Buffer,
+    /// The ends of the map.
+    pub(super) range: wgpu::Buffer,
+    readback: Readback,
+    is_encoded: bool,
+    /// What the range on the device is of: colour, and the unit of its values.
+    ranged: Option<(Colour, f64)>,
+}
+
+/// What [`Renderer::prepare`] leaves for [`Renderer::paint`].
+pub(super) struct Prepared {
+    look: Look,
+    size: [u32; 2],
+    /// Unit of the values of the colour.
+    pub scale: f64,
 }
 
 impl Renderer {
-    /// Compiles the shaders for pictures of this format: one with 8 bits a channel, sRGB or not.
+    /// Compiles the shaders for pictures of this format: one with 8 bits a channel, sRGB or not. What is wrong with the
+    /// device [`Context::check`] tells.
     pub fn new(context: &Context, format: wgpu::TextureFormat) -> Self {
-        let device = &context.device;
-        let look = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("look"),
-            size: size_of::<Look>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let look_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("look"),
-            entries: &[wgpu::BindGroupLayoutEntry {
-                binding: 0,
-                visibility: wgpu::ShaderStages::all(),
-                ty: wgpu::BindingType::Buffer {
-                    ty: wgpu::BufferBindingType::Uniform,
-                    has_dynamic_offset: false,
-                    min_binding_size: None,
-                },
-                count: None,
-            }],
-        });
-        let look_group = bind(device, &look_layout, &[look.as_entire_binding()]);
-        let layout = |kinds: &[Kind]| {
-            let visibility = if kinds.contains(&Kind::Written) {
-                wgpu::ShaderStages::COMPUTE
-            } else {
-                wgpu::ShaderStages::VERTEX_FRAGMENT
-            };
-            let entries: Vec<_> = (0..)
-                .zip(kinds)
-                .map(|(binding, kind)| wgpu::BindGroupLayoutEntry {
-                    binding,
-                    visibility,
-                    ty: kind.binding(),
-                    count: None,
-                })
-                .collect();
-            let own = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-                label: None,
-                entries: &entries,
-            });
-            device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: None,
-                bind_group_layouts: &[Some(&look_layout), Some(&own)],
-                immediate_size: 0,
-            })
-        };
-        let module = |label: &str, source: &str| {
-            device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some(label),
-                source: wgpu::ShaderSource::Wgsl(format!("{LOOK}\n{source}").into()),
-            })
-        };
-        let compute = |label, source, kinds: &[Kind]| {
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(label),
-                layout: Some(&layout(kinds)),
-                module: &module(label, source),
-                entry_point: Some(label),
-                compilation_options: Default::default(),
-                cache: context.pipeline_cache(),
-            })
-        };
-        let (read, written) = (Kind::Read, Kind::Written);
-        let place = compute("place", PLACE, &[read, read, read, written, written]);
-        let draw = |label, source, entries: [&str; 2], kinds: &[Kind], format, is_visibility| {
-            let module = module(label, source);
-            device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                label: Some(label),
-                layout: Some(&layout(kinds)),
-                vertex: wgpu::VertexState {
-                    module: &module,
-                    entry_point: Some(entries[0]),
-                    compilation_options: Default::default(),
-                    buffers: &[],
-                },
-                primitive: wgpu::PrimitiveState {
-                    topology: wgpu::PrimitiveTopology::TriangleStrip,
-                    ..Default::default()
-                },
-                depth_stencil: if is_visibility {
-                    Some(wgpu::DepthStencilState {
-                        format: DEPTH,
-                        depth_write_enabled: Some(true),
-                        depth_compare: Some(wgpu::CompareFunction::Greater),
-                        stencil: Default::default(),
-                        bias: Default::default(),
-                    })
-                } else {
-                    None
-                },
-                multisample: wgpu::MultisampleState {
-                    count: if is_visibility { SAMPLES } else { 1 },
-                    ..Default::default()
-                },
-                fragment: Some(wgpu::FragmentState {
-                    module: &module,
-                    entry_point: Some(entries[1]),
-                    compilation_options: Default::default(),
-                    targets: &[Some(format)],
-                }),
-                multiview_mask: None,
-                cache: context.pipeline_cache(),
-            })
-        };
-        let visibility = draw("visibility", VISIBILITY, ["corners", "cast"], &[read], IDS.into(), true);
-        let shade = draw("shade", SHADE, ["screen", "shade"], &[read, read, Kind::Ids], format.into(), false);
         Self {
             context: context.clone(),
-            place,
-            visibility,
-            shade,
-            look,
-            look_group,
+            passes: Passes::new(context, format),
+            legend: Legend::new(context, format),
             targets: None,
             placed: buffer(context, "placed", 16),
-            values: buffer(context, "values", 16),
+            values: buffer(context, "values", 4),
+            histogram: buffer(context, "histogram", 4 * HISTOGRAM),
+            range: buffer(context, "range", 16),
+            readback: Readback::new(context),
+            is_encoded: format.is_srgb(),
+            ranged: None,
         }
     }
 
-    /// Encodes a picture that fills the target, `size` pixels (width, height) of it. Nothing is submitted.
+    /// Encodes a picture that fills the target, `size` pixels (width, height) of it. Nothing is submitted, and nothing is
+    /// waited for: the numbers of the legend are those of the picture before where the range is automatic.
     #[expect(clippy::too_many_arguments, reason = "where, what, how: each is a thing of its own")]
     pub fn draw(
         &mut self,
@@ -165,10 +82,32 @@ impl Renderer {
         camera: &Camera,
         style: &Style,
     ) {
+        let prepared = self.prepare(encoder, size, spheres, scenery, camera, style);
+        let range = self.readback.latest(&self.context, style.colour);
+        if style.legend && style.range == Range::Automatic {
+            self.readback.ask(encoder, &self.range, style.colour, prepared.scale);
+        }
+        self.paint(encoder, target, &prepared, spheres, scenery, style, range);
+    }
+
+    /// Places the spheres and finds the range of their values.
+    pub(super) fn prepare(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        size: [u32; 2],
+        spheres: &Spheres,
+        scenery: &Scenery,
+        camera: &Camera,
+        style: &Style,
+    ) -> Prepared {
         let device = self.context.device.clone();
         let size = size.map(|n| n.max(1));
-        let look = Look::new(size, spheres, scenery, camera, style);
-        self.context.queue.write_buffer(&self.look, 0, bytemuck::bytes_of(&look));
+        let scale = scale(style.colour, &spheres.cells);
+        let ranged = Some((style.colour, scale));
+        let circumstances = Circumstances { is_encoded: self.is_encoded, is_fresh: self.ranged != ranged };
+        self.ranged = ranged;
+        let look = Look::new(size, spheres, scenery, camera, style, circumstances);
+        self.context.queue.write_buffer(&self.passes.look, 0, bytemuck::bytes_of(&look));
         let count = u64::from(spheres.count);
         for (buffer_of, label, stride) in [(&mut self.placed, "placed", 16), (&mut self.values, "values", 4)]
         {
@@ -177,108 +116,147 @@ impl Renderer {
             }
         }
         if self.targets.as_ref().is_none_or(|targets| targets.size != size) {
-            self.targets = Some(Targets::new(&device, size));
+            self.targets = Some(Targets::new(&device, size, self.passes.effort.shadow_size));
         }
+        encoder.clear_buffer(&self.histogram, 0, None);
+        let mut pass = encoder
+            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("place"), ..Default::default() });
+        pass.set_bind_group(0, &self.passes.look_group, &[]);
+        let groups = spheres.count.div_ceil(GROUP);
+        let mut run = |pipeline: &wgpu::ComputePipeline, buffers: &[&wgpu::Buffer], groups: [u32; 2]| {
+            let buffers: Vec<_> = buffers.iter().map(|buffer| buffer.as_entire_binding()).collect();
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(1, &bind(&device, &pipeline.get_bind_group_layout(1), &buffers), &[]);
+            pass.dispatch_workgroups(groups[0], groups[1], 1);
+        };
+        let placing = [&spheres.bodies, &spheres.tags, &spheres.kinds, &self.placed, &self.values];
+        run(&self.passes.place, &placing, [groups.min(ACROSS), groups.div_ceil(ACROSS)]);
+        let ranging = [&self.values, &self.histogram, &self.range];
+        if style.range == Range::Automatic && groups > 0 {
+            run(&self.passes.count, &ranging, [groups.min(COUNTERS), 1]);
+        }
+        run(&self.passes.settle, &ranging, [1, 1]);
+        Prepared { look, size, scale }
+    }
+
+    /// Draws what was prepared; `range` is what the legend says.
+    #[expect(clippy::too_many_arguments, reason = "where, what, how: each is a thing of its own")]
+    pub(super) fn paint(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        prepared: &Prepared,
+        spheres: &Spheres,
+        scenery: &Scenery,
+        style: &Style,
+        range: Option<[f64; 2]>,
+    ) {
         let Some(targets) = &self.targets else { return };
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            let buffers = [&spheres.bodies, &spheres.tags, &spheres.kinds, &self.placed, &self.values];
-            let group = bind(
-                &device,
-                &self.place.get_bind_group_layout(1),
-                &buffers.map(|buffer| buffer.as_entire_binding()),
-            );
-            pass.set_pipeline(&self.place);
-            pass.set_bind_group(0, &self.look_group, &[]);
-            pass.set_bind_group(1, &group, &[]);
-            let groups = spheres.count.div_ceil(GROUP);
-            let rows = groups.div_ceil(1 << 15);
-            pass.dispatch_workgroups(groups.min(1 << 15), rows, 1);
-        }
-        {
-            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some("visibility"),
-                color_attachments: &[Some(colour(&targets.ids, wgpu::Color::TRANSPARENT))],
-                depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
-                    view: &targets.depth,
-                    depth_ops: Some(wgpu::Operations {
-                        load: wgpu::LoadOp::Clear(0.0),
-                        store: wgpu::StoreOp::Store,
-                    }),
-                    stencil_ops: None,
-                }),
-                ..Default::default()
-            });
-            let group =
-                bind(&device, &self.visibility.get_bind_group_layout(1), &[self.placed.as_entire_binding()]);
-            pass.set_pipeline(&self.visibility);
-            pass.set_bind_group(0, &self.look_group, &[]);
-            pass.set_bind_group(1, &group, &[]);
+        let (passes, look) = (&self.passes, &prepared.look);
+        let device = &self.context.device;
+        let lit = !style.flat;
+        let placed = || self.placed.as_entire_binding();
+        let view = wgpu::BindingResource::TextureView;
+        if lit && style.shadow {
+            let mut pass = begin(encoder, "shadow", None, Some((&targets.shadows, 0.0)));
+            passes.set(device, &mut pass, &passes.shadow, &[placed()]);
             pass.draw(0..4, 0..spheres.count);
         }
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("shade"),
-            color_attachments: &[Some(colour(target, wgpu::Color::BLACK))],
-            ..Default::default()
-        });
-        let group = bind(
-            &device,
-            &self.shade.get_bind_group_layout(1),
-            &[
-                self.placed.as_entire_binding(),
+        {
+            let ids = Some((&targets.ids, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)));
+            let mut pass = begin(encoder, "visibility", ids, Some((&targets.depth, 0.0)));
+            passes.set(device, &mut pass, &passes.visibility, &[placed()]);
+            pass.draw(0..4, 0..spheres.count);
+            passes.set(device, &mut pass, &passes.surfaces, &[placed()]);
+            pass.draw(0..4, 0..look.surface_count);
+        }
+        let [rough, openness] = &targets.openness;
+        if lit && style.ambient_occlusion {
+            let mut pass = begin(encoder, "occlusion", Some((rough, clear())), None);
+            let sources = [placed(), view(&targets.ids), view(&targets.depth)];
+            passes.set(device, &mut pass, &passes.occlude, &sources);
+            pass.draw(0..3, 0..1);
+            drop(pass);
+            let mut pass = begin(encoder, "smooth occlusion", Some((openness, clear())), None);
+            let sources = [placed(), view(&targets.ids), view(&targets.depth), view(rough)];
+            passes.set(device, &mut pass, &passes.soften, &sources);
+            pass.draw(0..3, 0..1);
+        }
+        {
+            let mut pass = begin(encoder, "shade", Some((target, clear())), None);
+            let sources = [
+                placed(),
                 self.values.as_entire_binding(),
-                wgpu::BindingResource::TextureView(&targets.ids),
-            ],
-        );
-        pass.set_pipeline(&self.shade);
-        pass.set_bind_group(0, &self.look_group, &[]);
-        pass.set_bind_group(1, &group, &[]);
-        pass.draw(0..3, 0..1);
-    }
-}
-
-/// What a shader is bound to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Read,
-    Written,
-    Ids,
-}
-
-impl Kind {
-    fn binding(self) -> wgpu::BindingType {
-        match self {
-            Self::Read | Self::Written => wgpu::BindingType::Buffer {
-                ty: wgpu::BufferBindingType::Storage { read_only: self == Self::Read },
-                has_dynamic_offset: false,
-                min_binding_size: None,
-            },
-            Self::Ids => wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Uint,
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled: true,
-            },
+                self.range.as_entire_binding(),
+                view(&targets.ids),
+                view(openness),
+                view(&targets.shadows),
+                wgpu::BindingResource::Sampler(&passes.nearer),
+            ];
+            passes.set(device, &mut pass, &passes.shade, &sources);
+            pass.draw(0..3, 0..1);
+            if look.line_count > 0 {
+                passes.set(device, &mut pass, &passes.lines, &[view(&targets.depth)]);
+                pass.draw(0..4, 0..look.line_count);
+            }
+        }
+        if style.legend {
+            let range = match style.range {
+                Range::Locked(low, high) => Some([low, high]),
+                Range::Automatic => range,
+            };
+            self.legend.draw(&self.context, encoder, target, prepared.size, style, range, &scenery.materials);
         }
     }
+
+    /// Takes over the ends of the map that were read from the device, in its units.
+    pub(super) fn in_units(prepared: &Prepared, bytes: &[u8]) -> [f64; 2] {
+        let ends: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes[..8]);
+        [0, 1].map(|k| f64::from(ends[k]) * prepared.scale)
+    }
 }
 
-fn bind(
-    device: &wgpu::Device,
-    layout: &wgpu::BindGroupLayout,
-    resources: &[wgpu::BindingResource<'_>],
-) -> wgpu::BindGroup {
-    let entries: Vec<_> = (0..)
-        .zip(resources)
-        .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource: resource.clone() })
-        .collect();
-    device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+impl Passes {
+    fn set(
+        &self,
+        device: &wgpu::Device,
+        pass: &mut wgpu::RenderPass<'_>,
+        pipeline: &wgpu::RenderPipeline,
+        resources: &[wgpu::BindingResource<'_>],
+    ) {
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, &self.look_group, &[]);
+        pass.set_bind_group(1, &bind(device, &pipeline.get_bind_group_layout(1), resources), &[]);
+    }
 }
 
-fn colour(view: &wgpu::TextureView, clear: wgpu::Color) -> wgpu::RenderPassColorAttachment<'_> {
-    wgpu::RenderPassColorAttachment {
+fn clear() -> wgpu::LoadOp<wgpu::Color> {
+    wgpu::LoadOp::Clear(wgpu::Color::BLACK)
+}
+
+fn begin<'a>(
+    encoder: &'a mut wgpu::CommandEncoder,
+    label: &str,
+    colour: Option<(&wgpu::TextureView, wgpu::LoadOp<wgpu::Color>)>,
+    depth: Option<(&wgpu::TextureView, f32)>,
+) -> wgpu::RenderPass<'a> {
+    let colour = colour.map(|(view, load)| wgpu::RenderPassColorAttachment {
         view,
         depth_slice: None,
         resolve_target: None,
-        ops: wgpu::Operations { load: wgpu::LoadOp::Clear(clear), store: wgpu::StoreOp::Store },
-    }
+        ops: wgpu::Operations { load, store: wgpu::StoreOp::Store },
+    });
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some(label),
+        color_attachments: if colour.is_some() { std::slice::from_ref(&colour) } else { &[] },
+        depth_stencil_attachment: depth.map(|(view, clear)| wgpu::RenderPassDepthStencilAttachment {
+            view,
+            depth_ops: Some(wgpu::Operations {
+                load: wgpu::LoadOp::Clear(clear),
+                store: wgpu::StoreOp::Store,
+            }),
+            stencil_ops: None,
+        }),
+        ..Default::default()
+    })
 }

@@ -1,7 +1,10 @@
 //! Pictures without a window.
 
-use super::{Camera, Image, Renderer, Scenery, Spheres, Style};
-use crate::{Error, gpu::Context};
+use super::{Camera, Image, Range, Renderer, Scenery, Spheres, Style};
+use crate::{
+    Error,
+    gpu::{Context, read_mapped},
+};
 
 /// What pictures are drawn in, and what carries them to the host.
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
@@ -16,6 +19,8 @@ pub struct Studio {
     size: [u32; 2],
     texture: wgpu::Texture,
     copy: wgpu::Buffer,
+    /// Of the range of values.
+    ends: wgpu::Buffer,
 }
 
 impl Studio {
@@ -45,15 +50,19 @@ impl Studio {
             usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
             view_formats: &[],
         });
-        let copy = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("picture for the host"),
-            size: u64::from(stride(width)) * u64::from(height),
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let for_host = |label, size| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size,
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let copy = for_host("picture for the host", u64::from(stride(width)) * u64::from(height));
+        let ends = for_host("range for the host", 16);
         let renderer = Renderer::new(context, FORMAT);
         context.check()?;
-        Ok(Self { context: context.clone(), renderer, size, texture, copy })
+        Ok(Self { context: context.clone(), renderer, size, texture, copy, ends })
     }
 
     /// Width and height of its pictures.
@@ -72,12 +81,19 @@ impl Studio {
         camera: &Camera,
         style: &Style,
     ) -> Result<Image, Error> {
-        let device = &self.context.device;
         self.context.check()?;
-        let mut encoder =
-            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("picture") });
+        let mut encoder = self.encoder();
+        let prepared = self.renderer.prepare(&mut encoder, self.size, spheres, scenery, camera, style);
+        let mut range = None;
+        if style.legend && style.range == Range::Automatic {
+            // Whoever waits for the picture can wait for its numbers.
+            encoder.copy_buffer_to_buffer(&self.renderer.range, 0, &self.ends, 0, self.ends.size());
+            self.context.queue.submit([encoder.finish()]);
+            range = Some(Renderer::in_units(&prepared, &read_mapped(&self.context, &self.ends)?));
+            encoder = self.encoder();
+        }
         let view = self.texture.create_view(&wgpu::TextureViewDescriptor::default());
-        self.renderer.draw(&mut encoder, &view, self.size, spheres, scenery, camera, style);
+        self.renderer.paint(&mut encoder, &view, &prepared, spheres, scenery, style, range);
         let [width, height] = self.size;
         encoder.copy_texture_to_buffer(
             self.texture.as_image_copy(),
@@ -92,11 +108,16 @@ impl Studio {
             wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
         );
         self.context.queue.submit([encoder.finish()]);
-        let bytes = crate::gpu::read_mapped(&self.context, &self.copy)?;
+        let bytes = read_mapped(&self.context, &self.copy)?;
         let rows = bytes.chunks_exact(stride(width) as usize);
         let mut rgba = Vec::with_capacity(4 * width as usize * height as usize);
         rows.for_each(|row| rgba.extend_from_slice(&row[..4 * width as usize]));
         Ok(Image { width, height, rgba })
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("picture") };
+        self.context.device.create_command_encoder(&descriptor)
     }
 }
 

@@ -1,27 +1,43 @@
 //! The textures between the passes of a picture.
 
+use wgpu::TextureFormat;
+
 /// Samples of a pixel: WebGPU promises four and no other number.
 pub const SAMPLES: u32 = 4;
 
 /// Which sphere each sample sees: 32 bits in two halves, since WebGPU has no multisampled texture of whole words.
-pub const IDS: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Uint;
+pub const IDS: TextureFormat = TextureFormat::Rg16Uint;
 
 /// Nearest depth over depth: precise far away, and 0 at infinity.
-pub const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+pub const DEPTH: TextureFormat = TextureFormat::Depth32Float;
+
+/// Openness and depth.
+pub const OPENNESS: TextureFormat = TextureFormat::Rg16Float;
+
+/// Distance from the key light.
+pub const SHADOWS: TextureFormat = TextureFormat::Depth32Float;
 
 /// Textures of one size.
 pub struct Targets {
     pub size: [u32; 2],
     pub ids: wgpu::TextureView,
     pub depth: wgpu::TextureView,
+    /// Before and after it is smoothed, half as wide and high as the picture.
+    pub openness: [wgpu::TextureView; 2],
+    /// A square.
+    pub shadows: wgpu::TextureView,
 }
 
 impl Targets {
-    pub fn new(device: &wgpu::Device, size: [u32; 2]) -> Self {
+    pub fn new(device: &wgpu::Device, size: [u32; 2], shadow_size: u32) -> Self {
+        let half = size.map(|n| n.div_ceil(2));
         Self {
             size,
             ids: attachment(device, "ids", size, SAMPLES, IDS),
             depth: attachment(device, "depth", size, SAMPLES, DEPTH),
+            openness: ["rough openness", "openness"]
+                .map(|label| attachment(device, label, half, 1, OPENNESS)),
+            shadows: attachment(device, "shadows", [shadow_size; 2], 1, SHADOWS),
         }
     }
 }
@@ -31,7 +47,7 @@ fn attachment(
     label: &str,
     [width, height]: [u32; 2],
     sample_count: u32,
-    format: wgpu::TextureFormat,
+    format: TextureFormat,
 ) -> wgpu::TextureView {
     let texture = device.create_texture(&wgpu::TextureDescriptor {
         label: Some(label),

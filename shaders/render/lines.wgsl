@@ -1,0 +1,50 @@
+// Edges of the box, over the finished picture: as much of each pixel as its samples see nothing nearer.
+
+@group(1) @binding(0) var depths: texture_depth_multisampled_2d;
+
+struct Line {
+    @builtin(position) position: vec4f,
+    // Pixels from the middle of the line.
+    @location(0) @interpolate(linear) off: f32,
+    @location(1) @interpolate(linear) depth: f32,
+}
+
+// Half the width (pixels).
+const HALF: f32 = 0.7;
+
+@vertex
+fn strokes(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Line {
+    var a = look.lines[2u * i].xyz;
+    var b = look.lines[2u * i + 1u].xyz;
+    let near = look.forward.w;
+    var line: Line;
+    if max(a.z, b.z) <= near {
+        line.position = vec4f(2.0, 2.0, 2.0, 1.0);
+        return line;
+    }
+    // What is behind the eye is cut off.
+    if a.z < near { a = mix(a, b, (near - a.z) / (b.z - a.z)); }
+    if b.z < near { b = mix(b, a, (near - b.z) / (a.z - b.z)); }
+    let scale = 0.5 * look.size / vec2f(look.right.w, look.up.w);
+    let begin = scale * a.xy / a.z;
+    let to = scale * b.xy / b.z;
+    let way = normalize(to - begin + vec2f(1e-9, 0.0));
+    let side = 2.0 * f32(vertex & 1u) - 1.0;
+    let is_end = vertex >= 2u;
+    line.off = side * (HALF + 1.0);
+    line.depth = near / select(a.z, b.z, is_end);
+    let place = select(begin, to, is_end) + line.off * vec2f(-way.y, way.x);
+    line.position = vec4f(place / (0.5 * look.size), 0.5, 1.0);
+    return line;
+}
+
+@fragment
+fn stroke(line: Line) -> @location(0) vec4f {
+    var seen = 0.0;
+    for (var s = 0; s < 4; s++) {
+        // A hair nearer than the walls that meet in it.
+        seen += select(0.0, 0.25, textureLoad(depths, vec2i(line.position.xy), s) <= 1.004 * line.depth);
+    }
+    let cover = clamp(HALF + 0.5 - abs(line.off), 0.0, 1.0);
+    return vec4f(vec3f(select(0.22, 0.04, has(ENCODED))), 0.6 * cover * seen);
+}

@@ -1,0 +1,26 @@
+// How near to the key light the nearest sphere is. Spheres are flat discs at their centres here: the lit half of a sphere is
+// before its own disc and so never in its own shadow, whatever the precision, and no depth has to be computed.
+
+@group(1) @binding(0) var<storage, read> placed: array<vec4f>;
+
+struct Disc {
+    @builtin(position) position: vec4f,
+    @location(0) place: vec2f,
+}
+
+@vertex
+fn discs(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Disc {
+    let sphere = placed[i];
+    let p = (sphere.xyz - look.stage.xyz) / look.light.w;
+    let corner = 2.0 * vec2f(f32(vertex & 1u), f32(vertex >> 1u)) - 1.0;
+    var disc: Disc;
+    disc.place = corner;
+    let centre = vec3f(dot(p, look.light_right.xyz), dot(p, look.light_up.xyz), dot(p, look.light.xyz));
+    disc.position = vec4f(centre.xy + corner * sphere.w / look.light.w, 0.5 + 0.5 * centre.z, 1.0);
+    return disc;
+}
+
+@fragment
+fn punch(disc: Disc) {
+    if dot(disc.place, disc.place) > 1.0 { discard; }
+}

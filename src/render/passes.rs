@@ -1,0 +1,269 @@
+//! The pipelines of the passes and what they are bound to.
+
+use wgpu::{BindingType, BufferBindingType, ShaderStages, TextureSampleType, TextureViewDimension};
+
+use super::{
+    look::{Look, index_of},
+    style::Colour,
+    targets::{DEPTH, IDS, OPENNESS, SAMPLES, SHADOWS},
+};
+use crate::gpu::Context;
+
+const LOOK: &str = include_str!("../../shaders/render/look.wgsl");
+const LINES: &str = include_str!("../../shaders/render/lines.wgsl");
+const OCCLUSION: &str = include_str!("../../shaders/render/occlusion.wgsl");
+const PLACE: &str = include_str!("../../shaders/render/place.wgsl");
+const RANGE: &str = include_str!("../../shaders/render/range.wgsl");
+const SHADE: &str = include_str!("../../shaders/render/shade.wgsl");
+const SHADOW: &str = include_str!("../../shaders/render/shadow.wgsl");
+const VISIBILITY: &str = include_str!("../../shaders/render/visibility.wgsl");
+
+/// Threads of a workgroup of the passes over all spheres.
+pub const GROUP: u32 = 256;
+
+/// Bins of the histogram of values.
+pub const BINS: u32 = 2048;
+
+/// How much work a pixel is worth. A GPU hides fetches behind each other, a processor waits for every one.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Depths that occlusion is estimated from.
+    pub occlusion_taps: u32,
+    /// Comparisons of 2 x 2 texels for the edge of a shadow: 1 or 4.
+    pub shadow_taps: u32,
+    /// Texels along each side of what the key light sees.
+    pub shadow_size: u32,
+}
+
+impl Effort {
+    pub fn of(context: &Context) -> Self {
+        if context.is_hardware() {
+            Self { occlusion_taps: 24, shadow_taps: 4, shadow_size: 4096 }
+        } else {
+            Self { occlusion_taps: 12, shadow_taps: 4, shadow_size: 1024 }
+        }
+    }
+}
+
+/// See the module.
+pub struct Passes {
+    pub place: wgpu::ComputePipeline,
+    pub count: wgpu::ComputePipeline,
+    pub settle: wgpu::ComputePipeline,
+    pub shadow: wgpu::RenderPipeline,
+    pub visibility: wgpu::RenderPipeline,
+    pub surfaces: wgpu::RenderPipeline,
+    pub occlude: wgpu::RenderPipeline,
+    pub soften: wgpu::RenderPipeline,
+    pub shade: wgpu::RenderPipeline,
+    pub lines: wgpu::RenderPipeline,
+    pub look: wgpu::Buffer,
+    pub look_group: wgpu::BindGroup,
+    pub nearer: wgpu::Sampler,
+    pub effort: Effort,
+}
+
+/// What a shader is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    Written,
+    Ids,
+    Depths,
+    Openness,
+    Shadows,
+    Nearer,
+}
+
+/// What a pass over pixels draws into.
+#[derive(Clone, Copy)]
+enum Into {
+    Samples,
+    Shadows,
+    Picture(wgpu::TextureFormat),
+    Over(wgpu::TextureFormat),
+}
+
+struct Maker<'a> {
+    context: &'a Context,
+    look: wgpu::BindGroupLayout,
+    constants: String,
+}
+
+impl Passes {
+    pub fn new(context: &Context, format: wgpu::TextureFormat) -> Self {
+        let device = &context.device;
+        let effort = Effort::of(context);
+        let look = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("look"),
+            size: size_of::<Look>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let uniform = BindingType::Buffer {
+            ty: BufferBindingType::Uniform,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        };
+        let look_layout = layout(device, &[uniform], ShaderStages::all());
+        let look_group = bind(device, &look_layout, &[look.as_entire_binding()]);
+        let constants = [
+            ("GROUP", GROUP),
+            ("BINS", BINS),
+            ("TAPS", effort.occlusion_taps),
+            ("SHADOW_TAPS", effort.shadow_taps),
+            ("MATERIAL", index_of(Colour::Material)),
+            ("IMPACTS", index_of(Colour::Impacts)),
+        ];
+        let constants = constants.iter().map(|(name, n)| format!("const {name}: u32 = {n}u;\n")).collect();
+        let maker = Maker { context, look: look_layout, constants };
+        let (read, written) = (Kind::Read, Kind::Written);
+        let pixels = [read, Kind::Ids, Kind::Depths, Kind::Openness];
+        let shading = [read, read, read, Kind::Ids, Kind::Openness, Kind::Shadows, Kind::Nearer];
+        Self {
+            place: maker.compute("place", PLACE, &[read, read, read, written, written]),
+            count: maker.compute("count", RANGE, &[read, written, written]),
+            settle: maker.compute("settle", RANGE, &[read, written, written]),
+            shadow: maker.draw(SHADOW, ["discs", "punch"], &[read], Into::Shadows),
+            visibility: maker.draw(VISIBILITY, ["corners", "hit"], &[read], Into::Samples),
+            surfaces: maker.draw(VISIBILITY, ["spread", "cover"], &[read], Into::Samples),
+            occlude: maker.draw(OCCLUSION, ["screen", "occlude"], &pixels[..3], Into::Picture(OPENNESS)),
+            soften: maker.draw(OCCLUSION, ["screen", "soften"], &pixels, Into::Picture(OPENNESS)),
+            shade: maker.draw(SHADE, ["screen", "shade"], &shading, Into::Picture(format)),
+            lines: maker.draw(LINES, ["strokes", "stroke"], &[Kind::Depths], Into::Over(format)),
+            look,
+            look_group,
+            nearer: device.create_sampler(&wgpu::SamplerDescriptor {
+                label: Some("nearer to the light"),
+                mag_filter: wgpu::FilterMode::Linear,
+                min_filter: wgpu::FilterMode::Linear,
+                compare: Some(wgpu::CompareFunction::GreaterEqual),
+                ..Default::default()
+            }),
+            effort,
+        }
+    }
+}
+
+impl Maker<'_> {
+    fn layout(&self, kinds: &[Kind]) -> wgpu::PipelineLayout {
+        let device = &self.context.device;
+        let stages = if kinds.contains(&Kind::Written) {
+            ShaderStages::COMPUTE
+        } else {
+            ShaderStages::VERTEX_FRAGMENT
+        };
+        let types: Vec<_> = kinds.iter().map(|kind| kind.binding()).collect();
+        device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &[Some(&self.look), Some(&layout(device, &types, stages))],
+            immediate_size: 0,
+        })
+    }
+
+    fn module(&self, label: &str, source: &str) -> wgpu::ShaderModule {
+        let text = format!("{}{LOOK}\n{source}", self.constants);
+        self.context.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(label),
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        })
+    }
+
+    fn compute(&self, entry: &str, source: &str, kinds: &[Kind]) -> wgpu::ComputePipeline {
+        self.context.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(entry),
+            layout: Some(&self.layout(kinds)),
+            module: &self.module(entry, source),
+            entry_point: Some(entry),
+            compilation_options: Default::default(),
+            cache: self.context.pipeline_cache(),
+        })
+    }
+
+    fn draw(&self, source: &str, entries: [&str; 2], kinds: &[Kind], into: Into) -> wgpu::RenderPipeline {
+        let module = self.module(entries[1], source);
+        let depth = |format| wgpu::DepthStencilState {
+            format,
+            depth_write_enabled: Some(true),
+            depth_compare: Some(wgpu::CompareFunction::Greater),
+            stencil: Default::default(),
+            bias: Default::default(),
+        };
+        let (target, depth_stencil, count) = match into {
+            Into::Samples => (Some(IDS.into()), Some(depth(DEPTH)), SAMPLES),
+            Into::Shadows => (None, Some(depth(SHADOWS)), 1),
+            Into::Picture(format) => (Some(format.into()), None, 1),
+            Into::Over(format) => {
+                let blend = Some(wgpu::BlendState::ALPHA_BLENDING);
+                (Some(wgpu::ColorTargetState { blend, ..format.into() }), None, 1)
+            }
+        };
+        self.context.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some(entries[1]),
+            layout: Some(&self.layout(kinds)),
+            vertex: wgpu::VertexState {
+                module: &module,
+                entry_point: Some(entries[0]),
+                compilation_options: Default::default(),
+                buffers: &[],
+            },
+            primitive: wgpu::PrimitiveState {
+                topology: wgpu::PrimitiveTopology::TriangleStrip,
+                ..Default::default()
+            },
+            depth_stencil,
+            multisample: wgpu::MultisampleState { count, ..Default::default() },
+            fragment: Some(wgpu::FragmentState {
+                module: &module,
+                entry_point: Some(entries[1]),
+                compilation_options: Default::default(),
+                targets: if target.is_some() { std::slice::from_ref(&target) } else { &[] },
+            }),
+            multiview_mask: None,
+            cache: self.context.pipeline_cache(),
+        })
+    }
+}
+
+impl Kind {
+    fn binding(self) -> BindingType {
+        let texture = |sample_type, multisampled| BindingType::Texture {
+            sample_type,
+            view_dimension: TextureViewDimension::D2,
+            multisampled,
+        };
+        match self {
+            Self::Read | Self::Written => BindingType::Buffer {
+                ty: BufferBindingType::Storage { read_only: self == Self::Read },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            Self::Ids => texture(TextureSampleType::Uint, true),
+            Self::Depths => texture(TextureSampleType::Depth, true),
+            Self::Openness => texture(TextureSampleType::Float { filterable: false }, false),
+            Self::Shadows => texture(TextureSampleType::Depth, false),
+            Self::Nearer => BindingType::Sampler(wgpu::SamplerBindingType::Comparison),
+        }
+    }
+}
+
+fn layout(device: &wgpu::Device, types: &[BindingType], visibility: ShaderStages) -> wgpu::BindGroupLayout {
+    let entries: Vec<_> = (0..)
+        .zip(types)
+        .map(|(binding, &ty)| wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None })
+        .collect();
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries })
+}
+
+/// Binds resources in their order.
+pub fn bind(
+    device: &wgpu::Device,
+    layout: &wgpu::BindGroupLayout,
+    resources: &[wgpu::BindingResource<'_>],
+) -> wgpu::BindGroup {
+    let entries: Vec<_> = (0..)
+        .zip(resources)
+        .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource: resource.clone() })
+        .collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+}
