@@ -9,6 +9,8 @@ mod files;
 mod harness;
 mod json;
 mod mangled;
+#[cfg(feature = "render")]
+mod render;
 mod reproducible;
 mod scenes;
 #[cfg(unix)]

@@ -69,7 +69,10 @@ impl FromStr for Choice {
             return Ok(Self::Numbers(eye, target, fov));
         }
         let names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
-        Err(format!("expected scene, {}, orbit, or EYE:TARGET[:FOV] as in 9,-20,8:0,0,0:35", names.join(", ")))
+        Err(format!(
+            "expected scene, {}, orbit, or EYE:TARGET[:FOV] as in 9,-20,8:0,0,0:35",
+            names.join(", ")
+        ))
     }
 }
 
@@ -202,9 +205,17 @@ mod tests {
         let (eye, target) = (DVec3::new(9.0, -20.0, 8.0), DVec3::ZERO);
         assert_eq!("9,-20,8:0,0,0".parse(), Ok(Choice::Numbers(eye, target, None)));
         assert_eq!("9,-20,8:0,0,0:35".parse(), Ok(Choice::Numbers(eye, target, Some(35.0))));
-        for wrong in
-            ["", "side", "1,2:0,0,0", "1,2,3", "1,2,3:1,2,3", "1,2,3:0,0,nan", "1,2,3:0,0,0:0", "orbit:x", "1,2,3:0,0,0:5:5"]
-        {
+        for wrong in [
+            "",
+            "side",
+            "1,2:0,0,0",
+            "1,2,3",
+            "1,2,3:1,2,3",
+            "1,2,3:0,0,nan",
+            "1,2,3:0,0,0:0",
+            "orbit:x",
+            "1,2,3:0,0,0:5:5",
+        ] {
             assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
         }
     }
@@ -237,6 +248,9 @@ mod tests {
         let way = |seconds: f64| shot.at(seconds).eye - shot.at(seconds).target;
         assert!((way(0.0) - way(4.0)).length() < 1e-9 * way(0.0).length());
         assert!((way(0.0).length() - way(1.0).length()).abs() < 1e-9 * way(0.0).length());
-        assert!((way(1.0).z - way(0.0).z).abs() < 1e-9 && way(0.0).truncate().dot(way(1.0).truncate()).abs() < 1e-9);
+        assert!(
+            (way(1.0).z - way(0.0).z).abs() < 1e-9
+                && way(0.0).truncate().dot(way(1.0).truncate()).abs() < 1e-9
+        );
     }
 }

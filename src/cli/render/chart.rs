@@ -42,13 +42,13 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// An empty chart of a run that begins with this energy, for these times.
+    /// A chart of a run that begins with these kinetic and total energies, for these times.
     pub fn new(
         context: &Context,
         size: [u32; 2],
         plotted: Plotted,
         times: [f64; 2],
-        start_energy: f64,
+        [kinetic, total]: [f64; 2],
     ) -> Self {
         let [width, height] = size;
         let texture = context.device.create_texture(&wgpu::TextureDescriptor {
@@ -68,6 +68,8 @@ impl Chart {
             mapped_at_creation: false,
         });
         let options = egui_wgpu::RendererOptions::PREDICTABLE;
+        let unit = unit(total);
+        let has_start = times[0] == 0.0 && plotted == Plotted::Energy;
         Self {
             context: context.clone(),
             egui: egui::Context::default(),
@@ -77,14 +79,17 @@ impl Chart {
             size,
             plotted,
             times,
-            points: vec![],
-            start_energy,
+            points: has_start.then_some([0.0, kinetic / unit, total / unit]).into_iter().collect(),
+            start_energy: total,
         }
     }
 
     /// Notes a step.
     pub fn add(&mut self, report: &StepReport) {
-        let unit = if self.start_energy.abs() > 0.0 { self.start_energy.abs() } else { 1.0 };
+        if report.time < self.times[0] {
+            return;
+        }
+        let unit = unit(self.start_energy);
         self.points.push(match self.plotted {
             Plotted::Energy => {
                 let total = report.kinetic_energy + report.potential_energy;
@@ -114,14 +119,16 @@ impl Chart {
         let input = egui::RawInput { screen_rect: Some(area), ..egui::RawInput::default() };
         self.egui.set_pixels_per_point(scale);
         let egui = self.egui.clone();
-        let output = egui.run_ui(input, |ui| self.paint(&ui.ctx().layer_painter(egui::LayerId::background()), area));
+        let mut output =
+            egui.run_ui(input, |ui| self.paint(&ui.ctx().layer_painter(egui::LayerId::background()), area));
         let jobs = egui.tessellate(output.shapes, output.pixels_per_point);
         let Self { context, renderer, texture, copy, .. } = self;
         let (device, queue) = (&context.device, &context.queue);
         for (id, deltas) in &output.textures_delta.set {
             deltas.iter().for_each(|delta| renderer.update_texture(device, queue, *id, delta));
         }
-        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("chart") });
+        let mut encoder =
+            device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("chart") });
         let descriptor = egui_wgpu::ScreenDescriptor {
             size_in_pixels: [width, height],
             pixels_per_point: output.pixels_per_point,
@@ -161,6 +168,8 @@ impl Chart {
         for id in &output.textures_delta.free {
             renderer.free_texture(id);
         }
+        // All of it is applied.
+        output.textures_delta.clear();
         read(context, copy, width)
     }
 
@@ -214,7 +223,11 @@ impl Chart {
             let state = match self.plotted {
                 Plotted::Energy => {
                     let change = now[2] - self.start_energy.signum();
-                    format!("change {}   time {}", number(change, 2), label(now[0], self.times[1] - self.times[0]))
+                    format!(
+                        "change {}   time {}",
+                        number(change, 2),
+                        label(now[0], self.times[1] - self.times[0])
+                    )
                 }
                 Plotted::Impacts => {
                     format!("{:.0}   time {}", now[1], label(now[0], self.times[1] - self.times[0]))
@@ -223,6 +236,11 @@ impl Chart {
             painter.text(pos2(plot.max.x, y), Align2::RIGHT_BOTTOM, state, font, TEXT);
         }
     }
+}
+
+// What energies are counted in.
+fn unit(start_energy: f64) -> f64 {
+    if start_energy == 0.0 { 1.0 } else { start_energy.abs() }
 }
 
 // Round values within a range, about so many.

@@ -158,11 +158,6 @@ impl Film {
         screen.line(&format!("{:<10}{written}", "written"));
         Ok(())
     }
-
-    /// Where it goes.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 fn folder(path: &Path) -> Result<To, Failure> {

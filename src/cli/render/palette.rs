@@ -56,7 +56,7 @@ impl Histogram {
     /// Chooses the colours: median cut, then the mean of what is nearest to each.
     pub fn palette(&self) -> Palette {
         // A rare colour counts for more than its share, or the few bright spheres would be drawn in greys.
-        let weight = |bin: usize| (self.counts[bin] as f64).sqrt();
+        let weight = |bin: usize| (self.counts[bin] as f64).powf(0.75);
         let bins: Vec<usize> = (0..BINS).filter(|&bin| self.counts[bin] > 0).collect();
         let mut boxes = vec![bins];
         while boxes.len() < MOST {

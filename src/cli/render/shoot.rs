@@ -68,7 +68,7 @@ pub fn render(arguments: &RenderArguments) -> Result<Exit, Failure> {
     let chart = arguments.plot.map(|plotted| {
         let times = [arguments.start, schedule.steps() as f64 * scene.world.dt];
         let summary = stage.simulation.summary();
-        Chart::new(&context, chart, plotted, times, summary.total_energy)
+        Chart::new(&context, chart, plotted, times, [summary.kinetic_energy, summary.total_energy])
     });
     let mut shoot = Shoot { studio: &mut studio, shot, style, chart, fps: arguments.fps, schedule, label };
     interrupt::enter(Phase::Stepping);
@@ -119,8 +119,8 @@ impl Shoot<'_> {
     ) -> Result<(), Failure> {
         for frame in 0..self.schedule.frames {
             let chart = &mut self.chart;
-            let is_there =
-                stage.reach(self.schedule.step(frame), |report| chart.iter_mut().for_each(|c| c.add(report)))?;
+            let is_there = stage
+                .reach(self.schedule.step(frame), |report| chart.iter_mut().for_each(|c| c.add(report)))?;
             if !is_there || interrupt::requested() {
                 break;
             }

@@ -32,7 +32,8 @@ pub fn bin(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
     for i in 0..bodies.len() {
         let (body, tag) = (output.bodies[source][i], output.tags[source][i]);
         let cells = (tag.cell - tags[i].cell).as_vec3() * edge;
-        if cells != glam::Vec3::ZERO && (body.offset + cells - bodies[i].offset).abs().max_element() < OFFSET {
+        if cells != glam::Vec3::ZERO && (body.offset + cells - bodies[i].offset).abs().max_element() < OFFSET
+        {
             // In the very face between two cells.
             findings.near_ties += 1;
             continue;

@@ -54,13 +54,7 @@ impl<'a> Findings<'a> {
 
     /// Notes a difference of sphere `i`.
     pub fn differ(&mut self, what: &str, i: usize, device: Vec<f64>, twin: Vec<f64>, allowed: f64) {
-        self.note(Difference {
-            id: self.ids.get(i).copied(),
-            what: what.to_owned(),
-            device,
-            twin,
-            allowed,
-        });
+        self.note(Difference { id: self.ids.get(i).copied(), what: what.to_owned(), device, twin, allowed });
     }
 
     /// Notes a difference of nobody in particular.

@@ -193,7 +193,9 @@ fn compare_impacts(
     }
     let mut rows: Vec<[Option<Impact>; 2]> = vec![];
     for [device, twin] in pairs.into_values() {
-        rows.extend((0..device.len().max(twin.len())).map(|k| [device.get(k).copied(), twin.get(k).copied()]));
+        rows.extend(
+            (0..device.len().max(twin.len())).map(|k| [device.get(k).copied(), twin.get(k).copied()]),
+        );
     }
     // In the order of time: what comes first counts for what comes later.
     let time = |row: &[Option<Impact>; 2]| row.iter().flatten().map(|i| i.time).fold(f64::MAX, f64::min);
@@ -265,7 +267,13 @@ fn compare_spheres(
                 continue;
             }
             let [device, twin] = values.map(|v| v.to_array().to_vec());
-            return Err(Box::new(Difference { id: Some(a.id), what: what.to_owned(), device, twin, allowed }));
+            return Err(Box::new(Difference {
+                id: Some(a.id),
+                what: what.to_owned(),
+                device,
+                twin,
+                allowed,
+            }));
         }
     }
     Ok(())

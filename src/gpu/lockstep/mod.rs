@@ -23,9 +23,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use self::findings::Difference;
 use self::known::Step;
 use super::{Context, engine::GpuEngine, places::Capacities};
-use crate::{
-    Error, Impact, Sphere, System, cpu::Stepper, model::state::NEVER, simulation::Engine,
-};
+use crate::{Error, Impact, Sphere, System, cpu::Stepper, model::state::NEVER, simulation::Engine};
 
 /// The copy of the state that substeps are on; broad phases go from the other one to it.
 pub const PRESENT: usize = 1;
@@ -217,11 +215,7 @@ fn twin_step(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<(Step
     Ok((step, stepper.contacts()))
 }
 
-fn device_step(
-    system: &System,
-    context: &Context,
-    last_contact: impl Fn(u32) -> f32,
-) -> Result<Step, Error> {
+fn device_step(system: &System, context: &Context, last_contact: impl Fn(u32) -> f32) -> Result<Step, Error> {
     let mut impacts: Vec<Impact> = vec![];
     let capacities = Capacities::for_spheres(system.spheres.len(), true);
     let mut engine = GpuEngine::with(system, context.clone(), capacities, false, last_contact)?;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{
-    PRESENT,
     super::{
         Context,
         buffers::Buffers,
@@ -17,6 +16,7 @@ use super::{
         pipelines::Pipelines,
         places::{Capacities, Places},
     },
+    PRESENT,
     memory::Memory,
     twin::Twin,
 };
@@ -110,8 +110,7 @@ impl<'a> Rig<'a> {
         loop {
             input.upload(context, buffers);
             buffers.write_frames(context, pipelines, &[frame])?;
-            let mut encoder =
-                Encoder::new(&context.device, pipelines, buffers, PRESENT, *effort, None);
+            let mut encoder = Encoder::new(&context.device, pipelines, buffers, PRESENT, *effort, None);
             let group = if is_broad { &buffers.broad[1 - PRESENT] } else { &buffers.view[PRESENT] };
             // The name is only that of the pass.
             encoder.stage("audit", group, 0, &dispatches(effort.groups(self.places.sphere_count)));

@@ -51,7 +51,12 @@ pub fn launch(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) 
                 findings.near_ties += 1;
                 ties = true;
             } else {
-                findings.equal("too fast for its list", i, f64::from(node.walk), f64::from(u8::from(fast(i))));
+                findings.equal(
+                    "too fast for its list",
+                    i,
+                    f64::from(node.walk),
+                    f64::from(u8::from(fast(i))),
+                );
             }
         }
     }

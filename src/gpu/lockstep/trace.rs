@@ -135,18 +135,23 @@ impl Trace<'_> {
         let mut input = self.rig.memory(&self.twin);
         input.begin_substep(&self.rig.places);
         self.twin.launch();
-        let launch = |all| {
-            vec![("launch", 0, all), ("collide_walk", LAUNCH, all), ("collide_meet", LAUNCH, all)]
-        };
+        let launch =
+            |all| vec![("launch", 0, all), ("collide_walk", LAUNCH, all), ("collide_meet", LAUNCH, all)];
         self.stage("launch", &input, false, launch, rounds::launch)
     }
 
     fn sweep(&mut self) -> Step {
         let input = self.rig.memory(&self.twin);
         self.twin.sweep();
-        self.stage("sweep", &input, false, |all| vec![("sweep", 0, all)], |rig, twin, output, findings| {
-            rounds::sweep(rig, twin, output, 0, findings);
-        })
+        self.stage(
+            "sweep",
+            &input,
+            false,
+            |all| vec![("sweep", 0, all)],
+            |rig, twin, output, findings| {
+                rounds::sweep(rig, twin, output, 0, findings);
+            },
+        )
     }
 
     // Select, collide, sweep again. On the device a round of this number makes lists, or looks at all.
@@ -174,9 +179,8 @@ impl Trace<'_> {
         input.put_selected(&places, round, &selected);
         let speeds = rounds::speeds(&self.twin);
         self.twin.collide();
-        let collide = |all| {
-            vec![("collide", round, all), ("collide_walk", round, all), ("collide_meet", round, all)]
-        };
+        let collide =
+            |all| vec![("collide", round, all), ("collide_walk", round, all), ("collide_meet", round, all)];
         go_on!(self.stage("collide", &input, false, collide, |rig, twin, output, findings| {
             rounds::collide(rig, twin, &input, output, &speeds, findings);
         }));
@@ -197,9 +201,15 @@ impl Trace<'_> {
     fn advance(&mut self) -> Step {
         let input = self.rig.memory(&self.twin);
         self.twin.advance();
-        self.stage("advance", &input, false, |all| vec![("advance", 0, all)], |rig, twin, output, findings| {
-            ends::advance(rig, twin, &input, output, findings);
-        })
+        self.stage(
+            "advance",
+            &input,
+            false,
+            |all| vec![("advance", 0, all)],
+            |rig, twin, output, findings| {
+                ends::advance(rig, twin, &input, output, findings);
+            },
+        )
     }
 
     fn relax(&mut self) -> Step {
