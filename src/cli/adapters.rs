@@ -7,7 +7,7 @@ use super::arguments::{AdaptersArguments, BackendChoice};
 use super::failure::{Exit, Failure};
 
 #[cfg(feature = "gpu")]
-pub use with_gpu::{adapters, fields, keep_layers_silent, least_traffic};
+pub use with_gpu::{adapters, fields, keep_layers_silent, kind_note, least_traffic};
 #[cfg(not(feature = "gpu"))]
 pub use without_gpu::{adapters, fields, keep_layers_silent, least_traffic};
 
@@ -118,15 +118,19 @@ mod with_gpu {
     }
 
     fn on(context: Context) -> Chosen {
-        let info = context.info();
-        let note = match info.kind {
+        let note = kind_note(context.info());
+        Chosen { backend: Backend::Gpu, note, context: Some(context) }
+    }
+
+    /// What the user should know of an adapter that is computed on.
+    pub fn kind_note(info: &AdapterInfo) -> Option<String> {
+        match info.kind {
             AdapterKind::Software => {
                 Some(format!("note: {info} is a software adapter, not a GPU: it computes on the processor"))
             }
             AdapterKind::Other => Some(format!("note: {info} is not known to be a GPU")),
             _ => None,
-        };
-        Chosen { backend: Backend::Gpu, note, context: Some(context) }
+        }
     }
 
     fn not_hardware(info: &AdapterInfo) -> String {

@@ -9,8 +9,9 @@ Exit codes:
   0    ok
   1    the run failed: non-finite state, capacity, no progress, device lost
   2    command line or scene wrong or missing
-  3    no adapter, no display
+  3    no adapter, or no display
   4    another file could not be written
+  5    verify: the engines differ
   130  interrupted";
 
 /// Collides spheres: gases, grains, billiards; in order, and nothing tunnels.
@@ -34,6 +35,10 @@ pub enum Command {
     /// Open a window on a scene.
     #[cfg(feature = "viewer")]
     View(ViewArguments),
+    /// Run the gpu and the cpu backend in lockstep and name the first step, stage and sphere that differ.
+    Verify(VerifyArguments),
+    /// Draw a scene into pictures or a film, with no display.
+    Render(RenderArguments),
 }
 
 /// A backend by the name the user gives.
@@ -140,6 +145,125 @@ pub struct BenchArguments {
     pub json: Option<PathBuf>,
 }
 
+#[derive(Args, Debug)]
+pub struct VerifyArguments {
+    /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
+    pub scene: String,
+    /// Number of outer steps; every one starts from the same state on both.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: u64,
+    /// How far places may be apart, relative to four of the largest diameters and the way of a step; all else follows
+    /// from it. Default: what the rounding of f32 needs, 5e-7.
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
+    pub tolerance: Option<f64>,
+    /// A part of the name of the adapter for the gpu backend; see `carom adapters`.
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// Threads of the cpu backend; 0 = one for each core.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    pub threads: usize,
+    /// Seed of what the scene draws at random; replaces world.seed.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub settings: Vec<String>,
+    /// Print one JSON object with the figures on stdout; all else goes to stderr.
+    #[arg(long)]
+    pub json: bool,
+    /// Print errors only (and the object of --json).
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct RenderArguments {
+    /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
+    pub scene: String,
+    /// A folder for frame-00001.png and so on, or a file: .gif, .mp4 (needs ffmpeg), .png (one frame).
+    #[arg(long, value_name = "DIR|FILE", default_value = "frames")]
+    pub out: PathBuf,
+    /// Number of frames; default: 150, of a .png 1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..100_000))]
+    pub frames: Option<u64>,
+    /// Frames in a second of film.
+    #[arg(long, value_name = "F", default_value_t = 25.0, allow_negative_numbers = true, value_parser = frame_rate)]
+    pub fps: f64,
+    /// Width and height in pixels.
+    #[arg(long, value_name = "WxH", default_value = "960x540", value_parser = picture_size)]
+    pub size: PictureSize,
+    /// The eye: scene (as the scene says), iso, front, back, left, right, top, bottom, orbit (a slow turn; orbit:30 for 30
+    /// degrees in a second of film), or EYE:TARGET[:FOV], as in 9,-20,8:0,0,0:35.
+    #[arg(long, value_name = "CAMERA", default_value = "scene", allow_hyphen_values = true)]
+    pub camera: String,
+    /// Simulated time in a second of film; a frame shows the last step that it reaches. Default: a step a frame.
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive)]
+    pub speed: Option<f64>,
+    /// Steps from frame to frame.
+    #[arg(long, value_name = "N", conflicts_with = "speed", value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps_per_frame: Option<u64>,
+    /// Simulated time of the first frame.
+    #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true, value_parser = not_negative)]
+    pub start: f64,
+    /// What colours stand for: speed, radius, material, id, impacts, overlap. Default: as the scene says, or speed.
+    #[arg(long, value_name = "NAME")]
+    pub color: Option<String>,
+    /// The colours: viridis, turbo, grey.
+    #[arg(long, value_name = "NAME")]
+    pub map: Option<String>,
+    /// Values at the two ends of the colours, as in 0,5; default: those of each frame.
+    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = range)]
+    pub range: Option<(f64, f64)>,
+    /// Leave something out of the picture.
+    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
+    pub hide: Vec<Hidden>,
+    /// Draw this against time below the picture.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub plot: Option<Plotted>,
+    /// Who computes; the adapter draws whatever it is.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: BackendChoice,
+    /// A part of the name of the adapter; see `carom adapters`.
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// Threads of the cpu backend; 0 = one for each core.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
+    pub threads: usize,
+    /// Seed of what the scene draws at random; replaces world.seed.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub settings: Vec<String>,
+    /// Print errors only.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Width and height in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureSize(pub [u32; 2]);
+
+/// What a picture may do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Hidden {
+    Legend,
+    Bounds,
+    Ground,
+    Shadow,
+    /// Ambient occlusion: what is surrounded is darker.
+    Occlusion,
+}
+
+/// What is drawn against time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Plotted {
+    /// Kinetic and total energy, relative to the start.
+    Energy,
+    /// Impacts of each step.
+    Impacts,
+}
+
 #[cfg(feature = "viewer")]
 #[derive(Args, Debug)]
 #[command(after_help = "In the window, ? lists keys and mouse.")]
@@ -208,6 +332,46 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("expected a finite number, 0 or above".to_owned()),
+    }
+}
+
+// No screen shows a thousand frames in a second, and a film of one in a quarter of an hour is a typing error.
+fn frame_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (1e-3..=1e3).contains(&value) => Ok(value),
+        _ => Err("expected a number from 0.001 to 1000".to_owned()),
+    }
+}
+
+// What no adapter has a texture for is a typing error.
+fn picture_size(text: &str) -> Result<PictureSize, String> {
+    let sides: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
+    match sides[..] {
+        [width, height]
+            if text.matches('x').count() == 1 && sides.iter().all(|n| (16..=16_384).contains(n)) =>
+        {
+            Ok(PictureSize([width, height]))
+        }
+        _ => Err("expected WIDTHxHEIGHT as in 960x540, each from 16 to 16384".to_owned()),
+    }
+}
+
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let ends: Vec<f64> = text.split(',').filter_map(|n| n.trim().parse().ok()).collect();
+    match ends[..] {
+        [low, high]
+            if text.matches(',').count() == 1 && low < high && low.is_finite() && high.is_finite() =>
+        {
+            Ok((low, high))
+        }
+        _ => Err("expected LOW,HIGH as in 0,5, the lower one first".to_owned()),
+    }
+}
+
 fn sphere_count(text: &str) -> Result<u32, String> {
     match text.parse::<f64>() {
         Ok(value) if value >= 1.0 && value <= f64::from(u32::MAX) && value.fract() == 0.0 => Ok(value as u32),
@@ -245,13 +409,5 @@ mod tests {
     fn sizes_may_be_written_with_an_exponent() {
         assert_eq!(sphere_count("1e4"), Ok(10_000));
         assert!(sphere_count("1.5").is_err() && sphere_count("0").is_err() && sphere_count("nan").is_err());
-    }
-    #[cfg(feature = "viewer")]
-    #[test]
-    fn a_window_has_two_sides() {
-        assert_eq!(window_size("640x480"), Ok([640, 480]));
-        for wrong in ["640", "640x", "x480", "640x480x3", "0x480", "-1x5", "99999x480"] {
-            assert!(window_size(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -45,6 +45,16 @@ impl Aside {
     }
 }
 
+impl Write for Aside {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 /// The failure to write a file.
 pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::files(format!("cannot write {}: {error}", path.display()))

@@ -9,11 +9,13 @@ mod interrupt;
 mod metrics;
 mod output;
 mod record;
+mod render;
 mod run;
 mod scenes;
 mod screen;
 mod source;
 mod text;
+mod verify;
 #[cfg(feature = "viewer")]
 mod view;
 
@@ -43,6 +45,8 @@ pub fn main() -> ExitCode {
         Some(Command::Scenes(arguments)) => scenes::scenes(&arguments),
         Some(Command::Adapters(arguments)) => adapters::adapters(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
+        Some(Command::Verify(arguments)) => verify::verify(&arguments),
+        Some(Command::Render(arguments)) => render::render(&arguments),
         #[cfg(feature = "viewer")]
         Some(Command::View(arguments)) => view::view(arguments),
     };

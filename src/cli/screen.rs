@@ -89,6 +89,7 @@ fn write_stderr(text: &str) -> io::Result<()> {
 /// Progress of a run: how far, how fast, how long still.
 pub struct Progress {
     total: u64,
+    noun: &'static str,
     started: Instant,
     last_line: Instant,
 }
@@ -96,19 +97,26 @@ pub struct Progress {
 impl Progress {
     /// Starts a bar on the screen where there is a terminal.
     pub fn start(screen: &mut Screen, total: u64) -> Self {
+        Self::of(screen, total, "step")
+    }
+
+    /// The same for something else than steps.
+    pub fn of(screen: &mut Screen, total: u64, noun: &'static str) -> Self {
         if screen.draws_bars() && total > 0 {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} steps  {rate}  {eta} left")
-                .expect("a valid template")
-                .with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let template = format!("{{wide_bar}} {{pos}}/{{len}} {noun}s  {{rate}}  {{eta}} left");
+            let style = ProgressStyle::with_template(&template).expect("a valid template").with_key(
+                "rate",
+                move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                     // A bar that cannot be written is not worth an error.
-                    let _ = write!(out, "{} steps/s", number(state.per_sec(), 3));
-                });
+                    let _ = write!(out, "{} {noun}s/s", number(state.per_sec(), 3));
+                },
+            );
             bar.set_style(style);
             screen.bar = Some(bar);
         }
         let now = Instant::now();
-        Self { total, started: now, last_line: now }
+        Self { total, noun, started: now, last_line: now }
     }
 
     /// After a step.
@@ -120,7 +128,8 @@ impl Progress {
             let rate = done as f64 / self.started.elapsed().as_secs_f64();
             let left = (self.total.saturating_sub(done)) as f64 / rate;
             screen.note(&format!(
-                "step {} of {}, {} steps/s, {} left",
+                "{0} {1} of {2}, {3} {0}s/s, {4} left",
+                self.noun,
                 grouped(done),
                 grouped(self.total),
                 number(rate, 3),

@@ -37,6 +37,9 @@ struct Shared {
     cache: Option<Cache>,
     /// One for each kind of system seen so far.
     pipelines: Mutex<Vec<Arc<Pipelines>>>,
+    /// Module, what its text says, what it says instead: errors for tests to find.
+    #[cfg(test)]
+    slips: Mutex<Vec<[&'static str; 3]>>,
 }
 
 impl Context {
@@ -145,6 +148,21 @@ impl Context {
         Ok(pipelines)
     }
 
+    /// From here on a shader module says something else than its file.
+    #[cfg(test)]
+    pub(super) fn slip(&self, module: &'static str, text: &'static str, instead: &'static str) {
+        self.shared.slips.lock().unwrap().push([module, text, instead]);
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_slips(&self, module: &str, mut text: String) -> String {
+        for [of, from, to] in self.shared.slips.lock().unwrap().iter().filter(|slip| slip[0] == module) {
+            assert_eq!(text.matches(from).count(), 1, "{of} says this once: {from}");
+            text = text.replace(from, to);
+        }
+        text
+    }
+
     fn request(adapter: &wgpu::Adapter, required_limits: wgpu::Limits) -> Result<Self, Error> {
         let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
@@ -173,7 +191,14 @@ impl Context {
         Self {
             device,
             queue,
-            shared: Arc::new(Shared { info, faults, cache: None, pipelines: Mutex::default() }),
+            shared: Arc::new(Shared {
+                info,
+                faults,
+                cache: None,
+                pipelines: Mutex::default(),
+                #[cfg(test)]
+                slips: Mutex::default(),
+            }),
         }
     }
 }

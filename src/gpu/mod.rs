@@ -27,6 +27,7 @@ mod flight;
 mod host;
 mod impacts;
 mod layout;
+mod lockstep;
 mod pipelines;
 mod places;
 mod readback;
@@ -45,6 +46,7 @@ pub(crate) use self::adapter::instance_on;
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
+pub use self::lockstep::{Agreement, Lockstep, Mismatch};
 pub use self::traffic::least_traffic;
 /// The wgpu that [`Context`] speaks; programs that share a device with carom need the same.
 pub use wgpu;

@@ -81,9 +81,12 @@ impl Pipelines {
         let (broad_layout, view_layout) = (layout(&broad), layout(&view));
         let mut entries = HashMap::new();
         for module in MODULES {
+            let text = module.source(variant);
+            #[cfg(test)]
+            let text = context.with_slips(module.name, text);
             let source = wgpu::ShaderModuleDescriptor {
                 label: Some(module.name),
-                source: wgpu::ShaderSource::Wgsl(module.source(variant).into()),
+                source: wgpu::ShaderSource::Wgsl(text.into()),
             };
             let shader = device.create_shader_module(source);
             for &entry in module.entries {

@@ -11,6 +11,8 @@ fn help_and_version_go_to_stdout() {
         &["scenes", "--help"],
         &["bench", "--help"],
         &["adapters", "--help"],
+        &["verify", "--help"],
+        &["render", "--help"],
     ] {
         let ran = place.carom(arguments).expect(0);
         assert!(ran.stdout.contains("Usage:") && ran.stderr.is_empty());

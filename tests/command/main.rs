@@ -9,7 +9,11 @@ mod files;
 mod harness;
 mod json;
 mod mangled;
+#[cfg(feature = "render")]
+mod render;
 mod reproducible;
 mod scenes;
 #[cfg(unix)]
 mod signals;
+#[cfg(feature = "gpu")]
+mod verify;

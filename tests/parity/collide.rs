@@ -140,7 +140,7 @@ impl Expected {
             edge: rig.frame.edge.max_element(),
             fall: rig.frame.gravity.length() * rig.frame.h,
             h: rig.frame.h,
-            units: twin.units(),
+            units: twin.core.units,
             bodies,
             rest,
             frozen,

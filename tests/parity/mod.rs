@@ -8,9 +8,7 @@
 //!
 //! All of it runs at the default limits of WebGPU. Where there is no adapter it fails.
 
-mod memory;
 mod starts;
-mod twin;
 mod verdict;
 mod walks;
 
@@ -35,6 +33,7 @@ use std::{
 };
 
 use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
+use super::lockstep::{PRESENT, memory, twin};
 use super::{
     Context,
     buffers::Buffers,
@@ -48,9 +47,6 @@ use super::{
     shaders::Variant,
 };
 use crate::model::plan::Plan;
-
-/// The copy of the state that substeps are on; broad phases go from the other one to it.
-const PRESENT: usize = 1;
 
 /// Rounds over the whole array that the frames of the tests announce.
 const WIDE_ROUNDS: u32 = 48;
@@ -103,8 +99,8 @@ impl Rig {
     /// The twin before its first stage, and the same cells and world for the device.
     fn new(start: &Start) -> Self {
         let (mut host, mut state) = Host::new(&start.system, |id| start.last_contact(id));
-        let mut twin = Twin::new(start);
-        host.regrid(&mut state, twin.made_for());
+        let (mut twin, made_for) = starts::twin(start);
+        host.regrid(&mut state, made_for);
         assert_eq!(host.grid, twin.core.grid, "both sides have the same cells");
         let n = start.system.spheres.len();
         let places = host.places(roomy(n));
@@ -214,7 +210,7 @@ impl Case {
         // The name is only that of the pass.
         encoder.stage("audit", group, 0, &self.dispatches);
         context.queue.submit([encoder.encoder.finish()]);
-        let output = Memory::download(context, &buffers, &self.places);
+        let output = Memory::download(context, &buffers, &self.places).unwrap();
         context.check().unwrap();
         output
     }

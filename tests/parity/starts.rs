@@ -1,10 +1,12 @@
 //! Systems of every kind and size that the stages are fed with.
 
-use glam::DVec3;
+use glam::{DVec3, IVec3};
 
+use super::twin::Twin;
 use crate::{
     Dimensions, Side, System,
-    model::state::NEVER,
+    cpu::{audit::Audit, core::Core},
+    model::state::{NEVER, State},
     scene::{Fill, Scene},
 };
 
@@ -122,6 +124,54 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
         if flat {
             sphere.velocity.z = 0.0;
             sphere.spin.x = 0.0;
+        }
+    }
+}
+
+/// The twin before its first stage, and the path budget that its cells were made for.
+pub fn twin(start: &Start) -> (Twin, f64) {
+    let mut core = Core::new(&start.system, |id| start.last_contact(id)).unwrap();
+    let mut audit = Audit::default();
+    let still = audit.run(&core.grid, &core.state, DVec3::ZERO);
+    let sums = audit.run(&core.grid, &core.state, still.drift);
+    let speed = if start.for_the_bulk { sums.crowd_speed } else { sums.high_speed };
+    let path = 1.02 * f64::from(speed) * start.system.dt / core.units.time;
+    let made_for = path.clamp(core.census.budget_least, core.census.budget_most);
+    core.regrid(made_for);
+    let budget = core.grid.budget_limit.min(made_for as f32);
+    unsettle(&mut core);
+    (Twin::new(core, budget, sums.drift), made_for)
+}
+
+// Spheres in no order, and many of them counted from a cell next to their own: the same places.
+fn unsettle(core: &mut Core) {
+    let mut draw = dice(core.state.len() as u64);
+    let mut pick = |count: usize| (draw() * count as f64) as usize;
+    let State { place, cell, motion, spin, id } = &mut core.state;
+    for i in (1..id.len()).rev() {
+        let k = pick(i + 1);
+        place.swap(i, k);
+        cell.swap(i, k);
+        motion.swap(i, k);
+        spin.swap(i, k);
+        id.swap(i, k);
+    }
+    for (place, cell) in place.iter_mut().zip(cell) {
+        if pick(2) == 0 {
+            let z = if core.grid.layers > 0 { pick(3) as i32 - 1 } else { 0 };
+            let cells = IVec3::new(pick(3) as i32 - 1, pick(5) as i32 - 2, z);
+            for axis in 0..3 {
+                let (last, from) = (core.grid.count[axis] - 1, cell[axis] - cells[axis]);
+                let to = match (core.grid.periodic[axis], last) {
+                    (true, last) => from.rem_euclid(last + 1),
+                    (false, -1) => from,
+                    (false, last) => from.clamp(0, last),
+                };
+                // Once round a periodic axis is no move at all.
+                let moved = if core.grid.periodic[axis] { cells[axis] } else { cell[axis] - to };
+                cell[axis] = to;
+                place[axis] += moved as f32 * core.grid.edge[axis];
+            }
         }
     }
 }

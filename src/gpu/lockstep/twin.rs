@@ -1,29 +1,31 @@
-//! The twin, stage by stage.
+//! The twin, stage by stage: the engine of the CPU taken apart.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use glam::{DVec3, IVec3};
+use glam::DVec3;
 
-use super::{
-    super::layout,
-    starts::{Start, dice},
+use super::super::layout;
+use crate::{
+    Error,
+    cpu::{
+        advance::{self, advance},
+        audit::Audit,
+        bin::bin,
+        collide::Recorder,
+        core::Core,
+        event::View,
+        neighbors::neighbors,
+        relax::{self, Relax},
+        rounds::Rounds,
+        scan::scan,
+        scatter::scatter,
+        sweep,
+    },
+    model::{frame::Frame, state::State, sums::Sums},
 };
-use crate::cpu::{
-    advance::{self, advance},
-    audit::Audit,
-    bin::bin,
-    collide::Recorder,
-    core::Core,
-    event::View,
-    launch,
-    neighbors::neighbors,
-    relax::{self, Relax},
-    rounds::Rounds,
-    scan::scan,
-    scatter::scatter,
-    sweep,
-};
-use crate::model::{frame::Frame, state::State, sums::Sums, units::Units};
+
+/// Rounds after which a substep is given up: no system that was looked at came near.
+const MOST_ROUNDS: u32 = 5000;
 
 /// See the module.
 pub struct Twin {
@@ -42,22 +44,13 @@ pub struct Twin {
     frames: Vec<Frame>,
     /// The frame of the substep that is looked at.
     pub frame: Frame,
-    units: Units,
-    budget_asked: f64,
+    /// Why a stage could not be done.
+    pub failed: Option<Error>,
 }
 
 impl Twin {
-    pub fn new(start: &Start) -> Self {
-        let mut core = Core::new(&start.system, |id| start.last_contact(id)).unwrap();
-        let mut audit = Audit::default();
-        let still = audit.run(&core.grid, &core.state, DVec3::ZERO);
-        let sums = audit.run(&core.grid, &core.state, still.drift);
-        let speed = if start.for_the_bulk { sums.crowd_speed } else { sums.high_speed };
-        let path = 1.02 * f64::from(speed) * start.system.dt / core.units.time;
-        let budget_asked = path.clamp(core.census.budget_least, core.census.budget_most);
-        core.regrid(budget_asked);
-        let budget = core.grid.budget_limit.min(budget_asked as f32);
-        unsettle(&mut core);
+    /// The twin before its first stage; paths of up to `budget` relative to the drift between broad phases.
+    pub fn new(core: Core, budget: f32, drift: DVec3) -> Self {
         let n = core.state.len();
         let cursors = (0..core.grid.buckets).map(|_| AtomicU32::new(0)).collect();
         Self {
@@ -69,7 +62,7 @@ impl Twin {
             has_starts: false,
             has_lists: false,
             budget,
-            drift: sums.drift,
+            drift,
             drift_reach: 0.0,
             frames: vec![],
             frame: Frame {
@@ -78,15 +71,9 @@ impl Twin {
                 drift: glam::Vec3::ZERO,
                 drifted: glam::Vec3::ZERO,
             },
-            units: core.units,
-            budget_asked,
+            failed: None,
             core,
         }
-    }
-
-    /// What the cells were made for.
-    pub fn made_for(&self) -> f64 {
-        self.budget_asked
     }
 
     /// Takes over the frames of the device.
@@ -95,8 +82,18 @@ impl Twin {
             |f: &layout::Frame| Frame { h: f.h, gravity: f.gravity, drift: f.drift, drifted: f.drifted };
         // The last one is that of the audit.
         self.frames = frames[..frames.len() - 1].iter().map(frame).collect();
-        self.frame = self.frames[0];
-        self.drift_reach = frames[0].drift_reach;
+        self.enter(0, &frames[0]);
+    }
+
+    /// Goes to substep `k`, which has this frame on the device.
+    pub fn enter(&mut self, k: usize, frame: &layout::Frame) {
+        self.frame = self.frames[k];
+        self.drift_reach = frame.drift_reach;
+    }
+
+    /// How far the drift goes until the next broad phase.
+    pub fn drift_reach(&self) -> f32 {
+        self.drift_reach
     }
 
     pub fn bin(&mut self) {
@@ -122,6 +119,11 @@ impl Twin {
         core.budget.fill(self.budget);
     }
 
+    /// Before a broad phase: the lists are those of the one before.
+    pub fn forget_lists(&mut self) {
+        self.has_lists = false;
+    }
+
     pub fn neighbors(&mut self) {
         let core = &mut self.core;
         core.reach.budget = self.budget;
@@ -130,6 +132,8 @@ impl Twin {
         self.has_lists = true;
     }
 
+    /// Stages 1 to 4.
+    #[cfg(test)]
     pub fn broad_phase(&mut self) {
         self.bin();
         self.scan();
@@ -137,7 +141,8 @@ impl Twin {
         self.neighbors();
     }
 
-    /// Up to the substep that is looked at.
+    /// Up to the last substep.
+    #[cfg(test)]
     pub fn reach_substep(&mut self) {
         self.broad_phase();
         for k in 1..self.frames.len() {
@@ -154,15 +159,23 @@ impl Twin {
         self.rounds.begin();
         let Self { core, rounds, frame, .. } = self;
         core.launch(*frame, &mut rounds.fast);
-        rounds.walk_fast(core, *frame).unwrap();
+        self.walk();
+    }
+
+    fn walk(&mut self) {
+        let Self { core, rounds, frame, failed, .. } = self;
+        if let Err(error) = rounds.walk_fast(core, *frame) {
+            failed.get_or_insert(error);
+        }
     }
 
     /// Only who is fast, without the walks.
+    #[cfg(test)]
     pub fn fast(&mut self) -> Vec<u32> {
         let Self { core, frame, .. } = self;
         let mut bits = crate::cpu::bits::Bits::default();
         bits.reset(core.state.len());
-        launch::launch(&core.state, frame, &core.budget, &mut core.clock, &bits);
+        crate::cpu::launch::launch(&core.state, frame, &core.budget, &mut core.clock, &bits);
         let mut list = vec![];
         bits.list(&mut list);
         list
@@ -189,13 +202,8 @@ impl Twin {
         self.rounds.select(&self.core, self.frame);
     }
 
-    /// Units of the impacts that `collide` puts down.
-    pub fn units(&self) -> Units {
-        self.units
-    }
-
     pub fn collide(&mut self) {
-        let units = self.units;
+        let units = self.core.units;
         let recorder = Recorder { units: &units, start: 0.0, on: true };
         let Self { core, rounds, frame, .. } = self;
         rounds.collide(core, *frame, recorder);
@@ -204,7 +212,7 @@ impl Twin {
             let clock = core.clock[i];
             rounds.freeze(core, *frame, i, clock);
         }
-        rounds.walk_fast(core, *frame).unwrap();
+        self.walk();
     }
 
     pub fn sweep_again(&mut self) {
@@ -213,9 +221,17 @@ impl Twin {
         rounds.pending.list(&mut rounds.pending_list);
     }
 
+    /// Whether there is another round to do.
+    pub fn is_pending(&mut self) -> bool {
+        let is_pending = !self.rounds.pending_list.is_empty();
+        if is_pending && self.rounds.round >= MOST_ROUNDS {
+            self.failed.get_or_insert(Error::NoProgress("the rounds of a substep do not end".to_owned()));
+        }
+        is_pending && self.failed.is_none()
+    }
+
     pub fn finish_rounds(&mut self) {
-        while !self.rounds.pending_list.is_empty() {
-            assert!(self.rounds.round < 5000, "the rounds do not end");
+        while self.is_pending() {
             self.select();
             self.collide();
             self.sweep_again();
@@ -259,38 +275,5 @@ impl Twin {
 
     pub fn audit(&self) -> Sums {
         Audit::default().run(&self.core.grid, &self.core.state, self.drift)
-    }
-}
-
-// Spheres in no order, and many of them counted from a cell next to their own: the same places.
-fn unsettle(core: &mut Core) {
-    let mut draw = dice(core.state.len() as u64);
-    let mut pick = |count: usize| (draw() * count as f64) as usize;
-    let State { place, cell, motion, spin, id } = &mut core.state;
-    for i in (1..id.len()).rev() {
-        let k = pick(i + 1);
-        place.swap(i, k);
-        cell.swap(i, k);
-        motion.swap(i, k);
-        spin.swap(i, k);
-        id.swap(i, k);
-    }
-    for (place, cell) in place.iter_mut().zip(cell) {
-        if pick(2) == 0 {
-            let z = if core.grid.layers > 0 { pick(3) as i32 - 1 } else { 0 };
-            let cells = IVec3::new(pick(3) as i32 - 1, pick(5) as i32 - 2, z);
-            for axis in 0..3 {
-                let (last, from) = (core.grid.count[axis] - 1, cell[axis] - cells[axis]);
-                let to = match (core.grid.periodic[axis], last) {
-                    (true, last) => from.rem_euclid(last + 1),
-                    (false, -1) => from,
-                    (false, last) => from.clamp(0, last),
-                };
-                // Once round a periodic axis is no move at all.
-                let moved = if core.grid.periodic[axis] { cells[axis] } else { cell[axis] - to };
-                cell[axis] = to;
-                place[axis] += moved as f32 * core.grid.edge[axis];
-            }
-        }
     }
 }

@@ -20,6 +20,7 @@ use super::{
     twin::Twin,
 };
 use crate::{
+    Error,
     cpu::{event, fast::END, select},
     model::state::State,
 };
@@ -58,7 +59,7 @@ pub fn rows(state: &State, host: &Host) -> (Vec<Body>, Vec<Tag>) {
         };
         let tag = Tag {
             cell: state.cell[i].truncate(),
-            rank: host.ids.binary_search(&state.id[i]).unwrap() as u32,
+            rank: host.ids.binary_search(&state.id[i]).expect("an id of the system") as u32,
             spin: state.spin[i].truncate(),
             last_contact: state.spin[i].w,
         };
@@ -245,7 +246,9 @@ impl Memory {
         write(&buffers.pool, bytemuck::cast_slice(&self.pool));
     }
 
-    pub fn download(context: &Context, buffers: &Buffers, places: &Places) -> Self {
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    pub fn download(context: &Context, buffers: &Buffers, places: &Places) -> Result<Self, Error> {
         let n = u64::from(places.sphere_count);
         let [a, b] = &buffers.bodies;
         let [c, d] = &buffers.tags;
@@ -260,11 +263,11 @@ impl Memory {
             (&buffers.work, 4 * places.work_words),
             (&buffers.pool, 4 * places.pool_words),
         ];
-        let read = download(context, &sources.map(|(buffer, bytes)| (buffer, 0, bytes))).unwrap();
+        let read = download(context, &sources.map(|(buffer, bytes)| (buffer, 0, bytes)))?;
         fn of<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
             bytemuck::pod_collect_to_vec(bytes)
         }
-        Self {
+        Ok(Self {
             bodies: [of(&read[0]), of(&read[1])],
             tags: [of(&read[2]), of(&read[3])],
             nodes: of(&read[4]),
@@ -272,7 +275,7 @@ impl Memory {
             lists: of(&read[6]),
             work: of(&read[7]),
             pool: of(&read[8]),
-        }
+        })
     }
 }
 

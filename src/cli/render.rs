@@ -1,0 +1,35 @@
+//! `carom render`: pictures and films of a scene, with no display.
+
+#[cfg(feature = "render")]
+mod camera;
+#[cfg(feature = "render")]
+mod chart;
+#[cfg(feature = "render")]
+mod film;
+#[cfg(feature = "render")]
+mod gif;
+#[cfg(feature = "render")]
+mod movie;
+#[cfg(feature = "render")]
+mod palette;
+#[cfg(feature = "render")]
+mod schedule;
+#[cfg(feature = "render")]
+mod shoot;
+
+#[cfg(feature = "render")]
+pub use shoot::render;
+#[cfg(not(feature = "render"))]
+pub use without_render::render;
+
+#[cfg(not(feature = "render"))]
+mod without_render {
+    use crate::cli::arguments::RenderArguments;
+    use crate::cli::failure::{Exit, Failure};
+
+    /// There is nothing to draw with in this build.
+    pub fn render(_arguments: &RenderArguments) -> Result<Exit, Failure> {
+        let message = "this build draws no pictures; build it with the feature `render`".to_owned();
+        Err(Failure { exit: Exit::NoAdapter, message })
+    }
+}

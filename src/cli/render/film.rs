@@ -1,0 +1,188 @@
+//! Where the frames go: a folder of PNG files, one PNG, a GIF, a film.
+
+use std::path::{Path, PathBuf};
+
+use carom::render::Image;
+
+use super::gif::{self, Gif};
+use super::movie::Movie;
+use crate::cli::aside::{Aside, cannot_write};
+use crate::cli::failure::Failure;
+use crate::cli::screen::Screen;
+use crate::cli::text::counted;
+
+/// What kind of file a name means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Folder,
+    Png,
+    Gif,
+    Mp4,
+}
+
+impl Kind {
+    /// By the ending; no ending is a folder.
+    pub fn of(path: &Path) -> Result<Self, String> {
+        let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+        match ending.as_deref() {
+            None => Ok(Self::Folder),
+            Some("png") => Ok(Self::Png),
+            Some("gif") => Ok(Self::Gif),
+            Some("mp4") => Ok(Self::Mp4),
+            // A folder that is there already may be called anything.
+            Some(_) if path.is_dir() => Ok(Self::Folder),
+            Some(other) => Err(format!(
+                "expected a name that ends in .gif, .mp4 or .png, or a folder, which has no ending; not .{other}"
+            )),
+        }
+    }
+}
+
+/// A film in the making.
+pub struct Film {
+    path: PathBuf,
+    size: [u32; 2],
+    frames: u64,
+    to: To,
+}
+
+enum To {
+    Folder,
+    Png(Aside),
+    Gif(Box<Gif>),
+    Movie(Movie),
+}
+
+/// What is said of a film in its file.
+pub struct Label {
+    pub scene: String,
+    pub seed: u64,
+}
+
+impl Label {
+    fn software() -> String {
+        format!("carom {}", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+impl Film {
+    /// Opens what is to be written; nothing has its name yet. A film without ffmpeg becomes a folder, and the screen says
+    /// so.
+    pub fn create(
+        path: &Path,
+        size: [u32; 2],
+        fps: f64,
+        label: &Label,
+        screen: &Screen,
+    ) -> Result<Self, Failure> {
+        let kind = Kind::of(path).map_err(Failure::usage)?;
+        let mut path = path.to_owned();
+        let to = match kind {
+            Kind::Folder => folder(&path)?,
+            Kind::Png => To::Png(Aside::create(&path)?),
+            Kind::Gif => {
+                if gif::is_fast(fps) {
+                    screen.note("note: players show at most 50 frames of a GIF in a second");
+                }
+                To::Gif(Box::new(Gif::create(&path, size, fps)?))
+            }
+            Kind::Mp4 => {
+                let comment = format!("scene {}, seed {}, {}", label.scene, label.seed, Label::software());
+                match Movie::create(&path, size, fps, &label.scene, &comment)? {
+                    Some(movie) => To::Movie(movie),
+                    None => {
+                        let film = path.display().to_string();
+                        path.set_extension("");
+                        let frames = path.display();
+                        screen.note(&format!(
+                            "note: ffmpeg is not on the PATH, so the frames go to {frames} as PNG files; with it, `ffmpeg \
+                             -framerate {fps} -i {frames}/frame-%05d.png -pix_fmt yuv420p {film}` makes the film"
+                        ));
+                        folder(&path)?
+                    }
+                }
+            }
+        };
+        Ok(Self { path, size, frames: 0, to })
+    }
+
+    /// Frames so far.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Adds a frame; `time` and `step` are those of the simulation. False where there is no use in more.
+    pub fn add(&mut self, image: &Image, label: &Label, time: f64, step: u64) -> Result<bool, Failure> {
+        debug_assert_eq!([image.width, image.height], self.size);
+        self.frames += 1;
+        match &mut self.to {
+            To::Folder => {
+                let path = self.path.join(format!("frame-{:05}.png", self.frames));
+                let mut aside = Aside::create(&path)?;
+                write_png(&mut aside, &path, image, label, time, step)?;
+                aside.commit()?;
+            }
+            To::Png(aside) => write_png(aside, &self.path, image, label, time, step)?,
+            To::Gif(gif) => gif.add(&image.rgba)?,
+            To::Movie(movie) => return movie.add(&image.rgba),
+        }
+        Ok(true)
+    }
+
+    /// Gives the file its name, and says what there is now. Without a frame nothing is left.
+    pub fn finish(self, screen: &mut Screen) -> Result<(), Failure> {
+        if self.frames == 0 {
+            return Ok(());
+        }
+        let path = self.path.display().to_string();
+        let written = match self.to {
+            To::Folder => {
+                if self.path.join(format!("frame-{:05}.png", self.frames + 1)).exists() {
+                    screen.note(&format!("note: {path} holds more frames, of an earlier film"));
+                }
+                format!("{} in {path}, frame-00001.png and on", counted(self.frames, "frame"))
+            }
+            To::Png(aside) => {
+                aside.commit()?;
+                path
+            }
+            To::Gif(gif) => {
+                gif.finish()?;
+                format!("{}, {}", path, counted(self.frames, "frame"))
+            }
+            To::Movie(movie) => {
+                movie.finish()?;
+                format!("{}, {}", path, counted(self.frames, "frame"))
+            }
+        };
+        screen.line(&format!("{:<10}{written}", "written"));
+        Ok(())
+    }
+}
+
+fn folder(path: &Path) -> Result<To, Failure> {
+    std::fs::create_dir_all(path).map_err(|e| cannot_write(path, &e))?;
+    Ok(To::Folder)
+}
+
+fn write_png(
+    aside: &mut Aside,
+    path: &Path,
+    image: &Image,
+    label: &Label,
+    time: f64,
+    step: u64,
+) -> Result<(), Failure> {
+    // A writer of its own: a PNG is full of bytes that look like ends of lines.
+    let mut bytes = vec![];
+    let texts = [
+        ("Software", Label::software()),
+        ("Scene", label.scene.clone()),
+        ("Seed", label.seed.to_string()),
+        ("Time", time.to_string()),
+        ("Step", step.to_string()),
+    ];
+    let texts = texts.each_ref().map(|(keyword, text)| (*keyword, text.as_str()));
+    image.write_png(&mut bytes, &texts).map_err(|e| cannot_write(path, &e))?;
+    std::io::Write::write_all(aside, &bytes).map_err(|e| cannot_write(path, &e))
+}

@@ -1,0 +1,96 @@
+//! Films through an installed ffmpeg, which is handed the frames one after the other.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+
+use tempfile::TempPath;
+
+use crate::cli::aside::cannot_write;
+use crate::cli::failure::Failure;
+
+/// A film in the making.
+pub struct Movie {
+    path: PathBuf,
+    aside: TempPath,
+    child: Child,
+    /// What ffmpeg says, read while it works: a full pipe would stop it.
+    says: JoinHandle<String>,
+}
+
+impl Movie {
+    /// Starts ffmpeg on a file aside. `None` where there is none.
+    pub fn create(
+        path: &Path,
+        [width, height]: [u32; 2],
+        fps: f64,
+        title: &str,
+        comment: &str,
+    ) -> Result<Option<Self>, Failure> {
+        let failed = |e: io::Error| cannot_write(path, &e);
+        if path.is_dir() {
+            return Err(failed(io::Error::other("it is a directory")));
+        }
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".carom-").suffix(".mp4");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let aside = builder.tempfile_in(folder).map_err(failed)?.into_temp_path();
+        let mut command = Command::new("ffmpeg");
+        command
+            .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-y"])
+            .args(["-f", "rawvideo", "-pix_fmt", "rgba"])
+            .args(["-s", &format!("{width}x{height}"), "-r", &fps.to_string(), "-i", "pipe:0", "-an"])
+            // Most players know no other format, and it knows no odd sizes.
+            .args(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "+faststart"])
+            .args(["-metadata", &format!("title={title}"), "-metadata", &format!("comment={comment}")])
+            .args(["-f", "mp4"])
+            .arg(&*aside)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        // Ctrl-C is for us: ffmpeg ends when there are no more frames.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(|e| Failure::files(format!("cannot start ffmpeg: {e}")))?,
+        };
+        let mut stderr = child.stderr.take().expect("it is piped");
+        let says = std::thread::spawn(move || {
+            let mut bytes = vec![];
+            // What cannot be read is not worth an error: the exit code says it.
+            let _ = stderr.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        Ok(Some(Self { path: path.to_owned(), aside, child, says }))
+    }
+
+    /// Adds a frame (red, green, blue and something for every pixel).
+    pub fn add(&mut self, rgba: &[u8]) -> Result<bool, Failure> {
+        let stdin = self.child.stdin.as_mut().expect("open until the end");
+        match stdin.write_all(rgba) {
+            // It has ended; `finish` tells why.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            other => other.map(|()| true).map_err(|e| cannot_write(&self.path, &e)),
+        }
+    }
+
+    /// Waits for ffmpeg and gives the file its name.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        drop(self.child.stdin.take());
+        let status = self.child.wait().map_err(|e| cannot_write(&self.path, &e))?;
+        let says = self.says.join().unwrap_or_default();
+        if !status.success() {
+            let last = says.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+            let reason = io::Error::other(format!("ffmpeg ended with {status}: {}", last.trim()));
+            return Err(cannot_write(&self.path, &reason));
+        }
+        self.aside.persist(&self.path).map_err(|e| cannot_write(&self.path, &e.error))
+    }
+}

@@ -1,0 +1,276 @@
+//! The film itself: steps, pictures, files.
+
+use std::str::FromStr;
+
+use carom::gpu::Context;
+use carom::render::{Colour, Map, Range, Recent, Scenery, Spheres, Studio, Style};
+use carom::scene::Scene;
+use carom::{Backend, Error, Options, Simulation, StepReport, System};
+
+use super::camera::{Choice, Shot};
+use super::chart::{self, Chart};
+use super::film::{Film, Kind, Label};
+use super::schedule::Schedule;
+use crate::cli::arguments::{BackendChoice, Hidden, PictureSize, RenderArguments};
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::interrupt::{self, Phase};
+use crate::cli::screen::{Progress, Screen};
+use crate::cli::source::{self, Source};
+use crate::cli::text::{counted, number};
+
+/// Frames where none are asked for.
+const FRAMES: u64 = 150;
+
+/// Carries out `carom render`.
+pub fn render(arguments: &RenderArguments) -> Result<Exit, Failure> {
+    let mut screen = Screen::new(arguments.quiet, false);
+    let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
+    // All that may be wrong is wrong before an adapter is looked for, and before anything is written.
+    let frames = frame_count(arguments)?;
+    let camera: Choice = named("--camera", &arguments.camera)?;
+    let style = style(arguments, &scene)?;
+    let schedule = Schedule::new(
+        frames,
+        scene.world.dt,
+        arguments.fps,
+        arguments.start,
+        arguments.speed,
+        arguments.steps_per_frame.unwrap_or(1),
+    )?;
+    let (system, notes) = scene.build_with_notes()?;
+    let context = open(arguments.adapter.as_deref())?;
+    let (backend, note) = backend(arguments.backend, &context);
+    let PictureSize(size) = arguments.size;
+    let (picture, chart) = match arguments.plot {
+        Some(_) => chart::divide(size),
+        None => (size, size),
+    };
+    let mut studio = Studio::new(&context, picture)?;
+    let label = Label { scene: name.clone(), seed: scene.world.seed };
+    let mut film = Film::create(&arguments.out, size, arguments.fps, &label, &screen)?;
+
+    screen.line(&format!(
+        "{name}: {}, {} of {}x{}, {} of {} on {}",
+        counted(system.spheres.len() as u64, "sphere"),
+        counted(frames, "frame"),
+        size[0],
+        size[1],
+        counted(schedule.steps(), "step"),
+        number(scene.world.dt, 4),
+        backend.name(),
+    ));
+    note.iter().for_each(|note| screen.note(note));
+    schedule.note().iter().for_each(|note| screen.note(note));
+    notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
+
+    let shot = Shot::new(&camera, &scene.view, &system, picture);
+    let mut stage = Stage::new(system, &context, backend, arguments.threads, style.colour)?;
+    let chart = arguments.plot.map(|plotted| {
+        let times = [arguments.start, schedule.steps() as f64 * scene.world.dt];
+        let summary = stage.simulation.summary();
+        Chart::new(&context, chart, plotted, times, [summary.kinetic_energy, summary.total_energy])
+    });
+    let mut shoot = Shoot { studio: &mut studio, shot, style, chart, fps: arguments.fps, schedule, label };
+    interrupt::enter(Phase::Stepping);
+    let progress = Progress::of(&mut screen, frames, "frame");
+    let ended = shoot.run(&mut stage, &mut film, progress, &mut screen);
+    interrupt::enter(Phase::Writing);
+    let done = film.frames();
+    // Whatever ended it: the frames that there are are whole.
+    film.finish(&mut screen)?;
+    ended?;
+    if done < frames && interrupt::requested() {
+        screen.note(&format!("interrupted after frame {done} of {frames}"));
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::Done)
+}
+
+/// What makes the pictures.
+struct Shoot<'a> {
+    studio: &'a mut Studio,
+    shot: Shot,
+    style: Style,
+    chart: Option<Chart>,
+    fps: f64,
+    schedule: Schedule,
+    label: Label,
+}
+
+impl Shoot<'_> {
+    fn run(
+        &mut self,
+        stage: &mut Stage,
+        film: &mut Film,
+        mut progress: Progress,
+        screen: &mut Screen,
+    ) -> Result<(), Failure> {
+        let result = self.frames(stage, film, &mut progress, screen);
+        progress.finish(screen);
+        result
+    }
+
+    fn frames(
+        &mut self,
+        stage: &mut Stage,
+        film: &mut Film,
+        progress: &mut Progress,
+        screen: &mut Screen,
+    ) -> Result<(), Failure> {
+        for frame in 0..self.schedule.frames {
+            let chart = &mut self.chart;
+            let is_there = stage
+                .reach(self.schedule.step(frame), |report| chart.iter_mut().for_each(|c| c.add(report)))?;
+            if !is_there || interrupt::requested() {
+                break;
+            }
+            stage.show()?;
+            let camera = self.shot.at(frame as f64 / self.fps);
+            let mut image = self.studio.picture(&stage.spheres, &stage.scenery, &camera, &self.style)?;
+            if let Some(chart) = &mut self.chart {
+                image = chart.below(image)?;
+            }
+            let simulation = &stage.simulation;
+            if !film.add(&image, &self.label, simulation.time(), simulation.steps())? {
+                break;
+            }
+            progress.advance(screen, frame + 1);
+        }
+        Ok(())
+    }
+}
+
+/// The simulation, and its spheres as they are drawn.
+struct Stage {
+    context: Context,
+    simulation: Simulation,
+    spheres: Spheres,
+    scenery: Scenery,
+    /// For engines that do not tell when each sphere was struck last.
+    recent: Option<Recent>,
+}
+
+impl Stage {
+    fn new(
+        system: System,
+        context: &Context,
+        backend: Backend,
+        threads: usize,
+        colour: Colour,
+    ) -> Result<Self, Failure> {
+        let scenery = Scenery::of(&system);
+        let recent = (colour == Colour::Impacts && backend != Backend::Gpu).then(Recent::new);
+        let options = Options {
+            backend,
+            threads,
+            record_impacts: recent.is_some(),
+            context: (backend == Backend::Gpu).then(|| context.clone()),
+            ..Options::default()
+        };
+        let simulation = Simulation::new(system, options)?;
+        let system = simulation.system();
+        let spheres = match simulation.state_buffers() {
+            Some(state) => Spheres::of_state(context, &state, system),
+            None => Spheres::upload(context, &simulation.try_spheres()?, system, recent.as_ref()),
+        };
+        Ok(Self { context: context.clone(), simulation, spheres, scenery, recent })
+    }
+
+    // Steps up to this one. False where the user wants to stop before.
+    fn reach(&mut self, step: u64, mut each: impl FnMut(&StepReport)) -> Result<bool, Error> {
+        use std::ops::ControlFlow::{Break, Continue};
+
+        if let Some(recent) = &mut self.recent {
+            while self.simulation.steps() < step && !interrupt::requested() {
+                each(self.simulation.step()?);
+                recent.note(self.simulation.impacts(), self.simulation.time());
+            }
+        } else if self.simulation.steps() < step {
+            self.simulation.run(step - self.simulation.steps(), |report| {
+                each(report);
+                if interrupt::requested() { Break(()) } else { Continue(()) }
+            })?;
+        }
+        Ok(self.simulation.steps() == step)
+    }
+
+    // The spheres as they are now.
+    fn show(&mut self) -> Result<(), Error> {
+        match self.simulation.state_buffers() {
+            Some(state) => self.spheres.follow(&state),
+            None => {
+                let spheres = self.simulation.try_spheres()?;
+                self.spheres.update(&self.context, &spheres, self.recent.as_ref());
+            }
+        }
+        Ok(())
+    }
+}
+
+// Without an adapter there are no pictures, whoever computes.
+fn open(adapter: Option<&str>) -> Result<Context, Failure> {
+    Context::open(adapter).map_err(|error| match error {
+        Error::NoAdapter(text) => Failure {
+            exit: Exit::NoAdapter,
+            message: format!("{text}; pictures need an adapter to draw them, a software one will do"),
+        },
+        error => error.into(),
+    })
+}
+
+// Who computes, and what the user should know of it.
+fn backend(choice: BackendChoice, context: &Context) -> (Backend, Option<String>) {
+    let info = context.info();
+    let drawn = format!("note: {info} draws");
+    let note = (!context.is_hardware()).then(|| format!("{drawn}: a software adapter, not a GPU"));
+    match choice {
+        BackendChoice::Gpu => (Backend::Gpu, note),
+        BackendChoice::Exact => (Backend::Exact, note),
+        BackendChoice::Cpu => (Backend::Cpu, note),
+        BackendChoice::Auto if context.is_hardware() => (Backend::Gpu, None),
+        BackendChoice::Auto => {
+            (Backend::Cpu, Some(format!("{drawn}, cpu computes: a software adapter, not a GPU")))
+        }
+    }
+}
+
+fn frame_count(arguments: &RenderArguments) -> Result<u64, Failure> {
+    let kind = Kind::of(&arguments.out).map_err(|text| Failure::usage(format!("--out: {text}")))?;
+    match (kind, arguments.frames) {
+        (Kind::Png, None | Some(1)) => Ok(1),
+        (Kind::Png, Some(frames)) => Err(Failure::usage(format!(
+            "--out {} is one picture, not {frames}; name a folder, a .gif or an .mp4",
+            arguments.out.display()
+        ))),
+        (_, frames) => Ok(frames.unwrap_or(FRAMES)),
+    }
+}
+
+fn style(arguments: &RenderArguments, scene: &Scene) -> Result<Style, Failure> {
+    let mut style = Style::default();
+    if let Some(name) = &arguments.color {
+        style.colour = named("--color", name)?;
+    } else if let Some(name) = &scene.view.color {
+        style.colour = named("view.color", name)?;
+    }
+    if let Some(name) = &arguments.map {
+        style.map = named::<Map>("--map", name)?;
+    }
+    if let Some((low, high)) = arguments.range {
+        style.range = Range::Locked(low, high);
+    }
+    for hidden in &arguments.hide {
+        match hidden {
+            Hidden::Legend => style.legend = false,
+            Hidden::Bounds => style.bounds = false,
+            Hidden::Ground => style.ground = false,
+            Hidden::Shadow => style.shadow = false,
+            Hidden::Occlusion => style.ambient_occlusion = false,
+        }
+    }
+    Ok(style)
+}
+
+fn named<T: FromStr<Err = String>>(option: &str, text: &str) -> Result<T, Failure> {
+    text.parse().map_err(|error| Failure::usage(format!("{option} {text}: {error}")))
+}

@@ -1,0 +1,226 @@
+//! Both engines side by side, every step from equal states; a step that differs is taken apart stage by stage.
+//!
+//! Hard spheres are chaotic: what rounding changes grows tenfold every few collisions, so whole runs of two engines part
+//! ways without either being wrong. One step from equal states does not, but for impacts whose order or very existence
+//! rounding decides; these are told by their geometry and counted.
+
+mod broad;
+mod ends;
+mod findings;
+pub mod known;
+pub mod memory;
+mod rig;
+mod rounds;
+#[cfg(test)]
+mod tests;
+mod trace;
+pub mod twin;
+
+use std::collections::HashMap;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use self::findings::Difference;
+use self::known::Step;
+use super::{Context, engine::GpuEngine, places::Capacities};
+use crate::{Error, Impact, Sphere, System, cpu::Stepper, model::state::NEVER, simulation::Engine};
+
+/// The copy of the state that substeps are on; broad phases go from the other one to it.
+pub const PRESENT: usize = 1;
+
+/// The gpu engine and the cpu engine in lockstep.
+///
+/// ```no_run
+/// use carom::gpu::{Context, Lockstep};
+/// use carom::scene::{Fill, Scene};
+///
+/// let scene = Scene::new(1.0 / 60.0).periodic().fill(Fill::random(1000).volume_fraction(0.2).temperature(3.0));
+/// let mut lockstep = Lockstep::new(scene.build()?, Context::open(None)?, 0, Lockstep::ROUNDING)?;
+/// for _ in 0..10 {
+///     match lockstep.step()? {
+///         Ok(agreement) => println!("{} impacts agree", agreement.impacts),
+///         Err(mismatch) => panic!("{mismatch}"),
+///     }
+/// }
+/// # Ok::<(), carom::Error>(())
+/// ```
+pub struct Lockstep {
+    context: Context,
+    pool: ThreadPool,
+    /// With the spheres of now.
+    system: System,
+    /// Time of the last contact of every id, counted from now.
+    contacts: HashMap<u32, f32>,
+    tolerance: f64,
+    steps: u64,
+}
+
+/// How a step agreed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Agreement {
+    /// Impacts of the cpu engine.
+    pub impacts: u64,
+    /// Impacts that rounding decides: which of two comes first, whether two touch or just pass, whether it is before the
+    /// end of the step.
+    pub near_ties: u64,
+    /// Impacts that differ because of a near-tie before them in the step.
+    pub followers: u64,
+    /// Spheres whose place and velocity were compared: all but those of near-ties.
+    pub spheres: u64,
+    /// Largest difference of a time, a place or a velocity, as a share of what is allowed.
+    pub worst: f64,
+}
+
+/// The first value on which the two differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// The step, the first is 1.
+    pub step: u64,
+    /// The first [stage](crate::stages::STAGES) that makes something else of the same input; none where each of them
+    /// agrees, and only what they make together differs.
+    pub stage: Option<&'static str>,
+    /// Id of the sphere; none where the value is not one sphere's.
+    pub sphere: Option<u32>,
+    /// What differs.
+    pub what: String,
+    /// Its value on the gpu engine: one number, three of a vector, none where there is no such thing.
+    pub gpu: Vec<f64>,
+    /// The same on the cpu engine.
+    pub cpu: Vec<f64>,
+    /// How far apart the two may be; 0 = not at all.
+    pub allowed: f64,
+}
+
+impl Mismatch {
+    fn new(step: u64, stage: Option<&'static str>, difference: Difference) -> Self {
+        let Difference { id, what, device, twin, allowed } = difference;
+        Self { step, stage, sphere: id, what, gpu: device, cpu: twin, allowed }
+    }
+}
+
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = |values: &[f64]| match values {
+            [] => "none".to_owned(),
+            [one] => format!("{one}"),
+            several => {
+                let texts: Vec<String> = several.iter().map(f64::to_string).collect();
+                format!("({})", texts.join(", "))
+            }
+        };
+        write!(f, "step {}, ", self.step)?;
+        match self.stage {
+            Some(stage) => write!(f, "stage {stage}, ")?,
+            None => write!(f, "no single stage, ")?,
+        }
+        if let Some(id) = self.sphere {
+            write!(f, "sphere {id}: ")?;
+        }
+        let Self { what, gpu, cpu, allowed, .. } = self;
+        write!(f, "{what} {} on gpu, {} on cpu; allowed {allowed:.1e}", value(gpu), value(cpu))
+    }
+}
+
+impl Lockstep {
+    /// The tolerance that rounding alone needs: how far a place may be off, relative to four of the largest diameters
+    /// and the way of a step. All other tolerances follow from it.
+    pub const ROUNDING: f64 = known::ROUNDING;
+
+    /// Both engines before the first step; `threads` of the cpu engine, 0 = one for each core. `tolerance` is usually
+    /// [`ROUNDING`](Self::ROUNDING).
+    ///
+    /// # Errors
+    /// As [`Simulation::new`](crate::Simulation::new); [`Error::Invalid`] for a tolerance that is not above 0.
+    pub fn new(mut system: System, context: Context, threads: usize, tolerance: f64) -> Result<Self, Error> {
+        if !(tolerance > 0.0 && tolerance.is_finite()) {
+            return Err(Error::Invalid(format!("the tolerance is {tolerance}; it has to be above 0")));
+        }
+        system.validate()?;
+        system.spheres.sort_by_key(|s| s.id);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|k| format!("carom-{k}"))
+            .build()
+            .map_err(|e| Error::Capacity(format!("cannot start {threads} threads: {e}")))?;
+        Ok(Self { context, pool, system, contacts: HashMap::new(), tolerance, steps: 0 })
+    }
+
+    /// Steps taken, and agreed on.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Takes a step on both engines from the state of the cpu engine and compares: the impacts in the order of their
+    /// times, then places and velocities. Where they differ, goes through the stages of the step, each on equal input
+    /// on both sides, for the first one that differs; the state stays that before the step then.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`](crate::Simulation::step), where neither engine can take the step or the device fails.
+    pub fn step(&mut self) -> Result<Result<Agreement, Mismatch>, Error> {
+        let step = self.steps + 1;
+        let last_contact = |id: u32| self.contacts.get(&id).copied().unwrap_or(NEVER);
+        let twin = self.pool.install(|| twin_step(&self.system, last_contact));
+        let device = device_step(&self.system, &self.context, last_contact);
+        let (device, (twin, contacts)) = match (device, twin) {
+            (Ok(device), Ok(twin)) => (device, twin),
+            (Err(error), Ok(_)) if is_of_the_spheres(&error) => {
+                return Ok(Err(self.failed(step, &error, "gpu")));
+            }
+            (Ok(_), Err(error)) if is_of_the_spheres(&error) => {
+                return Ok(Err(self.failed(step, &error, "cpu")));
+            }
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+        };
+        match known::compare(&self.system, &device, &twin, self.tolerance) {
+            Ok(agreement) => {
+                self.system.spheres = twin.spheres;
+                self.contacts = contacts;
+                self.steps = step;
+                Ok(Ok(agreement))
+            }
+            Err(difference) => {
+                let scale = (self.tolerance / Self::ROUNDING) as f32;
+                let trace = || trace::first_difference(&self.system, &self.context, last_contact, scale);
+                Ok(Err(match self.pool.install(trace)? {
+                    Some((stage, difference)) => Mismatch::new(step, Some(stage), difference),
+                    None => Mismatch::new(step, None, *difference),
+                }))
+            }
+        }
+    }
+
+    // Only one side could take the step.
+    fn failed(&self, step: u64, error: &Error, side: &str) -> Mismatch {
+        let id = if let Error::NonFinite { id, .. } = error { Some(*id) } else { None };
+        let what = format!("only {side} failed ({error}):");
+        let (device, twin) = (vec![], vec![]);
+        Mismatch::new(step, None, Difference { id, what, device, twin, allowed: 0.0 })
+    }
+}
+
+// Whether a failure is one of what is simulated, not of the machine.
+fn is_of_the_spheres(error: &Error) -> bool {
+    matches!(error, Error::NonFinite { .. } | Error::NoProgress(_))
+}
+
+type Contacts = HashMap<u32, f32>;
+
+fn twin_step(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<(Step, Contacts), Error> {
+    let mut impacts: Vec<Impact> = vec![];
+    let mut stepper = Stepper::new(system, last_contact)?;
+    let report = stepper.step(0.0, Some(&mut impacts))?;
+    let mut spheres: Vec<Sphere> = system.spheres.clone();
+    stepper.read(&mut spheres);
+    let step = Step { impacts, spheres, kinetic_energy: report.kinetic_energy };
+    Ok((step, stepper.contacts()))
+}
+
+fn device_step(system: &System, context: &Context, last_contact: impl Fn(u32) -> f32) -> Result<Step, Error> {
+    let mut impacts: Vec<Impact> = vec![];
+    let capacities = Capacities::for_spheres(system.spheres.len(), true);
+    let mut engine = GpuEngine::with(system, context.clone(), capacities, false, last_contact)?;
+    let report = engine.step(0.0, Some(&mut impacts), false)?;
+    let mut spheres: Vec<Sphere> = system.spheres.clone();
+    engine.read(&mut spheres)?;
+    Ok(Step { impacts, spheres, kinetic_energy: report.kinetic_energy })
+}

@@ -1,0 +1,215 @@
+//! Agreement on systems of every kind, and errors put into one shader after the other: each is found, and named by its
+//! stage and its sphere.
+
+use glam::DVec3;
+
+use super::{Context, Lockstep, Mismatch, trace};
+use crate::{
+    Side, System,
+    model::state::NEVER,
+    scene::{Fill, Scene},
+};
+
+fn context() -> Context {
+    Context::open(None).expect("an adapter")
+}
+
+fn scene() -> Scene {
+    Scene::new(0.03).seed(5).fill(Fill::random(300).volume_fraction(0.3).temperature(3.0))
+}
+
+// Ids with gaps, so that an id is never mistaken for a place or a rank.
+fn with_gaps(scene: &Scene) -> System {
+    let mut system = scene.build().unwrap();
+    system.spheres.iter_mut().for_each(|s| s.id = id_of(s.id));
+    system
+}
+
+fn id_of(rank: u32) -> u32 {
+    3 * rank + 7
+}
+
+fn gas() -> System {
+    with_gaps(&scene().periodic())
+}
+
+#[test]
+fn engines_agree_with_gravity_and_without_in_space_and_in_the_plane() {
+    let context = context();
+    let sides = [Side::Periodic, Side::Periodic, Side::Wall];
+    let flat = Fill::random(300).volume_fraction(0.4).temperature(3.0);
+    let lossy = Fill::random(200).volume_fraction(0.25).temperature(1.0);
+    for (name, scene) in [
+        ("gas", scene().periodic()),
+        ("fall", scene().sides(sides).gravity([0.0, 0.0, -9.0])),
+        ("plane", Scene::new(0.03).seed(6).flat().walled().gravity([0.0, -3.0, 0.0]).fill(flat)),
+        ("cooling", Scene::new(0.03).seed(7).material("default", 0.8, 1.9).periodic().fill(lossy)),
+    ] {
+        let mut lockstep = Lockstep::new(with_gaps(&scene), context.clone(), 0, Lockstep::ROUNDING).unwrap();
+        let (mut impacts, mut near_ties) = (0, 0);
+        for _ in 0..20 {
+            let agreement = lockstep.step().unwrap().unwrap_or_else(|mismatch| panic!("{name}: {mismatch}"));
+            assert!(agreement.worst <= 1.0);
+            impacts += agreement.impacts;
+            near_ties += agreement.near_ties;
+        }
+        println!("{name}: {impacts} impacts, {near_ties} near-ties");
+        assert_eq!(lockstep.steps(), 20);
+        assert!(impacts > 300 && near_ties <= 2 + impacts / 500, "{name}: {near_ties} of {impacts}");
+    }
+}
+
+#[test]
+fn a_step_that_is_traced_without_an_error_names_no_stage() {
+    let context = context();
+    for system in [gas(), with_gaps(&scene().walled().gravity([0.0, 1.0, -9.0]))] {
+        let found = trace::first_difference(&system, &context, |_| NEVER, 1.0).unwrap();
+        assert_eq!(found, None);
+    }
+}
+
+// The first step with an error in the shaders.
+fn with_slip(
+    system: System,
+    modules: &[&'static str],
+    text: &'static str,
+    instead: &'static str,
+) -> Mismatch {
+    let context = context();
+    modules.iter().for_each(|module| context.slip(module, text, instead));
+    let mut lockstep = Lockstep::new(system, context, 0, Lockstep::ROUNDING).unwrap();
+    let mismatch = lockstep.step().unwrap().expect_err("the error goes unnoticed");
+    println!("{modules:?}: {mismatch}");
+    assert_eq!((mismatch.step, lockstep.steps()), (1, 0));
+    mismatch
+}
+
+// Errors of the sphere of rank 40.
+const OF_ONE: [(&str, &str, &str); 4] = [
+    (
+        "bin",
+        "let key = min(",
+        "if source_tags[i].rank == 40u { source_bodies[i].offset.x += 0.001; }\nlet key = min(",
+    ),
+    (
+        "scatter",
+        "let body = source_bodies[i];",
+        "var body = source_bodies[i];\nif tag.rank == 40u { body.velocity.x += 0.001; }",
+    ),
+    ("launch", "nodes[i].clock = 0.0;", "nodes[i].clock = select(0.0, 0.2 * frame.h, tags[i].rank == 40u);"),
+    (
+        "advance",
+        "bodies[i].offset = body.offset;",
+        "bodies[i].offset = body.offset;\nif tags[i].rank == 40u { bodies[i].offset.y += 0.001; }",
+    ),
+];
+
+#[test]
+fn an_error_in_one_sphere_is_named_by_its_stage_and_the_sphere() {
+    for (stage, text, instead) in OF_ONE {
+        let mismatch = with_slip(gas(), &[stage], text, instead);
+        assert_eq!((mismatch.stage, mismatch.sphere), (Some(stage), Some(id_of(40))), "{mismatch}");
+        assert!(!mismatch.gpu.is_empty() && mismatch.gpu != mismatch.cpu, "{mismatch}");
+        let text = mismatch.to_string();
+        assert!(text.starts_with(&format!("step 1, stage {stage}, sphere 127: ")), "{text}");
+    }
+}
+
+// Errors of what happens between spheres of rank 200 and above.
+const OF_SOME: [(&str, &[&str], &str, &str); 3] = [
+    (
+        "neighbors",
+        &["neighbors"],
+        "if (square <= surely_not * surely_not || outside) && j != (*finder).i {",
+        "if (square <= surely_not * surely_not || outside) && j != (*finder).i
+            && (tags[j].rank < 200u || tags[(*finder).i].rank < 200u) {",
+    ),
+    (
+        "sweep",
+        &["sweep"],
+        "let event = sweep_sphere(i, true);",
+        "var event = sweep_sphere(i, true);
+        if tags[i].rank >= 200u && is_some(event) { event.toi *= 0.99; }",
+    ),
+    (
+        "collide",
+        &["collide", "rounds"],
+        "    bodies[i] = body;\n",
+        "    if tags[i].rank >= 200u { body.velocity.z += 0.001; }\n    bodies[i] = body;\n",
+    ),
+];
+
+#[test]
+fn an_error_between_some_spheres_is_named_by_its_stage_and_the_first_of_them() {
+    for (stage, modules, text, instead) in OF_SOME {
+        let mismatch = with_slip(gas(), modules, text, instead);
+        assert_eq!(mismatch.stage, Some(stage), "{mismatch}");
+        assert!(mismatch.sphere.is_some_and(|id| id >= id_of(200)), "{mismatch}");
+    }
+}
+
+#[test]
+fn an_error_in_pushing_overlaps_apart_is_named() {
+    let mut system = gas();
+    let centre = system.spheres[40].position;
+    // Two that overlap and rest, in a room of their own.
+    system.spheres.retain(|s| system_distance(s.position, centre) > 4.0 || s.id == id_of(40));
+    system.spheres.iter_mut().for_each(|s| s.velocity = DVec3::ZERO);
+    let mut other = *system.spheres.iter().find(|s| s.id == id_of(40)).unwrap();
+    other.id += 1;
+    other.position += 0.99 * DVec3::X;
+    system.spheres.push(other);
+    system.solver.max_initial_overlap = 0.05;
+    let slip = (
+        "fn is_needed() -> bool {",
+        "fn is_needed() -> bool {\n    return false;\n}\nfn was_needed() -> bool {",
+    );
+    let mismatch = with_slip(system, &["relax"], slip.0, slip.1);
+    assert_eq!((mismatch.stage, mismatch.sphere), (Some("relax"), Some(id_of(40))), "{mismatch}");
+}
+
+fn system_distance(a: DVec3, b: DVec3) -> f64 {
+    (a - b).length()
+}
+
+#[test]
+fn an_error_in_the_sums_is_named_without_a_sphere() {
+    let mismatch = with_slip(gas(), &["audit"], "(*sums).kinetic += 0.5 *", "(*sums).kinetic += 0.501 *");
+    assert_eq!((mismatch.stage, mismatch.sphere), (Some("audit"), None), "{mismatch}");
+}
+
+// Two stages whose errors a whole step may hide: the engine goes round them.
+#[test]
+fn an_error_in_the_order_of_things_is_named_by_the_trace() {
+    for (stage, text, instead) in [
+        (
+            "scan",
+            "        start += values[k];",
+            "        start += values[k] + u32(k == 3u && group.x == 0u);",
+        ),
+        (
+            "select",
+            "slot < pending; slot += groups.x * GROUP) { select_pending",
+            "slot + 60u < pending; slot += groups.x * GROUP) { select_pending",
+        ),
+    ] {
+        let context = context();
+        context.slip(stage, text, instead);
+        let found = trace::first_difference(&gas(), &context, |_| NEVER, 1.0).unwrap();
+        assert_eq!(found.map(|(stage, _)| stage), Some(stage));
+    }
+}
+
+#[test]
+fn a_tolerance_below_rounding_is_exceeded_and_one_that_is_none_is_refused() {
+    // Products are fused with sums where things fall, also on adapters that else round as the processor does.
+    let sides = [Side::Periodic, Side::Periodic, Side::Wall];
+    let system = with_gaps(&scene().sides(sides).gravity([0.0, 0.0, -9.0]));
+    let mut lockstep = Lockstep::new(system, context(), 0, 1e-9).unwrap();
+    let mismatch = (0..20).find_map(|_| lockstep.step().unwrap().err()).expect("rounding is seen");
+    println!("{mismatch}");
+    assert!(mismatch.stage.is_some() && mismatch.gpu != mismatch.cpu);
+    for tolerance in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(Lockstep::new(gas(), context(), 0, tolerance).is_err());
+    }
+}

@@ -1,0 +1,251 @@
+//! A step stage by stage: every stage on the device is fed what its twin is fed, and the first that makes something
+//! else of it is named.
+
+use super::{
+    super::{
+        Context,
+        layout::{DENSE_ROUNDS, LAUNCH, SCAN_PART},
+    },
+    PRESENT, broad, ends,
+    findings::{Difference, Findings},
+    memory::{Memory, rows},
+    rig::Rig,
+    rounds,
+    twin::Twin,
+};
+use crate::{Error, System};
+
+/// A stage and what it did otherwise.
+pub type Found = (&'static str, Difference);
+
+/// Rounds of a substep that are looked at: those after them do the same to fewer and fewer spheres.
+const MOST_ROUNDS: u32 = 64;
+
+/// Goes through the stages of a step from this state; `scale` times the tolerances of rounding.
+///
+/// # Errors
+/// As those of a step.
+pub fn first_difference(
+    system: &System,
+    context: &Context,
+    last_contact: impl Fn(u32) -> f32,
+    scale: f32,
+) -> Result<Option<Found>, Error> {
+    let (rig, twin) = Rig::new(system, context, last_contact)?;
+    Trace { rig, twin, scale, frame: 0 }.run()
+}
+
+struct Trace<'a> {
+    rig: Rig<'a>,
+    twin: Twin,
+    scale: f32,
+    /// The substep.
+    frame: usize,
+}
+
+/// What is done on the way: nothing was found so far, or this.
+type Step = Result<Option<Found>, Error>;
+
+macro_rules! go_on {
+    ($found:expr) => {
+        if let Some(found) = $found? {
+            return Ok(Some(found));
+        }
+    };
+}
+
+impl Trace<'_> {
+    fn run(mut self) -> Step {
+        for k in 0..self.rig.frames.len() - 1 {
+            self.frame = k;
+            self.twin.enter(k, &self.rig.frames[k]);
+            if k % self.rig.substeps_per_build == 0 {
+                go_on!(self.broad_phase());
+            }
+            go_on!(self.launch());
+            go_on!(self.sweep());
+            while self.twin.is_pending() && self.twin.rounds.round < MOST_ROUNDS {
+                go_on!(self.round());
+            }
+            self.twin.finish_rounds();
+            if let Some(error) = self.twin.failed.take() {
+                return Err(error);
+            }
+            go_on!(self.advance());
+            go_on!(self.relax());
+        }
+        self.frame = self.rig.frames.len() - 1;
+        self.audit()
+    }
+
+    // Runs the dispatches of a stage and compares; a device that stopped says nothing.
+    fn stage(
+        &mut self,
+        stage: &'static str,
+        input: &Memory,
+        is_broad: bool,
+        dispatches: impl Fn(u32) -> Vec<super::super::encode::Dispatch>,
+        compare: impl FnOnce(&Rig, &Twin, &Memory, &mut Findings),
+    ) -> Step {
+        let frame = self.rig.frames[self.frame];
+        let Some(output) = self.rig.run(input, frame, is_broad, dispatches)? else { return Ok(None) };
+        let twin = &self.twin;
+        let mut findings = Findings::new(&twin.core.state.id, twin.core.units, self.scale);
+        compare(&self.rig, twin, &output, &mut findings);
+        Ok(findings.first().map(|difference| (stage, difference)))
+    }
+
+    // What a broad phase starts from: the state in the other copy.
+    fn source(&self) -> Memory {
+        let mut input = Memory::new(&self.rig.places);
+        let source = 1 - PRESENT;
+        (input.bodies[source], input.tags[source]) = rows(&self.twin.core.state, &self.rig.host);
+        input
+    }
+
+    fn broad_phase(&mut self) -> Step {
+        let places = self.rig.places;
+        let input = self.source();
+        self.twin.bin();
+        go_on!(self.stage("bin", &input, true, |all| vec![("bin", 0, all)], broad::bin));
+
+        let mut input = Memory::new(&places);
+        input.put(places.counts, &self.twin.counts());
+        self.twin.scan();
+        let parts = (places.heads - places.counts).div_ceil(SCAN_PART);
+        let scan = |_| vec![("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
+        go_on!(self.stage("scan", &input, true, scan, broad::scan));
+
+        let mut input = self.source();
+        input.put(places.pending, &self.twin.keys);
+        input.put(places.counts, &self.twin.counts());
+        input.put(places.starts, &self.twin.core.starts);
+        self.twin.scatter();
+        let scatter = |all| vec![("scatter_order", 0, all), ("scatter", 0, all)];
+        go_on!(self.stage("scatter", &input, true, scatter, broad::scatter));
+
+        self.twin.forget_lists();
+        let mut input = self.rig.memory(&self.twin);
+        broad::put_rough_places(&self.twin, &mut input);
+        self.twin.neighbors();
+        self.stage("neighbors", &input, true, |all| vec![("neighbors", 0, all)], broad::neighbors)
+    }
+
+    fn launch(&mut self) -> Step {
+        let mut input = self.rig.memory(&self.twin);
+        input.begin_substep(&self.rig.places);
+        self.twin.launch();
+        let launch =
+            |all| vec![("launch", 0, all), ("collide_walk", LAUNCH, all), ("collide_meet", LAUNCH, all)];
+        self.stage("launch", &input, false, launch, rounds::launch)
+    }
+
+    fn sweep(&mut self) -> Step {
+        let input = self.rig.memory(&self.twin);
+        self.twin.sweep();
+        self.stage(
+            "sweep",
+            &input,
+            false,
+            |all| vec![("sweep", 0, all)],
+            |rig, twin, output, findings| {
+                rounds::sweep(rig, twin, output, 0, findings);
+            },
+        )
+    }
+
+    // Select, collide, sweep again. On the device a round of this number makes lists, or looks at all.
+    fn round(&mut self) -> Step {
+        let places = self.rig.places;
+        let round = self.twin.rounds.round.min(DENSE_ROUNDS + 1);
+        let pending = self.twin.rounds.pending_list.clone();
+        let mut input = self.rig.memory(&self.twin);
+        input.put_pending(&places, round, &pending);
+        self.twin.select();
+        let select = |all| {
+            let mut dispatches = vec![("select_near", round, all)];
+            if round >= DENSE_ROUNDS {
+                dispatches.push(("select_around", round, all));
+            }
+            dispatches.extend([("select_hop", round, all), ("select_impacts", round, all)]);
+            dispatches
+        };
+        go_on!(self.stage("select", &input, false, select, |rig, twin, output, findings| {
+            rounds::select(rig, twin, &output.selected(&rig.places, round), findings);
+        }));
+
+        let selected = self.twin.rounds.selected.clone();
+        let mut input = self.rig.memory(&self.twin);
+        input.put_selected(&places, round, &selected);
+        let speeds = rounds::speeds(&self.twin);
+        self.twin.collide();
+        let collide =
+            |all| vec![("collide", round, all), ("collide_walk", round, all), ("collide_meet", round, all)];
+        go_on!(self.stage("collide", &input, false, collide, |rig, twin, output, findings| {
+            rounds::collide(rig, twin, &input, output, &speeds, findings);
+        }));
+
+        let mut input = self.rig.memory(&self.twin);
+        input.put_pending(&places, round, &pending);
+        input.put_selected(&places, round, &selected);
+        for &i in &self.twin.rounds.touched_list {
+            input.nodes[i as usize].touched = round + 1;
+        }
+        self.twin.sweep_again();
+        let sweep = |all| vec![("sweep_mark", round, all), ("sweep_touched", round, all)];
+        self.stage("sweep", &input, false, sweep, |rig, twin, output, findings| {
+            rounds::sweep(rig, twin, output, round + 1, findings);
+        })
+    }
+
+    fn advance(&mut self) -> Step {
+        let input = self.rig.memory(&self.twin);
+        self.twin.advance();
+        self.stage(
+            "advance",
+            &input,
+            false,
+            |all| vec![("advance", 0, all)],
+            |rig, twin, output, findings| {
+                ends::advance(rig, twin, &input, output, findings);
+            },
+        )
+    }
+
+    fn relax(&mut self) -> Step {
+        // All are at the end of the substep, and nobody is carried any more.
+        self.twin.core.clock.fill(self.twin.frame.h);
+        self.twin.core.support.fill(0);
+        let input = self.rig.memory(&self.twin);
+        let (before, ..) = self.twin.relax();
+        let relax = |all| {
+            ["relax_deepest", "relax_push", "relax_apply", "relax"].map(|entry| (entry, 0, all)).to_vec()
+        };
+        self.stage("relax", &input, false, relax, |rig, twin, output, findings| {
+            ends::relax(rig, twin, before, output, findings);
+        })
+    }
+
+    fn audit(&mut self) -> Step {
+        let input = self.rig.memory(&self.twin);
+        let parts = self.rig.places.parts();
+        self.stage("audit", &input, false, |_| vec![("audit", 0, parts)], ends::audit)
+    }
+}
+
+// The stages by the names of the table; that the ones above are all of them and in its order.
+#[cfg(test)]
+mod tests {
+    use crate::stages::STAGES;
+
+    #[test]
+    fn every_stage_of_the_table_is_traced() {
+        let text = include_str!("trace.rs");
+        let mut from = 0;
+        for stage in STAGES {
+            let call = format!("self.stage(\"{}\"", stage.name);
+            let at = text[from..].find(&call).unwrap_or_else(|| panic!("no {call} after byte {from}"));
+            from += at;
+        }
+    }
+}

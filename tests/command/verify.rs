@@ -1,0 +1,134 @@
+//! `carom verify`. Needs an adapter: where there is none, most of these tests fail.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::harness::{Place, Ran};
+
+const NO_ADAPTER: [(&str, &str); 3] =
+    [("VK_DRIVER_FILES", "/nonexistent"), ("VK_ICD_FILENAMES", "/nonexistent"), ("WGPU_BACKEND", "vulkan")];
+
+const FLAT: &str = r#"
+[world]
+dimensions = 2
+gravity = [0, -3]
+dt = 0.02
+
+[bounds]
+x = "periodic"
+y = "wall"
+
+[[spheres]]
+random = { count = 300, volume_fraction = 0.3, diameter = 1.0 }
+temperature = 2.0
+"#;
+
+const DROP: &str = r#"
+[world]
+gravity = [0, 0, -1]
+dt = 0.3
+
+[[walls]]
+plane = { point = [0, 0, 0], normal = [0, 0, 1] }
+
+[[spheres]]
+file = "drop.csv"
+"#;
+
+// With ids of their own.
+const DROP_CSV: &str = "id,x,y,z,vx,vy,vz,radius,mass
+20,0,0,1.5,0,0,0,0.5,1
+21,2,0,2.5,0,0,0,0.5,1
+22,4,0,3.5,0,0,0,0.5,1
+23,6,0,4.5,0,0,0,0.5,1
+24,8,0,5.5,0,0,0,0.5,1
+";
+
+#[test]
+fn engines_that_agree_end_with_0_and_say_how_well() {
+    let place = Place::new();
+    place.write("flat.toml", FLAT);
+    for scene in ["gas.toml", "flat.toml", "pair.toml"] {
+        let ran = place.carom(&["verify", scene, "--steps", "8", "--json"]).expect(0);
+        let object = ran.object();
+        assert_eq!((&object["agreed"], &object["steps"]), (&true.into(), &8.into()), "{object}");
+        assert!(object["mismatch"].is_null());
+        assert!(object["adapter"].is_string() && object["adapter_type"].is_string());
+        let number = |name: &str| object[name].as_f64().unwrap_or_else(|| panic!("{name}: {object}"));
+        assert!((0.0..=1.0).contains(&number("worst")));
+        assert!(number("impacts") > 0.0 && number("near_ties") <= 1.0 + number("impacts") / 500.0);
+        assert_eq!(number("tolerance"), 5e-7);
+    }
+    let table = place.carom(&["verify", "gas.toml", "--steps", "8", "--threads", "2"]).expect(0).stdout;
+    for text in ["gpu and cpu", "near-ties", "agreed    8 steps"] {
+        assert!(table.contains(text), "no {text} in {table}");
+    }
+    let quiet = place.carom(&["verify", "pair.toml", "--steps", "1", "--quiet"]).expect(0).silent();
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn engines_that_differ_end_with_5_and_the_first_step_stage_and_sphere() {
+    let place = Place::new();
+    // Below what the rounding of a fall and of a bounce needs.
+    place.write("drop.toml", DROP);
+    place.write("drop.csv", DROP_CSV);
+    let arguments = ["verify", "drop.toml", "--steps", "200", "--tolerance", "2e-8", "--json"];
+    let ran = place.carom(&arguments).expect(5);
+    let object = ran.object();
+    assert_eq!(object["agreed"], false);
+    let mismatch = &object["mismatch"];
+    let (step, stage) = (mismatch["step"].as_u64().unwrap(), mismatch["stage"].as_str().unwrap());
+    assert_eq!(object["steps"].as_u64().unwrap(), step - 1);
+    assert!(carom::stages::STAGES.iter().any(|s| s.name == stage), "{mismatch}");
+    let sphere = mismatch["sphere"].as_u64().unwrap();
+    assert!((20..25).contains(&sphere));
+    let (gpu, cpu) = (mismatch["gpu"].as_array().unwrap(), mismatch["cpu"].as_array().unwrap());
+    assert!(gpu != cpu && !gpu.is_empty() && !mismatch["what"].as_str().unwrap().is_empty());
+    ran.says(&format!("step {step}, stage {stage}, sphere {sphere}: "));
+}
+
+#[test]
+fn what_cannot_be_verified_is_refused() {
+    let place = Place::new();
+    place.carom(&["verify", "gsa"]).expect(2).silent().says("did you mean `gas`");
+    place.carom(&["verify", "missing.toml"]).expect(2).silent();
+    place.carom(&["verify", "gas.toml", "--set", "world.dt=-1"]).expect(2).silent();
+    for arguments in [
+        &["verify"][..],
+        &["verify", "gas.toml", "--steps", "0"],
+        &["verify", "gas.toml", "--steps", "-1"],
+        &["verify", "gas.toml", "--tolerance", "0"],
+        &["verify", "gas.toml", "--tolerance", "-1"],
+        &["verify", "gas.toml", "--tolerance", "nan"],
+        &["verify", "gas.toml", "--backend", "cpu"],
+    ] {
+        place.carom(arguments).expect(2).silent();
+    }
+    place.carom(&["verify", "gas.toml", "--adapter", "abacus"]).expect(3).silent().says("abacus");
+    let arguments = ["verify", "gas.toml", "--steps", "1"];
+    let output = place.command(&arguments).envs(NO_ADAPTER).output().unwrap();
+    let ran = Ran::new(&arguments, output).expect(3).silent().says("no adapter found");
+    assert!(!ran.stderr.contains("--backend"), "there is no such choice here: {}", ran.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_finishes_the_step_and_says_how_far_it_came() {
+    let place = Place::new();
+    let arguments = ["verify", "gas.toml", "--steps", "1000000", "--json"];
+    // A terminal would show a bar; here the first line shows that it is under way.
+    let mut child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut reader = BufReader::new(child.stderr.take().unwrap());
+    let mut stderr = String::new();
+    while !stderr.contains("near-ties") {
+        assert_ne!(reader.read_line(&mut stderr).unwrap(), 0, "ended early: {stderr}");
+    }
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    std::io::Read::read_to_string(&mut reader, &mut stderr).unwrap();
+    let mut output = child.wait_with_output().unwrap();
+    output.stderr = stderr.into_bytes();
+    let ran = Ran::new(&arguments, output).expect(130).says("interrupted after step");
+    assert_eq!(ran.object()["agreed"], true);
+}
