@@ -5,15 +5,27 @@ fn settle_axis(axis: u32, cell: ptr<function, vec3i>, offset: ptr<function, vec3
     let edge = frame.edge[axis];
     let x = (*offset)[axis];
     if x >= 0.0 && x < edge { return; }
-    var moved = floor(x / edge);
+    let whole = floor(x / edge);
     let last = cell_count(axis) - 1;
     let c = (*cell)[axis];
+    var low = -BEYOND;
+    var high = BEYOND;
     if !is_periodic(axis) {
-        let low = select(-FARTHEST, 0, last >= 0);
-        let high = select(FARTHEST, last, last >= 0);
-        moved = clamp(moved, f32(low - c), f32(high - c));
+        low = f32(select(-FARTHEST, 0, last >= 0) - c);
+        high = f32(select(FARTHEST, last, last >= 0) - c);
     }
-    (*offset)[axis] = x - moved * edge;
+    var moved = clamp(whole, low, high);
+    var inside = x - moved * edge;
+    // Rounding may leave it just outside the cell: what is settled has to stay so when a step is done again.
+    if moved == whole {
+        // A comparison lets through what is not a number; it is counted later.
+        if inside < 0.0 { inside = 0.0; }
+        if inside >= edge && moved < high {
+            inside = 0.0;
+            moved += 1.0;
+        }
+    }
+    (*offset)[axis] = inside;
     // What is beyond FARTHEST, or not finite, is held there: the conversion is defined for it on every device.
     var settled = c + i32(clamp(moved, -2.0 * f32(FARTHEST), 2.0 * f32(FARTHEST)));
     if is_periodic(axis) { settled = modulo(settled, cell_count(axis)); }

@@ -133,13 +133,27 @@ impl Grid {
                 let mut moved = (offset[axis] / edge).floor();
                 let last = self.count[axis] - 1;
                 let c = cell[axis];
-                if !self.periodic[axis] {
-                    // Spheres beyond the last cell stay in it with a large offset: neighbours stay neighbours.
-                    let (low, high) = if last >= 0 { (0, last) } else { (-FARTHEST, FARTHEST) };
-                    moved = moved.clamp((low - c) as f32, (high - c) as f32);
-                }
+                // Spheres beyond the last cell stay in it with a large offset: neighbours stay neighbours.
+                let (low, high) = match last {
+                    _ if self.periodic[axis] => (f32::NEG_INFINITY, f32::INFINITY),
+                    0.. => ((0 - c) as f32, (last - c) as f32),
+                    _ => ((-FARTHEST - c) as f32, (FARTHEST - c) as f32),
+                };
+                let whole = moved;
+                moved = moved.clamp(low, high);
                 // Exact for a move by one cell (Sterbenz), one rounding beyond.
                 offset[axis] -= moved * edge;
+                // Rounding may leave it just outside the cell: what is settled has to stay so when it is settled again.
+                if moved == whole {
+                    // A comparison lets through what is not a number; it is counted later.
+                    if offset[axis] < 0.0 {
+                        offset[axis] = 0.0;
+                    }
+                    if offset[axis] >= edge && moved < high {
+                        offset[axis] = 0.0;
+                        moved += 1.0;
+                    }
+                }
                 cell[axis] = c.saturating_add(moved as i32);
                 if self.periodic[axis] {
                     cell[axis] = cell[axis].rem_euclid(self.count[axis]);
@@ -202,5 +216,55 @@ impl Grid {
             let code = code as i32 % CODES as i32;
             self.shift(IVec3::new(code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // What is settled stays where it is when it is settled again, also within a rounding of the faces of a cell.
+    #[test]
+    fn what_is_settled_is_settled() {
+        let edges = Vec3::new(1.37, 0.93, 2.11);
+        let grid = Grid {
+            origin: DVec3::ZERO,
+            edge: edges,
+            exact_edge: edges.as_dvec3(),
+            count: IVec3::new(7, 5, 0),
+            periodic: [true, false, false],
+            direct: false,
+            buckets: 64,
+            budget_limit: 0.1,
+            made_for: 0.1,
+            layers: 1,
+        };
+        let mut moved = 0;
+        for axis in 0..3 {
+            for cells in [-9.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 9.0] {
+                for slip in [-3e-7, -6e-8, -1e-9, -1e-30, 0.0, 1e-30, 6e-8, 3e-7] {
+                    for cell in 0..5 {
+                        let mut offset = 0.5 * edges;
+                        offset[axis] = cells * edges[axis] + slip;
+                        let once = grid.settle(IVec3::splat(cell), offset);
+                        assert_eq!(
+                            grid.settle(once.0, once.1),
+                            once,
+                            "axis {axis}, {cells} cells {slip:e} in {cell}"
+                        );
+                        let apart = grid.world(once.0, once.1) - grid.world(IVec3::splat(cell), offset);
+                        let period = if axis == 0 { 7.0 * f64::from(edges.x) } else { f64::INFINITY };
+                        let off = apart[axis]
+                            - if axis == 0 { (apart[axis] / period).round() * period } else { 0.0 };
+                        assert!(off.abs() < 2e-6, "axis {axis}, {cells} cells {slip:e}: off by {off:e}");
+                        moved += u32::from(once.0 != IVec3::splat(cell));
+                    }
+                }
+            }
+        }
+        assert!(moved > 100);
+        let nan = grid.settle(IVec3::ONE, Vec3::new(f32::NAN, 0.1, 0.1)).1;
+        assert!(nan.x.is_nan());
+        assert!(!grid.settle(IVec3::ONE, Vec3::new(f32::INFINITY, 0.1, 0.1)).1.x.is_finite());
     }
 }
