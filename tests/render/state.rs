@@ -1,6 +1,6 @@
 //! One scene looks the same wherever its spheres lie: in the engine's buffers, copied, uploaded, far from the origin.
 
-use carom::render::{Camera, Scenery, Spheres, Studio, Style};
+use carom::render::{Camera, Range, Scenery, Spheres, Studio, Style};
 use carom::scene::{Fill, Scene};
 use carom::{Backend, Options, Simulation, Sphere, System};
 use glam::DVec3;
@@ -22,7 +22,8 @@ fn a_state_on_the_device_a_copy_of_it_and_uploaded_spheres_look_alike() {
     let mut simulation = Simulation::new(system.clone(), options).unwrap();
     let mut studio = Studio::new(&context, SIZE).unwrap();
     let (scenery, camera) = (Scenery::of(&system), Camera::framing(&system));
-    let style = Style { legend: false, ..Style::default() };
+    // An automatic range depends on the pictures before.
+    let style = Style { legend: false, range: Range::Locked(0.0, 5.0), ..Style::default() };
     let state = simulation.state_buffers().unwrap();
     let mut there = Spheres::of_state(&context, &state, &system);
     let mut copy = Spheres::upload(&context, &system.spheres, &system, None);
