@@ -31,4 +31,4 @@ fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
     colours[i] = vec4f(to_linear(colour_of(values[i])), cover);
 }
 
-const LEAST_COVER: f32 = 0.3;
+const LEAST_COVER: f32 = 0.5;

@@ -64,17 +64,14 @@ fn hollow(open: f32, albedo: vec3f) -> vec3f {
     return max(vec3f(open), ((open * a + b) * open + c) * open);
 }
 
-// Compresses highlights and leaves the rest as it is (Khronos PBR Neutral, 2024).
+// Compresses highlights and leaves the rest as it is (after Khronos PBR Neutral, 2024, without its darkening).
 fn tone(colour: vec3f) -> vec3f {
     let start = 0.76;
-    let x = min(colour.r, min(colour.g, colour.b));
-    let offset = select(0.04, x - 6.25 * x * x, x < 0.08);
-    let c = colour - offset;
-    let peak = max(c.r, max(c.g, c.b));
     let d = 1.0 - start;
+    let peak = max(colour.r, max(colour.g, colour.b));
     let pressed = 1.0 - d * d / (max(peak, start) + d - start);
     let fade = 1.0 - 1.0 / (0.15 * (peak - pressed) + 1.0);
-    return select(mix(c * pressed / max(peak, 1e-6), vec3f(pressed), fade), c, peak < start);
+    return select(mix(colour * pressed / max(peak, 1e-6), vec3f(pressed), fade), colour, peak < start);
 }
 
 // What is seen of one thing, in linear light before the tones are pressed.

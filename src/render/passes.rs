@@ -12,8 +12,13 @@ use crate::gpu::Context;
 const LOOK: &str = include_str!("../../shaders/render/look.wgsl");
 const LINES: &str = include_str!("../../shaders/render/lines.wgsl");
 const OCCLUSION: &str = include_str!("../../shaders/render/occlusion.wgsl");
+const OVERLAP: &str = concat!(
+    include_str!("../../shaders/render/state.wgsl"),
+    include_str!("../../shaders/render/overlap.wgsl")
+);
 const PAINT: &str = include_str!("../../shaders/render/paint.wgsl");
-const PLACE: &str = include_str!("../../shaders/render/place.wgsl");
+const PLACE: &str =
+    concat!(include_str!("../../shaders/render/state.wgsl"), include_str!("../../shaders/render/place.wgsl"));
 const RANGE: &str = include_str!("../../shaders/render/range.wgsl");
 const SHADE: &str = include_str!("../../shaders/render/shade.wgsl");
 const SHADOW: &str = include_str!("../../shaders/render/shadow.wgsl");
@@ -49,6 +54,8 @@ impl Effort {
 /// See the module.
 pub struct Passes {
     pub place: wgpu::ComputePipeline,
+    pub enter: wgpu::ComputePipeline,
+    pub overlap: wgpu::ComputePipeline,
     pub count: wgpu::ComputePipeline,
     pub settle: wgpu::ComputePipeline,
     pub paint: wgpu::ComputePipeline,
@@ -114,16 +121,18 @@ impl Passes {
             ("BINS", BINS),
             ("TAPS", effort.occlusion_taps),
             ("SHADOW_TAPS", effort.shadow_taps),
-            ("MATERIAL", index_of(Colour::Material)),
-            ("IMPACTS", index_of(Colour::Impacts)),
         ];
-        let constants = constants.iter().map(|(name, n)| format!("const {name}: u32 = {n}u;\n")).collect();
+        let colours = Colour::ALL.iter().map(|&colour| (colour.name().to_uppercase(), index_of(colour)));
+        let constants = constants.map(|(name, n)| (name.to_owned(), n)).into_iter().chain(colours);
+        let constants = constants.map(|(name, n)| format!("const {name}: u32 = {n}u;\n")).collect();
         let maker = Maker { context, look: look_layout, constants };
         let (read, written) = (Kind::Read, Kind::Written);
         let pixels = [read, Kind::Ids, Kind::Loaded, Kind::Loaded];
         let shading = [read, read, Kind::Ids, Kind::Loaded, Kind::Shadows, Kind::Nearer];
         Self {
             place: maker.compute("place", PLACE, &[read, read, read, written, written]),
+            enter: maker.compute("enter", OVERLAP, &[read, read, written, written, written]),
+            overlap: maker.compute("overlap", OVERLAP, &[read, read, written, written, written]),
             count: maker.compute("count", RANGE, &[read, written, written]),
             settle: maker.compute("settle", RANGE, &[read, written, written]),
             paint: maker.compute("paint", PAINT, &[read, read, read, written]),

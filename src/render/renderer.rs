@@ -34,6 +34,9 @@ pub struct Renderer {
     placed: wgpu::Buffer,
     values: wgpu::Buffer,
     colours: wgpu::Buffer,
+    /// Lists of the spheres of a cell, for overlaps.
+    heads: wgpu::Buffer,
+    following: wgpu::Buffer,
     histogram: wgpu::Buffer,
     /// The ends of the map.
     pub(super) range: wgpu::Buffer,
@@ -63,6 +66,8 @@ impl Renderer {
             placed: buffer(context, "placed", 16),
             values: buffer(context, "values", 4),
             colours: buffer(context, "colours", 16),
+            heads: buffer(context, "heads", 32),
+            following: buffer(context, "following", 4),
             histogram: buffer(context, "histogram", 4 * HISTOGRAM),
             range: buffer(context, "range", 16),
             readback: Readback::new(context),
@@ -90,6 +95,13 @@ impl Renderer {
             self.readback.ask(encoder, &self.range, style.colour, prepared.scale);
         }
         self.paint(encoder, target, &prepared, spheres, scenery, style, range);
+    }
+
+    /// The ends of the map (units of the system) that the last picture's legend could say; none before they came back from
+    /// the device, or where nobody asked for them.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        let (colour, _) = self.ranged?;
+        self.readback.known(colour)
     }
 
     /// Places the spheres and finds the range of their values.
@@ -120,6 +132,14 @@ impl Renderer {
                 *buffer_of = buffer(&self.context, label, stride * count);
             }
         }
+        if style.colour == Colour::Overlap {
+            let lists = (2 * count).next_power_of_two();
+            if self.following.size() < 4 * count || self.heads.size() != 4 * lists.max(8) {
+                self.heads = buffer(&self.context, "heads", 4 * lists.max(8));
+                self.following = buffer(&self.context, "following", 4 * count);
+            }
+            encoder.clear_buffer(&self.heads, 0, None);
+        }
         if self.targets.as_ref().is_none_or(|targets| targets.size != size) {
             self.targets = Some(Targets::new(&device, size, self.passes.effort.shadow_size));
         }
@@ -137,6 +157,11 @@ impl Renderer {
         };
         let placing = [&spheres.bodies, &spheres.tags, &spheres.kinds, &self.placed, &self.values];
         run(&self.passes.place, &placing, over_all);
+        if style.colour == Colour::Overlap {
+            let finding = [&spheres.bodies, &spheres.tags, &self.heads, &self.following, &self.values];
+            run(&self.passes.enter, &finding, over_all);
+            run(&self.passes.overlap, &finding, over_all);
+        }
         let ranging = [&self.values, &self.histogram, &self.range];
         if style.range == Range::Automatic && groups > 0 {
             run(&self.passes.count, &ranging, [groups.min(COUNTERS), 1]);
