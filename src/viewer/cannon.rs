@@ -31,7 +31,9 @@ impl Shot {
     /// none where that has no room either. `system` holds the spheres as they are now.
     pub fn sphere(&self, system: &System) -> Option<Sphere> {
         let sizes = std::iter::successors(Some(1.0), |size| Some(size * SMALLER));
-        let mut shots = sizes.take_while(|size| *size >= SMALLEST).map(|size| Self { radius: self.radius * size, ..*self });
+        let mut shots = sizes
+            .take_while(|size| *size >= SMALLEST)
+            .map(|size| Self { radius: self.radius * size, ..*self });
         shots.find_map(|shot| shot.fit(system))
     }
 
@@ -120,7 +122,9 @@ fn images(system: &System, point: DVec3, reach: f64) -> Vec<DVec3> {
         let (low, high) = (system.bounds.min[axis], system.bounds.max[axis]);
         for k in 0..images.len() {
             let place = images[k];
-            for (is_near, shift) in [(place[axis] < low + reach, period), (place[axis] > high - reach, -period)] {
+            for (is_near, shift) in
+                [(place[axis] < low + reach, period), (place[axis] > high - reach, -period)]
+            {
                 if is_near {
                     images.push(place + DVec3::AXES[axis] * shift);
                 }
@@ -158,13 +162,11 @@ mod tests {
 
     #[test]
     fn a_shot_from_outside_begins_inside_the_walls_and_beside_the_spheres() {
-        let system = Scene::new(0.01)
-            .walled()
-            .fill(Fill::random(300).volume_fraction(0.3))
-            .build()
-            .unwrap();
+        let system = Scene::new(0.01).walled().fill(Fill::random(300).volume_fraction(0.3)).build().unwrap();
         let middle = 0.5 * system.bounds.max;
-        for (k, from) in [DVec3::new(40.0, 3.0, 5.0), DVec3::new(-9.0, -30.0, 20.0), middle].into_iter().enumerate() {
+        for (k, from) in
+            [DVec3::new(40.0, 3.0, 5.0), DVec3::new(-9.0, -30.0, 20.0), middle].into_iter().enumerate()
+        {
             let direction = if k == 2 { DVec3::X } else { (middle - from).normalize() };
             let shot = Shot { eye: from, direction, radius: 0.3, speed: 1.0 };
             let sphere = shot.sphere(&system).unwrap();
@@ -188,12 +190,8 @@ mod tests {
 
     #[test]
     fn in_a_plane_a_shot_stays_in_it() {
-        let system = Scene::new(0.01)
-            .flat()
-            .periodic()
-            .fill(Fill::random(100).volume_fraction(0.2))
-            .build()
-            .unwrap();
+        let system =
+            Scene::new(0.01).flat().periodic().fill(Fill::random(100).volume_fraction(0.2)).build().unwrap();
         let middle = 0.5 * system.bounds.max;
         let eye = middle + DVec3::new(0.0, 0.0, 50.0);
         let sphere = shot(eye.to_array(), [0.3, 0.1, -1.0]).sphere(&system).unwrap();

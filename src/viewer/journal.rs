@@ -92,7 +92,10 @@ mod tests {
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let [paused, refused] = &lines[..] else { panic!("{text}") };
         assert_eq!(paused["event"], "paused");
-        assert_eq!((&paused["frames"], &paused["step"], &paused["spheres"]), (&12.into(), &7.into(), &3.into()));
+        assert_eq!(
+            (&paused["frames"], &paused["step"], &paused["spheres"]),
+            (&12.into(), &7.into(), &3.into())
+        );
         assert_eq!((&paused["backend"], &paused["paused"]), (&"cpu".into(), &true.into()));
         assert_eq!(refused["message"], "two\nlines");
     }

@@ -41,7 +41,8 @@ pub fn dress(context: &egui::Context) {
 
 /// The panel.
 pub fn show(desk: &mut Desk, ui: &mut Ui) {
-    let frame = egui::Frame::new().fill(ui.visuals().panel_fill).inner_margin(egui::Margin::symmetric(12, 10));
+    let frame =
+        egui::Frame::new().fill(ui.visuals().panel_fill).inner_margin(egui::Margin::symmetric(12, 10));
     egui::Panel::left("panel").exact_size(WIDTH).resizable(false).frame(frame).show(ui, |ui| {
         egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             show_head(desk, ui);
@@ -60,14 +61,14 @@ pub fn show(desk: &mut Desk, ui: &mut Ui) {
 fn show_head(desk: &mut Desk, ui: &mut Ui) {
     let mut chosen = desk.status.scene.clone();
     ui.horizontal(|ui| {
-        egui::ComboBox::from_id_salt("scene").selected_text(RichText::new(&chosen).strong()).width(104.0).show_ui(
-            ui,
-            |ui| {
+        egui::ComboBox::from_id_salt("scene")
+            .selected_text(RichText::new(&chosen).strong())
+            .width(104.0)
+            .show_ui(ui, |ui| {
                 for name in &desk.scenes {
                     ui.selectable_value(&mut chosen, name.clone(), name);
                 }
-            },
-        );
+            });
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             if ui.small_button("picture").on_hover_text("save the picture as a PNG (F12)").clicked() {
                 desk.act(Action::Screenshot, &ui.ctx().clone());
@@ -121,7 +122,8 @@ fn show_troubles(desk: &Desk, ui: &mut Ui) {
     }
     let text = troubles.iter().map(|(count, name, _)| format!("{name} {}", grouped(*count)));
     let text = text.collect::<Vec<_>>().join(", ");
-    let hint = troubles.iter().map(|(_, name, what)| format!("{name}: {what}")).collect::<Vec<_>>().join("\n");
+    let hint =
+        troubles.iter().map(|(_, name, what)| format!("{name}: {what}")).collect::<Vec<_>>().join("\n");
     parts::notice(ui, WARNING, &text).on_hover_text(hint);
 }
 
@@ -137,7 +139,8 @@ fn show_backend(desk: &mut Desk, ui: &mut Ui) {
     }
     let (name, is_gpu) = &desk.adapter;
     let what = if *is_gpu { "draws" } else { "draws in software" };
-    let what = if desk.status.backend == Backend::Gpu { format!("computes and {what}") } else { what.to_owned() };
+    let what =
+        if desk.status.backend == Backend::Gpu { format!("computes and {what}") } else { what.to_owned() };
     ui.add(egui::Label::new(RichText::new(format!("{name} {what}")).weak()).wrap());
     if desk.status.backend == Backend::Gpu {
         row(ui, "waits of the host", &grouped(desk.status.tally.blocking_reads));

@@ -58,7 +58,12 @@ fn a_reset_goes_back_to_the_very_start() {
     steps(&mut rig, 3);
     rig.obey(Command::Restitution(0.2));
     rig.obey(Command::Dt(0.001));
-    let shot = Shot { eye: DVec3::splat(-9.0), direction: DVec3::splat(3f64.sqrt().recip()), radius: 0.3, speed: 9.0 };
+    let shot = Shot {
+        eye: DVec3::splat(-9.0),
+        direction: DVec3::splat(3f64.sqrt().recip()),
+        radius: 0.3,
+        speed: 9.0,
+    };
     assert_eq!(rig.obey(Command::Shoot(shot)), News::Shot(200));
     steps(&mut rig, 2);
     assert_ne!(rig.simulation.state_hash(), hash);

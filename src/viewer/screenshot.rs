@@ -29,7 +29,10 @@ pub fn save(folder: &Path, image: &Image, scene: &str, seed: u64, time: f64) -> 
                     ("Seed", seed.to_string()),
                     ("Time", time.to_string()),
                 ];
-                image.write_png(BufWriter::new(file), &texts.each_ref().map(|(key, text)| (*key, text.as_str())))?;
+                image.write_png(
+                    BufWriter::new(file),
+                    &texts.each_ref().map(|(key, text)| (*key, text.as_str())),
+                )?;
                 return Ok(path);
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}

@@ -60,7 +60,11 @@ impl Surface {
     ///
     /// # Errors
     /// [`Error::NoAdapter`].
-    pub fn new(window: Arc<Window>, display: OwnedDisplayHandle, adapter: Option<&str>) -> Result<Self, Error> {
+    pub fn new(
+        window: Arc<Window>,
+        display: OwnedDisplayHandle,
+        adapter: Option<&str>,
+    ) -> Result<Self, Error> {
         let refused = |why: String| Error::NoAdapter(format!("no adapter can draw into the window: {why}"));
         let instance = instance_on(Box::new(display));
         let surface = instance.create_surface(window.clone()).map_err(|error| refused(error.to_string()))?;
@@ -199,8 +203,7 @@ impl Surface {
             self.draw_spheres(&mut encoder, &subject);
         }
         let screen = ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point: scale };
-        let before =
-            self.painter.update_buffers(&device, &self.context.queue, &mut encoder, jobs, &screen);
+        let before = self.painter.update_buffers(&device, &self.context.queue, &mut encoder, jobs, &screen);
         {
             let view = frame.texture.create_view(&wgpu::TextureViewDescriptor::default());
             let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {

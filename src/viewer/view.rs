@@ -275,7 +275,9 @@ impl Desk {
                 let scale = f64::from(context.pixels_per_point());
                 let cursor = context.input(|i| i.pointer.hover_pos()).filter(|at| rect.contains(*at));
                 let at = match cursor {
-                    Some(at) => DVec2::new(f64::from(at.x - rect.min.x), f64::from(at.y - rect.min.y)) * scale,
+                    Some(at) => {
+                        DVec2::new(f64::from(at.x - rect.min.x), f64::from(at.y - rect.min.y)) * scale
+                    }
                     None => 0.5 * DVec2::new(f64::from(size[0]), f64::from(size[1])),
                 };
                 let (eye, direction) = self.ray(at);

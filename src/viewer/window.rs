@@ -18,8 +18,7 @@ use super::{
     board::{Picture, Shared},
     command::News,
     journal::Journal,
-    panel,
-    screenshot,
+    panel, screenshot,
     surface::{Shown, Subject, Surface},
     view::{Desk, Wish},
     worker::{Start, Worker},
@@ -51,7 +50,10 @@ pub fn run(settings: Settings) -> Result<(), Failure> {
 // Without the place in somebody's source that the error begins with.
 fn no_display(error: &EventLoopError) -> Failure {
     let text = error.to_string();
-    let why = text.strip_prefix("os error at ").and_then(|text| text.split_once(": ")).map_or(&*text, |(_, why)| why);
+    let why = text
+        .strip_prefix("os error at ")
+        .and_then(|text| text.split_once(": "))
+        .map_or(&*text, |(_, why)| why);
     Failure::NoDisplay(format!("no display to open a window on: {}", why.trim_end_matches('.')))
 }
 
@@ -171,7 +173,8 @@ impl Open {
             .with_inner_size(LogicalSize::new(width, height))
             .with_min_inner_size(LogicalSize::new(320, 240));
         let window = event_loop.create_window(attributes);
-        let window = window.map_err(|error| Failure::NoDisplay(format!("no window could be opened: {error}")))?;
+        let window =
+            window.map_err(|error| Failure::NoDisplay(format!("no window could be opened: {error}")))?;
         let window = Arc::new(window);
         let adapter = settings.adapter.as_deref();
         let surface = Surface::new(window.clone(), event_loop.owned_display_handle(), adapter)?;
@@ -207,8 +210,7 @@ impl Open {
         panel::dress(&egui);
         let most = context.device.limits().max_texture_dimension_2d as usize;
         let scale = window.scale_factor() as f32;
-        let input =
-            egui_winit::State::new(egui, ViewportId::ROOT, &*window, Some(scale), None, Some(most));
+        let input = egui_winit::State::new(egui, ViewportId::ROOT, &*window, Some(scale), None, Some(most));
         Ok(Self {
             worker,
             shared,

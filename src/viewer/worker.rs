@@ -174,9 +174,7 @@ impl Easel {
                         spheres.update(&self.context, &host, Some(beside.recent));
                         spheres
                     }
-                    None => {
-                        Spheres::upload(&self.context, &host, simulation.system(), Some(beside.recent))
-                    }
+                    None => Spheres::upload(&self.context, &host, simulation.system(), Some(beside.recent)),
                 }
             }
         };

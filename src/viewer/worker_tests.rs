@@ -60,7 +60,9 @@ impl Window {
                 if let Some(status) = board.status.take() {
                     self.status = status;
                 }
-                if self.takes && let Some(picture) = board.picture.take() {
+                if self.takes
+                    && let Some(picture) = board.picture.take()
+                {
                     assert_eq!(picture.spheres.count() as usize, self.status.sphere_count);
                     board.spare = Some(picture);
                     self.pictures += 1;

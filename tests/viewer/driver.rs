@@ -178,16 +178,20 @@ impl Viewer {
         self.expect("panel")
     }
 
-    /// Drags with a button from a point of the window to another.
-    pub fn drag(&self, button: &str, from: [u32; 2], to: [u32; 2]) {
+    /// Drags with a button from a point of the window to another. However slow frames are, the window sees the parts of
+    /// it in different ones: a picture is one at least.
+    #[track_caller]
+    pub fn drag(&mut self, button: &str, from: [u32; 2], to: [u32; 2]) {
         self.point(from[0], from[1]);
         self.display.xdotool(&["mousedown", button]);
-        for part in 1..=4 {
-            let [x, y] = [0, 1].map(|k| (from[k] * (4 - part) + to[k] * part) / 4);
+        self.picture();
+        for part in 1..=2 {
+            let [x, y] = [0, 1].map(|k| (from[k] * (2 - part) + to[k] * part) / 2);
             self.point(x, y);
+            self.picture();
         }
-        self.point(to[0], to[1]);
         self.display.xdotool(&["mouseup", button]);
+        self.picture();
     }
 
     /// Makes the window another size.

@@ -31,10 +31,8 @@ fn a_window_opens_draws_the_spheres_and_closes_with_0() {
     let (x, y, radius) = middle(&picture);
     let at = |factor: f64, angle: f64| {
         let offset = |part: f64| (factor * radius * part).round() as i64;
-        picture.pixel(
-            (i64::from(x) + offset(angle.cos())) as u32,
-            (i64::from(y) - offset(angle.sin())) as u32,
-        )
+        picture
+            .pixel((i64::from(x) + offset(angle.cos())) as u32, (i64::from(y) - offset(angle.sin())) as u32)
     };
     for angle in [2.0f64, 2.6, 0.9] {
         let (inside, outside) = (at(0.93, angle), at(1.07, angle));

@@ -20,7 +20,13 @@ const RING: f32 = 7.0;
 pub fn show_messages(desk: &Desk, ui: &Ui, rect: Rect) {
     let painter = ui.painter();
     if desk.eye.is_none() {
-        painter.text(rect.center(), Align2::CENTER_CENTER, "setting up ...", FontId::proportional(18.0), Color32::GRAY);
+        painter.text(
+            rect.center(),
+            Align2::CENTER_CENTER,
+            "setting up ...",
+            FontId::proportional(18.0),
+            Color32::GRAY,
+        );
     }
     // The legend is below.
     let at = rect.left_top() + egui::vec2(22.0, 18.0);
@@ -119,6 +125,10 @@ pub fn mark_inspected(desk: &Desk, painter: &Painter) {
     let radius = 0.5 * rect.height() * (sphere.radius / (depth * slope)) as f32;
     let centre = rect.min + egui::vec2(x as f32, y as f32) * scale;
     let painter = painter.with_clip_rect(rect);
-    painter.circle_stroke(centre, radius.max(RING) + 2.5, egui::Stroke::new(3.5, Color32::from_black_alpha(150)));
+    painter.circle_stroke(
+        centre,
+        radius.max(RING) + 2.5,
+        egui::Stroke::new(3.5, Color32::from_black_alpha(150)),
+    );
     painter.circle_stroke(centre, radius.max(RING) + 2.5, egui::Stroke::new(1.8, Color32::WHITE));
 }

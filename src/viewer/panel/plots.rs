@@ -81,7 +81,13 @@ pub fn show_stages(seconds: &[f64], ui: &mut Ui) {
         let colour = ui.visuals().text_color();
         painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, stage.name, font, colour);
         let time = format!("{} ms", number(1e3 * seconds, 2));
-        painter.text(rect.right_center(), egui::Align2::RIGHT_CENTER, time, egui::FontId::monospace(10.0), colour);
+        painter.text(
+            rect.right_center(),
+            egui::Align2::RIGHT_CENTER,
+            time,
+            egui::FontId::monospace(10.0),
+            colour,
+        );
         response.on_hover_text(stage.purpose);
     }
 }

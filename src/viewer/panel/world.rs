@@ -29,7 +29,8 @@ fn settled<T: Copy + PartialEq>(
     if response.changed() {
         *draft = Some(value);
     }
-    let let_go = response.drag_stopped() || response.lost_focus() || !(response.dragged() || response.has_focus());
+    let let_go =
+        response.drag_stopped() || response.lost_focus() || !(response.dragged() || response.has_focus());
     if let_go { draft.take().filter(|value| *value != present) } else { None }
 }
 
@@ -76,7 +77,8 @@ pub fn show_world(desk: &mut Desk, ui: &mut Ui) {
             for axis in (0..axes).rev() {
                 let drag = DragValue::new(&mut value[axis]).speed(step).max_decimals(3);
                 let hint = if periodic[axis] { "none along a periodic axis" } else { ["x", "y", "z"][axis] };
-                let one = ui.add_enabled(!periodic[axis], drag).on_hover_text(hint).on_disabled_hover_text(hint);
+                let one =
+                    ui.add_enabled(!periodic[axis], drag).on_hover_text(hint).on_disabled_hover_text(hint);
                 all = Some(all.take().map_or(one.clone(), |all| all | one));
             }
         });
