@@ -1,6 +1,7 @@
 // Edges of the box, over the finished picture: as much of each pixel as its samples see nothing nearer.
 
-@group(1) @binding(0) var depths: texture_depth_multisampled_2d;
+@group(1) @binding(0) var<storage, read> placed: array<vec4f>;
+@group(1) @binding(1) var ids: texture_multisampled_2d<u32>;
 
 struct Line {
     @builtin(position) position: vec4f,
@@ -41,9 +42,14 @@ fn strokes(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) 
 @fragment
 fn stroke(line: Line) -> @location(0) vec4f {
     var seen = 0.0;
+    let direction = ray(line.position.xy);
+    let own = look.forward.w / line.depth;
     for (var s = 0; s < 4; s++) {
-        // A hair nearer than the walls that meet in it.
-        seen += select(0.0, 0.25, textureLoad(depths, vec2i(line.position.xy), s) <= 1.004 * line.depth);
+        let id = unpack(textureLoad(ids, vec2i(line.position.xy), s).xy);
+        // Walls are never before an edge.
+        let is_sphere = id > 0u && id < SURFACE;
+        let depth = meet(placed[select(0u, id - 1u, is_sphere)], direction).z;
+        seen += select(0.25, 0.0, is_sphere && depth < own);
     }
     let cover = clamp(HALF + 0.5 - abs(line.off), 0.0, 1.0);
     return vec4f(vec3f(select(0.22, 0.04, has(ENCODED))), 0.6 * cover * seen);

@@ -1,35 +1,17 @@
 // Light and colour, once for each thing that a pixel sees.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
-@group(1) @binding(1) var<storage, read> values: array<f32>;
-// The ends of the map.
-@group(1) @binding(2) var<storage, read> range: array<f32>;
-@group(1) @binding(3) var ids: texture_multisampled_2d<u32>;
-@group(1) @binding(4) var openness: texture_2d<f32>;
-@group(1) @binding(5) var shadows: texture_depth_2d;
-@group(1) @binding(6) var nearer: sampler_comparison;
+@group(1) @binding(1) var<storage, read> colours: array<vec4f>;
+@group(1) @binding(2) var ids: texture_multisampled_2d<u32>;
+@group(1) @binding(3) var openness: texture_2d<f32>;
+@group(1) @binding(4) var shadows: texture_depth_2d;
+@group(1) @binding(5) var nearer: sampler_comparison;
 
 @vertex
 fn screen(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f { return whole(vertex); }
 
-fn to_linear(c: vec3f) -> vec3f {
-    return select(pow((c + 0.055) / 1.055, vec3f(2.4)), c / 12.92, c <= vec3f(0.04045));
-}
-
 fn to_srgb(c: vec3f) -> vec3f {
     return select(1.055 * pow(max(c, vec3f(0.0)), vec3f(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3f(0.0031308));
-}
-
-// In sRGB.
-fn colour_of(value: f32) -> vec3f {
-    let low = range[0];
-    var t = clamp((value - low) / max(range[1] - low, 1e-30), 0.0, 1.0);
-    // What was struck lately is at the upper end.
-    t = select(t, 1.0 - t, look.colour == IMPACTS);
-    var sum = look.map[6].rgb;
-    for (var k = 5; k >= 0; k--) { sum = sum * t + look.map[k].rgb; }
-    let mapped = clamp(sum, vec3f(0.0), vec3f(1.0));
-    return select(mapped, look.materials[u32(value) % 8u].rgb, look.colour == MATERIAL);
 }
 
 // In linear light.
@@ -82,31 +64,27 @@ fn hollow(open: f32, albedo: vec3f) -> vec3f {
     return max(vec3f(open), ((open * a + b) * open + c) * open);
 }
 
-// Compresses highlights and leaves the rest as it is (Khronos PBR Neutral, 2024).
+// Compresses highlights and leaves the rest as it is (after Khronos PBR Neutral, 2024, without its darkening).
 fn tone(colour: vec3f) -> vec3f {
     let start = 0.76;
-    let x = min(colour.r, min(colour.g, colour.b));
-    let offset = select(0.04, x - 6.25 * x * x, x < 0.08);
-    let c = colour - offset;
-    let peak = max(c.r, max(c.g, c.b));
     let d = 1.0 - start;
+    let peak = max(colour.r, max(colour.g, colour.b));
     let pressed = 1.0 - d * d / (max(peak, start) + d - start);
     let fade = 1.0 - 1.0 / (0.15 * (peak - pressed) + 1.0);
-    return select(mix(c * pressed / max(peak, 1e-6), vec3f(pressed), fade), c, peak < start);
+    return select(mix(colour * pressed / max(peak, 1e-6), vec3f(pressed), fade), colour, peak < start);
 }
 
 // What is seen of one thing, in linear light before the tones are pressed.
-fn seen(id: u32, pixel: vec2f, direction: vec3f) -> vec3f {
+fn seen(id: u32, pixel: vec2f, direction: vec3f, behind: vec3f) -> vec3f {
     let is_surface = id >= SURFACE;
     let index = select(id - 1u, 0u, is_surface);
     let surface = look.surfaces[select(0u, id & 15u, is_surface)];
     let sphere = placed[index];
-    let reach = look.least * sphere.z;
-    var p = meet(vec4f(sphere.xyz, max(sphere.w, reach)), direction);
+    var p = meet(vec4f(sphere.xyz, max(sphere.w, look.least * sphere.z)), direction);
     var n = normalize(p - sphere.xyz);
-    var albedo = to_linear(colour_of(values[index]));
-    // What is smaller than it is drawn lets through what is behind, but never all of it.
-    var cover = clamp(sphere.w * sphere.w / (reach * reach), 0.3, 1.0);
+    let colour = colours[index];
+    var albedo = colour.rgb;
+    var cover = colour.a;
     if is_surface {
         n = surface.normal.xyz;
         p = direction * dot(surface.middle.xyz, n) / dot(direction, n);
@@ -115,7 +93,6 @@ fn seen(id: u32, pixel: vec2f, direction: vec3f) -> vec3f {
         let off = length(p - surface.middle.xyz);
         cover = select(1.0, 1.0 - smoothstep(0.25 * fade, fade, off), fade > 0.0);
     }
-    let behind = background(direction);
     if has(FLAT) { return mix(behind, albedo, cover); }
     let open = open_at(pixel, p.z);
     let facing = dot(n, look.light.xyz);
@@ -128,7 +105,10 @@ fn seen(id: u32, pixel: vec2f, direction: vec3f) -> vec3f {
     let toward = -normalize(direction);
     let fill = 0.16 * max(dot(n, toward), 0.0);
     let half_way = normalize(look.light.xyz + toward);
-    let gloss = select(0.35 * pow(max(dot(n, half_way), 0.0), 60.0), 0.0, is_surface);
+    let shine = max(dot(n, half_way), 0.0);
+    let shine4 = shine * shine * shine * shine;
+    let shine16 = shine4 * shine4 * shine4 * shine4;
+    let gloss = select(0.35 * shine16 * shine16 * shine16 * shine16, 0.0, is_surface);
     let light = (ambient + fill) * hollow(open, albedo) + 1.25 * key * vec3f(1.0, 0.97, 0.92);
     return mix(behind, albedo * light + gloss * key, cover);
 }
@@ -143,19 +123,18 @@ fn shade(@builtin(position) position: vec4f) -> @location(0) vec4f {
         samples[s] = unpack(textureLoad(ids, pixel, i32(s)).xy);
         left |= select(0u, 1u << s, samples[s] != 0u);
     }
-    // The tones are pressed before the mean is taken: else a bright thing's edge is not smooth.
-    var sum = f32(4u - countOneBits(left)) * encode(background(direction));
+    let behind = background(direction);
+    // The mean is taken of what the eye sees, near enough of square roots: else a bright thing's edge is not smooth.
+    var sum = f32(4u - countOneBits(left)) * press(behind);
     while left != 0u {
         let id = samples[firstTrailingBit(left)];
         var same = 0u;
         for (var s = 0u; s < 4u; s++) { same |= select(0u, 1u << s, samples[s] == id); }
         left &= ~same;
-        sum += f32(countOneBits(same)) * encode(seen(id, position.xy, direction));
+        sum += f32(countOneBits(same)) * press(seen(id, position.xy, direction, behind));
     }
-    return vec4f(select(0.25 * sum, to_linear(0.25 * sum), has(ENCODED)), 1.0);
+    let mean = 0.0625 * sum * sum;
+    return vec4f(select(to_srgb(mean), mean, has(ENCODED)), 1.0);
 }
 
-fn encode(colour: vec3f) -> vec3f {
-    if has(FLAT) { return to_srgb(colour); }
-    return to_srgb(tone(colour));
-}
+fn press(colour: vec3f) -> vec3f { return sqrt(max(select(tone(colour), colour, has(FLAT)), vec3f(0.0))); }

@@ -1,14 +1,24 @@
-// Which sphere each sample of a pixel sees: one quad a sphere, and a ray for each fragment.
+// Which sphere or surface each sample of a pixel sees.
+//
+// Of two spheres that do not overlap, the one in front on any ray is the one of the smaller power |c|^2 - r^2 with respect to
+// the eye: the eye and that sphere are on the same side of the plane between them on which both powers are equal. So one
+// depth for all of a sphere orders spheres exactly, and no fragment has to compute one. What cuts into each other (by a
+// hair, at most, in hard spheres) is parted along that plane as it should be where it is seen edge on.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 
+// A quad around the outline of a sphere. With a ray m away from the centre at depth 1, p, the outline is where
+// |c x d|^2 = r^2 |d|^2, divided by c.z^2: m.m + (p x m)^2 = k |p + m|^2 + k; nothing cancels.
 struct Quad {
     @builtin(position) position: vec4f,
-    @location(0) @interpolate(flat) sphere: vec4f,
-    @location(1) @interpolate(flat) index: u32,
+    // Of m.x^2, m.x m.y and m.y^2; k.
+    @location(0) @interpolate(flat) squares: vec4f,
+    // p, and the rest of the form: of m.x and m.y.
+    @location(1) @interpolate(flat) rest: vec4f,
+    @location(2) @interpolate(flat) id: vec2u,
 }
 
-// Bounds of a sphere's outline along one axis of the picture: the tangents to a circle through the eye.
+// Bounds of the outline along one axis of the picture: the tangents to a circle through the eye.
 // x, z: centre across and ahead, z > r > 0. (Mara and McGuire, JCGT 2(2), 70, 2013.)
 fn tangents(x: f32, z: f32, r: f32) -> vec2f {
     let root = r * sqrt(max(x * x + z * z - r * r, 0.0));
@@ -19,74 +29,63 @@ fn tangents(x: f32, z: f32, r: f32) -> vec2f {
 fn corners(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Quad {
     let sphere = placed[i];
     let near = look.forward.w;
+    let r = max(sphere.w, look.least * sphere.z);
     var quad: Quad;
-    quad.sphere = sphere;
-    quad.sphere.w = max(sphere.w, look.least * sphere.z);
-    quad.index = i + 1u;
-    let r = quad.sphere.w;
-    let corner = vec2f(f32(vertex & 1u), f32(vertex >> 1u));
-    if sphere.z + r <= near {
-        // Behind the eye.
+    if sphere.z - r <= near {
+        // Behind the eye, around it or beside it.
         quad.position = vec4f(2.0, 2.0, 2.0, 1.0);
         return quad;
     }
-    var across = vec2f(-1.0, 1.0);
-    var along = vec2f(-1.0, 1.0);
-    if sphere.z - r > near {
-        let margin = 1.0 / look.size;
-        across = tangents(sphere.x, sphere.z, r) / look.right.w + margin.x * vec2f(-1.0, 1.0);
-        along = tangents(sphere.y, sphere.z, r) / look.up.w + margin.y * vec2f(-1.0, 1.0);
-    }
-    quad.position = vec4f(mix(across.x, across.y, corner.x), mix(along.x, along.y, corner.y), 0.5, 1.0);
+    let margin = vec2f(-0.5, 0.5) * 2.0;
+    let across = tangents(sphere.x, sphere.z, r) / look.right.w + margin / look.size.x;
+    let along = tangents(sphere.y, sphere.z, r) / look.up.w + margin / look.size.y;
+    let place = vec2f(select(across.x, across.y, (vertex & 1u) != 0u), select(along.x, along.y, vertex > 1u));
+    quad.position = vec4f(place, near * inverseSqrt(dot(sphere.xyz, sphere.xyz) - r * r), 1.0);
+    let p = sphere.xy / sphere.z;
+    let k = (r / sphere.z) * (r / sphere.z);
+    quad.squares = vec4f(1.0 + p.y * p.y - k, -2.0 * p.x * p.y, 1.0 + p.x * p.x - k, k * (1.0 + dot(p, p)));
+    quad.rest = vec4f(p, -2.0 * k * p);
+    quad.id = pack(i + 1u);
     return quad;
 }
 
 struct Seen {
     @location(0) id: vec2u,
-    @builtin(frag_depth) depth: f32,
     @builtin(sample_mask) mask: u32,
-}
-
-// Square of how far inside the outline a ray passes (< 0: outside). The vector from the ray to the centre does not
-// cancel, as the difference of squares would.
-fn inside(sphere: vec4f, direction: vec3f) -> f32 {
-    let along = dot(sphere.xyz, direction) / dot(direction, direction);
-    let off = sphere.xyz - along * direction;
-    return sphere.w * sphere.w - dot(off, off);
 }
 
 @fragment
 fn hit(quad: Quad) -> Seen {
-    let pixel = quad.position.xy;
-    let sphere = quad.sphere;
     // The standard pattern of four samples.
-    let a = inside(sphere, ray(pixel + vec2f(-0.125, -0.375)));
-    let b = inside(sphere, ray(pixel + vec2f(0.375, -0.125)));
-    let c = inside(sphere, ray(pixel + vec2f(-0.375, 0.125)));
-    let d = inside(sphere, ray(pixel + vec2f(0.125, 0.375)));
-    let mask = select(0u, 1u, a >= 0.0) | select(0u, 2u, b >= 0.0) | select(0u, 4u, c >= 0.0)
-        | select(0u, 8u, d >= 0.0);
-    let t = meet(sphere, ray(pixel)).z;
-    return Seen(pack(quad.index), look.forward.w / t, mask);
+    let m = ray(quad.position.xy).xy - quad.rest.xy;
+    let step = 2.0 / look.size * vec2f(look.right.w, look.up.w);
+    let x = m.x + step.x * vec4f(-0.125, 0.375, -0.375, 0.125);
+    let y = m.y - step.y * vec4f(-0.375, -0.125, 0.125, 0.375);
+    let form = (quad.squares.x * x + quad.squares.y * y + quad.rest.z) * x
+        + (quad.squares.z * y + quad.rest.w) * y;
+    let bits = select(vec4u(0u), vec4u(1u, 2u, 4u, 8u), form <= vec4f(quad.squares.w));
+    return Seen(quad.id, bits.x | bits.y | bits.z | bits.w);
 }
 
-struct Patch {
+struct Piece {
     @builtin(position) position: vec4f,
-    @location(0) @interpolate(flat) id: u32,
+    @location(0) @interpolate(flat) id: vec2u,
 }
 
-// Walls and floors, seen from their free side alone: what is between the eye and the spheres is left out.
+// Surfaces are behind all spheres: they are seen from their free side alone, where the spheres are too.
+const BEHIND: f32 = 1e-9;
+
 @vertex
-fn spread(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Patch {
+fn spread(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Piece {
     let surface = look.surfaces[i];
     let corner = 2.0 * vec2f(f32(vertex & 1u), f32(vertex >> 1u)) - 1.0;
     let p = surface.middle.xyz + corner.x * surface.across.xyz + corner.y * surface.along.xyz;
-    var piece: Patch;
-    piece.id = SURFACE | i;
-    piece.position = vec4f(p.xy / vec2f(look.right.w, look.up.w), look.forward.w, p.z);
+    var piece: Piece;
+    piece.id = pack(SURFACE | i);
+    piece.position = vec4f(p.xy / vec2f(look.right.w, look.up.w), BEHIND * look.forward.w, p.z);
     if dot(surface.middle.xyz, surface.normal.xyz) >= 0.0 { piece.position = vec4f(2.0, 2.0, 2.0, 1.0); }
     return piece;
 }
 
 @fragment
-fn cover(seen: Patch) -> @location(0) vec2u { return pack(seen.id); }
+fn cover(piece: Piece) -> @location(0) vec2u { return piece.id; }

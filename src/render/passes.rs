@@ -5,14 +5,20 @@ use wgpu::{BindingType, BufferBindingType, ShaderStages, TextureSampleType, Text
 use super::{
     look::{Look, index_of},
     style::Colour,
-    targets::{DEPTH, IDS, OPENNESS, SAMPLES, SHADOWS},
+    targets::{DEPTH, HALF_DEPTH, IDS, OPENNESS, SAMPLES, SHADOWS},
 };
 use crate::gpu::Context;
 
 const LOOK: &str = include_str!("../../shaders/render/look.wgsl");
 const LINES: &str = include_str!("../../shaders/render/lines.wgsl");
 const OCCLUSION: &str = include_str!("../../shaders/render/occlusion.wgsl");
-const PLACE: &str = include_str!("../../shaders/render/place.wgsl");
+const OVERLAP: &str = concat!(
+    include_str!("../../shaders/render/state.wgsl"),
+    include_str!("../../shaders/render/overlap.wgsl")
+);
+const PAINT: &str = include_str!("../../shaders/render/paint.wgsl");
+const PLACE: &str =
+    concat!(include_str!("../../shaders/render/state.wgsl"), include_str!("../../shaders/render/place.wgsl"));
 const RANGE: &str = include_str!("../../shaders/render/range.wgsl");
 const SHADE: &str = include_str!("../../shaders/render/shade.wgsl");
 const SHADOW: &str = include_str!("../../shaders/render/shadow.wgsl");
@@ -40,7 +46,7 @@ impl Effort {
         if context.is_hardware() {
             Self { occlusion_taps: 24, shadow_taps: 4, shadow_size: 4096 }
         } else {
-            Self { occlusion_taps: 12, shadow_taps: 4, shadow_size: 1024 }
+            Self { occlusion_taps: 10, shadow_taps: 1, shadow_size: 1024 }
         }
     }
 }
@@ -48,11 +54,15 @@ impl Effort {
 /// See the module.
 pub struct Passes {
     pub place: wgpu::ComputePipeline,
+    pub enter: wgpu::ComputePipeline,
+    pub overlap: wgpu::ComputePipeline,
     pub count: wgpu::ComputePipeline,
     pub settle: wgpu::ComputePipeline,
+    pub paint: wgpu::ComputePipeline,
     pub shadow: wgpu::RenderPipeline,
     pub visibility: wgpu::RenderPipeline,
     pub surfaces: wgpu::RenderPipeline,
+    pub measure: wgpu::RenderPipeline,
     pub occlude: wgpu::RenderPipeline,
     pub soften: wgpu::RenderPipeline,
     pub shade: wgpu::RenderPipeline,
@@ -69,8 +79,7 @@ pub enum Kind {
     Read,
     Written,
     Ids,
-    Depths,
-    Openness,
+    Loaded,
     Shadows,
     Nearer,
 }
@@ -112,25 +121,29 @@ impl Passes {
             ("BINS", BINS),
             ("TAPS", effort.occlusion_taps),
             ("SHADOW_TAPS", effort.shadow_taps),
-            ("MATERIAL", index_of(Colour::Material)),
-            ("IMPACTS", index_of(Colour::Impacts)),
         ];
-        let constants = constants.iter().map(|(name, n)| format!("const {name}: u32 = {n}u;\n")).collect();
+        let colours = Colour::ALL.iter().map(|&colour| (colour.name().to_uppercase(), index_of(colour)));
+        let constants = constants.map(|(name, n)| (name.to_owned(), n)).into_iter().chain(colours);
+        let constants = constants.map(|(name, n)| format!("const {name}: u32 = {n}u;\n")).collect();
         let maker = Maker { context, look: look_layout, constants };
         let (read, written) = (Kind::Read, Kind::Written);
-        let pixels = [read, Kind::Ids, Kind::Depths, Kind::Openness];
-        let shading = [read, read, read, Kind::Ids, Kind::Openness, Kind::Shadows, Kind::Nearer];
+        let pixels = [read, Kind::Ids, Kind::Loaded, Kind::Loaded];
+        let shading = [read, read, Kind::Ids, Kind::Loaded, Kind::Shadows, Kind::Nearer];
         Self {
             place: maker.compute("place", PLACE, &[read, read, read, written, written]),
+            enter: maker.compute("enter", OVERLAP, &[read, read, written, written, written]),
+            overlap: maker.compute("overlap", OVERLAP, &[read, read, written, written, written]),
             count: maker.compute("count", RANGE, &[read, written, written]),
             settle: maker.compute("settle", RANGE, &[read, written, written]),
+            paint: maker.compute("paint", PAINT, &[read, read, read, written]),
             shadow: maker.draw(SHADOW, ["discs", "punch"], &[read], Into::Shadows),
             visibility: maker.draw(VISIBILITY, ["corners", "hit"], &[read], Into::Samples),
             surfaces: maker.draw(VISIBILITY, ["spread", "cover"], &[read], Into::Samples),
+            measure: maker.draw(OCCLUSION, ["screen", "measure"], &pixels[..2], Into::Picture(HALF_DEPTH)),
             occlude: maker.draw(OCCLUSION, ["screen", "occlude"], &pixels[..3], Into::Picture(OPENNESS)),
             soften: maker.draw(OCCLUSION, ["screen", "soften"], &pixels, Into::Picture(OPENNESS)),
             shade: maker.draw(SHADE, ["screen", "shade"], &shading, Into::Picture(format)),
-            lines: maker.draw(LINES, ["strokes", "stroke"], &[Kind::Depths], Into::Over(format)),
+            lines: maker.draw(LINES, ["strokes", "stroke"], &pixels[..2], Into::Over(format)),
             look,
             look_group,
             nearer: device.create_sampler(&wgpu::SamplerDescriptor {
@@ -239,8 +252,7 @@ impl Kind {
                 min_binding_size: None,
             },
             Self::Ids => texture(TextureSampleType::Uint, true),
-            Self::Depths => texture(TextureSampleType::Depth, true),
-            Self::Openness => texture(TextureSampleType::Float { filterable: false }, false),
+            Self::Loaded => texture(TextureSampleType::Float { filterable: false }, false),
             Self::Shadows => texture(TextureSampleType::Depth, false),
             Self::Nearer => BindingType::Sampler(wgpu::SamplerBindingType::Comparison),
         }

@@ -75,6 +75,11 @@ impl Readback {
                 }
             }
         }
+        self.known(colour)
+    }
+
+    /// The ends that came last, if they are of this colour.
+    pub fn known(&self, colour: Colour) -> Option<[f64; 2]> {
         self.latest.filter(|(of, _)| *of == colour).map(|(_, ends)| ends)
     }
 

@@ -30,9 +30,13 @@ pub struct Renderer {
     passes: Passes,
     legend: Legend,
     targets: Option<Targets>,
-    /// By sphere: centre and radius from the eye; the value of its colour.
+    /// By sphere: centre and radius from the eye; the value of its colour; the colour.
     placed: wgpu::Buffer,
     values: wgpu::Buffer,
+    colours: wgpu::Buffer,
+    /// Lists of the spheres of a cell, for overlaps.
+    heads: wgpu::Buffer,
+    following: wgpu::Buffer,
     histogram: wgpu::Buffer,
     /// The ends of the map.
     pub(super) range: wgpu::Buffer,
@@ -61,6 +65,9 @@ impl Renderer {
             targets: None,
             placed: buffer(context, "placed", 16),
             values: buffer(context, "values", 4),
+            colours: buffer(context, "colours", 16),
+            heads: buffer(context, "heads", 32),
+            following: buffer(context, "following", 4),
             histogram: buffer(context, "histogram", 4 * HISTOGRAM),
             range: buffer(context, "range", 16),
             readback: Readback::new(context),
@@ -90,6 +97,13 @@ impl Renderer {
         self.paint(encoder, target, &prepared, spheres, scenery, style, range);
     }
 
+    /// The ends of the map (units of the system) that the last picture's legend could say; none before they came back from
+    /// the device, or where nobody asked for them.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        let (colour, _) = self.ranged?;
+        self.readback.known(colour)
+    }
+
     /// Places the spheres and finds the range of their values.
     pub(super) fn prepare(
         &mut self,
@@ -109,11 +123,22 @@ impl Renderer {
         let look = Look::new(size, spheres, scenery, camera, style, circumstances);
         self.context.queue.write_buffer(&self.passes.look, 0, bytemuck::bytes_of(&look));
         let count = u64::from(spheres.count);
-        for (buffer_of, label, stride) in [(&mut self.placed, "placed", 16), (&mut self.values, "values", 4)]
-        {
+        for (buffer_of, label, stride) in [
+            (&mut self.placed, "placed", 16),
+            (&mut self.values, "values", 4),
+            (&mut self.colours, "colours", 16),
+        ] {
             if buffer_of.size() < stride * count {
                 *buffer_of = buffer(&self.context, label, stride * count);
             }
+        }
+        if style.colour == Colour::Overlap {
+            let lists = (2 * count).next_power_of_two();
+            if self.following.size() < 4 * count || self.heads.size() != 4 * lists.max(8) {
+                self.heads = buffer(&self.context, "heads", 4 * lists.max(8));
+                self.following = buffer(&self.context, "following", 4 * count);
+            }
+            encoder.clear_buffer(&self.heads, 0, None);
         }
         if self.targets.as_ref().is_none_or(|targets| targets.size != size) {
             self.targets = Some(Targets::new(&device, size, self.passes.effort.shadow_size));
@@ -123,6 +148,7 @@ impl Renderer {
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("place"), ..Default::default() });
         pass.set_bind_group(0, &self.passes.look_group, &[]);
         let groups = spheres.count.div_ceil(GROUP);
+        let over_all = [groups.min(ACROSS), groups.div_ceil(ACROSS)];
         let mut run = |pipeline: &wgpu::ComputePipeline, buffers: &[&wgpu::Buffer], groups: [u32; 2]| {
             let buffers: Vec<_> = buffers.iter().map(|buffer| buffer.as_entire_binding()).collect();
             pass.set_pipeline(pipeline);
@@ -130,12 +156,19 @@ impl Renderer {
             pass.dispatch_workgroups(groups[0], groups[1], 1);
         };
         let placing = [&spheres.bodies, &spheres.tags, &spheres.kinds, &self.placed, &self.values];
-        run(&self.passes.place, &placing, [groups.min(ACROSS), groups.div_ceil(ACROSS)]);
+        run(&self.passes.place, &placing, over_all);
+        if style.colour == Colour::Overlap {
+            let finding = [&spheres.bodies, &spheres.tags, &self.heads, &self.following, &self.values];
+            run(&self.passes.enter, &finding, over_all);
+            run(&self.passes.overlap, &finding, over_all);
+        }
         let ranging = [&self.values, &self.histogram, &self.range];
         if style.range == Range::Automatic && groups > 0 {
             run(&self.passes.count, &ranging, [groups.min(COUNTERS), 1]);
         }
         run(&self.passes.settle, &ranging, [1, 1]);
+        let painting = [&self.placed, &self.values, &self.range, &self.colours];
+        run(&self.passes.paint, &painting, over_all);
         Prepared { look, size, scale }
     }
 
@@ -172,13 +205,17 @@ impl Renderer {
         }
         let [rough, openness] = &targets.openness;
         if lit && style.ambient_occlusion {
+            let mut pass = begin(encoder, "half depth", Some((&targets.half_depth, clear())), None);
+            passes.set(device, &mut pass, &passes.measure, &[placed(), view(&targets.ids)]);
+            pass.draw(0..3, 0..1);
+            drop(pass);
             let mut pass = begin(encoder, "occlusion", Some((rough, clear())), None);
-            let sources = [placed(), view(&targets.ids), view(&targets.depth)];
+            let sources = [placed(), view(&targets.ids), view(&targets.half_depth)];
             passes.set(device, &mut pass, &passes.occlude, &sources);
             pass.draw(0..3, 0..1);
             drop(pass);
             let mut pass = begin(encoder, "smooth occlusion", Some((openness, clear())), None);
-            let sources = [placed(), view(&targets.ids), view(&targets.depth), view(rough)];
+            let sources = [placed(), view(&targets.ids), view(&targets.half_depth), view(rough)];
             passes.set(device, &mut pass, &passes.soften, &sources);
             pass.draw(0..3, 0..1);
         }
@@ -186,8 +223,7 @@ impl Renderer {
             let mut pass = begin(encoder, "shade", Some((target, clear())), None);
             let sources = [
                 placed(),
-                self.values.as_entire_binding(),
-                self.range.as_entire_binding(),
+                self.colours.as_entire_binding(),
                 view(&targets.ids),
                 view(openness),
                 view(&targets.shadows),
@@ -196,7 +232,7 @@ impl Renderer {
             passes.set(device, &mut pass, &passes.shade, &sources);
             pass.draw(0..3, 0..1);
             if look.line_count > 0 {
-                passes.set(device, &mut pass, &passes.lines, &[view(&targets.depth)]);
+                passes.set(device, &mut pass, &passes.lines, &[placed(), view(&targets.ids)]);
                 pass.draw(0..4, 0..look.line_count);
             }
         }

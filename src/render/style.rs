@@ -77,8 +77,9 @@ named!(Map: Turbo = "turbo", Viridis = "viridis", Grey = "grey");
 /// Which values are at the two ends of the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Range {
-    /// From the spheres of the picture: speeds from 0 to what 98 of 100 stay below, ages likewise; the others from the
-    /// least to the greatest.
+    /// From the spheres of the picture: speeds from 0 to what 98 of 100 stay below, ages to what 90 stay below, overlaps
+    /// from 0 to the deepest, the others from the least to the greatest. What begins at 0 grows at once and shrinks by a
+    /// fiftieth from picture to picture, so that films do not flicker.
     #[default]
     Automatic,
     /// These two, in the units of the system. What is beyond gets the colour of the end.

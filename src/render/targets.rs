@@ -8,8 +8,11 @@ pub const SAMPLES: u32 = 4;
 /// Which sphere each sample sees: 32 bits in two halves, since WebGPU has no multisampled texture of whole words.
 pub const IDS: TextureFormat = TextureFormat::Rg16Uint;
 
-/// Nearest depth over depth: precise far away, and 0 at infinity.
+/// Nearest distance over distance: precise far away, and 0 at infinity.
 pub const DEPTH: TextureFormat = TextureFormat::Depth32Float;
+
+/// How far ahead of the eye.
+pub const HALF_DEPTH: TextureFormat = TextureFormat::R32Float;
 
 /// Openness and depth.
 pub const OPENNESS: TextureFormat = TextureFormat::Rg16Float;
@@ -22,6 +25,8 @@ pub struct Targets {
     pub size: [u32; 2],
     pub ids: wgpu::TextureView,
     pub depth: wgpu::TextureView,
+    /// Half as wide and high as the picture.
+    pub half_depth: wgpu::TextureView,
     /// Before and after it is smoothed, half as wide and high as the picture.
     pub openness: [wgpu::TextureView; 2],
     /// A square.
@@ -35,6 +40,7 @@ impl Targets {
             size,
             ids: attachment(device, "ids", size, SAMPLES, IDS),
             depth: attachment(device, "depth", size, SAMPLES, DEPTH),
+            half_depth: attachment(device, "half depth", half, 1, HALF_DEPTH),
             openness: ["rough openness", "openness"]
                 .map(|label| attachment(device, label, half, 1, OPENNESS)),
             shadows: attachment(device, "shadows", [shadow_size; 2], 1, SHADOWS),

@@ -1,3 +1,9 @@
 //! Pictures: what is drawn is where it should be, and looks as it should.
 
-mod seen;
+mod colour;
+mod depth;
+mod legend;
+mod picture;
+mod silhouette;
+mod state;
+mod tools;
