@@ -220,19 +220,11 @@ impl Chart {
         let y = plot.min.y - 5.0;
         painter.text(pos2(plot.min.x, y), Align2::LEFT_BOTTOM, title, font.clone(), TEXT);
         if let Some(now) = self.points.last() {
-            let state = match self.plotted {
-                Plotted::Energy => {
-                    let change = now[2] - self.start_energy.signum();
-                    format!(
-                        "change {}   time {}",
-                        number(change, 2),
-                        label(now[0], self.times[1] - self.times[0])
-                    )
-                }
-                Plotted::Impacts => {
-                    format!("{:.0}   time {}", now[1], label(now[0], self.times[1] - self.times[0]))
-                }
+            let value = match self.plotted {
+                Plotted::Energy => format!("change {}", number(now[2] - self.start_energy.signum(), 2)),
+                Plotted::Impacts => format!("{:.0}", now[1]),
             };
+            let state = format!("{value}   time {}", number(now[0], 3));
             painter.text(pos2(plot.max.x, y), Align2::RIGHT_BOTTOM, state, font, TEXT);
         }
     }

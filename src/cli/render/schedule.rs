@@ -62,9 +62,9 @@ impl Schedule {
     }
 }
 
-// A millionth of a step is a rounding.
+// A millionth of a step, or of the way so far, is a rounding: a scene says 0.016666667 for a sixtieth.
 fn whole(steps: f64) -> u64 {
-    (steps + 1e-6).floor() as u64
+    (steps * (1.0 + 1e-6) + 1e-6).floor() as u64
 }
 
 #[cfg(test)]
@@ -84,6 +84,8 @@ mod tests {
         assert!(film(Some(0.1), 1).note().unwrap().contains("the same"));
         let late = Schedule::new(2, 0.01, 25.0, 0.5, None, 1).unwrap();
         assert_eq!((steps(late), late.steps()), (vec![50, 51], 51));
+        // A sixtieth, as scenes say it.
+        assert_eq!(Schedule::new(1, 0.016666667, 25.0, 1.0, None, 1).unwrap().steps(), 60);
         assert!(Schedule::new(2, 1e-300, 25.0, 0.0, Some(1.0), 1).is_err());
     }
 }
