@@ -102,30 +102,26 @@ impl Shot {
     /// Prepares a choice for pictures of this size.
     pub fn new(choice: &Choice, view: &View, system: &System, size: [u32; 2]) -> Self {
         let (mut camera, mut turn) = (Camera::of_view(view, system), 0.0);
+        let framed = Camera::framing(system);
+        let framed = Camera { fov: view.fov.unwrap_or(framed.fov), ..framed };
         match choice {
             Choice::Scene if view.eye.is_some() => {}
             Choice::Scene => {
-                let framed = Camera::framing(system);
                 let target = view.target.unwrap_or(framed.target);
                 camera = fitted(Camera { target, ..framed }, framed.eye - framed.target, system, size);
             }
             Choice::Named(place) => {
                 let (_, from, up) = NAMED[*place];
                 let (from, up) = (DVec3::from_array(from), DVec3::from_array(up));
-                camera = fitted(Camera { up, ..Camera::framing(system) }, from, system, size);
+                camera = fitted(Camera { up, ..framed }, from, system, size);
             }
             Choice::Orbit(degrees) => {
                 turn = *degrees;
-                let framed = Camera::framing(system);
                 camera = fitted(framed, framed.eye - framed.target, system, size);
             }
             Choice::Numbers(eye, target, fov) => {
-                (camera.eye, camera.target) = (*eye, *target);
-                camera.fov = fov.or(view.fov).unwrap_or(camera.fov);
+                camera = Camera { eye: *eye, target: *target, fov: fov.unwrap_or(framed.fov), ..camera };
             }
-        }
-        if let (Some(fov), false) = (view.fov, matches!(choice, Choice::Numbers(.., Some(_)))) {
-            camera.fov = fov;
         }
         Self { camera, turn }
     }

@@ -238,7 +238,8 @@ fn unit(start_energy: f64) -> f64 {
 // Round values within a range, about so many.
 fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     let span = high - low;
-    if !(span > 0.0 && span.is_finite()) {
+    // A picture has no time to be divided, but for a rounding.
+    if !(span > 1e-6 * high.abs().max(f64::MIN_POSITIVE) && span.is_finite()) {
         return vec![];
     }
     let rough = span / count as f64;
@@ -284,7 +285,7 @@ mod tests {
     fn ticks_are_round_and_within_the_range() {
         assert_eq!(ticks(0.0, 1.25, 3), [0.0, 0.5, 1.0]);
         assert_eq!(ticks(0.0, 2.0, 6), [0.0, 0.5, 1.0, 1.5, 2.0]);
-        assert_eq!(ticks(3.0, 3.0, 6), [0.0; 0]);
+        assert_eq!((ticks(3.0, 3.0, 6), ticks(1.0, 1.00000002, 6)), (vec![], vec![]));
         assert_eq!((label(0.5, 1.25), label(100.0, 900.0)), ("0.5".to_owned(), "100".to_owned()));
     }
 }
