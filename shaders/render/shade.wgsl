@@ -88,7 +88,8 @@ fn seen(id: u32, pixel: vec2f, direction: vec3f, behind: vec3f) -> vec3f {
     if is_surface {
         n = surface.normal.xyz;
         p = direction * dot(surface.middle.xyz, n) / dot(direction, n);
-        albedo = vec3f(0.72, 0.73, 0.74);
+        // A table is seen full on, where the key light is strongest.
+        albedo = select(vec3f(0.72, 0.73, 0.74), vec3f(0.33, 0.36, 0.40), has(PLANAR));
         let fade = surface.middle.w;
         let off = length(p - surface.middle.xyz);
         cover = select(1.0, 1.0 - smoothstep(0.25 * fade, fade, off), fade > 0.0);
@@ -109,7 +110,9 @@ fn seen(id: u32, pixel: vec2f, direction: vec3f, behind: vec3f) -> vec3f {
     let shine4 = shine * shine * shine * shine;
     let shine16 = shine4 * shine4 * shine4 * shine4;
     let gloss = select(0.35 * shine16 * shine16 * shine16 * shine16, 0.0, is_surface);
-    let light = (ambient + fill) * hollow(open, albedo) + 1.25 * key * vec3f(1.0, 0.97, 0.92);
+    // Walls throw light at each other: one that is turned from the key light is not dark.
+    let bounce = select(0.0, 0.25, is_surface && facing < 0.0);
+    let light = (ambient + fill + bounce) * hollow(open, albedo) + 1.25 * key * vec3f(1.0, 0.97, 0.92);
     return mix(behind, albedo * light + gloss * key, cover);
 }
 

@@ -219,3 +219,54 @@ fn padded<T: Default + Copy, const N: usize>(items: impl Iterator<Item = T>) -> 
     }
     (array, count)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    // Names and offsets of the members of a struct of `shaders/render/look.wgsl`, and its size.
+    fn reflected(name: &str) -> (Vec<(String, u32)>, u32) {
+        let module = naga::front::wgsl::parse_str(include_str!("../../shaders/render/look.wgsl")).unwrap();
+        let (_, found) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).unwrap();
+        let naga::TypeInner::Struct { members, span } = &found.inner else { panic!("{name} is no struct") };
+        let members = members.iter().map(|m| (m.name.clone().unwrap(), m.offset)).collect();
+        (members, *span)
+    }
+
+    macro_rules! offsets {
+        ($type:ty: $($field:ident),*) => {
+            vec![$((stringify!($field).to_owned(), offset_of!($type, $field) as u32)),*]
+        };
+    }
+
+    #[test]
+    fn structs_are_laid_out_as_the_shaders_have_them() {
+        let (members, size) = reflected("Surface");
+        assert_eq!(members, offsets!(Surface: middle, normal, across, along));
+        assert_eq!(size as usize, size_of::<Surface>());
+        let (members, size) = reflected("Look");
+        let ours = offsets!(Look: right, up, forward, cell, sphere_count, offset, flags, edge, colour, cells, least,
+            size, range, light, light_right, light_up, stage, zenith, map, materials, surface_count, line_count,
+            quantile, from_least, surfaces, lines);
+        assert_eq!(members, ours);
+        assert_eq!(size as usize, size_of::<Look>());
+    }
+
+    #[test]
+    fn flags_are_those_of_the_shaders() {
+        let source = include_str!("../../shaders/render/look.wgsl");
+        for (name, flag) in [
+            ("FLAT", FLAT),
+            ("SHADOW", SHADOW),
+            ("OCCLUSION", OCCLUSION),
+            ("ENCODED", ENCODED),
+            ("LOCKED", LOCKED),
+            ("FRESH", FRESH),
+            ("PLANAR", PLANAR),
+        ] {
+            assert!(source.contains(&format!("const {name}: u32 = {flag}u;")), "{name}");
+        }
+    }
+}

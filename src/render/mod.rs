@@ -25,10 +25,20 @@
 //! The device does all of it, and the host waits for nothing:
 //!
 //! 1. `place`: the centre of every sphere seen from the eye, integer cells first, so that far from the origin is as good
-//!    as near it; its colour's value;
-//! 2. `visibility`: which sphere or surface each of four samples of a pixel sees. Spheres are not meshes: each fragment
-//!    casts a ray, so silhouettes and depths are exact at any zoom;
-//! 3. `shade`: light and colour, once for each thing that a pixel sees.
+//!    as near it; the value that its colour stands for (`overlap`, a grid of its own, where that is the overlap);
+//! 2. `range`: which values the ends of the map stand for, from a histogram; `paint`: the colour of every sphere;
+//! 3. `shadow`: what the key light sees;
+//! 4. `visibility`: which sphere or surface each of four samples of a pixel sees. Spheres are not meshes: every sample is
+//!    tested against the exact outline, and one instanced draw is all of them;
+//! 5. `occlusion`: how open each point is to the sky, from depths at half the resolution;
+//! 6. `shade`: a ray for each thing that a pixel sees, light, and smooth edges from the four samples; then `lines` and the
+//!    legend.
+//!
+//! Spheres smaller than a pixel are drawn as large as a sample needs to see them, and lighter: none vanishes. Overlaps of
+//! a part of a diameter are parted along the plane between the spheres only where it is seen edge on; hard spheres have none.
+//!
+//! On a software adapter occlusion is estimated from fewer depths, and shadows are smaller and their edges harder; all else is
+//! the same. The legend of a window is a picture or two late, since its numbers come from the device.
 
 mod camera;
 mod image;

@@ -52,6 +52,8 @@ pub struct Spheres {
     sides: System,
     /// Whether the buffers are its own.
     owned: bool,
+    /// How many more there are than the device can draw.
+    left_out: usize,
 }
 
 impl Spheres {
@@ -72,6 +74,7 @@ impl Spheres {
             diameter: mean_diameter(&system.spheres),
             sides: System { spheres: vec![], ..system.clone() },
             owned: false,
+            left_out: 0,
         };
         spheres.follow(state);
         spheres
@@ -116,6 +119,7 @@ impl Spheres {
             diameter: 1.0,
             sides,
             owned: true,
+            left_out: 0,
         };
         made.update(context, spheres, recent);
         made
@@ -123,6 +127,11 @@ impl Spheres {
 
     /// Other spheres in the place of those before, in the same world; there may be more or fewer.
     pub fn update(&mut self, context: &Context, spheres: &[Sphere], recent: Option<&Recent>) {
+        let limits = context.device.limits();
+        let most =
+            limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / size_of::<Body>() as u64;
+        self.left_out = spheres.len().saturating_sub(most as usize);
+        let spheres = &spheres[..spheres.len() - self.left_out];
         self.cells = Cells::new(spheres, &self.sides);
         self.diameter = mean_diameter(spheres);
         self.last_id = spheres.iter().map(|sphere| sphere.id).max().unwrap_or(0);
@@ -154,6 +163,12 @@ impl Spheres {
         context.queue.write_buffer(&self.bodies, 0, bytemuck::cast_slice(&bodies));
         context.queue.write_buffer(&self.tags, 0, bytemuck::cast_slice(&tags));
         self.kinds = kinds(context, spheres.iter());
+    }
+
+    /// How many spheres were left out because no buffer of the device can hold them; [`Studio`](super::Studio) refuses to
+    /// draw the others alone.
+    pub fn left_out(&self) -> usize {
+        self.left_out
     }
 
     /// Number of spheres.

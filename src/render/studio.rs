@@ -82,6 +82,13 @@ impl Studio {
         style: &Style,
     ) -> Result<Image, Error> {
         self.context.check()?;
+        if spheres.left_out() > 0 {
+            let (most, all) = (spheres.count(), spheres.count() as usize + spheres.left_out());
+            return Err(Error::Capacity(format!(
+                "{all} spheres; a buffer of {} holds {most}",
+                self.context.info()
+            )));
+        }
         let mut encoder = self.encoder();
         let prepared = self.renderer.prepare(&mut encoder, self.size, spheres, scenery, camera, style);
         let mut range = None;
