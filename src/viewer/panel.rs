@@ -35,6 +35,8 @@ pub fn dress(context: &egui::Context) {
         style.visuals.extreme_bg_color = Color32::from_rgb(18, 20, 23);
         style.visuals.selection.bg_fill = Color32::from_rgb(38, 92, 148);
         style.visuals.hyperlink_color = ACCENT;
+        style.visuals.widgets.noninteractive.fg_stroke.color = Color32::from_gray(205);
+        style.visuals.widgets.inactive.fg_stroke.color = Color32::from_gray(215);
         style.interaction.selectable_labels = false;
     });
 }
@@ -60,27 +62,12 @@ pub fn show(desk: &mut Desk, ui: &mut Ui) {
 
 fn show_head(desk: &mut Desk, ui: &mut Ui) {
     let mut chosen = desk.status.scene.clone();
-    ui.horizontal(|ui| {
-        egui::ComboBox::from_id_salt("scene")
-            .selected_text(RichText::new(&chosen).strong())
-            .width(104.0)
-            .show_ui(ui, |ui| {
-                for name in &desk.scenes {
-                    ui.selectable_value(&mut chosen, name.clone(), name);
-                }
-            });
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.small_button("picture").on_hover_text("save the picture as a PNG (F12)").clicked() {
-                desk.act(Action::Screenshot, &ui.ctx().clone());
-            }
-            if ui.small_button("?").on_hover_text("help (?)").clicked() {
-                desk.act(Action::Help, &ui.ctx().clone());
-            }
-            let hidden = ui.small_button("hide").on_hover_text("hide the panel (H)").clicked();
-            if hidden {
-                desk.act(Action::Panel, &ui.ctx().clone());
-            }
-        });
+    let width = ui.available_width() - ui.spacing().button_padding.x * 2.0;
+    let title = RichText::new(&chosen).strong();
+    egui::ComboBox::from_id_salt("scene").selected_text(title).width(width).show_ui(ui, |ui| {
+        for name in &desk.scenes {
+            ui.selectable_value(&mut chosen, name.clone(), name);
+        }
     });
     if chosen != desk.status.scene {
         desk.ask(Command::Load(chosen));
@@ -97,6 +84,19 @@ fn show_head(desk: &mut Desk, ui: &mut Ui) {
         button(desk, label, "Space", Action::Pause);
         button(desk, "step", "one step (.)", Action::Step);
         button(desk, "reset", "back to the start of the scene (R)", Action::Reset);
+    });
+    ui.horizontal(|ui| {
+        let context = ui.ctx().clone();
+        for (label, hint, action) in [
+            ("picture", "save it as a PNG (F12)", Action::Screenshot),
+            ("frame", "all spheres into the picture (F)", Action::Frame),
+            ("help", "keys and mouse (?)", Action::Help),
+            ("hide", "hide the panel (H)", Action::Panel),
+        ] {
+            if ui.small_button(label).on_hover_text(hint).clicked() {
+                desk.act(action, &context);
+            }
+        }
     });
     ui.add_space(2.0);
     let status = &desk.status;

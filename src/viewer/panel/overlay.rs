@@ -13,6 +13,9 @@ use crate::viewer::{
     view::Desk,
 };
 
+/// Width of what is said of a sphere (points).
+const WIDTH: f32 = 270.0;
+
 /// Least radius of the ring around the inspected sphere (points).
 const RING: f32 = 7.0;
 
@@ -79,10 +82,11 @@ pub fn show_inspected(desk: &mut Desk, context: &egui::Context) {
         .id(egui::Id::unique("inspected"))
         .open(&mut open)
         .anchor(Align2::RIGHT_TOP, [-12.0, 12.0])
+        .default_width(WIDTH)
         .collapsible(false)
         .resizable(false)
         .show(context, |ui| {
-            ui.set_width(270.0);
+            ui.set_width(WIDTH);
             row(ui, "position", &vector(sphere.position));
             row(ui, "velocity", &vector(sphere.velocity));
             row(ui, "speed", &number(sphere.velocity.length(), 4));
