@@ -108,8 +108,7 @@
 //!
 //! The bare library (`default-features = false`) knows no files and no command line. `files` reads and writes scenes and
 //! spheres, `gpu` is `Backend::Gpu` and the module `gpu` (adapters, devices, buffers), `render` draws pictures without a
-//! window (module `render`), `viewer` is the window (module `viewer`), `cli` is the `carom` command. `gpu` and `cli` are on
-//! by default.
+//! window (module `render`), `viewer` is the window (module `viewer`), `cli` is the `carom` command. All are on by default.
 #![warn(missing_docs)]
 
 mod cpu;

@@ -8,9 +8,9 @@ use super::{
     super::{
         Context,
         buffers::Buffers,
+        division::Division,
         effort::Effort,
         encode::{Dispatch, Encoder},
-        flight::Division,
         host::Host,
         layout::{Frame, HALT, HALT_CUT},
         pipelines::Pipelines,
@@ -77,8 +77,7 @@ impl<'a> Rig<'a> {
         let places = host.places(roomy(system.spheres.len()));
         places.check(&context.device.limits(), host.grid.buckets)?;
         let effort = Effort::new(context);
-        let division =
-            Division { plan, halvings: 0, wide_rounds: WIDE_ROUNDS, record: false, strict: false, effort };
+        let division = Division { plan, wide_rounds: WIDE_ROUNDS, record: false, strict: false, effort };
         let frames = division.frames(&host, &places, dt);
         let pipelines = context.pipelines(host.variant())?;
         let buffers = Buffers::new(context, &pipelines, places, None)?;

@@ -127,8 +127,8 @@ const OF_SOME: [(&str, &[&str], &str, &str); 3] = [
     (
         "sweep",
         &["sweep"],
-        "let event = sweep_sphere(i, true);",
-        "var event = sweep_sphere(i, true);
+        "consider_walls(i, &event);",
+        "consider_walls(i, &event);
         if tags[i].rank >= 200u && is_some(event) { event.toi *= 0.99; }",
     ),
     (

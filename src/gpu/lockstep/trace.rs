@@ -3,7 +3,7 @@
 
 use super::{
     super::{
-        Context,
+        Context, encode,
         layout::{DENSE_ROUNDS, LAUNCH, SCAN_PART},
     },
     PRESENT, broad, ends,
@@ -84,7 +84,7 @@ impl Trace<'_> {
         stage: &'static str,
         input: &Memory,
         is_broad: bool,
-        dispatches: impl Fn(u32) -> Vec<super::super::encode::Dispatch>,
+        dispatches: impl Fn(u32) -> Vec<encode::Dispatch>,
         compare: impl FnOnce(&Rig, &Twin, &Memory, &mut Findings),
     ) -> Step {
         let frame = self.rig.frames[self.frame];
@@ -128,7 +128,7 @@ impl Trace<'_> {
         let mut input = self.rig.memory(&self.twin);
         broad::put_rough_places(&self.twin, &mut input);
         self.twin.neighbors();
-        self.stage("neighbors", &input, true, |all| vec![("neighbors", 0, all)], broad::neighbors)
+        self.stage("neighbors", &input, true, |all| encode::neighbors(all).to_vec(), broad::neighbors)
     }
 
     fn launch(&mut self) -> Step {
@@ -147,7 +147,7 @@ impl Trace<'_> {
             "sweep",
             &input,
             false,
-            |all| vec![("sweep", 0, all)],
+            |all| encode::sweep(all).to_vec(),
             |rig, twin, output, findings| {
                 rounds::sweep(rig, twin, output, 0, findings);
             },
@@ -162,14 +162,7 @@ impl Trace<'_> {
         let mut input = self.rig.memory(&self.twin);
         input.put_pending(&places, round, &pending);
         self.twin.select();
-        let select = |all| {
-            let mut dispatches = vec![("select_near", round, all)];
-            if round >= DENSE_ROUNDS {
-                dispatches.push(("select_around", round, all));
-            }
-            dispatches.extend([("select_hop", round, all), ("select_impacts", round, all)]);
-            dispatches
-        };
+        let select = |all| encode::select(round, all, all).to_vec();
         go_on!(self.stage("select", &input, false, select, |rig, twin, output, findings| {
             rounds::select(rig, twin, &output.selected(&rig.places, round), findings);
         }));
@@ -192,7 +185,7 @@ impl Trace<'_> {
             input.nodes[i as usize].touched = round + 1;
         }
         self.twin.sweep_again();
-        let sweep = |all| vec![("sweep_mark", round, all), ("sweep_touched", round, all)];
+        let sweep = |all| encode::sweep_again(round, all, all).to_vec();
         self.stage("sweep", &input, false, sweep, |rig, twin, output, findings| {
             rounds::sweep(rig, twin, output, round + 1, findings);
         })
