@@ -106,7 +106,7 @@
 //!
 //! The bare library (`default-features = false`) knows no files and no command line. `files` reads and writes scenes and
 //! spheres, `gpu` is `Backend::Gpu` and the module `gpu` (adapters, devices, buffers), `render` draws pictures (module `render`), `cli` is the `carom` command. `gpu`
-//! and `cli` are on by default.
+//! and `cli` are on by default. `viewer` opens a window (module `viewer`; with `cli` also `carom view`).
 #![warn(missing_docs)]
 
 mod cpu;
