@@ -37,7 +37,7 @@ struct Look {
     // Middle of what the key light lights; w: how far occlusion reaches.
     stage: vec4f,
     zenith: vec4f,
-    map: array<vec4f, 7>,
+    map: array<vec4f, KNOTS>,
     materials: array<vec4f, 8>,
     surface_count: u32,
     line_count: u32,

@@ -16,9 +16,9 @@ fn colour_of(value: f32) -> vec3f {
     var t = clamp((value - range[0]) / max(range[1] - range[0], 1e-30), 0.0, 1.0);
     // What was struck lately is at the upper end.
     if look.colour == IMPACTS { t = 1.0 - t; }
-    var sum = look.map[6].rgb;
-    for (var k = 5; k >= 0; k--) { sum = sum * t + look.map[k].rgb; }
-    return clamp(sum, vec3f(0.0), vec3f(1.0));
+    let at = t * f32(KNOTS - 1u);
+    let below = min(u32(at), KNOTS - 2u);
+    return mix(look.map[below].rgb, look.map[below + 1u].rgb, at - f32(below));
 }
 
 @compute @workgroup_size(GROUP)

@@ -5,7 +5,7 @@ use glam::{DMat3, DVec3, IVec3, Vec3, Vec4};
 
 use super::{
     camera::Camera,
-    maps::MATERIALS,
+    maps::{KNOTS, MATERIALS},
     scenery::{LINES, SURFACES, Scenery},
     spheres::{Cells, Spheres},
     style::{Colour, Range, Style},
@@ -44,7 +44,7 @@ pub struct Look {
     light_up: Vec4,
     stage: Vec4,
     zenith: Vec4,
-    map: [Vec4; 7],
+    map: [Vec4; KNOTS],
     materials: [Vec4; 8],
     pub surface_count: u32,
     pub line_count: u32,
@@ -154,7 +154,7 @@ impl Look {
             light_up: view.direction(light.cross(light_right), 0.0),
             stage: view.point(middle, REACH * spheres.diameter / unit),
             zenith: view.direction(DVec3::Z, 0.0),
-            map: style.map.polynomial().map(rgb),
+            map: style.map.knots().map(rgb),
             materials: MATERIALS.map(rgb),
             surface_count,
             line_count: ends / 2,

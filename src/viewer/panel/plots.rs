@@ -12,6 +12,9 @@ use crate::{
 /// Height of a plot (points).
 const HEIGHT: f32 = 78.0;
 
+/// A colour, and what of a point is drawn in it.
+type Curve = (Color32, fn(&Point) -> f64);
+
 const KINETIC: Color32 = Color32::from_rgb(96, 178, 255);
 const TOTAL: Color32 = Color32::from_rgb(255, 184, 77);
 const IMPACTS: Color32 = Color32::from_rgb(120, 205, 140);
@@ -40,7 +43,7 @@ fn caption(ui: &mut Ui, entries: &[(&str, Color32, f64)]) {
     });
 }
 
-fn plot(ui: &mut Ui, name: &str, heights: (f64, f64), lines: &[(Color32, fn(&Point) -> f64)], tally: &Tally) {
+fn plot(ui: &mut Ui, name: &str, heights: (f64, f64), lines: &[Curve], tally: &Tally) {
     Plot::new(name)
         .height(HEIGHT)
         .show_axes([false, false])
