@@ -4,6 +4,7 @@ use wgpu::{BindingType, BufferBindingType, ShaderStages, TextureSampleType, Text
 
 use super::{
     look::{Look, index_of},
+    maps::KNOTS,
     style::Colour,
     targets::{DEPTH, HALF_DEPTH, IDS, OPENNESS, SAMPLES, SHADOWS},
 };
@@ -118,6 +119,7 @@ impl Passes {
         let look_group = bind(device, &look_layout, &[look.as_entire_binding()]);
         let constants = [
             ("GROUP", GROUP),
+            ("KNOTS", KNOTS as u32),
             ("BINS", BINS),
             ("TAPS", effort.occlusion_taps),
             ("SHADOW_TAPS", effort.shadow_taps),
