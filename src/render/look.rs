@@ -228,7 +228,9 @@ mod tests {
 
     // Names and offsets of the members of a struct of `shaders/render/look.wgsl`, and its size.
     fn reflected(name: &str) -> (Vec<(String, u32)>, u32) {
-        let module = naga::front::wgsl::parse_str(include_str!("../../shaders/render/look.wgsl")).unwrap();
+        let source = include_str!("../../shaders/render/look.wgsl");
+        let source = format!("const KNOTS: u32 = {KNOTS}u;\n{source}");
+        let module = naga::front::wgsl::parse_str(&source).unwrap();
         let (_, found) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some(name)).unwrap();
         let naga::TypeInner::Struct { members, span } = &found.inner else { panic!("{name} is no struct") };
         let members = members.iter().map(|m| (m.name.clone().unwrap(), m.offset)).collect();
