@@ -17,6 +17,9 @@ const TEXT: f32 = 12.5;
 const INK: Color32 = Color32::from_rgb(38, 42, 48);
 const PAPER: Color32 = Color32::from_rgba_premultiplied(205, 207, 210, 210);
 
+/// Along a side (pixels): smaller pictures have no room for letters.
+pub const LEAST_SIDE: u32 = 64;
+
 /// Steps of the gradient; between them colours are mixed.
 const STEPS: usize = 64;
 

@@ -2,7 +2,7 @@
 
 use super::{
     camera::Camera,
-    legend::Legend,
+    legend::{LEAST_SIDE, Legend},
     look::{Circumstances, Look, scale},
     passes::{BINS, GROUP, Passes, bind},
     range::Readback,
@@ -236,7 +236,7 @@ impl Renderer {
                 pass.draw(0..4, 0..look.line_count);
             }
         }
-        if style.legend {
+        if style.legend && prepared.size.iter().all(|&side| side >= LEAST_SIDE) {
             let range = match style.range {
                 Range::Locked(low, high) => Some([low, high]),
                 Range::Automatic => range,

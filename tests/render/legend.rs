@@ -3,8 +3,9 @@
 use carom::gpu::wgpu;
 use carom::render::{Camera, Colour, Map, Range, Renderer, Scenery, Spheres, Studio, Style};
 use carom::scene::{Fill, Scene};
+use glam::DVec3;
 
-use super::tools::{difference, different, open};
+use super::tools::{camera, difference, different, open, picture, sphere, system};
 
 const SIZE: [u32; 2] = [400, 300];
 
@@ -87,4 +88,15 @@ fn numbers_of_an_automatic_range_come_late_and_nobody_waits() {
     assert_eq!(low, 0.0);
     assert!(high <= fastest * 1.000_001 && high > 0.5 * fastest, "{high} of {fastest}");
     assert_eq!(context.check(), Ok(()));
+}
+
+#[test]
+fn pictures_too_small_for_letters_have_no_legend() {
+    let context = open();
+    let system = system(vec![sphere(1, DVec3::ZERO, 0.5)]);
+    let camera = camera(DVec3::ZERO, 4.0, 40.0);
+    for size in [[1, 1], [32, 20], [63, 400], [400, 63]] {
+        let draw = |legend| picture(&context, &system, &camera, &Style { legend, ..Style::default() }, size);
+        assert_eq!(different(&draw(true), &draw(false), 0), 0, "{size:?}");
+    }
 }

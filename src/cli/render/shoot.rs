@@ -21,9 +21,6 @@ use crate::cli::text::{counted, number};
 /// Frames where none are asked for.
 const FRAMES: u64 = 150;
 
-/// Along a side (pixels): smaller pictures have no room for letters.
-const LEAST_LEGEND: u32 = 64;
-
 /// Carries out `carom render`.
 pub fn render(arguments: &RenderArguments) -> Result<Exit, Failure> {
     let mut screen = Screen::new(arguments.quiet, false);
@@ -31,7 +28,7 @@ pub fn render(arguments: &RenderArguments) -> Result<Exit, Failure> {
     // All that may be wrong is wrong before an adapter is looked for, and before anything is written.
     let frames = frame_count(arguments)?;
     let camera: Choice = named("--camera", &arguments.camera)?;
-    let mut style = style(arguments, &scene)?;
+    let style = style(arguments, &scene)?;
     let schedule = Schedule::new(
         frames,
         scene.world.dt,
@@ -48,7 +45,6 @@ pub fn render(arguments: &RenderArguments) -> Result<Exit, Failure> {
         Some(_) => chart::divide(size),
         None => (size, size),
     };
-    style.legend &= picture.iter().all(|&side| side >= LEAST_LEGEND);
     let mut studio = Studio::new(&context, picture)?;
     let label = Label { scene: name.clone(), seed: scene.world.seed };
     let mut film = Film::create(&arguments.out, size, arguments.fps, &label, &screen)?;
