@@ -129,7 +129,7 @@ fn spheres_that_do_not_fit_can_be_taken_out_again() {
     (1000..60_000).for_each(|id| simulation.add(far(id)).unwrap());
     let refused = simulation.step().unwrap_err();
     assert!(matches!(refused, Error::Capacity(_)), "{refused:?}");
-    (1000..60_000).for_each(|id| drop(simulation.remove(id).unwrap()));
+    (1000..60_000).for_each(|id| assert_eq!(simulation.remove(id).unwrap().id, id));
     simulation.step().unwrap();
     assert_eq!((simulation.steps(), simulation.sphere_count()), (2, 1000));
 }
