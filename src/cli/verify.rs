@@ -114,7 +114,7 @@ mod with_gpu {
             let (mut row, mut row_start) = (Agreement::default(), Instant::now());
             while self.agreed < arguments.steps
                 && !interrupt::requested()
-                && !(screen.closed() && !arguments.json)
+                && (arguments.json || !screen.closed())
             {
                 match lockstep.step()? {
                     Ok(agreement) => {

@@ -77,7 +77,7 @@ impl Camera {
         let [width, height] = size.map(|n| f64::from(n.max(1)));
         let seen = self.basis().transpose() * (point - self.eye);
         let scale = 0.5 * height / (self.slope() * seen.z);
-        (seen.z > 0.0).then(|| (0.5 * width + seen.x * scale, 0.5 * height - seen.y * scale, seen.z))
+        (seen.z > 0.0).then_some((0.5 * width + seen.x * scale, 0.5 * height - seen.y * scale, seen.z))
     }
 
     /// Tangent of half the field of view.
