@@ -133,7 +133,8 @@ fn every_colour_shows_what_it_stands_for() {
         impulse: 1.0,
     };
     recent.note(&[struck(10, 0.5), struck(20, 0.5), struck(30, 0.9)], 1.0);
-    let cases: [(Colour, Range, fn(&mut Sphere)); 6] = [
+    type Change = fn(&mut Sphere);
+    let cases: [(Colour, Range, Change); 6] = [
         (Colour::Speed, Range::Locked(0.0, 4.0), |s| s.velocity *= 2.0),
         (Colour::Radius, Range::Locked(0.1, 1.0), |s| s.radius = 0.4),
         (Colour::Material, Range::Automatic, |s| s.material = 1),
