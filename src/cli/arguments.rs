@@ -242,7 +242,6 @@ pub struct RenderArguments {
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "render"), expect(dead_code, reason = "nothing is drawn"))]
 pub struct PictureSize(pub [u32; 2]);
 
 /// What a picture may do without.
