@@ -144,7 +144,7 @@ fn spheres_that_settle_do_not_see_that_buffers_grow() {
 #[test]
 fn a_step_in_pieces_is_the_same_step() {
     let mut system = gas(500, 86);
-    system.dt = 0.1;
+    system.dt = 0.4;
     system.gravity = DVec3::new(0.0, 0.0, 0.5);
     system.bounds.sides[2] = Side::Open;
     system.spheres.sort_by_key(|s| s.id);
