@@ -33,13 +33,13 @@ const PASSES: [Pass; 9] = [
     // The order within the buckets from the keys, then the state by order and key.
     pass("scatter", false, WORD, WORD),
     pass("scatter", false, 2 * WORD + BODY + TAG, BODY + TAG + NODE),
-    // Writes where the list begins, and the planes in reach.
-    pass("neighbors", false, BODY + TAG + NODE, 2 * WORD),
+    // Writes where the list begins and ends, and the planes in reach.
+    pass("neighbors", false, BODY + TAG + NODE, 3 * WORD),
     pass("launch", true, BODY + NODE, NODE),
-    // Reads where the list begins, and the extras.
-    pass("sweep", true, BODY + NODE + 2 * WORD, FATE),
+    // Reads where the list begins and ends, and the extras.
+    pass("sweep", true, BODY + NODE + 3 * WORD, FATE),
     pass("advance", true, BODY + TAG + NODE, BODY + TAG + NODE),
-    pass("relax", true, BODY + 2 * WORD, 0),
+    pass("relax", true, BODY + 3 * WORD, 0),
     pass("audit", false, BODY + TAG + NODE, 0),
 ];
 
@@ -83,9 +83,9 @@ mod tests {
         let of = |count, substeps| by_stage(count, substeps).iter().sum::<u64>();
         assert_eq!(of(0, 3), 0);
         assert_eq!(of(1000, 2), 1000 * of(1, 2));
-        // By hand: 68 + 8 + 168 + 104 + 96, and 96 + 104 + 192 + 40 in every substep.
-        assert_eq!(of(1, 1), 444 + 432);
-        assert_eq!(of(1, 3) - of(1, 1), 2 * 432);
-        assert_eq!(by_stage(1, 1), [68, 0, 176, 104, 96, 104, 0, 0, 192, 40, 96]);
+        // By hand: 68 + 8 + 168 + 108 + 96, and 96 + 108 + 192 + 44 in every substep.
+        assert_eq!(of(1, 1), 448 + 440);
+        assert_eq!(of(1, 3) - of(1, 1), 2 * 440);
+        assert_eq!(by_stage(1, 1), [68, 0, 176, 108, 96, 108, 0, 0, 192, 44, 96]);
     }
 }
