@@ -12,7 +12,7 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
     begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let a = sweeper(i);
+        let a = mover(i);
         let end = list_end(i);
         var search = Search(NO_EVENT, 0.0, false);
         for (var at = list_begin(i); at < end; at++) {

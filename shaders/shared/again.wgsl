@@ -49,7 +49,7 @@ fn touched_near(i: u32) -> u32 {
 }
 
 // Sweeps sphere i against those of them.
-fn sweep_picked(i: u32, a: Sweeper, picked: u32, search: ptr<function, Search>) {
+fn sweep_picked(i: u32, a: Mover, picked: u32, search: ptr<function, Search>) {
     var left = picked;
     let first = list_begin(i);
     while left != 0u {
@@ -66,7 +66,7 @@ fn sweep_partly(i: u32) {
     var cursor = candidates_beyond(i);
     // Nothing near has changed.
     if picked != 0u || cursor.at < cursor.end || cursor.extra != 0u {
-        let a = sweeper(i);
+        let a = mover(i);
         if a.inverse_mass != 0.0 {
             var search = Search(event, 0.0, false);
             sweep_picked(i, a, picked, &search);
@@ -86,7 +86,7 @@ fn sweep_partly_listed(i: u32) -> bool {
     let picked = touched_near(i);
     var event = fates[i].event;
     if picked != 0u {
-        let a = sweeper(i);
+        let a = mover(i);
         var search = Search(event, 0.0, false);
         sweep_picked(i, a, picked, &search);
         if search.is_tied { return false; }

@@ -19,20 +19,6 @@ fn is_mutual(i: u32, event: Event) -> bool {
     return i < j && fates[j].event.partner == i;
 }
 
-// A sphere on its line, read once.
-struct Mover {
-    offset: vec3f,
-    radius: f32,
-    velocity: vec3f,
-    inverse_mass: f32,
-    clock: f32,
-}
-
-fn mover(i: u32) -> Mover {
-    let body = bodies[i];
-    return Mover(body.offset, body.radius, body.velocity, body.inverse_mass, nodes[i].clock);
-}
-
 // The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
 fn touch(i: Mover, k: Mover, shift: vec3f, a: Unrest, b: Unrest) -> f32 {
     let restless = min(a.time, b.time);

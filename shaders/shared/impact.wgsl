@@ -84,20 +84,6 @@ fn precedes(i: u32, a: u32, b: u32) -> bool {
     return low_x < low_y || (low_x == low_y && max(own, x) < max(own, y));
 }
 
-// A sphere as the sweep reads it.
-struct Sweeper {
-    offset: vec3f,
-    velocity: vec3f,
-    radius: f32,
-    inverse_mass: f32,
-    clock: f32,
-}
-
-fn sweeper(i: u32) -> Sweeper {
-    let body = bodies[i];
-    return Sweeper(body.offset, body.velocity, body.radius, body.inverse_mass, nodes[i].clock);
-}
-
 // The earliest impact found so far; its jolt is not known before `settle`.
 struct Search {
     best: Event,
@@ -108,7 +94,7 @@ struct Search {
 
 // When sphere i meets the image of j in the substep. Every quantity of the pair is the same to the last bit, but for its
 // sign, whichever of the two asks. With `fresh` all clocks are 0.
-fn pair_contact(a: Sweeper, j: u32, shift: vec3f, fresh: bool) -> Contact {
+fn pair_contact(a: Mover, j: u32, shift: vec3f, fresh: bool) -> Contact {
     var their_clock = 0.0;
     if !fresh { their_clock = nodes[j].clock; }
     let now = max(a.clock, their_clock);
@@ -138,7 +124,7 @@ fn pair_contact(a: Sweeper, j: u32, shift: vec3f, fresh: bool) -> Contact {
 }
 
 // Takes up the impact with the image `link` of j if it is the earliest so far.
-fn consider(a: Sweeper, j: u32, link: u32, shift: vec3f, fresh: bool, search: ptr<function, Search>) {
+fn consider(a: Mover, j: u32, link: u32, shift: vec3f, fresh: bool, search: ptr<function, Search>) {
     let contact = pair_contact(a, j, shift, fresh);
     (*search).is_tied |= contact.time == (*search).best.toi && is_some((*search).best);
     if contact.time < (*search).best.toi {
@@ -147,7 +133,7 @@ fn consider(a: Sweeper, j: u32, link: u32, shift: vec3f, fresh: bool, search: pt
 }
 
 // Of several impacts at one time the first in their order is meant.
-fn settle_tie(i: u32, a: Sweeper, search: ptr<function, Search>) {
+fn settle_tie(i: u32, a: Mover, search: ptr<function, Search>) {
     if !(*search).is_tied { return; }
     var cursor = candidates(i);
     while next(&cursor) {
@@ -162,7 +148,7 @@ fn settle_tie(i: u32, a: Sweeper, search: ptr<function, Search>) {
 }
 
 // The event of what was found; one that was there before the search knows its jolt.
-fn event_of(a: Sweeper, search: Search) -> Event {
+fn event_of(a: Mover, search: Search) -> Event {
     var event = search.best;
     if event.jolt == 0.0 && is_some(event) && (event.partner & WALL) == 0u {
         event.jolt = 2.0 * search.speed * a.inverse_mass / (a.inverse_mass + bodies[event.partner].inverse_mass);
@@ -199,7 +185,7 @@ fn consider_walls(i: u32, best: ptr<function, Event>) {
 
 // The earliest impact of sphere i before the end of the substep.
 fn sweep_sphere(i: u32, fresh: bool) -> Event {
-    let a = sweeper(i);
+    let a = mover(i);
     // Fixed spheres are struck, they do not strike.
     if a.inverse_mass == 0.0 { return NO_EVENT; }
     var search = Search(NO_EVENT, 0.0, false);

@@ -112,6 +112,20 @@ fn candidate(at: u32) -> Cursor {
     return Cursor(0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)));
 }
 
+// A sphere on its line, read once.
+struct Mover {
+    offset: vec3f,
+    radius: f32,
+    velocity: vec3f,
+    inverse_mass: f32,
+    clock: f32,
+}
+
+fn mover(i: u32) -> Mover {
+    let body = bodies[i];
+    return Mover(body.offset, body.radius, body.velocity, body.inverse_mass, nodes[i].clock);
+}
+
 // Offset of a sphere at time t in the falling frame.
 fn offset_at(i: u32, t: f32) -> vec3f {
     return bodies[i].offset + bodies[i].velocity * (t - nodes[i].clock);

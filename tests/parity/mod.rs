@@ -33,7 +33,7 @@ use std::{
 };
 
 use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
-use super::lockstep::{PRESENT, memory, twin};
+use super::lockstep::{PRESENT, memory, rounds, twin};
 use super::{
     Context,
     buffers::Buffers,

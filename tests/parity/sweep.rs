@@ -5,15 +5,11 @@ use super::{
     super::layout::Event,
     Case, Rig, Slip, Verdict, WIDE_ROUNDS, agrees,
     memory::{Memory, time},
-    notices,
+    notices, rounds,
     starts::{Start, start},
     twin::Twin,
 };
-use crate::{
-    cpu::{event as twins, sweep},
-    gpu::shaders::NO_IMPACT,
-    model::grid::CODES,
-};
+use crate::{cpu::event as twins, gpu::shaders::NO_IMPACT, model::grid::CODES};
 
 /// How far apart, in cells, the two sides may see a pair at its time of impact: coordinates are at most a few cells, each
 /// of the sums and products before the root loses 6e-8 of them, and a fused one loses less.
@@ -71,7 +67,7 @@ impl Events {
         }
         // What the device says has to be so at least: the twin's impact with that partner.
         if is_here {
-            let Some(told) = self.with_partner(i, found) else {
+            let Some(told) = rounds::with_partner(&self.twin, i, found) else {
                 verdict.fail(|| format!("event of {i}: {found:?} is none, twin {twin:?}"));
                 return;
             };
@@ -87,25 +83,6 @@ impl Events {
         if !may {
             verdict.fail(|| format!("event of {i}: {found:?}, twin {twin:?}"));
         }
-    }
-
-    // The twin's impact of a sphere with the partner of an event of the device.
-    fn with_partner(&self, i: usize, found: Event) -> Option<twins::Event> {
-        let view = self.twin.view();
-        let mut told = twins::Event::NONE;
-        if found.partner & twins::WALL != 0 {
-            let plane = (found.partner & !twins::WALL) as usize;
-            if plane < view.world.walls.len() {
-                sweep::consider_wall(&view, i, plane, &mut told);
-            }
-        } else {
-            view.for_candidates(i, |j, link, shift| {
-                if (j as u32, link) == (found.partner, found.link) {
-                    sweep::consider(&view, i, j, link, shift, &mut told);
-                }
-            });
-        }
-        told.is_some().then_some(told)
     }
 
     // How well time and jolt of an event are known.

@@ -10,7 +10,7 @@ mod findings;
 pub mod known;
 pub mod memory;
 mod rig;
-mod rounds;
+pub(super) mod rounds;
 #[cfg(test)]
 mod tests;
 mod trace;

@@ -153,8 +153,8 @@ fn one_event(twin: &Twin, i: usize, found: Event, event: twins::Event, findings:
     }
 }
 
-// The twin's impact of a sphere with the partner of an event of the device.
-fn with_partner(twin: &Twin, i: usize, found: Event) -> Option<twins::Event> {
+/// The twin's impact of a sphere with the partner of an event of the device.
+pub fn with_partner(twin: &Twin, i: usize, found: Event) -> Option<twins::Event> {
     let view = twin.view();
     let mut told = twins::Event::NONE;
     if found.partner & twins::WALL != 0 {
