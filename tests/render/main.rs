@@ -5,5 +5,6 @@ mod depth;
 mod legend;
 mod picture;
 mod silhouette;
+mod speed;
 mod state;
 mod tools;
