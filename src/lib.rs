@@ -136,4 +136,6 @@ pub use error::Error;
 pub use report::{Impact, Partner, StepReport};
 pub use simulation::{Backend, Measure, Options, Simulation};
 pub use summary::Summary;
-pub use system::{Bounds, Dimensions, MaterialIndex, Materials, Plane, Side, Solver, Sphere, System};
+pub use system::{
+    Bounds, Dimensions, MaterialIndex, Materials, Plane, Side, Solver, Sphere, Surface, System,
+};

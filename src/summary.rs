@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::{Measure, Side, StepReport, System};
+use crate::{Measure, Side, StepReport, Surface, System};
 
 /// Figures over a whole run, in the terms of the command's `--json`.
 ///
@@ -124,7 +124,7 @@ impl Summary {
         self.spin_energy = (system.spheres.iter().filter(|s| !s.fixed))
             .map(|s| 0.2 * s.mass * s.radius * s.radius * s.spin.length_squared())
             .sum();
-        self.elastic = system.materials.restitution_table().iter().all(|&e| e == 1.0);
+        self.elastic = system.materials.surfaces().iter().all(Surface::is_elastic);
         self.conserves_momentum = system.planes().is_empty() && !fixed && system.gravity == DVec3::ZERO;
         self.homogeneous =
             self.conserves_momentum && axes.clone().all(|a| system.bounds.sides[a] == Side::Periodic);

@@ -116,18 +116,72 @@ impl Sphere {
     }
 }
 
-/// Surfaces: a restitution for every pair of materials.
+/// What happens where two surfaces touch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Surface {
+    /// Coefficient of restitution, in 0..=1: speed of separation over speed of approach.
+    pub restitution: f64,
+    /// Coulomb's coefficient of friction, >= 0, sliding and sticking alike.
+    pub friction: f64,
+    /// Coefficient of rolling resistance, >= 0: its torque is up to this times the normal force times the reduced
+    /// radius r_i r_j / (r_i + r_j), on a plane the radius.
+    pub rolling_friction: f64,
+    /// The same for spin about the normal.
+    pub twisting_friction: f64,
+    /// Speed of approach (length/time, >= 0) below which the restitution fades: at v it is restitution * v / threshold.
+    pub restitution_threshold: f64,
+}
+
+impl Default for Surface {
+    /// Elastic and smooth.
+    fn default() -> Self {
+        Self {
+            restitution: 1.0,
+            friction: 0.0,
+            rolling_friction: 0.0,
+            twisting_friction: 0.0,
+            restitution_threshold: 0.0,
+        }
+    }
+}
+
+impl Surface {
+    /// How two materials meet that say nothing of each other: the smaller restitution, the larger threshold, the
+    /// geometric means of what rubs.
+    pub fn combined(&self, other: &Self) -> Self {
+        let mean = |a: f64, b: f64| if a == b { a } else { (a * b).sqrt() };
+        Self {
+            restitution: self.restitution.min(other.restitution),
+            friction: mean(self.friction, other.friction),
+            rolling_friction: mean(self.rolling_friction, other.rolling_friction),
+            twisting_friction: mean(self.twisting_friction, other.twisting_friction),
+            restitution_threshold: self.restitution_threshold.max(other.restitution_threshold),
+        }
+    }
+
+    /// Whether a contact may turn spheres.
+    pub fn rubs(&self) -> bool {
+        self.friction > 0.0 || self.rolling_friction > 0.0 || self.twisting_friction > 0.0
+    }
+
+    /// Whether a contact keeps all energy.
+    pub fn is_elastic(&self) -> bool {
+        self.restitution == 1.0 && self.restitution_threshold == 0.0 && !self.rubs()
+    }
+}
+
+/// Materials, and what happens where two of them touch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Materials {
     names: Vec<String>,
     densities: Vec<f64>,
-    restitution: Vec<f64>,
+    surfaces: Vec<Surface>,
 }
 
 impl Default for Materials {
-    /// One material, `default`: elastic, mass 1 at diameter 1.
+    /// One material, `default`: elastic and smooth, mass 1 at diameter 1.
     fn default() -> Self {
-        let mut materials = Self { names: vec![], densities: vec![], restitution: vec![] };
+        let mut materials = Self::empty();
         materials.push("default", 1.0, 6.0 / std::f64::consts::PI);
         materials
     }
@@ -136,39 +190,60 @@ impl Default for Materials {
 impl Materials {
     /// No material at all; [`push`](Self::push) the first one before use.
     pub fn empty() -> Self {
-        Self { names: vec![], densities: vec![], restitution: vec![] }
+        Self { names: vec![], densities: vec![], surfaces: vec![] }
     }
 
-    /// Adds a material; with the others it combines by the smaller restitution.
-    ///
-    /// `restitution` is in 0..=1, `density` (mass/volume) is > 0; checked by [`System::validate`].
+    /// Adds a smooth material; see [`add`](Self::add).
     pub fn push(&mut self, name: &str, restitution: f64, density: f64) -> MaterialIndex {
+        self.add(name, Surface { restitution, ..Surface::default() }, density)
+    }
+
+    /// Adds a material; with the others it meets as [`Surface::combined`] says.
+    ///
+    /// `density` (mass/volume) is > 0; it and the surface are checked by [`System::validate`].
+    pub fn add(&mut self, name: &str, surface: Surface, density: f64) -> MaterialIndex {
         let old = self.names.len();
         let mut table = Vec::with_capacity((old + 1) * (old + 1));
         for i in 0..=old {
             for j in 0..=old {
                 table.push(match (i == old, j == old) {
-                    (false, false) => self.restitution[i * old + j],
-                    (true, true) => restitution,
-                    (true, false) => restitution.min(self.restitution[j * old + j]),
-                    (false, true) => restitution.min(self.restitution[i * old + i]),
+                    (false, false) => self.surfaces[i * old + j],
+                    (true, true) => surface,
+                    (true, false) => surface.combined(&self.surfaces[j * old + j]),
+                    (false, true) => surface.combined(&self.surfaces[i * old + i]),
                 });
             }
         }
         self.names.push(name.to_owned());
         self.densities.push(density);
-        self.restitution = table;
+        self.surfaces = table;
         old as MaterialIndex
+    }
+
+    /// What happens where two materials touch.
+    ///
+    /// # Panics
+    /// If an index is out of range.
+    pub fn surface(&self, a: MaterialIndex, b: MaterialIndex) -> &Surface {
+        &self.surfaces[a as usize * self.names.len() + b as usize]
     }
 
     /// Overrides the combination rule for one pair.
     ///
     /// # Panics
     /// If an index is out of range.
-    pub fn set_restitution(&mut self, a: MaterialIndex, b: MaterialIndex, restitution: f64) {
+    pub fn set_surface(&mut self, a: MaterialIndex, b: MaterialIndex, surface: Surface) {
         let n = self.names.len();
-        self.restitution[a as usize * n + b as usize] = restitution;
-        self.restitution[b as usize * n + a as usize] = restitution;
+        self.surfaces[a as usize * n + b as usize] = surface;
+        self.surfaces[b as usize * n + a as usize] = surface;
+    }
+
+    /// Overrides the restitution of one pair.
+    ///
+    /// # Panics
+    /// If an index is out of range.
+    pub fn set_restitution(&mut self, a: MaterialIndex, b: MaterialIndex, restitution: f64) {
+        self.set_surface(a, b, Surface { restitution, ..*self.surface(a, b) });
     }
 
     /// Restitution of an impact between two materials.
@@ -176,12 +251,12 @@ impl Materials {
     /// # Panics
     /// If an index is out of range.
     pub fn restitution(&self, a: MaterialIndex, b: MaterialIndex) -> f64 {
-        self.restitution[a as usize * self.names.len() + b as usize]
+        self.surface(a, b).restitution
     }
 
-    /// The table behind [`restitution`](Self::restitution): row by row, `len() * len()` values, symmetric.
-    pub fn restitution_table(&self) -> &[f64] {
-        &self.restitution
+    /// All pairs: row by row, `len() * len()` values, symmetric.
+    pub fn surfaces(&self) -> &[Surface] {
+        &self.surfaces
     }
 
     /// Density (mass/volume).

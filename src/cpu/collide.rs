@@ -248,7 +248,7 @@ fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
 
 /// Restitution by the TC model: elastic if one of the partners had a contact less than the contact time ago.
 fn restitution(view: &View, materials: (usize, usize), age: f32, counts: &mut Counts) -> f32 {
-    let e = view.world.restitution[materials.0 * view.world.material_count + materials.1];
+    let e = view.world.surface(materials.0, materials.1).restitution;
     if e < 1.0 && age < view.world.contact_time {
         counts.contact_time += 1;
         return 1.0;
@@ -366,8 +366,8 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
     let w = a.velocity() + normal * (g * t);
     let approach = normal.dot(w);
     let mass = 1.0 / a.inverse_mass();
-    let table = view.state.material(a.index) as usize * view.world.material_count + wall.material;
-    let returns = if view.world.restitution[table] < 1.0 { view.world.contact_time } else { 0.0 };
+    let surface = view.world.surface(view.state.material(a.index).into(), wall.material);
+    let returns = if surface.restitution < 1.0 { view.world.contact_time } else { 0.0 };
     if g < 0.0 && plane < usize::from(u8::MAX) && rests(-approach, -g, a.radius(), view, returns) {
         if supported {
             // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first.

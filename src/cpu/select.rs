@@ -210,7 +210,7 @@ fn for_unrest(
         if time < limit {
             let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
             let speed = (state.velocity(m) - state.velocity(k)).length() + own.jolt + theirs.jolt;
-            let jolt = own.jolt + 2.0 * speed * inverse_k / (inverse_k + inverse_m);
+            let jolt = own.jolt + view.world.jolt * speed * inverse_k / (inverse_k + inverse_m);
             visit(Unrest { time, jolt });
         }
     });

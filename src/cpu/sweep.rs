@@ -63,7 +63,7 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
         first_contact(d, w, radius_sum)?
     };
     let toi = now + t;
-    (toi < view.frame.h).then(|| (toi, 2.0 * speed * inverse_i / (inverse_i + inverse_j)))
+    (toi < view.frame.h).then(|| (toi, view.world.jolt * speed * inverse_i / (inverse_i + inverse_j)))
 }
 
 /// Most candidates are still apart and still approaching, or have long been receding, at the end of the substep: told
@@ -177,7 +177,7 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
         && (toi < best.toi || (toi == best.toi && precedes(view.state, i, partner, best.partner)))
     {
         let speed = v + wall.acceleration * t;
-        *best = Event { toi, partner, link: 0, jolt: 2.0 * speed.abs() };
+        *best = Event { toi, partner, link: 0, jolt: view.world.jolt * speed.abs() };
     }
 }
 

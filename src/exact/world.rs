@@ -47,7 +47,7 @@ impl World {
             dt: system.dt,
             contact_time: system.contact_time(),
             materials: system.materials.len(),
-            restitution: system.materials.restitution_table().to_vec(),
+            restitution: system.materials.surfaces().iter().map(|s| s.restitution).collect(),
             ..Self::default()
         };
         for axis in 0..axes {

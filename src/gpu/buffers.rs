@@ -205,7 +205,7 @@ impl Buffers {
             row[8..11].copy_from_slice(&wall.offset.to_array().map(f32::to_bits));
         }
         let table = &mut words[4 * self.places.restitution as usize..];
-        table.iter_mut().zip(&world.restitution).for_each(|(word, e)| *word = e.to_bits());
+        table.iter_mut().zip(&world.surfaces).for_each(|(word, s)| *word = s.restitution.to_bits());
         if world.material_count > 1 {
             let by_rank = &mut words[4 * self.places.materials as usize..];
             by_rank.iter_mut().zip(materials).for_each(|(word, material)| *word = material);

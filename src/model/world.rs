@@ -18,6 +18,17 @@ pub struct Wall {
     pub material: usize,
 }
 
+/// [`crate::Surface`] as the stages see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Surface {
+    pub restitution: f32,
+    pub friction: f32,
+    pub rolling: f32,
+    pub twisting: f32,
+    /// Speed of approach below which the restitution fades.
+    pub threshold: f32,
+}
+
 /// Everything that is the same for all spheres.
 #[derive(Clone, Debug, Default)]
 pub struct World {
@@ -25,8 +36,11 @@ pub struct World {
     pub has_gravity: bool,
     pub walls: Vec<Wall>,
     pub material_count: usize,
-    /// Restitution of every pair of materials, row by row.
-    pub restitution: Vec<f32>,
+    /// Every pair of materials, row by row.
+    pub surfaces: Vec<Surface>,
+    /// Bound on the change of a sphere's velocity in an impact, in units of the reduced mass over its own times the
+    /// speed of approach: 2 sqrt(1 + mu^2) for the largest coefficient of friction.
+    pub jolt: f32,
     /// t_c of the TC model.
     pub contact_time: f32,
     /// Overlaps up to this are rounding: 1e-5 of the mean diameter. Larger hides order errors, smaller counts
@@ -35,6 +49,12 @@ pub struct World {
 }
 
 impl World {
+    /// What happens where two materials touch.
+    #[inline]
+    pub fn surface(&self, a: usize, b: usize) -> &Surface {
+        &self.surfaces[a * self.material_count + b]
+    }
+
     /// `middle` of the spheres, contact time and mean diameter are in scaled units.
     pub fn new(
         system: &System,
@@ -45,6 +65,7 @@ impl World {
         mean_diameter: f64,
     ) -> Self {
         let gravity = (system.gravity / units.acceleration()).as_vec3();
+        let friction = system.materials.surfaces().iter().fold(0.0, |most, s| s.friction.max(most));
         let walls = system
             .planes()
             .iter()
@@ -69,7 +90,19 @@ impl World {
             has_gravity: gravity != Vec3::ZERO,
             walls,
             material_count: system.materials.len(),
-            restitution: system.materials.restitution_table().iter().map(|&e| e as f32).collect(),
+            surfaces: system
+                .materials
+                .surfaces()
+                .iter()
+                .map(|s| Surface {
+                    restitution: s.restitution as f32,
+                    friction: s.friction as f32,
+                    rolling: s.rolling_friction as f32,
+                    twisting: s.twisting_friction as f32,
+                    threshold: (s.restitution_threshold / units.velocity()) as f32,
+                })
+                .collect(),
+            jolt: (2.0 * (1.0 + friction * friction).sqrt()) as f32,
             contact_time: contact_time as f32,
             slop: (1e-5 * mean_diameter) as f32,
         }

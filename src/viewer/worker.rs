@@ -273,7 +273,8 @@ impl Status {
     fn of(rig: &Rig) -> Self {
         let system = rig.simulation.system();
         let materials = &system.materials;
-        let table = materials.restitution_table();
+        let table = materials.surfaces();
+        let first = table[0].restitution;
         let mut status = Self {
             scene: rig.name.clone(),
             seed: rig.scene.world.seed,
@@ -283,7 +284,7 @@ impl Status {
             sphere_count: rig.simulation.sphere_count(),
             largest: system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max),
             gravity: system.gravity,
-            restitution: (table[0], table.iter().all(|&e| e == table[0])),
+            restitution: (first, table.iter().all(|s| s.restitution == first)),
             dt: system.dt,
             pace: rig.pace.scale(),
             paused: rig.paused,
