@@ -18,18 +18,19 @@ pub struct Bodies<'a> {
 pub fn advance(view: &View, bodies: Bodies) {
     let (frame, h) = (view.frame, view.frame.h);
     let fall = frame.gravity * (0.5 * h * h);
-    let gain = frame.gravity * h;
     let Bodies { place, motion, spin, budget, support } = bodies;
-    (place, motion, spin, budget, support, view.clock, &view.state.cell)
+    (place, motion, spin, budget, support, view.clock, &view.state.cell, view.rested)
         .into_par_iter()
         .with_min_len(TASK)
-        .for_each(|(place, motion, spin, budget, support, &clock, cell)| {
+        .for_each(|(place, motion, spin, budget, support, &clock, cell, &rested)| {
             let u = motion.truncate();
             spin.w = (spin.w - h).max(NEVER);
             *budget -= frame.path(u, motion.w, clock);
             if motion.w == 0.0 {
                 return;
             }
+            // What rows carry moves along the chord of its way.
+            let gain = frame.gravity * (h - 0.5 * rested);
             let v = u + gain;
             // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the
             // mean of the two velocities as they are, or a bounce would not come out as it went in.

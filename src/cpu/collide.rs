@@ -295,6 +295,7 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
     a.push(j * a.inverse_mass());
     b.push(-j * b.inverse_mass());
     counts.pairs += 1;
+    counts.dissipated += along_chord(view, a.index, j) - along_chord(view, b.index, j);
     // The impulse and its arm are both along d.
     counts.virial += f64::from(j.dot(d));
     counts.dissipated += loss(reduced_mass, e, approach, square);
@@ -345,6 +346,7 @@ fn strike_fixed(
     let j = impulse(d, w, (a.inverse_mass(), 0.0), e, w.length());
     a.push(j * a.inverse_mass());
     counts.pairs += 1;
+    counts.dissipated += along_chord(view, a.index, j);
     counts.virial += f64::from(j.dot(d));
     counts.dissipated += loss(mass, e, approach, square);
     if recorder.on {
@@ -393,6 +395,7 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     a.push(j * a.inverse_mass());
     counts.walls += 1;
+    counts.dissipated += along_chord(view, a.index, j);
     counts.dissipated += loss(mass, e, approach, 1.0);
     if recorder.on {
         let point = a.offset() - normal * a.radius();
@@ -424,6 +427,11 @@ fn hop(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
 fn rests(approach: f32, acceleration: f32, radius: f32, view: &View, returns: f32) -> bool {
     let slow = acceleration * (RESTING * view.frame.h).max(0.5 * returns);
     approach <= slow || approach * approach <= 2.0 * acceleration * radius * LOWEST_BOUNCE
+}
+
+// What a sphere that rows carry gains less than one in flight: the chord of its way is not its velocity.
+fn along_chord(view: &View, i: usize, impulse: Vec3) -> f64 {
+    0.5 * f64::from(view.rested[i]) * f64::from(view.frame.gravity.dot(impulse))
 }
 
 // 1/2 mu (1 - e^2) times the square of the normal speed.

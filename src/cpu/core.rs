@@ -7,6 +7,7 @@ use glam::{DVec3, Vec3};
 use super::{
     bin::bin,
     bits::Bits,
+    blocks::Blocks,
     census::Census,
     event::View,
     fast::{Extras, Reach},
@@ -14,6 +15,7 @@ use super::{
     grid::Grid,
     launch::launch,
     neighbors::{Candidate, Lists, neighbors},
+    rows::Rows,
     scan::scan,
     scatter::scatter,
     state::State,
@@ -35,6 +37,11 @@ pub struct Core {
     pub budget: Vec<f32>,
     pub support: Vec<u8>,
     pub starts: Vec<u32>,
+    /// Contacts that rest, and the order in which they are solved.
+    pub rows: Rows,
+    pub blocks: Blocks,
+    /// For how long of the substep each sphere has been carried by rows.
+    pub rested: Vec<f32>,
     pub reach: Reach,
     pub census: Census,
     shifts: [Vec3; 32],
@@ -74,6 +81,9 @@ impl Core {
             budget: vec![0.0; count],
             support: vec![0; count],
             starts: vec![],
+            rows: Rows::default(),
+            blocks: Blocks::default(),
+            rested: vec![0.0; count],
             reach: Reach { radius_max: census.radius_max as f32, budget: 0.0 },
             shifts: grid.shifts(),
             system: System { spheres: vec![], ..system.clone() },
@@ -110,7 +120,7 @@ impl Core {
             &self.grid,
             self.state.middle(&self.grid),
             self.contact_time / self.units.time,
-            self.census.mean_diameter,
+            &self.census,
         );
         self.shifts = self.grid.shifts();
         self.cursors.resize_with(self.grid.buckets, AtomicU32::default);
@@ -130,6 +140,11 @@ impl Core {
         lap("scan");
         scatter(&self.state, &mut self.back, &self.keys, &self.cursors, &self.starts, &mut self.order);
         swap(&mut self.state, &mut self.back);
+        if self.world.rests {
+            self.rows.follow(&self.order);
+            let cell = |i: usize| self.state.cell[i].truncate();
+            self.blocks.lay(&self.grid, &self.starts, cell, self.state.len());
+        }
         lap("scatter");
         self.reach.budget = budget;
         neighbors(&self.grid, &self.world, &self.state, &self.starts, self.reach, drift, &mut self.lists);
@@ -161,6 +176,8 @@ impl Core {
             frame,
             clock: &self.clock,
             support: &self.support,
+            rows: &self.rows,
+            rested: &self.rested,
         }
     }
 
@@ -179,5 +196,8 @@ impl Core {
             + self.launched.bytes()
             + self.lists.bytes()
             + self.extras.bytes()
+            + self.rows.bytes()
+            + self.blocks.bytes()
+            + 4 * self.rested.capacity()
     }
 }

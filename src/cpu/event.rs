@@ -7,6 +7,7 @@ use super::{
     frame::Frame,
     grid::{CODES, Grid},
     neighbors::Lists,
+    rows::Rows,
     state::State,
     world::World,
 };
@@ -56,6 +57,10 @@ pub struct View<'a> {
     pub clock: &'a [f32],
     /// Plane that carries the sphere, plus 1; 0 = none.
     pub support: &'a [u8],
+    /// Contacts that rest: their slow approach is no impact.
+    pub rows: &'a Rows,
+    /// For how long of the substep each sphere has been carried by rows.
+    pub rested: &'a [f32],
 }
 
 impl View<'_> {

@@ -4,6 +4,7 @@ pub(crate) mod advance;
 pub(crate) mod audit;
 pub(crate) mod bin;
 pub(crate) mod bits;
+pub(crate) mod blocks;
 pub(crate) mod collide;
 pub(crate) mod core;
 pub(crate) mod event;
@@ -12,7 +13,9 @@ pub(crate) mod launch;
 pub(crate) mod neighbors;
 pub(crate) mod parallel;
 pub(crate) mod relax;
+pub(crate) mod rest;
 pub(crate) mod rounds;
+pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod select;
@@ -30,6 +33,7 @@ use self::{
     frame::Frame,
     plan::{Limits, Past},
     relax::Relax,
+    rest::Rest,
     rounds::{Outcome, Rounds},
     state::NEVER,
 };
@@ -101,6 +105,7 @@ impl Engine for CpuEngine {
 pub(crate) struct Stepper {
     core: Core,
     rounds: Rounds,
+    rest: Rest,
     relax: Relax,
     audit: Audit,
     /// The last step and the one before: plans look two steps back.
@@ -146,6 +151,7 @@ impl Stepper {
         let core = Core::new(system, last_contact)?;
         let mut stepper = Self {
             rounds: Rounds::new(core.state.len()),
+            rest: Rest::default(),
             relax: Relax::default(),
             audit: Audit::default(),
             past: [Past::default(); 2],
@@ -159,7 +165,7 @@ impl Stepper {
             start_nonfinite: None,
             core,
         };
-        if system.spheres.iter().any(|s| s.fixed) {
+        if system.spheres.iter().any(|s| s.fixed) || stepper.core.world.rests {
             let gravity = f64::from(stepper.core.world.gravity.length());
             stepper.fall = 0.5 * gravity * stepper.dt * stepper.dt;
         }
@@ -184,6 +190,12 @@ impl Stepper {
             substeps: self.substeps,
             budget_limit: self.core.grid.budget_limit,
             made_for: self.core.grid.made_for,
+            rest_substeps: if self.core.world.rests {
+                let gravity = f64::from(self.core.world.gravity.length());
+                plan::rest_substeps(self.dt, gravity, 2.0 * self.core.census.radius_min)
+            } else {
+                1.0
+            },
             fall: self.fall,
             cell: f64::from(self.core.grid.edge.min_element()),
             budget_most: self.core.census.budget_most,
@@ -252,12 +264,15 @@ impl Stepper {
             Recorder { units: &units, start: run.start_time + time * units.time, on: impacts.is_some() };
         run.substeps += 1;
         let may_split = depth < MOST_HALVINGS;
+        if self.core.world.rests {
+            self.rest.before(&mut self.core, frame);
+        }
         let clock = &mut self.clock;
         let outcome = self.rounds.run(&mut self.core, frame, recorder, may_split, |stage| clock.lap(stage));
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
-                self.rounds.undo(&mut self.core);
+                self.undo();
                 return Err(error);
             }
         };
@@ -265,7 +280,7 @@ impl Stepper {
         run.fast = run.fast.max(self.core.extras.fast_count());
         let late = self.strict_order && self.rounds.counts.late > 0;
         if (outcome == Outcome::Crowded || late) && may_split {
-            self.rounds.undo(&mut self.core);
+            self.undo();
             run.redone += 1;
             let half = 0.5 * h;
             self.substep(half, drift, drifted, time, depth + 1, run, impacts.as_deref_mut())?;
@@ -278,6 +293,10 @@ impl Stepper {
             self.rounds.stop_pending(&mut self.core, frame);
         }
         run.counts.add(&self.rounds.counts);
+        if self.core.world.rests {
+            self.rest.after(&mut self.core, frame);
+            run.counts.dissipated += self.rest.dissipated;
+        }
         if let Some(impacts) = impacts {
             impacts.append(&mut self.rounds.impacts);
         }
@@ -287,6 +306,14 @@ impl Stepper {
         self.relax(frame, run);
         self.clock.lap("relax");
         Ok(())
+    }
+
+    /// Back to the start of the substep.
+    fn undo(&mut self) {
+        self.rounds.undo(&mut self.core);
+        if self.core.world.rests {
+            self.rest.undo(&mut self.core);
+        }
     }
 
     fn advance(&mut self, frame: Frame) {
@@ -404,7 +431,7 @@ impl Stepper {
     }
 
     fn bytes(&self) -> usize {
-        self.core.bytes() + self.rounds.bytes() + self.relax.bytes()
+        self.core.bytes() + self.rounds.bytes() + self.rest.bytes() + self.relax.bytes()
     }
 }
 

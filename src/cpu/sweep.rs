@@ -14,6 +14,9 @@ use super::{
 /// rounding of a position; smaller and the bracket does not close, larger and the energy of a bounce shows it.
 pub const TOUCHING: f32 = 1e-6;
 
+/// Times the radius sum: a row whose partners have come further apart than this holds them no more.
+const FAR: f32 = 1.05;
+
 /// Steps of conservative advancement; it converges quadratically, grazing passes take most.
 pub const ADVANCES: u32 = 64;
 
@@ -52,6 +55,9 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     let (d, w, now) = view.relative(i, j, shift);
     let radius_sum = state.radius(i) + state.radius(j);
     let (inverse_i, inverse_j) = (state.inverse_mass(i), state.inverse_mass(j));
+    if view.world.rests && is_held(view, (i, j), (d, w), radius_sum, (inverse_j == 0.0, now)) {
+        return None;
+    }
     let (t, speed) = if view.world.has_gravity && inverse_j == 0.0 {
         // In the lab the fixed sphere rests and the other one falls.
         let (g, t) = (view.world.gravity, now);
@@ -64,6 +70,28 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     };
     let toi = now + t;
     (toi < view.frame.h).then(|| (toi, view.world.jolt * speed * inverse_i / (inverse_i + inverse_j)))
+}
+
+/// Whether a row holds the pair: no impact, unless they approach too fast.
+#[inline]
+fn is_held(
+    view: &View,
+    (i, j): (usize, usize),
+    (d, w): (Vec3, Vec3),
+    radius_sum: f32,
+    (fixed, now): (bool, f32),
+) -> bool {
+    let (d, w) = if fixed {
+        let g = view.world.gravity;
+        (d + g * (0.5 * now * now), w + g * now)
+    } else {
+        (d, w)
+    };
+    let (square, b) = (d.length_squared(), d.dot(w));
+    let farthest = radius_sum * FAR;
+    square < farthest * farthest
+        && (b >= 0.0 || b * b <= view.rows.shock * view.rows.shock * square)
+        && view.rows.contains(i, j as u32)
 }
 
 /// Most candidates are still apart and still approaching, or have long been receding, at the end of the substep: told
@@ -170,6 +198,9 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     }
     let wall = &view.world.walls[plane];
     let (gap, v) = wall_gap(view, i, plane);
+    if view.world.rests && v >= -view.rows.shock && view.rows.contains(i, WALL | plane as u32) {
+        return;
+    }
     let Some(t) = plane_contact(gap, v, wall.acceleration) else { return };
     let toi = view.clock[i] + t;
     let partner = WALL | plane as u32;

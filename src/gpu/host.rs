@@ -65,7 +65,7 @@ impl Host {
             &self.grid,
             state.middle(&self.grid),
             self.contact_time / self.units.time,
-            self.census.mean_diameter,
+            &self.census,
         );
     }
 
@@ -76,6 +76,7 @@ impl Host {
             substeps: self.system.solver.substeps,
             budget_limit: self.grid.budget_limit,
             made_for: self.grid.made_for,
+            rest_substeps: 1.0,
             fall,
             cell: f64::from(self.grid.edge.min_element()),
             budget_most: self.census.budget_most,

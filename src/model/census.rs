@@ -13,7 +13,6 @@ const LONG_LIST: f64 = 12.0;
 pub struct Census {
     pub count: usize,
     pub radius_max: f64,
-    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only shaders are told"))]
     pub radius_min: f64,
     pub mean_diameter: f64,
     /// Sum of the masses that are not fixed.

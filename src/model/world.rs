@@ -2,7 +2,7 @@
 
 use glam::{DVec3, IVec3, Vec3};
 
-use super::{grid::Grid, units::Units};
+use super::{census::Census, grid::Grid, plan::rest_substeps, units::Units};
 use crate::System;
 
 /// A plane relative to a point of its own, so that it is as sharp far from the origin as near it.
@@ -35,6 +35,10 @@ pub struct World {
     pub gravity: Vec3,
     pub has_gravity: bool,
     pub walls: Vec<Wall>,
+    /// Whether contacts may rest: there is gravity, and something that takes energy out of impacts.
+    pub rests: bool,
+    /// Substep that resting contacts ask for.
+    pub rest_substep: f32,
     pub material_count: usize,
     /// Every pair of materials, row by row.
     pub surfaces: Vec<Surface>,
@@ -55,16 +59,17 @@ impl World {
         &self.surfaces[a * self.material_count + b]
     }
 
-    /// `middle` of the spheres, contact time and mean diameter are in scaled units.
+    /// `middle` of the spheres and the contact time are in scaled units.
     pub fn new(
         system: &System,
         units: &Units,
         grid: &Grid,
         middle: DVec3,
         contact_time: f64,
-        mean_diameter: f64,
+        census: &Census,
     ) -> Self {
         let gravity = (system.gravity / units.acceleration()).as_vec3();
+        let dt = system.dt / units.time;
         let friction = system.materials.surfaces().iter().fold(0.0, |most, s| s.friction.max(most));
         let walls = system
             .planes()
@@ -89,6 +94,11 @@ impl World {
             gravity,
             has_gravity: gravity != Vec3::ZERO,
             walls,
+            rests: cfg!(feature = "rest")
+                && gravity != Vec3::ZERO
+                && system.materials.surfaces().iter().any(|s| s.restitution < 1.0),
+            rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * census.radius_min))
+                as f32,
             material_count: system.materials.len(),
             surfaces: system
                 .materials
@@ -104,7 +114,7 @@ impl World {
                 .collect(),
             jolt: (2.0 * (1.0 + friction * friction).sqrt()) as f32,
             contact_time: contact_time as f32,
-            slop: (1e-5 * mean_diameter) as f32,
+            slop: (1e-5 * census.mean_diameter) as f32,
         }
     }
 }

@@ -1,0 +1,158 @@
+//! In which order rows are solved: blocks of cells in eight colours, so that blocks of one colour have no sphere in
+//! common, and inside a block cells in 27 colours of their own. The order is that of the cells alone, so it does not
+//! depend on the number of threads, and cells of one inner colour may be solved side by side.
+//!
+//! A row belongs to the cell of its first sphere and reaches one cell further: blocks of one colour are at least two
+//! cells apart.
+
+use std::ops::Range;
+
+use glam::IVec3;
+
+use super::grid::Grid;
+
+/// Cells along the edge of a block. Larger blocks have less to fetch from their neighbours, smaller ones give more
+/// threads work.
+pub const EDGE: i32 = 4;
+
+/// Spheres that a task takes at least, in whole blocks.
+const TASK: usize = 192;
+
+/// Colours of the blocks: two along each axis.
+pub const COLOURS: usize = 8;
+
+/// The order of all spheres.
+#[derive(Default)]
+pub struct Blocks {
+    pub owners: Vec<u32>,
+    /// Spheres of each task, as places in `owners`.
+    pub tasks: Vec<Range<usize>>,
+    /// Tasks of each colour.
+    pub colours: [Range<usize>; COLOURS],
+}
+
+/// Blocks along one axis.
+#[derive(Clone, Copy)]
+struct Axis {
+    cells: i32,
+    blocks: i32,
+}
+
+impl Axis {
+    fn new(cells: i32, periodic: bool) -> Self {
+        let blocks = if periodic && cells >= 2 * EDGE / 2 {
+            // An even number, or the first and the last would have one colour across the wrap.
+            2 * ((cells + EDGE) / (2 * EDGE)).max(1)
+        } else if periodic {
+            1
+        } else {
+            (cells + EDGE - 1) / EDGE
+        };
+        Self { cells, blocks: blocks.max(1) }
+    }
+
+    /// Cells of a block; of two at least where there are several blocks.
+    fn range(&self, block: i32) -> Range<i32> {
+        block * self.cells / self.blocks..(block + 1) * self.cells / self.blocks
+    }
+
+    fn block(&self, cell: i32) -> i32 {
+        ((cell + 1) * self.blocks - 1) / self.cells
+    }
+}
+
+impl Blocks {
+    /// Lays down the order of the spheres of a grid; `cell` is the cell of each, `starts` where each bucket begins.
+    pub fn lay(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3, count: usize) {
+        self.owners.clear();
+        self.tasks.clear();
+        let axes = [0, 1, 2].map(|axis| Axis::new(grid.count[axis], grid.periodic[axis]));
+        if grid.direct {
+            self.lay_cells(grid, axes, starts);
+        } else {
+            self.lay_spheres(grid, axes, cell, count);
+        }
+    }
+
+    fn lay_cells(&mut self, grid: &Grid, axes: [Axis; 3], starts: &[u32]) {
+        let [x, y, z] = axes;
+        for colour in 0..COLOURS {
+            let (first_task, mut begin) = (self.tasks.len(), self.owners.len());
+            let of_colour = |axis: Axis, bit: usize| ((colour >> bit & 1) as i32..axis.blocks).step_by(2);
+            for bz in of_colour(z, 2) {
+                for by in of_colour(y, 1) {
+                    for bx in of_colour(x, 0) {
+                        self.lay_block(grid, [x.range(bx), y.range(by), z.range(bz)], starts);
+                        if self.owners.len() - begin >= TASK {
+                            self.tasks.push(begin..self.owners.len());
+                            begin = self.owners.len();
+                        }
+                    }
+                }
+            }
+            if self.owners.len() > begin {
+                self.tasks.push(begin..self.owners.len());
+            }
+            self.colours[colour] = first_task..self.tasks.len();
+        }
+    }
+
+    fn lay_block(&mut self, grid: &Grid, [x, y, z]: [Range<i32>; 3], starts: &[u32]) {
+        for inner in 0..27 {
+            let every_third = |cells: &Range<i32>, first: i32| (cells.start + first..cells.end).step_by(3);
+            for cz in every_third(&z, inner / 9) {
+                for cy in every_third(&y, inner / 3 % 3) {
+                    let row = grid.row(cy, cz);
+                    for cx in every_third(&x, inner % 3) {
+                        let bucket = grid.bucket(row, cx);
+                        self.owners.extend(starts[bucket]..starts[bucket + 1]);
+                    }
+                }
+            }
+        }
+    }
+
+    // Buckets of a hashed grid say nothing of where their cells are: the spheres are sorted.
+    fn lay_spheres(&mut self, grid: &Grid, axes: [Axis; 3], cell: impl Fn(usize) -> IVec3, count: usize) {
+        let mut keyed: Vec<_> = (0..count)
+            .map(|i| {
+                let (cell, mut colour, mut inner, mut block) = (cell(i), 0, 0, [0; 3]);
+                for axis in (0..3).rev() {
+                    let c = cell[axis];
+                    let (at, first) = if grid.count[axis] == 0 {
+                        let at = c.div_euclid(EDGE);
+                        (at, at * EDGE)
+                    } else {
+                        let at = axes[axis].block(c);
+                        (at, axes[axis].range(at).start)
+                    };
+                    colour = 2 * colour + at.rem_euclid(2);
+                    inner = 3 * inner + (c - first) % 3;
+                    block[2 - axis] = at;
+                }
+                (colour, block, inner, [cell.z, cell.y, cell.x], i as u32)
+            })
+            .collect();
+        keyed.sort_unstable();
+        let mut next = 0;
+        for colour in 0..COLOURS {
+            let first_task = self.tasks.len();
+            while next < keyed.len() && keyed[next].0 as usize == colour {
+                let begin = next;
+                while next < keyed.len()
+                    && keyed[next].0 as usize == colour
+                    && (next - begin < TASK || keyed[next].1 == keyed[next - 1].1)
+                {
+                    next += 1;
+                }
+                self.tasks.push(begin..next);
+            }
+            self.colours[colour] = first_task..self.tasks.len();
+        }
+        self.owners.extend(keyed.iter().map(|key| key.4));
+    }
+
+    pub fn bytes(&self) -> usize {
+        4 * self.owners.capacity() + size_of::<Range<usize>>() * self.tasks.capacity()
+    }
+}

@@ -1,0 +1,391 @@
+//! Resting contacts: the rows are solved one after the other (Gauss-Seidel), by blocks of cells, once before the sweep and
+//! again after the rounds.
+//!
+//! Rows act on the velocity that a sphere has in the lab at the end of the substep, V. A sphere that a row carries moves
+//! with it all the while: gravity is in its rows already. In the falling frame that is a straight line too, with the
+//! chord u = V - g h/2, and V = u + g h/2; a sphere in flight has V = u + g h. So each sphere says for how long it has
+//! rested in the substep, and V = u + g (h - rested/2).
+
+use std::mem::take;
+
+use glam::{Vec3, Vec4};
+use rayon::prelude::*;
+
+use super::{
+    bits::Bits,
+    blocks::Blocks,
+    core::Core,
+    event::{View, WALL},
+    frame::Frame,
+    parallel::{Disjoint, Outputs, TASK},
+    rows::{Row, Rows},
+};
+
+/// Passes before the sweep: warm loads need little, and what they leave the second half removes.
+const BEFORE: u32 = 1;
+
+/// Passes after the rounds.
+const AFTER: u32 = 4;
+
+/// More passes after those, while a pair is left closer than [`DEEP`].
+const MORE: u32 = 4;
+
+/// Overlap at the end of the substep, in mean diameters, from which there are more passes.
+const DEEP: f32 = 0.01;
+
+/// Shortest time that is left to a row, as a share of the substep: an impact just before its end says nothing of how fast
+/// a gap may close.
+const SHORTEST: f32 = 1e-3;
+
+/// Buffers of the stage.
+#[derive(Default)]
+pub struct Rest {
+    /// V of each sphere, inverse mass.
+    lab: Vec<Vec4>,
+    /// Motion and spin at the start of the substep.
+    start: Vec<(Vec4, Vec4)>,
+    loaded: Bits,
+    losses: Outputs<f64>,
+    deepest: Outputs<f32>,
+    /// Energy that the rows took from the spheres.
+    pub dissipated: f64,
+    /// Rows that were left deeper than they should be.
+    pub residual: u64,
+}
+
+impl Rest {
+    /// Finds the rows of the substep and solves them for the first time; all clocks are 0.
+    pub fn before(&mut self, core: &mut Core, frame: Frame) {
+        (self.dissipated, self.residual) = (0.0, 0);
+        let mut rows = take(&mut core.rows);
+        let blocks = take(&mut core.blocks);
+        core.clock.fill(0.0);
+        rows.find(&core.view(frame), &blocks);
+        core.rested.fill(0.0);
+        if rows.count > 0 {
+            self.start.clear();
+            self.start
+                .par_extend((&core.state.motion, &core.state.spin).into_par_iter().map(|(&m, &s)| (m, s)));
+            self.to_lab(core, frame);
+            self.warm(&mut rows, &blocks, &mut core.state.spin);
+            for _ in 0..BEFORE {
+                self.pass(&mut rows, &blocks, &mut core.state.spin);
+            }
+            self.from_lab(core, &rows, frame);
+        }
+        (core.rows, core.blocks) = (rows, blocks);
+    }
+
+    /// Solves the rows again after the rounds, over what is left of the substep.
+    pub fn after(&mut self, core: &mut Core, frame: Frame) {
+        if core.rows.count == 0 {
+            return;
+        }
+        let mut rows = take(&mut core.rows);
+        let blocks = take(&mut core.blocks);
+        let view = core.view(frame);
+        let all = 0..rows.tasks.len();
+        rows.tasks.for_each_of(all, |task| task.rows.iter_mut().for_each(|row| turn(&view, row)));
+        self.start.clear();
+        self.start.par_extend((&core.state.motion, &core.state.spin).into_par_iter().map(|(&m, &s)| (m, s)));
+        self.to_lab(core, frame);
+        for pass in 0..AFTER + MORE {
+            if pass >= AFTER && self.left(&rows, core, frame) <= DEEP {
+                break;
+            }
+            self.pass(&mut rows, &blocks, &mut core.state.spin);
+        }
+        self.from_lab(core, &rows, frame);
+        (core.rows, core.blocks) = (rows, blocks);
+    }
+
+    /// Takes back [`before`](Self::before).
+    pub fn undo(&mut self, core: &mut Core) {
+        if core.rows.count > 0 {
+            let state = &mut core.state;
+            (&mut state.motion, &mut state.spin, &self.start).into_par_iter().for_each(
+                |(motion, spin, start)| {
+                    (*motion, *spin) = *start;
+                },
+            );
+        }
+        core.rested.fill(0.0);
+        core.rows.take_back();
+    }
+
+    fn to_lab(&mut self, core: &Core, frame: Frame) {
+        self.lab.resize(core.state.len(), Vec4::ZERO);
+        (&mut self.lab, &core.state.motion, &core.rested).into_par_iter().with_min_len(TASK).for_each(
+            |(lab, &motion, &rested)| {
+                *lab = if motion.w > 0.0 {
+                    motion + (frame.gravity * (frame.h - 0.5 * rested)).extend(0.0)
+                } else {
+                    Vec4::ZERO
+                };
+            },
+        );
+    }
+
+    fn warm(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4]) {
+        let bodies = Bodies { lab: Disjoint::new(&mut self.lab), spin: Disjoint::new(spin) };
+        for colour in &blocks.colours {
+            rows.tasks.for_each_of(colour.clone(), |task| {
+                // SAFETY: tasks of one colour have no sphere in common.
+                task.rows.iter().for_each(|row| unsafe { bodies.push(row) });
+            });
+        }
+    }
+
+    fn pass(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4]) {
+        let bodies = Bodies { lab: Disjoint::new(&mut self.lab), spin: Disjoint::new(spin) };
+        for colour in &blocks.colours {
+            rows.tasks.for_each_of(colour.clone(), |task| {
+                // SAFETY: tasks of one colour have no sphere in common.
+                task.rows.iter_mut().for_each(|row| unsafe { bodies.solve(row) });
+            });
+        }
+    }
+
+    /// Deepest overlap that the velocities leave at the end of the substep, in mean diameters.
+    fn left(&mut self, rows: &Rows, core: &Core, frame: Frame) -> f32 {
+        let (lab, clock) = (&self.lab, &core.clock);
+        let tasks = rows.tasks.all();
+        self.deepest.run(rows.tasks.len(), 1, |range, deepest| {
+            *deepest = 0.0f32;
+            for row in range.flat_map(|k| &tasks[k].rows) {
+                let (i, j) = (row.i as usize, row.j as usize);
+                let (theirs, their_clock) =
+                    if row.j & WALL != 0 { (Vec4::ZERO, 0.0) } else { (lab[j], clock[j]) };
+                let approach = -row.normal.dot((lab[i] - theirs).truncate());
+                let time = frame.h - clock[i].max(their_clock);
+                *deepest = deepest.max((approach - row.closing) * time / row.diameter);
+            }
+        });
+        self.deepest.iter().fold(0.0, |a, &b| a.max(b))
+    }
+
+    /// Back into the falling frame: along the chord where a row carries, else in flight.
+    fn from_lab(&mut self, core: &mut Core, rows: &Rows, frame: Frame) {
+        self.loaded.reset(core.state.len());
+        for row in rows.iter().filter(|row| row.load.normal > 0.0) {
+            self.loaded.insert(row.i as usize);
+            if row.j & WALL == 0 {
+                self.loaded.insert(row.j as usize);
+            }
+        }
+        let (lab, start, loaded) = (&self.lab, &self.start, &self.loaded);
+        let (clock, place) = (&core.clock, &core.state.place);
+        let motion = Disjoint::new(&mut core.state.motion);
+        let spin = Disjoint::new(&mut core.state.spin);
+        let rested = Disjoint::new(&mut core.rested);
+        self.losses.run(lab.len(), TASK, |range, loss| {
+            *loss = 0.0;
+            for i in range {
+                let (before, spin_before) = start[i];
+                // SAFETY: ranges do not overlap.
+                let (was, spin_now) = unsafe { (rested.get(i), spin.get(i)) };
+                if before.w == 0.0 {
+                    continue;
+                }
+                let (time, u) = if loaded.contains(i) {
+                    let time = if was > 0.0 { was } else { frame.h - clock[i] };
+                    (time, lab[i].truncate() - frame.gravity * (frame.h - 0.5 * time))
+                } else if was > 0.0 {
+                    (0.0, lab[i].truncate() - frame.gravity * frame.h)
+                } else {
+                    // In flight all the while: not a bit of it has changed.
+                    unsafe { spin.set(i, spin_before) };
+                    continue;
+                };
+                // SAFETY: as above.
+                unsafe {
+                    rested.set(i, time);
+                    motion.set(i, u.extend(before.w));
+                }
+                let ends = (
+                    before.truncate() + frame.gravity * (frame.h - 0.5 * was),
+                    u + frame.gravity * (frame.h - 0.5 * time),
+                );
+                let spins = (spin_before.truncate(), spin_now.truncate());
+                let way = (u - before.truncate()) * (frame.h - clock[i]);
+                *loss += lost(before.w, place[i].w, ends, spins) + work(frame.gravity, before.w, way);
+            }
+        });
+        self.dissipated += self.losses.iter().sum::<f64>();
+    }
+
+    pub fn bytes(&self) -> usize {
+        16 * self.lab.capacity() + 32 * self.start.capacity() + self.loaded.bytes()
+    }
+}
+
+fn square(v: Vec3) -> f64 {
+    v.as_dvec3().length_squared()
+}
+
+// Kinetic energy lost between two velocities and two spins.
+fn lost(inverse_mass: f32, radius: f32, ends: (Vec3, Vec3), spins: (Vec3, Vec3)) -> f64 {
+    let inertia = 0.4 * f64::from(radius) * f64::from(radius);
+    0.5 / f64::from(inverse_mass)
+        * (square(ends.0) - square(ends.1) + inertia * (square(spins.0) - square(spins.1)))
+}
+
+// Potential energy lost on a way.
+fn work(gravity: Vec3, inverse_mass: f32, way: Vec3) -> f64 {
+    gravity.as_dvec3().dot(way.as_dvec3()) / f64::from(inverse_mass)
+}
+
+/// A row as it is after the rounds: at the later clock of the two.
+fn turn(view: &View, row: &mut Row) {
+    let i = row.i as usize;
+    let (gap, now) = if row.j & WALL != 0 {
+        (super::sweep::wall_gap(view, i, (row.j & !WALL) as usize).0, view.clock[i])
+    } else {
+        let j = row.j as usize;
+        if view.clock[i] == 0.0 && view.clock[j] == 0.0 {
+            // Nothing has happened: the gap and the normal are those of the start.
+            return;
+        }
+        let (d, _, now) = view.relative(i, j, view.shift(row.code));
+        let distance = d.length();
+        if distance > 0.0 {
+            row.normal = d / distance;
+            row.load.tangent -= row.normal * row.normal.dot(row.load.tangent);
+        }
+        (distance - row.diameter, now)
+    };
+    row.closing = gap.max(0.0) / (view.frame.h - now).max(SHORTEST * view.frame.h);
+}
+
+/// What rows act on.
+struct Bodies<'a> {
+    lab: Disjoint<'a, Vec4>,
+    spin: Disjoint<'a, Vec4>,
+}
+
+impl Bodies<'_> {
+    /// Puts the load of a row on its spheres.
+    ///
+    /// # Safety
+    /// Nobody else may read or write them meanwhile.
+    unsafe fn push(&self, row: &Row) {
+        let load = row.load;
+        if load.normal > 0.0 {
+            // SAFETY: passed on from the caller.
+            unsafe {
+                let mut pair = Pair::load(self, row);
+                pair.push(row.normal * load.normal);
+                if row.friction > 0.0 {
+                    pair.rub(row, load.tangent);
+                }
+                if row.resistance != [0.0; 2] {
+                    pair.turn(row, load.turn);
+                }
+                pair.store(self, row);
+            }
+        }
+    }
+
+    /// Solves a row for the velocities as they are.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn solve(&self, row: &mut Row) {
+        // SAFETY: passed on from the caller.
+        let mut pair = unsafe { Pair::load(self, row) };
+        let speed = row.normal.dot(pair.relative());
+        let normal = (row.load.normal + (-row.closing - speed) * row.masses[0]).max(0.0);
+        pair.push(row.normal * (normal - row.load.normal));
+        row.load.normal = normal;
+        if row.friction > 0.0 {
+            let slip = pair.slip(row);
+            let tangent = clamped(row.load.tangent - slip * row.masses[1], row.friction * normal);
+            pair.rub(row, tangent - row.load.tangent);
+            row.load.tangent = tangent;
+        }
+        if row.resistance != [0.0; 2] {
+            let spin = (pair.spins[0] - pair.spins[1]).truncate();
+            let inertia = 2.5 / pair.turnabilities(row).iter().sum::<f32>();
+            let wanted = row.load.turn - spin * inertia;
+            let along = row.normal * row.normal.dot(wanted);
+            let turn = clamped(wanted - along, row.resistance[0] * normal)
+                + clamped(along, row.resistance[1] * normal);
+            pair.turn(row, turn - row.load.turn);
+            row.load.turn = turn;
+        }
+        // SAFETY: passed on from the caller.
+        unsafe { pair.store(self, row) };
+    }
+}
+
+fn clamped(v: Vec3, most: f32) -> Vec3 {
+    let square = v.length_squared();
+    if square > most * most { v * (most / square.sqrt()) } else { v }
+}
+
+/// The two partners of a row; a plane stands still.
+struct Pair {
+    motions: [Vec4; 2],
+    spins: [Vec4; 2],
+}
+
+impl Pair {
+    unsafe fn load(bodies: &Bodies, row: &Row) -> Self {
+        // SAFETY: passed on from the caller.
+        let of = |k: u32| unsafe { (bodies.lab.get(k as usize), bodies.spin.get(k as usize)) };
+        let (a, b) = (of(row.i), if row.j & WALL != 0 { (Vec4::ZERO, Vec4::ZERO) } else { of(row.j) });
+        Self { motions: [a.0, b.0], spins: [a.1, b.1] }
+    }
+
+    unsafe fn store(&self, bodies: &Bodies, row: &Row) {
+        for (side, k) in [row.i, row.j].into_iter().enumerate() {
+            if self.motions[side].w > 0.0 {
+                // SAFETY: passed on from the caller; what is fixed is never written.
+                unsafe {
+                    bodies.lab.set(k as usize, self.motions[side]);
+                    bodies.spin.set(k as usize, self.spins[side]);
+                }
+            }
+        }
+    }
+
+    fn relative(&self) -> Vec3 {
+        (self.motions[0] - self.motions[1]).truncate()
+    }
+
+    /// Velocity of the one surface on the other.
+    fn slip(&self, row: &Row) -> Vec3 {
+        let turning = (self.spins[0] * row.arms[0] + self.spins[1] * row.arms[1]).truncate();
+        let slip = self.relative() - turning.cross(row.normal);
+        slip - row.normal * row.normal.dot(slip)
+    }
+
+    fn push(&mut self, impulse: Vec3) {
+        let inverse = [self.motions[0].w, self.motions[1].w];
+        self.motions[0] += (impulse * inverse[0]).extend(0.0);
+        self.motions[1] -= (impulse * inverse[1]).extend(0.0);
+    }
+
+    fn rub(&mut self, row: &Row, impulse: Vec3) {
+        self.push(impulse);
+        // The arm from the centre is -n on the one side and n on the other, the impulse has two signs as well.
+        let torque = impulse.cross(row.normal);
+        for side in 0..2 {
+            let turn = row.turns[side];
+            // 5/2 arm/(m r^2), the arm close to the radius.
+            let ease = 0.4 * turn * turn * row.arms[side] * self.motions[side].w;
+            self.spins[side] += (torque * ease).extend(0.0);
+        }
+    }
+
+    /// 25/4 of the inverse moments of inertia, over 5/2.
+    fn turnabilities(&self, row: &Row) -> [f32; 2] {
+        [0, 1].map(|side| row.turns[side] * row.turns[side] * self.motions[side].w)
+    }
+
+    fn turn(&mut self, row: &Row, impulse: Vec3) {
+        let ease = self.turnabilities(row).map(|t| 0.4 * t);
+        self.spins[0] += (impulse * ease[0]).extend(0.0);
+        self.spins[1] -= (impulse * ease[1]).extend(0.0);
+    }
+}

@@ -1,0 +1,353 @@
+//! Rows: contacts that rest. Each is a constraint on the velocities at the end of the substep: the two surfaces do not
+//! come closer than their gap, they rub with Coulomb's friction and resist rolling and twisting.
+
+use std::mem::swap;
+
+use glam::Vec3;
+
+use super::{
+    blocks::Blocks,
+    event::{View, WALL},
+    neighbors::{Candidate, wall_bit},
+    parallel::{Disjoint, Outputs},
+    world::Surface,
+};
+
+/// Gaps up to this share of the mean diameter may rest: further apart they meet within a substep only if they are fast,
+/// and then it is an impact.
+pub const NEAR: f32 = 0.02;
+
+/// Speed of approach below which a contact rests, in units of what gravity adds in the longest substep: slower ones would bounce
+/// several times in a substep, faster ones bounce as they should.
+pub const SLOW: f32 = 2.0;
+
+/// Times the slow speed from which the approach of a resting contact is an impact all the same.
+pub const SHOCK: f32 = 4.0;
+
+/// What a row does to the first sphere; the opposite to the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Along the normal, >= 0.
+    pub normal: f32,
+    /// Friction, in the plane of contact.
+    pub tangent: Vec3,
+    /// Angular impulse against rolling (in the plane) and twisting (along the normal).
+    pub turn: Vec3,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The sphere whose row it is: the one of the smaller index.
+    pub i: u32,
+    /// The other one, or a plane with [`WALL`] set.
+    pub j: u32,
+    /// Cells from i to the image of j, as the code of a candidate.
+    pub code: u32,
+    /// Unit vector from j to i.
+    pub normal: Vec3,
+    /// Speed of approach that closes the gap by the end of the substep, >= 0.
+    pub closing: f32,
+    /// Radius sum; twice the radius at a plane.
+    pub diameter: f32,
+    /// From each centre to the point of contact.
+    pub arms: [f32; 2],
+    /// 5/2 over each radius; 0 for planes.
+    pub turns: [f32; 2],
+    /// Reduced mass along the normal, and along the plane of contact.
+    pub masses: [f32; 2],
+    pub friction: f32,
+    /// Resistance to rolling and to twisting, times the reduced radius.
+    pub resistance: [f32; 2],
+    pub load: Load,
+}
+
+/// Rows of one task, in the order in which they are solved.
+#[derive(Default)]
+pub struct Task {
+    pub rows: Vec<Row>,
+    /// Partner of each row, once more: what is looked for again and again should be near.
+    partners: Vec<u32>,
+}
+
+/// Where the rows of a sphere are.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    task: u32,
+    first: u32,
+    count: u32,
+}
+
+/// All rows of a substep, and those of the one before.
+#[derive(Default)]
+pub struct Rows {
+    pub tasks: Outputs<Task>,
+    slots: Vec<Slot>,
+    past: Outputs<Task>,
+    past_slots: Vec<Slot>,
+    /// Length of the substep, and of the one before.
+    h: f32,
+    past_h: f32,
+    /// Whether `past` already is what the next substep starts from.
+    is_past_ready: bool,
+    pub count: usize,
+    /// Speed of approach from which a row is an impact.
+    pub shock: f32,
+}
+
+impl Rows {
+    /// Finds the contacts that rest at the start of a substep, with the loads that they had.
+    pub fn find(&mut self, view: &View, blocks: &Blocks) {
+        if !std::mem::take(&mut self.is_past_ready) {
+            swap(&mut self.tasks, &mut self.past);
+            swap(&mut self.slots, &mut self.past_slots);
+            self.past_h = self.h;
+        }
+        self.h = view.frame.h;
+        // Shorter substeps, because there are many impacts, must not ask for more of them.
+        let slow = SLOW * view.world.gravity.length() * self.h.max(view.world.rest_substep);
+        self.shock = SHOCK * slow;
+        let count = view.state.len();
+        self.slots.resize(count, Slot::default());
+        self.past_slots.resize(count, Slot::default());
+        let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
+        let Self { tasks, slots, past, past_slots, .. } = self;
+        let slots = Disjoint::new(slots);
+        tasks.run(blocks.tasks.len(), 1, |range, task| {
+            task.rows.clear();
+            task.partners.clear();
+            for &i in range.clone().flat_map(|k| &blocks.owners[blocks.tasks[k].clone()]) {
+                let first = task.rows.len() as u32;
+                let finder = Finder { view, i: i as usize, slow, past: past_of(past, past_slots, i), scale };
+                finder.run(task);
+                let slot = Slot { task: range.start as u32, first, count: task.rows.len() as u32 - first };
+                // SAFETY: a sphere is in one task.
+                unsafe { slots.set(i as usize, slot) };
+            }
+        });
+        self.count = tasks.iter().map(|task| task.rows.len()).sum();
+    }
+
+    /// Takes back the last [`find`](Self::find): the substep is done again.
+    pub fn take_back(&mut self) {
+        self.is_past_ready = true;
+        self.count = 0;
+    }
+
+    /// Follows the spheres into their new order; `order` says where each came from.
+    pub fn follow(&mut self, order: &[u32]) {
+        if self.tasks.iter().all(|task| task.rows.is_empty()) && !self.is_past_ready {
+            self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
+            (self.is_past_ready, self.past_h, self.count) = (true, self.h, 0);
+            return;
+        }
+        if self.is_past_ready {
+            swap(&mut self.tasks, &mut self.past);
+        } else {
+            self.past_h = self.h;
+        }
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(to, &from)| place[from as usize] = to as u32);
+        let moved = |row: &Row| {
+            let i = place[row.i as usize];
+            if row.j & WALL != 0 {
+                return Row { i, ..*row };
+            }
+            let j = place[row.j as usize];
+            if i < j {
+                return Row { i, j, ..*row };
+            }
+            let Load { normal, tangent, turn } = row.load;
+            Row { i: j, j: i, load: Load { normal, tangent: -tangent, turn: -turn }, ..*row }
+        };
+        let loaded =
+            || self.tasks.iter().flat_map(|task| &task.rows).filter(|row| row.load.normal > 0.0).map(moved);
+        let mut ends = vec![0u32; order.len() + 1];
+        loaded().for_each(|row| ends[row.i as usize + 1] += 1);
+        for i in 0..order.len() {
+            ends[i + 1] += ends[i];
+        }
+        self.past_slots.clear();
+        self.past_slots.extend(ends.windows(2).map(|pair| Slot {
+            task: 0,
+            first: pair[0],
+            count: pair[1] - pair[0],
+        }));
+        let mut sorted: Vec<Option<Row>> = vec![None; ends[order.len()] as usize];
+        for row in loaded() {
+            let end = &mut ends[row.i as usize];
+            sorted[*end as usize] = Some(row);
+            *end += 1;
+        }
+        self.past.run(1, 1, |_, task| {
+            task.rows.clear();
+            task.rows.extend(sorted.iter().flatten());
+            task.partners.clear();
+            task.partners.extend(task.rows.iter().map(|row| row.j));
+        });
+        (self.is_past_ready, self.count) = (true, 0);
+    }
+
+    /// Whether a sphere rests on a partner: another sphere, or a plane with [`WALL`] set.
+    #[inline]
+    pub fn contains(&self, i: usize, partner: u32) -> bool {
+        if self.count == 0 {
+            return false;
+        }
+        let (owner, other) = if (partner as usize) < i { (partner as usize, i as u32) } else { (i, partner) };
+        let Slot { task, first, count } = self.slots[owner];
+        count > 0
+            && self.tasks.get(task as usize).partners[first as usize..(first + count) as usize]
+                .contains(&other)
+    }
+
+    /// All rows, in the order in which they are solved.
+    pub fn iter(&self) -> impl Iterator<Item = &Row> {
+        self.tasks.iter().take(if self.count == 0 { 0 } else { usize::MAX }).flat_map(|task| &task.rows)
+    }
+
+    pub fn bytes(&self) -> usize {
+        let tasks = self.tasks.all().iter().chain(self.past.all());
+        tasks.map(|t| size_of::<Row>() * t.rows.capacity() + 4 * t.partners.capacity()).sum::<usize>()
+            + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
+    }
+}
+
+fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [Row] {
+    let Slot { task, first, count } = slots[i as usize];
+    if count == 0 {
+        return &[];
+    }
+    &past.get(task as usize).rows[first as usize..(first + count) as usize]
+}
+
+/// Looks for the rows of one sphere.
+struct Finder<'a> {
+    view: &'a View<'a>,
+    i: usize,
+    slow: f32,
+    past: &'a [Row],
+    scale: f32,
+}
+
+impl Finder<'_> {
+    fn run(&self, task: &mut Task) {
+        let (view, i) = (self.view, self.i);
+        let state = view.state;
+        for &candidate in view.lists.of(i) {
+            let j = candidate.index();
+            if j > i {
+                let surface = view.world.surface(state.material(i).into(), state.material(j).into());
+                let d = (state.offset(i) - state.offset(j)) - view.shifts[candidate.code() as usize];
+                self.pair(surface, candidate, d, task);
+            }
+        }
+        let walls = view.lists.walls(i);
+        if walls != 0 && state.inverse_mass(i) != 0.0 {
+            for (plane, wall) in view.world.walls.iter().enumerate() {
+                if walls & wall_bit(plane) != 0 {
+                    let surface = view.world.surface(state.material(i).into(), wall.material);
+                    let height = wall.normal.dot(view.wall_to(plane, i));
+                    self.plane(surface, plane, wall.normal, height, task);
+                }
+            }
+        }
+    }
+
+    // Whether a contact rests: `gap` and `approach` as they are now.
+    fn rests(&self, gap: f32, diameter: f32, approach: f32, past: Option<&Row>) -> bool {
+        let carried = past.is_some_and(|row| row.load.normal > 0.0);
+        gap <= NEAR * diameter
+            && approach <= SHOCK * self.slow
+            && (carried || (approach <= self.slow && approach >= -self.slow))
+    }
+
+    fn pair(&self, surface: &Surface, candidate: Candidate, d: Vec3, task: &mut Task) {
+        let (state, j) = (self.view.state, candidate.index());
+        let diameter = state.radius(self.i) + state.radius(j);
+        let square = d.length_squared();
+        let farthest = diameter * (1.0 + NEAR);
+        if surface.restitution >= 1.0 || square > farthest * farthest {
+            return;
+        }
+        let distance = square.sqrt();
+        let normal = if distance > 0.0 { d / distance } else { Vec3::X };
+        let gap = distance - diameter;
+        let approach = -normal.dot(state.velocity(self.i) - state.velocity(j));
+        let past = self.past.iter().find(|row| row.j == j as u32);
+        if !self.rests(gap, diameter, approach, past) {
+            return;
+        }
+        let radii = [state.radius(self.i), state.radius(j)];
+        let share = distance / diameter;
+        let row = Row {
+            i: self.i as u32,
+            j: j as u32,
+            code: candidate.code(),
+            normal,
+            closing: gap.max(0.0) / self.view.frame.h,
+            diameter,
+            arms: radii.map(|r| r * share),
+            turns: radii.map(|r| 2.5 / r),
+            masses: masses(state.inverse_mass(self.i) + state.inverse_mass(j), share),
+            friction: surface.friction,
+            resistance: [surface.rolling, surface.twisting].map(|c| c * (radii[0] * radii[1] / diameter)),
+            load: self.warm(past, normal),
+        };
+        task.push(row);
+    }
+
+    fn plane(&self, surface: &Surface, plane: usize, normal: Vec3, height: f32, task: &mut Task) {
+        let state = self.view.state;
+        let radius = state.radius(self.i);
+        let (gap, diameter) = (height - radius, 2.0 * radius);
+        if surface.restitution >= 1.0 || gap > NEAR * diameter {
+            return;
+        }
+        let approach = -normal.dot(state.velocity(self.i));
+        let partner = WALL | plane as u32;
+        let past = self.past.iter().find(|row| row.j == partner);
+        if !self.rests(gap, diameter, approach, past) {
+            return;
+        }
+        let row = Row {
+            i: self.i as u32,
+            j: partner,
+            code: 0,
+            normal,
+            closing: gap.max(0.0) / self.view.frame.h,
+            diameter,
+            arms: [radius, 0.0],
+            turns: [2.5 / radius, 0.0],
+            masses: masses(state.inverse_mass(self.i), 1.0),
+            friction: surface.friction,
+            resistance: [surface.rolling, surface.twisting].map(|c| c * radius),
+            load: self.warm(past, normal),
+        };
+        task.push(row);
+    }
+
+    // The load of the substep before, turned into the plane of contact of now.
+    fn warm(&self, past: Option<&Row>, normal: Vec3) -> Load {
+        let Some(Row { load, .. }) = past else { return Load::default() };
+        let tangent = load.tangent * self.scale;
+        Load {
+            normal: load.normal * self.scale,
+            tangent: tangent - normal * normal.dot(tangent),
+            turn: load.turn * self.scale,
+        }
+    }
+}
+
+impl Task {
+    fn push(&mut self, row: Row) {
+        self.partners.push(row.j);
+        self.rows.push(row);
+    }
+}
+
+// A push in the plane of contact also turns: with inertia 2/5 m r^2 it moves the surfaces 1 + 5/2 times as far.
+fn masses(inverse: f32, share: f32) -> [f32; 2] {
+    let mass = 1.0 / inverse;
+    [mass, mass / (1.0 + 2.5 * share * share)]
+}
