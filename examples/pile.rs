@@ -60,15 +60,27 @@ fn main() {
         sim.spheres().iter().map(|s| s.position * s.mass).sum::<DVec3>()
             / sim.spheres().iter().map(|s| s.mass).sum::<f64>()
     };
+    let (mut tsub, mut timp, mut trounds) = (0u64, 0u64, 0u64);
     let (mut deep, mut deep_rest, mut ke_rest, mut rounds_rest, mut start) =
         (0.0f64, 0.0f64, 0.0f64, 0u32, DVec3::ZERO);
     let t0 = std::time::Instant::now();
     let e0 = sim.summary().total_energy;
     let mut lost = 0.0;
+    let (mut subs, mut imps, mut maxsub) = (0u64, 0u64, 0u32);
+    let mut st = vec![0.0; 12];
     let steps = (tmax / 0.05) as u64;
     for k in 1..=steps {
         let r = sim.step().unwrap().clone();
+        tsub += u64::from(r.substeps);
+        timp += r.pair_impacts + r.wall_impacts;
+        trounds += u64::from(r.rounds);
         lost += r.dissipated - r.relax_work;
+        subs += r.substeps as u64;
+        imps += r.pair_impacts + r.wall_impacts;
+        maxsub = maxsub.max(r.substeps);
+        for (a, b) in st.iter_mut().zip(&r.stage_seconds) {
+            *a += b;
+        }
         let t = r.time;
         if t < tmax * 2.0 / 3.0 {
             deep = deep.max(r.deepest_overlap);
@@ -96,6 +108,7 @@ fn main() {
             );
         }
     }
+    println!("substeps {tsub} impacts {timp} rounds {trounds} wall {:.1}", t0.elapsed().as_secs_f64());
     println!(
         "falling {deep:.4} rest {deep_rest:.5} ke {ke_rest:.2e} rounds {rounds_rest} drift {:.2e} top {:.3}",
         (com(&sim) - start).length(),

@@ -5,7 +5,7 @@ use glam::{DVec3, Vec3, Vec4};
 
 use super::{
     bits::Bits,
-    event::{Event, View},
+    event::{Event, MOST_HITS, View, WALL},
     parallel::Disjoint,
     units::Units,
 };
@@ -249,7 +249,7 @@ fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
 /// Restitution by the TC model: elastic if one of the partners had a contact less than the contact time ago.
 fn restitution(view: &View, materials: (usize, usize), age: f32, counts: &mut Counts) -> f32 {
     let e = view.world.surface(materials.0, materials.1).restitution;
-    if e < 1.0 && age < view.world.contact_time {
+    if e < 1.0 && age < view.world.contact_time && !view.world.rests {
         counts.contact_time += 1;
         return 1.0;
     }
@@ -295,6 +295,7 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
     a.push(j * a.inverse_mass());
     b.push(-j * b.inverse_mass());
     counts.pairs += 1;
+    count_hit(view, a.index, b.index as u32, view.world.surface(materials.0, materials.1).restitution);
     counts.dissipated += along_chord(view, a.index, j) - along_chord(view, b.index, j);
     // The impulse and its arm are both along d.
     counts.virial += f64::from(j.dot(d));
@@ -346,6 +347,7 @@ fn strike_fixed(
     let j = impulse(d, w, (a.inverse_mass(), 0.0), e, w.length());
     a.push(j * a.inverse_mass());
     counts.pairs += 1;
+    count_hit(view, a.index, other as u32, view.world.surface(materials.0, materials.1).restitution);
     counts.dissipated += along_chord(view, a.index, j);
     counts.virial += f64::from(j.dot(d));
     counts.dissipated += loss(mass, e, approach, square);
@@ -395,6 +397,7 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     a.push(j * a.inverse_mass());
     counts.walls += 1;
+    count_hit(view, a.index, WALL | plane as u32, surface.restitution);
     counts.dissipated += along_chord(view, a.index, j);
     counts.dissipated += loss(mass, e, approach, 1.0);
     if recorder.on {
@@ -427,6 +430,16 @@ fn hop(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
 fn rests(approach: f32, acceleration: f32, radius: f32, view: &View, returns: f32) -> bool {
     let slow = acceleration * (RESTING * view.frame.h).max(0.5 * returns);
     approach <= slow || approach * approach <= 2.0 * acceleration * radius * LOWEST_BOUNCE
+}
+
+// Counts an impact that takes energy: what collides again and again comes to rest.
+fn count_hit(view: &View, i: usize, partner: u32, e: f32) {
+    if view.world.rests && e < 1.0 && view.lists.hit(i, partner) > MOST_HITS {
+        view.demoted.insert(i);
+        if partner & WALL == 0 {
+            view.demoted.insert(partner as usize);
+        }
+    }
 }
 
 // What a sphere that rows carry gains less than one in flight: the chord of its way is not its velocity.

@@ -40,6 +40,8 @@ pub struct Core {
     /// Contacts that rest, and the order in which they are solved.
     pub rows: Rows,
     pub blocks: Blocks,
+    /// Spheres of pairs that collided too often in the substep.
+    pub demoted: Bits,
     /// For how long of the substep each sphere has been carried by rows.
     pub rested: Vec<f32>,
     pub reach: Reach,
@@ -83,6 +85,7 @@ impl Core {
             starts: vec![],
             rows: Rows::default(),
             blocks: Blocks::default(),
+            demoted: Bits::default(),
             rested: vec![0.0; count],
             reach: Reach { radius_max: census.radius_max as f32, budget: 0.0 },
             shifts: grid.shifts(),
@@ -101,6 +104,7 @@ impl Core {
         };
         core.back.resize(count);
         core.launched.reset(count);
+        core.demoted.reset(count);
         core.lay_out();
         Ok(core)
     }
@@ -177,6 +181,7 @@ impl Core {
             clock: &self.clock,
             support: &self.support,
             rows: &self.rows,
+            demoted: &self.demoted,
             rested: &self.rested,
         }
     }

@@ -3,6 +3,7 @@
 use glam::{IVec3, Vec3};
 
 use super::{
+    bits::Bits,
     fast::Extras,
     frame::Frame,
     grid::{CODES, Grid},
@@ -24,6 +25,10 @@ pub struct Event {
     /// Bound on the change of this sphere's velocity in the impact.
     pub jolt: f32,
 }
+
+/// Impacts of one pair in a substep, above which it rests. What gravity alone brings back within a substep is slower than
+/// a resting contact may be anyway; what is squeezed between others would rattle hundreds of times before it rests.
+pub const MOST_HITS: u8 = 1;
 
 /// Marks a partner that is a plane.
 pub const WALL: u32 = 1 << 31;
@@ -59,6 +64,8 @@ pub struct View<'a> {
     pub support: &'a [u8],
     /// Contacts that rest: their slow approach is no impact.
     pub rows: &'a Rows,
+    /// Spheres of pairs that collided too often in the substep to be anything but at rest on each other.
+    pub demoted: &'a Bits,
     /// For how long of the substep each sphere has been carried by rows.
     pub rested: &'a [f32],
 }
@@ -75,6 +82,14 @@ impl View<'_> {
         for (place, extra) in self.extras.of(i) {
             visit(extra.other as usize, CODES + place, self.grid.shift(extra.cells));
         }
+    }
+
+    /// Whether a pair collided too often in the substep; `partner` may be a plane with [`WALL`] set.
+    #[inline]
+    pub fn is_demoted(&self, i: usize, partner: u32) -> bool {
+        self.demoted.contains(i)
+            && (partner & WALL != 0 || self.demoted.contains(partner as usize))
+            && self.lists.hits(i, partner) > MOST_HITS
     }
 
     /// The shift behind a link.

@@ -1,10 +1,13 @@
 //! Stage 4: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
 //! leaves its path budget.
 
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
 use glam::{IVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::{
+    event::WALL,
     fast::Reach,
     grid::{CODES, Grid},
     parallel::{Outputs, TASK},
@@ -48,6 +51,11 @@ pub struct Block {
     ends: Vec<u32>,
     /// The planes each sphere could meet, one bit each; planes from the 31st on share the last bit.
     walls: Vec<u32>,
+    /// How often the pair of each entry has collided in the substep, where that is counted; of the two entries of a pair
+    /// that of the smaller index counts.
+    hits: Vec<AtomicU8>,
+    /// The same for each sphere and all planes together.
+    wall_hits: Vec<AtomicU8>,
 }
 
 /// Candidates of all spheres. A list holds every pair twice, once from each side.
@@ -102,8 +110,54 @@ impl Lists {
         self.blocks.get(i / BLOCK).walls[i % BLOCK]
     }
 
+    /// Starts to count impacts anew.
+    pub fn forget_hits(&mut self) {
+        self.blocks.for_each(|block| {
+            block.hits.clear();
+            block.hits.resize_with(block.entries.len(), AtomicU8::default);
+            block.wall_hits.clear();
+            block.wall_hits.resize_with(block.walls.len(), AtomicU8::default);
+        });
+    }
+
+    // The count of sphere `i` and a partner: another sphere, or a plane with `WALL` set. None for a pair that only fast
+    // spheres are.
+    #[inline]
+    fn hits_of(&self, i: usize, partner: u32) -> Option<&AtomicU8> {
+        let (i, partner) = if (partner as usize) < i { (partner as usize, i as u32) } else { (i, partner) };
+        let block = self.blocks.get(i / BLOCK);
+        let k = i % BLOCK;
+        if partner & WALL != 0 {
+            return block.wall_hits.get(k);
+        }
+        let start = if k == 0 { 0 } else { block.ends[k - 1] as usize };
+        let range = start..block.ends[k] as usize;
+        let place = block.entries[range].iter().position(|entry| entry.index() == partner as usize)?;
+        block.hits.get(start + place)
+    }
+
+    /// Counts an impact; returns how many there have been in the substep.
+    pub fn hit(&self, i: usize, partner: u32) -> u8 {
+        self.hits_of(i, partner).map_or(0, |hits| {
+            // An impact belongs to one task.
+            let count = hits.load(Relaxed).saturating_add(1);
+            hits.store(count, Relaxed);
+            count
+        })
+    }
+
+    /// Impacts of a sphere with a partner in the substep.
+    #[inline]
+    pub fn hits(&self, i: usize, partner: u32) -> u8 {
+        self.hits_of(i, partner).map_or(0, |hits| hits.load(Relaxed))
+    }
+
     pub fn bytes(&self) -> usize {
-        let bytes = |b: &Block| 4 * (b.entries.capacity() + b.ends.capacity() + b.walls.capacity());
+        let bytes = |b: &Block| {
+            4 * (b.entries.capacity() + b.ends.capacity() + b.walls.capacity())
+                + b.hits.capacity()
+                + b.wall_hits.capacity()
+        };
         self.blocks.all().iter().map(bytes).sum::<usize>() + self.columns.bytes()
     }
 }

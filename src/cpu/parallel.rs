@@ -58,6 +58,11 @@ impl<T: Default + Send> Outputs<T> {
         self.slots[tasks].par_iter_mut().for_each(work);
     }
 
+    /// Goes on with all outputs of the last call.
+    pub fn for_each(&mut self, work: impl Fn(&mut T) + Send + Sync) {
+        self.for_each_of(0..self.used, work);
+    }
+
     /// The outputs of the last call, in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots[..self.used].iter()

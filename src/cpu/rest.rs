@@ -62,6 +62,8 @@ impl Rest {
         core.clock.fill(0.0);
         rows.find(&core.view(frame), &blocks);
         core.rested.fill(0.0);
+        core.lists.forget_hits();
+        core.demoted.reset(core.state.len());
         if rows.count > 0 {
             self.start.clear();
             self.start
@@ -78,12 +80,16 @@ impl Rest {
 
     /// Solves the rows again after the rounds, over what is left of the substep.
     pub fn after(&mut self, core: &mut Core, frame: Frame) {
-        if core.rows.count == 0 {
+        let demoted = core.demoted.count() > 0;
+        if core.rows.count == 0 && !demoted {
             return;
         }
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
         let view = core.view(frame);
+        if demoted {
+            rows.find_demoted(&view, &blocks);
+        }
         let all = 0..rows.tasks.len();
         rows.tasks.for_each_of(all, |task| task.rows.iter_mut().for_each(|row| turn(&view, row)));
         self.start.clear();

@@ -6,10 +6,11 @@ use std::mem::swap;
 use glam::Vec3;
 
 use super::{
+    bits::Bits,
     blocks::Blocks,
     event::{View, WALL},
     neighbors::{Candidate, wall_bit},
-    parallel::{Disjoint, Outputs},
+    parallel::{Disjoint, Outputs, for_ranges},
     world::Surface,
 };
 
@@ -22,7 +23,7 @@ pub const NEAR: f32 = 0.02;
 pub const SLOW: f32 = 2.0;
 
 /// Times the slow speed from which the approach of a resting contact is an impact all the same.
-pub const SHOCK: f32 = 4.0;
+pub const SHOCK: f32 = 32.0;
 
 /// What a row does to the first sphere; the opposite to the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -90,6 +91,8 @@ pub struct Rows {
     past_h: f32,
     /// Whether `past` already is what the next substep starts from.
     is_past_ready: bool,
+    /// Spheres that a row carried in the substep before.
+    rested: Bits,
     pub count: usize,
     /// Speed of approach from which a row is an impact.
     pub shock: f32,
@@ -108,17 +111,50 @@ impl Rows {
         let slow = SLOW * view.world.gravity.length() * self.h.max(view.world.rest_substep);
         self.shock = SHOCK * slow;
         let count = view.state.len();
+        self.rested.reset(count);
+        let (past, rested) = (&self.past, &self.rested);
+        for_ranges(past.len(), 1, |range| {
+            let rows = range.flat_map(|k| &past.get(k).rows);
+            for row in rows.filter(|row| row.load.normal > 0.0) {
+                rested.insert(row.i as usize);
+                if row.j & WALL == 0 {
+                    rested.insert(row.j as usize);
+                }
+            }
+        });
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
-        let Self { tasks, slots, past, past_slots, .. } = self;
+        self.fill(view, blocks, slow, scale);
+    }
+
+    /// Adds the pairs that collided too often in the substep.
+    pub fn find_demoted(&mut self, view: &View, blocks: &Blocks) {
+        swap(&mut self.tasks, &mut self.past);
+        swap(&mut self.slots, &mut self.past_slots);
+        if self.count == 0 {
+            self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
+        }
+        self.fill(view, blocks, f32::NAN, 1.0);
+    }
+
+    // With no speed for slow those of before stay, and the demoted come in.
+    fn fill(&mut self, view: &View, blocks: &Blocks, slow: f32, scale: f32) {
+        let Self { tasks, slots, past, past_slots, rested, .. } = self;
         let slots = Disjoint::new(slots);
         tasks.run(blocks.tasks.len(), 1, |range, task| {
             task.rows.clear();
             task.partners.clear();
             for &i in range.clone().flat_map(|k| &blocks.owners[blocks.tasks[k].clone()]) {
                 let first = task.rows.len() as u32;
-                let finder = Finder { view, i: i as usize, slow, past: past_of(past, past_slots, i), scale };
+                let finder = Finder {
+                    view,
+                    i: i as usize,
+                    slow,
+                    past: past_of(past, past_slots, i),
+                    scale,
+                    rested: &*rested,
+                };
                 finder.run(task);
                 let slot = Slot { task: range.start as u32, first, count: task.rows.len() as u32 - first };
                 // SAFETY: a sphere is in one task.
@@ -228,6 +264,7 @@ struct Finder<'a> {
     slow: f32,
     past: &'a [Row],
     scale: f32,
+    rested: &'a Bits,
 }
 
 impl Finder<'_> {
@@ -255,8 +292,13 @@ impl Finder<'_> {
     }
 
     // Whether a contact rests: `gap` and `approach` as they are now.
-    fn rests(&self, gap: f32, diameter: f32, approach: f32, past: Option<&Row>) -> bool {
-        let carried = past.is_some_and(|row| row.load.normal > 0.0);
+    fn rests(&self, partner: u32, gap: f32, diameter: f32, approach: f32, past: Option<&Row>) -> bool {
+        if self.slow.is_nan() {
+            return past.is_some() || self.view.is_demoted(self.i, partner);
+        }
+        let both_rested =
+            self.rested.contains(self.i) && (partner & WALL != 0 || self.rested.contains(partner as usize));
+        let carried = past.is_some_and(|row| row.load.normal > 0.0) || (approach > 0.0 && both_rested);
         gap <= NEAR * diameter
             && approach <= SHOCK * self.slow
             && (carried || (approach <= self.slow && approach >= -self.slow))
@@ -275,7 +317,7 @@ impl Finder<'_> {
         let gap = distance - diameter;
         let approach = -normal.dot(state.velocity(self.i) - state.velocity(j));
         let past = self.past.iter().find(|row| row.j == j as u32);
-        if !self.rests(gap, diameter, approach, past) {
+        if !self.rests(j as u32, gap, diameter, approach, past) {
             return;
         }
         let radii = [state.radius(self.i), state.radius(j)];
@@ -307,7 +349,7 @@ impl Finder<'_> {
         let approach = -normal.dot(state.velocity(self.i));
         let partner = WALL | plane as u32;
         let past = self.past.iter().find(|row| row.j == partner);
-        if !self.rests(gap, diameter, approach, past) {
+        if !self.rests(partner, gap, diameter, approach, past) {
             return;
         }
         let row = Row {

@@ -89,9 +89,9 @@ fn is_held(
     };
     let (square, b) = (d.length_squared(), d.dot(w));
     let farthest = radius_sum * FAR;
+    let slow = b >= 0.0 || b * b <= view.rows.shock * view.rows.shock * square;
     square < farthest * farthest
-        && (b >= 0.0 || b * b <= view.rows.shock * view.rows.shock * square)
-        && view.rows.contains(i, j as u32)
+        && ((slow && view.rows.contains(i, j as u32)) || view.is_demoted(i, j as u32))
 }
 
 /// Most candidates are still apart and still approaching, or have long been receding, at the end of the substep: told
@@ -198,8 +198,11 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     }
     let wall = &view.world.walls[plane];
     let (gap, v) = wall_gap(view, i, plane);
-    if view.world.rests && v >= -view.rows.shock && view.rows.contains(i, WALL | plane as u32) {
-        return;
+    if view.world.rests {
+        let partner = WALL | plane as u32;
+        if (v >= -view.rows.shock && view.rows.contains(i, partner)) || view.is_demoted(i, partner) {
+            return;
+        }
     }
     let Some(t) = plane_contact(gap, v, wall.acceleration) else { return };
     let toi = view.clock[i] + t;
