@@ -1,7 +1,11 @@
 //! Rows: contacts that rest. Each is a constraint on the velocities at the end of the substep: the two surfaces do not
 //! come closer than their gap, they rub with Coulomb's friction and resist rolling and twisting.
 
-use std::mem::swap;
+use std::{
+    mem::swap,
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use glam::Vec3;
 
@@ -10,7 +14,7 @@ use super::{
     blocks::Blocks,
     event::{View, WALL},
     neighbors::{Candidate, wall_bit},
-    parallel::{Disjoint, Outputs, for_ranges},
+    parallel::{Disjoint, Outputs, TASK, for_ranges},
     world::Surface,
 };
 
@@ -37,7 +41,7 @@ pub struct Load {
 }
 
 /// See the module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Row {
     /// The sphere whose row it is: the one of the smaller index.
     pub i: u32,
@@ -61,6 +65,27 @@ pub struct Row {
     /// Resistance to rolling and to twisting, times the reduced radius.
     pub resistance: [f32; 2],
     pub load: Load,
+}
+
+impl Row {
+    // Whose row it is after the spheres have moved to other places.
+    fn owner(&self, places: &[u32]) -> u32 {
+        let i = places[self.i as usize];
+        if self.j & WALL != 0 { i } else { i.min(places[self.j as usize]) }
+    }
+
+    fn moved(&self, places: &[u32]) -> Self {
+        let i = places[self.i as usize];
+        if self.j & WALL != 0 {
+            return Self { i, ..*self };
+        }
+        let j = places[self.j as usize];
+        if i < j {
+            return Self { i, j, ..*self };
+        }
+        let Load { normal, tangent, turn } = self.load;
+        Self { i: j, j: i, load: Load { normal, tangent: -tangent, turn: -turn }, ..*self }
+    }
 }
 
 /// Rows of one task, in the order in which they are solved.
@@ -93,6 +118,9 @@ pub struct Rows {
     is_past_ready: bool,
     /// Spheres that a row carried in the substep before.
     rested: Bits,
+    /// Where each sphere has moved, and where the past rows of each end, while they follow.
+    places: Vec<u32>,
+    ends: Vec<AtomicU32>,
     pub count: usize,
     /// Speed of approach from which a row is an impact.
     pub shock: f32,
@@ -182,44 +210,43 @@ impl Rows {
         } else {
             self.past_h = self.h;
         }
-        let mut place = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(to, &from)| place[from as usize] = to as u32);
-        let moved = |row: &Row| {
-            let i = place[row.i as usize];
-            if row.j & WALL != 0 {
-                return Row { i, ..*row };
-            }
-            let j = place[row.j as usize];
-            if i < j {
-                return Row { i, j, ..*row };
-            }
-            let Load { normal, tangent, turn } = row.load;
-            Row { i: j, j: i, load: Load { normal, tangent: -tangent, turn: -turn }, ..*row }
-        };
+        let Self { tasks, past, past_slots, places, ends, .. } = self;
+        places.resize(order.len(), 0);
+        let to = Disjoint::new(places);
+        for_ranges(order.len(), TASK, |range| {
+            // SAFETY: an order names each sphere once.
+            range.for_each(|k| unsafe { to.set(order[k] as usize, k as u32) });
+        });
+        let (places, tasks) = (&*places, &*tasks);
         let loaded =
-            || self.tasks.iter().flat_map(|task| &task.rows).filter(|row| row.load.normal > 0.0).map(moved);
-        let mut ends = vec![0u32; order.len() + 1];
-        loaded().for_each(|row| ends[row.i as usize + 1] += 1);
-        for i in 0..order.len() {
-            ends[i + 1] += ends[i];
-        }
-        self.past_slots.clear();
-        self.past_slots.extend(ends.windows(2).map(|pair| Slot {
-            task: 0,
-            first: pair[0],
-            count: pair[1] - pair[0],
+            |range: Range<usize>| range.flat_map(|k| &tasks.get(k).rows).filter(|row| row.load.normal > 0.0);
+        ends.clear();
+        ends.resize_with(order.len(), AtomicU32::default);
+        for_ranges(tasks.len(), 1, |range| {
+            for row in loaded(range) {
+                ends[row.owner(places) as usize].fetch_add(1, Relaxed);
+            }
+        });
+        past_slots.clear();
+        let mut sum = 0;
+        past_slots.extend(ends.iter_mut().map(|end| {
+            let (first, count) = (sum, *end.get_mut());
+            (sum, *end.get_mut()) = (sum + count, first);
+            Slot { task: 0, first, count }
         }));
-        let mut sorted: Vec<Option<Row>> = vec![None; ends[order.len()] as usize];
-        for row in loaded() {
-            let end = &mut ends[row.i as usize];
-            sorted[*end as usize] = Some(row);
-            *end += 1;
-        }
-        self.past.run(1, 1, |_, task| {
-            task.rows.clear();
-            task.rows.extend(sorted.iter().flatten());
+        past.run(1, 1, |_, task| {
             task.partners.clear();
-            task.partners.extend(task.rows.iter().map(|row| row.j));
+            task.rows.resize(sum as usize, Row::default());
+            let rows = Disjoint::new(&mut task.rows);
+            // The rows of a sphere come in any order: they are looked for by partner.
+            for_ranges(tasks.len(), 1, |range| {
+                for row in loaded(range) {
+                    let row = row.moved(places);
+                    let place = ends[row.i as usize].fetch_add(1, Relaxed);
+                    // SAFETY: every place is taken from a cursor once.
+                    unsafe { rows.set(place as usize, row) };
+                }
+            });
         });
         (self.is_past_ready, self.count) = (true, 0);
     }
