@@ -108,8 +108,14 @@ fn main() {
             );
         }
     }
-    let mut f: Vec<_> = sim.spheres(); f.sort_by(|a, b| (b.velocity.length() + 0.5 * b.spin.length()).total_cmp(&(a.velocity.length() + 0.5 * a.spin.length())));
-    for s in &f[..3] { println!("{} {:.3} v {:?} w {:?}", s.id, s.position, s.velocity, s.spin); }
+    let mut f: Vec<_> = sim.spheres();
+    f.sort_by(|a, b| {
+        (b.velocity.length() + 0.5 * b.spin.length())
+            .total_cmp(&(a.velocity.length() + 0.5 * a.spin.length()))
+    });
+    for s in &f[..3] {
+        println!("{} {:.3} v {:?} w {:?}", s.id, s.position, s.velocity, s.spin);
+    }
     println!("substeps {tsub} impacts {timp} rounds {trounds} wall {:.1}", t0.elapsed().as_secs_f64());
     println!(
         "falling {deep:.4} rest {deep_rest:.5} ke {ke_rest:.2e} rounds {rounds_rest} drift {:.2e} top {:.3}",

@@ -58,6 +58,14 @@ impl<T: Default + Send> Outputs<T> {
         self.slots[tasks].par_iter_mut().for_each(work);
     }
 
+    /// Reads all outputs of the last call, in any order.
+    pub fn look(&self, work: impl Fn(&T) + Send + Sync)
+    where
+        T: Sync,
+    {
+        self.slots[..self.used].par_iter().for_each(work);
+    }
+
     /// Goes on with all outputs of the last call.
     pub fn for_each(&mut self, work: impl Fn(&mut T) + Send + Sync) {
         self.for_each_of(0..self.used, work);

@@ -190,12 +190,7 @@ impl Rest {
     /// Back into the falling frame: along the chord where a row carries, else in flight.
     fn from_lab(&mut self, core: &mut Core, rows: &Rows, frame: Frame) {
         self.loaded.reset(core.state.len());
-        for row in rows.iter().filter(|row| row.load.normal > 0.0) {
-            self.loaded.insert(row.i as usize);
-            if row.j & WALL == 0 {
-                self.loaded.insert(row.j as usize);
-            }
-        }
+        rows.mark_loaded(&self.loaded);
         let (lab, start, loaded) = (&self.lab, &self.start, &self.loaded);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);
@@ -319,6 +314,10 @@ impl Bodies<'_> {
         let mut pair = unsafe { Pair::load(self, row) };
         let speed = row.normal.dot(pair.relative());
         let normal = (row.load.normal + (-row.closing - speed) * row.masses[0]).max(0.0);
+        if normal == 0.0 && before.normal == 0.0 {
+            // They part: nothing to press, nothing to rub.
+            return 0.0;
+        }
         pair.push(row.normal * (normal - row.load.normal));
         row.load.normal = normal;
         if row.friction > 0.0 {

@@ -3,7 +3,6 @@
 
 use std::{
     mem::swap,
-    ops::Range,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
@@ -140,16 +139,7 @@ impl Rows {
         self.shock = SHOCK * slow;
         let count = view.state.len();
         self.rested.reset(count);
-        let (past, rested) = (&self.past, &self.rested);
-        for_ranges(past.len(), 1, |range| {
-            let rows = range.flat_map(|k| &past.get(k).rows);
-            for row in rows.filter(|row| row.load.normal > 0.0) {
-                rested.insert(row.i as usize);
-                if row.j & WALL == 0 {
-                    rested.insert(row.j as usize);
-                }
-            }
-        });
+        mark(&self.past, &self.rested);
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
@@ -218,12 +208,10 @@ impl Rows {
             range.for_each(|k| unsafe { to.set(order[k] as usize, k as u32) });
         });
         let (places, tasks) = (&*places, &*tasks);
-        let loaded =
-            |range: Range<usize>| range.flat_map(|k| &tasks.get(k).rows).filter(|row| row.load.normal > 0.0);
         ends.clear();
         ends.resize_with(order.len(), AtomicU32::default);
-        for_ranges(tasks.len(), 1, |range| {
-            for row in loaded(range) {
+        tasks.look(|task| {
+            for row in task.loaded() {
                 ends[row.owner(places) as usize].fetch_add(1, Relaxed);
             }
         });
@@ -239,8 +227,8 @@ impl Rows {
             task.rows.resize(sum as usize, Row::default());
             let rows = Disjoint::new(&mut task.rows);
             // The rows of a sphere come in any order: they are looked for by partner.
-            for_ranges(tasks.len(), 1, |range| {
-                for row in loaded(range) {
+            tasks.look(|task| {
+                for row in task.loaded() {
                     let row = row.moved(places);
                     let place = ends[row.i as usize].fetch_add(1, Relaxed);
                     // SAFETY: every place is taken from a cursor once.
@@ -264,9 +252,11 @@ impl Rows {
                 .contains(&other)
     }
 
-    /// All rows, in the order in which they are solved.
-    pub fn iter(&self) -> impl Iterator<Item = &Row> {
-        self.tasks.iter().take(if self.count == 0 { 0 } else { usize::MAX }).flat_map(|task| &task.rows)
+    /// Enters all spheres that a row carries.
+    pub fn mark_loaded(&self, set: &Bits) {
+        if self.count > 0 {
+            mark(&self.tasks, set);
+        }
     }
 
     pub fn bytes(&self) -> usize {
@@ -274,6 +264,17 @@ impl Rows {
         tasks.map(|t| size_of::<Row>() * t.rows.capacity() + 4 * t.partners.capacity()).sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
     }
+}
+
+fn mark(tasks: &Outputs<Task>, set: &Bits) {
+    tasks.look(|task| {
+        for row in task.loaded() {
+            set.insert(row.i as usize);
+            if row.j & WALL == 0 {
+                set.insert(row.j as usize);
+            }
+        }
+    });
 }
 
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [Row] {
@@ -409,6 +410,10 @@ impl Finder<'_> {
 }
 
 impl Task {
+    fn loaded(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.load.normal > 0.0)
+    }
+
     fn push(&mut self, row: Row) {
         self.partners.push(row.j);
         self.rows.push(row);
