@@ -89,7 +89,7 @@ pub struct Sphere {
     pub mass: f64,
     /// Material of the surface.
     pub material: MaterialIndex,
-    /// Held in place: never moves, takes any impulse.
+    /// Held in place: never moves or turns, whatever its velocity and spin say, and takes any impulse.
     pub fixed: bool,
 }
 

@@ -29,6 +29,20 @@ pub struct Surface {
     pub threshold: f32,
 }
 
+impl Surface {
+    /// Restitution at a speed of approach > 0.
+    #[inline]
+    pub fn restitution_at(&self, speed: f32) -> f32 {
+        if speed < self.threshold { self.restitution * (speed / self.threshold) } else { self.restitution }
+    }
+
+    /// Whether there are speeds at which an impact along the normal loses energy.
+    #[inline]
+    pub fn is_lossy(&self) -> bool {
+        self.restitution < 1.0 || self.threshold > 0.0
+    }
+}
+
 /// Everything that is the same for all spheres.
 #[derive(Clone, Debug, Default)]
 pub struct World {
