@@ -146,6 +146,10 @@ impl Default for Surface {
 }
 
 impl Surface {
+    /// Names of the fields, in their order.
+    pub(crate) const FIELDS: [&'static str; 5] =
+        ["restitution", "friction", "rolling_friction", "twisting_friction", "restitution_threshold"];
+
     /// How two materials meet that say nothing of each other: the smaller restitution, the larger threshold, the
     /// geometric means of what rubs.
     pub fn combined(&self, other: &Self) -> Self {

@@ -43,6 +43,11 @@ impl Surface {
     }
 }
 
+/// See [`World::jolt`].
+pub fn jolt(friction: f64) -> f32 {
+    (2.0 * (1.0 + friction * friction).sqrt()) as f32
+}
+
 /// Everything that is the same for all spheres.
 #[derive(Clone, Debug, Default)]
 pub struct World {
@@ -67,6 +72,12 @@ impl World {
     #[inline]
     pub fn surface(&self, a: usize, b: usize) -> &Surface {
         &self.surfaces[a * self.material_count + b]
+    }
+
+    /// Whether impacts may turn spheres.
+    #[cfg(feature = "gpu")]
+    pub fn is_rough(&self) -> bool {
+        self.surfaces.iter().any(|s| s.friction > 0.0)
     }
 
     /// `middle` of the spheres, contact time and mean diameter are in scaled units.
@@ -116,7 +127,7 @@ impl World {
                     threshold: (s.restitution_threshold / units.velocity()) as f32,
                 })
                 .collect(),
-            jolt: (2.0 * (1.0 + friction * friction).sqrt()) as f32,
+            jolt: jolt(friction),
             contact_time: contact_time as f32,
             slop: (1e-5 * mean_diameter) as f32,
         }

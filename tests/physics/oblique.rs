@@ -149,10 +149,7 @@ fn sliding_ends_where_the_angle_says(backend: Backend) {
 fn meet(a: Sphere, b: Sphere, normal: DVec3, surface: Surface, backend: Backend) -> (Simulation, Impact) {
     let mut system = system_of(surface, 1.0);
     let apart = normal * (a.radius + b.radius) + 0.5 * (b.velocity - a.velocity);
-    system.spheres = vec![
-        Sphere { id: 1, position: b.position + apart, ..a },
-        Sphere { id: 2, ..b },
-    ];
+    system.spheres = vec![Sphere { id: 1, position: b.position + apart, ..a }, Sphere { id: 2, ..b }];
     let before = (angular_momentum(&system.spheres), momentum(&system.spheres), energy(&system.spheres));
     let mut simulation = simulate(&system, backend);
     let report = simulation.step().unwrap().clone();
@@ -202,7 +199,8 @@ fn compare_with_closed_form(fixed: bool, backend: Backend) {
                 assert!((impact.normal - normal).length() < 1e-5, "{case}: {impact:?}");
                 let (closed, lost) = strike(a, b, impact.normal, surface);
                 let spheres = simulation.spheres();
-                let speed = [a, b].iter().map(|s| s.velocity.length() + s.radius * s.spin.length()).sum::<f64>();
+                let speed =
+                    [a, b].iter().map(|s| s.velocity.length() + s.radius * s.spin.length()).sum::<f64>();
                 for (before, (found, closed)) in [a, b].iter().zip(spheres.iter().zip(closed)) {
                     let off = (found.velocity - closed.velocity).length() / speed;
                     let off_spin = (found.spin - closed.spin).length() * closed.radius / speed;
@@ -213,7 +211,10 @@ fn compare_with_closed_form(fixed: bool, backend: Backend) {
                     assert!(twist.abs() < 1e-6, "{case}: {twist:e}");
                 }
                 let report = simulation.report();
-                assert!((report.dissipated - lost).abs() < 1e-5 * (lost + 1e-2 * energy(&[a, b])), "{case}: {lost}");
+                assert!(
+                    (report.dissipated - lost).abs() < 1e-5 * (lost + 1e-2 * energy(&[a, b])),
+                    "{case}: {lost}"
+                );
                 // Across the normal the surfaces never go the other way afterwards.
                 let slip = |a: &Sphere, b: &Sphere| {
                     let still = if fixed { DVec3::ZERO } else { b.spin * b.radius };
@@ -256,7 +257,10 @@ fn a_plane_in_gravity_sees_the_slip_of_the_lab(backend: Backend) {
     let wall = Sphere { fixed: true, ..Sphere::default() };
     let ([after, _], lost) = strike(before, wall, normal, rough(0.2, 0.8));
     let found = simulation.spheres()[0];
-    assert!((found.velocity - after.velocity - gravity * (0.5 - time)).length() < 3e-6, "{found:?} {after:?}");
+    assert!(
+        (found.velocity - after.velocity - gravity * (0.5 - time)).length() < 3e-6,
+        "{found:?} {after:?}"
+    );
     assert!((found.spin - after.spin).length() < 5e-6, "{found:?} {after:?}");
     assert!((simulation.report().dissipated / lost - 1.0).abs() < 1e-6);
     assert!(simulation.summary().ledger_error < 1e-6, "{}", simulation.summary().ledger_error);

@@ -71,3 +71,40 @@ pub(super) fn rub(
     counts.dissipated += friction.loss;
     j + friction.impulse
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{model::world::jolt, toolbox::bounce_impulse};
+
+    // What `World::jolt` is made of: whatever the spins, no velocity changes by more than the guard of the rounds allows for.
+    #[test]
+    fn friction_keeps_to_the_bound_on_a_jolt_whatever_the_spins() {
+        let mut seed = 17_u64;
+        let mut draw = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 40) as f32 / (1 << 23) as f32 - 1.0
+        };
+        let (mut nearest, mut struck) = (0.0f32, 0);
+        for k in 0..20_000 {
+            let mut vector = |size: f32| Vec3::new(draw(), draw(), draw()) * size;
+            let (d, w, spin) = (vector(1.0), vector(2.0), vector([0.0, 1.0, 100.0][k % 3]));
+            let (inverse_i, inverse_j) = ([1.0, 0.1, 5.0][k % 3], [1.0, 0.0, 0.3, 20.0][k % 4]);
+            let coefficient = [0.1, 0.5, 2.0, 50.0][k / 3 % 4];
+            let j = bounce_impulse(d, w, inverse_i, inverse_j, 1.0);
+            let friction =
+                Friction::new(d, w, spin, d.length(), inverse_i + inverse_j, coefficient * j.length());
+            let approach = -d.dot(w) / d.length();
+            let Some(friction) = friction.filter(|_| approach > 0.0) else { continue };
+            let change = (j + friction.impulse).length() * inverse_i;
+            let bound = jolt(f64::from(coefficient)) * approach * inverse_i / (inverse_i + inverse_j);
+            // Where two just graze, rounding of their speed is all there is.
+            let slack = 1e-5 * bound + 1e-6 * bound / approach * w.length();
+            assert!(change <= bound + slack, "{d} {w} {spin}: {change} of {bound}");
+            nearest = nearest.max(change / (bound + slack));
+            struck += 1;
+        }
+        // Where all of it slides the bound is met.
+        assert!(struck > 5000 && nearest > 0.999, "{struck} {nearest}");
+    }
+}
