@@ -97,12 +97,18 @@
 //! # Conventions
 //!
 //! Any consistent units. Vectors between two spheres point from the second to the first. Up is z in 3D, y in 2D, where
-//! spheres move in the plane z = 0. Restitution combines by the smaller value unless a pair is given its own.
+//! spheres move in the plane z = 0.
+//!
+//! What happens where two materials touch is a [`Surface`]: restitution, which may fade below a speed of approach, and
+//! Coulomb friction, which turns spheres. The friction of an impact is up to its coefficient times the normal impulse, at
+//! most what stops the slip of the two surfaces (2/7 of the reduced mass times the slip, for solid spheres); there is no
+//! tangential restitution. Two materials combine by the smaller restitution, the larger threshold and the geometric mean of
+//! the coefficients of friction, unless a pair is given its own.
 //!
 //! # What is not modelled
 //!
-//! Friction, rolling and resting contact (not yet: piles do not come to rest properly, spheres on a plane do); cohesion,
-//! soft contact forces and stiffness, bodies that are not spheres, joints, fluids.
+//! Rolling and resting contact (not yet: piles do not come to rest properly, spheres on a plane do); cohesion, soft contact
+//! forces and stiffness, bodies that are not spheres, joints, fluids. [`Backend::Exact`] has no friction and no threshold.
 //!
 //! # Features
 //!

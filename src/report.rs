@@ -68,7 +68,7 @@ pub struct StepReport {
     pub potential_energy: f64,
     /// Sum of mass * velocity over the spheres that are not fixed.
     pub momentum: DVec3,
-    /// Energy lost to restitution, from each impact's formula.
+    /// Energy lost to restitution and friction, from each impact's formula.
     pub dissipated: f64,
     /// Potential energy gained by moving overlapping spheres apart.
     pub relax_work: f64,

@@ -51,7 +51,7 @@ pub struct Summary {
     pub ledger_error: f64,
     /// Change of the momentum relative to sqrt(2 m E N); `None` with walls, fixed spheres or gravity.
     pub momentum_error: Option<f64>,
-    /// Z = PV/NkT from the virial of the impulses; `None` unless periodic without gravity.
+    /// Z = PV/NkT from the virial of the impulses; `None` unless periodic and smooth without gravity.
     pub compressibility: Option<f64>,
     /// Impacts per sphere and time, each pair impact counted for both.
     pub collision_rate: f64,
@@ -126,8 +126,11 @@ impl Summary {
             .sum();
         self.elastic = system.materials.surfaces().iter().all(Surface::is_elastic);
         self.conserves_momentum = system.planes().is_empty() && !fixed && system.gravity == DVec3::ZERO;
-        self.homogeneous =
-            self.conserves_momentum && axes.clone().all(|a| system.bounds.sides[a] == Side::Periodic);
+        // Where something rubs, the energy of the spins does not stay what it was.
+        let smooth = !system.materials.surfaces().iter().any(Surface::rubs);
+        self.homogeneous = smooth
+            && self.conserves_momentum
+            && axes.clone().all(|a| system.bounds.sides[a] == Side::Periodic);
         self.dissipated = 0.0;
         self.relaxed = 0.0;
         self.virial = 0.0;
@@ -164,7 +167,7 @@ impl Summary {
         self.derive(report.kinetic_energy, report.potential_energy, report.momentum);
     }
 
-    // Without the energy of the common motion and of the spins, which no impact sees.
+    // Without the energy of the common motion and of the spins, which no smooth impact sees.
     fn thermal(&self, kinetic: f64) -> f64 {
         let common =
             if self.mass > 0.0 { 0.5 * self.start.momentum.length_squared() / self.mass } else { 0.0 };

@@ -89,7 +89,7 @@ pub struct Sphere {
     pub mass: f64,
     /// Material of the surface.
     pub material: MaterialIndex,
-    /// Held in place: never moves, takes any impulse.
+    /// Held in place: never moves or turns, whatever its velocity and spin say, and takes any impulse.
     pub fixed: bool,
 }
 
@@ -146,6 +146,10 @@ impl Default for Surface {
 }
 
 impl Surface {
+    /// Names of the fields, in their order.
+    pub(crate) const FIELDS: [&'static str; 5] =
+        ["restitution", "friction", "rolling_friction", "twisting_friction", "restitution_threshold"];
+
     /// How two materials meet that say nothing of each other: the smaller restitution, the larger threshold, the
     /// geometric means of what rubs.
     pub fn combined(&self, other: &Self) -> Self {

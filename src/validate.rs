@@ -6,7 +6,7 @@ mod times;
 use glam::DVec3;
 
 use crate::{
-    Dimensions, Error, Side, System,
+    Dimensions, Error, Side, Surface, System,
     scene::{Fault, Place},
 };
 
@@ -20,8 +20,8 @@ const AXES: [&str; 3] = ["x", "y", "z"];
 impl System {
     /// Checks everything that an engine relies on, in time proportional to the number of spheres.
     ///
-    /// - `dt`, radii, masses and densities are finite and > 0, restitutions between 0 and 1, materials exist, and all
-    ///   numbers are finite.
+    /// - `dt`, radii, masses and densities are finite and > 0, restitutions between 0 and 1, coefficients of friction and
+    ///   thresholds >= 0, materials exist, and all numbers are finite.
     /// - Bounds are the right way round. A periodic axis has no gravity along it and is at least 4.2 times the largest
     ///   radius long: twice two radii and a skin of 5% of the diameter. A position outside it stands for its image.
     /// - Normals of walls have length 1. Ids are unique. In 2D every `z` is 0 and the third side is open.
@@ -127,19 +127,16 @@ impl System {
                 "add one, or use Materials::default()",
             ));
         }
-        const RANGE: &str = "a restitution is between 0 and 1";
         for a in indices.clone() {
             let name = materials.name(a);
             let density = materials.density(a);
             let path = format!("materials.{name}.density");
             require(density > 0.0 && density.is_finite(), &path, density, "a density is finite and > 0")?;
-            let own = materials.restitution(a, a);
-            require((0.0..=1.0).contains(&own), &format!("materials.{name}.restitution"), own, RANGE)?;
+            inspect_surface(&format!("materials.{name}"), materials.surface(a, a))?;
         }
         for (a, b) in indices.clone().flat_map(|a| indices.clone().map(move |b| (a, b))) {
-            let mixed = materials.restitution(a, b);
-            let path = format!("pairs.{}-{}.restitution", materials.name(a), materials.name(b));
-            require((0.0..=1.0).contains(&mixed), &path, mixed, RANGE)?;
+            let path = format!("pairs.{}-{}", materials.name(a), materials.name(b));
+            inspect_surface(&path, materials.surface(a, b))?;
         }
         Ok(())
     }
@@ -169,6 +166,26 @@ impl System {
         require(right, &format!("{path}.z"), v.z, "in 2D it is 0")
             .map_err(|fault| Fault { place: Place::Field(path.into()), ..fault })
     }
+}
+
+/// Faults what two surfaces cannot be.
+pub(crate) fn inspect_surface(path: &str, surface: &Surface) -> Result<(), Fault> {
+    const COEFFICIENT: &str = "a coefficient of friction is finite and >= 0";
+    let at_least_zero = |x: f64| x >= 0.0 && x.is_finite();
+    let values = [
+        (surface.restitution, (0.0..=1.0).contains(&surface.restitution), "a restitution is between 0 and 1"),
+        (surface.friction, at_least_zero(surface.friction), COEFFICIENT),
+        (surface.rolling_friction, at_least_zero(surface.rolling_friction), COEFFICIENT),
+        (surface.twisting_friction, at_least_zero(surface.twisting_friction), COEFFICIENT),
+        (
+            surface.restitution_threshold,
+            at_least_zero(surface.restitution_threshold),
+            "a speed is finite and >= 0",
+        ),
+    ];
+    Surface::FIELDS.into_iter().zip(values).try_for_each(|(name, (value, right, remedy))| {
+        require(right, &format!("{path}.{name}"), value, remedy)
+    })
 }
 
 fn require(right: bool, path: &str, found: impl std::fmt::Display, remedy: &str) -> Result<(), Fault> {

@@ -66,7 +66,7 @@ fn turn(k: u32, k_line: Mover, own: Unrest, partner: u32, m: u32, shift: vec3f, 
     if time >= limit { return AT_REST; }
     let speed = length(m_line.velocity - k_line.velocity) + own.jolt + theirs.jolt;
     let inverse_sum = k_line.inverse_mass + m_line.inverse_mass;
-    return Unrest(time, own.jolt + 2.0 * speed * k_line.inverse_mass / inverse_sum);
+    return Unrest(time, own.jolt + frame.jolt * speed * k_line.inverse_mass / inverse_sum);
 }
 
 // Bits of the listed neighbours of k that something may happen to before `limit`: all if k itself is struck by then.

@@ -151,7 +151,7 @@ fn settle_tie(i: u32, a: Mover, search: ptr<function, Search>) {
 fn event_of(a: Mover, search: Search) -> Event {
     var event = search.best;
     if event.jolt == 0.0 && is_some(event) && (event.partner & WALL) == 0u {
-        event.jolt = 2.0 * search.speed * a.inverse_mass / (a.inverse_mass + bodies[event.partner].inverse_mass);
+        event.jolt = frame.jolt * search.speed * a.inverse_mass / (a.inverse_mass + bodies[event.partner].inverse_mass);
     }
     return event;
 }
@@ -169,7 +169,7 @@ fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     if toi >= frame.h { return; }
     let partner = WALL | plane;
     if toi < (*best).toi || (toi == (*best).toi && precedes(i, partner, (*best).partner)) {
-        *best = Event(toi, partner, 0u, 2.0 * abs(v + wall.acceleration * contact));
+        *best = Event(toi, partner, 0u, frame.jolt * abs(v + wall.acceleration * contact));
     }
 }
 

@@ -110,13 +110,16 @@ struct Frame {
     frozen_capacity: u32,
     log_capacity: u32,
     // In `world`, in vec4f.
-    at_restitution: u32,
+    at_surfaces: u32,
     at_materials: u32,
     wide_rounds: u32,
     // Rounds that one dispatch of the tail does.
     tail_rounds: u32,
     // Smallest radius of all spheres.
     radius_min: f32,
+    // Bound on the change of a velocity in an impact, in units of the reduced mass over the own times the speed of
+    // approach.
+    jolt: f32,
 }
 
 // Which round a dispatch belongs to.

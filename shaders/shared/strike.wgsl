@@ -1,5 +1,5 @@
 // The impulses of the selected impacts. Both partners are moved to the time of impact, and only they change, so
-// momentum and energy are exact pair by pair. Twin: src/cpu/collide.rs, which says why.
+// momentum, angular momentum and energy are exact pair by pair. Twin: src/cpu/collide.rs, which says why.
 
 // One sphere on its way through an impact.
 struct Striker {
@@ -81,8 +81,9 @@ fn leave_support(a: ptr<function, Striker>, t: f32) -> bool {
 }
 
 // Restitution by the TC model: elastic if one of the partners had a contact less than the contact time ago.
-fn restitution(a: u32, b: u32, age: f32) -> f32 {
-    let e = restitution_of(a, b);
+fn restitution(surface: Surface, speed: f32, age: f32) -> f32 {
+    var e = surface.restitution;
+    if speed < surface.threshold { e *= speed / surface.threshold; }
     if e < 1.0 && age < frame.contact_time {
         atomicAdd(&work[CONTACT_TIME_COUNT], 1u);
         return 1.0;
@@ -183,12 +184,18 @@ fn strike(a: ptr<function, Striker>, b: ptr<function, Striker>, link: u32, t: f3
     if approach >= 0.0 { return; }
     if ((*a).body.radius + (*b).body.radius) - distance > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
     let age = t - max((*a).last_contact, (*b).last_contact);
-    let e = restitution(material_of((*a).i), material_of((*b).i), age);
+    let surface = surface_of(material_of((*a).i), material_of((*b).i));
+    let e = restitution(surface, -approach / distance, age);
     let inverse_mass = (*a).body.inverse_mass + (*b).body.inverse_mass;
     let speed = length((*a).body.velocity) + length((*b).body.velocity);
     let j = impulse(d, w, inverse_mass, e, speed);
-    (*a).body.velocity += j * (*a).body.inverse_mass;
-    (*b).body.velocity -= j * (*b).body.inverse_mass;
+    var push = j;
+    if surface.friction > 0.0 {
+        let theirs = (*b).body;
+        push += rub(surface, j, d, w, (*a).body.radius + theirs.radius, a, (*b).i, theirs.radius, theirs.inverse_mass);
+    }
+    (*a).body.velocity += push * (*a).body.inverse_mass;
+    (*b).body.velocity -= push * (*b).body.inverse_mass;
     atomicAdd(&work[PAIR_COUNT], 1u);
     (*a).virial += dot(j, d);
     (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, square);
@@ -212,10 +219,13 @@ fn strike_fixed(a: ptr<function, Striker>, other: u32, link: u32, t: f32) {
     }
     if approach >= 0.0 { return; }
     if ((*a).body.radius + theirs.radius) - distance > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    let e = restitution(material_of((*a).i), material_of(other), t - (*a).last_contact);
+    let surface = surface_of(material_of((*a).i), material_of(other));
+    let e = restitution(surface, -approach / distance, t - (*a).last_contact);
     let inverse_mass = (*a).body.inverse_mass;
     let j = impulse(d, w, inverse_mass, e, length(w));
-    (*a).body.velocity += j * inverse_mass;
+    var push = j;
+    if surface.friction > 0.0 { push += rub(surface, j, d, w, (*a).body.radius + theirs.radius, a, 0u, 0.0, 0.0); }
+    (*a).body.velocity += push * inverse_mass;
     atomicAdd(&work[PAIR_COUNT], 1u);
     (*a).virial += dot(j, d);
     (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, square);
@@ -230,8 +240,8 @@ fn strike_wall(a: ptr<function, Striker>, plane: u32, t: f32) {
     let w = (*a).body.velocity + wall.normal * (g * t);
     let approach = dot(wall.normal, w);
     let inverse_mass = (*a).body.inverse_mass;
-    let material = material_of((*a).i);
-    let returns = select(0.0, frame.contact_time, restitution_of(material, wall.material) < 1.0);
+    let surface = surface_of(material_of((*a).i), wall.material);
+    let returns = select(0.0, frame.contact_time, surface.restitution < 1.0 || surface.threshold > 0.0);
     if g < 0.0 && plane < 255u && rests(-approach, -g, (*a).body.radius, returns) {
         if supported {
             // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first.
@@ -248,9 +258,16 @@ fn strike_wall(a: ptr<function, Striker>, plane: u32, t: f32) {
     if approach >= 0.0 { return; }
     let height = dot(wall.normal, cells_shift(tags[(*a).i].cell - wall.cell) + ((*a).body.offset - wall.offset));
     if (*a).body.radius - (height + 0.5 * g * t * t) > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    let e = restitution(material, wall.material, t - (*a).last_contact);
+    let e = restitution(surface, -approach, t - (*a).last_contact);
     let j = impulse(wall.normal, w, inverse_mass, e, length(w));
-    (*a).body.velocity += j * inverse_mass;
+    var push = j;
+    if surface.friction > 0.0 {
+        // Along the plane too the frame falls.
+        let in_lab = (*a).body.velocity + frame.gravity * t;
+        let radius = (*a).body.radius;
+        push += rub(surface, j, wall.normal * radius, in_lab, radius, a, 0u, 0.0, 0.0);
+    }
+    (*a).body.velocity += push * inverse_mass;
     atomicAdd(&work[WALL_COUNT], 1u);
     (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, 1.0);
     let point = (*a).body.offset - wall.normal * (*a).body.radius;

@@ -168,7 +168,18 @@ fn material_of(i: u32) -> u32 {
     return bitcast<u32>(world[frame.at_materials + rank / 4u][rank % 4u]);
 }
 
-fn restitution_of(a: u32, b: u32) -> f32 {
-    let at = a * frame.material_count + b;
-    return world[frame.at_restitution + at / 4u][at % 4u];
+// What happens where two materials touch.
+struct Surface {
+    restitution: f32,
+    friction: f32,
+    rolling: f32,
+    twisting: f32,
+    // Speed of approach below which the restitution fades.
+    threshold: f32,
+}
+
+fn surface_of(a: u32, b: u32) -> Surface {
+    let at = frame.at_surfaces + SURFACE_ROWS * (a * frame.material_count + b);
+    let first = world[at];
+    return Surface(first.x, first.y, first.z, first.w, world[at + 1u].x);
 }

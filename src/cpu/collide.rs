@@ -1,13 +1,17 @@
 //! Stage 8: the impulses of the selected impacts. Both partners are moved to the time of impact, and only they change,
-//! so momentum and energy are exact pair by pair.
+//! so momentum, angular momentum and energy are exact pair by pair.
+
+mod friction;
 
 use glam::{DVec3, Vec3, Vec4};
 
+use self::friction::rub;
 use super::{
     bits::Bits,
     event::{Event, MOST_HITS, View, WALL},
     parallel::Disjoint,
     units::Units,
+    world::Surface,
 };
 use crate::{Impact, Partner, toolbox};
 
@@ -54,7 +58,7 @@ pub struct Counts {
     pub walls: u64,
     pub contact_time: u64,
     pub late: u64,
-    /// Energy lost to restitution.
+    /// Energy lost to restitution and friction.
     pub dissipated: f64,
     /// Sum of distance * impulse over pairs.
     pub virial: f64,
@@ -137,8 +141,17 @@ impl Body {
         self.motion.w
     }
 
+    /// Angular velocity times radius.
+    fn rim(&self) -> Vec3 {
+        self.spin.truncate() * self.radius()
+    }
+
     fn push(&mut self, dv: Vec3) {
         self.motion += dv.extend(0.0);
+    }
+
+    fn turn(&mut self, twist: Vec3) {
+        self.spin += (twist * (self.inverse_mass() / self.radius())).extend(0.0);
     }
 }
 
@@ -247,8 +260,8 @@ fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
 }
 
 /// Restitution by the TC model: elastic if one of the partners had a contact less than the contact time ago.
-fn restitution(view: &View, materials: (usize, usize), age: f32, counts: &mut Counts) -> f32 {
-    let e = view.world.surface(materials.0, materials.1).restitution;
+fn restitution(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Counts) -> f32 {
+    let e = surface.restitution_at(speed);
     if e < 1.0 && age < view.world.contact_time && !view.world.rests {
         counts.contact_time += 1;
         return 1.0;
@@ -287,17 +300,19 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
     if (a.radius() + b.radius()) - distance > view.world.slop {
         counts.late += 1;
     }
-    let materials = (usize::from(view.state.material(a.index)), usize::from(view.state.material(b.index)));
-    let e = restitution(view, materials, t - a.spin.w.max(b.spin.w), counts);
+    let surface =
+        view.world.surface(view.state.material(a.index).into(), view.state.material(b.index).into());
+    let e = restitution(view, surface, -approach / distance, t - a.spin.w.max(b.spin.w), counts);
     let reduced_mass = 1.0 / (a.inverse_mass() + b.inverse_mass());
     let speed = a.velocity().length() + b.velocity().length();
     let j = impulse(d, w, (a.inverse_mass(), b.inverse_mass()), e, speed);
-    a.push(j * a.inverse_mass());
-    b.push(-j * b.inverse_mass());
+    let push = rub(surface, j, (d, w, a.radius() + b.radius()), a, Some(b), counts);
+    a.push(push * a.inverse_mass());
+    b.push(-push * b.inverse_mass());
     counts.pairs += 1;
-    count_hit(view, a.index, b.index as u32, view.world.surface(materials.0, materials.1).restitution);
-    counts.dissipated += along_chord(view, a.index, j) - along_chord(view, b.index, j);
-    // The impulse and its arm are both along d.
+    count_hit(view, a.index, b.index as u32, surface.restitution);
+    counts.dissipated += along_chord(view, a.index, push) - along_chord(view, b.index, push);
+    // The normal impulse and its arm are both along d.
     counts.virial += f64::from(j.dot(d));
     counts.dissipated += loss(reduced_mass, e, approach, square);
     if recorder.on {
@@ -341,14 +356,15 @@ fn strike_fixed(
     if (a.radius() + radius) - distance > view.world.slop {
         counts.late += 1;
     }
-    let materials = (usize::from(view.state.material(a.index)), usize::from(view.state.material(other)));
-    let e = restitution(view, materials, t - a.spin.w, counts);
+    let surface = view.world.surface(view.state.material(a.index).into(), view.state.material(other).into());
+    let e = restitution(view, surface, -approach / distance, t - a.spin.w, counts);
     let mass = 1.0 / a.inverse_mass();
     let j = impulse(d, w, (a.inverse_mass(), 0.0), e, w.length());
-    a.push(j * a.inverse_mass());
+    let push = rub(surface, j, (d, w, a.radius() + radius), a, None, counts);
+    a.push(push * a.inverse_mass());
     counts.pairs += 1;
-    count_hit(view, a.index, other as u32, view.world.surface(materials.0, materials.1).restitution);
-    counts.dissipated += along_chord(view, a.index, j);
+    count_hit(view, a.index, other as u32, surface.restitution);
+    counts.dissipated += along_chord(view, a.index, push);
     counts.virial += f64::from(j.dot(d));
     counts.dissipated += loss(mass, e, approach, square);
     if recorder.on {
@@ -371,7 +387,7 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
     let approach = normal.dot(w);
     let mass = 1.0 / a.inverse_mass();
     let surface = view.world.surface(view.state.material(a.index).into(), wall.material);
-    let returns = if surface.restitution < 1.0 { view.world.contact_time } else { 0.0 };
+    let returns = if surface.is_lossy() { view.world.contact_time } else { 0.0 };
     if g < 0.0 && plane < usize::from(u8::MAX) && rests(-approach, -g, a.radius(), view, returns) {
         if supported {
             // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first.
@@ -393,12 +409,15 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
     if a.radius() - (height + 0.5 * g * t * t) > view.world.slop {
         counts.late += 1;
     }
-    let e = restitution(view, (view.state.material(a.index).into(), wall.material), t - a.spin.w, counts);
+    let e = restitution(view, surface, -approach, t - a.spin.w, counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
-    a.push(j * a.inverse_mass());
+    // Along the plane too the frame falls.
+    let in_lab = a.velocity() + view.world.gravity * t;
+    let push = rub(surface, j, (normal * a.radius(), in_lab, a.radius()), a, None, counts);
+    a.push(push * a.inverse_mass());
     counts.walls += 1;
     count_hit(view, a.index, WALL | plane as u32, surface.restitution);
-    counts.dissipated += along_chord(view, a.index, j);
+    counts.dissipated += along_chord(view, a.index, push);
     counts.dissipated += loss(mass, e, approach, 1.0);
     if recorder.on {
         let point = a.offset() - normal * a.radius();

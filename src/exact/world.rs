@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::{Error, System};
+use crate::{Error, Materials, System};
 
 /// Everything of a [`System`] that is not a sphere, in coordinates from `origin`.
 #[derive(Default)]
@@ -41,6 +41,7 @@ impl Surface {
 impl World {
     pub fn new(system: &System) -> Result<Self, Error> {
         let axes = system.dimensions.count();
+        refuse_rough(&system.materials)?;
         let mut world = Self {
             axes,
             gravity: system.gravity,
@@ -105,4 +106,24 @@ impl World {
         }
         position
     }
+}
+
+// What is smooth and has one restitution for all speeds is all that this engine does.
+fn refuse_rough(materials: &Materials) -> Result<(), Error> {
+    let indices = 0..materials.len() as u16;
+    for (a, b) in indices.clone().flat_map(|a| indices.clone().map(move |b| (a, b))) {
+        let surface = materials.surface(a, b);
+        let others = [
+            ("friction", surface.friction),
+            ("rolling_friction", surface.rolling_friction),
+            ("twisting_friction", surface.twisting_friction),
+            ("restitution_threshold", surface.restitution_threshold),
+        ];
+        let Some((what, _)) = others.into_iter().find(|&(_, value)| value > 0.0) else { continue };
+        let (a, b) = (materials.name(a), materials.name(b));
+        return Err(Error::Unsupported(format!(
+            "exact: {what} between {a} and {b}; this backend does restitution alone, use cpu or gpu"
+        )));
+    }
+    Ok(())
 }

@@ -15,10 +15,6 @@ pub(crate) struct Slip {
 /// Why a field that other versions or readers of the documentation may know is refused.
 fn refused(field: &str) -> Option<&'static str> {
     Some(match field {
-        "friction" | "rolling_friction" | "twisting_friction" => {
-            "spheres and walls have no friction in this version: take it out"
-        }
-        "restitution_threshold" => "this version has one restitution for all speeds: take it out",
         "source" => "this version has no sources: use random, lattice, at or file",
         _ => return None,
     })

@@ -25,15 +25,18 @@
 //!
 //! [materials.steel]
 //! restitution = 0.9               # left out: 1
+//! friction = 0.1                  # left out: 0, as are rolling_friction, twisting_friction and restitution_threshold
 //! density = 7800                  # left out: 6/pi, mass 1 at diameter 1
 //!
 //! [materials.glass]
 //! restitution = 0.95
+//! friction = 0.4
+//! restitution_threshold = 0.01    # speed of approach below which the restitution fades
 //! density = 2500
 //!
-//! [[pairs]]                       # instead of the smaller of the two
+//! [[pairs]]                       # instead of the smaller restitution and the geometric mean of what rubs
 //! between = ["steel", "glass"]
-//! restitution = 0.92
+//! restitution = 0.92              # any of the five
 //!
 //! [[spheres]]                     # each group has one of random, lattice, at, file
 //! random = { count = 200, diameters = [[0.1, 0.5], [0.2, 0.5]], min = [0, 0, 1], max = [2, 2, 4] }

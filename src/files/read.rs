@@ -3,7 +3,7 @@
 use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, string, vector, whole};
 use super::tree::{Node, Value};
 use crate::{
-    Dimensions, Side, Solver,
+    Dimensions, Side, Solver, Surface,
     scene::{
         Fill, Lattice, LatticeKind, Material, Motion, Pair, Placed, Random, Scene, Shape, View, Wall, Walls,
         World,
@@ -28,10 +28,15 @@ pub(crate) fn read_scene(tree: &Node, open: Open) -> Result<Scene, Slip> {
         ..Scene::default()
     };
     for (node, path) in tables(&top, "pairs")? {
-        let fields = Fields::new(Some(node), &path, &["between", "restitution"])?;
+        let known: Vec<&str> = ["between"].into_iter().chain(Surface::FIELDS).collect();
+        let fields = Fields::new(Some(node), &path, &known)?;
         scene.pairs.push(Pair {
             between: fields.required("between", "[\"steel\", \"glass\"]", two_names)?,
-            restitution: fields.required("restitution", "0.9", number)?,
+            restitution: fields.optional("restitution", number)?,
+            friction: fields.optional("friction", number)?,
+            rolling_friction: fields.optional("rolling_friction", number)?,
+            twisting_friction: fields.optional("twisting_friction", number)?,
+            restitution_threshold: fields.optional("restitution_threshold", number)?,
         });
     }
     for (node, path) in tables(&top, "spheres")? {
@@ -109,9 +114,15 @@ fn materials(top: &Fields) -> Result<Vec<Material>, Slip> {
     };
     let read = |entry: &super::tree::Entry| {
         let path = format!("materials.{}", entry.key);
-        let fields = Fields::new(Some(&entry.node), &path, &["restitution", "density"])?;
+        let known: Vec<&str> = Surface::FIELDS.into_iter().chain(["density"]).collect();
+        let fields = Fields::new(Some(&entry.node), &path, &known)?;
         let mut material = Material { name: entry.key.clone(), ..Material::default() };
-        fields.set("restitution", &mut material.restitution, number)?;
+        let surface = &mut material.surface;
+        fields.set("restitution", &mut surface.restitution, number)?;
+        fields.set("friction", &mut surface.friction, number)?;
+        fields.set("rolling_friction", &mut surface.rolling_friction, number)?;
+        fields.set("twisting_friction", &mut surface.twisting_friction, number)?;
+        fields.set("restitution_threshold", &mut surface.restitution_threshold, number)?;
         fields.set("density", &mut material.density, number)?;
         Ok(material)
     };

@@ -2,7 +2,7 @@
 
 use super::{
     Context,
-    layout::{Body, Frame, LAUNCH, MOST_WIDE_ROUNDS, Round, Tag},
+    layout::{Body, Frame, LAUNCH, MOST_WIDE_ROUNDS, Round, SURFACE_ROWS, Tag},
     pipelines::Pipelines,
     places::Places,
 };
@@ -193,7 +193,7 @@ impl Buffers {
         Ok(())
     }
 
-    /// Puts down planes, restitution and, where there are several, the material of every rank.
+    /// Puts down planes, surfaces and, where there are several, the material of every rank.
     pub fn write_world(&self, queue: &wgpu::Queue, world: &World, materials: impl Iterator<Item = u32>) {
         let mut words = vec![0u32; self.places.world_words as usize];
         for (k, wall) in world.walls.iter().enumerate() {
@@ -204,8 +204,11 @@ impl Buffers {
             row[7] = wall.material as u32;
             row[8..11].copy_from_slice(&wall.offset.to_array().map(f32::to_bits));
         }
-        let table = &mut words[4 * self.places.restitution as usize..];
-        table.iter_mut().zip(&world.surfaces).for_each(|(word, s)| *word = s.restitution.to_bits());
+        let table = &mut words[4 * self.places.surfaces as usize..];
+        for (rows, s) in table.chunks_exact_mut(4 * SURFACE_ROWS as usize).zip(&world.surfaces) {
+            let values = [s.restitution, s.friction, s.rolling, s.twisting, s.threshold];
+            rows.iter_mut().zip(values).for_each(|(word, value)| *word = value.to_bits());
+        }
         if world.material_count > 1 {
             let by_rank = &mut words[4 * self.places.materials as usize..];
             by_rank.iter_mut().zip(materials).for_each(|(word, material)| *word = material);

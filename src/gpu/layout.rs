@@ -117,13 +117,14 @@ pub struct Frame {
     pub threat_capacity: u32,
     pub frozen_capacity: u32,
     pub log_capacity: u32,
-    pub at_restitution: u32,
+    pub at_surfaces: u32,
     pub at_materials: u32,
     pub wide_rounds: u32,
     pub tail_rounds: u32,
     pub radius_min: f32,
+    pub jolt: f32,
     /// To the size that uniforms have: a multiple of 16.
-    pub padding: [u32; 2],
+    pub padding: u32,
 }
 
 /// Which round a dispatch belongs to.
@@ -179,6 +180,9 @@ words! {
     THREAT_WORDS = 9;
     FROZEN_WORDS = 4;
     LOG_WORDS = 14;
+
+    /// Rows of four that a pair of materials takes.
+    SURFACE_ROWS = 2;
 
     // The work buffer begins with what only the host clears: why everything stands still, and what room is needed.
     HALT = 0;
@@ -274,7 +278,7 @@ pub fn structs() -> Vec<Struct> {
             layers, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
             at_marks, at_starts, at_sums, at_pending, at_near, at_selected, at_walkers, at_walls, at_entries,
             entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
-            frozen_capacity, log_capacity, at_restitution, at_materials, wide_rounds, tail_rounds, radius_min),
+            frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt),
         fields!(Round: number),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::layout::{
     AUDIT_SUMS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, LOG_WORDS, MOST_PARTS, Node,
-    SCAN_PART, THREAT_WORDS, Tag, VISIT_WORDS,
+    SCAN_PART, SURFACE_ROWS, THREAT_WORDS, Tag, VISIT_WORDS,
 };
 use crate::{Error, model::grid::Grid, model::world::World};
 
@@ -42,7 +42,7 @@ impl Capacities {
 /// Spheres that a workgroup of the audit sums at least.
 const PART_SPHERES: u32 = 4096;
 
-/// Offsets of the regions of the shared buffers and their lengths, in words (`restitution`, `materials`: in vec4f).
+/// Offsets of the regions of the shared buffers and their lengths, in words (`surfaces`, `materials`: in vec4f).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     pub capacities: Capacities,
@@ -65,7 +65,7 @@ pub struct Places {
     pub frozen: u32,
     pub log: u32,
     pub pool_words: u64,
-    pub restitution: u32,
+    pub surfaces: u32,
     pub materials: u32,
     pub world_words: u64,
 }
@@ -105,7 +105,7 @@ impl Places {
         let frozen = pool.take(u64::from(capacities.frozen) * u64::from(FROZEN_WORDS));
         let log = pool.take(u64::from(capacities.log) * u64::from(LOG_WORDS));
         let mut world = Ruler(3 * walls as u64);
-        let restitution = world.take((materials * materials).div_ceil(4) as u64);
+        let surfaces = world.take(u64::from(SURFACE_ROWS) * (materials * materials) as u64);
         let materials = world.take(if materials > 1 { n.div_ceil(4) } else { 0 });
         Self {
             capacities,
@@ -128,7 +128,7 @@ impl Places {
             frozen,
             log,
             pool_words: pool.0,
-            restitution,
+            surfaces,
             materials,
             world_words: 4 * world.0.max(1),
         }
@@ -184,6 +184,7 @@ impl Places {
             material_count: world.material_count as u32,
             contact_time: world.contact_time,
             slop: world.slop,
+            jolt: world.jolt,
             at_counts: self.counts,
             at_heads: self.heads,
             at_marks: self.marks,
@@ -205,7 +206,7 @@ impl Places {
             threat_capacity: c.threats,
             frozen_capacity: c.frozen,
             log_capacity: c.log,
-            at_restitution: self.restitution,
+            at_surfaces: self.surfaces,
             at_materials: self.materials,
             ..Frame::default()
         }

@@ -37,6 +37,7 @@ const HALT: &str = shader!("shared/halt");
 const IMPACT: &str = shader!("shared/impact");
 const GUARD: &str = shader!("shared/guard");
 const STRIKE: &str = shader!("shared/strike");
+const FRICTION: &str = shader!("shared/friction");
 const FAST: &str = shader!("shared/fast");
 const AGAIN: &str = shader!("shared/again");
 
@@ -78,7 +79,7 @@ pub const MODULES: &[Module] = &[
         name: "collide",
         is_broad: false,
         entries: &["collide", "collide_walk", "collide_meet"],
-        parts: &[IMPACT, STRIKE, FAST, shader!("collide")],
+        parts: &[IMPACT, STRIKE, FRICTION, FAST, shader!("collide")],
     },
     Module { name: "advance", is_broad: false, entries: &["advance"], parts: &[shader!("advance")] },
     Module {
@@ -92,7 +93,7 @@ pub const MODULES: &[Module] = &[
         name: "rounds",
         is_broad: false,
         entries: &["rounds"],
-        parts: &[IMPACT, GUARD, STRIKE, FAST, AGAIN, shader!("shared/rounds")],
+        parts: &[IMPACT, GUARD, STRIKE, FRICTION, FAST, AGAIN, shader!("shared/rounds")],
     },
 ];
 

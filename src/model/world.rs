@@ -29,6 +29,25 @@ pub struct Surface {
     pub threshold: f32,
 }
 
+impl Surface {
+    /// Restitution at a speed of approach > 0.
+    #[inline]
+    pub fn restitution_at(&self, speed: f32) -> f32 {
+        if speed < self.threshold { self.restitution * (speed / self.threshold) } else { self.restitution }
+    }
+
+    /// Whether there are speeds at which an impact along the normal loses energy.
+    #[inline]
+    pub fn is_lossy(&self) -> bool {
+        self.restitution < 1.0 || self.threshold > 0.0
+    }
+}
+
+/// See [`World::jolt`].
+pub fn jolt(friction: f64) -> f32 {
+    (2.0 * (1.0 + friction * friction).sqrt()) as f32
+}
+
 /// Everything that is the same for all spheres.
 #[derive(Clone, Debug, Default)]
 pub struct World {
@@ -57,6 +76,12 @@ impl World {
     #[inline]
     pub fn surface(&self, a: usize, b: usize) -> &Surface {
         &self.surfaces[a * self.material_count + b]
+    }
+
+    /// Whether impacts may turn spheres.
+    #[cfg(feature = "gpu")]
+    pub fn is_rough(&self) -> bool {
+        self.surfaces.iter().any(|s| s.friction > 0.0)
     }
 
     /// `middle` of the spheres and the contact time are in scaled units.
@@ -112,7 +137,7 @@ impl World {
                     threshold: (s.restitution_threshold / units.velocity()) as f32,
                 })
                 .collect(),
-            jolt: (2.0 * (1.0 + friction * friction).sqrt()) as f32,
+            jolt: jolt(friction),
             contact_time: contact_time as f32,
             slop: (1e-5 * census.mean_diameter) as f32,
         }

@@ -105,15 +105,15 @@ impl Scene {
     fn surfaces(&self) -> Materials {
         let mut materials = Materials::empty();
         if !self.materials.iter().any(|material| material.name == DEFAULT_MATERIAL) {
-            let Material { name, restitution, density } = Material::default();
-            materials.push(&name, restitution, density);
+            let Material { name, surface, density } = Material::default();
+            materials.add(&name, surface, density);
         }
-        for Material { name, restitution, density } in &self.materials {
-            materials.push(name, *restitution, *density);
+        for Material { name, surface, density } in &self.materials {
+            materials.add(name, *surface, *density);
         }
         for pair in &self.pairs {
             let [a, b] = [0, 1].map(|side| index_of(&materials, &pair.between[side]));
-            materials.set_restitution(a, b, pair.restitution);
+            materials.set_surface(a, b, pair.apply(materials.surface(a, b)));
         }
         materials
     }

@@ -2,8 +2,11 @@
 
 use glam::DVec3;
 
-use super::{DEFAULT_MATERIAL, Fault, Fill, Lattice, LatticeKind, Motion, Random, Scene, Shape};
-use crate::{Dimensions, Side, validate::finite};
+use super::{DEFAULT_MATERIAL, Fault, Fill, Lattice, LatticeKind, Motion, Pair, Random, Scene, Shape};
+use crate::{
+    Dimensions, Side, Surface,
+    validate::{finite, inspect_surface},
+};
 
 /// How far the shares of the diameters may miss 1 (three thirds written as 0.33 do by 0.01).
 const SHARE_SLACK: f64 = 0.0101;
@@ -24,8 +27,15 @@ impl Scene {
             for name in &pair.between {
                 self.known_material(name, &format!("pairs[{index}].between"))?;
             }
-            let path = format!("pairs[{index}].restitution");
-            within(&path, pair.restitution, 0.0, 1.0, "a restitution is between 0 and 1")?;
+            let path = format!("pairs[{index}]");
+            if (Pair { between: pair.between.clone(), ..Pair::default() }) == *pair {
+                return Err(Fault::field(
+                    &path,
+                    format!("{path} says nothing of how the two meet"),
+                    format!("give one or more of {}", Surface::FIELDS.join(", ")),
+                ));
+            }
+            inspect_surface(&path, &pair.apply(&Surface::default()))?;
         }
         self.known_material(&self.bounds.material, "bounds.material")?;
         for (index, wall) in self.walls.iter().enumerate() {

@@ -42,7 +42,7 @@ pub use note::Note;
 
 use glam::DVec3;
 
-use crate::{Dimensions, Side, Solver};
+use crate::{Dimensions, Side, Solver, Surface};
 
 /// The name that a material has where none is given.
 pub const DEFAULT_MATERIAL: &str = "default";
@@ -59,9 +59,9 @@ pub struct Scene {
     pub solver: Solver,
     /// The box.
     pub bounds: Walls,
-    /// Surfaces. `default` need not be among them: elastic, mass 1 at diameter 1.
+    /// Materials. `default` need not be among them: elastic and smooth, mass 1 at diameter 1.
     pub materials: Vec<Material>,
-    /// Restitution of certain pairs of materials, instead of the smaller of the two.
+    /// What is different where certain materials meet, instead of what [`Surface::combined`] says.
     pub pairs: Vec<Pair>,
     /// The spheres, group by group.
     pub fills: Vec<Fill>,
@@ -115,35 +115,56 @@ impl Default for Walls {
     }
 }
 
-/// A surface.
+/// What spheres and walls are made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     /// What spheres and walls call it.
     pub name: String,
-    /// Speed after over speed before a head-on impact, 0..=1. Two materials combine by the smaller.
-    pub restitution: f64,
+    /// How it meets itself; others as [`Surface::combined`] says.
+    pub surface: Surface,
     /// Mass/volume, > 0.
     pub density: f64,
 }
 
 impl Default for Material {
-    /// `default`: elastic, mass 1 at diameter 1.
+    /// `default`: elastic and smooth, mass 1 at diameter 1.
     fn default() -> Self {
         Self {
             name: DEFAULT_MATERIAL.into(),
-            restitution: 1.0,
+            surface: Surface::default(),
             density: crate::Materials::default().density(0),
         }
     }
 }
 
-/// The restitution of one pair of materials.
-#[derive(Clone, Debug, PartialEq)]
+/// Where one pair of materials meets otherwise than [`Surface::combined`] says: in what is given here, at least one thing.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pair {
     /// The two names.
     pub between: [String; 2],
-    /// 0..=1.
-    pub restitution: f64,
+    /// [`Surface::restitution`].
+    pub restitution: Option<f64>,
+    /// [`Surface::friction`].
+    pub friction: Option<f64>,
+    /// [`Surface::rolling_friction`].
+    pub rolling_friction: Option<f64>,
+    /// [`Surface::twisting_friction`].
+    pub twisting_friction: Option<f64>,
+    /// [`Surface::restitution_threshold`].
+    pub restitution_threshold: Option<f64>,
+}
+
+impl Pair {
+    /// The surface of the two, given how they would combine.
+    pub fn apply(&self, combined: &Surface) -> Surface {
+        Surface {
+            restitution: self.restitution.unwrap_or(combined.restitution),
+            friction: self.friction.unwrap_or(combined.friction),
+            rolling_friction: self.rolling_friction.unwrap_or(combined.rolling_friction),
+            twisting_friction: self.twisting_friction.unwrap_or(combined.twisting_friction),
+            restitution_threshold: self.restitution_threshold.unwrap_or(combined.restitution_threshold),
+        }
+    }
 }
 
 /// A solid half space.
@@ -235,16 +256,45 @@ impl Scene {
         self
     }
 
-    /// Adds a material: restitution 0..=1, density (mass/volume) > 0. The name `default` changes what applies
+    /// Adds a smooth material: restitution 0..=1, density (mass/volume) > 0. The name `default` changes what applies
     /// where no material is named.
-    pub fn material(mut self, name: &str, restitution: f64, density: f64) -> Self {
-        self.materials.push(Material { name: name.into(), restitution, density });
+    pub fn material(self, name: &str, restitution: f64, density: f64) -> Self {
+        self.surface(name, Surface { restitution, ..Surface::default() }, density)
+    }
+
+    /// Adds a material with friction, or whatever its surface has.
+    ///
+    /// ```
+    /// use carom::{Surface, scene::Scene};
+    ///
+    /// let glass = Surface { restitution: 0.97, friction: 0.09, ..Surface::default() };
+    /// let system = Scene::new(0.01).surface("glass", glass, 2500.0).build()?;
+    /// let index = system.materials.find("glass").unwrap();
+    /// assert_eq!(system.materials.surface(index, index).friction, 0.09);
+    /// # Ok::<(), carom::Error>(())
+    /// ```
+    pub fn surface(mut self, name: &str, surface: Surface, density: f64) -> Self {
+        self.materials.push(Material { name: name.into(), surface, density });
         self
     }
 
-    /// Sets the restitution between two materials.
+    /// Sets the restitution between two materials; what else there is combines.
     pub fn pair(mut self, a: &str, b: &str, restitution: f64) -> Self {
-        self.pairs.push(Pair { between: [a.into(), b.into()], restitution });
+        let between = [a.into(), b.into()];
+        self.pairs.push(Pair { between, restitution: Some(restitution), ..Pair::default() });
+        self
+    }
+
+    /// Sets all of what happens where two materials meet.
+    pub fn pair_surface(mut self, a: &str, b: &str, surface: Surface) -> Self {
+        self.pairs.push(Pair {
+            between: [a.into(), b.into()],
+            restitution: Some(surface.restitution),
+            friction: Some(surface.friction),
+            rolling_friction: Some(surface.rolling_friction),
+            twisting_friction: Some(surface.twisting_friction),
+            restitution_threshold: Some(surface.restitution_threshold),
+        });
         self
     }
 

@@ -1,6 +1,6 @@
 //! What the reference does not do ends with an error that says so, and with the state as it was.
 
-use carom::{Backend, Bounds, Error, Materials, Options, Plane, Side, Simulation, Sphere, System};
+use carom::{Backend, Bounds, Error, Materials, Options, Plane, Side, Simulation, Sphere, Surface, System};
 use glam::DVec3;
 
 fn exact(system: System) -> Result<Simulation, Error> {
@@ -53,6 +53,24 @@ fn a_sphere_that_rests_on_a_fixed_one_is_refused() {
     system.spheres.push(Sphere { id: 7, position: DVec3::Z, fixed: true, ..Sphere::default() });
     let text = failure(&mut exact(system).unwrap());
     assert!(text.contains("sphere 42") && text.contains("strikes sphere 7"), "{text}");
+}
+
+#[test]
+fn friction_and_thresholds_are_refused_by_name() {
+    let smooth = Surface { restitution: 0.9, ..Surface::default() };
+    for (what, surface) in [
+        ("friction", Surface { friction: 0.1, ..smooth }),
+        ("rolling_friction", Surface { rolling_friction: 0.1, ..smooth }),
+        ("twisting_friction", Surface { twisting_friction: 0.1, ..smooth }),
+        ("restitution_threshold", Surface { restitution_threshold: 0.1, ..smooth }),
+    ] {
+        let mut system = above_a_floor(0.9, 1.0);
+        let felt = system.materials.add("felt", smooth, 1.0);
+        assert!(exact(system.clone()).is_ok());
+        system.materials.set_surface(0, felt, surface);
+        let Err(Error::Unsupported(text)) = exact(system) else { panic!("{what} is not refused") };
+        assert!(text.starts_with(&format!("exact: {what} between stone and felt")), "{text}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::{
         impacts,
         layout::{
             Body, CONTACT_TIME_COUNT, FAST_COUNT, FROZEN, FROZEN_COUNT, LATE_COUNT, LOG_COUNT, Node,
-            PAIR_COUNT, WALKERS, WALL_COUNT,
+            PAIR_COUNT, Tag, WALKERS, WALL_COUNT,
         },
     },
     Case, PRESENT, Rig, Slip, Verdict, agrees,
@@ -19,6 +19,10 @@ use crate::{Impact, Partner, cpu::collide::Counts, gpu::places::Places, model::u
 /// Of velocities, as a share of the speeds that meet: the impulse is a quotient of two sums of three products times a
 /// quotient of masses, each to a few units in the last place.
 const SPEED: f32 = 2e-6;
+
+/// Of the speeds of rims, the same for spins: an impulse moves the rim 5/2 times as much as the centre, and is as well known
+/// as the slip.
+const RIM: f32 = 3.0 * SPEED;
 
 /// Of offsets, as a share of a cell and the way to the impact: one fused product, or what leaving a support projects.
 const PLACE: f32 = 1e-6;
@@ -73,7 +77,7 @@ fn case(start: &Start) -> Case {
 struct Expected {
     bodies: Vec<Body>,
     old: Vec<Body>,
-    rest: Vec<super::super::Tag>,
+    rest: Vec<Tag>,
     clock: Vec<f32>,
     budget: Vec<f32>,
     old_nodes: Vec<Node>,
@@ -88,8 +92,10 @@ struct Expected {
     edge: f32,
     fall: f32,
     h: f32,
-    /// Speed of each sphere and its partner together, before the impact.
+    /// Speed of each sphere and its partner together, before the impact, with those of the rims where they matter.
     speeds: Vec<f32>,
+    is_rough: bool,
+    turned: u64,
     units: Units,
 }
 
@@ -118,15 +124,20 @@ impl Expected {
             virial: rounds.counts.virial - before.virial,
         };
         let old = &input.bodies[PRESENT];
-        let mut speeds: Vec<f32> = old.iter().map(|b| b.velocity.length()).collect();
+        let is_rough = twin.core.world.is_rough();
+        let tags = &input.tags[PRESENT];
+        let rim = |i: usize| if is_rough { tags[i].spin.length() * old[i].radius } else { 0.0 };
+        let speed = |i: usize| old[i].velocity.length() + rim(i);
+        let mut speeds: Vec<f32> = (0..old.len()).map(speed).collect();
         for &i in &rounds.selected {
             let event = input.fates[i as usize].event;
-            if let Some(partner) = old.get(event.partner as usize) {
-                let sum = old[i as usize].velocity.length() + partner.velocity.length();
+            if (event.partner as usize) < old.len() {
+                let sum = speed(i as usize) + speed(event.partner as usize);
                 speeds[i as usize] = sum;
                 speeds[event.partner as usize] = sum;
             }
         }
+        let turned = tags.iter().zip(&rest).filter(|(old, new)| old.spin != new.spin).count() as u64;
         Self {
             old: input.bodies[PRESENT].clone(),
             old_nodes: input.nodes.clone(),
@@ -147,6 +158,8 @@ impl Expected {
             walkers,
             counts,
             speeds,
+            is_rough,
+            turned,
         }
     }
 
@@ -157,7 +170,13 @@ impl Expected {
             let (body, twin, node) = (output.bodies[PRESENT][i], self.bodies[i], output.nodes[i]);
             if !touched {
                 // Nobody else is written.
-                verdict.equal("untouched", i, (body, node), (self.old[i], self.old_nodes[i]));
+                let tag = output.tags[PRESENT][i];
+                verdict.equal(
+                    "untouched",
+                    i,
+                    (body, node, tag),
+                    (self.old[i], self.old_nodes[i], self.rest[i]),
+                );
                 continue;
             }
             let speed = self.speeds[i] + self.fall;
@@ -165,7 +184,10 @@ impl Expected {
             verdict.near_vector("offset", i, body.offset, twin.offset, PLACE * way);
             verdict.near_vector("velocity", i, body.velocity, twin.velocity, SPEED * speed);
             verdict.equal("rest of", i, Body { offset: twin.offset, velocity: twin.velocity, ..body }, twin);
-            verdict.equal("tag", i, output.tags[PRESENT][i], self.rest[i]);
+            let (tag, rest) = (output.tags[PRESENT][i], self.rest[i]);
+            let rim = if self.is_rough { RIM * speed / twin.radius } else { 0.0 };
+            verdict.near_vector("spin", i, tag.spin, rest.spin, rim);
+            verdict.equal("tag", i, Tag { spin: rest.spin, ..tag }, rest);
             verdict.equal("clock", i, (node.clock, node.touched), (self.clock[i], ROUND + 1));
             let scale = way + self.budget[i].abs();
             verdict.near("budget", i, node.budget, self.budget[i], PLACE * scale);
@@ -188,6 +210,7 @@ impl Expected {
         for (what, count) in [("pairs", c.pairs), ("walls", c.walls), ("contact times", c.contact_time)] {
             verdict.saw(what, count);
         }
+        verdict.saw("spins turned", self.turned);
         verdict.saw("supports", self.support.iter().filter(|s| **s > 0).count() as u64);
         verdict.saw("frozen", self.frozen.len() as u64);
         verdict.saw("walkers", self.walkers.len() as u64);
@@ -270,6 +293,18 @@ fn a_slip_in_collide_is_noticed() {
         ("a loss", |m, _, i| m.nodes[i].loss += 0.1),
     ];
     notices(&start("gas", 10_007), case, input, output);
+    let input: &[Slip] = &[
+        ("a spin", |m, _, i| m.tags[PRESENT][i].spin.z += 1e-3),
+        ("a radius", |m, _, i| m.bodies[PRESENT][i].radius *= 1.001),
+    ];
+    let output: &[Slip] = &[
+        ("what a spin gains", |m, _, i| m.tags[PRESENT][i].spin.x += 1e-4),
+        ("the spin of one that met nobody", |m, _, _| {
+            let i = m.nodes.iter().position(|node| node.touched == 0).unwrap();
+            m.tags[PRESENT][i].spin.y += 1e-6;
+        }),
+    ];
+    notices(&start("rough", 10_007), case, input, output);
     let output: &[Slip] = &[
         ("a walker", |m, _, _| m.work[counter(ROUND, WALKERS)] -= 1),
         ("whom a walker may meet", |m, places, _| {

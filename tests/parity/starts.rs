@@ -4,7 +4,7 @@ use glam::{DVec3, IVec3};
 
 use super::twin::Twin;
 use crate::{
-    Dimensions, Side, System,
+    Dimensions, MaterialIndex, Materials, Side, Surface, System,
     cpu::{audit::Audit, core::Core},
     model::state::{NEVER, State},
     scene::{Fill, Scene},
@@ -13,7 +13,8 @@ use crate::{
 /// None, one, a workgroup less one, a workgroup, one more, and many with an odd rest.
 pub const SIZES: [usize; 6] = [0, 1, 63, 64, 65, 10_007];
 
-const KINDS: [&str; 9] = ["gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast"];
+const KINDS: [&str; 10] =
+    ["gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast", "rough"];
 
 /// One system and how far into a step the stages are looked at.
 pub struct Start {
@@ -68,7 +69,7 @@ pub fn start(kind: &'static str, size: usize) -> Start {
             .periodic()
             .fill(gas(0.3).diameters([(6.0, 0.003), (2.0, 0.04), (1.0, 0.957)]).temperature(1.0)),
         // Tight and sloping, so that most spheres meet a plane.
-        "box" => scene
+        "box" | "rough" => scene
             .walled()
             .gravity([0.0, 1.0, -10.0])
             .bounds(DVec3::ZERO, DVec3::splat(1.15 * side as f64) + 2.0 * DVec3::Z)
@@ -88,10 +89,13 @@ pub fn start(kind: &'static str, size: usize) -> Start {
     Start { name: kind, system, substeps: if is_fast { 2 } else { 1 }, for_the_bulk: is_fast }
 }
 
-// What scenes do not say: gaps in the ids, two materials, spin, what is fixed, what is fast.
+// What scenes do not say: gaps in the ids, several materials, spin, what is fixed, what is fast.
 fn dress(kind: &str, system: &mut System, seed: u64) {
     let mut draw = dice(seed);
     let soft = system.materials.push("soft", 0.6, 1.0);
+    if kind == "rough" {
+        roughen(&mut system.materials, soft);
+    }
     let flat = system.dimensions == Dimensions::Two;
     if kind == "floor" {
         // Pairs at rest on the floor that are about to touch each other softly.
@@ -110,6 +114,13 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
             sphere.material = soft;
         }
         match kind {
+            "rough" => {
+                sphere.spin *= 16.0;
+                sphere.material = (k % 3) as u16;
+                if k % 10 == 3 {
+                    (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO);
+                }
+            }
             "fixed" if k % 10 == 3 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
             "floor" if sphere.position.z < 0.6 => {
                 sphere.velocity = if k % 2 == 1 { DVec3::X * -2e-4 } else { DVec3::ZERO };
@@ -126,6 +137,14 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
             sphere.spin.x = 0.0;
         }
     }
+}
+
+// A third material; what slides, what sticks, what is smooth, and a restitution that fades.
+fn roughen(materials: &mut Materials, soft: MaterialIndex) {
+    let rough = |friction, restitution| Surface { friction, restitution, ..Surface::default() };
+    materials.add("faint", Surface { restitution_threshold: 3.0, ..rough(0.5, 0.8) }, 1.0);
+    materials.set_surface(0, 0, rough(0.2, 1.0));
+    materials.set_surface(0, soft, rough(5.0, 0.9));
 }
 
 /// The twin before its first stage, and the path budget that its cells were made for.

@@ -95,7 +95,7 @@ impl Events {
             None => (0.0, glam::Vec3::ZERO),
         };
         let relative = (state.velocity(i) - other).length() + fall;
-        let share = 2.0 * own / (own + theirs);
+        let share = self.twin.core.world.jolt * own / (own + theirs);
         let normal = jolt / share;
         let square = NORMAL * (relative * relative + self.edge * fall);
         // A gap closes with the normal speed.

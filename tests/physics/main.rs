@@ -29,6 +29,24 @@ macro_rules! on_each_backend {
     };
 }
 
+/// The same on the two engines that have stages.
+macro_rules! on_each_engine {
+    ($($case:ident),* $(,)?) => {
+        $(mod $case {
+            #[test]
+            fn on_cpu() {
+                super::$case(carom::Backend::Cpu);
+            }
+
+            #[cfg(feature = "gpu")]
+            #[test]
+            fn on_gpu() {
+                super::$case(carom::Backend::Gpu);
+            }
+        })*
+    };
+}
+
 mod agreement;
 mod bounces;
 mod bullets;
@@ -36,5 +54,6 @@ mod clusters;
 mod conservation;
 mod cooling;
 mod impacts;
+mod oblique;
 mod pressure;
 mod support;

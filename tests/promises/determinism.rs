@@ -1,9 +1,10 @@
 //! Equal input gives equal output, bit for bit, on any number of threads and for any order of the rows.
 
 use carom::{
-    Backend, Impact, Options, Simulation, StepReport, System,
+    Backend, Impact, Options, Simulation, StepReport, Surface, System,
     scene::{Fill, Scene},
 };
+use glam::DVec3;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_pcg::Pcg64;
 
@@ -107,6 +108,22 @@ fn falling_elastic_spheres_are_the_same_on_any_number_of_threads() {
 #[test]
 fn falling_inelastic_spheres_are_the_same_on_any_number_of_threads() {
     compare_on_cpu(&falling(COUNT, 0.8, 43), STEPS, 43);
+}
+
+// The same with friction, spins and a restitution that fades.
+fn falling_rough(count: u64, seed: u64) -> System {
+    let mut system = falling(count, 0.8, seed);
+    let surface = Surface { friction: 0.4, restitution_threshold: 0.5, ..*system.materials.surface(0, 0) };
+    system.materials.set_surface(0, 0, surface);
+    for (k, sphere) in system.spheres.iter_mut().enumerate() {
+        sphere.spin = DVec3::new((k % 3) as f64 - 1.0, (k % 5) as f64 - 2.0, (k % 7) as f64 - 3.0);
+    }
+    system
+}
+
+#[test]
+fn falling_rough_spheres_are_the_same_on_any_number_of_threads() {
+    compare_on_cpu(&falling_rough(COUNT, 50), STEPS, 50);
 }
 
 // A mixture of two radii in the plane.

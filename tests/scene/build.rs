@@ -1,8 +1,8 @@
 //! From a scene to a system: ids, masses, materials, images, relaxation.
 
 use carom::{
-    Error, Side,
-    scene::{Fill, LatticeKind, MAX_SPHERES, Note, Placed, Scene},
+    Error, Side, Surface,
+    scene::{Fill, LatticeKind, MAX_SPHERES, Note, Pair, Placed, Scene},
 };
 use glam::DVec3;
 
@@ -59,6 +59,45 @@ fn pairs_override_the_smaller_restitution() {
     assert_eq!(materials.restitution(glass, steel), 0.95);
     assert_eq!(materials.restitution(glass, felt), 0.1);
     assert_eq!(materials.restitution(0, glass), 0.8);
+}
+
+#[test]
+fn surfaces_combine_and_pairs_override_what_they_name() {
+    let surface = |restitution, friction, rolling_friction, restitution_threshold| Surface {
+        restitution,
+        friction,
+        rolling_friction,
+        twisting_friction: 0.5 * rolling_friction,
+        restitution_threshold,
+    };
+    let own = surface(0.2, 0.9, 0.1, 0.0);
+    let mut scene = Scene::new(0.01)
+        .surface("steel", surface(0.9, 0.1, 0.02, 0.1), 7800.0)
+        .surface("glass", surface(0.8, 0.4, 0.08, 0.3), 2500.0)
+        .surface("felt", surface(0.1, 0.9, 0.0, 0.0), 200.0)
+        .pair("steel", "glass", 0.95)
+        .pair_surface("felt", "felt", own);
+    scene.pairs.push(Pair {
+        between: ["felt".into(), "glass".into()],
+        friction: Some(0.7),
+        restitution_threshold: Some(2.0),
+        ..Pair::default()
+    });
+    let materials = scene.build().unwrap().materials;
+    let [steel, glass, felt] = ["steel", "glass", "felt"].map(|name| materials.find(name).unwrap());
+    let close = |found: &Surface, expected: Surface| {
+        assert!((found.friction - expected.friction).abs() < 1e-15, "{found:?}");
+        let found = Surface { friction: expected.friction, ..*found };
+        assert_eq!(found, expected);
+    };
+    assert_eq!(*materials.surface(steel, steel), surface(0.9, 0.1, 0.02, 0.1));
+    // The smaller restitution, here overridden; the larger threshold; geometric means.
+    close(materials.surface(steel, glass), surface(0.95, 0.2, 0.04, 0.3));
+    assert_eq!(materials.surface(glass, steel), materials.surface(steel, glass));
+    close(materials.surface(glass, felt), surface(0.1, 0.7, 0.0, 2.0));
+    assert_eq!(*materials.surface(felt, felt), own);
+    // The default material is smooth, and so is what meets it.
+    close(materials.surface(0, glass), surface(0.8, 0.0, 0.0, 0.3));
 }
 
 #[test]
@@ -158,6 +197,18 @@ fn every_slip_of_a_scene_is_named() {
         (new().material("a", 1.0, 0.0), "materials.a.density is 0; a density is finite and > 0"),
         (new().pair("default", "b", 0.5), "there is no material \"b\"; the materials are default"),
         (new().pair("default", "default", -0.5), "pairs[0].restitution is -0.5"),
+        (
+            new().surface("a", Surface { friction: -0.1, ..Surface::default() }, 1.0),
+            "materials.a.friction is -0.1; a coefficient of friction is finite and >= 0",
+        ),
+        (
+            new().pair_surface(
+                "default",
+                "default",
+                Surface { friction: f64::INFINITY, ..Surface::default() },
+            ),
+            "pairs[0].friction is inf",
+        ),
         (new().wall([0.0; 3], [0.0; 3], "default"), "walls[0].plane.normal is zero"),
         (
             new().wall([0.0; 3], [0.0, f64::INFINITY, 0.0], "default"),

@@ -1,8 +1,8 @@
 //! Scenes in TOML: the same as in code, and with overrides.
 
 use carom::{
-    Dimensions, Side, Solver,
-    scene::{Fill, LatticeKind, Placed, Scene, View},
+    Dimensions, Side, Solver, Surface,
+    scene::{Fill, LatticeKind, Pair, Placed, Scene, View},
 };
 use glam::DVec3;
 
@@ -65,10 +65,20 @@ fn a_scene_in_code_equals_the_same_in_toml() {
         density = 7800
         [materials.oak]
         restitution = 0.6
+        friction = 0.4
+        rolling_friction = 0.01
+        twisting_friction = 0.02
+        restitution_threshold = 0.1
         density = 700
         [[pairs]]
         between = ["steel", "oak"]
         restitution = 0.7
+        [[pairs]]
+        between = ["oak", "oak"]
+        friction = 0.5
+        rolling_friction = 0.02
+        twisting_friction = 0.03
+        restitution_threshold = 0
         [[spheres]]
         random = { count = 100, diameters = [[1.0, 0.75], [0.5, 0.25]], min = [0, 0, 20], max = [20, 20, 40] }
         temperature = 3.0
@@ -88,6 +98,14 @@ fn a_scene_in_code_equals_the_same_in_toml() {
         fov = 40
         color = "speed"
     "#;
+    let on_oak = Pair {
+        between: ["oak".into(), "oak".into()],
+        friction: Some(0.5),
+        rolling_friction: Some(0.02),
+        twisting_friction: Some(0.03),
+        restitution_threshold: Some(0.0),
+        ..Pair::default()
+    };
     let mut expected = Scene::new(1e-3)
         .gravity([0.0, 0.0, -9.81])
         .steps(50)
@@ -102,7 +120,17 @@ fn a_scene_in_code_equals_the_same_in_toml() {
         .sides([Side::Periodic, Side::Open, Side::Wall])
         .wall_material("oak")
         .material("steel", 0.9, 7800.0)
-        .material("oak", 0.6, 700.0)
+        .surface(
+            "oak",
+            Surface {
+                restitution: 0.6,
+                friction: 0.4,
+                rolling_friction: 0.01,
+                twisting_friction: 0.02,
+                restitution_threshold: 0.1,
+            },
+            700.0,
+        )
         .pair("steel", "oak", 0.7)
         .fill(
             Fill::random(100)
@@ -132,6 +160,7 @@ fn a_scene_in_code_equals_the_same_in_toml() {
             .fixed(),
         )
         .wall([0.0; 3], [0.0, 1.0, 1.0], "steel");
+    expected.pairs.push(on_oak);
     expected.view = View {
         eye: Some(DVec3::new(0.0, -50.0, 20.0)),
         target: Some(DVec3::ZERO),

@@ -1,6 +1,6 @@
 //! `System::validate`: every rule, and its overlap search against looking at every pair.
 
-use carom::{Bounds, Dimensions, Plane, Side, Sphere, System};
+use carom::{Bounds, Dimensions, Plane, Side, Sphere, Surface, System};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -59,6 +59,25 @@ fn every_rule_is_kept_to() {
                 s.materials.set_restitution(0, 1, 2.0);
             },
             "pairs.default-soft.restitution is 2",
+        ),
+        (
+            |s| s.materials.set_surface(0, 0, Surface { friction: -1.0, ..Surface::default() }),
+            "materials.default.friction is -1; a coefficient of friction is finite and >= 0",
+        ),
+        (
+            |s| {
+                s.materials.push("soft", 0.5, 1.0);
+                let surface = Surface { rolling_friction: f64::NAN, ..Surface::default() };
+                s.materials.set_surface(0, 1, surface);
+            },
+            "pairs.default-soft.rolling_friction is NaN",
+        ),
+        (
+            |s| {
+                let surface = Surface { restitution_threshold: f64::INFINITY, ..Surface::default() };
+                s.materials.set_surface(0, 0, surface);
+            },
+            "materials.default.restitution_threshold is inf; a speed is finite and >= 0",
         ),
         (
             |s| s.walls.push(floor(DVec3::Z * 2.0, 0)),

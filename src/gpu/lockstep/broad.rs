@@ -39,7 +39,7 @@ pub fn bin(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
             continue;
         }
         let tolerance = OFFSET * bodies[i].offset.abs().max(edge).max_element();
-        findings.sphere(i, (body, tag), (bodies[i], tags[i]), tolerance, 0.0);
+        findings.sphere(i, (body, tag), (bodies[i], tags[i]), [tolerance, 0.0, 0.0]);
         findings.equal("bucket", i, output.work[rig.places.pending as usize + i], twin.keys[i]);
     }
     if findings.near_ties == ties && findings.is_clean() {
@@ -73,7 +73,7 @@ pub fn scatter(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings)
     let (bodies, tags) = rows(&twin.core.state, &rig.host);
     for i in 0..bodies.len() {
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
-        findings.sphere(i, found, (bodies[i], tags[i]), 0.0, 0.0);
+        findings.sphere(i, found, (bodies[i], tags[i]), [0.0; 3]);
         findings.equal("path budget, scaled", i, output.nodes[i].budget, twin.budget);
     }
 }

@@ -32,7 +32,7 @@ pub fn advance(rig: &Rig, twin: &Twin, input: &Memory, output: &Memory, findings
         let speed = before.velocity.length().max(bodies[i].velocity.length()) + gain;
         let way = before.offset.abs().max_element().max(edge) + speed * frame.h;
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
-        findings.sphere(i, found, (bodies[i], tags[i]), OFFSET * way, SPEED * speed);
+        findings.sphere(i, found, (bodies[i], tags[i]), [OFFSET * way, SPEED * speed, 0.0]);
         let path = (speed + frame.drift.length()) * frame.h + input.nodes[i].budget.abs();
         findings.near(
             "path budget",
@@ -63,7 +63,7 @@ pub fn relax(rig: &Rig, twin: &Twin, before: f32, output: &Memory, findings: &mu
     for i in 0..bodies.len() {
         let tolerance = DEPTH * edge.max(bodies[i].offset.abs().max_element());
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
-        findings.sphere(i, found, (bodies[i], tags[i]), tolerance, 0.0);
+        findings.sphere(i, found, (bodies[i], tags[i]), [tolerance, 0.0, 0.0]);
     }
 }
 

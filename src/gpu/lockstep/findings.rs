@@ -108,24 +108,25 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// A sphere as it lies on the device; offset and velocity may differ by so much, the rest has to be equal.
+    /// A sphere as it lies on the device; offset, velocity and spin (times radius) may differ by so much, the rest has to
+    /// be equal.
     pub fn sphere(
         &mut self,
         i: usize,
         device: (Body, Tag),
         twin: (Body, Tag),
-        offset_tolerance: f32,
-        velocity_tolerance: f32,
+        [of_offset, of_velocity, of_spin]: [f32; 3],
     ) {
         let Units { length, time, .. } = self.units;
         let ((body, tag), (twin_body, twin_tag)) = (device, twin);
         self.equal("rank among the ids", i, tag.rank, twin_tag.rank);
         self.near_vector("cell", 1.0, i, (tag.cell.as_vec3(), twin_tag.cell.as_vec3()), 0.0);
         let offsets = (body.offset, twin_body.offset);
-        self.near_vector("place in its cell", length, i, offsets, offset_tolerance);
+        self.near_vector("place in its cell", length, i, offsets, of_offset);
         let velocities = (body.velocity, twin_body.velocity);
-        self.near_vector("velocity", length / time, i, velocities, velocity_tolerance);
-        self.near_vector("spin", 1.0 / time, i, (tag.spin, twin_tag.spin), 0.0);
+        self.near_vector("velocity", length / time, i, velocities, of_velocity);
+        let of_spin = of_spin / twin_body.radius;
+        self.near_vector("spin", 1.0 / time, i, (tag.spin, twin_tag.spin), of_spin);
         self.equal("radius, scaled", i, body.radius, twin_body.radius);
         self.equal("inverse mass, scaled", i, body.inverse_mass, twin_body.inverse_mass);
         self.equal("time of the last contact, scaled", i, tag.last_contact, twin_tag.last_contact);

@@ -40,13 +40,16 @@ pub struct Step {
 /// How well the places of two spheres are known when they meet, and what follows for the rest of the step.
 pub struct Known<'a> {
     system: &'a System,
+    is_rough: bool,
     rounding: f64,
     places: HashMap<u32, usize>,
     velocity: Vec<DVec3>,
     /// Error of each place at the end of the step, as far as earlier impacts have made it larger.
     error: Vec<f64>,
-    /// The same of each velocity.
+    /// The same of each velocity, and of the speed of each rim.
     speed_error: Vec<f64>,
+    /// Bound on what spin and friction add to each sphere's speed where it touches.
+    rim: Vec<f64>,
     /// Took part in a near-tie.
     is_open: Vec<bool>,
     largest: f64,
@@ -67,13 +70,16 @@ impl<'a> Known<'a> {
     /// At the start of a step.
     pub fn new(system: &'a System, rounding: f64) -> Self {
         let spheres = &system.spheres;
+        let is_rough = system.materials.surfaces().iter().any(|s| s.friction > 0.0);
         Self {
             system,
+            is_rough,
             rounding,
             places: spheres.iter().enumerate().map(|(k, s)| (s.id, k)).collect(),
             velocity: spheres.iter().map(|s| s.velocity).collect(),
             error: vec![0.0; spheres.len()],
             speed_error: vec![0.0; spheres.len()],
+            rim: spheres.iter().map(|s| if is_rough { s.spin.length() * s.radius } else { 0.0 }).collect(),
             is_open: vec![false; spheres.len()],
             largest: spheres.iter().map(|s| 2.0 * s.radius).fold(0.0, f64::max),
         }
@@ -99,14 +105,15 @@ impl<'a> Known<'a> {
         let of_other = |value: &dyn Fn(usize) -> f64| b.map_or(0.0, value);
         let dt = self.system.dt;
         let fall = self.system.gravity.length() * dt;
-        let way = (self.velocity[a].length() + of_other(&|b| self.velocity[b].length()) + fall) * dt;
+        let rims = self.rim[a] + of_other(&|b| self.rim[b]);
+        let way = (self.velocity[a].length() + of_other(&|b| self.velocity[b].length()) + fall + rims) * dt;
         let rounding = self.rounding * (4.0 * self.largest + way);
         let error = self.error[a] + of_other(&|b| self.error[b]) + rounding;
         // The normal speed is turned round; where some of it is lost, it was larger than this.
         let inverse = spheres[a].inverse_mass() + of_other(&|b| spheres[b].inverse_mass());
         let normal = 0.5 * impact.impulse * inverse;
         let relative = (self.velocity[a] - b.map_or(DVec3::ZERO, |b| self.velocity[b])).length() + fall;
-        let relative = relative.max(normal);
+        let relative = relative.max(normal) + rims;
         let radius_sum = b.map_or(f64::INFINITY, |b| spheres[a].radius + spheres[b].radius);
         // How far the centres would come inside of the radius sum if they passed: R (1 - sqrt(1 - (normal/relative)^2)).
         let depth = b.map_or(f64::INFINITY, |_| 0.5 * radius_sum * (normal / relative).powi(2));
@@ -129,15 +136,34 @@ impl<'a> Known<'a> {
         let turned = 2.0 * m.relative * turn.min(1.0);
         let error = m.error + turned * (self.system.dt - impact.time).max(0.0);
         let met = self.speed_error[a] + b.map_or(0.0, |b| self.speed_error[b]);
-        let speed_error = 2.0 * met + turned + SPEED * self.rounding * m.relative;
+        // Friction moves rims as far as 5/2 times the centre, by errors of the slip that are those of all four.
+        let passed_on = if self.is_rough { 4.0 } else { 2.0 };
+        let speed_error = passed_on * met + turned + SPEED * self.rounding * m.relative;
         let push = impact.normal * impact.impulse;
+        let friction = self.friction(impact);
         for (k, push) in [(Some(a), push), (b, -push)] {
             if let Some(k) = k {
-                self.velocity[k] += push * self.system.spheres[k].inverse_mass();
+                let inverse_mass = self.system.spheres[k].inverse_mass();
+                self.velocity[k] += push * inverse_mass;
+                self.rim[k] += 3.5 * friction * impact.impulse * inverse_mass;
                 self.error[k] = error;
                 self.speed_error[k] = speed_error;
             }
         }
+    }
+
+    fn friction(&self, impact: &Impact) -> f64 {
+        if !self.is_rough {
+            return 0.0;
+        }
+        let (a, b) = self.members(impact);
+        let system = self.system;
+        let other = match (b, impact.partner) {
+            (Some(b), _) => system.spheres[b].material,
+            (None, Partner::Wall(plane)) => system.planes()[plane as usize].material,
+            (None, Partner::Sphere(_)) => unreachable!("a sphere is a member"),
+        };
+        system.materials.surface(system.spheres[a].material, other).friction
     }
 
     fn is_open(&self, impact: &Impact) -> bool {
@@ -256,10 +282,14 @@ fn compare_spheres(
         agreement.spheres += 1;
         let speed = system.spheres[k].velocity.length().max(b.velocity.length()) + fall;
         let place = known.error[k] + known.rounding * (4.0 * known.largest + speed * system.dt);
-        let velocity = known.speed_error[k] + SPEED * known.rounding * speed;
+        let rim = if known.is_rough { known.rim[k] } else { 0.0 };
+        let velocity = known.speed_error[k] + SPEED * known.rounding * (speed + rim);
+        // What is smooth does not turn.
+        let spin = if known.is_rough { 3.0 * velocity / system.spheres[k].radius } else { 0.0 };
         for (what, apart, allowed, values) in [
             ("place", system.separation(a.position, b.position), place, [a.position, b.position]),
             ("velocity", a.velocity - b.velocity, velocity, [a.velocity, b.velocity]),
+            ("spin", a.spin - b.spin, spin, [a.spin, b.spin]),
         ] {
             let share = apart.length() / allowed;
             if apart == DVec3::ZERO || share <= 1.0 {

@@ -33,6 +33,10 @@ const GUARD: f32 = 1e-3;
 /// Of velocities after an impact, as a share of the speeds that meet.
 const SPEED: f32 = 2e-6;
 
+/// Of the speeds of rims, the same for spins: an impulse moves the rim 5/2 times as much as the centre, and is as well known
+/// as the slip.
+const RIM: f32 = 3.0 * SPEED;
+
 /// Of offsets at an impact, as a share of a cell and the way to it.
 const PLACE: f32 = 1e-6;
 
@@ -190,7 +194,7 @@ impl Scales {
             None => (0.0, glam::Vec3::ZERO),
         };
         let relative = (state.velocity(i) - other).length() + fall;
-        let share = 2.0 * own / (own + theirs);
+        let share = twin.core.world.jolt * own / (own + theirs);
         let normal = jolt / share;
         let square = NORMAL * (relative * relative + edge * fall);
         // A gap closes with the normal speed.
@@ -228,14 +232,17 @@ fn is_on_rim(twin: &Twin, i: usize, scale: f32) -> bool {
     decides(-GUARD * scale) != now || decides(GUARD * scale) != now
 }
 
-/// Of every sphere its speed and that of whom it is about to meet together.
+/// Of every sphere its speed and that of whom it is about to meet together, with those of the rims where they matter.
 pub fn speeds(twin: &Twin) -> Vec<f32> {
     let state = &twin.core.state;
-    let mut speeds: Vec<f32> = (0..state.len()).map(|i| state.velocity(i).length()).collect();
+    let is_rough = twin.core.world.is_rough();
+    let rim = |i: usize| if is_rough { state.spin[i].truncate().length() * state.radius(i) } else { 0.0 };
+    let speed = |i: usize| state.velocity(i).length() + rim(i);
+    let mut speeds: Vec<f32> = (0..state.len()).map(speed).collect();
     for &i in &twin.rounds.selected {
         let partner = twin.rounds.events[i as usize].partner as usize;
         if partner < state.len() {
-            let sum = state.velocity(i as usize).length() + state.velocity(partner).length();
+            let sum = speed(i as usize) + speed(partner);
             speeds[i as usize] = sum;
             speeds[partner] = sum;
         }
@@ -262,7 +269,9 @@ pub fn collide(
         let is_struck = twin.core.clock[i] != input.nodes[i].clock || bodies[i] != input.bodies[PRESENT][i];
         // Nobody else is written.
         let share = if is_struck { 1.0 } else { 0.0 };
-        findings.sphere(i, found, (bodies[i], tags[i]), share * PLACE * way, share * SPEED * speed);
+        let rim = if twin.core.world.is_rough() { RIM * speed } else { 0.0 };
+        let tolerances = [PLACE * way, SPEED * speed, rim].map(|tolerance| share * tolerance);
+        findings.sphere(i, found, (bodies[i], tags[i]), tolerances);
         findings.equal("clock, scaled", i, output.nodes[i].clock, twin.core.clock[i]);
         let support = output.nodes[i].support;
         if support & FROZEN == 0 {

@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::{Context, Lockstep, Mismatch, trace};
 use crate::{
-    Side, System,
+    Side, Surface, System,
     model::state::NEVER,
     scene::{Fill, Scene},
 };
@@ -33,6 +33,15 @@ fn gas() -> System {
     with_gaps(&scene().periodic())
 }
 
+fn roughen(system: &mut System) {
+    let surface =
+        Surface { friction: 0.3, restitution: 0.9, restitution_threshold: 0.5, ..Surface::default() };
+    system.materials.set_surface(0, 0, surface);
+    for (k, sphere) in system.spheres.iter_mut().enumerate() {
+        sphere.spin = DVec3::new((k % 3) as f64 - 1.0, (k % 5) as f64 - 2.0, (k % 7) as f64 - 3.0);
+    }
+}
+
 #[test]
 fn engines_agree_with_gravity_and_without_in_space_and_in_the_plane() {
     let context = context();
@@ -44,8 +53,13 @@ fn engines_agree_with_gravity_and_without_in_space_and_in_the_plane() {
         ("fall", scene().sides(sides).gravity([0.0, 0.0, -9.0])),
         ("plane", Scene::new(0.03).seed(6).flat().walled().gravity([0.0, -3.0, 0.0]).fill(flat)),
         ("cooling", Scene::new(0.03).seed(7).material("default", 0.8, 1.9).periodic().fill(lossy)),
+        ("rough", scene().seed(8).walled().gravity([0.0, 1.0, -9.0])),
     ] {
-        let mut lockstep = Lockstep::new(with_gaps(&scene), context.clone(), 0, Lockstep::ROUNDING).unwrap();
+        let mut system = with_gaps(&scene);
+        if name == "rough" {
+            roughen(&mut system);
+        }
+        let mut lockstep = Lockstep::new(system, context.clone(), 0, Lockstep::ROUNDING).unwrap();
         let (mut impacts, mut near_ties) = (0, 0);
         for _ in 0..20 {
             let agreement = lockstep.step().unwrap().unwrap_or_else(|mismatch| panic!("{name}: {mismatch}"));
@@ -176,6 +190,16 @@ fn system_distance(a: DVec3, b: DVec3) -> f64 {
 fn an_error_in_the_sums_is_named_without_a_sphere() {
     let mismatch = with_slip(gas(), &["audit"], "(*sums).kinetic += 0.5 *", "(*sums).kinetic += 0.501 *");
     assert_eq!((mismatch.stage, mismatch.sphere), (Some("audit"), None), "{mismatch}");
+}
+
+#[test]
+fn an_error_in_the_spins_is_named() {
+    let mut system = gas();
+    roughen(&mut system);
+    let (text, instead) =
+        ("    tags[i].last_contact = t;", "    tags[i].last_contact = t;\n    tags[i].spin.y += 0.001;");
+    let mismatch = with_slip(system, &["collide", "rounds"], text, instead);
+    assert_eq!((mismatch.stage, mismatch.what.as_str()), (Some("collide"), "spin"), "{mismatch}");
 }
 
 // Two stages whose errors a whole step may hide: the engine goes round them.
