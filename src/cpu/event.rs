@@ -119,6 +119,41 @@ impl View<'_> {
         (d, self.state.velocity(i) - self.state.velocity(j), t)
     }
 
+    /// The same in the lab, also where `j` is fixed and the frame falls past it.
+    #[inline]
+    pub fn in_lab(&self, i: usize, j: usize, shift: Vec3) -> (Vec3, Vec3, f32) {
+        let (d, w, t) = self.relative(i, j, shift);
+        if self.state.inverse_mass(j) != 0.0 && self.state.inverse_mass(i) != 0.0 {
+            return (d, w, t);
+        }
+        let g = if self.state.inverse_mass(j) == 0.0 { self.world.gravity } else { -self.world.gravity };
+        (d + g * (0.5 * t * t), w + g * t, t)
+    }
+
+    /// By how much two spheres will overlap at the end of the substep if they go on as they do (mean diameters); negative
+    /// for a gap.
+    #[inline]
+    pub fn overlap_ahead(&self, i: usize, j: usize, shift: Vec3) -> f32 {
+        let (d, w, t) = self.in_lab(i, j, shift);
+        let left = self.frame.h - t;
+        let mut end = d + w * left;
+        if self.state.inverse_mass(j) == 0.0 {
+            end += self.world.gravity * (0.5 * left * left);
+        } else if self.state.inverse_mass(i) == 0.0 {
+            end -= self.world.gravity * (0.5 * left * left);
+        }
+        1.0 - end.length() / (self.state.radius(i) + self.state.radius(j))
+    }
+
+    /// The same for a sphere and a plane.
+    #[inline]
+    pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> f32 {
+        let (gap, v) = super::sweep::wall_gap(self, i, plane);
+        let left = self.frame.h - self.clock[i];
+        let end = gap + v * left + 0.5 * self.world.walls[plane].acceleration * left * left;
+        -end / (2.0 * self.state.radius(i))
+    }
+
     /// Vector from a plane's point to the centre of sphere `i` at its clock, in the lab.
     #[inline]
     pub fn wall_to(&self, plane: usize, i: usize) -> Vec3 {

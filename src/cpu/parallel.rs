@@ -48,11 +48,6 @@ impl<T: Default + Send> Outputs<T> {
         }
     }
 
-    /// Number of outputs of the last call.
-    pub fn len(&self) -> usize {
-        self.used
-    }
-
     /// Goes on with some of the outputs of the last call.
     pub fn for_each_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut T) + Send + Sync) {
         self.slots[tasks].par_iter_mut().for_each(work);

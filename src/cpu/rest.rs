@@ -11,7 +11,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-use glam::{Vec3, Vec4};
+use glam::{DVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
     core::Core,
     event::{View, WALL},
     frame::Frame,
+    neighbors::wall_bit,
     parallel::{Disjoint, Outputs, TASK},
     rows::{Row, Rows},
 };
@@ -30,10 +31,10 @@ const BEFORE: u32 = 1;
 /// Passes after the rounds.
 const AFTER: u32 = 4;
 
-/// More passes after those, while a pair is left closer than [`DEEP`].
-const MORE: u32 = 4;
+/// How often the rows are looked for again after the rounds, while what they push runs into others deeper than [`DEEP`].
+const TURNS: u32 = 3;
 
-/// Overlap at the end of the substep, in mean diameters, from which there are more passes.
+/// Overlap at the end of the substep, in mean diameters, that is not left without another turn.
 const DEEP: f32 = 0.01;
 
 /// Passes end when no row changes a velocity by more than this share of what gravity adds in a substep. At ten times as much a
@@ -56,14 +57,12 @@ pub struct Rest {
     deepest: Outputs<f32>,
     /// Energy that the rows took from the spheres.
     pub dissipated: f64,
-    /// Rows that were left deeper than they should be.
-    pub residual: u64,
 }
 
 impl Rest {
     /// Finds the rows of the substep and solves them for the first time; all clocks are 0.
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
-        (self.dissipated, self.residual) = (0.0, 0);
+        self.dissipated = 0.0;
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
         core.clock.fill(0.0);
@@ -72,48 +71,53 @@ impl Rest {
         core.lists.forget_hits();
         core.demoted.reset(core.state.len());
         if rows.count > 0 {
-            self.start.clear();
-            self.start
-                .par_extend((&core.state.motion, &core.state.spin).into_par_iter().map(|(&m, &s)| (m, s)));
+            self.remember(core);
             self.to_lab(core, frame);
             self.warm(&mut rows, &blocks, &mut core.state.spin);
             for _ in 0..BEFORE {
                 self.pass(&mut rows, &blocks, &mut core.state.spin);
             }
-            self.from_lab(core, &rows, frame);
+            self.from_lab(core, &rows, frame, true);
         }
         (core.rows, core.blocks) = (rows, blocks);
     }
 
     /// Solves the rows again after the rounds, over what is left of the substep.
     pub fn after(&mut self, core: &mut Core, frame: Frame) {
-        let demoted = core.demoted.count() > 0;
-        if core.rows.count == 0 && !demoted {
+        let mut again = core.demoted.count() > 0;
+        if core.rows.count == 0 && !again {
             return;
         }
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
-        let view = core.view(frame);
-        if demoted {
-            rows.find_demoted(&view, &blocks);
-        }
-        let all = 0..rows.tasks.len();
-        rows.tasks.for_each_of(all, |task| task.rows.iter_mut().for_each(|row| turn(&view, row)));
-        self.start.clear();
-        self.start.par_extend((&core.state.motion, &core.state.spin).into_par_iter().map(|(&m, &s)| (m, s)));
-        self.to_lab(core, frame);
-        for pass in 0..AFTER + MORE {
-            if pass >= AFTER && self.left(&rows, core, frame) <= DEEP {
+        for turn in 0..TURNS {
+            let view = core.view(frame);
+            if again {
+                rows.find_again(&view, &blocks);
+            }
+            rows.tasks.for_each(|task| task.rows.iter_mut().for_each(|row| follow(&view, row)));
+            self.remember(core);
+            self.to_lab(core, frame);
+            for _ in 0..AFTER {
+                let most = self.pass(&mut rows, &blocks, &mut core.state.spin);
+                if most <= SETTLED * frame.gravity.length() * frame.h {
+                    break;
+                }
+            }
+            self.from_lab(core, &rows, frame, false);
+            again = turn + 1 < TURNS && self.ahead(&core.view(frame)) > DEEP;
+            if !again {
                 break;
             }
-            if self.pass(&mut rows, &blocks, &mut core.state.spin)
-                <= SETTLED * frame.gravity.length() * frame.h
-            {
-                break;
-            }
         }
-        self.from_lab(core, &rows, frame);
         (core.rows, core.blocks) = (rows, blocks);
+    }
+
+    fn remember(&mut self, core: &Core) {
+        let state = &core.state;
+        self.start.clear();
+        self.start
+            .par_extend((&state.motion, &state.spin).into_par_iter().map(|(&motion, &spin)| (motion, spin)));
     }
 
     /// Takes back [`before`](Self::before).
@@ -169,26 +173,32 @@ impl Rest {
         f32::from_bits(most.into_inner())
     }
 
-    /// Deepest overlap that the velocities leave at the end of the substep, in mean diameters.
-    fn left(&mut self, rows: &Rows, core: &Core, frame: Frame) -> f32 {
-        let (lab, clock) = (&self.lab, &core.clock);
-        let tasks = rows.tasks.all();
-        self.deepest.run(rows.tasks.len(), 1, |range, deepest| {
+    /// Deepest overlap, in mean diameters, that spheres which rows carry will have at the end of the substep.
+    fn ahead(&mut self, view: &View) -> f32 {
+        let carried = |i: usize| view.rested[i] > 0.0;
+        self.deepest.run(view.state.len(), TASK, |range, deepest| {
             *deepest = 0.0f32;
-            for row in range.flat_map(|k| &tasks[k].rows) {
-                let (i, j) = (row.i as usize, row.j as usize);
-                let (theirs, their_clock) =
-                    if row.j & WALL != 0 { (Vec4::ZERO, 0.0) } else { (lab[j], clock[j]) };
-                let approach = -row.normal.dot((lab[i] - theirs).truncate());
-                let time = frame.h - clock[i].max(their_clock);
-                *deepest = deepest.max((approach - row.closing) * time / row.diameter);
+            for i in range {
+                for candidate in view.lists.of(i) {
+                    let j = candidate.index();
+                    if j > i && (carried(i) || carried(j)) {
+                        let shift = view.shifts[candidate.code() as usize];
+                        *deepest = deepest.max(view.overlap_ahead(i, j, shift));
+                    }
+                }
+                let walls = view.lists.walls(i);
+                if walls != 0 && carried(i) {
+                    for plane in (0..view.world.walls.len()).filter(|&plane| walls & wall_bit(plane) != 0) {
+                        *deepest = deepest.max(view.overlap_of_wall_ahead(i, plane));
+                    }
+                }
             }
         });
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
     }
 
     /// Back into the falling frame: along the chord where a row carries, else in flight.
-    fn from_lab(&mut self, core: &mut Core, rows: &Rows, frame: Frame) {
+    fn from_lab(&mut self, core: &mut Core, rows: &Rows, frame: Frame, is_first: bool) {
         self.loaded.reset(core.state.len());
         rows.mark_loaded(&self.loaded);
         let (lab, start, loaded) = (&self.lab, &self.start, &self.loaded);
@@ -220,13 +230,18 @@ impl Rest {
                     rested.set(i, time);
                     motion.set(i, u.extend(before.w));
                 }
-                let ends = (
-                    before.truncate() + frame.gravity * (frame.h - 0.5 * was),
-                    u + frame.gravity * (frame.h - 0.5 * time),
-                );
+                let gravity = frame.gravity.as_dvec3();
+                let begin = if was > 0.0 || !is_first {
+                    (before.truncate() + frame.gravity * (frame.h - 0.5 * was)).as_dvec3()
+                } else {
+                    // What a flight would come to, not what its rounding would.
+                    before.truncate().as_dvec3() + gravity * f64::from(frame.h)
+                };
+                let ends = (begin, (u + frame.gravity * (frame.h - 0.5 * time)).as_dvec3());
                 let spins = (spin_before.truncate(), spin_now.truncate());
                 let way = (u - before.truncate()) * (frame.h - clock[i]);
-                *loss += lost(before.w, place[i].w, ends, spins) + work(frame.gravity, before.w, way);
+                *loss += lost(before.w, place[i].w, ends, spins)
+                    + gravity.dot(way.as_dvec3()) / f64::from(before.w);
             }
         });
         self.dissipated += self.losses.iter().sum::<f64>();
@@ -237,24 +252,15 @@ impl Rest {
     }
 }
 
-fn square(v: Vec3) -> f64 {
-    v.as_dvec3().length_squared()
-}
-
 // Kinetic energy lost between two velocities and two spins.
-fn lost(inverse_mass: f32, radius: f32, ends: (Vec3, Vec3), spins: (Vec3, Vec3)) -> f64 {
+fn lost(inverse_mass: f32, radius: f32, ends: (DVec3, DVec3), spins: (Vec3, Vec3)) -> f64 {
     let inertia = 0.4 * f64::from(radius) * f64::from(radius);
-    0.5 / f64::from(inverse_mass)
-        * (square(ends.0) - square(ends.1) + inertia * (square(spins.0) - square(spins.1)))
-}
-
-// Potential energy lost on a way.
-fn work(gravity: Vec3, inverse_mass: f32, way: Vec3) -> f64 {
-    gravity.as_dvec3().dot(way.as_dvec3()) / f64::from(inverse_mass)
+    let spun = spins.0.as_dvec3().length_squared() - spins.1.as_dvec3().length_squared();
+    0.5 / f64::from(inverse_mass) * (ends.0.length_squared() - ends.1.length_squared() + inertia * spun)
 }
 
 /// A row as it is after the rounds: at the later clock of the two.
-fn turn(view: &View, row: &mut Row) {
+fn follow(view: &View, row: &mut Row) {
     let i = row.i as usize;
     let (gap, now) = if row.j & WALL != 0 {
         (super::sweep::wall_gap(view, i, (row.j & !WALL) as usize).0, view.clock[i])
@@ -264,7 +270,7 @@ fn turn(view: &View, row: &mut Row) {
             // Nothing has happened: the gap and the normal are those of the start.
             return;
         }
-        let (d, _, now) = view.relative(i, j, view.shift(row.code));
+        let (d, _, now) = view.in_lab(i, j, view.shift(row.code));
         let distance = d.length();
         if distance > 0.0 {
             row.normal = d / distance;

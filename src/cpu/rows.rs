@@ -28,6 +28,10 @@ pub const SLOW: f32 = 2.0;
 /// Times the slow speed from which the approach of a resting contact is an impact all the same.
 pub const SHOCK: f32 = 32.0;
 
+/// Overlap at the end of the substep, in mean diameters, from which a pair that rows drive into each other becomes a row as
+/// well: what is pushed apart afterwards anyway.
+const AHEAD: f32 = 0.002;
+
 /// What a row does to the first sphere; the opposite to the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
@@ -143,21 +147,21 @@ impl Rows {
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
-        self.fill(view, blocks, slow, scale);
+        self.fill(view, blocks, Some(slow), scale);
     }
 
-    /// Adds the pairs that collided too often in the substep.
-    pub fn find_demoted(&mut self, view: &View, blocks: &Blocks) {
+    /// Adds the pairs that collided too often in the substep, and those that what the rows did drives into each other.
+    pub fn find_again(&mut self, view: &View, blocks: &Blocks) {
         swap(&mut self.tasks, &mut self.past);
         swap(&mut self.slots, &mut self.past_slots);
         if self.count == 0 {
             self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
         }
-        self.fill(view, blocks, f32::NAN, 1.0);
+        self.fill(view, blocks, None, 1.0);
     }
 
     // With no speed for slow those of before stay, and the demoted come in.
-    fn fill(&mut self, view: &View, blocks: &Blocks, slow: f32, scale: f32) {
+    fn fill(&mut self, view: &View, blocks: &Blocks, slow: Option<f32>, scale: f32) {
         let Self { tasks, slots, past, past_slots, rested, .. } = self;
         let slots = Disjoint::new(slots);
         tasks.run(blocks.tasks.len(), 1, |range, task| {
@@ -289,7 +293,8 @@ fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [Row] {
 struct Finder<'a> {
     view: &'a View<'a>,
     i: usize,
-    slow: f32,
+    /// None where rows are added after the rounds.
+    slow: Option<f32>,
     past: &'a [Row],
     scale: f32,
     rested: &'a Bits,
@@ -303,8 +308,9 @@ impl Finder<'_> {
             let j = candidate.index();
             if j > i {
                 let surface = view.world.surface(state.material(i).into(), state.material(j).into());
-                let d = (state.offset(i) - state.offset(j)) - view.shifts[candidate.code() as usize];
-                self.pair(surface, candidate, d, task);
+                if surface.restitution < 1.0 {
+                    self.pair(surface, candidate, task);
+                }
             }
         }
         let walls = view.lists.walls(i);
@@ -312,40 +318,54 @@ impl Finder<'_> {
             for (plane, wall) in view.world.walls.iter().enumerate() {
                 if walls & wall_bit(plane) != 0 {
                     let surface = view.world.surface(state.material(i).into(), wall.material);
-                    let height = wall.normal.dot(view.wall_to(plane, i));
-                    self.plane(surface, plane, wall.normal, height, task);
+                    if surface.restitution < 1.0 {
+                        self.plane(surface, plane, wall.normal, task);
+                    }
                 }
             }
         }
     }
 
-    // Whether a contact rests: `gap` and `approach` as they are now.
+    // Whether a contact rests at the start of the substep: `gap` and `approach` as they are now.
     fn rests(&self, partner: u32, gap: f32, diameter: f32, approach: f32, past: Option<&Row>) -> bool {
-        if self.slow.is_nan() {
-            return past.is_some() || self.view.is_demoted(self.i, partner);
-        }
+        let slow = self.slow.unwrap_or(0.0);
         let both_rested =
             self.rested.contains(self.i) && (partner & WALL != 0 || self.rested.contains(partner as usize));
         let carried = past.is_some_and(|row| row.load.normal > 0.0) || (approach > 0.0 && both_rested);
         gap <= NEAR * diameter
-            && approach <= SHOCK * self.slow
-            && (carried || (approach <= self.slow && approach >= -self.slow))
+            && approach <= SHOCK * slow
+            && (carried || (approach <= slow && approach >= -slow))
     }
 
-    fn pair(&self, surface: &Surface, candidate: Candidate, d: Vec3, task: &mut Task) {
-        let (state, j) = (self.view.state, candidate.index());
-        let diameter = state.radius(self.i) + state.radius(j);
+    fn pair(&self, surface: &Surface, candidate: Candidate, task: &mut Task) {
+        let (view, state) = (self.view, self.view.state);
+        let (i, j) = (self.i, candidate.index());
+        let shift = view.shifts[candidate.code() as usize];
+        let diameter = state.radius(i) + state.radius(j);
+        // At the start all clocks are 0, whatever they hold.
+        let d = if self.slow.is_some() {
+            (state.offset(i) - state.offset(j)) - shift
+        } else {
+            view.in_lab(i, j, shift).0
+        };
         let square = d.length_squared();
         let farthest = diameter * (1.0 + NEAR);
-        if surface.restitution >= 1.0 || square > farthest * farthest {
+        if self.slow.is_some() && square > farthest * farthest {
             return;
         }
         let distance = square.sqrt();
         let normal = if distance > 0.0 { d / distance } else { Vec3::X };
         let gap = distance - diameter;
-        let approach = -normal.dot(state.velocity(self.i) - state.velocity(j));
         let past = self.past.iter().find(|row| row.j == j as u32);
-        if !self.rests(j as u32, gap, diameter, approach, past) {
+        let approach = -normal.dot(state.velocity(i) - state.velocity(j));
+        let is_row = if self.slow.is_some() {
+            self.rests(j as u32, gap, diameter, approach, past)
+        } else {
+            past.is_some()
+                || view.is_demoted(i, j as u32)
+                || (self.is_carried(i, j as u32) && view.overlap_ahead(i, j, shift) > AHEAD)
+        };
+        if !is_row {
             return;
         }
         let radii = [state.radius(self.i), state.radius(j)];
@@ -367,17 +387,26 @@ impl Finder<'_> {
         task.push(row);
     }
 
-    fn plane(&self, surface: &Surface, plane: usize, normal: Vec3, height: f32, task: &mut Task) {
-        let state = self.view.state;
-        let radius = state.radius(self.i);
-        let (gap, diameter) = (height - radius, 2.0 * radius);
-        if surface.restitution >= 1.0 || gap > NEAR * diameter {
-            return;
-        }
-        let approach = -normal.dot(state.velocity(self.i));
+    // Whether rows have moved one of the two.
+    fn is_carried(&self, i: usize, partner: u32) -> bool {
+        self.view.rested[i] > 0.0 || (partner & WALL == 0 && self.view.rested[partner as usize] > 0.0)
+    }
+
+    fn plane(&self, surface: &Surface, plane: usize, normal: Vec3, task: &mut Task) {
+        let (view, state, i) = (self.view, self.view.state, self.i);
+        let radius = state.radius(i);
         let partner = WALL | plane as u32;
         let past = self.past.iter().find(|row| row.j == partner);
-        if !self.rests(partner, gap, diameter, approach, past) {
+        let (gap, diameter) = (normal.dot(view.wall_to(plane, i)) - radius, 2.0 * radius);
+        let approach = -normal.dot(state.velocity(i));
+        let is_row = if self.slow.is_some() {
+            self.rests(partner, gap, diameter, approach, past)
+        } else {
+            past.is_some()
+                || view.is_demoted(i, partner)
+                || (self.is_carried(i, partner) && view.overlap_of_wall_ahead(i, plane) > AHEAD)
+        };
+        if !is_row {
             return;
         }
         let row = Row {

@@ -55,5 +55,9 @@ mod conservation;
 mod cooling;
 mod impacts;
 mod oblique;
+#[cfg(feature = "rest")]
+mod piles;
 mod pressure;
+#[cfg(feature = "rest")]
+mod rolling;
 mod support;

@@ -1,0 +1,142 @@
+//! Piles: they come down, come to rest and stay.
+
+use carom::{Backend, Bounds, Materials, Options, Side, Simulation, Sphere, Surface, System};
+use glam::DVec3;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::support::simulate_silently;
+
+// Loose layers of `side` x `side` spheres, radii +-10%, that fall as one block on a floor of a box that is periodic
+// across; diameter, mass and gravity 1.
+fn layers(count: u32, side: u32, surface: Surface, origin: f64, seed: u64) -> System {
+    const GAP: f64 = 1.25;
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let mut uniform = || 2.0 * rng.random::<f64>() - 1.0;
+    let mut system = System { gravity: -DVec3::Z, dt: 0.05, ..System::default() };
+    system.materials = Materials::empty();
+    system.materials.add("grain", surface, 6.0 / std::f64::consts::PI);
+    let (width, corner) = (f64::from(side) * GAP, DVec3::new(origin, origin, 0.0));
+    system.bounds = Bounds {
+        min: corner,
+        max: corner + DVec3::new(width, width, 1.5 * GAP * f64::from(count)),
+        sides: [Side::Periodic, Side::Periodic, Side::Wall],
+        ..Bounds::default()
+    };
+    for id in 0..count * side * side {
+        let site = DVec3::new(f64::from(id % side), f64::from(id / side % side), f64::from(id / side / side));
+        let noise = 0.05 * DVec3::new(uniform(), uniform(), uniform());
+        let radius = 0.5 * (1.0 + 0.1 * uniform());
+        system.spheres.push(Sphere {
+            id,
+            position: corner + (site + 0.5) * GAP + 0.5 * DVec3::Z + noise,
+            radius,
+            mass: (2.0 * radius).powi(3),
+            ..Sphere::default()
+        });
+    }
+    system
+}
+
+fn grain(restitution: f64, friction: f64) -> Surface {
+    Surface { restitution, friction, rolling_friction: 0.01, twisting_friction: 0.01, ..Surface::default() }
+}
+
+fn centre(spheres: &[Sphere]) -> DVec3 {
+    let mass: f64 = spheres.iter().map(|s| s.mass).sum();
+    spheres.iter().map(|s| s.position * s.mass).sum::<DVec3>() / mass
+}
+
+// Lets it come down for 60 sqrt(d/g) and looks at it for 30 more.
+fn comes_to_rest(system: &System) -> Simulation {
+    let mut simulation = simulate_silently(system, Backend::Cpu);
+    let count = system.spheres.len() as f64;
+    let (mut falling, mut resting, mut kinetic, mut rounds) = (0.0f64, 0.0f64, 0.0f64, 0);
+    let mut start = vec![];
+    for step in 1..=1800 {
+        let report = simulation.step().unwrap().clone();
+        assert_eq!((report.stopped, report.unresolved), (0, 0), "{report:?}");
+        if step <= 1200 {
+            falling = falling.max(report.deepest_overlap);
+            if step == 1200 {
+                start = simulation.spheres();
+            }
+        } else {
+            resting = resting.max(report.deepest_overlap);
+            kinetic = kinetic.max(report.kinetic_energy / count);
+            rounds = rounds.max(report.rounds);
+        }
+    }
+    let end = simulation.spheres();
+    let drift = (centre(&end) - centre(&start)).length();
+    let moved = start.iter().zip(&end).map(|(a, b)| system.separation(a.position, b.position).length());
+    let summary = simulation.summary();
+    println!(
+        "{count} spheres: overlap {falling:.4} falling, {resting:.5} at rest; kinetic energy {kinetic:.1e}, rounds {rounds}, \
+         drift {drift:.1e}, farthest {:.1e}, ledger {:.1e}, {} impacts, {} late, {:.1} s",
+        moved.fold(0.0, f64::max),
+        summary.ledger_error,
+        summary.pair_impacts + summary.wall_impacts,
+        summary.late,
+        summary.wall_seconds
+    );
+    assert!(falling <= 0.02 && resting <= 0.0025, "overlap {falling} falling, {resting} at rest");
+    assert!(kinetic <= 1e-6, "kinetic energy at rest {kinetic:e}");
+    assert_eq!(rounds, 0, "impacts at rest");
+    assert!(drift <= 5e-4, "drift {drift:e}");
+    assert!(summary.ledger_error <= 1e-5, "{:e}", summary.ledger_error);
+    simulation
+}
+
+#[test]
+fn fifty_plastic_layers_come_to_rest() {
+    comes_to_rest(&layers(50, 4, grain(0.0, 0.5), 0.0, 1));
+}
+
+#[test]
+fn fifty_lossy_layers_come_to_rest() {
+    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 0.0, 1));
+}
+
+#[test]
+fn fifty_bouncy_layers_come_to_rest() {
+    comes_to_rest(&layers(50, 4, grain(0.9, 0.5), 0.0, 1));
+}
+
+#[test]
+fn fifty_layers_come_to_rest_far_from_the_origin() {
+    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 10_000.0, 1));
+}
+
+#[test]
+fn smooth_layers_come_to_rest() {
+    let smooth = Surface { restitution: 0.5, ..Surface::default() };
+    comes_to_rest(&layers(20, 6, smooth, 0.0, 2));
+}
+
+#[test]
+#[ignore = "long: ten minutes"]
+fn twenty_thousand_spheres_in_fifty_layers_come_to_rest() {
+    comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1));
+}
+
+#[test]
+fn a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order() {
+    let system = layers(12, 20, grain(0.5, 0.5), 0.0, 3);
+    let hash = |system: &System, threads| {
+        let options = Options { backend: Backend::Cpu, threads, ..Options::default() };
+        let mut simulation = Simulation::new(system.clone(), options).unwrap();
+        simulation.run(160, |_| std::ops::ControlFlow::Continue(())).unwrap();
+        assert!(simulation.summary().kinetic_energy > 1.0, "it still moves");
+        simulation.state_hash()
+    };
+    let expected = hash(&system, 1);
+    let mut shuffled = system.clone();
+    let mut rng = Pcg64::seed_from_u64(4);
+    for k in (1..shuffled.spheres.len()).rev() {
+        shuffled.spheres.swap(k, rng.random_range(0..=k));
+    }
+    assert_eq!(hash(&system, 2), expected, "two threads");
+    assert_eq!(hash(&system, 3), expected, "three threads");
+    assert_eq!(hash(&shuffled, 2), expected, "shuffled");
+}

@@ -1,0 +1,168 @@
+//! One sphere on a plane: it slides, rolls, spins and stops as the closed forms say.
+
+use carom::{Backend, Materials, Plane, Simulation, Sphere, Surface, System};
+use glam::DVec3;
+
+use crate::support::simulate_silently;
+
+const GRAVITY: f64 = 9.81;
+const RADIUS: f64 = 0.05;
+
+// A sphere that touches the plane z = 0; gravity leans by `slope` (radian) towards +x. On a period of its own far from
+// the origin and as likely as not across the wrap.
+fn on_a_plane(surface: Surface, slope: f64, velocity: DVec3, spin: DVec3) -> System {
+    let mut system = System {
+        dt: 1.0 / 60.0,
+        gravity: GRAVITY * DVec3::new(slope.sin(), 0.0, -slope.cos()),
+        ..System::default()
+    };
+    system.materials = Materials::empty();
+    system.materials.add("ball", surface, 1000.0);
+    system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() });
+    system.spheres.push(Sphere {
+        position: DVec3::new(0.3, -0.2, RADIUS),
+        velocity,
+        spin,
+        radius: RADIUS,
+        ..Sphere::default()
+    });
+    system
+}
+
+fn rough(friction: f64) -> Surface {
+    Surface { restitution: 0.5, friction, ..Surface::default() }
+}
+
+fn run(simulation: &mut Simulation, time: f64) -> Sphere {
+    let steps = (time / simulation.system().dt).round() as u64;
+    simulation.run(steps, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    simulation.spheres()[0]
+}
+
+// |a - b| within a share of b.
+fn within(a: f64, b: f64, share: f64, what: &str) {
+    println!("{what}: {a:.6}, expected {b:.6}: off by {:.2e}", (a - b) / b);
+    assert!((a - b).abs() <= share * b.abs(), "{what}: {a}, not {b}");
+}
+
+fn ledger_closes(simulation: &Simulation) {
+    let summary = simulation.summary();
+    assert!(summary.ledger_error <= 1e-5, "ledger off by {:e}", summary.ledger_error);
+}
+
+#[test]
+fn a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed() {
+    for (speed, friction) in [(1.0, 0.1), (2.0, 0.3), (0.2, 0.8)] {
+        let system = on_a_plane(rough(friction), 0.0, DVec3::X * speed, DVec3::ZERO);
+        let mut simulation = simulate_silently(&system, Backend::Cpu);
+        // It slides for 2 v / (7 mu g).
+        let sliding = 2.0 * speed / (7.0 * friction * GRAVITY);
+        let ball = run(&mut simulation, 1.5 * sliding + 0.1);
+        within(ball.velocity.x, speed * 5.0 / 7.0, 0.01, "speed");
+        within(ball.spin.y, ball.velocity.x / RADIUS, 1e-3, "spin");
+        assert!(ball.velocity.y.abs() + ball.velocity.z.abs() <= 1e-6, "{ball:?}");
+        // It rolls on without loss.
+        let later = run(&mut simulation, 3.0);
+        within(later.velocity.x, ball.velocity.x, 1e-4, "speed later");
+        assert!((later.position.z - RADIUS).abs() <= 2e-3 * RADIUS, "{later:?}");
+        ledger_closes(&simulation);
+    }
+}
+
+#[test]
+fn backspin_brings_a_ball_back() {
+    // Rolls at (v - 2/5 r w) 5/7 in the end: backwards if the spin is large.
+    let (speed, spin) = (1.0, -100.0);
+    let system = on_a_plane(rough(0.3), 0.0, DVec3::X * speed, DVec3::Y * spin);
+    let ball = run(&mut simulate_silently(&system, Backend::Cpu), 2.0);
+    within(ball.velocity.x, 5.0 / 7.0 * (speed + 0.4 * RADIUS * spin), 0.01, "speed");
+}
+
+#[test]
+fn a_ball_on_an_incline_rolls_or_slides_as_friction_lets_it() {
+    for degrees in [5.0f64, 20.0, 40.0] {
+        let slope = degrees.to_radians();
+        // Rolling needs mu >= 2/7 tan(slope).
+        for (friction, acceleration) in [
+            (1.0, 5.0 / 7.0 * GRAVITY * slope.sin()),
+            (0.3, 5.0 / 7.0 * GRAVITY * slope.sin()),
+            (0.02, GRAVITY * (slope.sin() - 0.02 * slope.cos())),
+            (0.0, GRAVITY * slope.sin()),
+        ] {
+            let system = on_a_plane(rough(friction), slope, DVec3::ZERO, DVec3::ZERO);
+            let mut simulation = simulate_silently(&system, Backend::Cpu);
+            let ball = run(&mut simulation, 1.0);
+            within(ball.velocity.x, acceleration, 0.01, &format!("{degrees} degrees, mu {friction}: speed"));
+            within(ball.position.x - 0.3, 0.5 * acceleration, 0.01, "way");
+            ledger_closes(&simulation);
+        }
+    }
+}
+
+#[test]
+fn rolling_resistance_stops_a_rolling_ball_where_it_should() {
+    for (speed, resistance) in [(0.5, 0.02), (1.0, 0.1)] {
+        let surface = Surface { rolling_friction: resistance, ..rough(0.6) };
+        let spin = DVec3::Y * (speed / RADIUS);
+        let system = on_a_plane(surface, 0.0, DVec3::X * speed, spin);
+        let mut simulation = simulate_silently(&system, Backend::Cpu);
+        let stop = 0.7 * speed * speed / (resistance * GRAVITY);
+        let ball = run(&mut simulation, 4.0 * stop / speed);
+        within(ball.position.x - 0.3, stop, 0.01, "way");
+        assert!(ball.velocity.length() <= 1e-5 * speed, "{ball:?}");
+        ledger_closes(&simulation);
+    }
+    // On a slope less steep than the resistance it stays where it is.
+    let surface = Surface { rolling_friction: 0.2, ..rough(0.6) };
+    let system = on_a_plane(surface, 0.15, DVec3::ZERO, DVec3::ZERO);
+    let ball = run(&mut simulate_silently(&system, Backend::Cpu), 5.0);
+    assert!((ball.position.x - 0.3).abs() <= 1e-4 * RADIUS, "{ball:?}");
+}
+
+#[test]
+fn twisting_resistance_stops_a_spinning_ball_in_time() {
+    let (spin, resistance) = (20.0, 0.05);
+    let surface = Surface { twisting_friction: resistance, ..rough(0.6) };
+    let time = spin * RADIUS / (2.5 * resistance * GRAVITY);
+    let spun = |share: f64| {
+        let system = on_a_plane(surface, 0.0, DVec3::ZERO, DVec3::Z * spin);
+        // As many steps to a part of the time whatever it is.
+        let system = System { dt: time / 60.0, ..system };
+        run(&mut simulate_silently(&system, Backend::Cpu), share * time)
+    };
+    within(spun(0.5).spin.z, 0.5 * spin, 0.01, "spin at half the time");
+    assert!(spun(1.05).spin.z.abs() <= 1e-6 * spin);
+    // Without resistance it spins for ever.
+    let system = on_a_plane(rough(0.6), 0.0, DVec3::ZERO, DVec3::Z * spin);
+    within(run(&mut simulate_silently(&system, Backend::Cpu), 5.0).spin.z, spin, 1e-6, "spin");
+}
+
+#[test]
+fn a_lossy_ball_comes_to_rest_at_the_closed_form_time() {
+    for (restitution, height) in [(0.5, 1.0), (0.3, 0.5), (0.7, 1.0)] {
+        let surface = Surface { restitution, ..Surface::default() };
+        let mut system = on_a_plane(surface, 0.0, DVec3::ZERO, DVec3::ZERO);
+        system.spheres[0].position.z = RADIUS + height;
+        let mut simulation = simulate_silently(&system, Backend::Cpu);
+        let fall = (2.0 * height / GRAVITY).sqrt();
+        let expected = fall * (1.0 + restitution) / (1.0 - restitution);
+        // The last time it moved faster than what a bounce of a thousandth of its radius has.
+        let slow = (2.0 * GRAVITY * 1e-3 * RADIUS).sqrt();
+        let mut stopped = 0.0;
+        for _ in 0..(1.5 * expected * 60.0) as u32 {
+            let time = simulation.step().unwrap().time;
+            if simulation.spheres()[0].velocity.z.abs() > slow {
+                stopped = time;
+            }
+        }
+        let left = 2.0 * slow / GRAVITY / (1.0 - restitution) + 1.0 / 60.0;
+        println!("e {restitution}: at rest at {stopped:.4}, expected {expected:.4}, seen within {left:.4}");
+        assert!((stopped - expected).abs() <= 0.01 * expected + left, "{stopped}, not {expected}");
+        let ball = simulation.spheres()[0];
+        assert!(
+            ball.velocity.length() <= 1e-6 && (ball.position.z - RADIUS).abs() <= 2e-3 * RADIUS,
+            "{ball:?}"
+        );
+        ledger_closes(&simulation);
+    }
+}
