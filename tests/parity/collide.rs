@@ -38,10 +38,13 @@ fn case(start: &Start) -> Case {
     let twin = &mut rig.twin;
     twin.launch();
     twin.sweep();
-    // The second round where there is one: with clocks, supports and contacts of the first.
-    twin.select();
-    twin.collide();
-    twin.sweep_again();
+    if start.name != "rough" {
+        // The second round where there is one: with clocks, supports and contacts of the first. Of what is rough the first,
+        // in which many more meet.
+        twin.select();
+        twin.collide();
+        twin.sweep_again();
+    }
     if twin.rounds.pending_list.is_empty() {
         twin.rounds.selected.clear();
     } else {

@@ -59,6 +59,8 @@ pub fn start(kind: &'static str, size: usize) -> Start {
     let gas = |fraction: f64| Fill::random(count).volume_fraction(fraction).temperature(3.0);
     let scene = Scene::new(0.03).seed(size as u64 + 1);
     let lattice = || Fill::lattice([side; 3], 1.12).origin(DVec3::splat(0.5)).temperature(3.0);
+    // So tight that many meet somebody or a plane in a step.
+    let (spacing, corner) = if kind == "rough" { (1.03, 0.51) } else { (1.12, 0.55) };
     let scene = match kind {
         "gas" | "fast" => scene.periodic().fill(gas(0.3)),
         "fixed" => scene
@@ -74,7 +76,7 @@ pub fn start(kind: &'static str, size: usize) -> Start {
             .gravity([0.0, 1.0, -10.0])
             .bounds(DVec3::ZERO, DVec3::splat(1.15 * side as f64) + 2.0 * DVec3::Z)
             .wall([0.5 * side as f64, 0.0, 0.05], [0.05, 0.0, 1.0], "default")
-            .fill(Fill::lattice([side; 3], 1.12).origin([0.55, 0.55, 1.3]).temperature(3.0)),
+            .fill(Fill::lattice([side; 3], spacing).origin([corner, corner, 1.3]).temperature(3.0)),
         // A layer at rest on the floor, the rest falling on it.
         "floor" => scene.gravity([0.0, 0.0, -10.0]).wall(DVec3::ZERO, DVec3::Z, "default").fill(lattice()),
         "open" => scene.fill(lattice()),
@@ -115,7 +117,7 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
         }
         match kind {
             "rough" => {
-                sphere.spin *= 16.0;
+                sphere.spin *= 4.0;
                 sphere.material = (k % 3) as u16;
                 if k % 10 == 3 {
                     (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO);
@@ -144,7 +146,7 @@ fn roughen(materials: &mut Materials, soft: MaterialIndex) {
     let rough = |friction, restitution| Surface { friction, restitution, ..Surface::default() };
     materials.add("faint", Surface { restitution_threshold: 3.0, ..rough(0.5, 0.8) }, 1.0);
     materials.set_surface(0, 0, rough(0.2, 1.0));
-    materials.set_surface(0, soft, rough(5.0, 0.9));
+    materials.set_surface(0, soft, rough(0.8, 0.9));
 }
 
 /// The twin before its first stage, and the path budget that its cells were made for.

@@ -204,6 +204,12 @@ fn falling_inelastic_spheres_are_the_same_again_on_gpu() {
 
 #[cfg(feature = "gpu")]
 #[test]
+fn falling_rough_spheres_are_the_same_again_on_gpu() {
+    compare_on_gpu(&falling_rough(10_000, 50), 10, 50);
+}
+
+#[cfg(feature = "gpu")]
+#[test]
 fn a_flat_mixture_is_the_same_again_on_gpu() {
     compare_on_gpu(&mixture(10_000, 44), 10, 44);
 }
