@@ -177,7 +177,9 @@ fn note_threat(i: u32) {
         let square = dot(d, d);
         if square > SMALLEST { normal = d / sqrt(square); }
     }
-    let speed = max(length(along), length(along + normal * event.jolt));
+    var speed = max(length(along), length(along + normal * event.jolt));
+    // Friction turns the change of the velocity away from the normal.
+    if frame.jolt > 2.0 { speed = length(along) + event.jolt; }
     if !fast && speed * left <= leaves { return; }
     let slot = count_up(THREATS);
     if slot >= frame.threat_capacity {

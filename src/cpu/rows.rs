@@ -46,7 +46,7 @@ pub struct Load {
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Row {
-    /// The sphere whose row it is: the one of the smaller index.
+    /// The sphere whose row it is: the one of the smaller id, so that the order of rows is that of the cells and ids.
     pub i: u32,
     /// The other one, or a plane with [`WALL`] set.
     pub j: u32,
@@ -68,27 +68,6 @@ pub struct Row {
     /// Resistance to rolling and to twisting, times the reduced radius.
     pub resistance: [f32; 2],
     pub load: Load,
-}
-
-impl Row {
-    // Whose row it is after the spheres have moved to other places.
-    fn owner(&self, places: &[u32]) -> u32 {
-        let i = places[self.i as usize];
-        if self.j & WALL != 0 { i } else { i.min(places[self.j as usize]) }
-    }
-
-    fn moved(&self, places: &[u32]) -> Self {
-        let i = places[self.i as usize];
-        if self.j & WALL != 0 {
-            return Self { i, ..*self };
-        }
-        let j = places[self.j as usize];
-        if i < j {
-            return Self { i, j, ..*self };
-        }
-        let Load { normal, tangent, turn } = self.load;
-        Self { i: j, j: i, load: Load { normal, tangent: -tangent, turn: -turn }, ..*self }
-    }
 }
 
 /// Rows of one task, in the order in which they are solved.
@@ -216,7 +195,7 @@ impl Rows {
         ends.resize_with(order.len(), AtomicU32::default);
         tasks.look(|task| {
             for row in task.loaded() {
-                ends[row.owner(places) as usize].fetch_add(1, Relaxed);
+                ends[places[row.i as usize] as usize].fetch_add(1, Relaxed);
             }
         });
         past_slots.clear();
@@ -233,7 +212,11 @@ impl Rows {
             // The rows of a sphere come in any order: they are looked for by partner.
             tasks.look(|task| {
                 for row in task.loaded() {
-                    let row = row.moved(places);
+                    let mut row = *row;
+                    row.i = places[row.i as usize];
+                    if row.j & WALL == 0 {
+                        row.j = places[row.j as usize];
+                    }
                     let place = ends[row.i as usize].fetch_add(1, Relaxed);
                     // SAFETY: every place is taken from a cursor once.
                     unsafe { rows.set(place as usize, row) };
@@ -245,11 +228,12 @@ impl Rows {
 
     /// Whether a sphere rests on a partner: another sphere, or a plane with [`WALL`] set.
     #[inline]
-    pub fn contains(&self, i: usize, partner: u32) -> bool {
+    pub fn contains(&self, ids: &[u32], i: usize, partner: u32) -> bool {
         if self.count == 0 {
             return false;
         }
-        let (owner, other) = if (partner as usize) < i { (partner as usize, i as u32) } else { (i, partner) };
+        let is_theirs = partner & WALL == 0 && ids[partner as usize] < ids[i];
+        let (owner, other) = if is_theirs { (partner as usize, i as u32) } else { (i, partner) };
         let Slot { task, first, count } = self.slots[owner];
         count > 0
             && self.tasks.get(task as usize).partners[first as usize..(first + count) as usize]
@@ -306,7 +290,7 @@ impl Finder<'_> {
         let state = view.state;
         for &candidate in view.lists.of(i) {
             let j = candidate.index();
-            if j > i {
+            if state.id[j] > state.id[i] {
                 let surface = view.world.surface(state.material(i).into(), state.material(j).into());
                 if surface.restitution < 1.0 {
                     self.pair(surface, candidate, task);

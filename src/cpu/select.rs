@@ -69,7 +69,12 @@ pub fn threat(view: &View, events: &[Event], budget: &[f32], i: usize) -> Option
             (place - view.offset_at(partner, event.toi) - view.shift(event.link)).normalize_or_zero()
         }
     };
-    let speed = along.length().max((along + normal * event.jolt).length());
+    // Friction turns the change of the velocity away from the normal.
+    let speed = if view.world.jolt > 2.0 {
+        along.length() + event.jolt
+    } else {
+        along.length().max((along + normal * event.jolt).length())
+    };
     (fast || leaves(speed)).then(|| Threat {
         time: event.toi,
         cell: view.cell(i),

@@ -91,7 +91,7 @@ fn is_held(
     let farthest = radius_sum * FAR;
     let slow = b >= 0.0 || b * b <= view.rows.shock * view.rows.shock * square;
     square < farthest * farthest
-        && ((slow && view.rows.contains(i, j as u32)) || view.is_demoted(i, j as u32))
+        && ((slow && view.rows.contains(&view.state.id, i, j as u32)) || view.is_demoted(i, j as u32))
 }
 
 /// Most candidates are still apart and still approaching, or have long been receding, at the end of the substep: told
@@ -200,7 +200,9 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     let (gap, v) = wall_gap(view, i, plane);
     if view.world.rests {
         let partner = WALL | plane as u32;
-        if (v >= -view.rows.shock && view.rows.contains(i, partner)) || view.is_demoted(i, partner) {
+        if (v >= -view.rows.shock && view.rows.contains(&view.state.id, i, partner))
+            || view.is_demoted(i, partner)
+        {
             return;
         }
     }

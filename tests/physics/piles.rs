@@ -47,8 +47,11 @@ fn centre(spheres: &[Sphere]) -> DVec3 {
     spheres.iter().map(|s| s.position * s.mass).sum::<DVec3>() / mass
 }
 
+/// Kinetic energy per sphere of a pile at rest, in m g d.
+const STILL: f64 = 1e-6;
+
 // Lets it come down for 60 sqrt(d/g) and looks at it for 30 more.
-fn comes_to_rest(system: &System) -> Simulation {
+fn comes_to_rest(system: &System, least_energy: f64) {
     let mut simulation = simulate_silently(system, Backend::Cpu);
     let count = system.spheres.len() as f64;
     let (mut falling, mut resting, mut kinetic, mut rounds) = (0.0f64, 0.0f64, 0.0f64, 0);
@@ -81,43 +84,43 @@ fn comes_to_rest(system: &System) -> Simulation {
         summary.wall_seconds
     );
     assert!(falling <= 0.02 && resting <= 0.0025, "overlap {falling} falling, {resting} at rest");
-    assert!(kinetic <= 1e-6, "kinetic energy at rest {kinetic:e}");
+    assert!(kinetic <= least_energy, "kinetic energy at rest {kinetic:e}");
     assert_eq!(rounds, 0, "impacts at rest");
     assert!(drift <= 5e-4, "drift {drift:e}");
     assert!(summary.ledger_error <= 1e-5, "{:e}", summary.ledger_error);
-    simulation
 }
 
 #[test]
 fn fifty_plastic_layers_come_to_rest() {
-    comes_to_rest(&layers(50, 4, grain(0.0, 0.5), 0.0, 1));
+    comes_to_rest(&layers(50, 4, grain(0.0, 0.5), 0.0, 1), STILL);
 }
 
 #[test]
 fn fifty_lossy_layers_come_to_rest() {
-    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 0.0, 1));
+    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 0.0, 1), STILL);
 }
 
 #[test]
 fn fifty_bouncy_layers_come_to_rest() {
-    comes_to_rest(&layers(50, 4, grain(0.9, 0.5), 0.0, 1));
+    comes_to_rest(&layers(50, 4, grain(0.9, 0.5), 0.0, 1), STILL);
 }
 
 #[test]
 fn fifty_layers_come_to_rest_far_from_the_origin() {
-    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 10_000.0, 1));
+    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 10_000.0, 1), STILL);
 }
 
 #[test]
 fn smooth_layers_come_to_rest() {
     let smooth = Surface { restitution: 0.5, ..Surface::default() };
-    comes_to_rest(&layers(20, 6, smooth, 0.0, 2));
+    // Without friction a sphere in a trough swings on for ever.
+    comes_to_rest(&layers(20, 6, smooth, 0.0, 2), 1e-3);
 }
 
 #[test]
 #[ignore = "long: ten minutes"]
 fn twenty_thousand_spheres_in_fifty_layers_come_to_rest() {
-    comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1));
+    comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1), STILL);
 }
 
 #[test]
