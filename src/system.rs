@@ -308,11 +308,21 @@ pub struct Solver {
     /// is elastic. `None` = 1e-3 of the mean free time, see [`System::contact_time`].
     /// (Luding & McNamara, Granular Matter 1, 113, 1998.)
     pub contact_time: Option<f64>,
+    /// Resting contact, friction and resistance to rolling between spheres that lie on each other under gravity. Not finished:
+    /// [`Backend::Cpu`](crate::Backend::Cpu) alone has it. It will be part of every run, and this switch go.
+    #[doc(hidden)]
+    pub resting: bool,
 }
 
 impl Default for Solver {
     fn default() -> Self {
-        Self { strict_order: false, substeps: 0, max_initial_overlap: 0.01, contact_time: None }
+        Self {
+            strict_order: false,
+            substeps: 0,
+            max_initial_overlap: 0.01,
+            contact_time: None,
+            resting: false,
+        }
     }
 }
 

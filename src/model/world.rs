@@ -119,7 +119,7 @@ impl World {
             gravity,
             has_gravity: gravity != Vec3::ZERO,
             walls,
-            rests: cfg!(feature = "rest")
+            rests: system.solver.resting
                 && gravity != Vec3::ZERO
                 && system.materials.surfaces().iter().any(|s| s.restitution < 1.0),
             rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * census.radius_min))

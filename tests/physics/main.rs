@@ -55,9 +55,7 @@ mod conservation;
 mod cooling;
 mod impacts;
 mod oblique;
-#[cfg(feature = "rest")]
 mod piles;
 mod pressure;
-#[cfg(feature = "rest")]
 mod rolling;
 mod support;

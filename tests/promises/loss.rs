@@ -191,8 +191,7 @@ fn falling_spheres_lose_nothing(backend: Backend) {
     let side = (count as f64 * 5.0).cbrt();
     let scene = Scene::new(1.0 / 60.0)
         .seed(53)
-        // What rests is moved by more than impacts.
-        .material("default", if cfg!(feature = "rest") { 1.0 } else { 0.8 }, 6.0 / std::f64::consts::PI)
+        .material("default", 0.8, 6.0 / std::f64::consts::PI)
         .gravity([1.0, 0.0, -9.81])
         .bounds([0.0; 3], [side; 3])
         .walled()
