@@ -46,7 +46,8 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         }
         if body.inverse_mass == 0.0 { continue; }
         let u = body.velocity;
-        var v = u + gain;
+        // A compiler that sees both would make (u + gain) - u gain, and the rounding would be gone.
+        var v = bitcast<vec3f>(bitcast<vec3u>(u + gain) ^ vec3u(opaque_zero));
         // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the mean of
         // the two velocities as they are, or a bounce would not come out as it went in.
         let rounded = (v - u) - gain;
