@@ -107,7 +107,8 @@
 //!
 //! # What is not modelled
 //!
-//! Rolling and resting contact (not yet: piles do not come to rest properly, spheres on a plane do); cohesion, soft contact
+//! Rolling and resting contact (not yet: piles do not come to rest properly; a sphere on a plane does, and then slides there
+//! without friction; rolling and twisting friction are read and have no effect); cohesion, soft contact
 //! forces and stiffness, bodies that are not spheres, joints, fluids. [`Backend::Exact`] has no friction and no threshold.
 //!
 //! # Features

@@ -121,12 +121,14 @@ impl Sphere {
 pub struct Surface {
     /// Coefficient of restitution, in 0..=1: speed of separation over speed of approach.
     pub restitution: f64,
-    /// Coulomb's coefficient of friction, >= 0, sliding and sticking alike.
+    /// Coulomb's coefficient of friction, in 0..=1000, sliding and sticking alike. It acts in impacts: a sphere that lies on
+    /// a plane slides without loss so far. The largest of all pairs bounds how far collisions have to wait for each
+    /// other: above about 1 they take more rounds, whatever the others are.
     pub friction: f64,
     /// Coefficient of rolling resistance, >= 0: its torque is up to this times the normal force times the reduced
-    /// radius r_i r_j / (r_i + r_j), on a plane the radius.
+    /// radius r_i r_j / (r_i + r_j), on a plane the radius. For contacts that last; no engine has them yet.
     pub rolling_friction: f64,
-    /// The same for spin about the normal.
+    /// The same for spin about the normal; without effect yet.
     pub twisting_friction: f64,
     /// Speed of approach (length/time, >= 0) below which the restitution fades: at v it is restitution * v / threshold.
     pub restitution_threshold: f64,
@@ -163,9 +165,9 @@ impl Surface {
         }
     }
 
-    /// Whether a contact may turn spheres.
+    /// Whether an impact may turn spheres.
     pub fn rubs(&self) -> bool {
-        self.friction > 0.0 || self.rolling_friction > 0.0 || self.twisting_friction > 0.0
+        self.friction > 0.0
     }
 
     /// Whether a contact keeps all energy.
@@ -229,7 +231,7 @@ impl Materials {
     /// # Panics
     /// If an index is out of range.
     pub fn surface(&self, a: MaterialIndex, b: MaterialIndex) -> &Surface {
-        &self.surfaces[a as usize * self.names.len() + b as usize]
+        &self.surfaces[self.place(a, b)]
     }
 
     /// Overrides the combination rule for one pair.
@@ -237,9 +239,15 @@ impl Materials {
     /// # Panics
     /// If an index is out of range.
     pub fn set_surface(&mut self, a: MaterialIndex, b: MaterialIndex, surface: Surface) {
-        let n = self.names.len();
-        self.surfaces[a as usize * n + b as usize] = surface;
-        self.surfaces[b as usize * n + a as usize] = surface;
+        for place in [self.place(a, b), self.place(b, a)] {
+            self.surfaces[place] = surface;
+        }
+    }
+
+    fn place(&self, a: MaterialIndex, b: MaterialIndex) -> usize {
+        let (a, b, count) = (usize::from(a), usize::from(b), self.names.len());
+        assert!(a < count && b < count, "materials {a} and {b} of {count}");
+        a * count + b
     }
 
     /// Overrides the restitution of one pair.

@@ -170,13 +170,14 @@ impl System {
 
 /// Faults what two surfaces cannot be.
 pub(crate) fn inspect_surface(path: &str, surface: &Surface) -> Result<(), Fault> {
-    const COEFFICIENT: &str = "a coefficient of friction is finite and >= 0";
+    const COEFFICIENT: &str = "a coefficient of friction is between 0 and 1000";
+    let coefficient = |x: f64| (0.0..=1000.0).contains(&x);
     let at_least_zero = |x: f64| x >= 0.0 && x.is_finite();
     let values = [
         (surface.restitution, (0.0..=1.0).contains(&surface.restitution), "a restitution is between 0 and 1"),
-        (surface.friction, at_least_zero(surface.friction), COEFFICIENT),
-        (surface.rolling_friction, at_least_zero(surface.rolling_friction), COEFFICIENT),
-        (surface.twisting_friction, at_least_zero(surface.twisting_friction), COEFFICIENT),
+        (surface.friction, coefficient(surface.friction), COEFFICIENT),
+        (surface.rolling_friction, coefficient(surface.rolling_friction), COEFFICIENT),
+        (surface.twisting_friction, coefficient(surface.twisting_friction), COEFFICIENT),
         (
             surface.restitution_threshold,
             at_least_zero(surface.restitution_threshold),

@@ -40,8 +40,8 @@ struct Axis {
 
 impl Axis {
     fn new(cells: i32, periodic: bool) -> Self {
-        let blocks = if periodic && cells >= 2 * EDGE / 2 {
-            // An even number, or the first and the last would have one colour across the wrap.
+        let blocks = if periodic && cells >= 4 {
+            // Two of two cells at least; an even number, or the first and the last would have one colour across the wrap.
             2 * ((cells + EDGE) / (2 * EDGE)).max(1)
         } else if periodic {
             1
@@ -53,11 +53,13 @@ impl Axis {
 
     /// Cells of a block; of two at least where there are several blocks.
     fn range(&self, block: i32) -> Range<i32> {
-        block * self.cells / self.blocks..(block + 1) * self.cells / self.blocks
+        // In 64 bits: an axis may have 2^28 cells.
+        let start = |block: i32| (i64::from(block) * i64::from(self.cells) / i64::from(self.blocks)) as i32;
+        start(block)..start(block + 1)
     }
 
     fn block(&self, cell: i32) -> i32 {
-        ((cell + 1) * self.blocks - 1) / self.cells
+        (((i64::from(cell) + 1) * i64::from(self.blocks) - 1) / i64::from(self.cells)) as i32
     }
 }
 
@@ -154,5 +156,49 @@ impl Blocks {
 
     pub fn bytes(&self) -> usize {
         4 * self.owners.capacity() + size_of::<Range<usize>>() * self.tasks.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Two blocks of one colour along an axis, and what they reach, have no cell in common; nor have two cells of one
+    // inner colour in a block, but where the block is the whole period.
+    #[test]
+    fn blocks_of_one_colour_and_cells_of_one_inner_colour_are_out_of_reach_of_each_other() {
+        for (count, periodic) in (1..80).flat_map(|count| [(count, false), (count, true)]) {
+            let axis = Axis::new(count, periodic);
+            let mut next = 0;
+            let mut reached = [vec![false; count as usize], vec![false; count as usize]];
+            for block in 0..axis.blocks {
+                let range = axis.range(block);
+                assert_eq!(range.start, next, "{count} {periodic}: the blocks follow each other");
+                assert!(range.clone().all(|cell| axis.block(cell) == block), "{count} {periodic}");
+                next = range.end;
+                if axis.blocks == 1 {
+                    continue;
+                }
+                let mut own: Vec<i32> = (range.start - 1..=range.end)
+                    .filter_map(|cell| match periodic {
+                        true => Some(cell.rem_euclid(count)),
+                        false => (0..count).contains(&cell).then_some(cell),
+                    })
+                    .collect();
+                own.sort_unstable();
+                own.dedup();
+                for cell in own {
+                    let before = &mut reached[block as usize % 2][cell as usize];
+                    assert!(
+                        !std::mem::replace(before, true),
+                        "{count} {periodic}: cell {cell} is reached twice"
+                    );
+                }
+            }
+            assert_eq!(next, count);
+        }
+        let long = Axis::new(1 << 28, false);
+        assert_eq!(long.range(long.blocks - 1).end, 1 << 28);
+        assert_eq!(long.block((1 << 28) - 1), long.blocks - 1);
     }
 }

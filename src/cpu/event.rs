@@ -7,7 +7,7 @@ use super::{
     fast::Extras,
     frame::Frame,
     grid::{CODES, Grid},
-    neighbors::Lists,
+    neighbors::{Lists, wall_bit},
     rows::Rows,
     state::State,
     world::World,
@@ -90,6 +90,8 @@ impl View<'_> {
         self.demoted.contains(i)
             && (partner & WALL != 0 || self.demoted.contains(partner as usize))
             && self.lists.hits(i, partner) > MOST_HITS
+            && !self.extras.is_fast(i)
+            && (partner & WALL == 0 || self.lists.walls(i) & wall_bit((partner & !WALL) as usize) != 0)
     }
 
     /// The shift behind a link.

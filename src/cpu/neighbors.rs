@@ -18,6 +18,9 @@ use super::{
 /// Spheres whose candidates share one buffer.
 pub const BLOCK: usize = 256;
 
+/// Planes whose impacts are counted for each sphere; those on more planes bounce as often as they have to.
+pub const COUNTED_PLANES: usize = 8;
+
 /// A candidate: where its cell is seen from the sphere's cell, and which sphere it is.
 ///
 /// 27 bits of index hold 134 million spheres.
@@ -54,8 +57,8 @@ pub struct Block {
     /// How often the pair of each entry has collided in the substep, where that is counted; of the two entries of a pair
     /// that of the smaller index counts.
     hits: Vec<AtomicU8>,
-    /// The same for each sphere and all planes together.
-    wall_hits: Vec<AtomicU8>,
+    /// The same for each sphere and each of the first planes.
+    wall_hits: Vec<[AtomicU8; COUNTED_PLANES]>,
 }
 
 /// Candidates of all spheres. A list holds every pair twice, once from each side.
@@ -116,7 +119,7 @@ impl Lists {
             block.hits.clear();
             block.hits.resize_with(block.entries.len(), AtomicU8::default);
             block.wall_hits.clear();
-            block.wall_hits.resize_with(block.walls.len(), AtomicU8::default);
+            block.wall_hits.resize_with(block.walls.len(), Default::default);
         });
     }
 
@@ -128,7 +131,7 @@ impl Lists {
         let block = self.blocks.get(i / BLOCK);
         let k = i % BLOCK;
         if partner & WALL != 0 {
-            return block.wall_hits.get(k);
+            return block.wall_hits.get(k)?.get((partner & !WALL) as usize);
         }
         let start = if k == 0 { 0 } else { block.ends[k - 1] as usize };
         let range = start..block.ends[k] as usize;

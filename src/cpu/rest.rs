@@ -411,7 +411,7 @@ impl Pair {
         }
     }
 
-    /// 25/4 of the inverse moments of inertia, over 5/2.
+    /// 5/2 of the inverse moments of inertia.
     fn turnabilities(&self, row: &Row) -> [f32; 2] {
         [0, 1].map(|side| row.turns[side] * row.turns[side] * self.motions[side].w)
     }

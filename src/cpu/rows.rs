@@ -174,7 +174,9 @@ impl Rows {
     /// Follows the spheres into their new order; `order` says where each came from.
     pub fn follow(&mut self, order: &[u32]) {
         if self.tasks.iter().all(|task| task.rows.is_empty()) && !self.is_past_ready {
+            // Nothing to follow, and nothing of before that: its places are those of another order.
             self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
+            self.past.for_each(|task| task.rows.clear());
             (self.is_past_ready, self.past_h, self.count) = (true, self.h, 0);
             return;
         }
@@ -315,7 +317,8 @@ impl Finder<'_> {
         let slow = self.slow.unwrap_or(0.0);
         let both_rested =
             self.rested.contains(self.i) && (partner & WALL != 0 || self.rested.contains(partner as usize));
-        let carried = past.is_some_and(|row| row.load.normal > 0.0) || (approach > 0.0 && both_rested);
+        // A pair that lay next to each other in a pile is pressed together; one that only now comes near bounces.
+        let carried = past.is_some_and(|row| row.load.normal > 0.0 || (approach > 0.0 && both_rested));
         gap <= NEAR * diameter
             && approach <= SHOCK * slow
             && (carried || (approach <= slow && approach >= -slow))
@@ -325,6 +328,10 @@ impl Finder<'_> {
         let (view, state) = (self.view, self.view.state);
         let (i, j) = (self.i, candidate.index());
         let shift = view.shifts[candidate.code() as usize];
+        if state.inverse_mass(i) == 0.0 && state.inverse_mass(j) == 0.0 {
+            // Both stopped in this substep.
+            return;
+        }
         let diameter = state.radius(i) + state.radius(j);
         // At the start all clocks are 0, whatever they hold.
         let d = if self.slow.is_some() {

@@ -54,8 +54,17 @@ impl Scene {
             )));
         }
         let mut ranges = vec![];
-        let notes =
+        let mut notes =
             self.realise(&mut system, &counts, &mut ranges).map_err(|fault| self.explain(fault, &ranges))?;
+        let surfaces = system.materials.surfaces();
+        for (field, is_set) in [
+            ("rolling_friction", surfaces.iter().any(|s| s.rolling_friction > 0.0)),
+            ("twisting_friction", surfaces.iter().any(|s| s.twisting_friction > 0.0)),
+        ] {
+            if is_set {
+                notes.push(Note::WithoutEffect { field });
+            }
+        }
         Ok((system, notes))
     }
 

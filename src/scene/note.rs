@@ -17,6 +17,11 @@ pub enum Note {
         /// Longest way a sphere was moved (length).
         moved: f64,
     },
+    /// Something that the scene sets and no engine does yet.
+    WithoutEffect {
+        /// What it is called in a scene file.
+        field: &'static str,
+    },
 }
 
 impl fmt::Display for Note {
@@ -30,6 +35,9 @@ impl fmt::Display for Note {
                     write!(f, "were relaxed to none")?;
                 }
                 write!(f, "; no sphere was moved further than {moved:.2e}")
+            }
+            Self::WithoutEffect { field } => {
+                write!(f, "{field} has no effect yet: it is for contacts that last")
             }
         }
     }

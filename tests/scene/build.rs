@@ -1,7 +1,7 @@
 //! From a scene to a system: ids, masses, materials, images, relaxation.
 
 use carom::{
-    Error, Side, Surface,
+    Error, Materials, Side, Surface,
     scene::{Fill, LatticeKind, MAX_SPHERES, Note, Pair, Placed, Scene},
 };
 use glam::DVec3;
@@ -199,7 +199,7 @@ fn every_slip_of_a_scene_is_named() {
         (new().pair("default", "default", -0.5), "pairs[0].restitution is -0.5"),
         (
             new().surface("a", Surface { friction: -0.1, ..Surface::default() }, 1.0),
-            "materials.a.friction is -0.1; a coefficient of friction is finite and >= 0",
+            "materials.a.friction is -0.1; a coefficient of friction is between 0 and 1000",
         ),
         (
             new().pair_surface(
@@ -267,4 +267,20 @@ fn every_slip_of_a_scene_is_named() {
 #[should_panic(expected = "volume_fraction is for random fills")]
 fn a_lattice_has_no_volume_fraction() {
     let _ = Fill::lattice([2, 2, 2], 1.0).volume_fraction(0.1);
+}
+
+#[test]
+fn what_has_no_effect_yet_is_said() {
+    let surface = Surface { friction: 0.5, rolling_friction: 0.01, ..Surface::default() };
+    let scene = Scene::new(0.01).surface("default", surface, 1.0);
+    let (system, notes) = scene.build_with_notes().unwrap();
+    assert_eq!(notes, [Note::WithoutEffect { field: "rolling_friction" }]);
+    assert!(notes[0].to_string().starts_with("rolling_friction has no effect yet"));
+    assert_eq!(system.materials.surface(0, 0).rolling_friction, 0.01);
+}
+
+#[test]
+#[should_panic(expected = "materials 0 and 1 of 1")]
+fn a_material_that_is_not_there_is_no_other() {
+    Materials::default().surface(0, 1);
 }

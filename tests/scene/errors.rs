@@ -127,13 +127,13 @@ fn every_slip_is_shown_where_it_is() {
             "[materials.a]\nfriction = -0.5",
             "materials.a.friction is -0.5",
             "4:12",
-            "^^^^ a coefficient of friction is finite and >= 0",
+            "^^^^ a coefficient of friction is between 0 and 1000",
         ),
         (
             "[materials.a]\ntwisting_friction = inf",
             "materials.a.twisting_friction is inf",
             "4:21",
-            "^^^ a coefficient of friction is finite and >= 0",
+            "^^^ a coefficient of friction is between 0 and 1000",
         ),
         (
             "[materials.a]\nrestitution_threshold = nan",
@@ -145,7 +145,7 @@ fn every_slip_is_shown_where_it_is() {
             "[[pairs]]\nbetween = [\"default\", \"default\"]\nrolling_friction = -1",
             "pairs[0].rolling_friction is -1",
             "5:20",
-            "^^ a coefficient of friction is finite and >= 0",
+            "^^ a coefficient of friction is between 0 and 1000",
         ),
         (
             "[[pairs]]\nbetween = [\"default\", \"default\"]",

@@ -62,7 +62,7 @@ fn every_rule_is_kept_to() {
         ),
         (
             |s| s.materials.set_surface(0, 0, Surface { friction: -1.0, ..Surface::default() }),
-            "materials.default.friction is -1; a coefficient of friction is finite and >= 0",
+            "materials.default.friction is -1; a coefficient of friction is between 0 and 1000",
         ),
         (
             |s| {
