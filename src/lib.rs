@@ -118,6 +118,7 @@
 //! window (module `render`), `viewer` is the window (module `viewer`), `cli` is the `carom` command. All are on by default.
 #![warn(missing_docs)]
 
+mod contact;
 mod cpu;
 mod error;
 mod exact;
@@ -139,6 +140,8 @@ mod validate;
 #[cfg(feature = "viewer")]
 pub mod viewer;
 
+#[doc(hidden)]
+pub use contact::{Contact, contact_stress};
 pub use error::Error;
 pub use report::{Impact, Partner, StepReport};
 pub use simulation::{Backend, Measure, Options, Simulation};

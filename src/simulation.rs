@@ -7,7 +7,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::{Error, Impact, Sphere, StepReport, Summary, System, cpu::CpuEngine, exact::ExactEngine};
+use crate::{
+    Contact, Error, Impact, Sphere, StepReport, Summary, System, cpu::CpuEngine, exact::ExactEngine,
+};
 
 /// Who computes the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -93,6 +95,10 @@ pub(crate) trait Engine: Send {
     fn measure(&self) -> Measure;
     /// Bytes of all buffers that grow with the number of spheres.
     fn memory_bytes(&self) -> usize;
+    /// Contacts that lasted over the last substep, in the order of the ids.
+    fn contacts(&self) -> Vec<Contact> {
+        vec![]
+    }
     /// Goes on from other spheres (sorted by id); what the engine remembers of surviving ids is kept.
     fn reload(&mut self, system: &System) -> Result<(), Error>;
     /// Where the state lies on a device.
@@ -250,6 +256,12 @@ impl Simulation {
     /// [`record_impacts`](Options::record_impacts) is set.
     pub fn impacts(&self) -> &[Impact] {
         &self.impacts
+    }
+
+    /// The contacts that lasted over the last substep, in the order of the ids; none after an edit.
+    #[doc(hidden)]
+    pub fn contacts(&self) -> Vec<Contact> {
+        if self.edited { vec![] } else { self.engine.contacts() }
     }
 
     /// All spheres as they are now, in ascending order of the ids.

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use glam::IVec3;
+use rayon::prelude::*;
 
 use super::grid::Grid;
 
@@ -65,7 +66,7 @@ impl Axis {
 
 impl Blocks {
     /// Lays down the order of the spheres of a grid; `cell` is the cell of each, `starts` where each bucket begins.
-    pub fn lay(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3, count: usize) {
+    pub fn lay(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
         self.owners.clear();
         self.tasks.clear();
         let axes = [0, 1, 2].map(|axis| Axis::new(grid.count[axis], grid.periodic[axis]));
@@ -115,8 +116,15 @@ impl Blocks {
     }
 
     // Buckets of a hashed grid say nothing of where their cells are: the spheres are sorted.
-    fn lay_spheres(&mut self, grid: &Grid, axes: [Axis; 3], cell: impl Fn(usize) -> IVec3, count: usize) {
+    fn lay_spheres(
+        &mut self,
+        grid: &Grid,
+        axes: [Axis; 3],
+        cell: impl Fn(usize) -> IVec3 + Sync,
+        count: usize,
+    ) {
         let mut keyed: Vec<_> = (0..count)
+            .into_par_iter()
             .map(|i| {
                 let (cell, mut colour, mut inner, mut block) = (cell(i), 0, 0, [0; 3]);
                 for axis in (0..3).rev() {
@@ -135,7 +143,8 @@ impl Blocks {
                 (colour, block, inner, [cell.z, cell.y, cell.x], i as u32)
             })
             .collect();
-        keyed.sort_unstable();
+        // No two are equal, so there is one order.
+        keyed.par_sort_unstable();
         let mut next = 0;
         for colour in 0..COLOURS {
             let first_task = self.tasks.len();

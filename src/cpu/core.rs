@@ -9,7 +9,7 @@ use super::{
     bits::Bits,
     blocks::Blocks,
     census::Census,
-    event::View,
+    event::{View, WALL},
     fast::{Extras, Reach},
     frame::Frame,
     grid::Grid,
@@ -22,7 +22,7 @@ use super::{
     units::Units,
     world::World,
 };
-use crate::{Error, System};
+use crate::{Contact, Error, Partner, System};
 
 /// See the module.
 pub struct Core {
@@ -186,6 +186,50 @@ impl Core {
         }
     }
 
+    /// The rows of the last substep that carry, in the user's units.
+    pub fn contacts(&self) -> Vec<Contact> {
+        let Self { units, grid, state, .. } = self;
+        let force = units.mass * units.velocity() / units.time;
+        let mut contacts: Vec<_> = self
+            .rows
+            .loaded()
+            .map(|(row, h)| {
+                let i = row.i as usize;
+                let (cell, offset) = grid.settle(state.cell[i].truncate(), state.offset(i));
+                let radius = f64::from(state.radius(i));
+                let (partner, branch, gap, share) = if row.j & WALL != 0 {
+                    let plane = row.j & !WALL;
+                    let wall = &self.world.walls[plane as usize];
+                    let to_wall = grid.shift(cell - wall.cell) + (offset - wall.offset);
+                    let height = f64::from(wall.normal.dot(to_wall));
+                    (Partner::Wall(plane), row.normal.as_dvec3() * height, height - radius, radius)
+                } else {
+                    let j = row.j as usize;
+                    let apart = state.offset(i) - state.offset(j);
+                    let branch = (apart - self.shifts[row.code as usize]).as_dvec3();
+                    let their_radius = f64::from(state.radius(j));
+                    let (distance, sum) = (branch.length(), radius + their_radius);
+                    let share = radius * distance / sum;
+                    (Partner::Sphere(state.id[row.j as usize]), branch, distance - sum, share)
+                };
+                let normal = row.normal.as_dvec3();
+                let load = normal * f64::from(row.load.normal) + row.load.tangent.as_dvec3();
+                Contact {
+                    sphere: state.id[i],
+                    partner,
+                    point: (grid.world(cell, offset) - normal * share) * units.length,
+                    normal,
+                    branch: branch * units.length,
+                    gap: gap * units.length,
+                    force: load * (force / f64::from(h)),
+                    torque: row.load.turn.as_dvec3() * (force * units.length / f64::from(h)),
+                }
+            })
+            .collect();
+        contacts.sort_by_key(|contact| (contact.sphere, contact.partner));
+        contacts
+    }
+
     /// Bytes of all buffers that grow with the number of spheres.
     pub fn bytes(&self) -> usize {
         let words = self.clock.capacity()
@@ -204,5 +248,6 @@ impl Core {
             + self.rows.bytes()
             + self.blocks.bytes()
             + 4 * self.rested.capacity()
+            + self.demoted.bytes()
     }
 }

@@ -38,7 +38,7 @@ use self::{
     state::NEVER,
 };
 use crate::{
-    Error, Impact, Measure, Sphere, StepReport, System,
+    Contact, Error, Impact, Measure, Sphere, StepReport, System,
     model::{census, frame, grid, plan, state, sums, units, world},
     simulation::Engine,
     stages::STAGES,
@@ -83,6 +83,10 @@ impl Engine for CpuEngine {
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
         self.stepper.read(spheres);
         Ok(())
+    }
+
+    fn contacts(&self) -> Vec<Contact> {
+        self.stepper.core.contacts()
     }
 
     fn measure(&self) -> Measure {

@@ -22,7 +22,7 @@ use super::{
     frame::Frame,
     neighbors::wall_bit,
     parallel::{Disjoint, Outputs, TASK},
-    rows::{Row, Rows},
+    rows::{Load, Row, Rows},
 };
 
 /// Passes before the sweep: warm loads need little, and what they leave the second half removes.
@@ -344,10 +344,12 @@ impl Bodies<'_> {
         }
         // SAFETY: passed on from the caller.
         unsafe { pair.store(self, row) };
-        let change = (row.load.normal - before.normal)
-            .abs()
-            .max((row.load.tangent - before.tangent).abs().max_element());
-        change / row.masses[0]
+        let Load { normal, tangent, turn } = row.load;
+        let pressed = (normal - before.normal).abs();
+        let rubbed = (tangent - before.tangent).abs().max_element();
+        // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
+        let turned = (turn - before.turn).abs().max_element() * row.turns[0];
+        pressed.max(rubbed).max(turned) / row.masses[0]
     }
 }
 

@@ -242,6 +242,12 @@ impl Rows {
                 .contains(&other)
     }
 
+    /// All rows that carry, each with the length of its substep.
+    pub fn loaded(&self) -> impl Iterator<Item = (&Row, f32)> {
+        let present = self.tasks.iter().take(if self.count > 0 { usize::MAX } else { 0 });
+        present.flat_map(Task::loaded).map(|row| (row, self.h))
+    }
+
     /// Enters all spheres that a row carries.
     pub fn mark_loaded(&self, set: &Bits) {
         if self.count > 0 {
@@ -253,6 +259,8 @@ impl Rows {
         let tasks = self.tasks.all().iter().chain(self.past.all());
         tasks.map(|t| size_of::<Row>() * t.rows.capacity() + 4 * t.partners.capacity()).sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
+            + 4 * (self.places.capacity() + self.ends.capacity())
+            + self.rested.bytes()
     }
 }
 

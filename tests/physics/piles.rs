@@ -1,6 +1,8 @@
 //! Piles: they come down, come to rest and stay.
 
-use carom::{Backend, Bounds, Materials, Options, Side, Simulation, Sphere, Surface, System};
+use carom::{
+    Backend, Bounds, Materials, Options, Partner, Side, Simulation, Sphere, Surface, System, contact_stress,
+};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -116,6 +118,58 @@ fn smooth_layers_come_to_rest() {
     let smooth = Surface { restitution: 0.5, ..Surface::default() };
     // Without friction a sphere in a trough swings on for ever.
     comes_to_rest(&layers(20, 6, smooth, 0.0, 2), 1e-3);
+}
+
+#[test]
+fn the_contacts_of_a_pile_at_rest_carry_its_weight() {
+    let system = layers(20, 5, grain(0.3, 0.5), 1000.0, 5);
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    simulation.run(1200, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let (spheres, contacts) = (simulation.spheres(), simulation.contacts());
+    let weight: f64 = spheres.iter().map(|s| s.mass).sum();
+    let mut balance: Vec<DVec3> = spheres.iter().map(|s| -DVec3::Z * s.mass).collect();
+    let (mut torque, mut floor) = (vec![DVec3::ZERO; spheres.len()], 0.0);
+    for contact in &contacts {
+        let pressure = contact.force.dot(contact.normal);
+        let friction = contact.force - contact.normal * pressure;
+        assert!(pressure > 0.0 && friction.length() <= 0.5 * pressure * (1.0 + 1e-5), "{contact:?}");
+        assert!(contact.gap.abs() <= 0.02, "{contact:?}");
+        let i = contact.sphere as usize;
+        balance[i] += contact.force;
+        torque[i] += (contact.point - spheres[i].position).cross(contact.force) + contact.torque;
+        match contact.partner {
+            Partner::Sphere(id) => {
+                let j = id as usize;
+                assert!(contact.sphere < id, "{contact:?}");
+                balance[j] -= contact.force;
+                let apart = system.separation(spheres[i].position, spheres[j].position);
+                assert!((apart - contact.branch).length() <= 1e-4, "{contact:?}: {apart}");
+                torque[j] -=
+                    (contact.point - (spheres[i].position - apart)).cross(contact.force) + contact.torque;
+            }
+            Partner::Wall(plane) => {
+                assert_eq!(system.planes()[plane as usize].name, "z-min");
+                floor += contact.force.z;
+            }
+        }
+    }
+    let worst = |all: &[DVec3]| all.iter().map(|v| v.length()).fold(0.0, f64::max);
+    let stress = contact_stress(&contacts, 1.0);
+    println!(
+        "{} contacts of {} spheres, {:.2} each: the floor carries {floor:.4} of {weight:.4}; left over at most force {:.1e}, torque \
+         {:.1e}; stress times volume {stress}",
+        contacts.len(),
+        spheres.len(),
+        2.0 * contacts.len() as f64 / spheres.len() as f64,
+        worst(&balance),
+        worst(&torque)
+    );
+    assert!((floor - weight).abs() <= 1e-3 * weight, "the floor carries {floor} of {weight}");
+    assert!(worst(&balance) <= 1e-3, "a sphere is left with the force {:e}", worst(&balance));
+    assert!(worst(&torque) <= 1e-3, "a sphere is left with the torque {:e}", worst(&torque));
+    // Pressed on all sides, most along gravity, and no moment: the tensor is symmetric.
+    assert!(stress.z_axis.z > stress.x_axis.x && stress.x_axis.x > 0.0 && stress.y_axis.y > 0.0, "{stress}");
+    assert!((stress.x_axis.z - stress.z_axis.x).abs() <= 1e-3 * stress.z_axis.z, "{stress}");
 }
 
 #[test]

@@ -167,3 +167,51 @@ fn a_lossy_ball_comes_to_rest_at_the_closed_form_time() {
         ledger_closes(&simulation);
     }
 }
+
+#[test]
+fn balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls() {
+    for speed in [0.05, 0.3, 2.0] {
+        let surface = Surface { restitution: 0.9, ..Surface::default() };
+        let mut system = on_a_plane(surface, 0.0, DVec3::X * speed, DVec3::ZERO);
+        let first = system.spheres[0];
+        system.spheres.push(Sphere {
+            id: 1,
+            position: first.position + 0.5 * DVec3::X,
+            velocity: -DVec3::X * speed,
+            ..first
+        });
+        let mut simulation = simulate_silently(&system, Backend::Cpu);
+        run(&mut simulation, 0.4 / speed);
+        let [a, b] = simulation.spheres()[..] else { unreachable!("two balls") };
+        within(a.velocity.x, -0.9 * speed, 1e-3, "speed after");
+        within(b.velocity.x, 0.9 * speed, 1e-3, "speed after");
+
+        let mut system = on_a_plane(surface, 0.0, DVec3::X * speed, DVec3::ZERO);
+        let wall = DVec3::X * 0.6;
+        system.walls.push(Plane { point: wall, normal: -DVec3::X, material: 0, name: "cushion".into() });
+        let ball = run(&mut simulate_silently(&system, Backend::Cpu), 0.5 / speed);
+        within(ball.velocity.x, -0.9 * speed, 1e-3, "speed off the wall");
+    }
+}
+
+#[test]
+fn a_bullet_does_not_leave_a_box_whose_corner_it_hits() {
+    let surface = Surface { restitution: 0.9, ..Surface::default() };
+    let mut system = on_a_plane(surface, 0.0, DVec3::new(200.0, 170.0, -150.0), DVec3::ZERO);
+    let elastic = system.materials.add("steel", Surface::default(), 1000.0);
+    for (k, normal) in [DVec3::X, DVec3::Y, DVec3::NEG_X, DVec3::NEG_Y, DVec3::NEG_Z].into_iter().enumerate()
+    {
+        let material = if k % 2 == 0 { elastic } else { 0 };
+        system.walls.push(Plane { point: -normal, normal, material, name: format!("side {k}") });
+    }
+    system.spheres[0].material = elastic;
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    for step in 0..600 {
+        simulation.step().unwrap();
+        let ball = simulation.spheres()[0];
+        let inside =
+            ball.position.abs().max_element() <= 1.0 - RADIUS + 1e-4 && ball.position.z >= RADIUS - 1e-4;
+        assert!(inside, "step {step}: {ball:?}");
+    }
+    assert!(simulation.summary().wall_impacts > 100, "{}", simulation.summary().wall_impacts);
+}
