@@ -1,14 +1,18 @@
 //! Stage 8: the impulses of the selected impacts. Both partners are moved to the time of impact, and only they change,
 //! so momentum, angular momentum and energy are exact pair by pair.
 
+mod demote;
 mod friction;
 
 use glam::{DVec3, Vec3, Vec4};
 
-use self::friction::rub;
+use self::{
+    demote::{along_chord, count_hit, lay_down},
+    friction::rub,
+};
 use super::{
     bits::Bits,
-    event::{Event, MOST_HITS, View, WALL},
+    event::{Event, View, WALL},
     parallel::Disjoint,
     units::Units,
     world::Surface,
@@ -344,6 +348,12 @@ fn strike_fixed(
     let distance = square.sqrt();
     let towards = -d.dot(g) / distance;
     if towards > 0.0 && rests(-approach / distance, towards, a.radius(), view, 0.0) {
+        let surface =
+            view.world.surface(view.state.material(a.index).into(), view.state.material(other).into());
+        let (normal, speed) = (d / distance, approach / distance);
+        if surface.restitution < 1.0 && lay_down(view, a, other as u32, normal, speed, &mut tally.counts) {
+            return;
+        }
         // The chord that carries a sphere on a plane would leave a round one: it hops, and slides off as it should.
         let gain = hop(a, d / distance, -approach / distance, towards * view.frame.h);
         tally.counts.dissipated -= gain;
@@ -389,6 +399,9 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
     let surface = view.world.surface(view.state.material(a.index).into(), wall.material);
     let returns = if surface.is_lossy() { view.world.contact_time } else { 0.0 };
     if g < 0.0 && plane < usize::from(u8::MAX) && rests(-approach, -g, a.radius(), view, returns) {
+        if surface.restitution < 1.0 && lay_down(view, a, WALL | plane as u32, normal, approach, counts) {
+            return;
+        }
         if supported {
             // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first.
             counts.dissipated -= hop(a, normal, -approach, -g * h);
@@ -449,21 +462,6 @@ fn hop(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
 fn rests(approach: f32, acceleration: f32, radius: f32, view: &View, returns: f32) -> bool {
     let slow = acceleration * (RESTING * view.frame.h).max(0.5 * returns);
     approach <= slow || approach * approach <= 2.0 * acceleration * radius * LOWEST_BOUNCE
-}
-
-// Counts an impact that takes energy: what collides again and again comes to rest.
-fn count_hit(view: &View, i: usize, partner: u32, e: f32) {
-    if view.world.rests && e < 1.0 && view.lists.hit(i, partner) > MOST_HITS {
-        view.demoted.insert(i);
-        if partner & WALL == 0 {
-            view.demoted.insert(partner as usize);
-        }
-    }
-}
-
-// What a sphere that rows carry gains less than one in flight: the chord of its way is not its velocity.
-fn along_chord(view: &View, i: usize, impulse: Vec3) -> f64 {
-    0.5 * f64::from(view.rested[i]) * f64::from(view.frame.gravity.dot(impulse))
 }
 
 // 1/2 mu (1 - e^2) times the square of the normal speed.

@@ -84,14 +84,19 @@ impl View<'_> {
         }
     }
 
+    /// Whether a row can hold a pair; `partner` may be a plane with [`WALL`] set. A fast sphere meets others than its lists know.
+    #[inline]
+    pub fn is_counted(&self, i: usize, partner: u32) -> bool {
+        partner & WALL == 0 || self.lists.walls(i) & wall_bit((partner & !WALL) as usize) != 0
+    }
+
     /// Whether a pair collided too often in the substep; `partner` may be a plane with [`WALL`] set.
     #[inline]
     pub fn is_demoted(&self, i: usize, partner: u32) -> bool {
         self.demoted.contains(i)
             && (partner & WALL != 0 || self.demoted.contains(partner as usize))
             && self.lists.hits(i, partner) > MOST_HITS
-            && !self.extras.is_fast(i)
-            && (partner & WALL == 0 || self.lists.walls(i) & wall_bit((partner & !WALL) as usize) != 0)
+            && self.is_counted(i, partner)
     }
 
     /// The shift behind a link.
