@@ -72,12 +72,12 @@ impl Rest {
         core.demoted.reset(core.state.len());
         if rows.count > 0 {
             self.remember(core);
-            self.to_lab(core, frame);
+            self.enter_lab(core, frame);
             self.warm(&mut rows, &blocks, &mut core.state.spin);
             for _ in 0..BEFORE {
                 self.pass(&mut rows, &blocks, &mut core.state.spin);
             }
-            self.from_lab(core, &rows, frame, true);
+            self.leave_lab(core, &rows, frame, true);
         }
         (core.rows, core.blocks) = (rows, blocks);
     }
@@ -97,14 +97,14 @@ impl Rest {
             }
             rows.tasks.for_each(|task| task.rows.iter_mut().for_each(|row| follow(&view, row)));
             self.remember(core);
-            self.to_lab(core, frame);
+            self.enter_lab(core, frame);
             for _ in 0..AFTER {
                 let most = self.pass(&mut rows, &blocks, &mut core.state.spin);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
             }
-            self.from_lab(core, &rows, frame, false);
+            self.leave_lab(core, &rows, frame, false);
             again = turn + 1 < TURNS && self.ahead(&core.view(frame)) > DEEP;
             if !again {
                 break;
@@ -134,7 +134,7 @@ impl Rest {
         core.rows.take_back();
     }
 
-    fn to_lab(&mut self, core: &Core, frame: Frame) {
+    fn enter_lab(&mut self, core: &Core, frame: Frame) {
         self.lab.resize(core.state.len(), Vec4::ZERO);
         (&mut self.lab, &core.state.motion, &core.rested).into_par_iter().with_min_len(TASK).for_each(
             |(lab, &motion, &rested)| {
@@ -198,7 +198,7 @@ impl Rest {
     }
 
     /// Back into the falling frame: along the chord where a row carries, else in flight.
-    fn from_lab(&mut self, core: &mut Core, rows: &Rows, frame: Frame, is_first: bool) {
+    fn leave_lab(&mut self, core: &mut Core, rows: &Rows, frame: Frame, is_first: bool) {
         self.loaded.reset(core.state.len());
         rows.mark_loaded(&self.loaded);
         let (lab, start, loaded) = (&self.lab, &self.start, &self.loaded);
