@@ -37,8 +37,8 @@ const TURNS: u32 = 3;
 /// Overlap at the end of the substep, in mean diameters, that is not left without another turn.
 const DEEP: f32 = 0.01;
 
-/// Passes end when no row changes a velocity by more than this share of what gravity adds in a substep. At ten times as much a
-/// pile creeps visibly in an hour.
+/// Passes end when no row changes a velocity by more than this share of what gravity adds in a substep. Larger and
+/// what is left over makes a pile creep, smaller and a pile at rest costs all passes.
 const SETTLED: f32 = 1e-4;
 
 /// Shortest time that is left to a row, as a share of the substep: an impact just before its end says nothing of how fast

@@ -18,7 +18,8 @@ const CROWD_PATH: f64 = 1.0;
 /// Most substeps that are chosen by themselves.
 const MOST_SUBSTEPS: f64 = 4096.0;
 
-/// Longest substep with resting contacts, in units of sqrt(d/g). At twice as long the same pile overlaps by 7%.
+/// Longest substep with resting contacts, in units of sqrt(d/g). At twice as long a pile of
+/// 50 layers that comes down overlaps by 3 to 5% instead of 1 to 2, and does not come to rest.
 const REST: f64 = 0.012;
 
 /// What is known of a step that is over.
@@ -86,8 +87,7 @@ fn by_collisions(limits: &Limits, past: &Past) -> f64 {
     }
 }
 
-/// Substeps that contacts at rest need in a step: in `REST` of the time in which a sphere falls by half its diameter a pile
-/// of 50 layers that comes down is left 2% of overlap at most.
+/// Substeps that contacts at rest need in a step of `dt`: none is longer than [`REST`].
 pub fn rest_substeps(dt: f64, gravity: f64, diameter: f64) -> f64 {
     (dt * (gravity / diameter).sqrt() / REST).ceil().clamp(1.0, MOST_SUBSTEPS)
 }
