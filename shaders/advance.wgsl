@@ -1,4 +1,4 @@
-// Stage 9: every sphere to the end of the substep and back into the lab. Twin: src/cpu/advance.rs.
+// Stage 10: every sphere to the end of the substep and back into the lab. Twin: src/cpu/advance.rs.
 
 // What the rounds of the substep did.
 fn report() {
@@ -31,7 +31,6 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
     if id.x == 0u { report(); }
     let h = frame.h;
     let fall = frame.gravity * (0.5 * h * h);
-    let gain = frame.gravity * h;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         var body = bodies[i];
         let node = nodes[i];
@@ -46,6 +45,9 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         }
         if body.inverse_mass == 0.0 { continue; }
         let u = body.velocity;
+        // What contacts carry moves along the chord of its way.
+        var gain = frame.gravity * h;
+        if HAS_REST { gain = frame.gravity * (h - 0.5 * rested(i)); }
         // A compiler that sees both would make (u + gain) - u gain, and the rounding would be gone.
         var v = bitcast<vec3f>(bitcast<vec3u>(u + gain) ^ vec3u(opaque_zero));
         // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the mean of

@@ -16,8 +16,7 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
         let end = list_end(i);
         var search = Search(NO_EVENT, 0.0, false);
         for (var at = list_begin(i); at < end; at++) {
-            let c = candidate(at);
-            consider(a, c.other, c.link, c.shift, true, &search);
+            consider(a, candidate(at), true, &search);
         }
         if search.is_tied || atomicLoad(&work[frame.at_heads + i]) != 0u {
             let slot = atomicAdd(&work[LAUNCH_BLOCK + AFFECTED], 1u);

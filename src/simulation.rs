@@ -96,8 +96,11 @@ pub(crate) trait Engine: Send {
     /// Bytes of all buffers that grow with the number of spheres.
     fn memory_bytes(&self) -> usize;
     /// Contacts that lasted over the last substep, in the order of the ids.
-    fn contacts(&self) -> Vec<Contact> {
-        vec![]
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where contacts never last, [`Error::DeviceLost`].
+    fn contacts(&self) -> Result<Vec<Contact>, Error> {
+        Err(Error::Unsupported("contacts that last, on this backend; use cpu or gpu".to_owned()))
     }
     /// Goes on from other spheres (sorted by id); what the engine remembers of surviving ids is kept.
     fn reload(&mut self, system: &System) -> Result<(), Error>;
@@ -260,8 +263,8 @@ impl Simulation {
 
     /// The contacts that lasted over the last substep, in the order of the ids; none after an edit.
     #[doc(hidden)]
-    pub fn contacts(&self) -> Vec<Contact> {
-        if self.edited { vec![] } else { self.engine.contacts() }
+    pub fn contacts(&self) -> Result<Vec<Contact>, Error> {
+        if self.edited { Ok(vec![]) } else { self.engine.contacts() }
     }
 
     /// All spheres as they are now, in ascending order of the ids.

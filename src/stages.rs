@@ -26,6 +26,7 @@ pub const STAGES: &[Stage] = &[
     stage("sweep", "earliest impact of each sphere over its candidates and the walls"),
     stage("select", "pairs that are each other's earliest and that no third sphere can reach sooner"),
     stage("collide", "impulses of the selected pairs"),
+    stage("rest", "contacts that rest: found and solved before the launch, and again after the rounds"),
     stage("advance", "every sphere to the end of the substep"),
     stage("relax", "leftover overlap pushed apart, position only"),
     stage("audit", "energies, momentum, deepest overlap, speeds"),

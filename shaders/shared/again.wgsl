@@ -55,7 +55,7 @@ fn sweep_picked(i: u32, a: Mover, picked: u32, search: ptr<function, Search>) {
     while left != 0u {
         let c = candidate(first + firstTrailingBit(left));
         left &= left - 1u;
-        consider(a, c.other, c.link, c.shift, false, search);
+        consider(a, c, false, search);
     }
 }
 
@@ -71,7 +71,7 @@ fn sweep_partly(i: u32) {
             var search = Search(event, 0.0, false);
             sweep_picked(i, a, picked, &search);
             while next(&cursor) {
-                if is_touched(cursor.other) { consider(a, cursor.other, cursor.link, cursor.shift, false, &search); }
+                if is_touched(cursor.other) { consider(a, cursor, false, &search); }
             }
             settle_tie(i, a, &search);
             event = event_of(a, search);

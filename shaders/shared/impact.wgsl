@@ -94,12 +94,13 @@ struct Search {
 
 // When sphere i meets the image of j in the substep. Every quantity of the pair is the same to the last bit, but for its
 // sign, whichever of the two asks. With `fresh` all clocks are 0.
-fn pair_contact(a: Mover, j: u32, shift: vec3f, fresh: bool) -> Contact {
+fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
+    let j = c.other;
     var their_clock = 0.0;
     if !fresh { their_clock = nodes[j].clock; }
     let now = max(a.clock, their_clock);
     let velocity = bodies[j].velocity;
-    let d = ((a.offset + a.velocity * (now - a.clock)) - (bodies[j].offset + velocity * (now - their_clock))) - shift;
+    let d = ((a.offset + a.velocity * (now - a.clock)) - (bodies[j].offset + velocity * (now - their_clock))) - c.shift;
     let w = a.velocity - velocity;
     let left = frame.h - now;
     // Only where there is gravity are fixed spheres something else.
@@ -107,6 +108,7 @@ fn pair_contact(a: Mover, j: u32, shift: vec3f, fresh: bool) -> Contact {
     if HAS_FIXED { is_fixed = bodies[j].inverse_mass == 0.0; }
     if !is_fixed && dot(d, w) >= 0.0 { return NO_CONTACT; }
     let radius_sum = a.radius + bodies[j].radius;
+    if HAS_REST && is_held(c.flags, d, w, radius_sum, is_fixed, now) { return NO_CONTACT; }
     var contact = NO_CONTACT;
     if HAS_FIXED && is_fixed {
         // In the lab the fixed sphere rests and the other one falls.
@@ -123,12 +125,12 @@ fn pair_contact(a: Mover, j: u32, shift: vec3f, fresh: bool) -> Contact {
     return Contact(toi, contact.speed);
 }
 
-// Takes up the impact with the image `link` of j if it is the earliest so far.
-fn consider(a: Mover, j: u32, link: u32, shift: vec3f, fresh: bool, search: ptr<function, Search>) {
-    let contact = pair_contact(a, j, shift, fresh);
+// Takes up the impact with a candidate if it is the earliest so far.
+fn consider(a: Mover, c: Cursor, fresh: bool, search: ptr<function, Search>) {
+    let contact = pair_contact(a, c, fresh);
     (*search).is_tied |= contact.time == (*search).best.toi && is_some((*search).best);
     if contact.time < (*search).best.toi {
-        *search = Search(Event(contact.time, j, link, 0.0), contact.speed, false);
+        *search = Search(Event(contact.time, c.other, c.link, 0.0), contact.speed, false);
     }
 }
 
@@ -137,7 +139,7 @@ fn settle_tie(i: u32, a: Mover, search: ptr<function, Search>) {
     if !(*search).is_tied { return; }
     var cursor = candidates(i);
     while next(&cursor) {
-        let contact = pair_contact(a, cursor.other, cursor.shift, false);
+        let contact = pair_contact(a, cursor, false);
         if contact.time == (*search).best.toi && precedes(i, cursor.other, (*search).best.partner) {
             (*search).best.partner = cursor.other;
             (*search).best.link = cursor.link;
@@ -159,11 +161,11 @@ fn event_of(a: Mover, search: Search) -> Event {
 fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     if nodes[i].support == plane + 1u { return; }
     let wall = wall_of(plane);
-    let body = bodies[i];
     let t = nodes[i].clock;
-    let height = dot(wall.normal, from_wall(wall, i)) + 0.5 * wall.acceleration * t * t;
-    let v = dot(wall.normal, body.velocity) + wall.acceleration * t;
-    let contact = plane_contact(height - body.radius, v, wall.acceleration);
+    let gap = wall_gap(wall, i);
+    let v = gap.y;
+    if HAS_REST && ((v >= -frame.shock && wall_holds(i, plane)) || is_wall_demoted(i, plane)) { return; }
+    let contact = plane_contact(gap.x, v, wall.acceleration);
     if contact >= NO_IMPACT { return; }
     let toi = t + contact;
     if toi >= frame.h { return; }
@@ -190,7 +192,7 @@ fn sweep_sphere(i: u32, fresh: bool) -> Event {
     if a.inverse_mass == 0.0 { return NO_EVENT; }
     var search = Search(NO_EVENT, 0.0, false);
     var cursor = candidates(i);
-    while next(&cursor) { consider(a, cursor.other, cursor.link, cursor.shift, fresh, &search); }
+    while next(&cursor) { consider(a, cursor, fresh, &search); }
     settle_tie(i, a, &search);
     var best = event_of(a, search);
     consider_walls(i, &best);

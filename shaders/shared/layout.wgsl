@@ -80,6 +80,12 @@ struct Frame {
     sphere_count: u32,
     periodic: vec3u,
     layers: i32,
+    // Cells along the edges of a block, and blocks along each axis; 0 = without end.
+    block_edge: vec3i,
+    // Blocks of a colour, or places for them where there is no end.
+    slots: u32,
+    block_count: vec3i,
+    row_capacity: u32,
     buckets: u32,
     direct: u32,
     wall_count: u32,
@@ -120,6 +126,22 @@ struct Frame {
     // Bound on the change of a velocity in an impact, in units of the reduced mass over the own times the speed of
     // approach.
     jolt: f32,
+    at_rested: u32,
+    at_row_heads: u32,
+    at_flags: u32,
+    at_wall_hits: u32,
+    at_carried: u32,
+    at_slots: u32,
+    at_slot_cursors: u32,
+    at_order: u32,
+    // In `pool`.
+    at_begin: u32,
+    at_rows: u32,
+    // Speeds of approach: below the first a contact rests, above the second it is an impact all the same.
+    slow: f32,
+    shock: f32,
+    // Change of a velocity below which contacts are solved.
+    settled: f32,
 }
 
 // Which round a dispatch belongs to.

@@ -76,7 +76,8 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
         if number % STUCK_ROUNDS == 0u {
             // The earliest impact has to get later, or the rounds never end.
             let earliest = earliest_pending(pending, lane);
-            if earliest <= reached {
+            // Before the first round nothing has been reached.
+            if number > 0u && earliest <= reached {
                 if lane == 0u { halt(HALT_STUCK); }
                 break;
             }

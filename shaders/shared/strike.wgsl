@@ -84,7 +84,7 @@ fn leave_support(a: ptr<function, Striker>, t: f32) -> bool {
 fn restitution(surface: Surface, speed: f32, age: f32) -> f32 {
     var e = surface.restitution;
     if speed < surface.threshold { e *= speed / surface.threshold; }
-    if e < 1.0 && age < frame.contact_time {
+    if !HAS_REST && e < 1.0 && age < frame.contact_time {
         atomicAdd(&work[CONTACT_TIME_COUNT], 1u);
         return 1.0;
     }
@@ -167,6 +167,22 @@ fn hop_off(a: ptr<function, Striker>, normal: vec3f, approach: f32, gain: f32) {
     (*a).loss -= 0.5 * (speed * speed - approach * approach) / (*a).body.inverse_mass;
 }
 
+// Takes the approach out of a contact that rests from now on, if it can: it is carried to the end of the substep.
+fn lay_down(a: ptr<function, Striker>, partner: u32, normal: vec3f, approach: f32) -> bool {
+    let i = (*a).i;
+    if (partner & WALL) != 0u && !is_counted(i, partner & ~WALL) { return false; }
+    var hits = count_hit(i, partner);
+    if hits == 0u { return false; }
+    while hits <= MOST_HITS { hits = count_hit(i, partner); }
+    let mass = 1.0 / (*a).body.inverse_mass;
+    (*a).body.velocity += -normal * approach;
+    (*a).loss += 0.5 * mass * approach * approach + along_chord(i, -normal * (approach * mass));
+    return true;
+}
+
+// What a sphere that is carried gains less than one in flight: the chord of its way is not its velocity.
+fn along_chord(i: u32, push: vec3f) -> f32 { return 0.5 * rested(i) * dot(frame.gravity, push); }
+
 fn strike(a: ptr<function, Striker>, b: ptr<function, Striker>, link: u32, t: f32) {
     let shift = shift_of(link);
     let first = leave_support(a, t);
@@ -197,6 +213,10 @@ fn strike(a: ptr<function, Striker>, b: ptr<function, Striker>, link: u32, t: f3
     (*a).body.velocity += push * (*a).body.inverse_mass;
     (*b).body.velocity -= push * (*b).body.inverse_mass;
     atomicAdd(&work[PAIR_COUNT], 1u);
+    if HAS_REST {
+        if surface.restitution < 1.0 { count_hit((*a).i, (*b).i); }
+        (*a).loss += along_chord((*a).i, push) - along_chord((*b).i, push);
+    }
     (*a).virial += dot(j, d);
     (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, square);
     record_pair(*a, (*b).i, (*b).body.radius, d, t, j);
@@ -212,14 +232,15 @@ fn strike_fixed(a: ptr<function, Striker>, other: u32, link: u32, t: f32) {
     let square = dot(d, d);
     let distance = sqrt(square);
     let towards = -dot(d, g) / distance;
+    let surface = surface_of(material_of((*a).i), material_of(other));
     if towards > 0.0 && rests(-approach / distance, towards, (*a).body.radius, 0.0) {
+        if HAS_REST && surface.restitution < 1.0 && lay_down(a, other, d / distance, approach / distance) { return; }
         // The chord that carries a sphere on a plane would leave a round one: it hops, and slides off as it should.
         hop_off(a, d / distance, -approach / distance, towards * frame.h);
         return;
     }
     if approach >= 0.0 { return; }
     if ((*a).body.radius + theirs.radius) - distance > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    let surface = surface_of(material_of((*a).i), material_of(other));
     let e = restitution(surface, -approach / distance, t - (*a).last_contact);
     let inverse_mass = (*a).body.inverse_mass;
     let j = impulse(d, w, inverse_mass, e, length(w));
@@ -227,6 +248,10 @@ fn strike_fixed(a: ptr<function, Striker>, other: u32, link: u32, t: f32) {
     if surface.friction > 0.0 { push += rub(surface, j, d, w, (*a).body.radius + theirs.radius, a, 0u, 0.0, 0.0); }
     (*a).body.velocity += push * inverse_mass;
     atomicAdd(&work[PAIR_COUNT], 1u);
+    if HAS_REST {
+        if surface.restitution < 1.0 { count_hit((*a).i, other); }
+        (*a).loss += along_chord((*a).i, push);
+    }
     (*a).virial += dot(j, d);
     (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, square);
     record_pair(*a, other, theirs.radius, d, t, j);
@@ -243,6 +268,7 @@ fn strike_wall(a: ptr<function, Striker>, plane: u32, t: f32) {
     let surface = surface_of(material_of((*a).i), wall.material);
     let returns = select(0.0, frame.contact_time, surface.restitution < 1.0 || surface.threshold > 0.0);
     if g < 0.0 && plane < 255u && rests(-approach, -g, (*a).body.radius, returns) {
+        if HAS_REST && surface.restitution < 1.0 && lay_down(a, WALL | plane, wall.normal, approach) { return; }
         if supported {
             // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first.
             hop_off(a, wall.normal, -approach, -g * frame.h);
@@ -269,6 +295,10 @@ fn strike_wall(a: ptr<function, Striker>, plane: u32, t: f32) {
     }
     (*a).body.velocity += push * inverse_mass;
     atomicAdd(&work[WALL_COUNT], 1u);
+    if HAS_REST {
+        if surface.restitution < 1.0 { count_hit((*a).i, WALL | plane); }
+        (*a).loss += along_chord((*a).i, push);
+    }
     (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, 1.0);
     let point = (*a).body.offset - wall.normal * (*a).body.radius;
     record(*a, t, tags[(*a).i].rank, WALL | plane, point, wall.normal, length(j));

@@ -3,7 +3,6 @@
 @group(1) @binding(0) var<storage, read_write> bodies: array<Body>;
 @group(1) @binding(1) var<storage, read_write> tags: array<Tag>;
 @group(1) @binding(2) var<storage, read_write> nodes: array<Node>;
-@group(1) @binding(3) var<storage, read_write> fates: array<Fate>;
 @group(1) @binding(4) var<storage, read> lists: array<u32>;
 @group(1) @binding(5) var<storage, read_write> work: array<atomic<u32>>;
 @group(1) @binding(6) var<storage, read> world: array<vec4f>;
@@ -59,11 +58,14 @@ struct Cursor {
     other: u32,
     link: u32,
     shift: vec3f,
+    // The sphere whose candidates these are, and what is known of the pair.
+    owner: u32,
+    flags: u32,
 }
 
 fn candidates(i: u32) -> Cursor {
     let head = atomicLoad(&work[frame.at_heads + i]);
-    return Cursor(list_begin(i), list_end(i), head, 0u, 0u, vec3f(0.0));
+    return Cursor(list_begin(i), list_end(i), head, 0u, 0u, vec3f(0.0), i, 0u);
 }
 
 // Whether there is one more; `other`, `link` and `shift` tell of it.
@@ -71,7 +73,8 @@ fn next(cursor: ptr<function, Cursor>) -> bool {
     if (*cursor).at >= (*cursor).end && (*cursor).extra == 0u { return false; }
     // Where a branch does not spare anybody the work on the other side, it is best to have little there.
     let is_listed = (*cursor).at < (*cursor).end;
-    let entry = lists[min((*cursor).at, (*cursor).end - 1u)];
+    let place = min((*cursor).at, (*cursor).end - 1u);
+    let entry = lists[place];
     (*cursor).at += u32(is_listed);
     (*cursor).other = entry & INDEX_MASK;
     (*cursor).link = entry >> CODE_SHIFT;
@@ -82,6 +85,13 @@ fn next(cursor: ptr<function, Cursor>) -> bool {
         (*cursor).extra = pool[place * EXTRA_WORDS + 1u];
         (*cursor).link = CODES + place;
         cells = extra_cells(place);
+    }
+    if HAS_REST {
+        if is_listed {
+            (*cursor).flags = flags_at(place);
+        } else {
+            (*cursor).flags = flags_of((*cursor).owner, (*cursor).other);
+        }
     }
     (*cursor).shift = cells_shift(cells);
     return true;
@@ -109,7 +119,9 @@ fn candidates_beyond(i: u32) -> Cursor {
 fn candidate(at: u32) -> Cursor {
     let entry = lists[at];
     let code = entry >> CODE_SHIFT;
-    return Cursor(0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)));
+    var flags = 0u;
+    if HAS_REST { flags = flags_at(at); }
+    return Cursor(0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)), 0u, flags);
 }
 
 // A sphere on its line, read once.

@@ -1,4 +1,4 @@
-//! Stage 9: every sphere to the end of the substep and back into the lab.
+//! Stage 10: every sphere to the end of the substep and back into the lab.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Stage 11: the sums over all spheres: energies, momentum, speeds, what is not finite.
+//! Stage 12: the sums over all spheres: energies, momentum, speeds, what is not finite.
 
 use glam::DVec3;
 

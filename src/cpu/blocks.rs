@@ -33,34 +33,43 @@ pub struct Blocks {
 }
 
 /// Blocks along one axis.
-#[derive(Clone, Copy)]
-struct Axis {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    /// 0 = without end.
     cells: i32,
-    blocks: i32,
+    /// Cells of a block; the last one of a period may have more.
+    pub edge: i32,
+    /// 0 = without end.
+    pub blocks: i32,
 }
 
 impl Axis {
-    fn new(cells: i32, periodic: bool) -> Self {
-        let blocks = if periodic && cells >= 4 {
+    pub fn new(cells: i32, periodic: bool) -> Self {
+        let (edge, blocks) = match cells {
+            0 => (EDGE, 0),
+            1..4 if periodic => (cells, 1),
             // Two of two cells at least; an even number, or the first and the last would have one colour across the wrap.
-            2 * ((cells + EDGE) / (2 * EDGE)).max(1)
-        } else if periodic {
-            1
-        } else {
-            (cells + EDGE - 1) / EDGE
+            4..8 if periodic => (cells / 2, 2),
+            _ if periodic => (EDGE, cells / (2 * EDGE) * 2),
+            _ => (EDGE, (cells - 1) / EDGE + 1),
         };
-        Self { cells, blocks: blocks.max(1) }
+        Self { cells, edge, blocks }
+    }
+
+    /// All axes of a grid.
+    pub fn of(grid: &Grid) -> [Self; 3] {
+        [0, 1, 2].map(|axis| Self::new(grid.count[axis], grid.periodic[axis]))
     }
 
     /// Cells of a block; of two at least where there are several blocks.
     fn range(&self, block: i32) -> Range<i32> {
-        // In 64 bits: an axis may have 2^28 cells.
-        let start = |block: i32| (i64::from(block) * i64::from(self.cells) / i64::from(self.blocks)) as i32;
-        start(block)..start(block + 1)
+        let start = block * self.edge;
+        start..if block + 1 == self.blocks { self.cells } else { start + self.edge }
     }
 
     fn block(&self, cell: i32) -> i32 {
-        (((i64::from(cell) + 1) * i64::from(self.blocks) - 1) / i64::from(self.cells)) as i32
+        let block = cell.div_euclid(self.edge);
+        if self.blocks == 0 { block } else { block.min(self.blocks - 1) }
     }
 }
 
@@ -69,11 +78,11 @@ impl Blocks {
     pub fn lay(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
         self.owners.clear();
         self.tasks.clear();
-        let axes = [0, 1, 2].map(|axis| Axis::new(grid.count[axis], grid.periodic[axis]));
+        let axes = Axis::of(grid);
         if grid.direct {
             self.lay_cells(grid, axes, starts);
         } else {
-            self.lay_spheres(grid, axes, cell, count);
+            self.lay_spheres(axes, cell, count);
         }
     }
 
@@ -116,28 +125,16 @@ impl Blocks {
     }
 
     // Buckets of a hashed grid say nothing of where their cells are: the spheres are sorted.
-    fn lay_spheres(
-        &mut self,
-        grid: &Grid,
-        axes: [Axis; 3],
-        cell: impl Fn(usize) -> IVec3 + Sync,
-        count: usize,
-    ) {
+    fn lay_spheres(&mut self, axes: [Axis; 3], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
         let mut keyed: Vec<_> = (0..count)
             .into_par_iter()
             .map(|i| {
                 let (cell, mut colour, mut inner, mut block) = (cell(i), 0, 0, [0; 3]);
                 for axis in (0..3).rev() {
                     let c = cell[axis];
-                    let (at, first) = if grid.count[axis] == 0 {
-                        let at = c.div_euclid(EDGE);
-                        (at, at * EDGE)
-                    } else {
-                        let at = axes[axis].block(c);
-                        (at, axes[axis].range(at).start)
-                    };
+                    let at = axes[axis].block(c);
                     colour = 2 * colour + at.rem_euclid(2);
-                    inner = 3 * inner + (c - first) % 3;
+                    inner = 3 * inner + (c - axes[axis].range(at).start) % 3;
                     block[2 - axis] = at;
                 }
                 (colour, block, inner, [cell.z, cell.y, cell.x], i as u32)
@@ -176,7 +173,7 @@ mod tests {
     // inner colour in a block, but where the block is the whole period.
     #[test]
     fn blocks_of_one_colour_and_cells_of_one_inner_colour_are_out_of_reach_of_each_other() {
-        for (count, periodic) in (1..80).flat_map(|count| [(count, false), (count, true)]) {
+        for (count, periodic) in (1..200).flat_map(|count| [(count, false), (count, true)]) {
             let axis = Axis::new(count, periodic);
             let mut next = 0;
             let mut reached = [vec![false; count as usize], vec![false; count as usize]];

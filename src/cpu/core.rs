@@ -22,7 +22,10 @@ use super::{
     units::Units,
     world::World,
 };
-use crate::{Contact, Error, Partner, System};
+use crate::{
+    Contact, Error, System,
+    model::contacts::{Ground, Other, sort},
+};
 
 /// See the module.
 pub struct Core {
@@ -144,16 +147,24 @@ impl Core {
         lap("scan");
         scatter(&self.state, &mut self.back, &self.keys, &self.cursors, &self.starts, &mut self.order);
         swap(&mut self.state, &mut self.back);
-        if self.world.rests {
-            self.rows.follow(&self.order);
-            let cell = |i: usize| self.state.cell[i].truncate();
-            self.blocks.lay(&self.grid, &self.starts, cell, self.state.len());
-        }
         lap("scatter");
+        let order = std::mem::take(&mut self.order);
+        self.order_contacts(&order);
+        self.order = order;
+        lap("rest");
         self.reach.budget = budget;
         neighbors(&self.grid, &self.world, &self.state, &self.starts, self.reach, drift, &mut self.lists);
         self.budget.fill(budget);
         lap("neighbors");
+    }
+
+    /// Contacts that rest follow the spheres into their new order; `order` says where each came from.
+    pub fn order_contacts(&mut self, order: &[u32]) {
+        if self.world.rests {
+            self.rows.follow(order);
+            let cell = |i: usize| self.state.cell[i].truncate();
+            self.blocks.lay(&self.grid, &self.starts, cell, self.state.len());
+        }
     }
 
     /// Back to the spheres as the last broad phase found them.
@@ -188,45 +199,16 @@ impl Core {
 
     /// The rows of the last substep that carry, in the user's units.
     pub fn contacts(&self) -> Vec<Contact> {
-        let Self { units, grid, state, .. } = self;
-        let force = units.mass * units.velocity() / units.time;
-        let mut contacts: Vec<_> = self
-            .rows
-            .loaded()
-            .map(|(row, h)| {
-                let i = row.i as usize;
-                let (cell, offset) = grid.settle(state.cell[i].truncate(), state.offset(i));
-                let radius = f64::from(state.radius(i));
-                let (partner, branch, gap, share) = if row.j & WALL != 0 {
-                    let plane = row.j & !WALL;
-                    let wall = &self.world.walls[plane as usize];
-                    let to_wall = grid.shift(cell - wall.cell) + (offset - wall.offset);
-                    let height = f64::from(wall.normal.dot(to_wall));
-                    (Partner::Wall(plane), row.normal.as_dvec3() * height, height - radius, radius)
-                } else {
-                    let j = row.j as usize;
-                    let apart = state.offset(i) - state.offset(j);
-                    let branch = (apart - self.shifts[row.code as usize]).as_dvec3();
-                    let their_radius = f64::from(state.radius(j));
-                    let (distance, sum) = (branch.length(), radius + their_radius);
-                    let share = radius * distance / sum;
-                    (Partner::Sphere(state.id[row.j as usize]), branch, distance - sum, share)
-                };
-                let normal = row.normal.as_dvec3();
-                let load = normal * f64::from(row.load.normal) + row.load.tangent.as_dvec3();
-                Contact {
-                    sphere: state.id[i],
-                    partner,
-                    point: (grid.world(cell, offset) - normal * share) * units.length,
-                    normal,
-                    branch: branch * units.length,
-                    gap: gap * units.length,
-                    force: load * (force / f64::from(h)),
-                    torque: row.load.turn.as_dvec3() * (force * units.length / f64::from(h)),
-                }
-            })
-            .collect();
-        contacts.sort_by_key(|contact| (contact.sphere, contact.partner));
+        let Self { units, grid, world, state, .. } = self;
+        let ground = Ground { units, grid, world, state };
+        let other = |j: u32| match j & WALL {
+            0 => Other::Sphere(j as usize),
+            _ => Other::Plane((j & !WALL) as usize),
+        };
+        let loaded = self.rows.loaded();
+        let mut contacts: Vec<_> =
+            loaded.map(|(row, h)| ground.contact(row.i as usize, other(row.j), row.load, h)).collect();
+        sort(&mut contacts);
         contacts
     }
 

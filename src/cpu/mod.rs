@@ -85,8 +85,8 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    fn contacts(&self) -> Vec<Contact> {
-        self.stepper.core.contacts()
+    fn contacts(&self) -> Result<Vec<Contact>, Error> {
+        Ok(self.stepper.core.contacts())
     }
 
     fn measure(&self) -> Measure {
@@ -194,12 +194,7 @@ impl Stepper {
             substeps: self.substeps,
             budget_limit: self.core.grid.budget_limit,
             made_for: self.core.grid.made_for,
-            rest_substeps: if self.core.world.rests {
-                let gravity = f64::from(self.core.world.gravity.length());
-                plan::rest_substeps(self.dt, gravity, 2.0 * self.core.census.radius_min)
-            } else {
-                1.0
-            },
+            rest_substeps: self.core.world.rest_substeps(self.dt, &self.core.census),
             fall: self.fall,
             cell: f64::from(self.core.grid.edge.min_element()),
             budget_most: self.core.census.budget_most,
@@ -270,6 +265,7 @@ impl Stepper {
         let may_split = depth < MOST_HALVINGS;
         if self.core.world.rests {
             self.rest.before(&mut self.core, frame);
+            self.clock.lap("rest");
         }
         let clock = &mut self.clock;
         let outcome = self.rounds.run(&mut self.core, frame, recorder, may_split, |stage| clock.lap(stage));
@@ -300,6 +296,7 @@ impl Stepper {
         if self.core.world.rests {
             self.rest.after(&mut self.core, frame);
             run.counts.dissipated += self.rest.dissipated;
+            self.clock.lap("rest");
         }
         if let Some(impacts) = impacts {
             impacts.append(&mut self.rounds.impacts);

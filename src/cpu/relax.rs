@@ -1,4 +1,4 @@
-//! Stage 10: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
+//! Stage 11: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
 
 use glam::Vec3;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! Resting contacts: the rows are solved one after the other (Gauss-Seidel), by blocks of cells, once before the sweep and
+//! Stage 9: contacts that rest. The rows are solved one after the other (Gauss-Seidel), by blocks of cells, once before the sweep and
 //! again after the rounds.
 //!
 //! Rows act on the velocity that a sphere has in the lab at the end of the substep, V. A sphere that a row carries moves
@@ -26,24 +26,24 @@ use super::{
 };
 
 /// Passes before the sweep: warm loads need little, and what they leave the second half removes.
-const BEFORE: u32 = 1;
+pub const BEFORE: u32 = 1;
 
 /// Passes after the rounds.
-const AFTER: u32 = 4;
+pub const AFTER: u32 = 4;
 
 /// How often the rows are looked for again after the rounds, while what they push runs into others deeper than [`DEEP`].
-const TURNS: u32 = 3;
+pub const TURNS: u32 = 3;
 
 /// Overlap at the end of the substep, in mean diameters, that is not left without another turn.
-const DEEP: f32 = 0.01;
+pub const DEEP: f32 = 0.01;
 
 /// Passes end when no row changes a velocity by more than this share of what gravity adds in a substep. Larger and
 /// what is left over makes a pile creep, smaller and a pile at rest costs all passes.
-const SETTLED: f32 = 1e-4;
+pub const SETTLED: f32 = 1e-4;
 
 /// Shortest time that is left to a row, as a share of the substep: an impact just before its end says nothing of how fast
 /// a gap may close.
-const SHORTEST: f32 = 1e-3;
+pub const SHORTEST: f32 = 1e-3;
 
 /// Buffers of the stage.
 #[derive(Default)]

@@ -16,6 +16,7 @@ use super::{
     parallel::{Disjoint, Outputs, TASK, for_ranges},
     world::Surface,
 };
+pub use crate::model::contacts::Load;
 
 /// Gaps up to this share of the mean diameter may rest: further apart they meet within a substep only if they are fast,
 /// and then it is an impact.
@@ -30,18 +31,7 @@ pub const SHOCK: f32 = 32.0;
 
 /// Overlap at the end of the substep, in mean diameters, from which a pair that rows drive into each other becomes a row as
 /// well: what is pushed apart afterwards anyway.
-const AHEAD: f32 = 0.002;
-
-/// What a row does to the first sphere; the opposite to the second.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Load {
-    /// Along the normal, >= 0.
-    pub normal: f32,
-    /// Friction, in the plane of contact.
-    pub tangent: Vec3,
-    /// Angular impulse against rolling (in the plane) and twisting (along the normal).
-    pub turn: Vec3,
-}
+pub const AHEAD: f32 = 0.002;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
@@ -196,7 +186,7 @@ impl Rows {
         ends.clear();
         ends.resize_with(order.len(), AtomicU32::default);
         tasks.look(|task| {
-            for row in task.loaded() {
+            for row in &task.rows {
                 ends[places[row.i as usize] as usize].fetch_add(1, Relaxed);
             }
         });
@@ -213,7 +203,7 @@ impl Rows {
             let rows = Disjoint::new(&mut task.rows);
             // The rows of a sphere come in any order: they are looked for by partner.
             tasks.look(|task| {
-                for row in task.loaded() {
+                for row in &task.rows {
                     let mut row = *row;
                     row.i = places[row.i as usize];
                     if row.j & WALL == 0 {
@@ -226,6 +216,23 @@ impl Rows {
             });
         });
         (self.is_past_ready, self.count) = (true, 0);
+    }
+
+    /// The rows of a sphere.
+    #[cfg(feature = "gpu")]
+    pub fn of(&self, i: usize) -> &[Row] {
+        if self.count == 0 { &[] } else { past_of(&self.tasks, &self.slots, i as u32) }
+    }
+
+    /// What the next [`find`](Self::find) starts from: the rows of a sphere, and the length of their substep.
+    #[cfg(feature = "gpu")]
+    pub fn handed_on(&self, i: usize) -> (&[Row], f32) {
+        let (tasks, slots, h) = if self.is_past_ready {
+            (&self.past, &self.past_slots, self.past_h)
+        } else {
+            (&self.tasks, &self.slots, self.h)
+        };
+        (if i < slots.len() { past_of(tasks, slots, i as u32) } else { &[] }, h)
     }
 
     /// Whether a sphere rests on a partner: another sphere, or a plane with [`WALL`] set.

@@ -15,7 +15,7 @@ use super::{
 pub const TOUCHING: f32 = 1e-6;
 
 /// Times the radius sum: a row whose partners have come further apart than this holds them no more.
-const FAR: f32 = 1.05;
+pub const FAR: f32 = 1.05;
 
 /// Steps of conservative advancement; it converges quadratically, grazing passes take most.
 pub const ADVANCES: u32 = 64;

@@ -13,9 +13,14 @@ pub const UNIFORM_STRIDE: u64 = 512;
 
 const _: () = assert!(size_of::<Frame>() as u64 <= UNIFORM_STRIDE);
 
+/// Numbers of a dispatch: rounds, or when contacts are solved.
+const MOST_NUMBERS: u32 = 256;
+
+const _: () = assert!(MOST_WIDE_ROUNDS <= MOST_NUMBERS);
+
 /// Where the uniform of a round lies; that of the launch is the last.
 pub fn round_offset(number: u32) -> u32 {
-    let place = if number == LAUNCH { MOST_WIDE_ROUNDS } else { number };
+    let place = if number == LAUNCH { MOST_NUMBERS } else { number };
     place * UNIFORM_STRIDE as u32
 }
 
@@ -31,12 +36,17 @@ pub struct Buffers {
     pub work: wgpu::Buffer,
     pub world: wgpu::Buffer,
     pub pool: wgpu::Buffer,
+    /// What contacts that rest keep, beside each copy of the state.
+    pub loads: [wgpu::Buffer; 2],
     pub frames: wgpu::Buffer,
+    /// Frames that were put down last; of the last one the order of contacts is summed.
+    pub frame_count: u32,
     rounds: wgpu::Buffer,
     /// From copy k into the other one.
     pub broad: [wgpu::BindGroup; 2],
     /// On copy k.
     pub view: [wgpu::BindGroup; 2],
+    pub rest: [wgpu::BindGroup; 2],
     pub uniforms: wgpu::BindGroup,
 }
 
@@ -95,17 +105,22 @@ impl Buffers {
             let usage = if label == "bodies" { storage | Usage::VERTEX } else { storage };
             made.push(make_buffer(context, label, bytes, usage)?);
         }
-        let [body_a, body_b, tag_a, tag_b, nodes, fates, lists, work, world, pool] =
-            <[wgpu::Buffer; 10]>::try_from(made).expect("as many buffers as sizes");
+        let [body_a, body_b, tag_a, tag_b, nodes, fates, lists, work, world, pool, load_a, load_b] =
+            <[wgpu::Buffer; 12]>::try_from(made).expect("as many buffers as sizes");
         let frames = make_buffer(context, "frames", 8 * UNIFORM_STRIDE, Usage::UNIFORM | Usage::COPY_DST)?;
-        let round_count = u64::from(MOST_WIDE_ROUNDS) + 1;
+        let round_count = u64::from(MOST_NUMBERS) + 1;
         let rounds =
             make_buffer(context, "rounds", round_count * UNIFORM_STRIDE, Usage::UNIFORM | Usage::COPY_DST)?;
-        for number in (0..MOST_WIDE_ROUNDS).chain([LAUNCH]) {
-            let at = u64::from(round_offset(number));
-            context.queue.write_buffer(&rounds, at, bytemuck::bytes_of(&Round { number }));
+        let mut numbers = vec![0; (round_count * UNIFORM_STRIDE) as usize];
+        for number in (0..MOST_NUMBERS).chain([LAUNCH]) {
+            let at = round_offset(number) as usize;
+            numbers[at..at + size_of::<Round>()].copy_from_slice(bytemuck::bytes_of(&Round { number }));
         }
-        let (bodies, tags) = ([body_a, body_b], [tag_a, tag_b]);
+        context.queue.write_buffer(&rounds, 0, &numbers);
+        let (bodies, tags, loads) = ([body_a, body_b], [tag_a, tag_b], [load_a, load_b]);
+        if let Some(before) = before {
+            keep_loads(context, before, &loads);
+        }
         let group = |layout, buffers: [&wgpu::Buffer; 8]| {
             let entries: Vec<_> = (0..)
                 .zip(buffers)
@@ -130,6 +145,9 @@ impl Buffers {
         let view = [0, 1].map(|k| {
             group(&pipelines.view, [&bodies[k], &tags[k], &nodes, &fates, &lists, &work, &world, &pool])
         });
+        let rest = [0, 1].map(|k| {
+            group(&pipelines.rest, [&bodies[k], &tags[k], &nodes, &loads[k], &lists, &work, &world, &pool])
+        });
         let uniforms = bind_uniforms(context, pipelines, &frames, &rounds);
         Ok(Self {
             places,
@@ -141,35 +159,48 @@ impl Buffers {
             work,
             world,
             pool,
+            loads,
             frames,
+            frame_count: 1,
             rounds,
             broad,
             view,
+            rest,
             uniforms,
         })
     }
 
+    /// Puts what contacts keep of copy `k` into copy 0.
+    pub fn bring_loads(&self, context: &Context, k: usize) {
+        if k != 0 {
+            let mut encoder = context.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(&self.loads[k], 0, &self.loads[0], 0, self.loads[k].size());
+            context.queue.submit([encoder.finish()]);
+        }
+    }
+
     /// Copy `k` of the state.
-    pub fn state(&self, k: usize) -> [&wgpu::Buffer; 2] {
-        [&self.bodies[k], &self.tags[k]]
+    pub fn state(&self, k: usize) -> [&wgpu::Buffer; 3] {
+        [&self.bodies[k], &self.tags[k], &self.loads[k]]
     }
 
     /// What a substep on copy `k` writes over and needs to begin again.
-    pub fn substep_state(&self, k: usize) -> [&wgpu::Buffer; 3] {
-        [&self.bodies[k], &self.tags[k], &self.nodes]
+    pub fn substep_state(&self, k: usize) -> [&wgpu::Buffer; 4] {
+        [&self.bodies[k], &self.tags[k], &self.nodes, &self.loads[k]]
     }
 
     // The buffers with their sizes, in the order of `Places::sizes`.
-    fn sized(&self) -> [(u64, &wgpu::Buffer); 10] {
+    fn sized(&self) -> [(u64, &wgpu::Buffer); 12] {
         let [a, b] = &self.bodies;
         let [c, d] = &self.tags;
-        let buffers =
-            [a, b, c, d, &self.nodes, &self.fates, &self.lists, &self.work, &self.world, &self.pool];
+        let [e, f] = &self.loads;
+        let Self { nodes, fates, lists, work, world, pool, .. } = self;
+        let buffers = [a, b, c, d, nodes, fates, lists, work, world, pool, e, f];
         let sizes = self.places.sizes();
         std::array::from_fn(|k| (sizes[k].1, buffers[k]))
     }
 
-    /// Puts down the frames of a step.
+    /// Puts down the frames of a step, and one more for the order of contacts.
     ///
     /// # Errors
     /// [`Error::Capacity`] where the device has no room for so many.
@@ -179,14 +210,16 @@ impl Buffers {
         pipelines: &Pipelines,
         frames: &[Frame],
     ) -> Result<(), Error> {
-        let bytes = frames.len() as u64 * UNIFORM_STRIDE;
+        let order = [self.places.frame_of_order()];
+        self.frame_count = frames.len() as u32 + 1;
+        let bytes = u64::from(self.frame_count) * UNIFORM_STRIDE;
         if bytes > self.frames.size() {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             self.frames = make_buffer(context, "frames", 2 * bytes, usage)?;
             self.uniforms = bind_uniforms(context, pipelines, &self.frames, &self.rounds);
         }
         let mut data = vec![0; bytes as usize];
-        for (slot, frame) in data.chunks_exact_mut(UNIFORM_STRIDE as usize).zip(frames) {
+        for (slot, frame) in data.chunks_exact_mut(UNIFORM_STRIDE as usize).zip(frames.iter().chain(&order)) {
             slot[..size_of::<Frame>()].copy_from_slice(bytemuck::bytes_of(frame));
         }
         context.queue.write_buffer(&self.frames, 0, &data);
@@ -221,6 +254,15 @@ impl Buffers {
         queue.write_buffer(&self.bodies[k], 0, bytemuck::cast_slice(bodies));
         queue.write_buffer(&self.tags[k], 0, bytemuck::cast_slice(tags));
     }
+}
+
+// What contacts keep outlives the buffers: it is asked for by rank, whatever room there is behind.
+fn keep_loads(context: &Context, before: &Buffers, loads: &[wgpu::Buffer; 2]) {
+    let mut encoder = context.device.create_command_encoder(&Default::default());
+    for (from, to) in before.loads.iter().zip(loads).filter(|(from, to)| from != to) {
+        encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size().min(to.size()));
+    }
+    context.queue.submit([encoder.finish()]);
 }
 
 fn bind_uniforms(

@@ -8,7 +8,7 @@ use super::{
     layout::{
         FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_RECORD, FLAG_SHORTEST, FLAG_STRICT, Frame, MOST_WIDE_ROUNDS,
     },
-    places::Places,
+    places::{Places, speeds},
 };
 use crate::model::plan::Plan;
 
@@ -141,7 +141,11 @@ impl Division {
         if piece.lenient {
             flags &= !FLAG_STRICT;
         }
+        let [slow, shock, settled] = speeds(&host.world, piece.h as f32);
         Frame {
+            slow,
+            shock,
+            settled,
             h: piece.h as f32,
             drift: piece.drift.as_vec3(),
             drifted: piece.drifted.as_vec3(),

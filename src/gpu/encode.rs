@@ -4,10 +4,14 @@ use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     effort::Effort,
     layout::{
-        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LONG_COUNT, SCAN_PART, STEP_END, STICKY_END,
+        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LOAD_COUNT, LONG_COUNT, SCAN_PART, STEP_END, STICKY_END,
     },
     pipelines::Pipelines,
     timing::Timing,
+};
+use crate::cpu::{
+    blocks::COLOURS,
+    rest::{AFTER, BEFORE, TURNS},
 };
 
 /// Workgroups for the walks of fast spheres: mostly there are none.
@@ -26,6 +30,8 @@ pub struct Encoder<'a> {
     pub current: usize,
     pub effort: Effort,
     pub dispatches: u64,
+    /// The frame in which the order of contacts is summed.
+    pub order_frame: u32,
 }
 
 /// One dispatch: entry point, round, workgroups.
@@ -34,6 +40,49 @@ pub type Dispatch = (&'static str, u32, u32);
 /// The candidates, with workgroups for `all` spheres.
 pub fn neighbors(all: u32) -> [Dispatch; 2] {
     [("neighbors", 0, all), ("neighbors_long", 0, all)]
+}
+
+/// Workgroups that every device allows along one axis.
+const MOST_SOLVERS: u32 = 32_768;
+
+/// Passes over all contacts in one turn: the first puts on the loads of the substep before, where there are any.
+fn solve(turn: u32, passes: std::ops::RangeInclusive<u32>, solvers: u32) -> impl Iterator<Item = Dispatch> {
+    let colours = COLOURS as u32;
+    passes.flat_map(move |pass| {
+        let number = move |colour: u32| turn << 6 | pass << 3 | colour;
+        (0..colours).map(move |colour| ("rest_solve", number(colour), solvers))
+    })
+}
+
+/// Where each contact is in the order in which they are solved: before the scan, and after it.
+pub const ORDER: [&str; 2] = ["rest_count", "rest_place"];
+
+/// Workgroups that solve contacts side by side, given those for all spheres: beyond, each takes several blocks.
+fn solvers(slots: u32, all: u32) -> u32 {
+    slots.min(all.saturating_mul(4)).min(MOST_SOLVERS)
+}
+
+/// Finds the contacts that rest and solves them for the first time.
+pub fn rest_before(slots: u32, all: u32) -> Vec<Dispatch> {
+    let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all)];
+    dispatches.extend(solve(0, 0..=BEFORE, solvers(slots, all)));
+    dispatches.extend([("rest_mark", 0, all), ("rest_leave", 0, all)]);
+    dispatches
+}
+
+/// Solves them again after the rounds, over what is left of the substep.
+pub fn rest_after(slots: u32, all: u32) -> Vec<Dispatch> {
+    let mut dispatches = vec![];
+    for turn in 1..=TURNS {
+        let number = turn << 6;
+        dispatches.extend([("rest_again", number, all), ("rest_enter", number, all)]);
+        dispatches.extend(solve(turn, 1..=AFTER, solvers(slots, all)));
+        dispatches.extend([("rest_mark", number, all), ("rest_leave", number, all)]);
+        if turn < TURNS {
+            dispatches.push(("rest_ahead", number, all));
+        }
+    }
+    dispatches
 }
 
 /// The sweep of all.
@@ -67,8 +116,10 @@ impl<'a> Encoder<'a> {
         effort: Effort,
         timing: Option<&'a mut Timing>,
     ) -> Self {
+        // The last frame of all.
+        let order_frame = buffers.frame_count - 1;
         let encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") });
-        Self { encoder, pipelines, buffers, timing, current, effort, dispatches: 0 }
+        Self { encoder, pipelines, buffers, timing, current, effort, dispatches: 0, order_frame }
     }
 
     fn clear(&mut self, from: u32, to: u32) {
@@ -102,14 +153,43 @@ impl<'a> Encoder<'a> {
         for (stage, dispatches) in dispatches {
             self.stage(stage, group, frame, dispatches);
         }
-        self.current = 1 - self.current;
+        let before = self.current;
+        self.current = 1 - before;
+        if self.buffers.places.slots > 0 {
+            self.order(frame, before, all);
+        }
     }
 
-    /// Stages 5 to 10, with so many rounds over the whole array.
+    // The order of the contacts that may rest, and what those of the substep before have to hand on.
+    fn order(&mut self, frame: u32, before: usize, all: u32) {
+        let buffers = self.buffers;
+        let (from, to) = (&buffers.loads[before], &buffers.loads[self.current]);
+        self.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        let (cursors, starts) = (buffers.places.slot_cursors, buffers.places.slot_starts);
+        self.clear(cursors, starts);
+        let parts = (starts - cursors).div_ceil(SCAN_PART);
+        let scan = [("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
+        let [count, place] = ORDER.map(|entry| [(entry, 0, all)]);
+        self.stage("rest", &buffers.rest[self.current], frame, &count);
+        self.stage("rest", &buffers.broad[before], self.order_frame, &scan);
+        self.stage("rest", &buffers.rest[self.current], frame, &place);
+    }
+
+    fn rest(&mut self, frame: u32, dispatches: &[Dispatch]) {
+        if !dispatches.is_empty() {
+            self.stage("rest", &self.buffers.rest[self.current], frame, dispatches);
+        }
+    }
+
+    /// Stages 5 to 11, with so many rounds over the whole array.
     pub fn substep(&mut self, frame: u32, wide_rounds: u32) {
         let places = &self.buffers.places;
         let (all, end) = (self.effort.groups(places.sphere_count), places.starts);
         self.clear(EXTRA_COUNT, end);
+        let slots = places.slots;
+        if slots > 0 {
+            self.rest(frame, &rest_before(slots, all));
+        }
         let group = &self.buffers.view[self.current];
         let walks = all.min(WALK_GROUPS);
         self.stage(
@@ -131,7 +211,15 @@ impl<'a> Encoder<'a> {
         for _ in 0..self.effort.tails {
             self.stage("select", group, frame, &[("rounds", 0, 1)]);
         }
+        if slots > 0 {
+            self.rest(frame, &rest_after(slots, all));
+        }
         self.stage("advance", group, frame, &[("advance", 0, all)]);
+        if slots > 0 {
+            let loads = &self.buffers.loads[self.current];
+            self.encoder.clear_buffer(loads, 4 * u64::from(LOAD_COUNT), Some(4));
+            self.rest(frame, &[("rest_keep", 0, all)]);
+        }
         self.stage(
             "relax",
             group,
@@ -149,7 +237,7 @@ impl<'a> Encoder<'a> {
         self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
     }
 
-    /// Stage 11.
+    /// Stage 12.
     pub fn audit(&mut self, frame: u32) {
         let group = &self.buffers.view[self.current];
         self.stage("audit", group, frame, &[("audit", 0, self.buffers.places.parts())]);

@@ -1,5 +1,6 @@
 //! The GPU engine: plans steps, keeps one ahead of the reports, makes room where a buffer is too small.
 
+mod contacts;
 mod handover;
 mod measure;
 mod pieces;
@@ -16,14 +17,14 @@ use super::{
     impacts,
     layout::{
         CANDIDATES_NEEDED, EXTRAS_NEEDED, FROZEN_NEEDED, HALT, HALT_CUT, HALT_OVERFLOW, HALT_STUCK,
-        HALT_TOO_LONG, HALT_UNFINISHED, LOG_NEEDED, STICKY_END, THREATS_NEEDED, TOO_LONG, VISITS_NEEDED,
+        HALT_TOO_LONG, HALT_UNFINISHED, LOG_NEEDED, ROWS_NEEDED, STICKY_END, THREATS_NEEDED, TOO_LONG, VISITS_NEEDED,
     },
     pipelines::Pipelines,
     places::Capacities,
     timing::Timing,
 };
 use crate::{
-    Error, Impact, Measure, Sphere, StepReport, System,
+    Contact, Error, Impact, Measure, Sphere, StepReport, System,
     cpu::{audit::Audit, neighbors::Candidate},
     model::{
         plan::{self, Past},
@@ -48,7 +49,6 @@ pub struct GpuEngine {
     /// Which copy of the state is the latest.
     current: usize,
     dt: f64,
-    fall: f64,
     /// The step that is reported next, counted from 0.
     step: u64,
     flight: Option<Flight>,
@@ -108,13 +108,11 @@ impl GpuEngine {
         }
         let (mut host, mut state) = Host::new(system, last_contact);
         let dt = system.dt / host.units.time;
-        let gravity = (system.gravity / host.units.acceleration()).length();
-        let fall = if system.spheres.iter().any(|s| s.fixed) { 0.5 * gravity * dt * dt } else { 0.0 };
         let mut audit = Audit::default();
         let still = audit.run(&host.grid, &state, glam::DVec3::ZERO);
         let sums = audit.run(&host.grid, &state, still.drift);
         let past = Past { sums, collisions: 0.0 };
-        let budget = plan::wanted_budget(&host.limits(dt, fall), &past);
+        let budget = plan::wanted_budget(&host.limits(dt), &past);
         host.regrid(&mut state, budget);
         let places = host.places(capacities);
         places.check(&context.device.limits(), host.grid.buckets)?;
@@ -130,7 +128,6 @@ impl GpuEngine {
             runway: Runway::default(),
             current: 0,
             dt,
-            fall,
             step: 0,
             flight: None,
             ahead: None,
@@ -162,7 +159,7 @@ impl GpuEngine {
     // How step `step` is done, from what the step two before it measured.
     fn plan(&self, step: u64, record: bool) -> Division {
         let (past, rounds) = self.past(step as i64 - 2);
-        let plan = plan::plan(&self.host.limits(self.dt, self.fall), &past);
+        let plan = plan::plan(&self.host.limits(self.dt), &past);
         let rounds = if rounds == 0 { 8 } else { rounds };
         let wide_rounds = Division::wide_rounds(self.host.census.count, rounds);
         let strict = self.host.system.solver.strict_order;
@@ -205,6 +202,7 @@ impl GpuEngine {
             self.pipelines = self.context.pipelines(self.host.variant())?;
         }
         self.make_room(self.buffers.places.capacities)?;
+        self.buffers.bring_loads(&self.context, self.current);
         self.current = 0;
         self.host.upload(&self.context.queue, &self.buffers, 0, state);
         Ok(())
@@ -234,6 +232,7 @@ impl GpuEngine {
             threats: roomier(c.threats, THREATS_NEEDED),
             frozen: roomier(c.frozen, FROZEN_NEEDED),
             log: roomier(c.log, LOG_NEEDED),
+            rows: roomier(c.rows, ROWS_NEEDED),
         })
     }
 
@@ -438,6 +437,10 @@ impl Engine for GpuEngine {
         let state = self.host.download(&self.context, &self.buffers, self.reported())?;
         self.host.fill(&state, spheres);
         Ok(())
+    }
+
+    fn contacts(&self) -> Result<Vec<Contact>, Error> {
+        self.read_contacts()
     }
 
     fn measure(&self) -> Measure {

@@ -80,6 +80,7 @@ fn compare(system: &mut System, steps: u64) {
         threats: 40 * n,
         frozen: 40 * n,
         log: 400 * n,
+        rows: 100 * n,
     };
     for recorded in [true, false] {
         let (roomy, overflows) = run(system, ample, steps, recorded);

@@ -6,7 +6,7 @@ use super::{
     Context,
     buffers::Buffers,
     layout::{Body, Tag},
-    places::{Capacities, Places},
+    places::{Capacities, Places, slots},
     readback::download,
     shaders::Variant,
 };
@@ -40,7 +40,7 @@ impl Host {
         let grid = Grid::new(system, &units, &census, census.budget_most, lowest.unwrap_or(DVec3::ZERO));
         let mut state = State::default();
         state.load(system, &units, &grid, last_contact);
-        let host = Self {
+        let mut host = Self {
             world: World::default(),
             ids: system.spheres.iter().map(|s| s.id).collect(),
             materials: system.spheres.iter().map(|s| u32::from(s.material)).collect(),
@@ -52,6 +52,7 @@ impl Host {
             grid,
             census,
         };
+        host.lay_out(&state);
         (host, state)
     }
 
@@ -59,6 +60,11 @@ impl Host {
     pub fn regrid(&mut self, state: &mut State, budget: f64) {
         self.grid = state
             .regrid(&self.grid, |lowest| Grid::new(&self.system, &self.units, &self.census, budget, lowest));
+        self.lay_out(state);
+    }
+
+    // The world on the present cells.
+    fn lay_out(&mut self, state: &State) {
         self.world = World::new(
             &self.system,
             &self.units,
@@ -69,15 +75,21 @@ impl Host {
         );
     }
 
-    /// What plans may choose from; `dt` and how far fixed spheres fall in it in scaled units.
-    pub fn limits(&self, dt: f64, fall: f64) -> Limits {
+    /// How far fixed spheres, and those at rest, move in a step as the falling frame sees it; scaled units.
+    fn fall(&self, dt: f64) -> f64 {
+        let falls = self.has_fixed || self.world.rests;
+        if falls { 0.5 * f64::from(self.world.gravity.length()) * dt * dt } else { 0.0 }
+    }
+
+    /// What plans may choose from; `dt` in scaled units.
+    pub fn limits(&self, dt: f64) -> Limits {
         Limits {
             dt,
             substeps: self.system.solver.substeps,
             budget_limit: self.grid.budget_limit,
             made_for: self.grid.made_for,
-            rest_substeps: 1.0,
-            fall,
+            rest_substeps: self.world.rest_substeps(dt, &self.census),
+            fall: self.fall(dt),
             cell: f64::from(self.grid.edge.min_element()),
             budget_most: self.census.budget_most,
             budget_least: self.census.budget_least,
@@ -90,6 +102,7 @@ impl Host {
             is_direct: self.grid.direct,
             has_walls: !self.world.walls.is_empty(),
             // Spheres that rest on a plane may be stopped, and count as fixed then.
+            has_rest: self.world.rests,
             is_mixed: self.census.radius_max > 1.5 * self.census.radius_min,
             has_fixed: (self.has_fixed || !self.world.walls.is_empty()) && self.world.has_gravity,
         }
@@ -102,6 +115,7 @@ impl Host {
             self.grid.buckets,
             self.world.walls.len(),
             self.world.material_count,
+            if self.world.rests { slots(&self.grid, self.census.count) } else { 0 },
             capacities,
         )
     }

@@ -88,6 +88,10 @@ pub struct Frame {
     pub sphere_count: u32,
     pub periodic: UVec3,
     pub layers: i32,
+    pub block_edge: IVec3,
+    pub slots: u32,
+    pub block_count: IVec3,
+    pub row_capacity: u32,
     pub buckets: u32,
     pub direct: u32,
     pub wall_count: u32,
@@ -123,8 +127,19 @@ pub struct Frame {
     pub tail_rounds: u32,
     pub radius_min: f32,
     pub jolt: f32,
-    /// To the size that uniforms have: a multiple of 16.
-    pub padding: u32,
+    pub at_rested: u32,
+    pub at_row_heads: u32,
+    pub at_flags: u32,
+    pub at_wall_hits: u32,
+    pub at_carried: u32,
+    pub at_slots: u32,
+    pub at_slot_cursors: u32,
+    pub at_order: u32,
+    pub at_begin: u32,
+    pub at_rows: u32,
+    pub slow: f32,
+    pub shock: f32,
+    pub settled: f32,
 }
 
 /// Which round a dispatch belongs to.
@@ -181,6 +196,29 @@ words! {
     FROZEN_WORDS = 4;
     LOG_WORDS = 14;
 
+    /// Of a contact that rests, and of what the next substep needs of it.
+    ROW_WORDS = 18;
+    LOAD_WORDS = 8;
+    /// Velocity and spin of a sphere before its contacts were solved.
+    BEGIN_WORDS = 6;
+
+    /// The loads begin with the length of the substep that they are of, and how many there are; then comes for every rank
+    /// where its loads begin and how many it has, and whether any contact carries it.
+    LOADS_HEAD = 4;
+    PAST_H = 0;
+    LOAD_COUNT = 1;
+    RESTED = 1 << 31;
+
+    /// Lanes that solve the contacts of a block, and colours of the cells of one.
+    REST_GROUP = 8;
+    INNER_COLOURS = 27;
+
+    /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.
+    HITS = 3;
+    HELD = 4;
+    /// Planes whose impacts are counted.
+    COUNTED_PLANES = crate::cpu::neighbors::COUNTED_PLANES as u32;
+
     /// Rows of four that a pair of materials takes.
     SURFACE_ROWS = 2;
 
@@ -192,6 +230,7 @@ words! {
     THREATS_NEEDED = 4;
     FROZEN_NEEDED = 5;
     LOG_NEEDED = 6;
+    ROWS_NEEDED = 8;
     /// Something is not finite: the steps after this one leave what was there before.
     BROKEN = 7;
     STICKY_END = 16;
@@ -225,7 +264,16 @@ words! {
     EARLIEST = EXTRA_COUNT + 6;
     TAIL_ROUND = EXTRA_COUNT + 7;
     REACHED = EXTRA_COUNT + 8;
-    LAUNCH_BLOCK = EXTRA_COUNT + 9;
+    ROW_COUNT = EXTRA_COUNT + 9;
+    /// Whether any pair collided too often in the substep.
+    DEMOTED = EXTRA_COUNT + 10;
+    /// Number of the last time that contacts were solved.
+    LAST_CARRIED = EXTRA_COUNT + 11;
+    /// Deepest overlap ahead after each turn.
+    AHEAD = EXTRA_COUNT + 12;
+    /// Largest change of a velocity by a contact, of each pass.
+    CHANGES = EXTRA_COUNT + 16;
+    LAUNCH_BLOCK = EXTRA_COUNT + 32;
     ROUND_BLOCKS = LAUNCH_BLOCK + ROUND_WORDS;
     /// Rounds that can be done over the whole array.
     MOST_WIDE_ROUNDS = 48;
@@ -275,10 +323,12 @@ pub fn structs() -> Vec<Struct> {
         fields!(Unrest: time, jolt),
         fields!(Fate: event, any, others),
         fields!(Frame: gravity, h, drift, budget, drifted, drift_reach, edge, radius_max, count, sphere_count, periodic,
-            layers, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
+            layers, block_edge, slots, block_count, row_capacity, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
             at_marks, at_starts, at_sums, at_pending, at_near, at_selected, at_walkers, at_walls, at_entries,
             entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
-            frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt),
+            frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt,
+            at_rested, at_row_heads, at_flags, at_wall_hits, at_carried, at_slots, at_slot_cursors, at_order, at_begin,
+            at_rows, slow, shock, settled),
         fields!(Round: number),
     ]
 }

@@ -63,9 +63,6 @@ pub(crate) fn read_mapped(context: &Context, buffer: &wgpu::Buffer) -> Result<Ve
 
 /// The engine of [`Backend::Gpu`](crate::Backend::Gpu).
 pub(crate) fn engine(system: &System, context: Context, profile: bool) -> Result<Box<dyn Engine>, Error> {
-    if system.solver.resting {
-        return Err(Error::Unsupported("resting contact; use the cpu backend".to_owned()));
-    }
     Ok(Box::new(engine::GpuEngine::new(system, context, profile)?))
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{
     Context,
     layout::{Frame, Round},
-    shaders::{MODULES, Variant},
+    shaders::{Group, MODULES, Variant},
 };
 use crate::Error;
 
@@ -20,6 +20,8 @@ pub struct Pipelines {
     pub broad: wgpu::BindGroupLayout,
     /// The buffers of a substep.
     pub view: wgpu::BindGroupLayout,
+    /// The same for contacts that rest.
+    pub rest: wgpu::BindGroupLayout,
 }
 
 /// Places of the buffers that shaders only read.
@@ -71,6 +73,7 @@ impl Pipelines {
         };
         let broad = storage("broad phase", BROAD_READ_ONLY);
         let view = storage("substep", VIEW_READ_ONLY);
+        let rest = storage("rest", VIEW_READ_ONLY);
         let layout = |storage| {
             device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
                 label: Some("carom"),
@@ -78,9 +81,9 @@ impl Pipelines {
                 immediate_size: 0,
             })
         };
-        let (broad_layout, view_layout) = (layout(&broad), layout(&view));
+        let (broad_layout, view_layout, rest_layout) = (layout(&broad), layout(&view), layout(&rest));
         let mut entries = HashMap::new();
-        for module in MODULES {
+        for module in MODULES.iter().filter(|module| module.group != Group::Rest || variant.has_rest) {
             let text = module.source(variant);
             #[cfg(test)]
             let text = context.with_slips(module.name, text);
@@ -92,7 +95,11 @@ impl Pipelines {
             for &entry in module.entries {
                 let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                     label: Some(entry),
-                    layout: Some(if module.is_broad { &broad_layout } else { &view_layout }),
+                    layout: Some(match module.group {
+                        Group::Broad => &broad_layout,
+                        Group::Substep => &view_layout,
+                        Group::Rest => &rest_layout,
+                    }),
                     module: &shader,
                     entry_point: Some(entry),
                     compilation_options: wgpu::PipelineCompilationOptions {
@@ -109,7 +116,7 @@ impl Pipelines {
             return Err(Error::Unsupported(format!("{} refuses a shader: {error}", context.info())));
         }
         context.save_pipeline_cache();
-        Ok(Self { entries, variant, uniforms, broad, view })
+        Ok(Self { entries, variant, uniforms, broad, view, rest })
     }
 
     /// The pipeline of an entry point.

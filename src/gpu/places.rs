@@ -1,10 +1,19 @@
 //! Where everything lies in the buffers, and how large they have to be.
 
 use super::layout::{
-    AUDIT_SUMS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, LOG_WORDS, MOST_PARTS, Node,
-    SCAN_PART, SURFACE_ROWS, THREAT_WORDS, Tag, VISIT_WORDS,
+    AUDIT_SUMS, BEGIN_WORDS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, INNER_COLOURS, LOADS_HEAD, LOAD_WORDS,
+    LOG_WORDS, MOST_PARTS, Node, ROW_WORDS, SCAN_PART, SURFACE_ROWS, THREAT_WORDS, Tag, VISIT_WORDS,
 };
-use crate::{Error, model::grid::Grid, model::world::World};
+use crate::{
+    Error,
+    cpu::{
+        blocks::{Axis, COLOURS},
+        rest::SETTLED,
+        rows::{SHOCK, SLOW},
+    },
+    model::grid::Grid,
+    model::world::World,
+};
 
 /// Room for what there may be more or less of; all but `entries` in records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +25,8 @@ pub struct Capacities {
     pub threats: u32,
     pub frozen: u32,
     pub log: u32,
+    /// Contacts that rest, where they may.
+    pub rows: u32,
 }
 
 impl Capacities {
@@ -29,15 +40,19 @@ impl Capacities {
             threats: 1024,
             frozen: 256,
             log: if record { n / 2 + 1024 } else { 1 },
+            rows: 3 * n + 1024,
         }
     }
 
     /// Room for one record of each kind: every step has to grow something.
     #[cfg(test)]
     pub fn tiny() -> Self {
-        Self { entries: 1, extras: 2, visits: 1, threats: 1, frozen: 1, log: 1 }
+        Self { entries: 1, extras: 2, visits: 1, threats: 1, frozen: 1, log: 1, rows: 1 }
     }
 }
+
+/// Spheres for each place of a block where cells have no end.
+const SPHERES_OF_SLOT: u32 = 128;
 
 /// Spheres that a workgroup of the audit sums at least.
 const PART_SPHERES: u32 = 4096;
@@ -68,6 +83,19 @@ pub struct Places {
     pub surfaces: u32,
     pub materials: u32,
     pub world_words: u64,
+    /// Blocks of a colour in which contacts are solved, or places for them; 0 where contacts never rest.
+    pub slots: u32,
+    pub rested: u32,
+    pub row_heads: u32,
+    pub wall_hits: u32,
+    pub carried: u32,
+    pub flags: u32,
+    pub slot_cursors: u32,
+    pub slot_starts: u32,
+    pub order: u32,
+    pub begin: u32,
+    pub rows: u32,
+    pub load_words: u64,
 }
 
 // Lays regions one behind the other.
@@ -82,19 +110,60 @@ impl Ruler {
     }
 }
 
+/// Places of the order of contacts that rest: by colour, block and colour inside the block.
+fn keys(slots: u32) -> u64 {
+    COLOURS as u64 * u64::from(slots) * u64::from(INNER_COLOURS)
+}
+
+/// Blocks of a colour, or where cells have no end places for as many as spheres may need.
+pub fn slots(grid: &Grid, count: usize) -> u32 {
+    if grid.direct {
+        Axis::of(grid).iter().map(|axis| (axis.blocks as u32).div_ceil(2)).product()
+    } else {
+        (count as u32 / SPHERES_OF_SLOT).next_power_of_two().max(8)
+    }
+}
+
+/// Speeds that decide on contacts in a substep of length `h`: slow, shock, settled.
+pub fn speeds(world: &World, h: f32) -> [f32; 3] {
+    let gravity = world.gravity.length();
+    // Shorter substeps, because there are many impacts, must not ask for more of them.
+    let slow = SLOW * gravity * h.max(world.rest_substep);
+    [slow, SHOCK * slow, SETTLED * gravity * h]
+}
+
 impl Places {
-    pub fn new(count: usize, buckets: usize, walls: usize, materials: usize, capacities: Capacities) -> Self {
+    pub fn new(
+        count: usize,
+        buckets: usize,
+        walls: usize,
+        materials: usize,
+        slots: u32,
+        capacities: Capacities,
+    ) -> Self {
         let (n, buckets) = (count as u64, buckets as u64);
+        // What only contacts that rest need.
+        let resting = if slots > 0 { n } else { 0 };
+        let rows_most = if slots > 0 { u64::from(capacities.rows) } else { 0 };
+        let keys = keys(slots);
         let mut work = Ruler(u64::from(CONTROL_END));
         let counts = work.take(buckets);
         let heads = work.take(n);
         let marks = work.take(n);
+        let rested = work.take(resting);
+        let row_heads = work.take(2 * resting);
+        let wall_hits = work.take(resting);
+        let carried = work.take(resting);
+        let flags = work.take(if slots > 0 { u64::from(capacities.entries).div_ceil(8) } else { 0 });
         let starts = work.take(buckets + 1);
-        let sums = work.take(buckets.div_ceil(u64::from(SCAN_PART)));
+        let sums = work.take(buckets.max(keys).div_ceil(u64::from(SCAN_PART)));
         let pending = work.take(2 * n);
         let near = work.take(n);
         let selected = work.take(n);
         let walkers = work.take(n);
+        let slot_cursors = work.take(keys);
+        let slot_starts = work.take(if slots > 0 { keys + 1 } else { 0 });
+        let order = work.take(2 * resting);
         // Where each sphere's list begins and ends.
         let mut list = Ruler(2 * n);
         let walls_at = list.take(n);
@@ -104,6 +173,13 @@ impl Places {
         let threats = pool.take(u64::from(capacities.threats) * u64::from(THREAT_WORDS));
         let frozen = pool.take(u64::from(capacities.frozen) * u64::from(FROZEN_WORDS));
         let log = pool.take(u64::from(capacities.log) * u64::from(LOG_WORDS));
+        let begin = pool.take(resting * u64::from(BEGIN_WORDS));
+        let rows = pool.take(rows_most * u64::from(ROW_WORDS));
+        let load_words = if slots > 0 {
+            u64::from(LOADS_HEAD) + 2 * n + rows_most * u64::from(LOAD_WORDS)
+        } else {
+            0
+        };
         let mut world = Ruler(3 * walls as u64);
         let surfaces = world.take(u64::from(SURFACE_ROWS) * (materials * materials) as u64);
         let materials = world.take(if materials > 1 { n.div_ceil(4) } else { 0 });
@@ -131,11 +207,23 @@ impl Places {
             surfaces,
             materials,
             world_words: 4 * world.0.max(1),
+            slots,
+            rested,
+            row_heads,
+            wall_hits,
+            carried,
+            flags,
+            slot_cursors,
+            slot_starts,
+            order,
+            begin,
+            rows,
+            load_words,
         }
     }
 
     /// Name and bytes of every buffer; `state` counts both copies.
-    pub fn sizes(&self) -> [(&'static str, u64); 10] {
+    pub fn sizes(&self) -> [(&'static str, u64); 12] {
         let n = u64::from(self.sphere_count).max(1);
         let state = |size: usize| n * size as u64;
         [
@@ -149,6 +237,8 @@ impl Places {
             ("work", 4 * self.work_words),
             ("world", 4 * self.world_words),
             ("pool", 4 * self.pool_words),
+            ("loads", 4 * self.load_words),
+            ("loads", 4 * self.load_words),
         ]
     }
 
@@ -170,6 +260,7 @@ impl Places {
     /// The frame of a substep as far as it is the same for all.
     pub fn frame(&self, grid: &Grid, world: &World, radius_max: f32) -> Frame {
         let c = &self.capacities;
+        let axes = Axis::of(grid);
         Frame {
             gravity: world.gravity,
             edge: grid.edge,
@@ -178,6 +269,10 @@ impl Places {
             sphere_count: self.sphere_count,
             periodic: glam::UVec3::from_array(grid.periodic.map(u32::from)),
             layers: grid.layers,
+            block_edge: axes.map(|axis| axis.edge).into(),
+            slots: self.slots,
+            block_count: axes.map(|axis| axis.blocks).into(),
+            row_capacity: c.rows,
             buckets: grid.buckets as u32,
             direct: u32::from(grid.direct),
             wall_count: world.walls.len() as u32,
@@ -208,6 +303,28 @@ impl Places {
             log_capacity: c.log,
             at_surfaces: self.surfaces,
             at_materials: self.materials,
+            at_rested: self.rested,
+            at_row_heads: self.row_heads,
+            at_flags: self.flags,
+            at_wall_hits: self.wall_hits,
+            at_carried: self.carried,
+            at_slots: self.slot_starts,
+            at_slot_cursors: self.slot_cursors,
+            at_order: self.order,
+            at_begin: self.begin,
+            at_rows: self.rows,
+            ..Frame::default()
+        }
+    }
+
+    /// The frame in which the scan sums what belongs to each place of the order of contacts.
+    pub fn frame_of_order(&self) -> Frame {
+        Frame {
+            buckets: keys(self.slots) as u32,
+            at_counts: self.slot_cursors,
+            at_starts: self.slot_starts,
+            at_sums: self.sums,
+            sphere_count: self.sphere_count,
             ..Frame::default()
         }
     }
@@ -242,10 +359,12 @@ impl Places {
                 extras: scaled(c.extras).max(least.extras),
                 visits: scaled(c.visits).max(least.visits),
                 log: scaled(c.log).max(least.log),
+                rows: scaled(c.rows).max(least.rows),
                 ..c
             };
             let buckets = (buckets as f64 * share).ceil() as usize;
-            over(&Self::new(count as usize, buckets, 0, 1, capacities)).is_none()
+            let slots = scaled(self.slots);
+            over(&Self::new(count as usize, buckets, 0, 1, slots, capacities)).is_none()
         };
         let (mut low, mut high) = (0, u64::from(self.sphere_count));
         while low + 1 < high {
@@ -267,7 +386,7 @@ mod tests {
     #[test]
     fn what_is_too_large_is_refused_with_the_number_that_fits() {
         let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 20, ..wgpu::Limits::default() };
-        let places = |n: usize| Places::new(n, n, 0, 1, Capacities::for_spheres(n, false));
+        let places = |n: usize| Places::new(n, n, 0, 1, 0, Capacities::for_spheres(n, false));
         assert_eq!(places(1000).check(&limits, 1000), Ok(()));
         let Err(Error::Capacity(text)) = places(1_000_000).check(&limits, 1_000_000) else { panic!() };
         let most: usize = text.split("at most ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();

@@ -2,7 +2,7 @@
 
 use super::layout::WORDS;
 use crate::{
-    cpu::{collide, fast, relax, rounds, sweep},
+    cpu::{collide, event, fast, relax, rest, rounds, rows, sweep},
     model::{grid, state, sums},
 };
 
@@ -17,11 +17,22 @@ const BEYOND: f32 = 1e30;
 pub struct Module {
     /// Stem of its file and of its entry points.
     pub name: &'static str,
-    /// Whether it reads the buffers of the broad phase or those of a substep.
-    pub is_broad: bool,
+    /// Which buffers it reads.
+    pub group: Group,
     /// Entry points.
     pub entries: &'static [&'static str],
     parts: &'static [&'static str],
+}
+
+/// Sets of eight storage buffers: WebGPU promises no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Both copies of the state.
+    Broad,
+    /// One copy, and what each sphere meets next.
+    Substep,
+    /// One copy, and what contacts that rest keep from one substep to the next.
+    Rest,
 }
 
 macro_rules! shader {
@@ -33,6 +44,8 @@ macro_rules! shader {
 const LAYOUT: &str = shader!("shared/layout");
 const BROAD: &str = shader!("shared/broad");
 const VIEW: &str = shader!("shared/view");
+const FATES: &str = shader!("shared/fates");
+const HELD: &str = shader!("shared/held");
 const HALT: &str = shader!("shared/halt");
 const IMPACT: &str = shader!("shared/impact");
 const GUARD: &str = shader!("shared/guard");
@@ -43,55 +56,72 @@ const AGAIN: &str = shader!("shared/again");
 
 /// All modules in the order of the stages; the last finishes the rounds.
 pub const MODULES: &[Module] = &[
-    Module { name: "bin", is_broad: true, entries: &["bin"], parts: &[shader!("bin")] },
+    Module { name: "bin", group: Group::Broad, entries: &["bin"], parts: &[shader!("bin")] },
     Module {
         name: "scan",
-        is_broad: true,
+        group: Group::Broad,
         entries: &["scan_reduce", "scan_sums", "scan_apply"],
         parts: &[shader!("scan")],
     },
     Module {
         name: "scatter",
-        is_broad: true,
+        group: Group::Broad,
         entries: &["scatter_order", "scatter"],
         parts: &[shader!("scatter")],
     },
     Module {
         name: "neighbors",
-        is_broad: true,
+        group: Group::Broad,
         entries: &["neighbors", "neighbors_long"],
         parts: &[shader!("neighbors")],
     },
-    Module { name: "launch", is_broad: false, entries: &["launch"], parts: &[shader!("launch")] },
+    Module { name: "launch", group: Group::Substep, entries: &["launch"], parts: &[shader!("launch")] },
     Module {
         name: "sweep",
-        is_broad: false,
+        group: Group::Substep,
         entries: &["sweep", "sweep_apart", "sweep_mark", "sweep_touched"],
         parts: &[IMPACT, GUARD, AGAIN, shader!("sweep")],
     },
     Module {
         name: "select",
-        is_broad: false,
+        group: Group::Substep,
         entries: &["select_near", "select_around", "select_hop", "select_impacts"],
         parts: &[GUARD, shader!("select")],
     },
     Module {
         name: "collide",
-        is_broad: false,
+        group: Group::Substep,
         entries: &["collide", "collide_walk", "collide_meet"],
         parts: &[IMPACT, STRIKE, FRICTION, FAST, shader!("collide")],
     },
-    Module { name: "advance", is_broad: false, entries: &["advance"], parts: &[shader!("advance")] },
+    Module {
+        name: "rest",
+        group: Group::Rest,
+        entries: &[
+            "rest_count",
+            "rest_place",
+            "rest_find",
+            "rest_again",
+            "rest_enter",
+            "rest_solve",
+            "rest_mark",
+            "rest_leave",
+            "rest_ahead",
+            "rest_keep",
+        ],
+        parts: &[shader!("shared/blocks"), shader!("shared/row"), shader!("rest")],
+    },
+    Module { name: "advance", group: Group::Substep, entries: &["advance"], parts: &[shader!("advance")] },
     Module {
         name: "relax",
-        is_broad: false,
+        group: Group::Substep,
         entries: &["relax_deepest", "relax_push", "relax_apply", "relax"],
         parts: &[shader!("relax")],
     },
-    Module { name: "audit", is_broad: false, entries: &["audit"], parts: &[shader!("audit")] },
+    Module { name: "audit", group: Group::Substep, entries: &["audit"], parts: &[shader!("audit")] },
     Module {
         name: "rounds",
-        is_broad: false,
+        group: Group::Substep,
         entries: &["rounds"],
         parts: &[IMPACT, GUARD, STRIKE, FRICTION, FAST, AGAIN, shader!("shared/rounds")],
     },
@@ -109,17 +139,20 @@ pub struct Variant {
     pub has_fixed: bool,
     /// Radii differ by more than half.
     pub is_mixed: bool,
+    /// Contacts may rest.
+    pub has_rest: bool,
 }
 
 impl Variant {
     /// All there are.
     #[cfg(test)]
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..16).map(|k| Self {
+        (0..32).map(|k| Self {
             is_direct: k & 1 != 0,
             has_walls: k & 2 != 0,
             has_fixed: k & 4 != 0,
             is_mixed: k & 8 != 0,
+            has_rest: k & 16 != 0,
         })
     }
 }
@@ -133,10 +166,16 @@ impl Module {
             ("HAS_WALLS", variant.has_walls),
             ("HAS_FIXED", variant.has_fixed),
             ("IS_MIXED", variant.is_mixed),
+            ("HAS_REST", variant.has_rest),
         ] {
             text.push_str(&format!("const {name} = {value};\n"));
         }
-        for part in [LAYOUT, if self.is_broad { BROAD } else { VIEW }, HALT].iter().chain(self.parts) {
+        let buffers: &[&str] = match self.group {
+            Group::Broad => &[BROAD],
+            Group::Substep => &[VIEW, FATES, HELD],
+            Group::Rest => &[VIEW, HELD],
+        };
+        for part in [LAYOUT].iter().chain(buffers).chain(&[HALT]).chain(self.parts) {
             text.push_str(part);
             text.push('\n');
         }
@@ -160,6 +199,7 @@ fn constants() -> String {
         ("CLASS_SHIFT", sums::CLASS_SHIFT),
         ("CLASSES", sums::CLASSES as u32),
         ("SAMPLE", sums::SAMPLE as u32),
+        ("MOST_HITS", event::MOST_HITS.into()),
     ] {
         declare(name, format!("{value}u"));
     }
@@ -177,6 +217,11 @@ fn constants() -> String {
         ("LOWEST_BOUNCE", collide::LOWEST_BOUNCE),
         ("LEAST_REBOUND", collide::ROUNDING),
         ("PASSING", fast::PASSING),
+        ("ROW_GAP", rows::NEAR),
+        ("ROW_AHEAD", rows::AHEAD),
+        ("FAR", sweep::FAR),
+        ("DEEP", rest::DEEP),
+        ("SHORTEST", rest::SHORTEST),
         ("RELAX_SLOP", relax::SLOP),
         ("RELAX_FACTOR", relax::FACTOR),
     ] {
@@ -213,7 +258,7 @@ mod tests {
     #[test]
     fn structs_of_shaders_and_of_rust_have_one_layout() {
         let mut seen = 0;
-        let variant = Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true };
+        let variant = Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true, has_rest: true };
         for wanted in MODULES {
             let module = module(&wanted.source(variant));
             for (name, size, fields) in layout::structs() {

@@ -2,6 +2,7 @@
 //! and how a step is divided. Nothing here runs a stage.
 
 pub(crate) mod census;
+pub(crate) mod contacts;
 pub(crate) mod frame;
 pub(crate) mod grid;
 pub(crate) mod plan;

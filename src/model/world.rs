@@ -84,6 +84,14 @@ impl World {
         self.surfaces.iter().any(|s| s.friction > 0.0)
     }
 
+    /// Substeps that resting contacts ask for in a step of `dt`, scaled.
+    pub fn rest_substeps(&self, dt: f64, census: &Census) -> f64 {
+        if !self.rests {
+            return 1.0;
+        }
+        rest_substeps(dt, f64::from(self.gravity.length()), 2.0 * census.radius_min)
+    }
+
     /// `middle` of the spheres and the contact time are in scaled units.
     pub fn new(
         system: &System,

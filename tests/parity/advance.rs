@@ -1,4 +1,4 @@
-//! Stage 9 against its twin.
+//! Stage 10 against its twin.
 
 use super::{
     super::layout::{Body, Node},

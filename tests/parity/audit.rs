@@ -1,4 +1,4 @@
-//! Stage 11 against its twin.
+//! Stage 12 against its twin.
 
 use glam::DVec3;
 

@@ -61,8 +61,8 @@ fn context() -> &'static Context {
 }
 
 /// The pipelines for these cells; with code for planes and fixed spheres, whether there are any or not.
-fn pipelines(is_direct: bool) -> Arc<Pipelines> {
-    context().pipelines(Variant { is_direct, has_walls: true, has_fixed: true, is_mixed: true }).unwrap()
+fn pipelines(is_direct: bool, has_rest: bool) -> Arc<Pipelines> {
+    context().pipelines(Variant { is_direct, has_walls: true, has_fixed: true, is_mixed: true, has_rest }).unwrap()
 }
 
 /// One start on both sides.
@@ -154,6 +154,7 @@ fn roomy(n: usize) -> Capacities {
         threats: n + 16,
         frozen: n + 16,
         log: n + 16,
+        rows: 16 * n + 1024,
     }
 }
 
@@ -199,7 +200,7 @@ impl Case {
 
     /// What the buffers hold after the stage on other input.
     fn run_on(&self, input: &Memory) -> Memory {
-        let (context, pipelines) = (context(), &pipelines(self.host.grid.direct));
+        let (context, pipelines) = (context(), &pipelines(self.host.grid.direct, self.host.world.rests));
         let mut buffers = Buffers::new(context, pipelines, self.places, None).unwrap();
         buffers.write_world(&context.queue, &self.host.world, self.host.materials.iter().copied());
         input.upload(context, &buffers);

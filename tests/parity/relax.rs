@@ -1,4 +1,4 @@
-//! Stage 10 against its twin: with overlaps that have to be pushed apart, and without.
+//! Stage 11 against its twin: with overlaps that have to be pushed apart, and without.
 
 use super::{
     super::layout::{Body, DEEPEST, DEEPEST_BEFORE},

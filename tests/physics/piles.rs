@@ -125,7 +125,7 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight() {
     let system = layers(20, 5, grain(0.3, 0.5), 1000.0, 5);
     let mut simulation = simulate_silently(&system, Backend::Cpu);
     simulation.run(1200, |_| std::ops::ControlFlow::Continue(())).unwrap();
-    let (spheres, contacts) = (simulation.spheres(), simulation.contacts());
+    let (spheres, contacts) = (simulation.spheres(), simulation.contacts().unwrap());
     let weight: f64 = spheres.iter().map(|s| s.mass).sum();
     let mut balance: Vec<DVec3> = spheres.iter().map(|s| -DVec3::Z * s.mass).collect();
     let (mut torque, mut floor) = (vec![DVec3::ZERO; spheres.len()], 0.0);

@@ -22,7 +22,7 @@ const DEPTH: f32 = 1e-6;
 /// Of sums, as a share of the sum of all sizes: 64 f32 in a row and then six times by halves, each good to 6e-8.
 const SUM: f64 = 4e-6;
 
-/// Stage 9.
+/// Stage 10.
 pub fn advance(rig: &Rig, twin: &Twin, input: &Memory, output: &Memory, findings: &mut Findings) {
     let (bodies, tags) = rows(&twin.core.state, &rig.host);
     let frame = twin.frame;
@@ -45,7 +45,7 @@ pub fn advance(rig: &Rig, twin: &Twin, input: &Memory, output: &Memory, findings
     }
 }
 
-/// Stage 10; `before` is the deepest overlap that the twin found at first.
+/// Stage 11; `before` is the deepest overlap that the twin found at first.
 pub fn relax(rig: &Rig, twin: &Twin, before: f32, output: &Memory, findings: &mut Findings) {
     let found = f32::from_bits(output.work[DEEPEST_BEFORE as usize]);
     let allowed = DEPTH * findings.scale;
@@ -67,7 +67,7 @@ pub fn relax(rig: &Rig, twin: &Twin, before: f32, output: &Memory, findings: &mu
     }
 }
 
-/// Stage 11.
+/// Stage 12.
 pub fn audit(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let host = twin.audit();
     let (found, _) = sums(&output.work, &rig.host, &rig.places);

@@ -16,7 +16,7 @@ use super::{
         readback::download,
         shaders::NO_IMPACT,
     },
-    PRESENT,
+    PRESENT, contacts,
     twin::Twin,
 };
 use crate::{
@@ -35,6 +35,8 @@ pub struct Memory {
     pub lists: Vec<u32>,
     pub work: Vec<u32>,
     pub pool: Vec<u32>,
+    /// What contacts that rest keep beside the present copy of the state.
+    pub loads: Vec<u32>,
 }
 
 /// Word of a counter of a round.
@@ -89,6 +91,7 @@ impl Memory {
             lists: vec![0; places.list_words as usize],
             work: vec![0; places.work_words as usize],
             pool: vec![0; places.pool_words as usize],
+            loads: vec![0; places.load_words as usize],
         }
     }
 
@@ -125,6 +128,9 @@ impl Memory {
             memory.nodes[*i as usize].support = FROZEN | slot as u32;
             let at = (places.frozen + slot as u32 * FROZEN_WORDS) as usize;
             memory.pool[at..at + 4].copy_from_slice(&motion.to_array().map(f32::to_bits));
+        }
+        if places.slots > 0 {
+            contacts::put(twin, host, places, &mut memory);
         }
         memory.work[FROZEN_COUNT as usize] = twin.rounds.frozen.len() as u32;
         memory.work[FAST_COUNT as usize] = core.extras.fast_count() as u32;
@@ -244,6 +250,7 @@ impl Memory {
         write(&buffers.lists, bytemuck::cast_slice(&self.lists));
         write(&buffers.work, bytemuck::cast_slice(&self.work));
         write(&buffers.pool, bytemuck::cast_slice(&self.pool));
+        write(&buffers.loads[PRESENT], bytemuck::cast_slice(&self.loads));
     }
 
     /// # Errors
@@ -262,6 +269,7 @@ impl Memory {
             (&buffers.lists, 4 * places.list_words),
             (&buffers.work, 4 * places.work_words),
             (&buffers.pool, 4 * places.pool_words),
+            (&buffers.loads[PRESENT], 4 * places.load_words),
         ];
         let read = download(context, &sources.map(|(buffer, bytes)| (buffer, 0, bytes)))?;
         fn of<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
@@ -275,6 +283,7 @@ impl Memory {
             lists: of(&read[6]),
             work: of(&read[7]),
             pool: of(&read[8]),
+            loads: of(&read[9]),
         })
     }
 }

@@ -5,6 +5,7 @@
 //! rounding decides; these are told by their geometry and counted.
 
 mod broad;
+pub mod contacts;
 mod ends;
 mod findings;
 pub mod known;

@@ -55,19 +55,17 @@ impl<'a> Rig<'a> {
         let (mut host, mut state) = Host::new(system, &last_contact);
         let mut core = Core::new(system, &last_contact)?;
         let dt = system.dt / host.units.time;
-        let gravity = f64::from(core.world.gravity.length());
-        let fall = if system.spheres.iter().any(|s| s.fixed) { 0.5 * gravity * dt * dt } else { 0.0 };
         let mut audit = Audit::default();
         let still = audit.run(&core.grid, &core.state, DVec3::ZERO);
         let sums = audit.run(&core.grid, &core.state, still.drift);
         let past = Past { sums, collisions: 0.0 };
-        let mut wanted = Some(plan::wanted_budget(&host.limits(dt, fall), &past));
+        let mut wanted = Some(plan::wanted_budget(&host.limits(dt), &past));
         let plan = loop {
             if let Some(budget) = wanted {
                 host.regrid(&mut state, budget);
                 core.regrid(budget);
             }
-            let plan = plan::plan(&host.limits(dt, fall), &past);
+            let plan = plan::plan(&host.limits(dt), &past);
             match plan.regrid {
                 // New cells may allow less than was asked for: they are asked for once.
                 Some(budget) if wanted != Some(budget) => wanted = Some(budget),
@@ -110,9 +108,14 @@ impl<'a> Rig<'a> {
             input.upload(context, buffers);
             buffers.write_frames(context, pipelines, &[frame])?;
             let mut encoder = Encoder::new(&context.device, pipelines, buffers, PRESENT, *effort, None);
-            let group = if is_broad { &buffers.broad[1 - PRESENT] } else { &buffers.view[PRESENT] };
+            let dispatches = dispatches(effort.groups(self.places.sphere_count));
+            let group = match dispatches.first() {
+                Some((entry, ..)) if entry.starts_with("rest") => &buffers.rest[PRESENT],
+                _ if is_broad => &buffers.broad[1 - PRESENT],
+                _ => &buffers.view[PRESENT],
+            };
             // The name is only that of the pass.
-            encoder.stage("audit", group, 0, &dispatches(effort.groups(self.places.sphere_count)));
+            encoder.stage("audit", group, 0, &dispatches);
             context.queue.submit([encoder.encoder.finish()]);
             let output = Memory::download(context, buffers, &self.places)?;
             context.check()?;
@@ -135,5 +138,6 @@ fn roomy(count: usize) -> Capacities {
         threats: n / 4 + 1024,
         frozen: n / 4 + 256,
         log: 1,
+        rows: 16 * n + 1024,
     }
 }

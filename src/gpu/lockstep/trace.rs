@@ -6,7 +6,7 @@ use super::{
         Context, encode,
         layout::{DENSE_ROUNDS, LAUNCH, SCAN_PART},
     },
-    PRESENT, broad, ends,
+    PRESENT, broad, contacts, ends,
     findings::{Difference, Findings},
     memory::{Memory, rows},
     rig::Rig,
@@ -62,6 +62,9 @@ impl Trace<'_> {
             if k % self.rig.substeps_per_build == 0 {
                 go_on!(self.broad_phase());
             }
+            if self.twin.core.world.rests {
+                go_on!(self.rest(true));
+            }
             go_on!(self.launch());
             go_on!(self.sweep());
             while self.twin.is_pending() && self.twin.rounds.round < MOST_ROUNDS {
@@ -70,6 +73,9 @@ impl Trace<'_> {
             self.twin.finish_rounds();
             if let Some(error) = self.twin.failed.take() {
                 return Err(error);
+            }
+            if self.twin.core.world.rests {
+                go_on!(self.rest(false));
             }
             go_on!(self.advance());
             go_on!(self.relax());
@@ -188,6 +194,23 @@ impl Trace<'_> {
         let sweep = |all| encode::sweep_again(round, all, all).to_vec();
         self.stage("sweep", &input, false, sweep, |rig, twin, output, findings| {
             rounds::sweep(rig, twin, output, round + 1, findings);
+        })
+    }
+
+    // Before the launch, or after the rounds.
+    fn rest(&mut self, is_first: bool) -> Step {
+        let slots = self.rig.places.slots;
+        let mut input = self.rig.memory(&self.twin);
+        if is_first {
+            input.begin_substep(&self.rig.places);
+            self.twin.rest_before();
+        } else {
+            self.twin.rest_after();
+        }
+        let rest =
+            |all| if is_first { encode::rest_before(slots, all) } else { encode::rest_after(slots, all) };
+        self.stage("rest", &input, false, rest, |rig, twin, output, findings| {
+            contacts::rest(rig, twin, &input, output, findings);
         })
     }
 

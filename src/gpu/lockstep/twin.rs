@@ -16,6 +16,7 @@ use crate::{
         event::View,
         neighbors::neighbors,
         relax::{self, Relax},
+        rest::Rest,
         rounds::Rounds,
         scan::scan,
         scatter::scatter,
@@ -31,6 +32,7 @@ const MOST_ROUNDS: u32 = 5000;
 pub struct Twin {
     pub core: Core,
     pub rounds: Rounds,
+    pub rest: Rest,
     pub relax: Relax,
     pub keys: Vec<u32>,
     pub cursors: Vec<AtomicU32>,
@@ -55,6 +57,7 @@ impl Twin {
         let cursors = (0..core.grid.buckets).map(|_| AtomicU32::new(0)).collect();
         Self {
             rounds: Rounds::new(n),
+            rest: Rest::default(),
             relax: Relax::default(),
             keys: vec![0; n],
             cursors,
@@ -116,6 +119,7 @@ impl Twin {
         target.resize(core.state.len());
         scatter(&core.state, &mut target, keys, cursors, &core.starts, order);
         core.state = target;
+        core.order_contacts(order);
         core.budget.fill(self.budget);
     }
 
@@ -146,12 +150,28 @@ impl Twin {
     pub fn reach_substep(&mut self) {
         self.broad_phase();
         for k in 1..self.frames.len() {
+            self.rest_before();
             self.launch();
             self.sweep();
             self.finish_rounds();
+            self.rest_after();
             self.advance();
             self.relax();
             self.frame = self.frames[k];
+        }
+    }
+
+    /// What contacts that rest do before the launch.
+    pub fn rest_before(&mut self) {
+        if self.core.world.rests {
+            self.rest.before(&mut self.core, self.frame);
+        }
+    }
+
+    /// And what they do after the rounds.
+    pub fn rest_after(&mut self) {
+        if self.core.world.rests {
+            self.rest.after(&mut self.core, self.frame);
         }
     }
 

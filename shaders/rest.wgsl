@@ -1,0 +1,418 @@
+// Stage 9: contacts that rest are found and solved, once before the launch and again after the rounds. Twins:
+// src/cpu/rest.rs and src/cpu/rows.rs, which say why; a row itself is in shared/row.wgsl, their order in shared/blocks.wgsl.
+
+// What the next substep needs of the rows, by the ranks of the spheres.
+@group(1) @binding(3) var<storage, read_write> loads: array<atomic<u32>>;
+
+// The number of a dispatch says when (0 = before the launch, then the turns after the rounds), which pass (0 puts on
+// the loads of the substep before, where there are any), and which colour.
+fn turn_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> 6u; }
+fn pass_of_dispatch() -> u32 { return ((round_of_dispatch.number | opaque_zero) >> 3u) & 7u; }
+fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & 7u; }
+
+fn word_of_turn(first: u32, turn: u32) -> f32 { return bitcast<f32>(atomicLoad(&work[first + turn])); }
+
+// Whether anything is to be solved: there are rows, and what they pushed last still runs into others.
+fn is_active(turn: u32) -> bool {
+    if is_halted() { return false; }
+    if turn >= 2u { return word_of_turn(AHEAD, turn - 2u) > DEEP; }
+    let has_rows = atomicLoad(&work[ROW_COUNT]) > 0u;
+    return has_rows || (turn == 1u && atomicLoad(&work[DEMOTED]) > 0u);
+}
+
+fn rank_head(rank: u32) -> u32 { return LOADS_HEAD + 2u * rank; }
+fn past_count(rank: u32) -> u32 { return atomicLoad(&loads[rank_head(rank) + 1u]) & ~RESTED; }
+fn has_rested(rank: u32) -> bool { return (atomicLoad(&loads[rank_head(rank) + 1u]) & RESTED) != 0u; }
+fn loads_word(at: u32) -> f32 { return bitcast<f32>(atomicLoad(&loads[at])); }
+fn place_of_load(load: u32) -> u32 { return LOADS_HEAD + 2u * frame.sphere_count + load * LOAD_WORDS; }
+
+// A load of the substep before; `found` is false where there was no row.
+struct Past {
+    load: Load,
+    found: bool,
+}
+
+const NO_PAST: Past = Past(Load(0.0, vec3f(0.0), vec3f(0.0)), false);
+
+fn past_load(rank: u32, partner: u32) -> Past {
+    let first = atomicLoad(&loads[rank_head(rank)]);
+    let end = first + past_count(rank);
+    for (var k = first; k < end; k++) {
+        let at = place_of_load(k);
+        if atomicLoad(&loads[at]) != partner { continue; }
+        let tangent = vec3f(loads_word(at + 2u), loads_word(at + 3u), loads_word(at + 4u));
+        let turn = vec3f(loads_word(at + 5u), loads_word(at + 6u), loads_word(at + 7u));
+        return Past(Load(loads_word(at + 1u), tangent, turn), true);
+    }
+    return NO_PAST;
+}
+
+// The load that a row of this substep has.
+fn present_load(i: u32, j: u32) -> Past {
+    for (var row = row_begin(i); row < row_end(i); row++) {
+        if row_partner(row) == j { return Past(load_of(row), true); }
+    }
+    return NO_PAST;
+}
+
+// Turned into the plane of contact of now.
+fn warmed(past: Past, normal: vec3f, scale: f32) -> Load {
+    let tangent = past.load.tangent * scale;
+    return Load(past.load.normal * scale, tangent - normal * dot(normal, tangent), past.load.turn * scale);
+}
+
+// Whether a contact rests at the start of the substep.
+fn rests_now(gap: f32, diameter: f32, approach: f32, past: Past, both_rested: bool) -> bool {
+    // A pair that lay next to each other in a pile is pressed together; one that only now comes near bounces.
+    let carried = past.found && (past.load.normal > 0.0 || (approach > 0.0 && both_rested));
+    return gap <= ROW_GAP * diameter && approach <= frame.shock
+        && (carried || (approach <= frame.slow && approach >= -frame.slow));
+}
+
+fn is_carried(i: u32, j: u32) -> bool { return rested(i) > 0.0 || rested(j) > 0.0; }
+
+// The row of sphere i with the candidate at a place of its list; false where there is none. `again` after the rounds.
+fn pair_row(i: u32, at: u32, again: bool, scale: f32, row: ptr<function, Row>) -> bool {
+    let c = candidate(at);
+    let j = c.other;
+    let rank = tags[i].rank;
+    let their_rank = tags[j].rank;
+    if their_rank <= rank { return false; }
+    let surface = surface_of(material_of(i), material_of(j));
+    if surface.restitution >= 1.0 { return false; }
+    let inverse_mass = bodies[i].inverse_mass + bodies[j].inverse_mass;
+    if inverse_mass == 0.0 { return false; }
+    let radius = bodies[i].radius;
+    let their_radius = bodies[j].radius;
+    let diameter = radius + their_radius;
+    var d = (bodies[i].offset - bodies[j].offset) - c.shift;
+    if again { d = in_lab(i, j, c.shift).d; }
+    let square = dot(d, d);
+    let farthest = diameter * (1.0 + ROW_GAP);
+    if !again && square > farthest * farthest { return false; }
+    let distance = sqrt(square);
+    var normal = vec3f(1.0, 0.0, 0.0);
+    if distance > 0.0 { normal = d / distance; }
+    let gap = distance - diameter;
+    var past = NO_PAST;
+    if again {
+        past = present_load(i, j);
+        let is_demoted = (c.flags & HITS) > MOST_HITS;
+        if !past.found && !is_demoted && !(is_carried(i, j) && overlap_ahead(i, j, c.shift) > ROW_AHEAD) { return false; }
+    } else {
+        past = past_load(rank, their_rank);
+        let approach = -dot(normal, bodies[i].velocity - bodies[j].velocity);
+        let both_rested = has_rested(rank) && has_rested(their_rank);
+        if !rests_now(gap, diameter, approach, past, both_rested) { return false; }
+    }
+    let share = distance / diameter;
+    let closing = max(gap, 0.0) / frame.h;
+    let reduced = radius * their_radius / diameter;
+    *row = Row(j, c.link, normal, closing, share, 1.0 / inverse_mass, warmed(past, normal, scale), surface.friction,
+        surface.rolling * reduced, surface.twisting * reduced);
+    return true;
+}
+
+fn wall_row(i: u32, plane: u32, again: bool, scale: f32, row: ptr<function, Row>) -> bool {
+    let wall = wall_of(plane);
+    let surface = surface_of(material_of(i), wall.material);
+    if surface.restitution >= 1.0 { return false; }
+    let j = WALL | plane;
+    let radius = bodies[i].radius;
+    let rank = tags[i].rank;
+    let gap = dot(wall.normal, from_wall(wall, i)) - radius;
+    var past = NO_PAST;
+    if again {
+        past = present_load(i, j);
+        let runs_in = rested(i) > 0.0 && overlap_of_wall_ahead(i, wall) > ROW_AHEAD;
+        if !past.found && !is_wall_demoted(i, plane) && !runs_in { return false; }
+    } else {
+        past = past_load(rank, j);
+        let approach = -dot(wall.normal, bodies[i].velocity);
+        if !rests_now(gap, 2.0 * radius, approach, past, has_rested(rank)) { return false; }
+    }
+    *row = Row(j, 0u, wall.normal, max(gap, 0.0) / frame.h, 1.0, 1.0 / bodies[i].inverse_mass,
+        warmed(past, wall.normal, scale), surface.friction, surface.rolling * radius, surface.twisting * radius);
+    return true;
+}
+
+// Counts the rows of sphere i, in the order in which they are solved, and with `writes` puts them down from `first` on.
+fn rows_of(i: u32, again: bool, scale: f32, writes: bool, first: u32) -> u32 {
+    var row: Row;
+    var count = 0u;
+    let end = list_end(i);
+    for (var at = list_begin(i); at < end; at++) {
+        if !pair_row(i, at, again, scale, &row) { continue; }
+        if writes {
+            put_row(first + count, row);
+            if !again {
+                hold_side(i, row.j);
+                hold_side(row.j, i);
+            }
+        }
+        count++;
+    }
+    let walls = lists[frame.at_walls + i];
+    if HAS_WALLS && bodies[i].inverse_mass > 0.0 {
+        for (var plane = 0u; walls != 0u && plane < wall_count(); plane++) {
+            if !is_counted(i, plane) || !wall_row(i, plane, again, scale, &row) { continue; }
+            if writes { put_row(first + count, row); }
+            count++;
+        }
+    }
+    return count;
+}
+
+// Room for so many rows; false where there is none.
+fn take_rows(i: u32, count: u32) -> bool {
+    let first = atomicAdd(&work[ROW_COUNT], count);
+    if first + count > frame.row_capacity {
+        overflow(ROWS_NEEDED, first + count);
+        return false;
+    }
+    atomicStore(&work[frame.at_row_heads + 2u * i], first);
+    atomicStore(&work[frame.at_row_heads + 2u * i + 1u], count);
+    return true;
+}
+
+// Finds the contacts that rest at the start of a substep, with the loads that they had.
+@compute @workgroup_size(GROUP)
+fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    let past_h = loads_word(PAST_H);
+    var scale = 0.0;
+    if past_h > 0.0 { scale = frame.h / past_h; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let count = rows_of(i, false, scale, false, 0u);
+        if count > 0u && take_rows(i, count) { rows_of(i, false, scale, true, row_begin(i)); }
+    }
+    check_loops();
+}
+
+// A row as it is after the rounds: at the later clock of the two.
+fn follow_row(i: u32, number: u32) {
+    let at = place_of_row(number);
+    let j = pool[at];
+    var gap = 0.0;
+    var now = nodes[i].clock;
+    if (j & WALL) != 0u {
+        gap = wall_gap(wall_of(j & ~WALL), i).x;
+    } else {
+        // Nothing has happened: the gap and the normal are those of the start.
+        if now == 0.0 && nodes[j].clock == 0.0 { return; }
+        let apart = in_lab(i, j, shift_of(pool[at + 1u]));
+        let distance = length(apart.d);
+        if distance > 0.0 {
+            let normal = apart.d / distance;
+            let tangent = vector(at + 9u);
+            put_vector(at + 2u, normal);
+            put_vector(at + 9u, tangent - normal * dot(normal, tangent));
+        }
+        gap = distance - (bodies[i].radius + bodies[j].radius);
+        now = apart.now;
+    }
+    pool[at + 5u] = bitcast<u32>(max(gap, 0.0) / max(frame.h - now, SHORTEST * frame.h));
+}
+
+// After the rounds: adds the pairs that collided too often, and those that what the rows did drives into each other.
+@compute @workgroup_size(GROUP)
+fn rest_again(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    let turn = turn_of_dispatch();
+    if !is_active(turn) { return; }
+    let adds = turn > 1u || atomicLoad(&work[DEMOTED]) > 0u;
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let before = row_end(i) - row_begin(i);
+        if adds {
+            let count = rows_of(i, true, 1.0, false, 0u);
+            if count > before {
+                // The ones before are still read meanwhile.
+                let first = atomicAdd(&work[ROW_COUNT], count);
+                if first + count > frame.row_capacity {
+                    overflow(ROWS_NEEDED, first + count);
+                    continue;
+                }
+                rows_of(i, true, 1.0, true, first);
+                atomicStore(&work[frame.at_row_heads + 2u * i], first);
+            } else if before > 0u {
+                rows_of(i, true, 1.0, true, row_begin(i));
+            }
+            atomicStore(&work[frame.at_row_heads + 2u * i + 1u], count);
+        }
+        for (var row = row_begin(i); row < row_end(i); row++) { follow_row(i, row); }
+    }
+    check_loops();
+}
+
+fn place_of_begin(i: u32) -> u32 { return frame.at_begin + i * BEGIN_WORDS; }
+
+// The velocity that each sphere has in the lab at the end of the substep takes the place of its own.
+@compute @workgroup_size(GROUP)
+fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if !is_active(turn_of_dispatch()) { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let velocity = bodies[i].velocity;
+        put_vector(place_of_begin(i), velocity);
+        put_vector(place_of_begin(i) + 3u, tags[i].spin);
+        if bodies[i].inverse_mass > 0.0 { bodies[i].velocity = velocity + frame.gravity * (frame.h - 0.5 * rested(i)); }
+    }
+    check_loops();
+}
+
+var<workgroup> group_is_active: u32;
+var<workgroup> group_change: atomic<u32>;
+
+// The blocks of one colour, each by the lanes of a workgroup.
+@compute @workgroup_size(REST_GROUP)
+fn rest_solve(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    begin(groups);
+    let turn = turn_of_dispatch();
+    let pass_number = pass_of_dispatch();
+    if lane == 0u {
+        var goes_on = is_active(turn);
+        // Passes end when no row changes anything any more.
+        if pass_number > 1u { goes_on = goes_on && word_of_turn(CHANGES, 4u * turn + pass_number - 2u) > frame.settled; }
+        group_is_active = u32(goes_on);
+    }
+    if workgroupUniformLoad(&group_is_active) == 0u { return; }
+    let warms = pass_number == 0u;
+    var change = 0.0;
+    for (var slot = group.x; slot < frame.slots; slot += groups.x) {
+        let first = frame.at_slots + (colour_of_dispatch() * frame.slots + slot) * INNER_COLOURS;
+        for (var inner = 0u; inner < INNER_COLOURS; inner++) {
+            let end = atomicLoad(&work[first + inner + 1u]);
+            for (var k = atomicLoad(&work[first + inner]) + lane; k < end; k += REST_GROUP) {
+                // The spheres of a cell one after the other.
+                let last = atomicLoad(&work[frame.at_order + 2u * k + 1u]);
+                for (var i = atomicLoad(&work[frame.at_order + 2u * k]); i < last; i++) {
+                    for (var row = row_begin(i); row < row_end(i); row++) {
+                        if warms { warm_row(i, row); } else { change = max(change, solve_row(i, row)); }
+                    }
+                }
+            }
+            storageBarrier();
+            workgroupBarrier();
+        }
+    }
+    // The bits of positive numbers are in their order.
+    if change > 0.0 { atomicMax(&group_change, bitcast<u32>(change)); }
+    workgroupBarrier();
+    if lane == 0u && !warms {
+        let found = atomicLoad(&group_change);
+        if found > 0u { atomicMax(&work[CHANGES + 4u * turn + pass_number - 1u], found); }
+    }
+    check_loops();
+}
+
+// Marks what rows carry with the number of the turn.
+@compute @workgroup_size(GROUP)
+fn rest_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    let turn = turn_of_dispatch();
+    if !is_active(turn) { return; }
+    if id.x == 0u { atomicMax(&work[LAST_CARRIED], turn + 1u); }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        for (var row = row_begin(i); row < row_end(i); row++) {
+            if word(place_of_row(row) + 8u) <= 0.0 { continue; }
+            let j = row_partner(row);
+            atomicMax(&work[frame.at_carried + i], turn + 1u);
+            if (j & WALL) == 0u { atomicMax(&work[frame.at_carried + j], turn + 1u); }
+        }
+    }
+    check_loops();
+}
+
+// Back into the falling frame: along the chord where a row carries, else in flight.
+@compute @workgroup_size(GROUP)
+fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    let turn = turn_of_dispatch();
+    if !is_active(turn) { return; }
+    let g = frame.gravity;
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let inverse_mass = bodies[i].inverse_mass;
+        if inverse_mass == 0.0 { continue; }
+        let before = vector(place_of_begin(i));
+        let spin_before = vector(place_of_begin(i) + 3u);
+        let was = rested(i);
+        var clock = 0.0;
+        if turn > 0u { clock = nodes[i].clock; }
+        var time = 0.0;
+        if atomicLoad(&work[frame.at_carried + i]) == turn + 1u {
+            time = was;
+            if was <= 0.0 { time = frame.h - clock; }
+        } else if was <= 0.0 {
+            // In flight all the while: not a bit of it has changed.
+            bodies[i].velocity = before;
+            tags[i].spin = spin_before;
+            continue;
+        }
+        let u = bodies[i].velocity - g * (frame.h - 0.5 * time);
+        atomicStore(&work[frame.at_rested + i], bitcast<u32>(time));
+        bodies[i].velocity = u;
+        // Energy lost, as products of small differences: the squares would round it away.
+        let lost = (before - u) + g * (0.5 * (time - was));
+        let sum = (before + u) + g * (2.0 * frame.h - 0.5 * (was + time));
+        let spin = tags[i].spin;
+        let radius = bodies[i].radius;
+        let turned = 0.4 * radius * radius * dot(spin_before - spin, spin_before + spin);
+        let way = (u - before) * (frame.h - clock);
+        nodes[i].loss += (0.5 * (dot(lost, sum) + turned) + dot(g, way)) / inverse_mass;
+    }
+    check_loops();
+}
+
+fn note_ahead(turn: u32, depth: f32) {
+    if depth > DEEP { atomicMax(&work[AHEAD + turn - 1u], bitcast<u32>(depth)); }
+}
+
+// Whether spheres that rows carry will overlap deeply at the end of the substep.
+@compute @workgroup_size(GROUP)
+fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    let turn = turn_of_dispatch();
+    if !is_active(turn) { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let end = list_end(i);
+        for (var at = list_begin(i); at < end; at++) {
+            let c = candidate(at);
+            if c.other > i && is_carried(i, c.other) { note_ahead(turn, overlap_ahead(i, c.other, c.shift)); }
+        }
+        for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
+            if is_counted(i, plane) && rested(i) > 0.0 { note_ahead(turn, overlap_of_wall_ahead(i, wall_of(plane))); }
+        }
+    }
+    check_loops();
+}
+
+// Keeps the loads for the next substep.
+@compute @workgroup_size(GROUP)
+fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    if id.x == 0u { atomicStore(&loads[PAST_H], bitcast<u32>(frame.h)); }
+    let last = atomicLoad(&work[LAST_CARRIED]);
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let count = row_end(i) - row_begin(i);
+        let first = atomicAdd(&loads[LOAD_COUNT], count);
+        var at = place_of_load(first);
+        for (var row = row_begin(i); row < row_end(i); row++) {
+            var key = row_partner(row);
+            if (key & WALL) == 0u { key = tags[key].rank; }
+            atomicStore(&loads[at], key);
+            for (var k = 0u; k < LOAD_WORDS - 1u; k++) { atomicStore(&loads[at + 1u + k], pool[place_of_row(row) + 8u + k]); }
+            at += LOAD_WORDS;
+        }
+        let carried = last > 0u && atomicLoad(&work[frame.at_carried + i]) == last;
+        let head = rank_head(tags[i].rank);
+        atomicStore(&loads[head], first);
+        atomicStore(&loads[head + 1u], count | select(0u, RESTED, carried));
+    }
+    check_loops();
+}

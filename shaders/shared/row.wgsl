@@ -1,0 +1,204 @@
+// Rows: contacts that rest. Each is a constraint on the velocities at the end of the substep. Twins: `Row` of
+// src/cpu/rows.rs and `Bodies` of src/cpu/rest.rs, which say why.
+
+struct Load {
+    // Along the normal, >= 0.
+    normal: f32,
+    // Friction, in the plane of contact.
+    tangent: vec3f,
+    // Angular impulse against rolling (in the plane) and twisting (along the normal).
+    turn: vec3f,
+}
+
+struct Row {
+    // The other one, or a plane with WALL set; the row belongs to the sphere of the smaller rank.
+    j: u32,
+    // Cells to its image, as the code of a candidate.
+    code: u32,
+    // Unit vector from j to i.
+    normal: vec3f,
+    // Speed of approach that closes the gap by the end of the substep, >= 0.
+    closing: f32,
+    // Distance over the radius sum: where on the radii the point of contact is.
+    share: f32,
+    // Reduced mass along the normal.
+    mass: f32,
+    load: Load,
+    friction: f32,
+    // Times the reduced radius.
+    rolling: f32,
+    twisting: f32,
+}
+
+fn word(at: u32) -> f32 { return bitcast<f32>(pool[at]); }
+fn vector(at: u32) -> vec3f { return vec3f(word(at), word(at + 1u), word(at + 2u)); }
+
+fn put_vector(at: u32, v: vec3f) {
+    let bits = bitcast<vec3u>(v);
+    pool[at] = bits.x;
+    pool[at + 1u] = bits.y;
+    pool[at + 2u] = bits.z;
+}
+
+fn place_of_row(row: u32) -> u32 { return frame.at_rows + row * ROW_WORDS; }
+
+fn load_of(row: u32) -> Load {
+    let at = place_of_row(row);
+    return Load(word(at + 8u), vector(at + 9u), vector(at + 12u));
+}
+
+fn put_load(row: u32, load: Load) {
+    let at = place_of_row(row);
+    pool[at + 8u] = bitcast<u32>(load.normal);
+    put_vector(at + 9u, load.tangent);
+    put_vector(at + 12u, load.turn);
+}
+
+fn row_at(row: u32) -> Row {
+    let at = place_of_row(row);
+    return Row(
+        pool[at],
+        pool[at + 1u],
+        vector(at + 2u),
+        word(at + 5u),
+        word(at + 6u),
+        word(at + 7u),
+        load_of(row),
+        word(at + 15u),
+        word(at + 16u),
+        word(at + 17u),
+    );
+}
+
+fn put_row(row: u32, r: Row) {
+    let at = place_of_row(row);
+    pool[at] = r.j;
+    pool[at + 1u] = r.code;
+    put_vector(at + 2u, r.normal);
+    pool[at + 5u] = bitcast<u32>(r.closing);
+    pool[at + 6u] = bitcast<u32>(r.share);
+    pool[at + 7u] = bitcast<u32>(r.mass);
+    put_load(row, r.load);
+    pool[at + 15u] = bitcast<u32>(r.friction);
+    pool[at + 16u] = bitcast<u32>(r.rolling);
+    pool[at + 17u] = bitcast<u32>(r.twisting);
+}
+
+// One of the two partners of a row; a plane stands still.
+struct Partner {
+    // At the end of the substep, in the lab.
+    velocity: vec3f,
+    inverse_mass: f32,
+    spin: vec3f,
+    // From the centre to the point of contact; 5/2 over the radius, 0 for planes.
+    arm: f32,
+    turn: f32,
+}
+
+struct Pair {
+    a: Partner,
+    b: Partner,
+}
+
+fn partner(i: u32, share: f32) -> Partner {
+    let body = bodies[i];
+    let still = body.inverse_mass == 0.0;
+    let velocity = select(body.velocity, vec3f(0.0), still);
+    return Partner(velocity, body.inverse_mass, tags[i].spin, body.radius * share, 2.5 / body.radius);
+}
+
+fn partners(i: u32, row: Row) -> Pair {
+    var pair = Pair(partner(i, row.share), Partner(vec3f(0.0), 0.0, vec3f(0.0), 0.0, 0.0));
+    if (row.j & WALL) == 0u { pair.b = partner(row.j, row.share); }
+    return pair;
+}
+
+fn put_partner(i: u32, p: Partner) {
+    if p.inverse_mass > 0.0 {
+        bodies[i].velocity = p.velocity;
+        tags[i].spin = p.spin;
+    }
+}
+
+fn put_partners(i: u32, row: Row, pair: Pair) {
+    put_partner(i, pair.a);
+    if (row.j & WALL) == 0u { put_partner(row.j, pair.b); }
+}
+
+fn push(pair: ptr<function, Pair>, impulse: vec3f) {
+    (*pair).a.velocity += impulse * (*pair).a.inverse_mass;
+    (*pair).b.velocity -= impulse * (*pair).b.inverse_mass;
+}
+
+// Of the inverse moment of inertia 5/2 1/(m r^2), the arm close to the radius.
+fn ease(p: Partner) -> f32 { return 0.4 * p.turn * p.turn * p.arm * p.inverse_mass; }
+
+fn rub(pair: ptr<function, Pair>, normal: vec3f, impulse: vec3f) {
+    push(pair, impulse);
+    // The arm from the centre is -n on the one side and n on the other, the impulse has two signs as well.
+    let torque = cross(impulse, normal);
+    (*pair).a.spin += torque * ease((*pair).a);
+    (*pair).b.spin += torque * ease((*pair).b);
+}
+
+fn turnability(p: Partner) -> f32 { return p.turn * p.turn * p.inverse_mass; }
+
+fn twist(pair: ptr<function, Pair>, impulse: vec3f) {
+    (*pair).a.spin += impulse * (0.4 * turnability((*pair).a));
+    (*pair).b.spin -= impulse * (0.4 * turnability((*pair).b));
+}
+
+fn clamped(v: vec3f, most: f32) -> vec3f {
+    let square = dot(v, v);
+    if square > most * most { return v * (most / sqrt(square)); }
+    return v;
+}
+
+fn largest(v: vec3f) -> f32 { return max(max(abs(v.x), abs(v.y)), abs(v.z)); }
+
+// Puts the load of a row on its spheres.
+fn warm_row(i: u32, number: u32) {
+    let row = row_at(number);
+    if row.load.normal <= 0.0 { return; }
+    var pair = partners(i, row);
+    push(&pair, row.normal * row.load.normal);
+    if row.friction > 0.0 { rub(&pair, row.normal, row.load.tangent); }
+    if row.rolling != 0.0 || row.twisting != 0.0 { twist(&pair, row.load.turn); }
+    put_partners(i, row, pair);
+}
+
+// Solves a row for the velocities as they are. Returns by how much it changes the velocity of its spheres.
+fn solve_row(i: u32, number: u32) -> f32 {
+    let row = row_at(number);
+    var load = row.load;
+    var pair = partners(i, row);
+    let speed = dot(row.normal, pair.a.velocity - pair.b.velocity);
+    load.normal = max(load.normal + (-row.closing - speed) * row.mass, 0.0);
+    // They part: nothing to press, nothing to rub.
+    if load.normal == 0.0 && row.load.normal == 0.0 { return 0.0; }
+    push(&pair, row.normal * (load.normal - row.load.normal));
+    if row.friction > 0.0 {
+        let turning = pair.a.spin * pair.a.arm + pair.b.spin * pair.b.arm;
+        let surfaces = (pair.a.velocity - pair.b.velocity) - cross(turning, row.normal);
+        let slip = surfaces - row.normal * dot(row.normal, surfaces);
+        // A push in the plane of contact also turns: it moves the surfaces 1 + 5/2 times as far.
+        let mass = row.mass / (1.0 + 2.5 * row.share * row.share);
+        load.tangent = clamped(load.tangent - slip * mass, row.friction * load.normal);
+        rub(&pair, row.normal, load.tangent - row.load.tangent);
+    }
+    if row.rolling != 0.0 || row.twisting != 0.0 {
+        let spin = pair.a.spin - pair.b.spin;
+        let inertia = 2.5 / (turnability(pair.a) + turnability(pair.b));
+        let wanted = load.turn - spin * inertia;
+        let along = row.normal * dot(row.normal, wanted);
+        load.turn = clamped(wanted - along, row.rolling * load.normal) + clamped(along, row.twisting * load.normal);
+        twist(&pair, load.turn - row.load.turn);
+    }
+    put_partners(i, row, pair);
+    put_load(number, load);
+    let pressed = abs(load.normal - row.load.normal);
+    let rubbed = largest(load.tangent - row.load.tangent);
+    // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
+    let turned = largest(load.turn - row.load.turn) * pair.a.turn;
+    return max(max(pressed, rubbed), turned) / row.mass;
+}

@@ -1,0 +1,258 @@
+//! Contacts that rest as they lie on the device, and their stage compared with its twin.
+
+use std::collections::BTreeMap;
+
+use glam::{IVec3, Vec3};
+
+use super::{
+    super::{
+        host::Host,
+        layout::{
+            CODE_SHIFT, DEMOTED, HELD, HITS, INDEX_MASK, INNER_COLOURS, LOADS_HEAD, LOAD_COUNT, LOAD_WORDS,
+            PAST_H, RESTED, ROW_COUNT, ROW_WORDS, WALL,
+        },
+        places::Places,
+    },
+    PRESENT,
+    findings::Findings,
+    memory::{Memory, rows as state_rows},
+    rig::Rig,
+    twin::Twin,
+};
+use crate::cpu::{
+    blocks::{Axis, COLOURS},
+    neighbors::COUNTED_PLANES,
+    rows::{NEAR, Load, Row},
+};
+
+/// Of velocities and loads that were solved for, as a share of the speeds that meet and of what gravity adds: sums of a dozen
+/// terms in each of up to five passes over contacts in a row, each term good to 6e-8.
+const SOLVED: f32 = 2e-5;
+
+/// Of gaps and speeds that decide whether a contact rests, as a share of the limit.
+const RIM: f32 = 2e-6;
+
+/// Puts down the order of the contacts, the rows of the substep, and what those of the one before hand on.
+pub fn put(twin: &Twin, host: &Host, places: &Places, memory: &mut Memory) {
+    put_order(twin, places, memory);
+    put_loads(twin, host, places, memory);
+    put_rows(twin, places, memory);
+    if twin.has_lists {
+        put_flags(twin, places, memory);
+    }
+}
+
+/// Where the cell of each sphere is in the order of contacts, as `key_of` of shaders/shared/blocks.wgsl says it.
+fn key_of(twin: &Twin, places: &Places, cell: IVec3) -> usize {
+    let grid = &twin.core.grid;
+    let axes = Axis::of(grid);
+    let (mut colour, mut inner, mut block) = (0, 0, [0; 3]);
+    for axis in (0..3).rev() {
+        let c = cell[axis];
+        let mut at = c.div_euclid(axes[axis].edge);
+        if axes[axis].blocks > 0 {
+            at = at.min(axes[axis].blocks - 1);
+        }
+        colour = 2 * colour + at.rem_euclid(2) as usize;
+        inner = 3 * inner + ((c - at * axes[axis].edge) % 3) as usize;
+        block[axis] = at;
+    }
+    let slot = if grid.direct {
+        let half = axes.map(|axis| (axis.blocks + 1) / 2);
+        ((block[2] / 2 * half[1] + block[1] / 2) * half[0] + block[0] / 2) as usize
+    } else {
+        // Any function of the block will do.
+        let mixed = block.iter().fold(0_u32, |h, &b| (h ^ b as u32).wrapping_mul(0x9e37_79b1).rotate_left(7));
+        (mixed & (places.slots - 1)) as usize
+    };
+    (colour * places.slots as usize + slot) * INNER_COLOURS as usize + inner
+}
+
+fn put_order(twin: &Twin, places: &Places, memory: &mut Memory) {
+    let cell = |i: usize| twin.core.state.cell[i].truncate();
+    let count = twin.core.state.len();
+    let mut heads: Vec<(usize, usize, usize)> = vec![];
+    for i in 0..count {
+        match heads.last_mut() {
+            Some((_, _, end)) if cell(i) == cell(i - 1) => *end = i + 1,
+            _ => heads.push((key_of(twin, places, cell(i)), i, i + 1)),
+        }
+    }
+    heads.sort_unstable();
+    let keys = COLOURS * places.slots as usize * INNER_COLOURS as usize;
+    for key in 0..=keys {
+        let start = heads.partition_point(|head| head.0 < key);
+        memory.work[places.slot_starts as usize + key] = start as u32;
+    }
+    for (k, (_, begin, end)) in heads.into_iter().enumerate() {
+        memory.put(places.order + 2 * k as u32, &[begin as u32, end as u32]);
+    }
+}
+
+fn put_loads(twin: &Twin, host: &Host, places: &Places, memory: &mut Memory) {
+    let core = &twin.core;
+    let rank = |i: usize| host.ids.binary_search(&core.state.id[i]).expect("an id of the system");
+    let mut rested = vec![false; core.state.len()];
+    for i in 0..core.state.len() {
+        for row in core.rows.handed_on(i).0.iter().filter(|row| row.load.normal > 0.0) {
+            rested[i] = true;
+            if row.j & WALL == 0 {
+                rested[row.j as usize] = true;
+            }
+        }
+    }
+    let first_load = LOADS_HEAD as usize + 2 * core.state.len();
+    let mut total = 0;
+    for (i, &rested) in rested.iter().enumerate() {
+        let rows = core.rows.handed_on(i).0;
+        let head = LOADS_HEAD as usize + 2 * rank(i);
+        memory.loads[head] = total as u32;
+        memory.loads[head + 1] = rows.len() as u32 | if rested { RESTED } else { 0 };
+        for row in rows {
+            let at = first_load + total * LOAD_WORDS as usize;
+            let partner = if row.j & WALL == 0 { rank(row.j as usize) as u32 } else { row.j };
+            memory.loads[at] = partner;
+            memory.loads[at + 1..at + 8].copy_from_slice(&words_of(&row.load));
+            total += 1;
+        }
+    }
+    memory.loads[PAST_H as usize] = core.rows.handed_on(0).1.to_bits();
+    memory.loads[LOAD_COUNT as usize] = total as u32;
+}
+
+fn words_of(load: &Load) -> [u32; 7] {
+    let Load { normal, tangent: a, turn: b } = *load;
+    [normal, a.x, a.y, a.z, b.x, b.y, b.z].map(f32::to_bits)
+}
+
+fn put_rows(twin: &Twin, places: &Places, memory: &mut Memory) {
+    let core = &twin.core;
+    let mut total = 0;
+    for i in 0..core.state.len() {
+        let rows = core.rows.of(i);
+        memory.put(places.row_heads + 2 * i as u32, &[total, rows.len() as u32]);
+        for row in rows {
+            let at = (places.rows + total * ROW_WORDS) as usize;
+            let n = row.normal;
+            let share = row.arms[0] / core.state.radius(i);
+            let words = [n.x, n.y, n.z, row.closing, share, row.masses[0]].map(f32::to_bits);
+            memory.pool[at] = row.j;
+            memory.pool[at + 1] = row.code;
+            memory.pool[at + 2..at + 8].copy_from_slice(&words);
+            memory.pool[at + 8..at + 15].copy_from_slice(&words_of(&row.load));
+            let rough = [row.friction, row.resistance[0], row.resistance[1]].map(f32::to_bits);
+            memory.pool[at + 15..at + 18].copy_from_slice(&rough);
+            total += 1;
+        }
+        memory.work[places.rested as usize + i] = core.rested[i].to_bits();
+    }
+    memory.work[ROW_COUNT as usize] = total;
+    memory.work[DEMOTED as usize] = u32::from(core.demoted.count() > 0);
+}
+
+fn put_flags(twin: &Twin, places: &Places, memory: &mut Memory) {
+    let core = &twin.core;
+    for i in 0..core.state.len() {
+        let (range, entries) = memory.list(i);
+        let flags: Vec<u32> = entries.iter().map(|entry| flags_of(twin, i, entry & INDEX_MASK)).collect();
+        for (at, flags) in range.zip(flags) {
+            let k = at - places.entries as usize;
+            memory.work[places.flags as usize + k / 8] |= flags << (4 * (k % 8));
+        }
+        for plane in 0..core.world.walls.len().min(COUNTED_PLANES) {
+            let hits = u32::from(core.lists.hits(i, WALL | plane as u32)).min(HITS);
+            memory.work[places.wall_hits as usize + i] |= hits << (2 * plane);
+        }
+    }
+}
+
+fn flags_of(twin: &Twin, i: usize, j: u32) -> u32 {
+    let core = &twin.core;
+    let held = core.rows.contains(&core.state.id, i, j);
+    u32::from(core.lists.hits(i, j)).min(HITS) | if held { HELD } else { 0 }
+}
+
+/// A row on the device.
+struct Found {
+    normal: Vec3,
+    closing: f32,
+    load: Load,
+}
+
+fn found(output: &Memory, places: &Places, i: usize) -> BTreeMap<(u32, u32), Found> {
+    let head = output.get(places.row_heads + 2 * i as u32, 2);
+    let row = |k: u32| {
+        let at = (places.rows + k * ROW_WORDS) as usize;
+        let words = &output.pool[at..at + ROW_WORDS as usize];
+        let f = |k: usize| f32::from_bits(words[k]);
+        let v = |k: usize| Vec3::new(f(k), f(k + 1), f(k + 2));
+        let load = Load { normal: f(8), tangent: v(9), turn: v(12) };
+        ((words[0], words[1]), Found { normal: v(2), closing: f(5), load })
+    };
+    (head[0]..head[0] + head[1]).map(row).collect()
+}
+
+/// Stage 9, before the launch or after the rounds; `lost` is the energy that the twin lost in it.
+pub fn rest(rig: &Rig, twin: &Twin, input: &Memory, output: &Memory, findings: &mut Findings) {
+    let core = &twin.core;
+    let gain = core.world.gravity.length() * twin.frame.h;
+    let fastest = (0..core.state.len()).fold(gain, |most, i| most.max(core.state.velocity(i).length()));
+    for i in 0..core.state.len() {
+        let mut rows = found(output, &rig.places, i);
+        for row in core.rows.of(i) {
+            let Some(found) = rows.remove(&(row.j, row.code)) else {
+                missing(twin, i, row, findings);
+                continue;
+            };
+            let unit = findings.units.length / findings.units.time;
+            let mass = row.masses[0];
+            findings.near_vector("normal of a contact", 1.0, i, (found.normal, row.normal), SOLVED);
+            findings.near("speed that closes a gap", unit, i, found.closing, row.closing, SOLVED * fastest);
+            let loads = (found.load, row.load);
+            let tolerance = SOLVED * fastest * mass;
+            findings.near("load of a contact", unit, i, loads.0.normal, loads.1.normal, tolerance);
+            let tangents = (loads.0.tangent, loads.1.tangent);
+            findings.near_vector("friction of a contact", unit, i, tangents, tolerance);
+            let tolerance = tolerance * core.state.radius(i);
+            findings.near_vector("moment of a contact", unit, i, (loads.0.turn, loads.1.turn), tolerance);
+        }
+        if let Some((&(j, _), _)) = rows.first_key_value() {
+            let partner = if j & WALL == 0 { core.state.id[j as usize] } else { j & !WALL };
+            if !is_on_rim(twin, input, i, j) {
+                findings.differ("rests on", i, vec![f64::from(partner)], vec![], 0.0);
+            } else {
+                findings.near_ties += 1;
+            }
+        }
+    }
+    if findings.near_ties > 0 || !findings.is_clean() {
+        return;
+    }
+    let (bodies, tags) = state_rows(&core.state, &rig.host);
+    for i in 0..bodies.len() {
+        let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
+        findings.sphere(i, found, (bodies[i], tags[i]), [0.0, SOLVED * fastest, SOLVED * fastest]);
+        let rested = f32::from_bits(output.work[rig.places.rested as usize + i]);
+        findings.near("time at rest", findings.units.time, i, rested, core.rested[i], RIM * twin.frame.h);
+        let (range, entries) = output.list(i);
+        for (at, entry) in range.zip(entries) {
+            let k = at - rig.places.entries as usize;
+            let flags = output.work[rig.places.flags as usize + k / 8] >> (4 * (k % 8)) & 15;
+            let expected = flags_of(twin, i, entry & INDEX_MASK);
+            if input.work[ROW_COUNT as usize] == 0 {
+                findings.equal("what holds a pair", i, flags & HELD, expected & HELD);
+            }
+            let _ = CODE_SHIFT;
+        }
+    }
+}
+
+fn missing(twin: &Twin, i: usize, row: &Row, findings: &mut Findings) {
+    let partner = if row.j & WALL == 0 { twin.core.state.id[row.j as usize] } else { row.j & !WALL };
+    findings.differ("rests on", i, vec![], vec![f64::from(partner)], 0.0);
+    let _ = NEAR;
+}
+
+fn is_on_rim(_twin: &Twin, _input: &Memory, _i: usize, _j: u32) -> bool {
+    false
+}

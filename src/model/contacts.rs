@@ -1,0 +1,75 @@
+//! What a contact that rests is in the user's units.
+
+use glam::Vec3;
+
+use super::{grid::Grid, state::State, units::Units, world::World};
+use crate::{Contact, Partner};
+
+/// What a contact does to the first sphere in a substep; the opposite to the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Along the normal, >= 0.
+    pub normal: f32,
+    /// Friction, in the plane of contact.
+    pub tangent: Vec3,
+    /// Angular impulse against rolling (in the plane) and twisting (along the normal).
+    pub turn: Vec3,
+}
+
+/// Where the spheres are.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    pub units: &'a Units,
+    pub grid: &'a Grid,
+    pub world: &'a World,
+    pub state: &'a State,
+}
+
+/// The other side of a contact: a sphere or a plane.
+#[derive(Clone, Copy, Debug)]
+pub enum Other {
+    Sphere(usize),
+    Plane(usize),
+}
+
+impl Ground<'_> {
+    /// The contact of sphere `i` with `other`, as they lie now, that carried `load` in a substep of length `h`.
+    pub fn contact(&self, i: usize, other: Other, load: Load, h: f32) -> Contact {
+        let Self { units, grid, world, state } = *self;
+        let (cell, offset) = (state.cell[i].truncate(), state.offset(i));
+        let radius = f64::from(state.radius(i));
+        let (partner, branch, normal, gap, share) = match other {
+            Other::Plane(plane) => {
+                let wall = &world.walls[plane];
+                let normal = wall.normal.as_dvec3();
+                let height = normal.dot((grid.shift(cell - wall.cell) + (offset - wall.offset)).as_dvec3());
+                (Partner::Wall(plane as u32), normal * height, normal, height - radius, radius)
+            }
+            Other::Sphere(j) => {
+                let cells = grid.nearest(cell - state.cell[j].truncate());
+                let branch = (grid.shift(cells) + (offset - state.offset(j))).as_dvec3();
+                let (distance, sum) = (branch.length(), radius + f64::from(state.radius(j)));
+                let normal = branch.normalize_or(glam::DVec3::X);
+                (Partner::Sphere(state.id[j]), branch, normal, distance - sum, radius * distance / sum)
+            }
+        };
+        let force = units.mass * units.velocity() / units.time;
+        let pressed = normal * f64::from(load.normal) + load.tangent.as_dvec3();
+        let (cell, offset) = grid.settle(cell, offset);
+        Contact {
+            sphere: state.id[i],
+            partner,
+            point: (grid.world(cell, offset) - normal * share) * units.length,
+            normal,
+            branch: branch * units.length,
+            gap: gap * units.length,
+            force: pressed * (force / f64::from(h)),
+            torque: load.turn.as_dvec3() * (force * units.length / f64::from(h)),
+        }
+    }
+}
+
+/// Puts contacts into the order of the ids.
+pub fn sort(contacts: &mut [Contact]) {
+    contacts.sort_by_key(|contact| (contact.sphere, contact.partner));
+}
