@@ -32,6 +32,16 @@ fn wall_overlap(i: u32, plane: u32) -> Overlap {
 
 fn meets_wall(i: u32, plane: u32) -> bool { return (walls_of(i) & (1u << min(plane, 31u))) != 0u; }
 
+// What a fast sphere meets may be in its list as well.
+fn is_listed(i: u32, extra: Cursor) -> bool {
+    if extra.link < CODES { return false; }
+    for (var at = list_begin(i); at < list_end(i); at++) {
+        let c = candidate(at);
+        if c.other == extra.other && all(c.shift == extra.shift) { return true; }
+    }
+    return false;
+}
+
 var<workgroup> deepest_of_group: atomic<u32>;
 
 // Depths are not negative, so their bits are in their order.
@@ -89,7 +99,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             var cursor = candidates(i);
             while next(&cursor) {
                 let overlap = pair_overlap(i, bodies[i].offset, bodies[i].radius, cursor.other, cursor.shift);
-                if overlap.depth > RELAX_SLOP {
+                if overlap.depth > RELAX_SLOP && !is_listed(i, cursor) {
                     let share = inverse / (inverse + bodies[cursor.other].inverse_mass);
                     push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share);
                     contacts += 1.0;

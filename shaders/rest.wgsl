@@ -163,16 +163,32 @@ fn rows_of(i: u32, again: bool, scale: f32, writes: bool, first: u32) -> u32 {
     return count;
 }
 
-// Room for so many rows; false where there is none.
-fn take_rows(i: u32, count: u32) -> bool {
+// Room for so many rows: the first of them, or NO_ROOM.
+const NO_ROOM: u32 = 0xffffffffu;
+
+fn take_rows(count: u32) -> u32 {
     let first = atomicAdd(&work[ROW_COUNT], count);
-    if first + count > frame.row_capacity {
-        overflow(ROWS_NEEDED, first + count);
-        return false;
+    if first + count <= frame.row_capacity { return first; }
+    overflow(ROWS_NEEDED, first + count);
+    return NO_ROOM;
+}
+
+// Counts the rows of sphere i, makes room for them where they are more than before, and puts them down. One loop, so that
+// what compilers put in line they put there once.
+fn renew_rows(i: u32, again: bool, scale: f32) {
+    let before = row_end(i) - row_begin(i);
+    var first = row_begin(i);
+    var count = 0u;
+    for (var k = 0u; k < 2u; k++) {
+        if k == 1u && count > before {
+            // Those of before are still read meanwhile.
+            first = take_rows(count);
+            if first == NO_ROOM { return; }
+        }
+        if k == 0u || count > 0u { count = rows_of(i, again, scale, k == 1u, first); }
     }
     atomicStore(&work[frame.at_row_heads + 2u * i], first);
     atomicStore(&work[frame.at_row_heads + 2u * i + 1u], count);
-    return true;
 }
 
 // Finds the contacts that rest at the start of a substep, with the loads that they had.
@@ -184,8 +200,7 @@ fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     var scale = 0.0;
     if past_h > 0.0 { scale = frame.h / past_h; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let count = rows_of(i, false, scale, false, 0u);
-        if count > 0u && take_rows(i, count) { rows_of(i, false, scale, true, row_begin(i)); }
+        renew_rows(i, false, scale);
     }
     check_loops();
 }
@@ -223,23 +238,7 @@ fn rest_again(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     if !is_active(turn) { return; }
     let adds = turn > 1u || atomicLoad(&work[DEMOTED]) > 0u;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let before = row_end(i) - row_begin(i);
-        if adds {
-            let count = rows_of(i, true, 1.0, false, 0u);
-            if count > before {
-                // The ones before are still read meanwhile.
-                let first = atomicAdd(&work[ROW_COUNT], count);
-                if first + count > frame.row_capacity {
-                    overflow(ROWS_NEEDED, first + count);
-                    continue;
-                }
-                rows_of(i, true, 1.0, true, first);
-                atomicStore(&work[frame.at_row_heads + 2u * i], first);
-            } else if before > 0u {
-                rows_of(i, true, 1.0, true, row_begin(i));
-            }
-            atomicStore(&work[frame.at_row_heads + 2u * i + 1u], count);
-        }
+        if adds { renew_rows(i, true, 1.0); }
         for (var row = row_begin(i); row < row_end(i); row++) { follow_row(i, row); }
     }
     check_loops();
@@ -289,8 +288,10 @@ fn rest_solve(
             let end = atomicLoad(&work[first + inner + 1u]);
             for (var k = atomicLoad(&work[first + inner]) + lane; k < end; k += REST_GROUP) {
                 // The spheres of a cell one after the other.
+                let head = atomicLoad(&work[frame.at_order + 2u * k]);
                 let last = atomicLoad(&work[frame.at_order + 2u * k + 1u]);
-                for (var i = atomicLoad(&work[frame.at_order + 2u * k]); i < last; i++) {
+                for (var i = head; i < last; i++) {
+                    if !is_direct() && any(tags[i].cell != tags[head].cell) { continue; }
                     for (var row = row_begin(i); row < row_end(i); row++) {
                         if warms { warm_row(i, row); } else { change = max(change, solve_row(i, row)); }
                     }

@@ -105,11 +105,18 @@
 //! tangential restitution. Two materials combine by the smaller restitution, the larger threshold and the geometric mean of
 //! the coefficients of friction, unless a pair is given its own.
 //!
+//! # Resting contact
+//!
+//! With gravity, and restitutions below 1, what bounces slower than gravity would bring it back at once comes to rest on what is
+//! below it. Such contacts are no impacts: each is a constraint (the surfaces do not come closer, they rub with Coulomb's
+//! friction, they resist rolling and twisting), and all of them are solved together (Gauss-Seidel, started from the loads of the
+//! substep before), so that a pile carries its weight, stays where it is, and costs no rounds. Fast pairs in the same pile
+//! still collide one after the other, in the order of their times. Without gravity, or with a restitution of 1, nothing rests.
+//!
 //! # What is not modelled
 //!
-//! Rolling and resting contact (not yet: piles do not come to rest properly; a sphere on a plane does, and then slides there
-//! without friction; rolling and twisting friction are read and have no effect); cohesion, soft contact
-//! forces and stiffness, bodies that are not spheres, joints, fluids. [`Backend::Exact`] has no friction and no threshold.
+//! Cohesion, soft contact forces and stiffness, bodies that are not spheres, joints, fluids. [`Backend::Exact`] has no friction,
+//! no threshold and no resting contact.
 //!
 //! # Features
 //!

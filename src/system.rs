@@ -121,14 +121,13 @@ impl Sphere {
 pub struct Surface {
     /// Coefficient of restitution, in 0..=1: speed of separation over speed of approach.
     pub restitution: f64,
-    /// Coulomb's coefficient of friction, in 0..=1000, sliding and sticking alike. It acts in impacts: a sphere that lies on
-    /// a plane slides without loss so far. The largest of all pairs bounds how far collisions have to wait for each
+    /// Coulomb's coefficient of friction, in 0..=1000, sliding and sticking alike. The largest of all pairs bounds how far collisions have to wait for each
     /// other: above about 1 they take more rounds, whatever the others are.
     pub friction: f64,
     /// Coefficient of rolling resistance, >= 0: its torque is up to this times the normal force times the reduced
-    /// radius r_i r_j / (r_i + r_j), on a plane the radius. For contacts that last; no engine has them yet.
+    /// radius r_i r_j / (r_i + r_j), on a plane the radius. For contacts that last (see [the crate](crate#resting-contact)).
     pub rolling_friction: f64,
-    /// The same for spin about the normal; without effect yet.
+    /// The same for spin about the normal.
     pub twisting_friction: f64,
     /// Speed of approach (length/time, >= 0) below which the restitution fades: at v it is restitution * v / threshold.
     pub restitution_threshold: f64,
@@ -316,21 +315,11 @@ pub struct Solver {
     /// is elastic. `None` = 1e-3 of the mean free time, see [`System::contact_time`].
     /// (Luding & McNamara, Granular Matter 1, 113, 1998.)
     pub contact_time: Option<f64>,
-    /// Resting contact, friction and resistance to rolling between spheres that lie on each other under gravity. Not finished:
-    /// [`Backend::Cpu`](crate::Backend::Cpu) alone has it. It will be part of every run, and this switch go.
-    #[doc(hidden)]
-    pub resting: bool,
 }
 
 impl Default for Solver {
     fn default() -> Self {
-        Self {
-            strict_order: false,
-            substeps: 0,
-            max_initial_overlap: 0.01,
-            contact_time: None,
-            resting: false,
-        }
+        Self { strict_order: false, substeps: 0, max_initial_overlap: 0.01, contact_time: None }
     }
 }
 
@@ -372,6 +361,11 @@ impl Default for System {
 }
 
 impl System {
+    /// Whether contacts may come to rest: there is gravity, and something that takes energy out of impacts.
+    pub(crate) fn contacts_may_rest(&self) -> bool {
+        self.gravity != DVec3::ZERO && self.materials.surfaces().iter().any(|s| s.restitution < 1.0)
+    }
+
     /// Every solid plane: first the walls of the box (x-min, x-max, y-min, ... where the side is a wall), then
     /// [`walls`](Self::walls). Impacts number walls in this order.
     pub fn planes(&self) -> Vec<Plane> {

@@ -1,5 +1,5 @@
 // In which order rows are solved: blocks of cells in eight colours, and inside a block cells in 27 colours of their own.
-// Twin: src/cpu/blocks.rs, which says why. Spheres of a cell follow each other; the first of them stands for the cell.
+// Twin: src/cpu/blocks.rs, which says why. The first sphere of a cell stands for it.
 
 // Along one axis: the block of a cell, and its place there modulo 3.
 fn block_of(axis: u32, cell: i32) -> vec2i {
@@ -29,14 +29,27 @@ fn key_of(cell: vec3i) -> u32 {
     return (colour * frame.slots + slot) * INNER_COLOURS + inner;
 }
 
-fn is_first_of_cell(i: u32) -> bool { return i == 0u || any(tags[i - 1u].cell != tags[i].cell); }
+// Spheres of the bucket of a cell.
+fn bucket_range(cell: vec3i) -> vec2u {
+    let bucket = frame.at_starts + bucket_of(row_of(cell.y, cell.z), cell.x);
+    return vec2u(atomicLoad(&work[bucket]), atomicLoad(&work[bucket + 1u]));
+}
+
+// Whether the sphere stands for its cell: a bucket may hold several cells, in no order.
+fn is_first_of_cell(i: u32, first: u32) -> bool {
+    for (var k = first; k < i; k++) {
+        if all(tags[k].cell == tags[i].cell) { return false; }
+    }
+    return true;
+}
 
 @compute @workgroup_size(GROUP)
 fn rest_count(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        if is_first_of_cell(i) { atomicAdd(&work[frame.at_slot_cursors + key_of(tags[i].cell)], 1u); }
+        let cell = tags[i].cell;
+        if is_first_of_cell(i, bucket_range(cell).x) { atomicAdd(&work[frame.at_slot_cursors + key_of(cell)], 1u); }
     }
     check_loops();
 }
@@ -46,13 +59,12 @@ fn rest_place(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        if !is_first_of_cell(i) { continue; }
         let cell = tags[i].cell;
-        var end = i + 1u;
-        while end < frame.sphere_count && all(tags[end].cell == cell) { end++; }
+        let bucket = bucket_range(cell);
+        if !is_first_of_cell(i, bucket.x) { continue; }
         let place = frame.at_order + 2u * atomicAdd(&work[frame.at_slot_cursors + key_of(cell)], 1u);
         atomicStore(&work[place], i);
-        atomicStore(&work[place + 1u], end);
+        atomicStore(&work[place + 1u], bucket.y);
     }
     check_loops();
 }

@@ -150,7 +150,9 @@ fn twist(pair: ptr<function, Pair>, impulse: vec3f) {
 
 fn clamped(v: vec3f, most: f32) -> vec3f {
     let square = dot(v, v);
-    if square > most * most { return v * (most / sqrt(square)); }
+    // A compiler that sees the root would multiply by its inverse, which rounds once more.
+    let length = bitcast<f32>(bitcast<u32>(sqrt(square)) | opaque_zero);
+    if square > most * most { return v * (most / length); }
     return v;
 }
 

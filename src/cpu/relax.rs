@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use super::{
     event::View,
-    neighbors::wall_bit,
+    grid::CODES,
+    neighbors::{Candidate, wall_bit},
     parallel::{Outputs, TASK},
 };
 
@@ -87,8 +88,10 @@ fn contacts(
 ) {
     let state = view.state;
     let (offset, radius) = (state.offset(i), state.radius(i));
-    view.for_candidates(i, |j, _, shift| {
-        if !wanted(j) {
+    view.for_candidates(i, |j, link, shift| {
+        // What a fast sphere meets may be in its list as well.
+        let is_listed = |of: Candidate| of.index() == j && view.shifts[of.code() as usize] == shift;
+        if !wanted(j) || (link >= CODES && view.lists.of(i).iter().any(|&of| is_listed(of))) {
             return;
         }
         let d = (offset - state.offset(j)) - shift;

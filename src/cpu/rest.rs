@@ -276,7 +276,7 @@ fn follow(view: &View, row: &mut Row) {
             row.normal = d / distance;
             row.load.tangent -= row.normal * row.normal.dot(row.load.tangent);
         }
-        (distance - row.diameter, now)
+        (distance - (view.state.radius(i) + view.state.radius(j)), now)
     };
     row.closing = gap.max(0.0) / (view.frame.h - now).max(SHORTEST * view.frame.h);
 }

@@ -46,8 +46,8 @@ pub struct Row {
     pub normal: Vec3,
     /// Speed of approach that closes the gap by the end of the substep, >= 0.
     pub closing: f32,
-    /// Radius sum; twice the radius at a plane.
-    pub diameter: f32,
+    /// Distance over the radius sum: where on the radii the point of contact is.
+    pub share: f32,
     /// From each centre to the point of contact.
     pub arms: [f32; 2],
     /// 5/2 over each radius; 0 for planes.
@@ -382,7 +382,7 @@ impl Finder<'_> {
             code: candidate.code(),
             normal,
             closing: gap.max(0.0) / self.view.frame.h,
-            diameter,
+            share,
             arms: radii.map(|r| r * share),
             turns: radii.map(|r| 2.5 / r),
             masses: masses(state.inverse_mass(self.i) + state.inverse_mass(j), share),
@@ -421,7 +421,7 @@ impl Finder<'_> {
             code: 0,
             normal,
             closing: gap.max(0.0) / self.view.frame.h,
-            diameter,
+            share: 1.0,
             arms: [radius, 0.0],
             turns: [2.5 / radius, 0.0],
             masses: masses(state.inverse_mass(self.i), 1.0),

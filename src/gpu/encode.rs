@@ -4,7 +4,8 @@ use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     effort::Effort,
     layout::{
-        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LOAD_COUNT, LONG_COUNT, SCAN_PART, STEP_END, STICKY_END,
+        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LOAD_COUNT, LONG_COUNT, SCAN_PART, STEP_END,
+        STICKY_END,
     },
     pipelines::Pipelines,
     timing::Timing,

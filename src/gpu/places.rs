@@ -1,8 +1,9 @@
 //! Where everything lies in the buffers, and how large they have to be.
 
 use super::layout::{
-    AUDIT_SUMS, BEGIN_WORDS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, INNER_COLOURS, LOADS_HEAD, LOAD_WORDS,
-    LOG_WORDS, MOST_PARTS, Node, ROW_WORDS, SCAN_PART, SURFACE_ROWS, THREAT_WORDS, Tag, VISIT_WORDS,
+    AUDIT_SUMS, BEGIN_WORDS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, INNER_COLOURS,
+    LOAD_WORDS, LOADS_HEAD, LOG_WORDS, MOST_PARTS, Node, ROW_WORDS, SCAN_PART, SURFACE_ROWS, THREAT_WORDS,
+    Tag, VISIT_WORDS,
 };
 use crate::{
     Error,
@@ -175,11 +176,8 @@ impl Places {
         let log = pool.take(u64::from(capacities.log) * u64::from(LOG_WORDS));
         let begin = pool.take(resting * u64::from(BEGIN_WORDS));
         let rows = pool.take(rows_most * u64::from(ROW_WORDS));
-        let load_words = if slots > 0 {
-            u64::from(LOADS_HEAD) + 2 * n + rows_most * u64::from(LOAD_WORDS)
-        } else {
-            0
-        };
+        let load_words =
+            if slots > 0 { u64::from(LOADS_HEAD) + 2 * n + rows_most * u64::from(LOAD_WORDS) } else { 0 };
         let mut world = Ruler(3 * walls as u64);
         let surfaces = world.take(u64::from(SURFACE_ROWS) * (materials * materials) as u64);
         let materials = world.take(if materials > 1 { n.div_ceil(4) } else { 0 });

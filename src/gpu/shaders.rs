@@ -258,7 +258,8 @@ mod tests {
     #[test]
     fn structs_of_shaders_and_of_rust_have_one_layout() {
         let mut seen = 0;
-        let variant = Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true, has_rest: true };
+        let variant =
+            Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true, has_rest: true };
         for wanted in MODULES {
             let module = module(&wanted.source(variant));
             for (name, size, fields) in layout::structs() {

@@ -127,9 +127,8 @@ impl World {
             gravity,
             has_gravity: gravity != Vec3::ZERO,
             walls,
-            rests: system.solver.resting
-                && gravity != Vec3::ZERO
-                && system.materials.surfaces().iter().any(|s| s.restitution < 1.0),
+            // In f32 there may be none left.
+            rests: gravity != Vec3::ZERO && system.contacts_may_rest(),
             rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * census.radius_min))
                 as f32,
             material_count: system.materials.len(),

@@ -61,7 +61,7 @@ impl Scene {
             ("rolling_friction", surfaces.iter().any(|s| s.rolling_friction > 0.0)),
             ("twisting_friction", surfaces.iter().any(|s| s.twisting_friction > 0.0)),
         ] {
-            if is_set {
+            if is_set && !system.contacts_may_rest() {
                 notes.push(Note::WithoutEffect { field });
             }
         }

@@ -62,7 +62,9 @@ fn context() -> &'static Context {
 
 /// The pipelines for these cells; with code for planes and fixed spheres, whether there are any or not.
 fn pipelines(is_direct: bool, has_rest: bool) -> Arc<Pipelines> {
-    context().pipelines(Variant { is_direct, has_walls: true, has_fixed: true, is_mixed: true, has_rest }).unwrap()
+    context()
+        .pipelines(Variant { is_direct, has_walls: true, has_fixed: true, is_mixed: true, has_rest })
+        .unwrap()
 }
 
 /// One start on both sides.

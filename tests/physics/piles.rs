@@ -16,7 +16,6 @@ fn layers(count: u32, side: u32, surface: Surface, origin: f64, seed: u64) -> Sy
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut uniform = || 2.0 * rng.random::<f64>() - 1.0;
     let mut system = System { gravity: -DVec3::Z, dt: 0.05, ..System::default() };
-    system.solver.resting = true;
     system.materials = Materials::empty();
     system.materials.add("grain", surface, 6.0 / std::f64::consts::PI);
     let (width, corner) = (f64::from(side) * GAP, DVec3::new(origin, origin, 0.0));

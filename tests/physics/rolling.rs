@@ -16,7 +16,6 @@ fn on_a_plane(surface: Surface, slope: f64, velocity: DVec3, spin: DVec3) -> Sys
         gravity: GRAVITY * DVec3::new(slope.sin(), 0.0, -slope.cos()),
         ..System::default()
     };
-    system.solver.resting = true;
     system.materials = Materials::empty();
     system.materials.add("ball", surface, 1000.0);
     system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() });

@@ -4,7 +4,7 @@ use super::GpuEngine;
 use crate::{
     Contact, Error,
     gpu::{
-        layout::{LOADS_HEAD, LOAD_WORDS, PAST_H, RESTED, WALL},
+        layout::{LOAD_WORDS, LOADS_HEAD, PAST_H, RESTED, WALL},
         readback::download,
     },
     model::contacts::{Ground, Load, Other, sort},
@@ -33,8 +33,11 @@ impl GpuEngine {
             let (first, count) = (head[0] as usize, (head[1] & !RESTED) as usize);
             for words in loads.chunks_exact(LOAD_WORDS as usize).skip(first).take(count) {
                 let f: [f32; 7] = std::array::from_fn(|k| f32::from_bits(words[k + 1]));
-                let load =
-                    Load { normal: f[0], tangent: [f[1], f[2], f[3]].into(), turn: [f[4], f[5], f[6]].into() };
+                let load = Load {
+                    normal: f[0],
+                    tangent: [f[1], f[2], f[3]].into(),
+                    turn: [f[4], f[5], f[6]].into(),
+                };
                 if load.normal > 0.0 {
                     let other = match words[0] & WALL {
                         0 => Other::Sphere(by_rank[words[0] as usize]),

@@ -29,6 +29,11 @@ use crate::{Error, Impact, Sphere, System, cpu::Stepper, model::state::NEVER, si
 /// The copy of the state that substeps are on; broad phases go from the other one to it.
 pub const PRESENT: usize = 1;
 
+/// Times the tolerance of rounding that a step with contacts at rest may need where each of its stages agrees: what presses
+/// on what is a chain through many of them, and whether a slow pair is a contact, or an overlap deep enough to be pushed
+/// apart, may be decided by rounding.
+const CONTACTS: f64 = 300.0;
+
 /// The gpu engine and the cpu engine in lockstep.
 ///
 /// ```no_run
@@ -174,20 +179,32 @@ impl Lockstep {
         };
         match known::compare(&self.system, &device, &twin, self.tolerance) {
             Ok(agreement) => {
-                self.system.spheres = twin.spheres;
-                self.contacts = contacts;
-                self.steps = step;
+                self.go_on(twin.spheres, contacts);
                 Ok(Ok(agreement))
             }
             Err(difference) => {
                 let scale = (self.tolerance / Self::ROUNDING) as f32;
                 let trace = || trace::first_difference(&self.system, &self.context, last_contact, scale);
-                Ok(Err(match self.pool.install(trace)? {
-                    Some((stage, difference)) => Mismatch::new(step, Some(stage), difference),
-                    None => Mismatch::new(step, None, *difference),
-                }))
+                if let Some((stage, difference)) = self.pool.install(trace)? {
+                    return Ok(Err(Mismatch::new(step, Some(stage), difference)));
+                }
+                let loose = known::compare(&self.system, &device, &twin, CONTACTS * self.tolerance);
+                match loose.ok().filter(|_| self.system.contacts_may_rest()) {
+                    Some(agreement) => {
+                        self.go_on(twin.spheres, contacts);
+                        Ok(Ok(Agreement { near_ties: agreement.near_ties + 1, ..agreement }))
+                    }
+                    None => Ok(Err(Mismatch::new(step, None, *difference))),
+                }
             }
         }
+    }
+
+    // The next step starts from what the cpu engine made of this one.
+    fn go_on(&mut self, spheres: Vec<Sphere>, contacts: Contacts) {
+        self.system.spheres = spheres;
+        self.contacts = contacts;
+        self.steps += 1;
     }
 
     // Only one side could take the step.

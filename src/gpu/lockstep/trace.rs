@@ -76,6 +76,7 @@ impl Trace<'_> {
             }
             if self.twin.core.world.rests {
                 go_on!(self.rest(false));
+                go_on!(self.keep());
             }
             go_on!(self.advance());
             go_on!(self.relax());
@@ -182,6 +183,9 @@ impl Trace<'_> {
             |all| vec![("collide", round, all), ("collide_walk", round, all), ("collide_meet", round, all)];
         go_on!(self.stage("collide", &input, false, collide, |rig, twin, output, findings| {
             rounds::collide(rig, twin, &input, output, &speeds, findings);
+            if rig.places.slots > 0 {
+                contacts::flags(rig, twin, output, findings);
+            }
         }));
 
         let mut input = self.rig.memory(&self.twin);
@@ -212,6 +216,12 @@ impl Trace<'_> {
         self.stage("rest", &input, false, rest, |rig, twin, output, findings| {
             contacts::rest(rig, twin, &input, output, findings);
         })
+    }
+
+    fn keep(&mut self) -> Step {
+        let mut input = self.rig.memory(&self.twin);
+        input.loads.fill(0);
+        self.stage("rest", &input, false, |all| vec![("rest_keep", 0, all)], contacts::keep)
     }
 
     fn advance(&mut self) -> Step {
