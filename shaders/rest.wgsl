@@ -20,6 +20,17 @@ fn is_active(turn: u32) -> bool {
     return has_rows || (turn == 1u && atomicLoad(&work[DEMOTED]) > 0u);
 }
 
+// What the copy before kept comes along: here `pool` is that of the other copy. A command that copies would do so even where
+// everything stands still.
+@compute @workgroup_size(GROUP)
+fn rest_hand(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    let end = place_of_load(pool[LOAD_COUNT]);
+    for (var k = id.x; k < end; k += groups.x * GROUP) { atomicStore(&loads[k], pool[k]); }
+    check_loops();
+}
+
 fn rank_head(rank: u32) -> u32 { return LOADS_HEAD + 2u * rank; }
 fn past_count(rank: u32) -> u32 { return atomicLoad(&loads[rank_head(rank) + 1u]) & ~RESTED; }
 fn has_rested(rank: u32) -> bool { return (atomicLoad(&loads[rank_head(rank) + 1u]) & RESTED) != 0u; }
@@ -199,6 +210,8 @@ fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     let past_h = loads_word(PAST_H);
     var scale = 0.0;
     if past_h > 0.0 { scale = frame.h / past_h; }
+    // From here on those of before are asked for by rank.
+    if id.x == 0u { atomicStore(&loads[LOAD_COUNT], 0u); }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         renew_rows(i, false, scale);
     }

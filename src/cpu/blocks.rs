@@ -67,7 +67,8 @@ impl Axis {
         start..if block + 1 == self.blocks { self.cells } else { start + self.edge }
     }
 
-    fn block(&self, cell: i32) -> i32 {
+    /// The block of a cell.
+    pub fn block(&self, cell: i32) -> i32 {
         let block = cell.div_euclid(self.edge);
         if self.blocks == 0 { block } else { block.min(self.blocks - 1) }
     }

@@ -47,6 +47,8 @@ pub struct Buffers {
     /// On copy k.
     pub view: [wgpu::BindGroup; 2],
     pub rest: [wgpu::BindGroup; 2],
+    /// What contacts keep goes from the other copy to copy k.
+    pub hand: [wgpu::BindGroup; 2],
     pub uniforms: wgpu::BindGroup,
 }
 
@@ -148,6 +150,10 @@ impl Buffers {
         let rest = [0, 1].map(|k| {
             group(&pipelines.rest, [&bodies[k], &tags[k], &nodes, &loads[k], &lists, &work, &world, &pool])
         });
+        let hand = [0, 1].map(|k| {
+            let from = &loads[1 - k];
+            group(&pipelines.rest, [&bodies[k], &tags[k], &nodes, &loads[k], &lists, &work, &world, from])
+        });
         let uniforms = bind_uniforms(context, pipelines, &frames, &rounds);
         Ok(Self {
             places,
@@ -166,6 +172,7 @@ impl Buffers {
             broad,
             view,
             rest,
+            hand,
             uniforms,
         })
     }

@@ -4,8 +4,7 @@ use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     effort::Effort,
     layout::{
-        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LOAD_COUNT, LONG_COUNT, SCAN_PART, STEP_END,
-        STICKY_END,
+        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LONG_COUNT, SCAN_PART, STEP_END, STICKY_END,
     },
     pipelines::Pipelines,
     timing::Timing,
@@ -54,9 +53,6 @@ fn solve(turn: u32, passes: std::ops::RangeInclusive<u32>, solvers: u32) -> impl
         (0..colours).map(move |colour| ("rest_solve", number(colour), solvers))
     })
 }
-
-/// Where each contact is in the order in which they are solved: before the scan, and after it.
-pub const ORDER: [&str; 2] = ["rest_count", "rest_place"];
 
 /// Workgroups that solve contacts side by side, given those for all spheres: beyond, each takes several blocks.
 fn solvers(slots: u32, all: u32) -> u32 {
@@ -161,19 +157,17 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    // The order of the contacts that may rest, and what those of the substep before have to hand on.
-    fn order(&mut self, frame: u32, before: usize, all: u32) {
+    /// The order of the contacts that may rest, from the copy `before`, and what those of the substep before have to hand on.
+    pub fn order(&mut self, frame: u32, before: usize, all: u32) {
         let buffers = self.buffers;
-        let (from, to) = (&buffers.loads[before], &buffers.loads[self.current]);
-        self.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        self.stage("rest", &buffers.hand[self.current], frame, &[("rest_hand", 0, all)]);
         let (cursors, starts) = (buffers.places.slot_cursors, buffers.places.slot_starts);
         self.clear(cursors, starts);
         let parts = (starts - cursors).div_ceil(SCAN_PART);
         let scan = [("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
-        let [count, place] = ORDER.map(|entry| [(entry, 0, all)]);
-        self.stage("rest", &buffers.rest[self.current], frame, &count);
+        self.stage("rest", &buffers.rest[self.current], frame, &[("rest_count", 0, all)]);
         self.stage("rest", &buffers.broad[before], self.order_frame, &scan);
-        self.stage("rest", &buffers.rest[self.current], frame, &place);
+        self.stage("rest", &buffers.rest[self.current], frame, &[("rest_place", 0, all)]);
     }
 
     fn rest(&mut self, frame: u32, dispatches: &[Dispatch]) {
@@ -217,8 +211,6 @@ impl<'a> Encoder<'a> {
         }
         self.stage("advance", group, frame, &[("advance", 0, all)]);
         if slots > 0 {
-            let loads = &self.buffers.loads[self.current];
-            self.encoder.clear_buffer(loads, 4 * u64::from(LOAD_COUNT), Some(4));
             self.rest(frame, &[("rest_keep", 0, all)]);
         }
         self.stage(

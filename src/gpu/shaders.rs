@@ -98,6 +98,7 @@ pub const MODULES: &[Module] = &[
         name: "rest",
         group: Group::Rest,
         entries: &[
+            "rest_hand",
             "rest_count",
             "rest_place",
             "rest_find",

@@ -20,6 +20,7 @@ mod launch;
 mod neighbors;
 mod order;
 mod relax;
+mod rest;
 mod scan;
 mod scatter;
 mod select;
@@ -33,7 +34,7 @@ use std::{
 };
 
 use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
-use super::lockstep::{PRESENT, memory, rounds, twin};
+use super::lockstep::{PRESENT, contacts, findings, memory, rounds, twin};
 use super::{
     Context,
     buffers::Buffers,
@@ -76,7 +77,7 @@ struct Rig {
 /// What the device knows of it beside the state.
 struct Site {
     name: String,
-    host: Host,
+    host: Arc<Host>,
     places: Places,
     frame: Frame,
     /// Of the substep that is looked at.
@@ -124,14 +125,21 @@ impl Rig {
         twin.frames(&frames);
         let (frame, last) = (frames[0], frames[start.substeps as usize - 1]);
         let name = format!("{} of {n}", start.name);
-        Self { site: Site { name, host, places, frame, last }, twin }
+        Self { site: Site { name, host: Arc::new(host), places, frame, last }, twin }
     }
 
     /// The twin before the first stage of the substep that is looked at.
-    fn in_substep(start: &Start) -> Self {
+    fn before_substep(start: &Start) -> Self {
         let mut rig = Self::new(start);
         rig.twin.reach_substep();
         rig.site.frame = rig.site.last;
+        rig
+    }
+
+    /// The same with contacts found and solved.
+    fn in_substep(start: &Start) -> Self {
+        let mut rig = Self::before_substep(start);
+        rig.twin.rest_before();
         rig
     }
 
@@ -166,7 +174,7 @@ type Check = dyn Fn(&Memory, &mut Verdict);
 /// One stage on one start.
 struct Case {
     name: String,
-    host: Host,
+    host: Arc<Host>,
     places: Places,
     frame: Frame,
     input: Memory,
@@ -209,7 +217,11 @@ impl Case {
         buffers.write_frames(context, pipelines, &[self.frame]).unwrap();
         let mut encoder =
             Encoder::new(&context.device, pipelines, &buffers, PRESENT, Effort::new(context), None);
-        let group = if self.is_broad { &buffers.broad[1 - PRESENT] } else { &buffers.view[PRESENT] };
+        let group = match self.dispatches.first() {
+            Some((entry, ..)) if entry.starts_with("rest_") => &buffers.rest[PRESENT],
+            _ if self.is_broad => &buffers.broad[1 - PRESENT],
+            _ => &buffers.view[PRESENT],
+        };
         // The name is only that of the pass.
         encoder.stage("audit", group, 0, &self.dispatches);
         context.queue.submit([encoder.encoder.finish()]);

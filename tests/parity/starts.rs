@@ -13,8 +13,8 @@ use crate::{
 /// None, one, a workgroup less one, a workgroup, one more, and many with an odd rest.
 pub const SIZES: [usize; 6] = [0, 1, 63, 64, 65, 10_007];
 
-const KINDS: [&str; 10] =
-    ["gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast", "rough"];
+const KINDS: [&str; 12] =
+    ["gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast", "rough", "pile", "heap"];
 
 /// One system and how far into a step the stages are looked at.
 pub struct Start {
@@ -58,6 +58,7 @@ pub fn start(kind: &'static str, size: usize) -> Start {
     let side = (count as f64).cbrt().ceil() as u64;
     let gas = |fraction: f64| Fill::random(count).volume_fraction(fraction).temperature(3.0);
     let scene = Scene::new(0.03).seed(size as u64 + 1);
+    let tight = || Fill::lattice([side; 3], 1.004).temperature(1e-4);
     let lattice = || Fill::lattice([side; 3], 1.12).origin(DVec3::splat(0.5)).temperature(3.0);
     // So tight that many meet somebody or a plane in a step.
     let (spacing, corner) = if kind == "rough" { (1.03, 0.51) } else { (1.12, 0.55) };
@@ -79,6 +80,16 @@ pub fn start(kind: &'static str, size: usize) -> Start {
             .fill(Fill::lattice([side; 3], spacing).origin([corner, corner, 1.3]).temperature(3.0)),
         // A layer at rest on the floor, the rest falling on it.
         "floor" => scene.gravity([0.0, 0.0, -10.0]).wall(DVec3::ZERO, DVec3::Z, "default").fill(lattice()),
+        // Spheres that all but touch each other, in a box and on an open floor.
+        "pile" => scene
+            .sides([Side::Periodic, Side::Wall, Side::Wall])
+            .bounds(DVec3::ZERO, DVec3::new(1.004 * side as f64, 1.01 * side as f64, 2.0 * side as f64))
+            .gravity([0.0, 0.1, -1.0])
+            .fill(tight().origin([0.502, 0.505, 0.5])),
+        "heap" => scene
+            .gravity([0.1, 0.0, -1.0])
+            .wall(DVec3::ZERO, DVec3::Z, "default")
+            .fill(tight().origin([-0.2 * side as f64, 0.4, 0.5])),
         "open" => scene.fill(lattice()),
         "dilute" => scene.periodic().fill(gas(0.002).temperature(3e3)),
         "flat" => scene.flat().sides([Side::Periodic, Side::Wall, Side::Open]).fill(gas(0.45)),
@@ -88,13 +99,29 @@ pub fn start(kind: &'static str, size: usize) -> Start {
     system.spheres.truncate(size);
     dress(kind, &mut system, size as u64);
     let is_fast = kind == "fast" || kind == "dilute";
-    Start { name: kind, system, substeps: if is_fast { 2 } else { 1 }, for_the_bulk: is_fast }
+    // Contacts keep something from one substep to the next.
+    let substeps = if is_fast || is_pile(kind) { 2 } else { 1 };
+    Start { name: kind, system, substeps, for_the_bulk: is_fast }
+}
+
+fn is_pile(kind: &str) -> bool {
+    matches!(kind, "pile" | "heap")
 }
 
 // What scenes do not say: gaps in the ids, several materials, spin, what is fixed, what is fast.
 fn dress(kind: &str, system: &mut System, seed: u64) {
     let mut draw = dice(seed);
     let soft = system.materials.push("soft", 0.6, 1.0);
+    if kind == "mixture" {
+        // Nothing rests without gravity: some impacts follow each other too soon to lose energy.
+        system.solver.contact_time = Some(0.01);
+    }
+    if is_pile(kind) {
+        let rough =
+            Surface { friction: 0.4, rolling_friction: 0.02, twisting_friction: 0.01, ..Surface::default() };
+        system.materials.set_surface(0, 0, Surface { restitution: 0.5, ..rough });
+        system.materials.set_surface(soft, soft, Surface { restitution: 0.0, ..rough });
+    }
     if kind == "rough" {
         roughen(&mut system.materials, soft);
     }
@@ -112,7 +139,7 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
     for (k, sphere) in system.spheres.iter_mut().enumerate() {
         sphere.id = 3 * k as u32 + 7;
         sphere.spin = DVec3::new(draw(), draw(), draw()) - 0.5;
-        if matches!(kind, "box" | "floor" | "flat") && k % 3 == 0 {
+        if matches!(kind, "box" | "floor" | "flat" | "mixture" | "pile" | "heap") && k % 3 == 0 {
             sphere.material = soft;
         }
         match kind {
@@ -123,6 +150,9 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
                     (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO);
                 }
             }
+            "heap" if k % 12 == 5 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
+            // What falls on it.
+            "pile" if k % 30 == 7 => sphere.velocity.z -= 0.5,
             "fixed" if k % 10 == 3 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
             "floor" if sphere.position.z < 0.6 => {
                 sphere.velocity = if k % 2 == 1 { DVec3::X * -2e-4 } else { DVec3::ZERO };

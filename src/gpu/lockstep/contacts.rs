@@ -16,13 +16,12 @@ use super::{
     PRESENT,
     findings::Findings,
     memory::{Memory, rows as state_rows},
-    rig::Rig,
     twin::Twin,
 };
 use crate::cpu::{
     blocks::{Axis, COLOURS},
     neighbors::COUNTED_PLANES,
-    rows::{Load, NEAR, Row},
+    rows::Load,
 };
 
 /// Of velocities and loads that were solved for, as a share of the speeds that meet and of what gravity adds: sums of a dozen
@@ -49,10 +48,7 @@ fn key_of(twin: &Twin, places: &Places, cell: IVec3) -> usize {
     let (mut colour, mut inner, mut block) = (0, 0, [0; 3]);
     for axis in (0..3).rev() {
         let c = cell[axis];
-        let mut at = c.div_euclid(axes[axis].edge);
-        if axes[axis].blocks > 0 {
-            at = at.min(axes[axis].blocks - 1);
-        }
+        let at = axes[axis].block(c);
         colour = 2 * colour + at.rem_euclid(2) as usize;
         inner = 3 * inner + ((c - at * axes[axis].edge) % 3) as usize;
         block[axis] = at;
@@ -204,16 +200,16 @@ fn found(output: &Memory, places: &Places, i: usize) -> BTreeMap<(u32, u32), Fou
     (head[0]..head[0] + head[1]).map(row).collect()
 }
 
-/// Stage 9, before the launch or after the rounds; `lost` is the energy that the twin lost in it.
-pub fn rest(rig: &Rig, twin: &Twin, input: &Memory, output: &Memory, findings: &mut Findings) {
+/// Stage 9, before the launch or after the rounds.
+pub fn rest(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let core = &twin.core;
     let gain = core.world.gravity.length() * twin.frame.h;
     let fastest = (0..core.state.len()).fold(gain, |most, i| most.max(core.state.velocity(i).length()));
     for i in 0..core.state.len() {
-        let mut rows = found(output, &rig.places, i);
+        let mut rows = found(output, places, i);
         for row in core.rows.of(i) {
             let Some(found) = rows.remove(&(row.j, row.code)) else {
-                missing(twin, i, row, findings);
+                findings.differ("rests on", i, vec![], vec![name_of(twin, row.j)], 0.0);
                 continue;
             };
             let unit = findings.units.length / findings.units.time;
@@ -228,35 +224,30 @@ pub fn rest(rig: &Rig, twin: &Twin, input: &Memory, output: &Memory, findings: &
             let tolerance = tolerance * core.state.radius(i);
             findings.near_vector("moment of a contact", unit, i, (loads.0.turn, loads.1.turn), tolerance);
         }
-        if let Some((&(j, _), _)) = rows.first_key_value() {
-            let partner = if j & WALL == 0 { core.state.id[j as usize] } else { j & !WALL };
-            if !is_on_rim(twin, input, i, j) {
-                findings.differ("rests on", i, vec![f64::from(partner)], vec![], 0.0);
-            } else {
-                findings.near_ties += 1;
-            }
+        if let Some(&(j, _)) = rows.keys().next() {
+            findings.differ("rests on", i, vec![name_of(twin, j)], vec![], 0.0);
         }
     }
-    if findings.near_ties > 0 || !findings.is_clean() {
+    if !findings.is_clean() {
         return;
     }
-    let (bodies, tags) = state_rows(&core.state, &rig.host);
+    let (bodies, tags) = state_rows(&core.state, host);
     for i in 0..bodies.len() {
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         findings.sphere(i, found, (bodies[i], tags[i]), [0.0, SOLVED * fastest, SOLVED * fastest]);
-        let rested = f32::from_bits(output.work[rig.places.rested as usize + i]);
+        let rested = f32::from_bits(output.work[places.rested as usize + i]);
         findings.near("time at rest", findings.units.time, i, rested, core.rested[i], RIM * twin.frame.h);
     }
-    flags(rig, twin, output, findings);
+    flags(places, twin, output, findings);
 }
 
 /// Which pairs contacts hold, and which collided too often: what a sweep asks for.
-pub fn flags(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+pub fn flags(places: &Places, twin: &Twin, output: &Memory, findings: &mut Findings) {
     for i in 0..twin.core.state.len() {
         let (range, entries) = output.list(i);
         for (at, entry) in range.zip(entries) {
-            let k = at - rig.places.entries as usize;
-            let flags = output.work[rig.places.flags as usize + k / 8] >> (4 * (k % 8)) & 15;
+            let k = at - places.entries as usize;
+            let flags = output.work[places.flags as usize + k / 8] >> (4 * (k % 8)) & 15;
             let expected = flags_of(twin, i, entry & INDEX_MASK);
             findings.equal("impacts of a pair", i, flags & HITS, expected & HITS);
             // After the rounds there are more of them, and nobody asks.
@@ -264,16 +255,16 @@ pub fn flags(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
                 findings.equal("what holds a pair", i, flags & HELD, expected & HELD);
             }
         }
-        let hits = output.work[rig.places.wall_hits as usize + i];
+        let hits = output.work[places.wall_hits as usize + i];
         let expected = wall_hits_of(twin, i);
         findings.equal("impacts on planes", i, hits, expected);
     }
 }
 
 /// What is kept for the next substep.
-pub fn keep(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
-    let mut expected = Memory::new(&rig.places);
-    put_loads(twin, &rig.host, &mut expected);
+pub fn keep(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    let mut expected = Memory::new(places);
+    put_loads(twin, host, &mut expected);
     let n = 2 * twin.core.state.len();
     let first = LOADS_HEAD as usize + n;
     let mut by_rank: Vec<usize> = (0..twin.core.state.len()).collect();
@@ -295,12 +286,7 @@ pub fn keep(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
     findings.equal("length of the substep, bits", usize::MAX, found, wanted);
 }
 
-fn missing(twin: &Twin, i: usize, row: &Row, findings: &mut Findings) {
-    let partner = if row.j & WALL == 0 { twin.core.state.id[row.j as usize] } else { row.j & !WALL };
-    findings.differ("rests on", i, vec![], vec![f64::from(partner)], 0.0);
-    let _ = NEAR;
-}
-
-fn is_on_rim(_twin: &Twin, _input: &Memory, _i: usize, _j: u32) -> bool {
-    false
+// Id of a sphere, or number of a plane.
+fn name_of(twin: &Twin, partner: u32) -> f64 {
+    f64::from(if partner & WALL == 0 { twin.core.state.id[partner as usize] } else { partner & !WALL })
 }

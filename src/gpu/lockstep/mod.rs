@@ -7,7 +7,7 @@
 mod broad;
 pub mod contacts;
 mod ends;
-mod findings;
+pub mod findings;
 pub mod known;
 pub mod memory;
 mod rig;

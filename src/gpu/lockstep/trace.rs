@@ -184,7 +184,7 @@ impl Trace<'_> {
         go_on!(self.stage("collide", &input, false, collide, |rig, twin, output, findings| {
             rounds::collide(rig, twin, &input, output, &speeds, findings);
             if rig.places.slots > 0 {
-                contacts::flags(rig, twin, output, findings);
+                contacts::flags(&rig.places, twin, output, findings);
             }
         }));
 
@@ -214,14 +214,22 @@ impl Trace<'_> {
         let rest =
             |all| if is_first { encode::rest_before(slots, all) } else { encode::rest_after(slots, all) };
         self.stage("rest", &input, false, rest, |rig, twin, output, findings| {
-            contacts::rest(rig, twin, &input, output, findings);
+            contacts::rest(&rig.host, &rig.places, twin, output, findings);
         })
     }
 
     fn keep(&mut self) -> Step {
         let mut input = self.rig.memory(&self.twin);
         input.loads.fill(0);
-        self.stage("rest", &input, false, |all| vec![("rest_keep", 0, all)], contacts::keep)
+        self.stage(
+            "rest",
+            &input,
+            false,
+            |all| vec![("rest_keep", 0, all)],
+            |rig, twin, output, findings| {
+                contacts::keep(&rig.host, &rig.places, twin, output, findings);
+            },
+        )
     }
 
     fn advance(&mut self) -> Step {
