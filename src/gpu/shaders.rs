@@ -98,9 +98,9 @@ pub const MODULES: &[Module] = &[
         name: "rest",
         group: Group::Rest,
         entries: &[
-            "rest_hand",
             "rest_count",
             "rest_place",
+            "rest_hand",
             "rest_find",
             "rest_again",
             "rest_enter",

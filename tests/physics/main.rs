@@ -31,15 +31,18 @@ macro_rules! on_each_backend {
 
 /// The same on the two engines that have stages.
 macro_rules! on_each_engine {
-    ($($case:ident),* $(,)?) => {
+    ($($(#[$attribute:meta])* $case:ident $((gpu: $why:literal))?),* $(,)?) => {
         $(mod $case {
             #[test]
+            $(#[$attribute])*
             fn on_cpu() {
                 super::$case(carom::Backend::Cpu);
             }
 
             #[cfg(feature = "gpu")]
             #[test]
+            $(#[$attribute])*
+            $(#[ignore = $why])?
             fn on_gpu() {
                 super::$case(carom::Backend::Gpu);
             }

@@ -9,6 +9,20 @@ use rand_pcg::Pcg64;
 
 use crate::support::simulate_silently;
 
+on_each_engine!(
+    fifty_plastic_layers_come_to_rest (gpu: "long: some minutes"),
+    fifty_lossy_layers_come_to_rest (gpu: "long: some minutes"),
+    fifty_bouncy_layers_come_to_rest (gpu: "long: some minutes"),
+    fifty_layers_come_to_rest_far_from_the_origin (gpu: "long: some minutes"),
+    smooth_layers_come_to_rest (gpu: "long: some minutes"),
+    the_contacts_of_a_pile_at_rest_carry_its_weight (gpu: "long: some minutes"),
+    #[ignore = "long: ten minutes"]
+    twenty_thousand_spheres_in_fifty_layers_come_to_rest,
+    #[ignore = "long: ten minutes"]
+    a_falling_pile_of_a_hundred_thousand_has_the_same_bits,
+    a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order (gpu: "long: five minutes"),
+);
+
 // Loose layers of `side` x `side` spheres, radii +-10%, that fall as one block on a floor of a box that is periodic
 // across; diameter, mass and gravity 1.
 fn layers(count: u32, side: u32, surface: Surface, origin: f64, seed: u64) -> System {
@@ -53,8 +67,8 @@ fn centre(spheres: &[Sphere]) -> DVec3 {
 const STILL: f64 = 1e-6;
 
 // Lets it come down for 60 sqrt(d/g) and looks at it for 30 more.
-fn comes_to_rest(system: &System, least_energy: f64) {
-    let mut simulation = simulate_silently(system, Backend::Cpu);
+fn comes_to_rest(system: &System, least_energy: f64, backend: Backend) {
+    let mut simulation = simulate_silently(system, backend);
     let count = system.spheres.len() as f64;
     let (mut falling, mut resting, mut kinetic, mut rounds) = (0.0f64, 0.0f64, 0.0f64, 0);
     let mut start = vec![];
@@ -92,37 +106,31 @@ fn comes_to_rest(system: &System, least_energy: f64) {
     assert!(summary.ledger_error <= 1e-5, "{:e}", summary.ledger_error);
 }
 
-#[test]
-fn fifty_plastic_layers_come_to_rest() {
-    comes_to_rest(&layers(50, 4, grain(0.0, 0.5), 0.0, 1), STILL);
+fn fifty_plastic_layers_come_to_rest(backend: Backend) {
+    comes_to_rest(&layers(50, 4, grain(0.0, 0.5), 0.0, 1), STILL, backend);
 }
 
-#[test]
-fn fifty_lossy_layers_come_to_rest() {
-    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 0.0, 1), STILL);
+fn fifty_lossy_layers_come_to_rest(backend: Backend) {
+    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 0.0, 1), STILL, backend);
 }
 
-#[test]
-fn fifty_bouncy_layers_come_to_rest() {
-    comes_to_rest(&layers(50, 4, grain(0.9, 0.5), 0.0, 1), STILL);
+fn fifty_bouncy_layers_come_to_rest(backend: Backend) {
+    comes_to_rest(&layers(50, 4, grain(0.9, 0.5), 0.0, 1), STILL, backend);
 }
 
-#[test]
-fn fifty_layers_come_to_rest_far_from_the_origin() {
-    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 10_000.0, 1), STILL);
+fn fifty_layers_come_to_rest_far_from_the_origin(backend: Backend) {
+    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 10_000.0, 1), STILL, backend);
 }
 
-#[test]
-fn smooth_layers_come_to_rest() {
+fn smooth_layers_come_to_rest(backend: Backend) {
     let smooth = Surface { restitution: 0.5, ..Surface::default() };
     // Without friction a sphere in a trough swings on for ever.
-    comes_to_rest(&layers(20, 6, smooth, 0.0, 2), 1e-3);
+    comes_to_rest(&layers(20, 6, smooth, 0.0, 2), 1e-3, backend);
 }
 
-#[test]
-fn the_contacts_of_a_pile_at_rest_carry_its_weight() {
+fn the_contacts_of_a_pile_at_rest_carry_its_weight(backend: Backend) {
     let system = layers(20, 5, grain(0.3, 0.5), 1000.0, 5);
-    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    let mut simulation = simulate_silently(&system, backend);
     simulation.run(1200, |_| std::ops::ControlFlow::Continue(())).unwrap();
     let (spheres, contacts) = (simulation.spheres(), simulation.contacts().unwrap());
     let weight: f64 = spheres.iter().map(|s| s.mass).sum();
@@ -171,29 +179,35 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight() {
     assert!((stress.x_axis.z - stress.z_axis.x).abs() <= 1e-3 * stress.z_axis.z, "{stress}");
 }
 
-#[test]
-#[ignore = "long: ten minutes"]
-fn twenty_thousand_spheres_in_fifty_layers_come_to_rest() {
-    comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1), STILL);
+fn twenty_thousand_spheres_in_fifty_layers_come_to_rest(backend: Backend) {
+    comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1), STILL, backend);
 }
 
-#[test]
-fn a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order() {
-    let system = layers(12, 20, grain(0.5, 0.5), 0.0, 3);
+// On one, two and three threads, and with the spheres in another order; of a device these are several runs.
+fn has_the_same_bits(system: &System, steps: u64, backend: Backend) {
     let hash = |system: &System, threads| {
-        let options = Options { backend: Backend::Cpu, threads, ..Options::default() };
+        let options = Options { backend, threads, ..Options::default() };
         let mut simulation = Simulation::new(system.clone(), options).unwrap();
-        simulation.run(160, |_| std::ops::ControlFlow::Continue(())).unwrap();
+        simulation.run(steps, |_| std::ops::ControlFlow::Continue(())).unwrap();
         assert!(simulation.summary().kinetic_energy > 1.0, "it still moves");
+        assert!(!simulation.contacts().unwrap().is_empty(), "nothing lies yet");
         simulation.state_hash()
     };
-    let expected = hash(&system, 1);
+    let expected = hash(system, 1);
     let mut shuffled = system.clone();
     let mut rng = Pcg64::seed_from_u64(4);
     for k in (1..shuffled.spheres.len()).rev() {
         shuffled.spheres.swap(k, rng.random_range(0..=k));
     }
-    assert_eq!(hash(&system, 2), expected, "two threads");
-    assert_eq!(hash(&system, 3), expected, "three threads");
+    assert_eq!(hash(system, 2), expected, "two threads");
+    assert_eq!(hash(system, 3), expected, "three threads");
     assert_eq!(hash(&shuffled, 2), expected, "shuffled");
+}
+
+fn a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order(backend: Backend) {
+    has_the_same_bits(&layers(12, 20, grain(0.5, 0.5), 0.0, 3), 160, backend);
+}
+
+fn a_falling_pile_of_a_hundred_thousand_has_the_same_bits(backend: Backend) {
+    has_the_same_bits(&layers(28, 60, grain(0.5, 0.5), 0.0, 3), 60, backend);
 }

@@ -5,6 +5,17 @@ use glam::DVec3;
 
 use crate::support::{simulate, simulate_silently};
 
+on_each_engine!(
+    a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed,
+    backspin_brings_a_ball_back,
+    a_ball_on_an_incline_rolls_or_slides_as_friction_lets_it,
+    rolling_resistance_stops_a_rolling_ball_where_it_should,
+    twisting_resistance_stops_a_spinning_ball_in_time,
+    a_lossy_ball_comes_to_rest_at_the_closed_form_time,
+    balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls,
+    a_bullet_does_not_leave_a_box_whose_corner_it_hits,
+);
+
 const GRAVITY: f64 = 9.81;
 const RADIUS: f64 = 0.05;
 
@@ -50,11 +61,10 @@ fn ledger_closes(simulation: &Simulation) {
     assert!(summary.ledger_error <= 1e-5, "ledger off by {:e}", summary.ledger_error);
 }
 
-#[test]
-fn a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed() {
+fn a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed(backend: Backend) {
     for (speed, friction) in [(1.0, 0.1), (2.0, 0.3), (0.2, 0.8)] {
         let system = on_a_plane(rough(friction), 0.0, DVec3::X * speed, DVec3::ZERO);
-        let mut simulation = simulate_silently(&system, Backend::Cpu);
+        let mut simulation = simulate_silently(&system, backend);
         // It slides for 2 v / (7 mu g).
         let sliding = 2.0 * speed / (7.0 * friction * GRAVITY);
         let ball = run(&mut simulation, 1.5 * sliding + 0.1);
@@ -69,17 +79,15 @@ fn a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed() {
     }
 }
 
-#[test]
-fn backspin_brings_a_ball_back() {
+fn backspin_brings_a_ball_back(backend: Backend) {
     // Rolls at (v - 2/5 r w) 5/7 in the end: backwards if the spin is large.
     let (speed, spin) = (1.0, -100.0);
     let system = on_a_plane(rough(0.3), 0.0, DVec3::X * speed, DVec3::Y * spin);
-    let ball = run(&mut simulate_silently(&system, Backend::Cpu), 2.0);
+    let ball = run(&mut simulate_silently(&system, backend), 2.0);
     within(ball.velocity.x, 5.0 / 7.0 * (speed + 0.4 * RADIUS * spin), 0.01, "speed");
 }
 
-#[test]
-fn a_ball_on_an_incline_rolls_or_slides_as_friction_lets_it() {
+fn a_ball_on_an_incline_rolls_or_slides_as_friction_lets_it(backend: Backend) {
     for degrees in [5.0f64, 20.0, 40.0] {
         let slope = degrees.to_radians();
         // Rolling needs mu >= 2/7 tan(slope).
@@ -90,7 +98,7 @@ fn a_ball_on_an_incline_rolls_or_slides_as_friction_lets_it() {
             (0.0, GRAVITY * slope.sin()),
         ] {
             let system = on_a_plane(rough(friction), slope, DVec3::ZERO, DVec3::ZERO);
-            let mut simulation = simulate_silently(&system, Backend::Cpu);
+            let mut simulation = simulate_silently(&system, backend);
             let ball = run(&mut simulation, 1.0);
             within(ball.velocity.x, acceleration, 0.01, &format!("{degrees} degrees, mu {friction}: speed"));
             within(ball.position.x - 0.3, 0.5 * acceleration, 0.01, "way");
@@ -99,13 +107,12 @@ fn a_ball_on_an_incline_rolls_or_slides_as_friction_lets_it() {
     }
 }
 
-#[test]
-fn rolling_resistance_stops_a_rolling_ball_where_it_should() {
+fn rolling_resistance_stops_a_rolling_ball_where_it_should(backend: Backend) {
     for (speed, resistance) in [(0.5, 0.02), (1.0, 0.1)] {
         let surface = Surface { rolling_friction: resistance, ..rough(0.6) };
         let spin = DVec3::Y * (speed / RADIUS);
         let system = on_a_plane(surface, 0.0, DVec3::X * speed, spin);
-        let mut simulation = simulate_silently(&system, Backend::Cpu);
+        let mut simulation = simulate_silently(&system, backend);
         let stop = 0.7 * speed * speed / (resistance * GRAVITY);
         let ball = run(&mut simulation, 4.0 * stop / speed);
         within(ball.position.x - 0.3, stop, 0.01, "way");
@@ -115,12 +122,11 @@ fn rolling_resistance_stops_a_rolling_ball_where_it_should() {
     // On a slope less steep than the resistance it stays where it is.
     let surface = Surface { rolling_friction: 0.2, ..rough(0.6) };
     let system = on_a_plane(surface, 0.15, DVec3::ZERO, DVec3::ZERO);
-    let ball = run(&mut simulate_silently(&system, Backend::Cpu), 5.0);
+    let ball = run(&mut simulate_silently(&system, backend), 5.0);
     assert!((ball.position.x - 0.3).abs() <= 1e-4 * RADIUS, "{ball:?}");
 }
 
-#[test]
-fn twisting_resistance_stops_a_spinning_ball_in_time() {
+fn twisting_resistance_stops_a_spinning_ball_in_time(backend: Backend) {
     let (spin, resistance) = (20.0, 0.05);
     let surface = Surface { twisting_friction: resistance, ..rough(0.6) };
     let time = spin * RADIUS / (2.5 * resistance * GRAVITY);
@@ -128,23 +134,22 @@ fn twisting_resistance_stops_a_spinning_ball_in_time() {
         let system = on_a_plane(surface, 0.0, DVec3::ZERO, DVec3::Z * spin);
         // As many steps to a part of the time whatever it is.
         let system = System { dt: time / 60.0, ..system };
-        run(&mut simulate_silently(&system, Backend::Cpu), share * time)
+        run(&mut simulate_silently(&system, backend), share * time)
     };
     within(spun(0.5).spin.z, 0.5 * spin, 0.01, "spin at half the time");
     assert!(spun(1.05).spin.z.abs() <= 1e-6 * spin);
     // Without resistance it spins for ever.
     let system = on_a_plane(rough(0.6), 0.0, DVec3::ZERO, DVec3::Z * spin);
-    within(run(&mut simulate_silently(&system, Backend::Cpu), 5.0).spin.z, spin, 1e-6, "spin");
+    within(run(&mut simulate_silently(&system, backend), 5.0).spin.z, spin, 1e-6, "spin");
 }
 
-#[test]
-fn a_lossy_ball_comes_to_rest_at_the_closed_form_time() {
+fn a_lossy_ball_comes_to_rest_at_the_closed_form_time(backend: Backend) {
     // A bounce slower than a resting contact may be is not done: of a short fall that is a larger share.
     for (restitution, height, share) in [(0.5, 1.0, 0.01), (0.3, 0.5, 0.02), (0.7, 1.0, 0.01)] {
         let surface = Surface { restitution, ..Surface::default() };
         let mut system = on_a_plane(surface, 0.0, DVec3::ZERO, DVec3::ZERO);
         system.spheres[0].position.z = RADIUS + height;
-        let mut simulation = simulate(&system, Backend::Cpu);
+        let mut simulation = simulate(&system, backend);
         let fall = (2.0 * height / GRAVITY).sqrt();
         let expected = fall * (1.0 + restitution) / (1.0 - restitution);
         // Its last impact; from there on it lies.
@@ -163,8 +168,7 @@ fn a_lossy_ball_comes_to_rest_at_the_closed_form_time() {
     }
 }
 
-#[test]
-fn balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls() {
+fn balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls(backend: Backend) {
     for speed in [0.05, 0.3, 2.0] {
         let surface = Surface { restitution: 0.9, ..Surface::default() };
         let mut system = on_a_plane(surface, 0.0, DVec3::X * speed, DVec3::ZERO);
@@ -175,7 +179,7 @@ fn balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls() {
             velocity: -DVec3::X * speed,
             ..first
         });
-        let mut simulation = simulate_silently(&system, Backend::Cpu);
+        let mut simulation = simulate_silently(&system, backend);
         run(&mut simulation, 0.4 / speed);
         let [a, b] = simulation.spheres()[..] else { unreachable!("two balls") };
         within(a.velocity.x, -0.9 * speed, 1e-3, "speed after");
@@ -184,13 +188,12 @@ fn balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls() {
         let mut system = on_a_plane(surface, 0.0, DVec3::X * speed, DVec3::ZERO);
         let wall = DVec3::X * 0.6;
         system.walls.push(Plane { point: wall, normal: -DVec3::X, material: 0, name: "cushion".into() });
-        let ball = run(&mut simulate_silently(&system, Backend::Cpu), 0.5 / speed);
+        let ball = run(&mut simulate_silently(&system, backend), 0.5 / speed);
         within(ball.velocity.x, -0.9 * speed, 1e-3, "speed off the wall");
     }
 }
 
-#[test]
-fn a_bullet_does_not_leave_a_box_whose_corner_it_hits() {
+fn a_bullet_does_not_leave_a_box_whose_corner_it_hits(backend: Backend) {
     let surface = Surface { restitution: 0.9, ..Surface::default() };
     let mut system = on_a_plane(surface, 0.0, DVec3::new(200.0, 170.0, -150.0), DVec3::ZERO);
     let elastic = system.materials.add("steel", Surface::default(), 1000.0);
@@ -200,7 +203,7 @@ fn a_bullet_does_not_leave_a_box_whose_corner_it_hits() {
         system.walls.push(Plane { point: -normal, normal, material, name: format!("side {k}") });
     }
     system.spheres[0].material = elastic;
-    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    let mut simulation = simulate_silently(&system, backend);
     for step in 0..600 {
         simulation.step().unwrap();
         let ball = simulation.spheres()[0];
