@@ -329,7 +329,7 @@ impl Default for Solver {
             substeps: 0,
             max_initial_overlap: 0.01,
             contact_time: None,
-            resting: false,
+            resting: true,
         }
     }
 }
