@@ -258,10 +258,22 @@ impl Simulation {
         &self.impacts
     }
 
-    /// The contacts that lasted over the last substep, in the order of the ids; none after an edit.
-    #[doc(hidden)]
-    pub fn contacts(&self) -> Vec<Contact> {
-        if self.edited { vec![] } else { self.engine.contacts() }
+    /// The contacts that lasted over the last substep of the last step, in the order of the ids, those with planes last
+    /// of each sphere; none before the first step, after an edit, without gravity or where all impacts are elastic.
+    ///
+    /// What only bounces is not among them: see [`impacts`](Self::impacts). Impacts that a sphere at rest takes within a step
+    /// are not part of its forces.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on a backend that does not tell contacts.
+    pub fn contacts(&self) -> Result<Vec<Contact>, Error> {
+        if self.options.backend != Backend::Cpu {
+            return Err(Error::Unsupported(format!(
+                "{}: it does not tell contacts; the cpu backend does",
+                self.options.backend.name()
+            )));
+        }
+        Ok(if self.edited { vec![] } else { self.engine.contacts() })
     }
 
     /// All spheres as they are now, in ascending order of the ids.

@@ -7,6 +7,7 @@ use carom::{Backend, Error, Simulation, Sphere, StepReport};
 
 use super::adapters::choose;
 use super::arguments::{BackendChoice, RunArguments};
+use super::contacts::{self, Contacts};
 use super::failure::{Exit, Failure};
 use super::interrupt::{self, Phase};
 use super::metrics::Metrics;
@@ -26,13 +27,19 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let mut screen = Screen::new(arguments.quiet, arguments.json);
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &scene)?;
+    contacts::check_path(arguments)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
     let (system, notes) = scene.build_with_notes()?;
     let mut simulation = Simulation::new(system, chosen.options(arguments.threads))?;
+    if arguments.contacts.is_some() {
+        // Who cannot tell them says so now, not after the run.
+        simulation.contacts()?;
+    }
 
     let output =
         arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
     let metrics = arguments.metrics.as_deref().map(Metrics::create).transpose()?;
+    let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     screen.line(&format!(
         "{name}: {}, {} of {} on {}",
         counted(simulation.sphere_count() as u64, "sphere"),
@@ -51,7 +58,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
     let progress = Progress::start(&mut screen, steps);
-    let is_asked_for_more = arguments.json || output.is_some() || metrics.is_some();
+    let is_asked_for_more = arguments.json || output.is_some() || metrics.is_some() || contact_file.is_some();
     let mut watch = Watch { screen: &mut screen, metrics, log, progress, is_asked_for_more, failure: None };
     interrupt::enter(Phase::Stepping);
     let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_ref())?;
@@ -71,6 +78,13 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
                 screen.note("note: the engine keeps no finite state after this failure; none is written")
             }
             (_, None) => screen.note("note: the state was lost with the device; none is written"),
+        }
+    }
+    if let Some(file) = contact_file {
+        if failed.is_none() {
+            file.write(&simulation)?;
+        } else {
+            screen.note("note: a step that failed has no contacts; none are written");
         }
     }
     describe_end(&mut screen, arguments, &simulation, state_hash);
@@ -181,6 +195,7 @@ pub fn demonstrate() -> Result<Exit, Failure> {
         every: None,
         log_every: None,
         metrics: None,
+        contacts: None,
         json: false,
         quiet: false,
     })?;
@@ -303,5 +318,8 @@ fn describe_end(
     }
     if let Some(path) = &arguments.metrics {
         screen.line(&format!("metrics   {}", path.display()));
+    }
+    if let Some(path) = &arguments.contacts {
+        screen.line(&format!("contacts  {}", path.display()));
     }
 }

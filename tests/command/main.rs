@@ -4,6 +4,7 @@
 mod adapters;
 mod arguments;
 mod bench;
+mod contacts;
 mod failed;
 mod files;
 mod harness;

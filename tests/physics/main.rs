@@ -55,6 +55,7 @@ mod conservation;
 mod cooling;
 mod impacts;
 mod oblique;
+mod packings;
 mod piles;
 mod pressure;
 mod rolling;

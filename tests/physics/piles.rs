@@ -1,9 +1,10 @@
 //! Piles: they come down, come to rest and stay.
 
 use carom::{
-    Backend, Bounds, Materials, Options, Partner, Side, Simulation, Sphere, Surface, System, contact_stress,
+    Backend, Bounds, Cells, Error, Materials, Options, Partner, Side, Simulation, Sphere, Surface, System,
+    contact_stress,
 };
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -125,7 +126,7 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight() {
     let system = layers(20, 5, grain(0.3, 0.5), 1000.0, 5);
     let mut simulation = simulate_silently(&system, Backend::Cpu);
     simulation.run(1200, |_| std::ops::ControlFlow::Continue(())).unwrap();
-    let (spheres, contacts) = (simulation.spheres(), simulation.contacts());
+    let (spheres, contacts) = (simulation.spheres(), simulation.contacts().unwrap());
     let weight: f64 = spheres.iter().map(|s| s.mass).sum();
     let mut balance: Vec<DVec3> = spheres.iter().map(|s| -DVec3::Z * s.mass).collect();
     let (mut torque, mut floor) = (vec![DVec3::ZERO; spheres.len()], 0.0);
@@ -154,7 +155,9 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight() {
         }
     }
     let worst = |all: &[DVec3]| all.iter().map(|v| v.length()).fold(0.0, f64::max);
-    let stress = contact_stress(&contacts, 1.0);
+    let extent = system.bounds.max - system.bounds.min;
+    let volume = extent.x * extent.y * extent.z;
+    let stress = contact_stress(&contacts, volume) * volume;
     println!(
         "{} contacts of {} spheres, {:.2} each: the floor carries {floor:.4} of {weight:.4}; left over at most force {:.1e}, torque \
          {:.1e}; stress times volume {stress}",
@@ -170,6 +173,80 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight() {
     // Pressed on all sides, most along gravity, and no moment: the tensor is symmetric.
     assert!(stress.z_axis.z > stress.x_axis.x && stress.x_axis.x > 0.0 && stress.y_axis.y > 0.0, "{stress}");
     assert!((stress.x_axis.z - stress.z_axis.x).abs() <= 1e-3 * stress.z_axis.z, "{stress}");
+}
+
+// Through every level goes the weight of the centres above it: each contact's force acts along the line between two centres.
+#[test]
+fn the_stress_of_a_pile_at_rest_is_the_weight_above() {
+    let system = layers(12, 5, grain(0.3, 0.5), 1000.0, 6);
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    simulation.run(1200, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let (spheres, contacts) = (simulation.spheres(), simulation.contacts().unwrap());
+    let (low, high) = (system.bounds.min, system.bounds.max);
+    let extent = high - low;
+    let levels = 23;
+    let cells = Cells { min: low, max: high, count: [1, 1, levels] };
+    let stress = simulation.contact_stress(&cells).unwrap();
+    let height = extent.z / levels as f64;
+    let above =
+        |z: f64| spheres.iter().map(|s| s.mass * ((s.position.z - z) / height).clamp(0.0, 1.0)).sum::<f64>();
+    let area = extent.x * extent.y;
+    let mut worst = 0.0f64;
+    for (level, tensor) in stress.iter().enumerate() {
+        let expected = above(low.z + level as f64 * height) / area;
+        worst = worst.max((tensor.z_axis.z - expected).abs());
+    }
+    let foot = stress[0].z_axis.z;
+    println!("{} contacts: stress at the foot {foot:.4}, off by at most {worst:.1e}", contacts.len());
+    assert!(foot > 7.0 && worst <= 1e-3 * foot, "{worst:e} of {foot}");
+
+    // However it is divided, and wherever along the periods it begins, the whole is the same.
+    let whole = contact_stress(&contacts, extent.x * extent.y * extent.z);
+    let shifted = DVec3::new(-7.3 * extent.x, 0.4 * extent.y, 0.0);
+    for (count, shift) in [([1, 1, 1], DVec3::ZERO), ([3, 4, 5], DVec3::ZERO), ([5, 2, 7], shifted)] {
+        let cells = Cells { min: low + shift, max: high + shift, count };
+        let stress = simulation.contact_stress(&cells).unwrap();
+        assert_eq!(stress.len(), count.iter().product::<usize>());
+        let mean = stress.iter().sum::<DMat3>() * (1.0 / stress.len() as f64);
+        let off = (mean - whole).to_cols_array().map(f64::abs).into_iter().fold(0.0, f64::max);
+        assert!(off <= 1e-9 * whole.z_axis.z, "{count:?}: {mean}, not {whole}");
+    }
+    // Half of the box, upwards, holds what is there and no more.
+    let halves = [0.0, 0.5].map(|k| Cells {
+        min: low + extent * DVec3::Z * k,
+        max: low + extent * DVec3::new(1.0, 1.0, k + 0.5),
+        count: [1, 1, 1],
+    });
+    let [lower, upper] = halves.map(|cells| simulation.contact_stress(&cells).unwrap()[0].z_axis.z);
+    assert!((0.5 * (lower + upper) - whole.z_axis.z).abs() <= 1e-9 * lower && lower > 2.0 * upper);
+}
+
+#[test]
+fn contacts_are_told_or_refused() {
+    let system = layers(2, 2, grain(0.5, 0.0), 0.0, 1);
+    let smooth = System { materials: Materials::default(), ..system.clone() };
+    let exact = simulate_silently(&smooth, Backend::Exact);
+    let Err(Error::Unsupported(text)) = exact.contacts() else { panic!("exact tells contacts") };
+    assert!(text.contains("exact") && text.contains("cpu"), "{text}");
+
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    assert_eq!(simulation.contacts().unwrap(), [], "before the first step");
+    simulation.run(200, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let contacts = simulation.contacts().unwrap();
+    assert!(contacts.len() >= 4 && contacts.iter().any(|c| matches!(c.partner, Partner::Wall(_))));
+    assert!(contacts.is_sorted_by_key(|contact| (contact.sphere, contact.partner)));
+    let box_of = |count| Cells { min: system.bounds.min, max: system.bounds.max, count };
+    assert_eq!(simulation.contact_stress(&box_of([2, 3, 4])).unwrap().len(), 24);
+    let wide = Cells { max: system.bounds.max * 1.5, ..box_of([1; 3]) };
+    let turned = Cells { min: system.bounds.max, max: system.bounds.min, ..box_of([1; 3]) };
+    let endless = Cells { max: DVec3::INFINITY, ..box_of([1; 3]) };
+    for cells in [box_of([2, 0, 1]), wide, turned, endless] {
+        assert!(matches!(simulation.contact_stress(&cells), Err(Error::Invalid(_))), "{cells:?}");
+    }
+    let many = simulation.contact_stress(&box_of([1 << 40, 1 << 40, 1 << 40]));
+    assert!(matches!(many, Err(Error::Capacity(_))));
+    simulation.apply_impulse(0, DVec3::Z).unwrap();
+    assert_eq!(simulation.contacts().unwrap(), [], "after an edit");
 }
 
 #[test]
