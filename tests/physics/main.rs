@@ -53,6 +53,8 @@ mod bullets;
 mod clusters;
 mod conservation;
 mod cooling;
+mod driven;
+mod heaps;
 mod impacts;
 mod oblique;
 mod packings;

@@ -275,3 +275,52 @@ fn a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order() 
     assert_eq!(hash(&system, 3), expected, "three threads");
     assert_eq!(hash(&shuffled, 2), expected, "shuffled");
 }
+
+#[test]
+#[ignore = "long: minutes"]
+fn thirty_two_thousand_spheres_dropped_into_a_box_do_not_sink_into_each_other() {
+    const GAP: f64 = 1.1;
+    let mut rng = Pcg64::seed_from_u64(1);
+    let mut system = System { gravity: -9.81 * DVec3::Z, ..System::default() };
+    system.materials = Materials::empty();
+    let surface = Surface { restitution: 0.3, friction: 0.5, ..Surface::default() };
+    system.materials.add("grain", surface, 6.0 / std::f64::consts::PI);
+    let max = DVec3::new(40.0, 40.0, 40.0) * GAP;
+    system.bounds = Bounds { max, sides: [Side::Wall; 3], ..Bounds::default() };
+    for id in 0..32_000 {
+        let site = DVec3::new(f64::from(id % 40), f64::from(id / 40 % 40), f64::from(id / 1600));
+        let noise = DVec3::new(rng.random(), rng.random(), rng.random()) - 0.5;
+        let position = (site + DVec3::new(0.5, 0.5, 1.0)) * GAP + 0.02 * noise;
+        system.spheres.push(Sphere { id, position, ..Sphere::default() });
+    }
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    let mut deepest = (0.0, 0);
+    for step in 1..=300 {
+        let report = simulation.step().unwrap();
+        assert_eq!((report.stopped, report.unresolved), (0, 0), "{report:?}");
+        if report.deepest_overlap > deepest.0 {
+            deepest = (report.deepest_overlap, step);
+        }
+        if step % 20 == 0 {
+            println!(
+                "step {step}: deepest overlap so far {:.4}, kinetic energy {:.2e} each, {} impacts, {} rounds, {:.0} ms",
+                deepest.0,
+                report.kinetic_energy / 32_000.0,
+                report.pair_impacts + report.wall_impacts,
+                report.rounds,
+                1e3 * report.wall_seconds
+            );
+        }
+    }
+    let summary = simulation.summary();
+    println!(
+        "deepest overlap {:.4} at step {}; {:.0} ms a step, ledger {:.1e}, late {}",
+        deepest.0,
+        deepest.1,
+        1e3 * summary.wall_seconds / 300.0,
+        summary.ledger_error,
+        summary.late
+    );
+    assert!(deepest.0 <= 0.02, "{} at step {}", deepest.0, deepest.1);
+    assert!(summary.kinetic_energy / 32_000.0 < 1e-3, "it does not come to rest");
+}
