@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use carom::scene::Scene;
 use carom::{Backend, Error, Simulation, Sphere, StepReport};
 
-use super::adapters::choose;
+use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, RunArguments};
 use super::contacts::{self, Contacts};
 use super::failure::{Exit, Failure};
@@ -24,11 +24,16 @@ const STEPS_MAX: f64 = 1e15;
 
 /// Carries out `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
-    let mut screen = Screen::new(arguments.quiet, arguments.json);
-    let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
-    let steps = step_count(arguments, &scene)?;
+    let source = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
+    let steps = step_count(arguments, &source.scene)?;
     contacts::check_path(arguments)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
+    run_on(&chosen, arguments, source, steps)
+}
+
+fn run_on(chosen: &Chosen, arguments: &RunArguments, source: Source, steps: u64) -> Result<Exit, Failure> {
+    let Source { name, scene } = source;
+    let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
     let mut simulation = Simulation::new(system, chosen.options(arguments.threads))?;
     if arguments.contacts.is_some() {
@@ -179,18 +184,24 @@ fn recover<T>(read: Result<T, Error>, failed: &mut Option<Error>) -> Option<T> {
     }
 }
 
+// A GPU has time for more marbles, in a larger tray.
+const MARBLES_ON_GPU: [&str; 3] =
+    ["spheres.0.random.count=20000", "spheres.0.random.max=[1.1, 1.18, 1.2]", "bounds.max=[1.6, 1.2, 1.2]"];
+
 /// Carries out `carom` without arguments: something to see, and what to try next.
 pub fn demonstrate() -> Result<Exit, Failure> {
     let command = std::env::args().next().unwrap_or_else(|| "carom".to_owned());
-    let exit = run(&RunArguments {
-        scene: "gas".to_owned(),
-        backend: BackendChoice::Cpu,
+    let chosen = choose(BackendChoice::Auto, None)?;
+    let settings = if chosen.is_on_adapter() { &MARBLES_ON_GPU[..] } else { &[] };
+    let arguments = RunArguments {
+        scene: "marbles".to_owned(),
+        backend: BackendChoice::Auto,
         adapter: None,
         threads: 0,
         steps: None,
-        time: Some(10.0),
+        time: None,
         seed: None,
-        settings: vec![],
+        settings: settings.iter().map(|setting| (*setting).to_owned()).collect(),
         out: None,
         every: None,
         log_every: None,
@@ -198,13 +209,17 @@ pub fn demonstrate() -> Result<Exit, Failure> {
         contacts: None,
         json: false,
         quiet: false,
-    })?;
+    };
+    let source = source::scene(&arguments.scene, &arguments.settings, None)?;
+    let steps = step_count(&arguments, &source.scene)?;
+    let exit = run_on(&chosen, &arguments, source, steps)?;
     if exit == Exit::Done {
         Screen::new(false, false).line(&format!(
             "\nTry next:\n  \
              {command} scenes                          what else there is to run\n  \
              {command} run cradle --backend exact      Newton's cradle, event by event\n  \
-             {command} run gas --out out --json        the state as CSV and XYZ, the figures as JSON"
+             {command} run gas --out out --json        the state as CSV and XYZ, the figures as JSON\n  \
+             {command} run heap --contacts heap.csv    who carries whom, with which force"
         ));
     }
     Ok(exit)

@@ -57,11 +57,12 @@ impl Scene {
         let mut notes =
             self.realise(&mut system, &counts, &mut ranges).map_err(|fault| self.explain(fault, &ranges))?;
         let surfaces = system.materials.surfaces();
+        let lasts = system.gravity != DVec3::ZERO && surfaces.iter().any(|s| s.restitution < 1.0);
         for (field, is_set) in [
             ("rolling_friction", surfaces.iter().any(|s| s.rolling_friction > 0.0)),
             ("twisting_friction", surfaces.iter().any(|s| s.twisting_friction > 0.0)),
         ] {
-            if is_set {
+            if is_set && !lasts {
                 notes.push(Note::WithoutEffect { field });
             }
         }

@@ -17,7 +17,7 @@ pub enum Note {
         /// Longest way a sphere was moved (length).
         moved: f64,
     },
-    /// Something that the scene sets and no engine does yet.
+    /// Something that the scene sets and that changes nothing in it.
     WithoutEffect {
         /// What it is called in a scene file.
         field: &'static str,
@@ -37,7 +37,11 @@ impl fmt::Display for Note {
                 write!(f, "; no sphere was moved further than {moved:.2e}")
             }
             Self::WithoutEffect { field } => {
-                write!(f, "{field} has no effect yet: it is for contacts that last")
+                write!(
+                    f,
+                    "{field} has no effect: it is for contacts that last, and without gravity and a restitution \
+                     below 1 none does"
+                )
             }
         }
     }

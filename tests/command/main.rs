@@ -5,6 +5,7 @@ mod adapters;
 mod arguments;
 mod bench;
 mod contacts;
+mod demo;
 mod failed;
 mod files;
 mod harness;
