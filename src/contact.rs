@@ -14,7 +14,8 @@ pub struct Contact {
     pub sphere: u32,
     /// What it touches.
     pub partner: Partner,
-    /// Where (length); between two spheres on the line of centres, divided as the radii.
+    /// Where (length); between two spheres on the line of centres, divided as the radii. Next to `sphere`, also where that
+    /// is across the end of a periodic axis.
     pub point: DVec3,
     /// Unit vector from the partner to `sphere`.
     pub normal: DVec3,
@@ -89,7 +90,7 @@ impl Cells {
     /// # Errors
     /// [`Error::Invalid`] where there are none, the corners are not finite or not in order; [`Error::Capacity`] for
     /// more than an address can number.
-    pub fn len(&self) -> Result<usize, Error> {
+    pub fn total(&self) -> Result<usize, Error> {
         let Self { min, max, count } = *self;
         if count.contains(&0) {
             return Err(Error::Invalid(format!("{count:?} cells; expected at least 1 along each axis")));
@@ -145,7 +146,7 @@ impl Cells {
 
 impl Simulation {
     /// Mean stress of the [`contacts`](Self::contacts) in each cell of a grid (mass / (length * time^2), pressure
-    /// positive; see [`contact_stress`](crate::contact_stress)): `cells.len()` tensors, x running fastest, then y.
+    /// positive; see [`contact_stress`](crate::contact_stress)): [`Cells::total`] tensors, x running fastest, then y.
     ///
     /// The line between the two centres (to the plane, for a plane) carries the force; a cell has the share of the
     /// contact that its part of the line is. So the sum of all cells times the volume of one is what
@@ -167,7 +168,7 @@ fn stress_of_cells(
     system: &System,
     cells: &Cells,
 ) -> Result<Vec<DMat3>, Error> {
-    let mut stress = vec![DMat3::ZERO; cells.len()?];
+    let mut stress = vec![DMat3::ZERO; cells.total()?];
     let extent = cells.max - cells.min;
     let periods = [0, 1, 2].map(|axis| system.period(axis));
     for axis in 0..3 {

@@ -79,7 +79,7 @@ fn slope(spheres: &[Sphere], radius: f64) -> f64 {
     let rim = (radius / WIDTH) as usize;
     let flank = &heights[rim / 5..rim - 1];
     let count = flank.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| flank.iter().map(|h| of(h)).sum::<f64>() / count;
+    let mean = |of: fn(&(f64, f64)) -> f64| flank.iter().map(of).sum::<f64>() / count;
     let (r, z) = (mean(|h| h.0), mean(|h| h.1));
     let covariance: f64 = flank.iter().map(|h| (h.0 - r) * (h.1 - z)).sum();
     let variance: f64 = flank.iter().map(|h| (h.0 - r).powi(2)).sum();
