@@ -112,7 +112,7 @@ fn kicks_wake_a_gas_that_has_cooled_down() {
 #[test]
 fn a_piston_driven_into_smooth_lossy_grains_is_stopped_by_them() {
     let extent = DVec3::new(8.0, 8.0, 24.0);
-    for mass in [1.0, 1000.0] {
+    for mass in [1.0, 100.0] {
         let mut system = grains(600, extent - DVec3::Z * 2.0, 0.0, 0.01);
         system.bounds.max = extent;
         for k in 0..64 {

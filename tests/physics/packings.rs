@@ -128,6 +128,7 @@ fn smooth_grains_pack_as_densely_as_spheres_at_random_can() {
 #[test]
 fn rough_grains_come_to_rest_in_a_loose_packing() {
     let (_, packing) = settle(&rain(700, 6.5, 0.5, 4));
-    assert!((0.56..=0.63).contains(&packing.fraction), "{}", packing.fraction);
+    // The figures of the long tests, and how far so few spheres scatter.
+    assert!((0.57..=0.63).contains(&packing.fraction), "{}", packing.fraction);
     assert!((3.9..=5.1).contains(&packing.coordination), "{}", packing.coordination);
 }
