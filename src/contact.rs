@@ -73,12 +73,16 @@ pub fn contact_stress(contacts: &[Contact], volume: f64) -> DMat3 {
     contacts.iter().map(Contact::moment).sum::<DMat3>() * (1.0 / volume)
 }
 
+/// Most cells of a grid: 9.7 GB of tensors. More are a slip of the pen.
+const MOST_CELLS: usize = 1 << 27;
+
 /// A box that is divided into equal cells, to average over each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cells {
     /// Lower corner (length).
     pub min: DVec3,
-    /// Upper corner (length), above `min` on every axis. Along a periodic axis no further from it than the period.
+    /// Upper corner (length), above `min` on every axis; in 2D the third extent counts as thickness and holds z = 0. Along
+    /// a periodic axis no further from `min` than the period.
     pub max: DVec3,
     /// Cells along x, y and z, each at least 1.
     pub count: [usize; 3],
@@ -89,7 +93,7 @@ impl Cells {
     ///
     /// # Errors
     /// [`Error::Invalid`] where there are none, the corners are not finite or not in order; [`Error::Capacity`] for
-    /// more than an address can number.
+    /// more than 2^27.
     pub fn total(&self) -> Result<usize, Error> {
         let Self { min, max, count } = *self;
         if count.contains(&0) {
@@ -101,10 +105,9 @@ impl Cells {
             )));
         }
         let [x, y, z] = count;
-        x.checked_mul(y)
-            .and_then(|area| area.checked_mul(z))
-            .filter(|&all| all <= isize::MAX as usize / size_of::<DMat3>())
-            .ok_or_else(|| Error::Capacity(format!("{x} x {y} x {z} cells; fewer can be held")))
+        x.checked_mul(y).and_then(|area| area.checked_mul(z)).filter(|&all| all <= MOST_CELLS).ok_or_else(
+            || Error::Capacity(format!("{x} x {y} x {z} cells; at most {MOST_CELLS} are possible")),
+        )
     }
 
     /// Edges of a cell (length).

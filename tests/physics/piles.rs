@@ -1,8 +1,8 @@
 //! Piles: they come down, come to rest and stay.
 
 use carom::{
-    Backend, Bounds, Cells, Error, Materials, Options, Partner, Side, Simulation, Sphere, Surface, System,
-    contact_stress,
+    Backend, Bounds, Cells, Dimensions, Error, Materials, Options, Partner, Side, Simulation, Sphere,
+    Surface, System, contact_stress,
 };
 use glam::{DMat3, DVec3};
 use rand::{RngExt, SeedableRng};
@@ -247,6 +247,34 @@ fn contacts_are_told_or_refused() {
     assert!(matches!(many, Err(Error::Capacity(_))));
     simulation.apply_impulse(0, DVec3::Z).unwrap();
     assert_eq!(simulation.contacts().unwrap(), [], "after an edit");
+}
+
+#[test]
+fn a_column_in_a_plane_carries_itself() {
+    let mut system =
+        System { dimensions: Dimensions::Two, gravity: -10.0 * DVec3::Y, dt: 0.01, ..System::default() };
+    system.materials = Materials::empty();
+    system.materials.add("disc", grain(0.5, 0.5), 1.0);
+    let sides = [Side::Periodic, Side::Wall, Side::Open];
+    system.bounds = Bounds { max: DVec3::new(4.0, 8.0, 0.0), sides, ..Bounds::default() };
+    for id in 0..3 {
+        let position = DVec3::new(3.9, f64::from(id) + 0.5, 0.0);
+        system.spheres.push(Sphere { id, position, mass: 2.0, ..Sphere::default() });
+    }
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    simulation.run(100, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let contacts = simulation.contacts().unwrap();
+    let forces: Vec<f64> = contacts.iter().map(|contact| contact.force.y).collect();
+    assert_eq!(forces.len(), 3, "{contacts:?}");
+    for (force, expected) in forces.iter().zip([-40.0, 60.0, -20.0]) {
+        assert!((force - expected).abs() <= 0.02, "{forces:?}");
+    }
+    // Across a period, through a layer of thickness 2 from the floor to the lowest centre: 60 / (4 * 2).
+    let corners = [DVec3::new(1.0, 0.0, -1.0), DVec3::new(5.0, 0.5, 1.0)];
+    let cells = Cells { min: corners[0], max: corners[1], count: [4, 1, 1] };
+    let stress = simulation.contact_stress(&cells).unwrap();
+    assert!((stress.iter().map(|s| s.y_axis.y).sum::<f64>() / 4.0 - 7.5).abs() <= 0.01, "{stress:?}");
+    assert!((stress[2].y_axis.y - 30.0).abs() <= 0.02, "{stress:?}");
 }
 
 #[test]
