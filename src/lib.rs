@@ -147,8 +147,7 @@ mod validate;
 #[cfg(feature = "viewer")]
 pub mod viewer;
 
-#[doc(hidden)]
-pub use contact::{Contact, contact_stress};
+pub use contact::{Cells, Contact, contact_stress};
 pub use error::Error;
 pub use report::{Impact, Partner, StepReport};
 pub use simulation::{Backend, Measure, Options, Simulation};

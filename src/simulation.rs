@@ -98,9 +98,9 @@ pub(crate) trait Engine: Send {
     /// Contacts that lasted over the last substep, in the order of the ids.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where contacts never last, [`Error::DeviceLost`].
+    /// [`Error::DeviceLost`].
     fn contacts(&self) -> Result<Vec<Contact>, Error> {
-        Err(Error::Unsupported("contacts that last, on this backend; use cpu or gpu".to_owned()))
+        Ok(vec![])
     }
     /// Goes on from other spheres (sorted by id); what the engine remembers of surviving ids is kept.
     fn reload(&mut self, system: &System) -> Result<(), Error>;
@@ -261,9 +261,20 @@ impl Simulation {
         &self.impacts
     }
 
-    /// The contacts that lasted over the last substep, in the order of the ids; none after an edit.
-    #[doc(hidden)]
+    /// The contacts that lasted over the last substep of the last step, in the order of the ids, those with planes last
+    /// of each sphere; none before the first step, after an edit, without gravity or where all impacts are elastic.
+    ///
+    /// What only bounces is not among them: see [`impacts`](Self::impacts). Impacts that a sphere at rest takes within a step
+    /// are not part of its forces.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on a backend whose contacts never last, [`Error::DeviceLost`].
     pub fn contacts(&self) -> Result<Vec<Contact>, Error> {
+        if self.options.backend == Backend::Exact {
+            return Err(Error::Unsupported(
+                "exact: its contacts do not last; cpu and gpu have some that do".to_owned(),
+            ));
+        }
         if self.edited { Ok(vec![]) } else { self.engine.contacts() }
     }
 

@@ -91,6 +91,9 @@ pub struct RunArguments {
     /// Write the figures of every step to FILE (.csv or .jsonl).
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
     pub metrics: Option<PathBuf>,
+    /// Write the contacts that lasted over the end of the last step to FILE (.csv): who carries whom, with which force.
+    #[arg(long, value_name = "FILE", value_parser = contacts_path)]
+    pub contacts: Option<PathBuf>,
     /// Print one JSON object with the figures of the run on stdout; all else goes to stderr.
     #[arg(long)]
     pub json: bool,
@@ -391,6 +394,14 @@ fn metrics_path(text: &str) -> Result<PathBuf, String> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("csv" | "jsonl") => Ok(path),
         _ => Err("expected a name that ends in .csv or .jsonl".to_owned()),
+    }
+}
+
+fn contacts_path(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("csv") => Ok(path),
+        _ => Err("expected a name that ends in .csv".to_owned()),
     }
 }
 

@@ -4,6 +4,7 @@ mod adapters;
 mod arguments;
 mod aside;
 mod bench;
+mod contacts;
 mod failure;
 mod interrupt;
 mod metrics;

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use carom::scene::Scene;
 use carom::{Backend, Error, Simulation, Sphere, StepReport};
 
-use super::adapters::choose;
+use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, RunArguments};
+use super::contacts::{self, Contacts};
 use super::failure::{Exit, Failure};
 use super::interrupt::{self, Phase};
 use super::metrics::Metrics;
@@ -23,16 +24,27 @@ const STEPS_MAX: f64 = 1e15;
 
 /// Carries out `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
-    let mut screen = Screen::new(arguments.quiet, arguments.json);
-    let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
-    let steps = step_count(arguments, &scene)?;
+    let source = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
+    let steps = step_count(arguments, &source.scene)?;
+    contacts::check_path(arguments)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
+    run_on(&chosen, arguments, source, steps)
+}
+
+fn run_on(chosen: &Chosen, arguments: &RunArguments, source: Source, steps: u64) -> Result<Exit, Failure> {
+    let Source { name, scene } = source;
+    let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
     let mut simulation = Simulation::new(system, chosen.options(arguments.threads))?;
+    if arguments.contacts.is_some() {
+        // Who cannot tell them says so now, not after the run.
+        simulation.contacts()?;
+    }
 
     let output =
         arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
     let metrics = arguments.metrics.as_deref().map(Metrics::create).transpose()?;
+    let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     screen.line(&format!(
         "{name}: {}, {} of {} on {}",
         counted(simulation.sphere_count() as u64, "sphere"),
@@ -51,7 +63,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
     let progress = Progress::start(&mut screen, steps);
-    let is_asked_for_more = arguments.json || output.is_some() || metrics.is_some();
+    let is_asked_for_more = arguments.json || output.is_some() || metrics.is_some() || contact_file.is_some();
     let mut watch = Watch { screen: &mut screen, metrics, log, progress, is_asked_for_more, failure: None };
     interrupt::enter(Phase::Stepping);
     let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_ref())?;
@@ -71,6 +83,13 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
                 screen.note("note: the engine keeps no finite state after this failure; none is written")
             }
             (_, None) => screen.note("note: the state was lost with the device; none is written"),
+        }
+    }
+    if let Some(file) = contact_file {
+        if failed.is_none() {
+            file.write(&simulation)?;
+        } else {
+            screen.note("note: a step that failed has no contacts; none are written");
         }
     }
     describe_end(&mut screen, arguments, &simulation, state_hash);
@@ -165,31 +184,42 @@ fn recover<T>(read: Result<T, Error>, failed: &mut Option<Error>) -> Option<T> {
     }
 }
 
+// A GPU has time for more marbles, in a larger tray.
+const MARBLES_ON_GPU: [&str; 3] =
+    ["spheres.0.random.count=20000", "spheres.0.random.max=[1.1, 1.18, 1.2]", "bounds.max=[1.6, 1.2, 1.2]"];
+
 /// Carries out `carom` without arguments: something to see, and what to try next.
 pub fn demonstrate() -> Result<Exit, Failure> {
     let command = std::env::args().next().unwrap_or_else(|| "carom".to_owned());
-    let exit = run(&RunArguments {
-        scene: "gas".to_owned(),
-        backend: BackendChoice::Cpu,
+    let chosen = choose(BackendChoice::Auto, None)?;
+    let settings = if chosen.is_on_adapter() { &MARBLES_ON_GPU[..] } else { &[] };
+    let arguments = RunArguments {
+        scene: "marbles".to_owned(),
+        backend: BackendChoice::Auto,
         adapter: None,
         threads: 0,
         steps: None,
-        time: Some(10.0),
+        time: None,
         seed: None,
-        settings: vec![],
+        settings: settings.iter().map(|setting| (*setting).to_owned()).collect(),
         out: None,
         every: None,
         log_every: None,
         metrics: None,
+        contacts: None,
         json: false,
         quiet: false,
-    })?;
+    };
+    let source = source::scene(&arguments.scene, &arguments.settings, None)?;
+    let steps = step_count(&arguments, &source.scene)?;
+    let exit = run_on(&chosen, &arguments, source, steps)?;
     if exit == Exit::Done {
         Screen::new(false, false).line(&format!(
             "\nTry next:\n  \
              {command} scenes                          what else there is to run\n  \
              {command} run cradle --backend exact      Newton's cradle, event by event\n  \
-             {command} run gas --out out --json        the state as CSV and XYZ, the figures as JSON"
+             {command} run gas --out out --json        the state as CSV and XYZ, the figures as JSON\n  \
+             {command} run heap --backend cpu --contacts heap.csv    who carries whom, with which force"
         ));
     }
     Ok(exit)
@@ -303,5 +333,8 @@ fn describe_end(
     }
     if let Some(path) = &arguments.metrics {
         screen.line(&format!("metrics   {}", path.display()));
+    }
+    if let Some(path) = &arguments.contacts {
+        screen.line(&format!("contacts  {}", path.display()));
     }
 }

@@ -45,7 +45,11 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "bullets": "fast spheres shot at a wall of spheres, 50 diameters a step",
     "balls_in_a_box": "10,000 discs bouncing about a square box, in 2D",
     "cooling": "a granular gas: every impact takes energy out (restitution 0.9)",
-    "packing": "a settled packing of 5,746 grains, read from a file and let loose",
+    "marbles": "3,000 marbles poured into a tray, where they come to rest",
+    "rolling": "balls that roll down a ramp and stop one after the other",
+    "heap": "grains on a plate: what is too steep runs off, a heap is left",
+    "pile50": "50 loose layers that fall as one block and have to come to rest",
+    "packing": "a settled packing of 5,746 grains, read from a file, that stays as it is",
 };
 
 /// The one of this name.
@@ -55,7 +59,9 @@ pub fn builtin(name: &str) -> Option<&'static Builtin> {
 
 /// The files of spheres that they name.
 pub(crate) fn embedded(file: &str) -> Option<&'static [u8]> {
-    const FILES: &[(&str, &[u8])] =
-        &[("../data/grains.xyz", include_bytes!("../../examples/data/grains.xyz"))];
+    const FILES: &[(&str, &[u8])] = &[
+        ("../data/grains.xyz", include_bytes!("../../examples/data/grains.xyz")),
+        ("../data/layers.csv", include_bytes!("../../examples/data/layers.csv")),
+    ];
     FILES.iter().find(|(name, _)| *name == file).map(|(_, bytes)| *bytes)
 }

@@ -17,7 +17,7 @@ pub enum Note {
         /// Longest way a sphere was moved (length).
         moved: f64,
     },
-    /// Something that the scene sets and nothing in it asks for.
+    /// Something that the scene sets and that changes nothing in it.
     WithoutEffect {
         /// What it is called in a scene file.
         field: &'static str,
@@ -39,7 +39,8 @@ impl fmt::Display for Note {
             Self::WithoutEffect { field } => {
                 write!(
                     f,
-                    "{field} has no effect: it is for contacts that last, and without gravity, or with restitutions of 1, none does"
+                    "{field} has no effect: it is for contacts that last, and without gravity and a restitution \
+                     below 1 none does"
                 )
             }
         }

@@ -4,6 +4,8 @@
 mod adapters;
 mod arguments;
 mod bench;
+mod contacts;
+mod demo;
 mod failed;
 mod files;
 mod harness;

@@ -3,8 +3,22 @@
 use crate::harness::Place;
 
 // The scenes that the documentation promises.
-const PROMISED: [&str; 9] =
-    ["gas", "gas_box", "mixture", "bounce", "cradle", "break", "bullets", "balls_in_a_box", "cooling"];
+const PROMISED: [&str; 14] = [
+    "gas",
+    "gas_box",
+    "mixture",
+    "bounce",
+    "cradle",
+    "break",
+    "bullets",
+    "balls_in_a_box",
+    "cooling",
+    "marbles",
+    "rolling",
+    "heap",
+    "pile50",
+    "packing",
+];
 
 fn listed(place: &Place) -> Vec<(String, u64)> {
     let table = place.carom(&["scenes"]).expect(0).stdout;

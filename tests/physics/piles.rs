@@ -1,9 +1,10 @@
 //! Piles: they come down, come to rest and stay.
 
 use carom::{
-    Backend, Bounds, Materials, Options, Partner, Side, Simulation, Sphere, Surface, System, contact_stress,
+    Backend, Bounds, Cells, Dimensions, Error, Materials, Options, Partner, Side, Simulation, Sphere,
+    Surface, System, contact_stress,
 };
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -15,6 +16,9 @@ on_each_engine!(
     fifty_bouncy_layers_come_to_rest (gpu: "long: some minutes"),
     fifty_layers_come_to_rest_far_from_the_origin (gpu: "long: some minutes"),
     smooth_layers_come_to_rest (gpu: "long: some minutes"),
+    contacts_are_told_or_refused,
+    a_column_in_a_plane_carries_itself,
+    the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: "long: some minutes"),
     the_contacts_of_a_pile_at_rest_carry_its_weight (gpu: "long: some minutes"),
     #[ignore = "long: ten minutes"]
     twenty_thousand_spheres_in_fifty_layers_come_to_rest,
@@ -161,7 +165,9 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight(backend: Backend) {
         }
     }
     let worst = |all: &[DVec3]| all.iter().map(|v| v.length()).fold(0.0, f64::max);
-    let stress = contact_stress(&contacts, 1.0);
+    let extent = system.bounds.max - system.bounds.min;
+    let volume = extent.x * extent.y * extent.z;
+    let stress = contact_stress(&contacts, volume) * volume;
     println!(
         "{} contacts of {} spheres, {:.2} each: the floor carries {floor:.4} of {weight:.4}; left over at most force {:.1e}, torque \
          {:.1e}; stress times volume {stress}",
@@ -181,6 +187,105 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight(backend: Backend) {
 
 fn twenty_thousand_spheres_in_fifty_layers_come_to_rest(backend: Backend) {
     comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1), STILL, backend);
+}
+
+// Through every level goes the weight of the centres above it: each contact's force acts along the line between two centres.
+fn the_stress_of_a_pile_at_rest_is_the_weight_above(backend: Backend) {
+    let system = layers(12, 5, grain(0.3, 0.5), 1000.0, 6);
+    let mut simulation = simulate_silently(&system, backend);
+    simulation.run(1200, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let (spheres, contacts) = (simulation.spheres(), simulation.contacts().unwrap());
+    let (low, high) = (system.bounds.min, system.bounds.max);
+    let extent = high - low;
+    let levels = 23;
+    let cells = Cells { min: low, max: high, count: [1, 1, levels] };
+    let stress = simulation.contact_stress(&cells).unwrap();
+    let height = extent.z / levels as f64;
+    let above =
+        |z: f64| spheres.iter().map(|s| s.mass * ((s.position.z - z) / height).clamp(0.0, 1.0)).sum::<f64>();
+    let area = extent.x * extent.y;
+    let mut worst = 0.0f64;
+    for (level, tensor) in stress.iter().enumerate() {
+        let expected = above(low.z + level as f64 * height) / area;
+        worst = worst.max((tensor.z_axis.z - expected).abs());
+    }
+    let foot = stress[0].z_axis.z;
+    println!("{} contacts: stress at the foot {foot:.4}, off by at most {worst:.1e}", contacts.len());
+    assert!(foot > 7.0 && worst <= 1e-3 * foot, "{worst:e} of {foot}");
+
+    // However it is divided, and wherever along the periods it begins, the whole is the same.
+    let whole = contact_stress(&contacts, extent.x * extent.y * extent.z);
+    let shifted = DVec3::new(-7.3 * extent.x, 0.4 * extent.y, 0.0);
+    for (count, shift) in [([1, 1, 1], DVec3::ZERO), ([3, 4, 5], DVec3::ZERO), ([5, 2, 7], shifted)] {
+        let cells = Cells { min: low + shift, max: high + shift, count };
+        let stress = simulation.contact_stress(&cells).unwrap();
+        assert_eq!(stress.len(), count.iter().product::<usize>());
+        let mean = stress.iter().sum::<DMat3>() * (1.0 / stress.len() as f64);
+        let off = (mean - whole).to_cols_array().map(f64::abs).into_iter().fold(0.0, f64::max);
+        assert!(off <= 1e-9 * whole.z_axis.z, "{count:?}: {mean}, not {whole}");
+    }
+    // Half of the box, upwards, holds what is there and no more.
+    let halves = [0.0, 0.5].map(|k| Cells {
+        min: low + extent * DVec3::Z * k,
+        max: low + extent * DVec3::new(1.0, 1.0, k + 0.5),
+        count: [1, 1, 1],
+    });
+    let [lower, upper] = halves.map(|cells| simulation.contact_stress(&cells).unwrap()[0].z_axis.z);
+    assert!((0.5 * (lower + upper) - whole.z_axis.z).abs() <= 1e-9 * lower && lower > 2.0 * upper);
+}
+
+fn contacts_are_told_or_refused(backend: Backend) {
+    let system = layers(2, 2, grain(0.5, 0.0), 0.0, 1);
+    let smooth = System { materials: Materials::default(), ..system.clone() };
+    let exact = simulate_silently(&smooth, Backend::Exact);
+    let Err(Error::Unsupported(text)) = exact.contacts() else { panic!("exact tells contacts") };
+    assert!(text.contains("exact") && text.contains("cpu"), "{text}");
+
+    let mut simulation = simulate_silently(&system, backend);
+    assert_eq!(simulation.contacts().unwrap(), [], "before the first step");
+    simulation.run(200, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let contacts = simulation.contacts().unwrap();
+    assert!(contacts.len() >= 4 && contacts.iter().any(|c| matches!(c.partner, Partner::Wall(_))));
+    assert!(contacts.is_sorted_by_key(|contact| (contact.sphere, contact.partner)));
+    let box_of = |count| Cells { min: system.bounds.min, max: system.bounds.max, count };
+    assert_eq!(simulation.contact_stress(&box_of([2, 3, 4])).unwrap().len(), 24);
+    let wide = Cells { max: system.bounds.max * 1.5, ..box_of([1; 3]) };
+    let turned = Cells { min: system.bounds.max, max: system.bounds.min, ..box_of([1; 3]) };
+    let endless = Cells { max: DVec3::INFINITY, ..box_of([1; 3]) };
+    for cells in [box_of([2, 0, 1]), wide, turned, endless] {
+        assert!(matches!(simulation.contact_stress(&cells), Err(Error::Invalid(_))), "{cells:?}");
+    }
+    let many = simulation.contact_stress(&box_of([1 << 40, 1 << 40, 1 << 40]));
+    assert!(matches!(many, Err(Error::Capacity(_))));
+    simulation.apply_impulse(0, DVec3::Z).unwrap();
+    assert_eq!(simulation.contacts().unwrap(), [], "after an edit");
+}
+
+fn a_column_in_a_plane_carries_itself(backend: Backend) {
+    let mut system =
+        System { dimensions: Dimensions::Two, gravity: -10.0 * DVec3::Y, dt: 0.01, ..System::default() };
+    system.materials = Materials::empty();
+    system.materials.add("disc", grain(0.5, 0.5), 1.0);
+    let sides = [Side::Periodic, Side::Wall, Side::Open];
+    system.bounds = Bounds { max: DVec3::new(4.0, 8.0, 0.0), sides, ..Bounds::default() };
+    for id in 0..3 {
+        let position = DVec3::new(3.9, f64::from(id) + 0.5, 0.0);
+        system.spheres.push(Sphere { id, position, mass: 2.0, ..Sphere::default() });
+    }
+    let mut simulation = simulate_silently(&system, backend);
+    simulation.run(100, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let contacts = simulation.contacts().unwrap();
+    let forces: Vec<f64> = contacts.iter().map(|contact| contact.force.y).collect();
+    assert_eq!(forces.len(), 3, "{contacts:?}");
+    for (force, expected) in forces.iter().zip([-40.0, 60.0, -20.0]) {
+        assert!((force - expected).abs() <= 0.02, "{forces:?}");
+    }
+    // Across a period, through a layer of thickness 2 from the floor to the lowest centre: 60 / (4 * 2).
+    let corners = [DVec3::new(1.0, 0.0, -1.0), DVec3::new(5.0, 0.5, 1.0)];
+    let cells = Cells { min: corners[0], max: corners[1], count: [4, 1, 1] };
+    let stress = simulation.contact_stress(&cells).unwrap();
+    assert!((stress.iter().map(|s| s.y_axis.y).sum::<f64>() / 4.0 - 7.5).abs() <= 0.01, "{stress:?}");
+    assert!((stress[2].y_axis.y - 30.0).abs() <= 0.02, "{stress:?}");
 }
 
 // On one, two and three threads, and with the spheres in another order; of a device these are several runs.
@@ -210,4 +315,53 @@ fn a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order(ba
 
 fn a_falling_pile_of_a_hundred_thousand_has_the_same_bits(backend: Backend) {
     has_the_same_bits(&layers(28, 60, grain(0.5, 0.5), 0.0, 3), 60, backend);
+}
+
+#[test]
+#[ignore = "long: minutes"]
+fn thirty_two_thousand_spheres_dropped_into_a_box_do_not_sink_into_each_other() {
+    const GAP: f64 = 1.1;
+    let mut rng = Pcg64::seed_from_u64(1);
+    let mut system = System { gravity: -9.81 * DVec3::Z, ..System::default() };
+    system.materials = Materials::empty();
+    let surface = Surface { restitution: 0.3, friction: 0.5, ..Surface::default() };
+    system.materials.add("grain", surface, 6.0 / std::f64::consts::PI);
+    let max = DVec3::new(40.0, 40.0, 40.0) * GAP;
+    system.bounds = Bounds { max, sides: [Side::Wall; 3], ..Bounds::default() };
+    for id in 0..32_000 {
+        let site = DVec3::new(f64::from(id % 40), f64::from(id / 40 % 40), f64::from(id / 1600));
+        let noise = DVec3::new(rng.random(), rng.random(), rng.random()) - 0.5;
+        let position = (site + DVec3::new(0.5, 0.5, 1.0)) * GAP + 0.02 * noise;
+        system.spheres.push(Sphere { id, position, ..Sphere::default() });
+    }
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    let mut deepest = (0.0, 0);
+    for step in 1..=300 {
+        let report = simulation.step().unwrap();
+        assert_eq!((report.stopped, report.unresolved), (0, 0), "{report:?}");
+        if report.deepest_overlap > deepest.0 {
+            deepest = (report.deepest_overlap, step);
+        }
+        if step % 20 == 0 {
+            println!(
+                "step {step}: deepest overlap so far {:.4}, kinetic energy {:.2e} each, {} impacts, {} rounds, {:.0} ms",
+                deepest.0,
+                report.kinetic_energy / 32_000.0,
+                report.pair_impacts + report.wall_impacts,
+                report.rounds,
+                1e3 * report.wall_seconds
+            );
+        }
+    }
+    let summary = simulation.summary();
+    println!(
+        "deepest overlap {:.4} at step {}; {:.0} ms a step, ledger {:.1e}, late {}",
+        deepest.0,
+        deepest.1,
+        1e3 * summary.wall_seconds / 300.0,
+        summary.ledger_error,
+        summary.late
+    );
+    assert!(deepest.0 <= 0.02, "{} at step {}", deepest.0, deepest.1);
+    assert!(summary.kinetic_energy / 32_000.0 < 1e-3, "it does not come to rest");
 }

@@ -271,15 +271,20 @@ fn a_lattice_has_no_volume_fraction() {
 
 #[test]
 fn what_has_no_effect_is_said() {
-    let surface = Surface { friction: 0.5, rolling_friction: 0.01, ..Surface::default() };
-    let scene = Scene::new(0.01).surface("default", surface, 1.0);
-    let (system, notes) = scene.build_with_notes().unwrap();
-    assert_eq!(notes, [Note::WithoutEffect { field: "rolling_friction" }]);
-    assert!(notes[0].to_string().starts_with("rolling_friction has no effect: "));
-    assert_eq!(system.materials.surface(0, 0).rolling_friction, 0.01);
-    let lossy = Surface { restitution: 0.9, ..surface };
-    let scene = Scene::new(0.01).gravity([0.0, 0.0, -1.0]).surface("default", lossy, 1.0);
-    assert_eq!(scene.build_with_notes().unwrap().1, []);
+    let surface = Surface { restitution: 0.5, friction: 0.5, rolling_friction: 0.01, ..Surface::default() };
+    let elastic = Surface { restitution: 1.0, ..surface };
+    for (surface, gravity, has_effect) in [(surface, 0.0, false), (elastic, 1.0, false), (surface, 1.0, true)]
+    {
+        let scene = Scene::new(0.01).surface("default", surface, 1.0).gravity(-gravity * DVec3::Z);
+        let (system, notes) = scene.build_with_notes().unwrap();
+        assert_eq!(system.materials.surface(0, 0).rolling_friction, 0.01);
+        if has_effect {
+            assert_eq!(notes, []);
+        } else {
+            assert_eq!(notes, [Note::WithoutEffect { field: "rolling_friction" }]);
+            assert!(notes[0].to_string().starts_with("rolling_friction has no effect"));
+        }
+    }
 }
 
 #[test]

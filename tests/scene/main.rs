@@ -11,5 +11,7 @@ mod motion;
 mod round_trip;
 mod scales;
 #[cfg(feature = "files")]
+mod settling;
+#[cfg(feature = "files")]
 mod toml;
 mod validate;

@@ -1,0 +1,64 @@
+//! The contacts of the last step, as CSV.
+
+use std::path::Path;
+
+use carom::{Contact, Partner, Simulation};
+
+use super::{arguments::RunArguments, aside::Aside, failure::Failure};
+
+/// Names of the columns. The partner is a sphere or a wall; the other cell is empty.
+const COLUMNS: &str = "sphere,partner_sphere,partner_wall,x,y,z,nx,ny,nz,fx,fy,fz,tx,ty,tz,bx,by,bz,gap";
+
+/// Refuses a file that the run also writes something else to: one of the two would be lost.
+pub fn check_path(arguments: &RunArguments) -> Result<(), Failure> {
+    let Some(path) = &arguments.contacts else { return Ok(()) };
+    let place = |path: &Path| std::path::absolute(path).ok();
+    let state = arguments.out.as_ref().map(|folder| folder.join("final.csv"));
+    for (other, option) in [(&arguments.metrics, "--metrics"), (&state, "--out")] {
+        if other.as_ref().is_some_and(|other| place(other) == place(path)) {
+            return Err(Failure::usage(format!(
+                "--contacts {} is a file that {option} writes too; choose another name",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A file of contacts in the making.
+pub struct Contacts {
+    aside: Aside,
+}
+
+impl Contacts {
+    /// Opens the file aside.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        Ok(Self { aside: Aside::create(path)? })
+    }
+
+    /// Writes the contacts as they are now and gives the file its name.
+    pub fn write(mut self, simulation: &Simulation) -> Result<(), Failure> {
+        let walls: Vec<String> = simulation.system().planes().into_iter().map(|plane| plane.name).collect();
+        self.aside.line(COLUMNS)?;
+        for contact in simulation.contacts()? {
+            self.aside.line(&line(&contact, &walls))?;
+        }
+        self.aside.commit()
+    }
+}
+
+// Names of walls need no quotes: scenes give them.
+fn line(contact: &Contact, walls: &[String]) -> String {
+    let Contact { sphere, partner, point, normal, branch, gap, force, torque } = contact;
+    let mut line = match partner {
+        Partner::Sphere(id) => format!("{sphere},{id},"),
+        Partner::Wall(plane) => format!("{sphere},,{}", walls[*plane as usize]),
+    };
+    for vector in [point, normal, force, torque, branch] {
+        for value in vector.to_array() {
+            line.push(',');
+            line.push_str(&value.to_string());
+        }
+    }
+    format!("{line},{gap}")
+}

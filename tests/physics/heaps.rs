@@ -1,0 +1,139 @@
+//! Heaps: what is too steep runs off, what is left stays, and the rougher the grains the steeper it is.
+
+use std::f64::consts::PI;
+
+use carom::{
+    Backend, Plane, Sphere, Surface, System,
+    scene::{Fill, Scene},
+};
+use glam::DVec3;
+
+use crate::support::simulate_silently;
+
+/// Speed (sqrt(g d)) below which a heap lies, and the time (sqrt(d/g)) by which it has to.
+const STILL: f64 = 1e-3;
+const LONGEST: f64 = 100.0;
+
+/// Packing that a height is reckoned from.
+const FRACTION: f64 = 0.58;
+
+// Loose grains as a flat cylinder on a round plate of fixed spheres; those at the rim fall off, onto a floor below. Mean
+// diameter, mass and gravity 1.
+fn plate(radius: f64, friction: f64, seed: u64) -> System {
+    // After it has settled this is more than a heap of 36 degrees, or its top would be flat.
+    let height = 0.9 * radius;
+    let surface = Surface {
+        restitution: 0.3,
+        friction,
+        rolling_friction: 0.05,
+        twisting_friction: 0.05,
+        ..Surface::default()
+    };
+    let corner = DVec3::new(radius, radius, 0.0);
+    let mut system = Scene::new(0.05)
+        .gravity(-DVec3::Z)
+        .seed(seed)
+        .bounds(-corner, corner + DVec3::Z * height)
+        .surface("default", surface, 6.0 / PI)
+        .surface("sand", Surface { friction: 1.0, rolling_friction: 0.5, ..surface }, 1.0)
+        .fill(
+            Fill::fraction(0.48)
+                .diameters([(0.9, 0.5), (1.1, 0.5)])
+                .region(-corner, corner + DVec3::Z * height),
+        )
+        .build()
+        .unwrap();
+    let from_axis = |p: DVec3| p.truncate().length();
+    system.spheres.retain(|s| from_axis(s.position) < radius - 0.5);
+    (0..).zip(&mut system.spheres).for_each(|(id, sphere)| sphere.id = id);
+    let (first, reach) = (system.spheres.len() as u32, radius as i32);
+    let sites = (-reach..=reach).flat_map(|x| (-reach..=reach).map(move |y| (x, y)));
+    let sites = sites.map(|(x, y)| DVec3::new(f64::from(x), f64::from(y), -0.5));
+    for (id, position) in (first..).zip(sites.filter(|&site| from_axis(site) <= radius)) {
+        system.spheres.push(Sphere { id, position, fixed: true, ..Sphere::default() });
+    }
+    let sand = system.materials.find("sand").unwrap();
+    let point = -4.0 * DVec3::Z;
+    system.walls.push(Plane { point, normal: DVec3::Z, material: sand, name: "floor".into() });
+    system
+}
+
+// Slope of the flank in degrees, from the volume that lies in rings about the axis.
+fn slope(spheres: &[Sphere], radius: f64) -> f64 {
+    const WIDTH: f64 = 1.0;
+    let mut rings: Vec<f64> = vec![];
+    for sphere in spheres {
+        let ring = (sphere.position.truncate().length() / WIDTH) as usize;
+        rings.resize(rings.len().max(ring + 1), 0.0);
+        rings[ring] += 4.0 / 3.0 * PI * sphere.radius.powi(3);
+    }
+    let heights: Vec<(f64, f64)> = rings
+        .iter()
+        .enumerate()
+        .map(|(k, volume)| {
+            let area = PI * WIDTH * WIDTH * (2 * k + 1) as f64;
+            ((k as f64 + 0.5) * WIDTH, volume / (area * FRACTION))
+        })
+        .collect();
+    // The innermost rings hold few spheres, and the top is round; at the rim there is not always a sphere.
+    let rim = (radius / WIDTH) as usize;
+    let flank = &heights[rim / 5..rim - 1];
+    let count = flank.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| flank.iter().map(of).sum::<f64>() / count;
+    let (r, z) = (mean(|h| h.0), mean(|h| h.1));
+    let covariance: f64 = flank.iter().map(|h| (h.0 - r) * (h.1 - z)).sum();
+    let variance: f64 = flank.iter().map(|h| (h.0 - r).powi(2)).sum();
+    (-covariance / variance).atan().to_degrees()
+}
+
+// The angle at which a heap stays.
+fn repose(radius: f64, friction: f64) -> f64 {
+    let system = plate(radius, friction, 1);
+    let count = system.spheres.iter().filter(|s| !s.fixed).count();
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    let on_plate = |spheres: &[Sphere]| -> Vec<Sphere> {
+        spheres.iter().filter(|s| !s.fixed && s.position.z > 0.0).copied().collect()
+    };
+    let (mut left, mut moving, mut angle) = (vec![], f64::INFINITY, 0.0);
+    while moving > STILL && simulation.time() < LONGEST {
+        simulation.run(100, |_| std::ops::ControlFlow::Continue(())).unwrap();
+        left = on_plate(&simulation.spheres());
+        moving = left.iter().map(|s| s.velocity.length()).fold(0.0, f64::max);
+        angle = slope(&left, radius);
+        println!("  {angle:.1} degrees after {:.0}", simulation.time());
+    }
+    let summary = simulation.summary();
+    println!(
+        "friction {friction}: {angle:.1} degrees; {} of {count} grains are left, the fastest at {moving:.1e} after {:.0}; stopped {}, {:.1} s",
+        left.len(),
+        simulation.time(),
+        summary.stopped,
+        summary.wall_seconds
+    );
+    assert_eq!((summary.stopped, summary.unresolved), (0, 0));
+    assert!(moving <= STILL, "it still moves: {moving}");
+    angle
+}
+
+fn rougher_is_steeper(radius: f64) {
+    let angles = [0.1, 0.3, 0.6].map(|friction| repose(radius, friction));
+    assert!(angles[0] > 5.0 && angles[1] > angles[0] && angles[2] > angles[1], "{angles:?}");
+}
+
+#[test]
+fn rougher_grains_lie_in_steeper_heaps() {
+    rougher_is_steeper(7.0);
+}
+
+#[test]
+#[ignore = "long: minutes"]
+fn rougher_grains_lie_in_steeper_heaps_of_thousands() {
+    rougher_is_steeper(12.0);
+}
+
+#[test]
+#[ignore = "long: ten minutes"]
+fn thirty_thousand_grains_lie_as_a_heap() {
+    let angle = repose(22.0, 0.3);
+    assert!((15.0..=40.0).contains(&angle), "{angle}");
+}
