@@ -85,14 +85,15 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, source: Source, steps: u64)
             (_, None) => screen.note("note: the state was lost with the device; none is written"),
         }
     }
-    if let Some(file) = contact_file {
-        if failed.is_none() {
-            file.write(&simulation)?;
-        } else {
-            screen.note("note: a step that failed has no contacts; none are written");
-        }
+    match contact_file {
+        Some(file) if failed.is_none() => file.write(&simulation)?,
+        Some(_) => screen.note("note: a step that failed has no contacts; none are written"),
+        None => {}
     }
     describe_end(&mut screen, arguments, &simulation, state_hash);
+    if let (Some(path), None) = (&arguments.contacts, &failed) {
+        screen.line(&format!("contacts  {}", path.display()));
+    }
     if arguments.json {
         let mut object = record(&simulation, state_hash);
         if matches!(failed, Some(Error::NonFinite { .. })) {
@@ -333,8 +334,5 @@ fn describe_end(
     }
     if let Some(path) = &arguments.metrics {
         screen.line(&format!("metrics   {}", path.display()));
-    }
-    if let Some(path) = &arguments.contacts {
-        screen.line(&format!("contacts  {}", path.display()));
     }
 }

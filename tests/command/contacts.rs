@@ -101,3 +101,15 @@ fn a_bad_path_ends_the_command_before_the_run() {
     place.carom(&both).expect(2).silent().says("--out");
     assert_eq!(place.names("."), ["column.toml", "d.csv", "gas.toml", "pair.toml"]);
 }
+
+#[test]
+fn a_run_that_failed_writes_no_contacts_and_says_so() {
+    let place = Place::new();
+    let far = "[world]\ndt = 0.5\n[[spheres]]\nat = [{ position = [0, 0, 0], velocity = [1e30, 0, 0] }]\n";
+    place.write("runaway.toml", far);
+    place
+        .carom(&["run", "runaway.toml", "--backend", "cpu", "--contacts", "c.csv"])
+        .expect(1)
+        .says("no contacts");
+    assert_eq!(place.names("."), ["gas.toml", "pair.toml", "runaway.toml"]);
+}
