@@ -110,6 +110,7 @@ fn pair_row(i: u32, at: u32, again: bool, scale: f32, row: ptr<function, Row>) -
         past = present_load(i, j);
         let is_demoted = (c.flags & HITS) > MOST_HITS;
         if !past.found && !is_demoted && !(is_carried(i, j) && overlap_ahead(i, j, c.shift) > ROW_AHEAD) { return false; }
+        has_new_row = has_new_row || !past.found;
     } else {
         past = past_load(rank, their_rank);
         let approach = -dot(normal, bodies[i].velocity - bodies[j].velocity);
@@ -137,6 +138,7 @@ fn wall_row(i: u32, plane: u32, again: bool, scale: f32, row: ptr<function, Row>
         past = present_load(i, j);
         let runs_in = rested(i) > 0.0 && overlap_of_wall_ahead(i, wall) > ROW_AHEAD;
         if !past.found && !is_wall_demoted(i, plane) && !runs_in { return false; }
+        has_new_row = has_new_row || !past.found;
     } else {
         past = past_load(rank, j);
         let approach = -dot(wall.normal, bodies[i].velocity);
@@ -146,6 +148,9 @@ fn wall_row(i: u32, plane: u32, again: bool, scale: f32, row: ptr<function, Row>
         warmed(past, wall.normal, scale), surface.friction, surface.rolling * radius, surface.twisting * radius);
     return true;
 }
+
+// Whether a row came in that was not there before.
+var<private> has_new_row: bool;
 
 // Counts the rows of sphere i, in the order in which they are solved, and with `writes` puts them down from `first` on.
 fn rows_of(i: u32, again: bool, scale: f32, writes: bool, first: u32) -> u32 {
@@ -190,8 +195,9 @@ fn renew_rows(i: u32, again: bool, scale: f32) {
     let before = row_end(i) - row_begin(i);
     var first = row_begin(i);
     var count = 0u;
+    has_new_row = false;
     for (var k = 0u; k < 2u; k++) {
-        if k == 1u && count > before {
+        if k == 1u && (count > before || has_new_row) {
             // Those of before are still read meanwhile.
             first = take_rows(count);
             if first == NO_ROOM { return; }
@@ -273,10 +279,26 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
-var<workgroup> group_is_active: u32;
+// First pass and the one after the last, the same of the colours.
+var<workgroup> group_plan: vec4u;
 var<workgroup> group_change: atomic<u32>;
+var<workgroup> group_most: f32;
 
-// The blocks of one colour, each by the lanes of a workgroup.
+// What a dispatch solves: a pass over the blocks of one colour, or where one workgroup is enough all that a turn has.
+fn plan_of_dispatch() -> vec4u {
+    let turn = turn_of_dispatch();
+    let number = pass_of_dispatch();
+    if !is_active(turn) { return vec4u(0u); }
+    if number == ALL_PASSES {
+        if turn == 0u { return vec4u(0u, PASSES_BEFORE + 1u, 0u, COLOURS); }
+        return vec4u(1u, PASSES_AFTER + 1u, 0u, COLOURS);
+    }
+    // Passes end when no row changes anything any more.
+    if number > 1u && word_of_turn(CHANGES, 4u * turn + number - 2u) <= frame.settled { return vec4u(0u); }
+    return vec4u(number, number + 1u, colour_of_dispatch(), colour_of_dispatch() + 1u);
+}
+
+// The contacts of the blocks, each block by the lanes of a workgroup.
 @compute @workgroup_size(REST_GROUP)
 fn rest_solve(
     @builtin(workgroup_id) group: vec3u,
@@ -284,44 +306,49 @@ fn rest_solve(
     @builtin(local_invocation_index) lane: u32,
 ) {
     begin(groups);
-    let turn = turn_of_dispatch();
-    let pass_number = pass_of_dispatch();
-    if lane == 0u {
-        var goes_on = is_active(turn);
-        // Passes end when no row changes anything any more.
-        if pass_number > 1u { goes_on = goes_on && word_of_turn(CHANGES, 4u * turn + pass_number - 2u) > frame.settled; }
-        group_is_active = u32(goes_on);
-    }
-    if workgroupUniformLoad(&group_is_active) == 0u { return; }
-    let warms = pass_number == 0u;
-    var change = 0.0;
-    for (var slot = group.x; slot < frame.slots; slot += groups.x) {
-        let first = frame.at_slots + (colour_of_dispatch() * frame.slots + slot) * INNER_COLOURS;
-        for (var inner = 0u; inner < INNER_COLOURS; inner++) {
-            let end = atomicLoad(&work[first + inner + 1u]);
-            for (var k = atomicLoad(&work[first + inner]) + lane; k < end; k += REST_GROUP) {
-                // The spheres of a cell one after the other.
-                let head = atomicLoad(&work[frame.at_order + 2u * k]);
-                let last = atomicLoad(&work[frame.at_order + 2u * k + 1u]);
-                for (var i = head; i < last; i++) {
-                    if !is_direct() && any(tags[i].cell != tags[head].cell) { continue; }
-                    for (var row = row_begin(i); row < row_end(i); row++) {
-                        if warms { warm_row(i, row); } else { change = max(change, solve_row(i, row)); }
+    if lane == 0u { group_plan = plan_of_dispatch(); }
+    let plan = workgroupUniformLoad(&group_plan);
+    for (var number = plan.x; number < plan.y; number++) {
+        var change = 0.0;
+        for (var colour = plan.z; colour < plan.w; colour++) {
+            for (var slot = group.x; slot < frame.slots; slot += groups.x) {
+                let first = frame.at_slots + (colour * frame.slots + slot) * INNER_COLOURS;
+                for (var inner = 0u; inner < INNER_COLOURS; inner++) {
+                    let end = atomicLoad(&work[first + inner + 1u]);
+                    for (var k = atomicLoad(&work[first + inner]) + lane; k < end; k += REST_GROUP) {
+                        change = max(change, solve_cell(k, number == 0u));
                     }
+                    storageBarrier();
+                    workgroupBarrier();
                 }
             }
-            storageBarrier();
-            workgroupBarrier();
         }
-    }
-    // The bits of positive numbers are in their order.
-    if change > 0.0 { atomicMax(&group_change, bitcast<u32>(change)); }
-    workgroupBarrier();
-    if lane == 0u && !warms {
-        let found = atomicLoad(&group_change);
-        if found > 0u { atomicMax(&work[CHANGES + 4u * turn + pass_number - 1u], found); }
+        // The bits of positive numbers are in their order.
+        if change > 0.0 { atomicMax(&group_change, bitcast<u32>(change)); }
+        workgroupBarrier();
+        if lane == 0u {
+            let found = atomicExchange(&group_change, 0u);
+            if number > 0u && found > 0u { atomicMax(&work[CHANGES + 4u * turn_of_dispatch() + number - 1u], found); }
+            group_most = bitcast<f32>(found);
+        }
+        let most = workgroupUniformLoad(&group_most);
+        if number > 0u && most <= frame.settled { break; }
     }
     check_loops();
+}
+
+// The spheres of a cell one after the other.
+fn solve_cell(place: u32, warms: bool) -> f32 {
+    let head = atomicLoad(&work[frame.at_order + 2u * place]);
+    let end = atomicLoad(&work[frame.at_order + 2u * place + 1u]);
+    var change = 0.0;
+    for (var i = head; i < end; i++) {
+        if !is_direct() && any(tags[i].cell != tags[head].cell) { continue; }
+        for (var row = row_begin(i); row < row_end(i); row++) {
+            if warms { warm_row(i, row); } else { change = max(change, solve_row(i, row)); }
+        }
+    }
+    return change;
 }
 
 // Marks what rows carry with the number of the turn.
@@ -382,8 +409,11 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
+// After the last turn that was thought to be enough the step is done again with more.
 fn note_ahead(turn: u32, depth: f32) {
-    if depth > DEEP { atomicMax(&work[AHEAD + turn - 1u], bitcast<u32>(depth)); }
+    if depth <= DEEP { return; }
+    if pass_of_dispatch() == ALL_PASSES { halt(HALT_TURNS); }
+    atomicMax(&work[AHEAD + turn - 1u], bitcast<u32>(depth));
 }
 
 // Whether spheres that rows carry will overlap deeply at the end of the substep.

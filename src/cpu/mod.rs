@@ -426,6 +426,12 @@ impl Stepper {
         state.id.iter().zip(&state.spin).map(|(&id, s)| (id, s.w)).collect()
     }
 
+    /// Whether any contact lasted to the end of the last step.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn has_rested(&self) -> bool {
+        self.core.rows.count > 0
+    }
+
     /// The sums over the present state.
     pub(crate) fn measured(&self) -> Measure {
         self.measured

@@ -1,6 +1,7 @@
 //! How the work is spread over workgroups, dispatches and rounds. None of it changes a result.
 
 use super::{Context, layout::GROUP};
+use crate::cpu::rest::TURNS;
 
 /// Most workgroups of a dispatch: threads stride over what is beyond, and every device allows as many.
 const MOST_GROUPS: u32 = 32_768;
@@ -22,6 +23,8 @@ pub struct Effort {
     pub tails: u32,
     /// Rounds of each.
     pub tail_rounds: u32,
+    /// How often contacts that rest are looked for after the rounds.
+    pub turns: u32,
     /// Steps in a row that this was enough for.
     calm: u32,
     /// So many of them, and less is tried again.
@@ -39,7 +42,16 @@ impl Effort {
         let (calm, patience, lowered) = (0, PATIENCE.0, false);
         if context.is_hardware() {
             // Long dispatches are killed by the watchdogs of some drivers; one with nothing left to do ends at once.
-            Self { enough: MOST_GROUPS, spheres: 1, tails: 4, tail_rounds: 64, calm, patience, lowered }
+            Self {
+                enough: MOST_GROUPS,
+                spheres: 1,
+                tails: 4,
+                tail_rounds: 64,
+                turns: 1,
+                calm,
+                patience,
+                lowered,
+            }
         } else {
             // See `check_loops` of the shaders: an invocation has 65,535 turns of its loops.
             Self {
@@ -47,6 +59,7 @@ impl Effort {
                 spheres: 64,
                 tails: 2,
                 tail_rounds: 8,
+                turns: 1,
                 calm,
                 patience,
                 lowered,
@@ -88,6 +101,13 @@ impl Effort {
         self.enough = self.enough.saturating_mul(8).min(MOST_GROUPS);
         self.tail_rounds = (self.tail_rounds / 4).max(1);
         self.tails = (4 * self.tails).min(MOST_TAILS);
+        self.grown(&before)
+    }
+
+    /// More searches for contacts, after one was not enough. False if there are no more.
+    pub fn turn_again(&mut self) -> bool {
+        let before = *self;
+        self.turns = TURNS;
         self.grown(&before)
     }
 

@@ -4,15 +4,13 @@ use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     effort::Effort,
     layout::{
-        CANDIDATE_COUNT, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LONG_COUNT, SCAN_PART, STEP_END, STICKY_END,
+        ALL_PASSES, CANDIDATE_COUNT, COLOURS, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LONG_COUNT, SCAN_PART,
+        STEP_END, STICKY_END,
     },
     pipelines::Pipelines,
     timing::Timing,
 };
-use crate::cpu::{
-    blocks::COLOURS,
-    rest::{AFTER, BEFORE, TURNS},
-};
+use crate::cpu::rest::{AFTER, BEFORE, TURNS};
 
 /// Workgroups for the walks of fast spheres: mostly there are none.
 const WALK_GROUPS: u32 = 256;
@@ -45,41 +43,56 @@ pub fn neighbors(all: u32) -> [Dispatch; 2] {
 /// Workgroups that every device allows along one axis.
 const MOST_SOLVERS: u32 = 32_768;
 
-/// Passes over all contacts in one turn: the first puts on the loads of the substep before, where there are any.
-fn solve(turn: u32, passes: std::ops::RangeInclusive<u32>, solvers: u32) -> impl Iterator<Item = Dispatch> {
-    let colours = COLOURS as u32;
-    passes.flat_map(move |pass| {
-        let number = move |colour: u32| turn << 6 | pass << 3 | colour;
-        (0..colours).map(move |colour| ("rest_solve", number(colour), solvers))
-    })
+/// Most spheres whose contacts one workgroup solves: fewer dispatches.
+const FEW: u32 = 2048;
+
+/// How contacts that rest are solved.
+#[derive(Clone, Copy, Debug)]
+pub struct Solving {
+    pub sphere_count: u32,
+    pub slots: u32,
+    /// Workgroups for all spheres.
+    pub all: u32,
+    /// Turns after the rounds.
+    pub turns: u32,
 }
 
-/// Workgroups that solve contacts side by side, given those for all spheres: beyond, each takes several blocks.
-fn solvers(slots: u32, all: u32) -> u32 {
-    slots.min(all.saturating_mul(4)).min(MOST_SOLVERS)
-}
-
-/// Finds the contacts that rest and solves them for the first time.
-pub fn rest_before(slots: u32, all: u32) -> Vec<Dispatch> {
-    let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all)];
-    dispatches.extend(solve(0, 0..=BEFORE, solvers(slots, all)));
-    dispatches.extend([("rest_mark", 0, all), ("rest_leave", 0, all)]);
-    dispatches
-}
-
-/// Solves them again after the rounds, over what is left of the substep.
-pub fn rest_after(slots: u32, all: u32) -> Vec<Dispatch> {
-    let mut dispatches = vec![];
-    for turn in 1..=TURNS {
-        let number = turn << 6;
-        dispatches.extend([("rest_again", number, all), ("rest_enter", number, all)]);
-        dispatches.extend(solve(turn, 1..=AFTER, solvers(slots, all)));
-        dispatches.extend([("rest_mark", number, all), ("rest_leave", number, all)]);
-        if turn < TURNS {
-            dispatches.push(("rest_ahead", number, all));
+impl Solving {
+    // Passes over all contacts in one turn: the first puts on the loads of the substep before, where there are any.
+    fn passes(self, turn: u32, passes: std::ops::RangeInclusive<u32>) -> Vec<Dispatch> {
+        if self.sphere_count <= FEW {
+            return vec![("rest_solve", turn << 6 | ALL_PASSES << 3, 1)];
         }
+        // Beyond, each takes several blocks.
+        let solvers = self.slots.min(self.all.saturating_mul(4)).min(MOST_SOLVERS);
+        let of_pass = |pass| (0..COLOURS).map(move |colour| turn << 6 | pass << 3 | colour);
+        passes.flat_map(of_pass).map(|number| ("rest_solve", number, solvers)).collect()
     }
-    dispatches
+
+    /// Finds the contacts that rest and solves them for the first time.
+    pub fn before(self) -> Vec<Dispatch> {
+        let all = self.all;
+        let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all)];
+        dispatches.extend(self.passes(0, 0..=BEFORE));
+        dispatches.extend([("rest_mark", 0, all), ("rest_leave", 0, all)]);
+        dispatches
+    }
+
+    /// Solves them again after the rounds, over what is left of the substep.
+    pub fn after(self) -> Vec<Dispatch> {
+        let (all, mut dispatches) = (self.all, vec![]);
+        for turn in 1..=self.turns.min(TURNS) {
+            let number = turn << 6;
+            dispatches.extend([("rest_again", number, all), ("rest_enter", number, all)]);
+            dispatches.extend(self.passes(turn, 1..=AFTER));
+            dispatches.extend([("rest_mark", number, all), ("rest_leave", number, all)]);
+            if turn < TURNS {
+                let last = if turn == self.turns { ALL_PASSES << 3 } else { 0 };
+                dispatches.push(("rest_ahead", number | last, all));
+            }
+        }
+        dispatches
+    }
 }
 
 /// The sweep of all.
@@ -171,9 +184,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn rest(&mut self, frame: u32, dispatches: &[Dispatch]) {
-        if !dispatches.is_empty() {
-            self.stage("rest", &self.buffers.rest[self.current], frame, dispatches);
-        }
+        self.stage("rest", &self.buffers.rest[self.current], frame, dispatches);
     }
 
     /// Stages 5 to 11, with so many rounds over the whole array.
@@ -181,9 +192,11 @@ impl<'a> Encoder<'a> {
         let places = &self.buffers.places;
         let (all, end) = (self.effort.groups(places.sphere_count), places.starts);
         self.clear(EXTRA_COUNT, end);
-        let slots = places.slots;
-        if slots > 0 {
-            self.rest(frame, &rest_before(slots, all));
+        let turns = self.effort.turns;
+        let solving = Solving { sphere_count: places.sphere_count, slots: places.slots, all, turns };
+        let may_rest = places.slots > 0;
+        if may_rest {
+            self.rest(frame, &solving.before());
         }
         let group = &self.buffers.view[self.current];
         let walks = all.min(WALK_GROUPS);
@@ -206,11 +219,11 @@ impl<'a> Encoder<'a> {
         for _ in 0..self.effort.tails {
             self.stage("select", group, frame, &[("rounds", 0, 1)]);
         }
-        if slots > 0 {
-            self.rest(frame, &rest_after(slots, all));
+        if may_rest {
+            self.rest(frame, &solving.after());
         }
         self.stage("advance", group, frame, &[("advance", 0, all)]);
-        if slots > 0 {
+        if may_rest {
             self.rest(frame, &[("rest_keep", 0, all)]);
         }
         self.stage(

@@ -17,8 +17,8 @@ use super::{
     impacts,
     layout::{
         CANDIDATES_NEEDED, EXTRAS_NEEDED, FROZEN_NEEDED, HALT, HALT_CUT, HALT_OVERFLOW, HALT_STUCK,
-        HALT_TOO_LONG, HALT_UNFINISHED, LOG_NEEDED, ROWS_NEEDED, STICKY_END, THREATS_NEEDED, TOO_LONG,
-        VISITS_NEEDED,
+        HALT_TOO_LONG, HALT_TURNS, HALT_UNFINISHED, LOG_NEEDED, ROWS_NEEDED, STICKY_END, THREATS_NEEDED,
+        TOO_LONG, VISITS_NEEDED,
     },
     pipelines::Pipelines,
     places::Capacities,
@@ -306,6 +306,7 @@ impl GpuEngine {
                 self.make_room(self.buffers.places.capacities)?;
                 // Whatever else it says may come from a cut.
                 let again = halt & HALT_CUT != 0 && self.effort.spread()
+                    || halt & HALT_TURNS != 0 && self.effort.turn_again()
                     || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on());
                 if halt & HALT_STUCK != 0 && !again {
                     return self.hand_over(step, start_time, impacts, redone);

@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::{Context, engine::GpuEngine, places::Capacities};
 use crate::{
-    Error, Impact, Side, Solver, Sphere, StepReport, System,
+    Error, Impact, Side, Solver, Sphere, StepReport, Surface, System,
     model::state::NEVER,
     scene::{Fill, Scene},
     simulation::Engine,
@@ -214,4 +214,26 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
     ahead.host.world.gravity = gravity;
     let [a, b] = [&mut singly, &mut ahead].map(|e| e.step(5.0 * system.dt, None, false).unwrap());
     assert_eq!((a.pair_impacts, a.nonfinite), (b.pair_impacts, b.nonfinite));
+}
+
+// Contacts that rest, whole steps and substep by substep, with little room and with much; several broad phases in a step.
+#[test]
+fn a_pile_does_not_see_that_buffers_grow_nor_how_its_steps_are_taken() {
+    let mut system = Scene::new(0.1)
+        .seed(84)
+        .gravity([0.0, 0.0, -1.0])
+        .surface("default", Surface { restitution: 0.5, friction: 0.5, ..Surface::default() }, 1.9)
+        .bounds([0.0; 3], [4.4, 4.4, 12.0])
+        .walled()
+        .fill(Fill::lattice([4, 4, 6], 1.1).origin(DVec3::splat(0.55)).temperature(1e-3))
+        .build()
+        .unwrap();
+    compare(&mut system, 14);
+    let room = Capacities::for_spheres(system.spheres.len(), true);
+    let (whole, _) = run_in(&system, room, 14, true, false);
+    let (pieces, _) = run_in(&system, room, 14, true, true);
+    assert!(whole.impacts == pieces.impacts, "other impacts in pieces");
+    assert!(whole.spheres == pieces.spheres, "other states in pieces");
+    let (cramped, overflows) = run_in(&system, Capacities::tiny(), 14, true, true);
+    assert!(overflows > 0 && whole.spheres == cramped.spheres, "other states in cramped pieces");
 }

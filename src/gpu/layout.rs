@@ -212,6 +212,11 @@ words! {
     /// Lanes that solve the contacts of a block, and colours of the cells of one.
     REST_GROUP = 8;
     INNER_COLOURS = 27;
+    COLOURS = crate::cpu::blocks::COLOURS as u32;
+    PASSES_BEFORE = crate::cpu::rest::BEFORE;
+    PASSES_AFTER = crate::cpu::rest::AFTER;
+    /// The number that stands for all passes of a turn; of the look ahead, that no other turn comes.
+    ALL_PASSES = 7;
 
     /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.
     HITS = 3;
@@ -301,6 +306,7 @@ words! {
     HALT_TOO_LONG = 16;
     HALT_CUT = 32;
     HALT_UNFINISHED = 64;
+    HALT_TURNS = 128;
 }
 
 /// A struct: name, size, fields with their offsets.

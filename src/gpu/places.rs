@@ -332,11 +332,12 @@ impl Places {
     /// # Errors
     /// [`Error::Capacity`] with the largest number of spheres that fits.
     pub fn check(&self, limits: &wgpu::Limits, buckets: usize) -> Result<(), Error> {
+        let sorted = buckets.max(keys(self.slots) as usize);
         let (parts, most) =
-            (buckets.div_ceil(SCAN_PART as usize), limits.max_compute_workgroups_per_dimension as usize);
+            (sorted.div_ceil(SCAN_PART as usize), limits.max_compute_workgroups_per_dimension as usize);
         if parts > most {
             return Err(Error::Capacity(format!(
-                "{} spheres need {buckets} buckets, but the adapter sorts into {} at most; use fewer spheres",
+                "{} spheres need {sorted} buckets, but the adapter sorts into {} at most; use fewer spheres",
                 self.sphere_count,
                 most * SCAN_PART as usize
             )));
@@ -383,8 +384,17 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_refused_with_the_number_that_fits() {
+        refuses(0);
+        refuses(1);
+    }
+
+    // With so many places of blocks for a hundred spheres.
+    fn refuses(slots: u32) {
         let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 20, ..wgpu::Limits::default() };
-        let places = |n: usize| Places::new(n, n, 0, 1, 0, Capacities::for_spheres(n, false));
+        let places = |n: usize| {
+            let slots = slots * n as u32 / 100;
+            Places::new(n, n, 0, 1, slots, Capacities::for_spheres(n, false))
+        };
         assert_eq!(places(1000).check(&limits, 1000), Ok(()));
         let Err(Error::Capacity(text)) = places(1_000_000).check(&limits, 1_000_000) else { panic!() };
         let most: usize = text.split("at most ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();

@@ -43,7 +43,8 @@ impl Snapshot {
     pub fn put_back(&self, context: &Context, targets: &[&wgpu::Buffer]) {
         let mut encoder = context.device.create_command_encoder(&Default::default());
         for (kept, target) in self.buffers.iter().zip(targets) {
-            encoder.copy_buffer_to_buffer(kept, 0, target, 0, target.size());
+            // What has grown since holds what was kept in its first part.
+            encoder.copy_buffer_to_buffer(kept, 0, target, 0, kept.size().min(target.size()));
         }
         context.queue.submit([encoder.finish()]);
     }

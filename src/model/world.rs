@@ -3,7 +3,7 @@
 use glam::{DVec3, IVec3, Vec3};
 
 use super::{census::Census, grid::Grid, plan::rest_substeps, units::Units};
-use crate::System;
+use crate::{System, cpu::relax::SLOP};
 
 /// A plane relative to a point of its own, so that it is as sharp far from the origin as near it.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +66,8 @@ pub struct World {
     pub jolt: f32,
     /// t_c of the TC model.
     pub contact_time: f32,
-    /// Overlaps up to this are rounding: 1e-5 of the mean diameter. Larger hides order errors, smaller counts
-    /// rounding as one.
+    /// Overlaps up to this say nothing of the order of impacts: 1e-5 of the mean diameter, which is rounding. Larger hides
+    /// order errors, smaller counts rounding as one. Where contacts may rest it is what they are solved to.
     pub slop: f32,
 }
 
@@ -103,6 +103,8 @@ impl World {
     ) -> Self {
         let gravity = (system.gravity / units.acceleration()).as_vec3();
         let dt = system.dt / units.time;
+        // In f32 there may be no gravity left.
+        let rests = gravity != Vec3::ZERO && system.contacts_may_rest();
         let friction = system.materials.surfaces().iter().fold(0.0, |most, s| s.friction.max(most));
         let walls = system
             .planes()
@@ -127,8 +129,7 @@ impl World {
             gravity,
             has_gravity: gravity != Vec3::ZERO,
             walls,
-            // In f32 there may be none left.
-            rests: gravity != Vec3::ZERO && system.contacts_may_rest(),
+            rests,
             rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * census.radius_min))
                 as f32,
             material_count: system.materials.len(),
@@ -146,7 +147,7 @@ impl World {
                 .collect(),
             jolt: jolt(friction),
             contact_time: contact_time as f32,
-            slop: (1e-5 * census.mean_diameter) as f32,
+            slop: (if rests { f64::from(SLOP) } else { 1e-5 } * census.mean_diameter) as f32,
         }
     }
 }

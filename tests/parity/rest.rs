@@ -4,7 +4,7 @@ use super::{
     super::{
         buffers::Buffers,
         effort::Effort,
-        encode::{Encoder, rest_after, rest_before},
+        encode::{Encoder, Solving},
         layout::{INNER_COLOURS, LOADS_HEAD, ROW_COUNT, ROW_WORDS, WALL},
     },
     Case, PRESENT, Rig, Slip, Verdict, agrees, contacts,
@@ -16,6 +16,7 @@ use super::{
 };
 use crate::cpu::{
     blocks::{Axis, COLOURS},
+    rest::TURNS,
     rows::Row,
 };
 
@@ -48,11 +49,12 @@ fn after(start: &Start) -> Case {
 }
 
 fn solved(rig: Rig, input: Memory, is_first: bool) -> Case {
-    let (slots, all, places) = (rig.places.slots, rig.all(), rig.places);
+    let (slots, places) = (rig.places.slots, rig.places);
+    let solving = Solving { sphere_count: places.sphere_count, slots, all: rig.all(), turns: TURNS };
     let dispatches = match (slots, is_first) {
         (0, _) => vec![],
-        (_, true) => rest_before(slots, all),
-        (_, false) => rest_after(slots, all),
+        (_, true) => solving.before(),
+        (_, false) => solving.after(),
     };
     let Rig { site, twin } = rig;
     let host = site.host.clone();

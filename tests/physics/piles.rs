@@ -365,3 +365,30 @@ fn thirty_two_thousand_spheres_dropped_into_a_box_do_not_sink_into_each_other() 
     assert!(deepest.0 <= 0.02, "{} at step {}", deepest.0, deepest.1);
     assert!(summary.kinetic_energy / 32_000.0 < 1e-3, "it does not come to rest");
 }
+
+// Over several steps, so with what contacts hand on from each to the next; later rounding decides which way grains go.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_falling_pile_is_the_same_on_a_device() {
+    let system = layers(6, 5, grain(0.5, 0.5), 0.0, 7);
+    let run = |backend| {
+        let mut simulation = simulate_silently(&system, backend);
+        simulation.run(60, |_| std::ops::ControlFlow::Continue(())).unwrap();
+        (simulation.spheres(), simulation.contacts().unwrap())
+    };
+    let ((cpu, cpu_contacts), (gpu, gpu_contacts)) = (run(Backend::Cpu), run(Backend::Gpu));
+    let apart = cpu.iter().zip(&gpu).map(|(a, b)| system.separation(a.position, b.position).length());
+    let apart = apart.fold(0.0, f64::max);
+    println!("{} and {} contacts, spheres {apart:.1e} apart", cpu_contacts.len(), gpu_contacts.len());
+    assert!(apart <= 1e-3, "{apart:e}");
+    assert!(cpu_contacts.len() >= 30, "{}", cpu_contacts.len());
+    for (a, b) in cpu_contacts.iter().zip(&gpu_contacts) {
+        assert_eq!((a.sphere, a.partner), (b.sphere, b.partner));
+    }
+    let floor = |contacts: &[carom::Contact]| -> f64 {
+        let walls = contacts.iter().filter(|c| matches!(c.partner, Partner::Wall(_)));
+        walls.map(|c| c.force.z).sum()
+    };
+    let (on_cpu, on_gpu) = (floor(&cpu_contacts), floor(&gpu_contacts));
+    assert!((on_cpu - on_gpu).abs() <= 0.01 * on_cpu, "the floor carries {on_cpu} and {on_gpu}");
+}

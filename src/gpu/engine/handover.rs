@@ -35,6 +35,8 @@ impl GpuEngine {
         let mut state = State::default();
         state.load(&system, &self.host.units, &self.host.grid, last_contact);
         self.load(&state)?;
+        // The loads are those of the step before: what the twin found is found anew.
+        self.buffers.forget_loads(&self.context);
         let sums = Audit::default().run(&self.host.grid, &state, self.past(step as i64 - 2).0.sums.drift);
         let before = self.past(step as i64 - 1).0.collisions;
         let struck = 2.0 * report.pair_impacts as f64 + report.wall_impacts as f64;

@@ -11,7 +11,7 @@ use crate::{
         impacts,
         layout::{
             CANDIDATES_NEEDED, Frame, HALT, HALT_CUT, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG,
-            HALT_UNFINISHED,
+            HALT_TURNS, HALT_UNFINISHED,
         },
         snapshot::Snapshot,
     },
@@ -61,6 +61,7 @@ impl GpuEngine {
             } else {
                 self.make_room(self.buffers.places.capacities)?;
                 halt & HALT_CUT != 0 && self.effort.spread()
+                    || halt & HALT_TURNS != 0 && self.effort.turn_again()
                     || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on())
             };
             if again {

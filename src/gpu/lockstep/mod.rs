@@ -167,7 +167,7 @@ impl Lockstep {
         let last_contact = |id: u32| self.contacts.get(&id).copied().unwrap_or(NEVER);
         let twin = self.pool.install(|| twin_step(&self.system, last_contact));
         let device = device_step(&self.system, &self.context, last_contact);
-        let (device, (twin, contacts)) = match (device, twin) {
+        let (device, (twin, contacts, has_rested)) = match (device, twin) {
             (Ok(device), Ok(twin)) => (device, twin),
             (Err(error), Ok(_)) if is_of_the_spheres(&error) => {
                 return Ok(Err(self.failed(step, &error, "gpu")));
@@ -189,7 +189,7 @@ impl Lockstep {
                     return Ok(Err(Mismatch::new(step, Some(stage), difference)));
                 }
                 let loose = known::compare(&self.system, &device, &twin, CONTACTS * self.tolerance);
-                match loose.ok().filter(|_| self.system.contacts_may_rest()) {
+                match loose.ok().filter(|_| has_rested) {
                     Some(agreement) => {
                         self.go_on(twin.spheres, contacts);
                         Ok(Ok(Agreement { near_ties: agreement.near_ties + 1, ..agreement }))
@@ -223,14 +223,15 @@ fn is_of_the_spheres(error: &Error) -> bool {
 
 type Contacts = HashMap<u32, f32>;
 
-fn twin_step(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<(Step, Contacts), Error> {
+// The step, the time of the last contact of every id, and whether any contact lasted to its end.
+fn twin_step(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<(Step, Contacts, bool), Error> {
     let mut impacts: Vec<Impact> = vec![];
     let mut stepper = Stepper::new(system, last_contact)?;
     let report = stepper.step(0.0, Some(&mut impacts))?;
     let mut spheres: Vec<Sphere> = system.spheres.clone();
     stepper.read(&mut spheres);
     let step = Step { impacts, spheres, kinetic_energy: report.kinetic_energy };
-    Ok((step, stepper.contacts()))
+    Ok((step, stepper.contacts(), stepper.has_rested()))
 }
 
 fn device_step(system: &System, context: &Context, last_contact: impl Fn(u32) -> f32) -> Result<Step, Error> {

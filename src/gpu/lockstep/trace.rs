@@ -3,7 +3,8 @@
 
 use super::{
     super::{
-        Context, encode,
+        Context,
+        encode::{self, Solving},
         layout::{DENSE_ROUNDS, LAUNCH, SCAN_PART},
     },
     PRESENT, broad, contacts, ends,
@@ -13,7 +14,7 @@ use super::{
     rounds,
     twin::Twin,
 };
-use crate::{Error, System};
+use crate::{Error, System, cpu::rest::TURNS};
 
 /// A stage and what it did otherwise.
 pub type Found = (&'static str, Difference);
@@ -203,7 +204,7 @@ impl Trace<'_> {
 
     // Before the launch, or after the rounds.
     fn rest(&mut self, is_first: bool) -> Step {
-        let slots = self.rig.places.slots;
+        let places = self.rig.places;
         let mut input = self.rig.memory(&self.twin);
         if is_first {
             input.begin_substep(&self.rig.places);
@@ -211,8 +212,11 @@ impl Trace<'_> {
         } else {
             self.twin.rest_after();
         }
-        let rest =
-            |all| if is_first { encode::rest_before(slots, all) } else { encode::rest_after(slots, all) };
+        let rest = |all| {
+            let solving =
+                Solving { sphere_count: places.sphere_count, slots: places.slots, all, turns: TURNS };
+            if is_first { solving.before() } else { solving.after() }
+        };
         self.stage("rest", &input, false, rest, |rig, twin, output, findings| {
             contacts::rest(&rig.host, &rig.places, twin, output, findings);
         })
