@@ -110,7 +110,7 @@ pub const MODULES: &[Module] = &[
             "rest_ahead",
             "rest_keep",
         ],
-        parts: &[shader!("shared/blocks"), shader!("shared/row"), shader!("rest")],
+        parts: &[shader!("shared/blocks"), shader!("shared/row"), shader!("shared/find"), shader!("rest")],
     },
     Module { name: "advance", group: Group::Substep, entries: &["advance"], parts: &[shader!("advance")] },
     Module {

@@ -373,7 +373,7 @@ fn a_falling_pile_is_the_same_on_a_device() {
     let system = layers(6, 5, grain(0.5, 0.5), 0.0, 7);
     let run = |backend| {
         let mut simulation = simulate_silently(&system, backend);
-        simulation.run(60, |_| std::ops::ControlFlow::Continue(())).unwrap();
+        simulation.run(40, |_| std::ops::ControlFlow::Continue(())).unwrap();
         (simulation.spheres(), simulation.contacts().unwrap())
     };
     let ((cpu, cpu_contacts), (gpu, gpu_contacts)) = (run(Backend::Cpu), run(Backend::Gpu));
