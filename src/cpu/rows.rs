@@ -47,6 +47,7 @@ pub struct Row {
     /// Speed of approach that closes the gap by the end of the substep, >= 0.
     pub closing: f32,
     /// Distance over the radius sum: where on the radii the point of contact is.
+    #[cfg(feature = "gpu")]
     pub share: f32,
     /// From each centre to the point of contact.
     pub arms: [f32; 2],
@@ -382,6 +383,7 @@ impl Finder<'_> {
             code: candidate.code(),
             normal,
             closing: gap.max(0.0) / self.view.frame.h,
+            #[cfg(feature = "gpu")]
             share,
             arms: radii.map(|r| r * share),
             turns: radii.map(|r| 2.5 / r),
@@ -421,6 +423,7 @@ impl Finder<'_> {
             code: 0,
             normal,
             closing: gap.max(0.0) / self.view.frame.h,
+            #[cfg(feature = "gpu")]
             share: 1.0,
             arms: [radius, 0.0],
             turns: [2.5 / radius, 0.0],
