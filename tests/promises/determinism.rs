@@ -199,7 +199,7 @@ fn a_gas_is_the_same_again_on_gpu() {
 #[cfg(feature = "gpu")]
 #[test]
 fn falling_inelastic_spheres_are_the_same_again_on_gpu() {
-    compare_on_gpu(&falling(10_000, 0.8, 43), 20, 43);
+    compare_on_gpu(&falling(10_000, 0.8, 43), 10, 43);
 }
 
 #[cfg(feature = "gpu")]
