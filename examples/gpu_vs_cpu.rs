@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use carom::gpu::{AdapterKind, Context};
 use carom::scene::{Fill, Scene};
 use carom::{Backend, Error, Options, Simulation, Summary, System};
+use glam::DVec3;
 
 /// Steps before the comparison: the start of a random fill is not yet a fluid.
 const MELTING_STEPS: u64 = 20;
@@ -30,8 +31,10 @@ const SPHERES_PER_TIE: usize = 4;
 const ELSEWHERE: f64 = 1e-3;
 /// Energy that nothing explains, relative to what there is. Rounding leaves a ten-millionth.
 const MOST_LEDGER_ERROR: f64 = 1e-5;
-/// In diameters. Rounding leaves a millionth.
+/// In diameters. Rounding leaves a millionth where spheres only collide; where they lie on each other, as at the bottom
+/// of the box, a crowd that comes down may press spheres this far into each other.
 const MOST_OVERLAP: f64 = 1e-5;
+const MOST_OVERLAP_AT_REST: f64 = 0.02;
 
 fn scenes(count: u64) -> [(&'static str, Scene); 3] {
     let step = 1.0 / 60.0;
@@ -129,6 +132,9 @@ fn compare(name: &str, scene: &Scene, context: &Context) -> Result<bool, Error> 
         _ => "gpu",
     };
     let spheres = system.spheres.len();
+    // Contacts of a lossy material rest under gravity.
+    let may_rest = system.gravity != DVec3::ZERO && system.materials.surface(0, 0).restitution < 1.0;
+    let most_overlap = if may_rest { MOST_OVERLAP_AT_REST } else { MOST_OVERLAP };
     let [of_cpu_s, of_gpu_s] = [measure(&mut cpu)?, measure(&mut gpu)?];
     for (backend, figures) in [("cpu", &of_cpu_s), (gpu_name, &of_gpu_s)] {
         let Figures { ms_per_step, impacts_per_second, summary } = figures;
@@ -144,12 +150,12 @@ fn compare(name: &str, scene: &Scene, context: &Context) -> Result<bool, Error> 
         let limits = [
             ("ledger off by", summary.ledger_error, MOST_LEDGER_ERROR),
             ("energy changed by", summary.energy_error.unwrap_or(0.0).abs(), MOST_LEDGER_ERROR),
-            ("overlap", summary.deepest_overlap, MOST_OVERLAP),
+            ("overlap", summary.deepest_overlap, most_overlap),
         ];
         for (what, value, most) in limits {
             // A comparison that is false for what is not a number.
             if !matches!(value.partial_cmp(&most), Some(std::cmp::Ordering::Less)) {
-                wrong.push(format!("{backend}: {what} {value:e}, at most {most:e} is rounding"));
+                wrong.push(format!("{backend}: {what} {value:e}, at most {most:e} is allowed"));
             }
         }
     }

@@ -41,7 +41,7 @@ pub struct StepReport {
     pub pair_impacts: u64,
     /// Impacts on walls.
     pub wall_impacts: u64,
-    /// Impacts that the TC model made elastic.
+    /// Impacts that the TC model made elastic and smooth.
     pub contact_time_impacts: u64,
     /// Rounds of the substep that needed most; 0 where the engine has no rounds.
     pub rounds: u32,

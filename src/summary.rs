@@ -23,7 +23,7 @@ pub struct Summary {
     pub pair_impacts: u64,
     /// Impacts on walls.
     pub wall_impacts: u64,
-    /// Impacts that the TC model made elastic.
+    /// Impacts that the TC model made elastic and smooth.
     pub contact_time_impacts: u64,
     /// Most rounds in a substep.
     pub rounds_max: u32,

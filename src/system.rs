@@ -312,7 +312,7 @@ pub struct Solver {
     /// Deepest overlap of a start, of the mean diameter; deeper starts are refused, shallower ones relaxed.
     pub max_initial_overlap: f64,
     /// The time t_c of the TC model (time): an impact sooner than this after the last one of either partner
-    /// is elastic. `None` = 1e-3 of the mean free time, see [`System::contact_time`]. Where contacts may rest, with gravity, there
+    /// takes no energy: it is elastic and smooth. `None` = 1e-3 of the mean free time, see [`System::contact_time`]. Where contacts may rest, with gravity, there
     /// is none.
     /// (Luding & McNamara, Granular Matter 1, 113, 1998.)
     pub contact_time: Option<f64>,

@@ -3,7 +3,7 @@
 // What friction adds to the normal impulse j on sphere a, the partner of which has this radius and inverse mass, both 0
 // for what does not move, and turns the two.
 fn rub(
-    surface: Surface,
+    coefficient: f32,
     j: vec3f,
     d: vec3f,
     w: vec3f,
@@ -21,7 +21,7 @@ fn rub(
     let slip = surfaces - d * (dot(surfaces, d) / square);
     let speed = length(slip);
     let rate = (own + inverse_mass) * (1.0 + 2.5 * (square / (radius_sum * radius_sum)));
-    let size = min(surface.friction * length(j), speed / rate);
+    let size = min(coefficient * length(j), speed / rate);
     let result = slip * (-size / speed);
     if speed <= 0.0 || !all_finite(result) { return vec3f(0.0); }
     let twist = cross(result, d) * (2.5 / radius_sum);

@@ -80,12 +80,14 @@ fn leave_support(a: ptr<function, Striker>, t: f32) -> bool {
     return true;
 }
 
-// Restitution by the TC model: elastic if one of the partners had a contact less than the contact time ago.
-fn restitution(surface: Surface, speed: f32, age: f32) -> f32 {
-    var e = surface.restitution;
-    if speed < surface.threshold { e *= speed / surface.threshold; }
-    if !HAS_REST && e < 1.0 && age < frame.contact_time {
+// Restitution by the TC model: an impact takes no energy if one of the partners had a contact less than the contact time
+// ago; then it does not rub either.
+fn touch(surface: ptr<function, Surface>, speed: f32, age: f32) -> f32 {
+    var e = (*surface).restitution;
+    if speed < (*surface).threshold { e *= speed / (*surface).threshold; }
+    if !HAS_REST && (e < 1.0 || (*surface).friction > 0.0) && age < frame.contact_time {
         atomicAdd(&work[CONTACT_TIME_COUNT], 1u);
+        (*surface).friction = 0.0;
         return 1.0;
     }
     return e;
@@ -200,15 +202,15 @@ fn strike(a: ptr<function, Striker>, b: ptr<function, Striker>, link: u32, t: f3
     if approach >= 0.0 { return; }
     if ((*a).body.radius + (*b).body.radius) - distance > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
     let age = t - max((*a).last_contact, (*b).last_contact);
-    let surface = surface_of(material_of((*a).i), material_of((*b).i));
-    let e = restitution(surface, -approach / distance, age);
+    var surface = surface_of(material_of((*a).i), material_of((*b).i));
+    let e = touch(&surface, -approach / distance, age);
     let inverse_mass = (*a).body.inverse_mass + (*b).body.inverse_mass;
     let speed = length((*a).body.velocity) + length((*b).body.velocity);
     let j = impulse(d, w, inverse_mass, e, speed);
     var push = j;
     if surface.friction > 0.0 {
         let theirs = (*b).body;
-        push += rub(surface, j, d, w, (*a).body.radius + theirs.radius, a, (*b).i, theirs.radius, theirs.inverse_mass);
+        push += rub(surface.friction, j, d, w, (*a).body.radius + theirs.radius, a, (*b).i, theirs.radius, theirs.inverse_mass);
     }
     (*a).body.velocity += push * (*a).body.inverse_mass;
     (*b).body.velocity -= push * (*b).body.inverse_mass;
@@ -232,7 +234,7 @@ fn strike_fixed(a: ptr<function, Striker>, other: u32, link: u32, t: f32) {
     let square = dot(d, d);
     let distance = sqrt(square);
     let towards = -dot(d, g) / distance;
-    let surface = surface_of(material_of((*a).i), material_of(other));
+    var surface = surface_of(material_of((*a).i), material_of(other));
     if towards > 0.0 && rests(-approach / distance, towards, (*a).body.radius, 0.0) {
         if HAS_REST && surface.restitution < 1.0 && lay_down(a, other, d / distance, approach / distance) { return; }
         // The chord that carries a sphere on a plane would leave a round one: it hops, and slides off as it should.
@@ -241,11 +243,11 @@ fn strike_fixed(a: ptr<function, Striker>, other: u32, link: u32, t: f32) {
     }
     if approach >= 0.0 { return; }
     if ((*a).body.radius + theirs.radius) - distance > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    let e = restitution(surface, -approach / distance, t - (*a).last_contact);
+    let e = touch(&surface, -approach / distance, t - (*a).last_contact);
     let inverse_mass = (*a).body.inverse_mass;
     let j = impulse(d, w, inverse_mass, e, length(w));
     var push = j;
-    if surface.friction > 0.0 { push += rub(surface, j, d, w, (*a).body.radius + theirs.radius, a, 0u, 0.0, 0.0); }
+    if surface.friction > 0.0 { push += rub(surface.friction, j, d, w, (*a).body.radius + theirs.radius, a, 0u, 0.0, 0.0); }
     (*a).body.velocity += push * inverse_mass;
     atomicAdd(&work[PAIR_COUNT], 1u);
     if HAS_REST {
@@ -265,7 +267,7 @@ fn strike_wall(a: ptr<function, Striker>, plane: u32, t: f32) {
     let w = (*a).body.velocity + wall.normal * (g * t);
     let approach = dot(wall.normal, w);
     let inverse_mass = (*a).body.inverse_mass;
-    let surface = surface_of(material_of((*a).i), wall.material);
+    var surface = surface_of(material_of((*a).i), wall.material);
     let returns = select(0.0, frame.contact_time, surface.restitution < 1.0 || surface.threshold > 0.0);
     if g < 0.0 && plane < 255u && rests(-approach, -g, (*a).body.radius, returns) {
         if HAS_REST && surface.restitution < 1.0 && lay_down(a, WALL | plane, wall.normal, approach) { return; }
@@ -284,14 +286,14 @@ fn strike_wall(a: ptr<function, Striker>, plane: u32, t: f32) {
     if approach >= 0.0 { return; }
     let height = dot(wall.normal, cells_shift(tags[(*a).i].cell - wall.cell) + ((*a).body.offset - wall.offset));
     if (*a).body.radius - (height + 0.5 * g * t * t) > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    let e = restitution(surface, -approach, t - (*a).last_contact);
+    let e = touch(&surface, -approach, t - (*a).last_contact);
     let j = impulse(wall.normal, w, inverse_mass, e, length(w));
     var push = j;
     if surface.friction > 0.0 {
         // Along the plane too the frame falls.
         let in_lab = (*a).body.velocity + frame.gravity * t;
         let radius = (*a).body.radius;
-        push += rub(surface, j, wall.normal * radius, in_lab, radius, a, 0u, 0.0, 0.0);
+        push += rub(surface.friction, j, wall.normal * radius, in_lab, radius, a, 0u, 0.0, 0.0);
     }
     (*a).body.velocity += push * inverse_mass;
     atomicAdd(&work[WALL_COUNT], 1u);

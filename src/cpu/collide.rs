@@ -263,14 +263,15 @@ fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
     true
 }
 
-/// Restitution by the TC model: elastic if one of the partners had a contact less than the contact time ago.
-fn restitution(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Counts) -> f32 {
-    let e = surface.restitution_at(speed);
-    if e < 1.0 && age < view.world.contact_time && !view.world.rests {
+/// Restitution and friction by the TC model: an impact takes no energy if one of the partners had a contact less than
+/// the contact time ago.
+fn touch(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Counts) -> (f32, f32) {
+    let (e, friction) = (surface.restitution_at(speed), surface.friction);
+    if (e < 1.0 || friction > 0.0) && age < view.world.contact_time && !view.world.rests {
         counts.contact_time += 1;
-        return 1.0;
+        return (1.0, 0.0);
     }
-    e
+    (e, friction)
 }
 
 /// The impulse on the first sphere, along d. `speed` is the sum of the two speeds.
@@ -306,11 +307,11 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
     }
     let surface =
         view.world.surface(view.state.material(a.index).into(), view.state.material(b.index).into());
-    let e = restitution(view, surface, -approach / distance, t - a.spin.w.max(b.spin.w), counts);
+    let (e, friction) = touch(view, surface, -approach / distance, t - a.spin.w.max(b.spin.w), counts);
     let reduced_mass = 1.0 / (a.inverse_mass() + b.inverse_mass());
     let speed = a.velocity().length() + b.velocity().length();
     let j = impulse(d, w, (a.inverse_mass(), b.inverse_mass()), e, speed);
-    let push = rub(surface, j, (d, w, a.radius() + b.radius()), a, Some(b), counts);
+    let push = rub(friction, j, (d, w, a.radius() + b.radius()), a, Some(b), counts);
     a.push(push * a.inverse_mass());
     b.push(-push * b.inverse_mass());
     counts.pairs += 1;
@@ -367,10 +368,10 @@ fn strike_fixed(
         counts.late += 1;
     }
     let surface = view.world.surface(view.state.material(a.index).into(), view.state.material(other).into());
-    let e = restitution(view, surface, -approach / distance, t - a.spin.w, counts);
+    let (e, friction) = touch(view, surface, -approach / distance, t - a.spin.w, counts);
     let mass = 1.0 / a.inverse_mass();
     let j = impulse(d, w, (a.inverse_mass(), 0.0), e, w.length());
-    let push = rub(surface, j, (d, w, a.radius() + radius), a, None, counts);
+    let push = rub(friction, j, (d, w, a.radius() + radius), a, None, counts);
     a.push(push * a.inverse_mass());
     counts.pairs += 1;
     count_hit(view, a.index, other as u32, surface.restitution);
@@ -422,11 +423,11 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
     if a.radius() - (height + 0.5 * g * t * t) > view.world.slop {
         counts.late += 1;
     }
-    let e = restitution(view, surface, -approach, t - a.spin.w, counts);
+    let (e, friction) = touch(view, surface, -approach, t - a.spin.w, counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     // Along the plane too the frame falls.
     let in_lab = a.velocity() + view.world.gravity * t;
-    let push = rub(surface, j, (normal * a.radius(), in_lab, a.radius()), a, None, counts);
+    let push = rub(friction, j, (normal * a.radius(), in_lab, a.radius()), a, None, counts);
     a.push(push * a.inverse_mass());
     counts.walls += 1;
     count_hit(view, a.index, WALL | plane as u32, surface.restitution);

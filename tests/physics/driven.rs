@@ -110,10 +110,10 @@ fn kicks_wake_a_gas_that_has_cooled_down() {
 
 // A layer of heavy spheres presses what is before it against the far wall.
 #[test]
-fn a_piston_driven_into_smooth_lossy_grains_is_stopped_by_them() {
+fn a_piston_driven_into_lossy_grains_is_stopped_by_them() {
     let extent = DVec3::new(8.0, 8.0, 24.0);
-    for mass in [1.0, 100.0] {
-        let mut system = grains(600, extent - DVec3::Z * 2.0, 0.0, 0.01);
+    for (mass, friction) in [(1.0, 0.0), (100.0, 0.0), (10.0, 0.5), (1000.0, 0.5)] {
+        let mut system = grains(600, extent - DVec3::Z * 2.0, friction, 0.01);
         system.bounds.max = extent;
         for k in 0..64 {
             system.spheres.push(Sphere {
@@ -135,7 +135,7 @@ fn a_piston_driven_into_smooth_lossy_grains_is_stopped_by_them() {
             lowest = lowest.min(piston);
         }
         println!(
-            "mass {mass}: {tally:?}, the piston came down to {lowest:.2}, kinetic energy {:.1}",
+            "mass {mass}, friction {friction}: {tally:?}, the piston came down to {lowest:.2}, kinetic energy {:.1}",
             simulation.report().kinetic_energy
         );
         // 600 spheres of volume pi/6 in 64: no denser than 0.74.

@@ -3,7 +3,7 @@
 
 use glam::Vec3;
 
-use super::{Body, Counts, Surface};
+use super::{Body, Counts};
 
 /// What friction adds to an impact.
 pub struct Friction {
@@ -44,14 +44,14 @@ impl Friction {
 /// Turns the spheres of an impact with the normal impulse `j` on the first, and returns the whole impulse on it. `contact`
 /// is offset and velocity of the first relative to the second or to what does not move, and the sum of the radii.
 pub(super) fn rub(
-    surface: &Surface,
+    coefficient: f32,
     j: Vec3,
     contact: (Vec3, Vec3, f32),
     a: &mut Body,
     b: Option<&mut Body>,
     counts: &mut Counts,
 ) -> Vec3 {
-    if surface.friction == 0.0 {
+    if coefficient == 0.0 {
         return j;
     }
     let (d, w, radius_sum) = contact;
@@ -60,7 +60,7 @@ pub(super) fn rub(
         rim += b.rim();
         inverse_mass += b.inverse_mass();
     }
-    let limit = surface.friction * j.length();
+    let limit = coefficient * j.length();
     let Some(friction) = Friction::new(d, w, rim / radius_sum, radius_sum, inverse_mass, limit) else {
         return j;
     };
