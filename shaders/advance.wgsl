@@ -50,6 +50,11 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         if HAS_REST { gain = frame.gravity * (h - 0.5 * rested(i)); }
         // A compiler that sees both would make (u + gain) - u gain, and the rounding would be gone.
         var v = bitcast<vec3f>(bitcast<vec3u>(u + gain) ^ vec3u(opaque_zero));
+        if HAS_REST && rested(i) > 0.0 && node.clock == 0.0 && node.support == 0u && all(v == vec3f(0.0)) {
+            // It stands, to the bit: the chord would make up for the fall but for rounding.
+            bodies[i].velocity = vec3f(0.0);
+            continue;
+        }
         // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the mean of
         // the two velocities as they are, or a bounce would not come out as it went in.
         let rounded = (v - u) - gain;

@@ -76,9 +76,12 @@ fn rest_again(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     begin(groups);
     let turn = turn_of_dispatch();
     if !is_active(turn) { return; }
+    let any_sleeps = atomicLoad(&work[ASLEEP_COUNT]) > 0u;
     let adds = turn > 1u || atomicLoad(&work[DEMOTED]) > 0u;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         if adds { renew_rows(i, true, 1.0); }
+        // What is drowsy has long had no contact: before, the time of the last one is negative.
+        if turn == 1u && any_sleeps && is_drowsy(i) && tags[i].last_contact >= 0.0 { atomicOr(&work[UNREST], ROUSED); }
         for (var row = row_begin(i); row < row_end(i); row++) { follow_row(i, row); }
     }
     check_loops();
@@ -86,7 +89,8 @@ fn rest_again(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 
 fn place_of_begin(i: u32) -> u32 { return frame.at_begin + i * BEGIN_WORDS; }
 
-// The velocity that each sphere has in the lab at the end of the substep takes the place of its own.
+// The velocity that each sphere has in the lab at the end of the substep takes the place of its own. Meanwhile the inverse
+// mass of one that sleeps is less than 0.
 @compute @workgroup_size(GROUP)
 fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -95,7 +99,14 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         let velocity = bodies[i].velocity;
         put_vector(place_of_begin(i), velocity);
         put_vector(place_of_begin(i) + 3u, tags[i].spin);
-        if bodies[i].inverse_mass > 0.0 { bodies[i].velocity = velocity + frame.gravity * (frame.h - 0.5 * rested(i)); }
+        if bodies[i].inverse_mass == 0.0 { continue; }
+        if sleeps(i) {
+            bodies[i].velocity = vec3f(0.0);
+            bodies[i].inverse_mass = -bodies[i].inverse_mass;
+            if turn_of_dispatch() == 0u { atomicAdd(&work[ASLEEP_COUNT], 1u); }
+        } else {
+            bodies[i].velocity = velocity + frame.gravity * (frame.h - 0.5 * rested(i));
+        }
     }
     check_loops();
 }
@@ -204,15 +215,20 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     if !is_active(turn) { return; }
     let g = frame.gravity;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let inverse_mass = bodies[i].inverse_mass;
-        if inverse_mass == 0.0 { continue; }
+        if bodies[i].inverse_mass == 0.0 { continue; }
+        let stands = bodies[i].inverse_mass < 0.0;
+        let inverse_mass = abs(bodies[i].inverse_mass);
+        if stands {
+            bodies[i].inverse_mass = inverse_mass;
+            tags[i].spin = vec3f(0.0);
+        }
         let before = vector(place_of_begin(i));
         let spin_before = vector(place_of_begin(i) + 3u);
         let was = rested(i);
         var clock = 0.0;
         if turn > 0u { clock = nodes[i].clock; }
         var time = 0.0;
-        if atomicLoad(&work[frame.at_carried + i]) == turn + 1u {
+        if stands || atomicLoad(&work[frame.at_carried + i]) == turn + 1u {
             time = was;
             if was <= 0.0 { time = frame.h - clock; }
         } else if was <= 0.0 {
@@ -264,6 +280,39 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
+// Whether, at the end of the substep, a sphere is anything but calm.
+fn moves(i: u32) -> bool {
+    let rim = tags[i].spin * bodies[i].radius;
+    let square = max(dot(bodies[i].velocity, bodies[i].velocity), dot(rim, rim));
+    return rested(i) <= 0.0 || tags[i].last_contact >= -frame.h || square > frame.sleep_speed * frame.sleep_speed;
+}
+
+// Substeps of calm for all that is known of the sphere itself.
+fn own_calm(i: u32) -> u32 {
+    if bodies[i].inverse_mass == 0.0 { return STILL; }
+    return select(min(calm(i) + 1u, STILL), 0u, moves(i));
+}
+
+// Substeps of calm at the end of the substep, as what is missing of STILL: what a sphere touches may have been calm for one less.
+@compute @workgroup_size(GROUP)
+fn rest_stir(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let own = own_calm(i);
+        atomicMax(&work[frame.at_stirred + i], STILL - own);
+        for (var row = row_begin(i); row < row_end(i); row++) {
+            let j = row_partner(row);
+            if (j & WALL) != 0u { continue; }
+            let theirs = own_calm(j);
+            // Fixed spheres hand nothing on.
+            if own > theirs + 1u && own < STILL { atomicMax(&work[frame.at_stirred + i], STILL - (theirs + 1u)); }
+            if theirs > own + 1u && theirs < STILL { atomicMax(&work[frame.at_stirred + j], STILL - (own + 1u)); }
+        }
+    }
+    check_loops();
+}
+
 // Keeps the loads for the next substep.
 @compute @workgroup_size(GROUP)
 fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -286,6 +335,10 @@ fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         let head = rank_head(tags[i].rank);
         atomicStore(&loads[head], first);
         atomicStore(&loads[head + 1u], count | select(0u, RESTED, carried));
+        var calm = STILL - atomicLoad(&work[frame.at_stirred + i]);
+        if is_roused() { calm = min(calm, frame.sleep_limit / 2u); }
+        atomicStore(&loads[head + 2u], calm);
+        if calm < frame.sleep_limit { atomicOr(&work[UNREST], AWAKE); }
     }
     check_loops();
 }

@@ -2,6 +2,8 @@
 
 use glam::DVec3;
 
+use crate::Measure;
+
 /// What a sphere struck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Partner {
@@ -26,6 +28,20 @@ pub struct Impact {
     pub normal: DVec3,
     /// Size of the impulse along `normal` (mass * length/time), >= 0.
     pub impulse: f64,
+}
+
+impl Measure {
+    /// The report of a step in which all spheres that could move, so many, sleep: nothing changes.
+    pub(crate) fn at_rest(&self, asleep: u64) -> StepReport {
+        StepReport {
+            deepest_overlap: self.deepest_overlap,
+            kinetic_energy: self.kinetic_energy,
+            potential_energy: self.potential_energy,
+            momentum: self.momentum,
+            asleep,
+            ..StepReport::default()
+        }
+    }
 }
 
 /// One step, summed over its substeps. Counts are of this step alone.
@@ -81,6 +97,8 @@ pub struct StepReport {
     pub submits: u64,
     /// Waits of the host during which the device had nothing else to do.
     pub blocking_reads: u64,
+    /// Spheres that slept in the last substep.
+    pub asleep: u64,
     /// Wall-clock seconds of the step.
     pub wall_seconds: f64,
     /// Wall-clock seconds by stage, in the order of [`STAGES`](crate::stages::STAGES); empty where the

@@ -316,11 +316,20 @@ pub struct Solver {
     /// is none.
     /// (Luding & McNamara, Granular Matter 1, 113, 1998.)
     pub contact_time: Option<f64>,
+    /// Whether spheres sleep: where contacts may rest and all that touch each other have been slower than 2e-4 sqrt(g d)
+    /// for 10 sqrt(d/g), with the smallest diameter d, they stand still until something moves them. `exact` never does.
+    pub sleeping: bool,
 }
 
 impl Default for Solver {
     fn default() -> Self {
-        Self { strict_order: false, substeps: 0, max_initial_overlap: 0.01, contact_time: None }
+        Self {
+            strict_order: false,
+            substeps: 0,
+            max_initial_overlap: 0.01,
+            contact_time: None,
+            sleeping: true,
+        }
     }
 }
 

@@ -4,11 +4,25 @@
 // What the next substep needs of the rows, by the ranks of the spheres.
 @group(1) @binding(3) var<storage, read_write> loads: array<atomic<u32>>;
 
-fn rank_head(rank: u32) -> u32 { return LOADS_HEAD + 2u * rank; }
+fn rank_head(rank: u32) -> u32 { return LOADS_HEAD + RANK_WORDS * rank; }
 fn past_count(rank: u32) -> u32 { return atomicLoad(&loads[rank_head(rank) + 1u]) & ~RESTED; }
 fn has_rested(rank: u32) -> bool { return (atomicLoad(&loads[rank_head(rank) + 1u]) & RESTED) != 0u; }
 fn loads_word(at: u32) -> f32 { return bitcast<f32>(atomicLoad(&loads[at])); }
-fn place_of_load(load: u32) -> u32 { return LOADS_HEAD + 2u * frame.sphere_count + load * LOAD_WORDS; }
+fn place_of_load(load: u32) -> u32 { return rank_head(frame.sphere_count) + load * LOAD_WORDS; }
+
+// Substeps for which a sphere has been calm.
+fn calm(i: u32) -> u32 { return atomicLoad(&loads[rank_head(tags[i].rank) + 2u]); }
+
+// Whether a sphere has been calm for long enough to sleep, as fixed ones never do, and for half as long.
+fn is_calm(i: u32) -> bool {
+    let calm = calm(i);
+    return frame.sleep_limit > 0u && calm >= frame.sleep_limit && calm < STILL;
+}
+fn is_drowsy(i: u32) -> bool { return frame.sleep_limit > 0u && calm(i) >= frame.sleep_limit / 2u; }
+
+fn is_roused() -> bool { return (atomicLoad(&work[UNREST]) & ROUSED) != 0u; }
+
+fn sleeps(i: u32) -> bool { return is_calm(i) && !is_roused(); }
 
 // A load of the substep before; `found` is false where there was no row.
 struct Past {
@@ -39,8 +53,9 @@ fn present_load(i: u32, j: u32) -> Past {
     return NO_PAST;
 }
 
-// Turned into the plane of contact of now.
-fn warmed(past: Past, normal: vec3f, scale: f32) -> Load {
+// Turned into the plane of contact of now, but for what sleeps.
+fn warmed(past: Past, normal: vec3f, scale: f32, sleeping: bool) -> Load {
+    if sleeping { return Load(past.load.normal * scale, past.load.tangent * scale, past.load.turn * scale); }
     let tangent = past.load.tangent * scale;
     return Load(past.load.normal * scale, tangent - normal * dot(normal, tangent), past.load.turn * scale);
 }
@@ -93,7 +108,10 @@ fn pair_row(i: u32, at: u32, again: bool, scale: f32, row: ptr<function, Row>) -
     let share = distance / diameter;
     let closing = max(gap, 0.0) / frame.h;
     let reduced = radius * their_radius / diameter;
-    *row = Row(j, c.link, normal, closing, share, 1.0 / inverse_mass, warmed(past, normal, scale), surface.friction,
+    // What sleeps touches what has moved of late.
+    if !again && is_calm(i) != is_calm(j) && !(is_drowsy(i) && is_drowsy(j)) { atomicOr(&work[UNREST], ROUSED); }
+    let load = warmed(past, normal, scale, !again && is_calm(i));
+    *row = Row(j, c.link, normal, closing, share, 1.0 / inverse_mass, load, surface.friction,
         surface.rolling * reduced, surface.twisting * reduced);
     return true;
 }
@@ -117,8 +135,9 @@ fn wall_row(i: u32, plane: u32, again: bool, scale: f32, row: ptr<function, Row>
         let approach = -dot(wall.normal, bodies[i].velocity);
         if !rests_now(gap, 2.0 * radius, approach, past, has_rested(rank)) { return false; }
     }
-    *row = Row(j, 0u, wall.normal, max(gap, 0.0) / frame.h, 1.0, 1.0 / bodies[i].inverse_mass,
-        warmed(past, wall.normal, scale), surface.friction, surface.rolling * radius, surface.twisting * radius);
+    let load = warmed(past, wall.normal, scale, !again && is_calm(i));
+    *row = Row(j, 0u, wall.normal, max(gap, 0.0) / frame.h, 1.0, 1.0 / bodies[i].inverse_mass, load, surface.friction,
+        surface.rolling * radius, surface.twisting * radius);
     return true;
 }
 

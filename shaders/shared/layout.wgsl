@@ -131,6 +131,7 @@ struct Frame {
     at_flags: u32,
     at_wall_hits: u32,
     at_carried: u32,
+    at_stirred: u32,
     at_slots: u32,
     at_slot_cursors: u32,
     at_order: u32,
@@ -142,6 +143,11 @@ struct Frame {
     shock: f32,
     // Change of a velocity below which contacts are solved.
     settled: f32,
+    // Speed below which a sphere is calm, and substeps of calm before it sleeps; 0 = never.
+    sleep_speed: f32,
+    sleep_limit: u32,
+    // The whole is a multiple of 16 bytes.
+    unused: u32,
 }
 
 // Which round a dispatch belongs to.

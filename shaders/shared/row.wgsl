@@ -102,9 +102,10 @@ struct Pair {
 
 fn partner(i: u32, share: f32) -> Partner {
     let body = bodies[i];
-    let still = body.inverse_mass == 0.0;
+    // Less than 0: it sleeps.
+    let still = body.inverse_mass <= 0.0;
     let velocity = select(body.velocity, vec3f(0.0), still);
-    return Partner(velocity, body.inverse_mass, tags[i].spin, body.radius * share, 2.5 / body.radius);
+    return Partner(velocity, max(body.inverse_mass, 0.0), tags[i].spin, body.radius * share, 2.5 / body.radius);
 }
 
 fn partners(i: u32, row: Row) -> Pair {
@@ -174,6 +175,8 @@ fn solve_row(i: u32, number: u32) -> f32 {
     let row = row_at(number);
     var load = row.load;
     var pair = partners(i, row);
+    // They sleep, or one on what is fixed: the load stays what it was.
+    if pair.a.inverse_mass + pair.b.inverse_mass == 0.0 { return 0.0; }
     let speed = dot(row.normal, pair.a.velocity - pair.b.velocity);
     load.normal = max(load.normal + (-row.closing - speed) * row.mass, 0.0);
     // They part: nothing to press, nothing to rub.

@@ -82,7 +82,7 @@ fn leave_support(a: ptr<function, Striker>, t: f32) -> bool {
 
 // Restitution by the TC model: an impact takes no energy if one of the partners had a contact less than the contact time
 // ago; then it does not rub either.
-fn touch(surface: ptr<function, Surface>, speed: f32, age: f32) -> f32 {
+fn soften(surface: ptr<function, Surface>, speed: f32, age: f32) -> f32 {
     var e = (*surface).restitution;
     if speed < (*surface).threshold { e *= speed / (*surface).threshold; }
     if !HAS_REST && (e < 1.0 || (*surface).friction > 0.0) && age < frame.contact_time {
@@ -203,7 +203,7 @@ fn strike(a: ptr<function, Striker>, b: ptr<function, Striker>, link: u32, t: f3
     if ((*a).body.radius + (*b).body.radius) - distance > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
     let age = t - max((*a).last_contact, (*b).last_contact);
     var surface = surface_of(material_of((*a).i), material_of((*b).i));
-    let e = touch(&surface, -approach / distance, age);
+    let e = soften(&surface, -approach / distance, age);
     let inverse_mass = (*a).body.inverse_mass + (*b).body.inverse_mass;
     let speed = length((*a).body.velocity) + length((*b).body.velocity);
     let j = impulse(d, w, inverse_mass, e, speed);
@@ -243,7 +243,7 @@ fn strike_fixed(a: ptr<function, Striker>, other: u32, link: u32, t: f32) {
     }
     if approach >= 0.0 { return; }
     if ((*a).body.radius + theirs.radius) - distance > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    let e = touch(&surface, -approach / distance, t - (*a).last_contact);
+    let e = soften(&surface, -approach / distance, t - (*a).last_contact);
     let inverse_mass = (*a).body.inverse_mass;
     let j = impulse(d, w, inverse_mass, e, length(w));
     var push = j;
@@ -286,7 +286,7 @@ fn strike_wall(a: ptr<function, Striker>, plane: u32, t: f32) {
     if approach >= 0.0 { return; }
     let height = dot(wall.normal, cells_shift(tags[(*a).i].cell - wall.cell) + ((*a).body.offset - wall.offset));
     if (*a).body.radius - (height + 0.5 * g * t * t) > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    let e = touch(&surface, -approach, t - (*a).last_contact);
+    let e = soften(&surface, -approach, t - (*a).last_contact);
     let j = impulse(wall.normal, w, inverse_mass, e, length(w));
     var push = j;
     if surface.friction > 0.0 {

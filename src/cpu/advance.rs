@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{event::View, parallel::TASK, state::NEVER};
-use glam::Vec4;
+use glam::{Vec3, Vec4};
 
 /// What the stage writes.
 pub struct Bodies<'a> {
@@ -32,6 +32,11 @@ pub fn advance(view: &View, bodies: Bodies) {
             // What rows carry moves along the chord of its way.
             let gain = frame.gravity * (h - 0.5 * rested);
             let v = u + gain;
+            if rested > 0.0 && clock == 0.0 && *support == 0 && v == Vec3::ZERO {
+                // It stands, to the bit: the chord would make up for the fall but for rounding.
+                *motion = Vec4::ZERO.with_w(motion.w);
+                return;
+            }
             // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the
             // mean of the two velocities as they are, or a bounce would not come out as it went in.
             let rounded = (v - u) - gain;

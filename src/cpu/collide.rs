@@ -265,7 +265,7 @@ fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
 
 /// Restitution and friction by the TC model: an impact takes no energy if one of the partners had a contact less than
 /// the contact time ago.
-fn touch(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Counts) -> (f32, f32) {
+fn soften(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Counts) -> (f32, f32) {
     let (e, friction) = (surface.restitution_at(speed), surface.friction);
     if (e < 1.0 || friction > 0.0) && age < view.world.contact_time && !view.world.rests {
         counts.contact_time += 1;
@@ -307,7 +307,7 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
     }
     let surface =
         view.world.surface(view.state.material(a.index).into(), view.state.material(b.index).into());
-    let (e, friction) = touch(view, surface, -approach / distance, t - a.spin.w.max(b.spin.w), counts);
+    let (e, friction) = soften(view, surface, -approach / distance, t - a.spin.w.max(b.spin.w), counts);
     let reduced_mass = 1.0 / (a.inverse_mass() + b.inverse_mass());
     let speed = a.velocity().length() + b.velocity().length();
     let j = impulse(d, w, (a.inverse_mass(), b.inverse_mass()), e, speed);
@@ -368,7 +368,7 @@ fn strike_fixed(
         counts.late += 1;
     }
     let surface = view.world.surface(view.state.material(a.index).into(), view.state.material(other).into());
-    let (e, friction) = touch(view, surface, -approach / distance, t - a.spin.w, counts);
+    let (e, friction) = soften(view, surface, -approach / distance, t - a.spin.w, counts);
     let mass = 1.0 / a.inverse_mass();
     let j = impulse(d, w, (a.inverse_mass(), 0.0), e, w.length());
     let push = rub(friction, j, (d, w, a.radius() + radius), a, None, counts);
@@ -423,7 +423,7 @@ fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f
     if a.radius() - (height + 0.5 * g * t * t) > view.world.slop {
         counts.late += 1;
     }
-    let (e, friction) = touch(view, surface, -approach, t - a.spin.w, counts);
+    let (e, friction) = soften(view, surface, -approach, t - a.spin.w, counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     // Along the plane too the frame falls.
     let in_lab = a.velocity() + view.world.gravity * t;

@@ -18,6 +18,7 @@ use super::{
     rows::Rows,
     scan::scan,
     scatter::scatter,
+    sleep::Sleep,
     state::State,
     units::Units,
     world::World,
@@ -43,6 +44,7 @@ pub struct Core {
     /// Contacts that rest, and the order in which they are solved.
     pub rows: Rows,
     pub blocks: Blocks,
+    pub sleep: Sleep,
     /// Spheres of pairs that collided too often in the substep.
     pub demoted: Bits,
     /// For how long of the substep each sphere has been carried by rows.
@@ -88,6 +90,7 @@ impl Core {
             starts: vec![],
             rows: Rows::default(),
             blocks: Blocks::default(),
+            sleep: Sleep::new(count),
             demoted: Bits::default(),
             rested: vec![0.0; count],
             reach: Reach { radius_max: census.radius_max as f32, budget: 0.0 },
@@ -162,9 +165,17 @@ impl Core {
     pub fn order_contacts(&mut self, order: &[u32]) {
         if self.world.rests {
             self.rows.follow(order);
+            self.sleep.follow(order);
             let cell = |i: usize| self.state.cell[i].truncate();
             self.blocks.lay(&self.grid, &self.starts, cell, self.state.len());
         }
+    }
+
+    /// Who has been calm counts on at the end of a substep.
+    pub fn count_on(&mut self, frame: Frame) {
+        let mut sleep = std::mem::take(&mut self.sleep);
+        sleep.count_on(&self.view(frame));
+        self.sleep = sleep;
     }
 
     /// Back to the spheres as the last broad phase found them.
@@ -194,6 +205,7 @@ impl Core {
             rows: &self.rows,
             demoted: &self.demoted,
             rested: &self.rested,
+            sleep: &self.sleep,
         }
     }
 
@@ -229,6 +241,7 @@ impl Core {
             + self.extras.bytes()
             + self.rows.bytes()
             + self.blocks.bytes()
+            + self.sleep.bytes()
             + 4 * self.rested.capacity()
             + self.demoted.bytes()
     }

@@ -9,6 +9,7 @@ use super::{
     grid::{CODES, Grid},
     neighbors::{Lists, wall_bit},
     rows::Rows,
+    sleep::Sleep,
     state::State,
     world::World,
 };
@@ -68,6 +69,7 @@ pub struct View<'a> {
     pub demoted: &'a Bits,
     /// For how long of the substep each sphere has been carried by rows.
     pub rested: &'a [f32],
+    pub sleep: &'a Sleep,
 }
 
 impl View<'_> {
@@ -97,6 +99,17 @@ impl View<'_> {
             && (partner & WALL != 0 || self.demoted.contains(partner as usize))
             && self.lists.hits(i, partner) > MOST_HITS
             && self.is_counted(i, partner)
+    }
+
+    /// Whether, at the end of the substep, a sphere is anything but calm.
+    #[inline]
+    pub fn moves(&self, i: usize) -> bool {
+        let (speed, spin) = (self.state.velocity(i), self.state.spin[i]);
+        let rim = spin.truncate() * self.state.radius(i);
+        let fast = self.world.sleep_speed * self.world.sleep_speed;
+        self.rested[i] <= 0.0
+            || spin.w >= -self.frame.h
+            || speed.length_squared().max(rim.length_squared()) > fast
     }
 
     /// The shift behind a link.

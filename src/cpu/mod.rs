@@ -19,6 +19,7 @@ pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod select;
+pub(crate) mod sleep;
 pub(crate) mod sweep;
 
 use std::{collections::HashMap, mem::take, time::Instant};
@@ -220,6 +221,11 @@ impl Stepper {
             return Err(Error::NonFinite { id, last_good_step: 0 });
         }
         self.clock.start();
+        if self.core.sleep.is_all(self.core.census.movable)
+            && self.measured.deepest_overlap <= f64::from(relax::SLOP)
+        {
+            return Ok(self.idle());
+        }
         let mut plan = plan::plan(&self.limits(), &self.past[1]);
         if let Some(budget) = plan.regrid {
             // The new cells may allow less than was asked for.
@@ -303,6 +309,7 @@ impl Stepper {
         }
         self.advance(frame);
         run.stopped += self.rounds.thaw(&mut self.core);
+        self.core.count_on(frame);
         self.clock.lap("advance");
         self.relax(frame, run);
         self.clock.lap("relax");
@@ -355,6 +362,14 @@ impl Stepper {
         run.deepest = deepest;
     }
 
+    /// The report of a step in which all sleep: nothing changes.
+    fn idle(&self) -> StepReport {
+        StepReport {
+            stage_seconds: self.clock.seconds.clone(),
+            ..self.measured.at_rest(self.core.census.movable as u64)
+        }
+    }
+
     /// Audit and report.
     fn finish(
         &mut self,
@@ -399,6 +414,7 @@ impl Stepper {
             dissipated: run.counts.dissipated * energy,
             relax_work: run.relax_work * energy,
             virial: run.counts.virial * energy * self.core.units.time,
+            asleep: self.core.sleep.count(),
             stage_seconds: self.clock.seconds.clone(),
             ..StepReport::default()
         })

@@ -66,7 +66,11 @@ impl Rest {
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
         core.clock.fill(0.0);
+        core.sleep.begin(core.world.sleep_limit(frame.h));
         rows.find(&core.view(frame), &blocks);
+        if rows.stir() {
+            core.sleep.rouse();
+        }
         core.rested.fill(0.0);
         core.lists.forget_hits();
         core.demoted.reset(core.state.len());
@@ -88,6 +92,7 @@ impl Rest {
         if core.rows.count == 0 && !again {
             return;
         }
+        core.sleep.rouse_struck(&core.state);
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
         for turn in 0..TURNS {
@@ -136,15 +141,14 @@ impl Rest {
 
     fn enter_lab(&mut self, core: &Core, frame: Frame) {
         self.lab.resize(core.state.len(), Vec4::ZERO);
-        (&mut self.lab, &core.state.motion, &core.rested).into_par_iter().with_min_len(TASK).for_each(
-            |(lab, &motion, &rested)| {
-                *lab = if motion.w > 0.0 {
-                    motion + (frame.gravity * (frame.h - 0.5 * rested)).extend(0.0)
-                } else {
-                    Vec4::ZERO
-                };
-            },
-        );
+        let (view, motion) = (core.view(frame), &core.state.motion);
+        self.lab.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, lab)| {
+            *lab = if motion[i].w > 0.0 && !view.sleep.contains(i) {
+                motion[i] + (frame.gravity * (frame.h - 0.5 * view.rested[i])).extend(0.0)
+            } else {
+                Vec4::ZERO
+            };
+        });
     }
 
     fn warm(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4]) {
@@ -201,7 +205,7 @@ impl Rest {
     fn leave_lab(&mut self, core: &mut Core, rows: &Rows, frame: Frame, is_first: bool) {
         self.loaded.reset(core.state.len());
         rows.mark_loaded(&self.loaded);
-        let (lab, start, loaded) = (&self.lab, &self.start, &self.loaded);
+        let (lab, start, loaded, sleep) = (&self.lab, &self.start, &self.loaded, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);
         let spin = Disjoint::new(&mut core.state.spin);
@@ -211,11 +215,17 @@ impl Rest {
             for i in range {
                 let (before, spin_before) = start[i];
                 // SAFETY: ranges do not overlap.
-                let (was, spin_now) = unsafe { (rested.get(i), spin.get(i)) };
+                let (was, mut spin_now) = unsafe { (rested.get(i), spin.get(i)) };
                 if before.w == 0.0 {
                     continue;
                 }
-                let (time, u) = if loaded.contains(i) {
+                let sleeps = sleep.contains(i);
+                if sleeps {
+                    spin_now = Vec3::ZERO.extend(spin_now.w);
+                    // SAFETY: as above.
+                    unsafe { spin.set(i, spin_now) };
+                }
+                let (time, u) = if sleeps || loaded.contains(i) {
                     let time = if was > 0.0 { was } else { frame.h - clock[i] };
                     (time, lab[i].truncate() - frame.gravity * (frame.h - 0.5 * time))
                 } else if was > 0.0 {
@@ -318,6 +328,10 @@ impl Bodies<'_> {
         let before = row.load;
         // SAFETY: passed on from the caller.
         let mut pair = unsafe { Pair::load(self, row) };
+        if pair.motions[0].w + pair.motions[1].w == 0.0 {
+            // They sleep, or one on what is fixed: the load stays what it was.
+            return 0.0;
+        }
         let speed = row.normal.dot(pair.relative());
         let normal = (row.load.normal + (-row.closing - speed) * row.masses[0]).max(0.0);
         if normal == 0.0 && before.normal == 0.0 {

@@ -67,6 +67,8 @@ pub struct Task {
     pub rows: Vec<Row>,
     /// Partner of each row, once more: what is looked for again and again should be near.
     partners: Vec<u32>,
+    /// Whether what sleeps touches what has moved of late.
+    stirs: bool,
 }
 
 /// Where the rows of a sphere are.
@@ -137,6 +139,7 @@ impl Rows {
         tasks.run(blocks.tasks.len(), 1, |range, task| {
             task.rows.clear();
             task.partners.clear();
+            task.stirs = false;
             for &i in range.clone().flat_map(|k| &blocks.owners[blocks.tasks[k].clone()]) {
                 let first = task.rows.len() as u32;
                 let finder = Finder {
@@ -154,6 +157,11 @@ impl Rows {
             }
         });
         self.count = tasks.iter().map(|task| task.rows.len()).sum();
+    }
+
+    /// Whether any sphere that sleeps touches one that has moved of late.
+    pub fn stir(&self) -> bool {
+        self.tasks.iter().any(|task| task.stirs)
     }
 
     /// Takes back the last [`find`](Self::find): the substep is done again.
@@ -375,6 +383,7 @@ impl Finder<'_> {
         if !is_row {
             return;
         }
+        task.stirs |= view.sleep.is_stirred(i, j);
         let radii = [state.radius(self.i), state.radius(j)];
         let share = distance / diameter;
         let row = Row {
@@ -435,15 +444,13 @@ impl Finder<'_> {
         task.push(row);
     }
 
-    // The load of the substep before, turned into the plane of contact of now.
+    // The load of the substep before, turned into the plane of contact of now; but for what sleeps.
     fn warm(&self, past: Option<&Row>, normal: Vec3) -> Load {
         let Some(Row { load, .. }) = past else { return Load::default() };
         let tangent = load.tangent * self.scale;
-        Load {
-            normal: load.normal * self.scale,
-            tangent: tangent - normal * normal.dot(tangent),
-            turn: load.turn * self.scale,
-        }
+        let sleeps = self.slow.is_some() && self.view.sleep.contains(self.i);
+        let turned = if sleeps { tangent } else { tangent - normal * normal.dot(tangent) };
+        Load { normal: load.normal * self.scale, tangent: turned, turn: load.turn * self.scale }
     }
 }
 

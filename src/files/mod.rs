@@ -13,7 +13,7 @@
 //! seed = 1
 //!
 //! [solver]
-//! max_initial_overlap = 0.01      # of the mean diameter; also strict_order, substeps, contact_time
+//! max_initial_overlap = 0.01      # of the mean diameter; also strict_order, substeps, contact_time, sleeping
 //!
 //! [bounds]                        # max may be left out where a random fill has both count and volume_fraction
 //! min = [0, 0, 0]

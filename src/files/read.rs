@@ -81,13 +81,14 @@ fn world(top: &Fields) -> Result<World, Slip> {
 }
 
 fn solver(top: &Fields) -> Result<Solver, Slip> {
-    let known = ["strict_order", "substeps", "max_initial_overlap", "contact_time"];
+    let known = ["strict_order", "substeps", "max_initial_overlap", "contact_time", "sleeping"];
     let fields = Fields::new(top.get("solver"), "solver", &known)?;
     let mut solver = Solver::default();
     fields.set("strict_order", &mut solver.strict_order, boolean)?;
     fields.set("substeps", &mut solver.substeps, whole)?;
     fields.set("max_initial_overlap", &mut solver.max_initial_overlap, number)?;
     solver.contact_time = fields.optional("contact_time", number)?;
+    fields.set("sleeping", &mut solver.sleeping, boolean)?;
     Ok(solver)
 }
 

@@ -95,6 +95,11 @@ impl Solving {
     }
 }
 
+/// What contacts keep for the next substep.
+pub fn keep(all: u32) -> [Dispatch; 2] {
+    [("rest_stir", 0, all), ("rest_keep", 0, all)]
+}
+
 /// The sweep of all.
 pub fn sweep(all: u32) -> [Dispatch; 2] {
     [("sweep", 0, all), ("sweep_apart", 0, all.min(APART_GROUPS))]
@@ -224,7 +229,7 @@ impl<'a> Encoder<'a> {
         }
         self.stage("advance", group, frame, &[("advance", 0, all)]);
         if may_rest {
-            self.rest(frame, &[("rest_keep", 0, all)]);
+            self.rest(frame, &keep(all));
         }
         self.stage(
             "relax",

@@ -58,6 +58,8 @@ pub struct GpuEngine {
     history: History<(Past, u32)>,
     /// Substeps of the last step were halved: those of the next are taken one by one too.
     pub(super) in_pieces: bool,
+    /// All sleep: no step changes anything.
+    is_idle: bool,
     effort: Effort,
     measured: Measure,
     start_nonfinite: Option<u32>,
@@ -134,6 +136,7 @@ impl GpuEngine {
             ahead: None,
             history: [(-2, (past, 0)), (-1, (past, 0))].into(),
             in_pieces: false,
+            is_idle: false,
             effort,
             measured: Measure::default(),
             start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
@@ -345,6 +348,7 @@ impl GpuEngine {
         let collisions = plan::smooth(before, struck / self.host.census.count.max(1) as f64);
         self.record(step, Past { sums, collisions }, tally.rounds);
         self.measured = self.measure_from(&sums, tally.deepest);
+        self.is_idle = self.rests_for_ever(&tally);
         let energy = self.host.units.energy();
         let mut report = StepReport {
             substeps: tally.substeps,
@@ -363,6 +367,7 @@ impl GpuEngine {
             dissipated: loss * energy,
             relax_work: relax_work * energy,
             virial: virial * energy * self.host.units.time,
+            asleep: tally.asleep,
             submits: std::mem::take(&mut self.runway.submits),
             stage_seconds: self.timing.as_mut().map_or_else(Vec::new, Timing::take),
             ..StepReport::default()
@@ -401,6 +406,10 @@ impl Engine for GpuEngine {
     ) -> Result<StepReport, Error> {
         if let Some(id) = self.start_nonfinite {
             return Err(Error::NonFinite { id, last_good_step: 0 });
+        }
+        if self.is_idle && self.flight.is_none() {
+            self.step += 1;
+            return Ok(self.idle());
         }
         let record = impacts.is_some();
         let flight = match self.flight.take() {

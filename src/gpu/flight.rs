@@ -11,8 +11,9 @@ use super::{
     encode::Encoder,
     host::Host,
     layout::{
-        AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, DEEPEST, FAST_MAX, LATE_COUNT, NONFINITE_COUNT,
-        NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX, SAMPLE_WORDS, STOPPED_COUNT, WALL_COUNT,
+        ASLEEP_COUNT, AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, DEEPEST, FAST_MAX, LATE_COUNT,
+        NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX, SAMPLE_WORDS, STOPPED_COUNT,
+        UNREST, WALL_COUNT,
     },
     pipelines::Pipelines,
     places::Places,
@@ -167,6 +168,9 @@ pub struct Tally {
     pub fast: u64,
     /// Deepest overlap at the end, in mean diameters of the pair.
     pub deepest: f32,
+    /// Spheres that slept in the last substep, and whether any is awake after it.
+    pub asleep: u64,
+    pub awake: bool,
 }
 
 impl Tally {
@@ -182,6 +186,8 @@ impl Tally {
         self.rounds = self.rounds.max(words[ROUNDS_MAX as usize]);
         self.fast = self.fast.max(count(FAST_MAX));
         self.deepest = f32::from_bits(words[DEEPEST as usize]);
+        self.asleep = count(ASLEEP_COUNT);
+        self.awake = words[UNREST as usize] != 0;
     }
 }
 

@@ -132,6 +132,7 @@ pub struct Frame {
     pub at_flags: u32,
     pub at_wall_hits: u32,
     pub at_carried: u32,
+    pub at_stirred: u32,
     pub at_slots: u32,
     pub at_slot_cursors: u32,
     pub at_order: u32,
@@ -140,6 +141,9 @@ pub struct Frame {
     pub slow: f32,
     pub shock: f32,
     pub settled: f32,
+    pub sleep_speed: f32,
+    pub sleep_limit: u32,
+    pub unused: u32,
 }
 
 /// Which round a dispatch belongs to.
@@ -203,11 +207,14 @@ words! {
     BEGIN_WORDS = 6;
 
     /// The loads begin with the length of the substep that they are of, and how many there are; then comes for every rank
-    /// where its loads begin and how many it has, and whether any contact carries it.
+    /// where its loads begin, how many it has and whether any contact carries it, and for how many substeps it has been calm.
     LOADS_HEAD = 4;
+    RANK_WORDS = 3;
     PAST_H = 0;
     LOAD_COUNT = 1;
     RESTED = 1 << 31;
+    /// Substeps of calm of what neither moves nor is moved.
+    STILL = crate::cpu::sleep::STILL;
 
     /// Lanes that solve the contacts of a block, and colours of the cells of one.
     REST_GROUP = 8;
@@ -276,6 +283,11 @@ words! {
     LAST_CARRIED = EXTRA_COUNT + 11;
     /// Deepest overlap ahead after each turn.
     AHEAD = EXTRA_COUNT + 12;
+    /// Spheres that sleep; whether any will be awake, and whether all were woken.
+    ASLEEP_COUNT = EXTRA_COUNT + 14;
+    UNREST = EXTRA_COUNT + 15;
+    AWAKE = 1;
+    ROUSED = 2;
     /// Largest change of a velocity by a contact, of each pass.
     CHANGES = EXTRA_COUNT + 16;
     LAUNCH_BLOCK = EXTRA_COUNT + 32;
@@ -333,8 +345,8 @@ pub fn structs() -> Vec<Struct> {
             at_marks, at_starts, at_sums, at_pending, at_near, at_selected, at_walkers, at_walls, at_entries,
             entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
             frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt,
-            at_rested, at_row_heads, at_flags, at_wall_hits, at_carried, at_slots, at_slot_cursors, at_order, at_begin,
-            at_rows, slow, shock, settled),
+            at_rested, at_row_heads, at_flags, at_wall_hits, at_carried, at_stirred, at_slots, at_slot_cursors, at_order, at_begin,
+            at_rows, slow, shock, settled, sleep_speed, sleep_limit, unused),
         fields!(Round: number),
     ]
 }

@@ -2,8 +2,8 @@
 
 use super::layout::{
     AUDIT_SUMS, BEGIN_WORDS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, INNER_COLOURS,
-    LOAD_WORDS, LOADS_HEAD, LOG_WORDS, MOST_PARTS, Node, ROW_WORDS, SCAN_PART, SURFACE_ROWS, THREAT_WORDS,
-    Tag, VISIT_WORDS,
+    LOAD_WORDS, LOADS_HEAD, LOG_WORDS, MOST_PARTS, Node, RANK_WORDS, ROW_WORDS, SCAN_PART, SURFACE_ROWS,
+    THREAT_WORDS, Tag, VISIT_WORDS,
 };
 use crate::{
     Error,
@@ -90,6 +90,7 @@ pub struct Places {
     pub row_heads: u32,
     pub wall_hits: u32,
     pub carried: u32,
+    pub stirred: u32,
     pub flags: u32,
     pub slot_cursors: u32,
     pub slot_starts: u32,
@@ -155,6 +156,7 @@ impl Places {
         let row_heads = work.take(2 * resting);
         let wall_hits = work.take(resting);
         let carried = work.take(resting);
+        let stirred = work.take(resting);
         let flags = work.take(if slots > 0 { u64::from(capacities.entries).div_ceil(8) } else { 0 });
         let starts = work.take(buckets + 1);
         let sums = work.take(buckets.max(keys).div_ceil(u64::from(SCAN_PART)));
@@ -176,8 +178,10 @@ impl Places {
         let log = pool.take(u64::from(capacities.log) * u64::from(LOG_WORDS));
         let begin = pool.take(resting * u64::from(BEGIN_WORDS));
         let rows = pool.take(rows_most * u64::from(ROW_WORDS));
-        let load_words =
-            if slots > 0 { u64::from(LOADS_HEAD) + 2 * n + rows_most * u64::from(LOAD_WORDS) } else { 0 };
+        let load_words = match slots {
+            0 => 0,
+            _ => u64::from(LOADS_HEAD) + u64::from(RANK_WORDS) * n + rows_most * u64::from(LOAD_WORDS),
+        };
         let mut world = Ruler(3 * walls as u64);
         let surfaces = world.take(u64::from(SURFACE_ROWS) * (materials * materials) as u64);
         let materials = world.take(if materials > 1 { n.div_ceil(4) } else { 0 });
@@ -210,6 +214,7 @@ impl Places {
             row_heads,
             wall_hits,
             carried,
+            stirred,
             flags,
             slot_cursors,
             slot_starts,
@@ -306,6 +311,7 @@ impl Places {
             at_flags: self.flags,
             at_wall_hits: self.wall_hits,
             at_carried: self.carried,
+            at_stirred: self.stirred,
             at_slots: self.slot_starts,
             at_slot_cursors: self.slot_cursors,
             at_order: self.order,

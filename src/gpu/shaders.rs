@@ -108,6 +108,7 @@ pub const MODULES: &[Module] = &[
             "rest_mark",
             "rest_leave",
             "rest_ahead",
+            "rest_stir",
             "rest_keep",
         ],
         parts: &[shader!("shared/blocks"), shader!("shared/row"), shader!("shared/find"), shader!("rest")],

@@ -12,6 +12,8 @@ const LONG_LIST: f64 = 12.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Census {
     pub count: usize,
+    /// Spheres that are not fixed.
+    pub movable: usize,
     pub radius_max: f64,
     pub radius_min: f64,
     pub mean_diameter: f64,
@@ -49,6 +51,7 @@ impl Census {
         };
         Self {
             count,
+            movable: system.spheres.iter().filter(|s| !s.fixed).count(),
             radius_max,
             radius_min: if radius_min.is_finite() { radius_min } else { radius_max },
             mean_diameter,

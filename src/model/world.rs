@@ -43,6 +43,12 @@ impl Surface {
     }
 }
 
+/// Speed, in units of sqrt(g d), below which spheres may fall asleep, and for how long, in units of sqrt(d/g). Spheres in piles
+/// at rest are ten times slower; what starts to roll down the gentlest slope is faster after that time, unless the slope is
+/// less than 4e-5.
+const SLEEP_SPEED: f64 = 2e-4;
+const SLEEP_TIME: f64 = 10.0;
+
 /// See [`World::jolt`].
 pub fn jolt(friction: f64) -> f32 {
     (2.0 * (1.0 + friction * friction).sqrt()) as f32
@@ -58,6 +64,9 @@ pub struct World {
     pub rests: bool,
     /// Substep that resting contacts ask for.
     pub rest_substep: f32,
+    /// Speed below which a sphere may fall asleep, and how long that takes; 0 = never.
+    pub sleep_speed: f32,
+    pub sleep_time: f32,
     pub material_count: usize,
     /// Every pair of materials, row by row.
     pub surfaces: Vec<Surface>,
@@ -76,6 +85,12 @@ impl World {
     #[inline]
     pub fn surface(&self, a: usize, b: usize) -> &Surface {
         &self.surfaces[a * self.material_count + b]
+    }
+
+    /// Substeps of length `h` after which what is calm falls asleep; 0 = never.
+    pub fn sleep_limit(&self, h: f32) -> u32 {
+        // At least two: a sphere that sleeps has had no impact in the substep before.
+        if self.sleep_time > 0.0 { ((self.sleep_time / h).ceil() as u32).max(2) } else { 0 }
     }
 
     /// Whether impacts may turn spheres.
@@ -125,6 +140,14 @@ impl World {
                 }
             })
             .collect();
+        // What gravity gives in the fall of a diameter, and the time that this takes.
+        let (speed, time) = match rests && system.solver.sleeping {
+            true => {
+                let (g, d) = (f64::from(gravity.length()), 2.0 * census.radius_min);
+                (SLEEP_SPEED * (g * d).sqrt(), SLEEP_TIME * (d / g).sqrt())
+            }
+            false => (0.0, 0.0),
+        };
         Self {
             gravity,
             has_gravity: gravity != Vec3::ZERO,
@@ -132,6 +155,8 @@ impl World {
             rests,
             rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * census.radius_min))
                 as f32,
+            sleep_speed: speed as f32,
+            sleep_time: time as f32,
             material_count: system.materials.len(),
             surfaces: system
                 .materials

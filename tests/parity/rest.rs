@@ -4,8 +4,8 @@ use super::{
     super::{
         buffers::Buffers,
         effort::Effort,
-        encode::{Encoder, Solving},
-        layout::{INNER_COLOURS, LOADS_HEAD, ROW_COUNT, ROW_WORDS, WALL},
+        encode::{self, Encoder, Solving},
+        layout::{INNER_COLOURS, LOAD_COUNT, LOADS_HEAD, RANK_WORDS, ROW_COUNT, ROW_WORDS, WALL},
     },
     Case, PRESENT, Rig, Slip, Verdict, agrees, contacts,
     findings::Findings,
@@ -85,10 +85,12 @@ fn keep(start: &Start) -> Case {
     rig.twin.sweep();
     rig.twin.finish_rounds();
     rig.twin.rest_after();
+    rig.twin.advance();
     let mut input = rig.memory();
-    input.loads.fill(0);
+    input.loads[LOAD_COUNT as usize] = 0;
+    rig.twin.count_on();
     let (places, all) = (rig.places, rig.all());
-    let dispatches = if places.slots > 0 { vec![("rest_keep", 0, all)] } else { vec![] };
+    let dispatches = if places.slots > 0 { encode::keep(all).to_vec() } else { vec![] };
     let Rig { site, twin } = rig;
     let host = site.host.clone();
     Case::new(site, input, dispatches, false, move |output, verdict| {
@@ -178,7 +180,7 @@ fn a_slip_in_rest_is_noticed() {
         ("a spin", |m, _, _| m.tags[PRESENT][30].spin.x += 0.1),
         ("an inverse mass", |m, _, _| m.bodies[PRESENT][7].inverse_mass *= 1.1),
         ("what was kept", |m, places, _| {
-            let first = LOADS_HEAD as usize + 2 * places.sphere_count as usize;
+            let first = (LOADS_HEAD + RANK_WORDS * places.sphere_count) as usize;
             for word in &mut m.loads[first..] {
                 *word = 0;
             }

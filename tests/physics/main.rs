@@ -64,4 +64,5 @@ mod packings;
 mod piles;
 mod pressure;
 mod rolling;
+mod sleeping;
 mod support;

@@ -4,7 +4,7 @@ use super::GpuEngine;
 use crate::{
     Contact, Error,
     gpu::{
-        layout::{LOAD_WORDS, LOADS_HEAD, PAST_H, RESTED, WALL},
+        layout::{LOAD_WORDS, LOADS_HEAD, PAST_H, RANK_WORDS, RESTED, WALL},
         readback::download,
     },
     model::contacts::{Ground, Load, Other, sort},
@@ -26,10 +26,9 @@ impl GpuEngine {
         by_rank.sort_unstable_by_key(|&i| state.id[i]);
         let ground =
             Ground { units: &self.host.units, grid: &self.host.grid, world: &self.host.world, state: &state };
-        let heads = &words[LOADS_HEAD as usize..][..2 * state.len()];
-        let loads = &words[LOADS_HEAD as usize + 2 * state.len()..];
+        let (heads, loads) = words[LOADS_HEAD as usize..].split_at(RANK_WORDS as usize * state.len());
         let mut contacts = vec![];
-        for (&i, head) in by_rank.iter().zip(heads.chunks_exact(2)) {
+        for (&i, head) in by_rank.iter().zip(heads.chunks_exact(RANK_WORDS as usize)) {
             let (first, count) = (head[0] as usize, (head[1] & !RESTED) as usize);
             for words in loads.chunks_exact(LOAD_WORDS as usize).skip(first).take(count) {
                 let f: [f32; 7] = std::array::from_fn(|k| f32::from_bits(words[k + 1]));

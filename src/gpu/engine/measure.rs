@@ -2,10 +2,11 @@
 
 use super::{Division, GpuEngine, words};
 use crate::{
-    Error, Measure,
-    cpu::Stepper,
+    Error, Measure, StepReport,
+    cpu::{Stepper, relax::SLOP},
     gpu::{
         encode::Encoder,
+        flight::Tally,
         layout::{DEEPEST_BEFORE, HALT, HALT_CUT},
         readback::download,
     },
@@ -49,6 +50,18 @@ impl GpuEngine {
                 return Ok(twin.measured().deepest_overlap as f32);
             }
         }
+    }
+
+    // Whether all slept in the last substep of a step, and nothing has woken them or still pushes them apart.
+    pub(super) fn rests_for_ever(&self, tally: &Tally) -> bool {
+        let all = tally.asleep > 0 && tally.asleep == self.host.census.movable as u64;
+        all && !tally.awake && tally.deepest <= SLOP
+    }
+
+    // The report of a step in which nothing changes.
+    pub(super) fn idle(&mut self) -> StepReport {
+        let submits = std::mem::take(&mut self.runway.submits);
+        StepReport { submits, ..self.measured.at_rest(self.host.census.movable as u64) }
     }
 
     pub(super) fn measure_from(&self, sums: &Sums, deepest: f32) -> Measure {

@@ -9,7 +9,7 @@ use super::{
         host::Host,
         layout::{
             DEMOTED, HELD, HITS, INDEX_MASK, INNER_COLOURS, LAST_CARRIED, LOAD_COUNT, LOAD_WORDS, LOADS_HEAD,
-            PAST_H, RESTED, ROW_COUNT, ROW_WORDS, WALL,
+            PAST_H, RANK_WORDS, RESTED, ROW_COUNT, ROW_WORDS, WALL,
         },
         places::Places,
     },
@@ -98,12 +98,13 @@ fn put_loads(twin: &Twin, host: &Host, memory: &mut Memory) {
             }
         }
     }
-    let first_load = LOADS_HEAD as usize + 2 * core.state.len();
+    let first_load = rank_head(core.state.len());
     let mut total = 0;
     for (i, &rested) in rested.iter().enumerate() {
         let rows = core.rows.handed_on(i).0;
-        let head = LOADS_HEAD as usize + 2 * rank(i);
+        let head = rank_head(rank(i));
         memory.loads[head] = total as u32;
+        memory.loads[head + 2] = core.sleep.calm[i];
         memory.loads[head + 1] = rows.len() as u32 | if rested { RESTED } else { 0 };
         for row in rows {
             let at = first_load + total * LOAD_WORDS as usize;
@@ -115,6 +116,11 @@ fn put_loads(twin: &Twin, host: &Host, memory: &mut Memory) {
     }
     memory.loads[PAST_H as usize] = core.rows.handed_on(0).1.to_bits();
     memory.loads[LOAD_COUNT as usize] = total as u32;
+}
+
+// What is known of a rank; beyond the last the loads begin.
+fn rank_head(rank: usize) -> usize {
+    LOADS_HEAD as usize + RANK_WORDS as usize * rank
 }
 
 fn words_of(load: &Load) -> [u32; 7] {
@@ -265,12 +271,11 @@ pub fn flags(places: &Places, twin: &Twin, output: &Memory, findings: &mut Findi
 pub fn keep(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let mut expected = Memory::new(places);
     put_loads(twin, host, &mut expected);
-    let n = 2 * twin.core.state.len();
-    let first = LOADS_HEAD as usize + n;
+    let first = rank_head(twin.core.state.len());
     let mut by_rank: Vec<usize> = (0..twin.core.state.len()).collect();
     by_rank.sort_unstable_by_key(|&i| twin.core.state.id[i]);
     let of = |memory: &Memory, rank: usize| -> (u32, Vec<u32>) {
-        let head = LOADS_HEAD as usize + 2 * rank;
+        let head = rank_head(rank);
         let (start, count) = (memory.loads[head] as usize, (memory.loads[head + 1] & !RESTED) as usize);
         let words = LOAD_WORDS as usize;
         let loads = memory.loads[first + start * words..][..count * words].to_vec();
@@ -279,6 +284,8 @@ pub fn keep(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings
     for (rank, &i) in by_rank.iter().enumerate() {
         let (found, wanted) = (of(output, rank), of(&expected, rank));
         findings.equal("contacts kept, and whether any carried", i, found.0, wanted.0);
+        let calm = [output, &expected].map(|memory| memory.loads[rank_head(rank) + 2]);
+        findings.equal("substeps of calm", i, calm[0], calm[1]);
         let differ = found.1.iter().zip(&wanted.1).filter(|(a, b)| a != b).count();
         findings.equal("words of loads that differ", i, differ as f64, 0.0);
     }

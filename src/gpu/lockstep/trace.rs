@@ -5,7 +5,7 @@ use super::{
     super::{
         Context,
         encode::{self, Solving},
-        layout::{DENSE_ROUNDS, LAUNCH, SCAN_PART},
+        layout::{DENSE_ROUNDS, LAUNCH, LOAD_COUNT, SCAN_PART},
     },
     PRESENT, broad, contacts, ends,
     findings::{Difference, Findings},
@@ -77,9 +77,11 @@ impl Trace<'_> {
             }
             if self.twin.core.world.rests {
                 go_on!(self.rest(false));
-                go_on!(self.keep());
             }
             go_on!(self.advance());
+            if self.twin.core.world.rests {
+                go_on!(self.keep());
+            }
             go_on!(self.relax());
         }
         self.frame = self.rig.frames.len() - 1;
@@ -224,12 +226,13 @@ impl Trace<'_> {
 
     fn keep(&mut self) -> Step {
         let mut input = self.rig.memory(&self.twin);
-        input.loads.fill(0);
+        input.loads[LOAD_COUNT as usize] = 0;
+        self.twin.count_on();
         self.stage(
             "rest",
             &input,
             false,
-            |all| vec![("rest_keep", 0, all)],
+            |all| encode::keep(all).to_vec(),
             |rig, twin, output, findings| {
                 contacts::keep(&rig.host, &rig.places, twin, output, findings);
             },

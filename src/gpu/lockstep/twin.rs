@@ -156,6 +156,7 @@ impl Twin {
             self.finish_rounds();
             self.rest_after();
             self.advance();
+            self.count_on();
             self.relax();
             self.frame = self.frames[k];
         }
@@ -274,6 +275,11 @@ impl Twin {
         (core.state.place, core.state.motion, core.state.spin) = (place, motion, spin);
         (core.budget, core.support) = (budget, support);
         self.rounds.thaw(core);
+    }
+
+    /// Who has been calm counts on, after the advance.
+    pub fn count_on(&mut self) {
+        self.core.count_on(self.frame);
     }
 
     /// Deepest overlap before and after, and the work against gravity.

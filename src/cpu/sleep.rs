@@ -1,0 +1,156 @@
+//! Spheres that sleep: where nothing has moved for a while, contacts are not solved again. A sphere that sleeps stands
+//! still to the bit and bears what its contacts bore; to whatever comes along it is a sphere like any other.
+//!
+//! Each sphere counts for how many substeps it has been calm: it was carried and all but stood, struck nothing, and so did
+//! all that it touches, those they touch, and so on, one contact further with each substep. So an island falls
+//! asleep as a whole.
+//!
+//! What is struck hands on what it gets within the substep, through all of its island. Which spheres that are nobody knows
+//! without following contact by contact: all that sleep are woken, wherever they are. Those that it does not concern are calm
+//! still, and asleep again after half of the time. What touches spheres that sleep and is itself not yet calm for long enough is
+//! held by them as by walls: it has all but stood for half of the time, or all wake.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use super::{
+    bits::Bits,
+    event::{View, WALL},
+    parallel::TASK,
+    state::State,
+};
+
+/// What neither moves nor is moved disturbs nothing, and counts no further.
+pub const STILL: u32 = u32::MAX / 2;
+
+/// See the module.
+#[derive(Default)]
+pub struct Sleep {
+    /// Substeps for which each sphere has been calm.
+    pub calm: Vec<u32>,
+    back: Vec<u32>,
+    next: Vec<AtomicU32>,
+    asleep: Bits,
+    /// How many there were when the substep began.
+    count: u64,
+    /// Substeps of calm before a sphere sleeps; 0 = never.
+    limit: u32,
+    roused: bool,
+}
+
+impl Sleep {
+    /// All are awake.
+    pub fn new(count: usize) -> Self {
+        let mut sleep = Self { calm: vec![0; count], ..Self::default() };
+        sleep.asleep.reset(count);
+        sleep
+    }
+
+    /// Says who sleeps in a substep, whose limit is `limit` substeps.
+    pub fn begin(&mut self, limit: u32) {
+        (self.limit, self.count, self.roused) = (limit, 0, false);
+        if limit == 0 {
+            return;
+        }
+        self.asleep.reset(self.calm.len());
+        let asleep = &self.asleep;
+        self.calm.par_iter().enumerate().with_min_len(TASK).for_each(|(i, &calm)| {
+            if (limit..STILL).contains(&calm) {
+                asleep.insert(i);
+            }
+        });
+        self.count = self.asleep.count();
+    }
+
+    /// All wake.
+    pub fn rouse(&mut self) {
+        self.roused = true;
+    }
+
+    /// Whether a sphere has been calm for half of the time that it takes.
+    #[inline]
+    fn is_drowsy(&self, i: usize) -> bool {
+        self.calm[i] >= self.limit / 2
+    }
+
+    /// Whether a contact of two spheres wakes all: one sleeps, and the other has moved of late.
+    #[inline]
+    pub fn is_stirred(&self, i: usize, j: usize) -> bool {
+        self.contains(i) != self.contains(j) && !(self.is_drowsy(i) && self.is_drowsy(j))
+    }
+
+    /// Wakes all if in the substep any has been struck that sleeps or may touch what does.
+    pub fn rouse_struck(&mut self, state: &State) {
+        // What is drowsy has long had no contact: before, the time of the last one is negative.
+        let is_struck = |i: usize| self.is_drowsy(i) && state.spin[i].w >= 0.0;
+        if self.count > 0
+            && !self.roused
+            && (0..state.len()).into_par_iter().with_min_len(TASK).any(is_struck)
+        {
+            self.rouse();
+        }
+    }
+
+    /// Whether all that could move, so many, slept in the last substep and nothing has woken them: nothing will ever happen
+    /// here by itself.
+    pub fn is_all(&self, movable: usize) -> bool {
+        self.count > 0 && self.count == movable as u64 && self.calm.iter().all(|&calm| calm >= self.limit)
+    }
+
+    /// Spheres that slept in the last substep, when it began.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    #[inline]
+    pub fn contains(&self, i: usize) -> bool {
+        self.count > 0 && !self.roused && self.asleep.contains(i)
+    }
+
+    /// Counts on at the end of a substep.
+    pub fn count_on(&mut self, view: &View) {
+        if self.limit == 0 {
+            return;
+        }
+        let Self { calm, next, .. } = self;
+        next.resize_with(calm.len(), AtomicU32::default);
+        let own = |i: usize| match (view.state.inverse_mass(i) == 0.0, view.moves(i)) {
+            (true, _) => STILL,
+            (_, true) => 0,
+            _ => (calm[i] + 1).min(STILL),
+        };
+        next.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, next)| *next.get_mut() = own(i));
+        let next = &*next;
+        view.rows.tasks.look(|task| {
+            for row in task.rows.iter().filter(|row| row.j & WALL == 0) {
+                let (i, j) = (row.i as usize, row.j as usize);
+                let counts = [own(i), own(j)];
+                // Fixed spheres hand nothing on.
+                if counts[0] > counts[1] + 1 && counts[0] < STILL {
+                    next[i].fetch_min(counts[1] + 1, Relaxed);
+                }
+                if counts[1] > counts[0] + 1 && counts[1] < STILL {
+                    next[j].fetch_min(counts[0] + 1, Relaxed);
+                }
+            }
+        });
+        let most = if self.roused { self.limit / 2 } else { STILL };
+        calm.par_iter_mut()
+            .zip(next)
+            .with_min_len(TASK)
+            .for_each(|(calm, next)| *calm = next.load(Relaxed).min(most));
+    }
+
+    /// Follows the spheres into their new order; `order` says where each came from.
+    pub fn follow(&mut self, order: &[u32]) {
+        let Self { calm, back, .. } = self;
+        back.clear();
+        back.extend(order.iter().map(|&i| calm[i as usize]));
+        std::mem::swap(calm, back);
+    }
+
+    pub fn bytes(&self) -> usize {
+        4 * (self.calm.capacity() + self.back.capacity() + self.next.capacity()) + self.asleep.bytes()
+    }
+}

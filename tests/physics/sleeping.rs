@@ -1,0 +1,181 @@
+//! Spheres that have come to rest sleep, cost little, and wake when they are touched or lose what they lie on.
+
+use carom::{Backend, Materials, Plane, Side, Simulation, Solver, Sphere, Surface, System};
+use glam::DVec3;
+
+use crate::support::simulate_silently;
+
+on_each_engine!(
+    what_lies_still_sleeps_until_it_is_struck (gpu: "long: a minute or two"),
+    what_loses_its_support_falls,
+    an_island_sleeps_while_others_move,
+    a_world_that_sleeps_does_not_change_and_wakes_for_an_edit,
+    spheres_do_not_sleep_where_they_may_not,
+);
+
+// Diameter, mass and gravity 1; sleep comes after 10 units of time. A floor, and spheres of `grain` and of `ice`.
+fn floor(dt: f64) -> System {
+    let mut system = System { gravity: -DVec3::Z, dt, ..System::default() };
+    system.materials = Materials::empty();
+    let density = 6.0 / std::f64::consts::PI;
+    let grain = Surface {
+        restitution: 0.5,
+        friction: 0.5,
+        rolling_friction: 0.05,
+        twisting_friction: 0.05,
+        ..Surface::default()
+    };
+    let grain = system.materials.add("grain", grain, density);
+    let ice = system.materials.add("ice", Surface { restitution: 0.5, ..Surface::default() }, density);
+    // Without this it would be as rough as the mean of the two.
+    let smooth = Surface { restitution: 0.5, ..Surface::default() };
+    system.materials.set_surface(grain, ice, smooth);
+    system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: grain, name: "floor".into() });
+    system
+}
+
+fn add(system: &mut System, material: u16, position: DVec3, velocity: DVec3) {
+    let id = system.spheres.len() as u32;
+    system.spheres.push(Sphere { id, position, velocity, material, ..Sphere::default() });
+}
+
+const GRAIN: u16 = 0;
+const ICE: u16 = 1;
+
+// Steps until `done`, at most so long.
+fn until(simulation: &mut Simulation, time: f64, done: impl Fn(&Simulation) -> bool) {
+    while !done(simulation) {
+        simulation.step().unwrap();
+        assert!(simulation.time() < time, "{:?}", simulation.report());
+    }
+}
+
+fn kinetic(spheres: &[Sphere]) -> f64 {
+    spheres.iter().map(|s| 0.5 * s.mass * s.velocity.length_squared()).sum()
+}
+
+// Four in a row at rest, and a ball that slides to them along the floor.
+fn what_lies_still_sleeps_until_it_is_struck(backend: Backend) {
+    let mut system = floor(0.05);
+    for k in 0..4 {
+        add(&mut system, ICE, DVec3::new(f64::from(k), 0.0, 0.5), DVec3::ZERO);
+    }
+    add(&mut system, ICE, DVec3::new(-8.0, 0.0, 0.5), 0.5 * DVec3::X);
+    let mut energies = vec![];
+    for sleeping in [true, false] {
+        system.solver.sleeping = sleeping;
+        let mut simulation = simulate_silently(&system, backend);
+        // It is there after 14.
+        until(&mut simulation, 13.0, |s| s.time() > 12.5);
+        assert_eq!(simulation.report().asleep, if sleeping { 4 } else { 0 });
+        let before = simulation.spheres();
+        until(&mut simulation, 20.0, |s| s.report().pair_impacts > 0);
+        simulation.step().unwrap();
+        let report = simulation.report();
+        assert_eq!(report.asleep, 0, "{report:?}");
+        let after = simulation.spheres();
+        // Along the row momentum is handed on, whether they slept or not.
+        let momentum = |spheres: &[Sphere]| spheres.iter().map(|s| s.velocity.x).sum::<f64>();
+        println!("{sleeping}: momentum {} to {}", momentum(&before), momentum(&after));
+        assert!((momentum(&after) - 0.5).abs() < 1e-5 && after[4].velocity.x < 0.3);
+        energies.push(kinetic(&after));
+        assert!(simulation.summary().ledger_error < 1e-5);
+    }
+    assert!((energies[0] - energies[1]).abs() < 1e-3 * energies[1], "{energies:?}");
+}
+
+// A pile of two; the lower is shot away from under the upper.
+fn what_loses_its_support_falls(backend: Backend) {
+    let mut system = floor(0.05);
+    add(&mut system, ICE, DVec3::new(0.0, 0.0, 0.5), DVec3::ZERO);
+    add(&mut system, ICE, DVec3::new(0.0, 0.0, 1.5), DVec3::ZERO);
+    add(&mut system, ICE, DVec3::new(-14.0, 0.0, 0.5), DVec3::X);
+    let mut simulation = simulate_silently(&system, backend);
+    until(&mut simulation, 12.5, |s| s.time() > 12.0);
+    assert_eq!(simulation.report().asleep, 2);
+    until(&mut simulation, 30.0, |s| s.time() > 25.0);
+    let spheres = simulation.spheres();
+    assert!(spheres[1].position.z < 0.51 && spheres[0].position.x > 2.0, "{spheres:?}");
+}
+
+// A pyramid at rest, beside a ball that slides along for ever.
+fn an_island_sleeps_while_others_move(backend: Backend) {
+    let mut system = floor(0.05);
+    let side = 0.5 / 3f64.sqrt();
+    for k in 0..3 {
+        let angle = std::f64::consts::TAU / 3.0 * f64::from(k);
+        add(
+            &mut system,
+            GRAIN,
+            2.0 * side * DVec3::new(angle.cos(), angle.sin(), 0.0) + 0.5 * DVec3::Z,
+            DVec3::ZERO,
+        );
+    }
+    add(&mut system, GRAIN, DVec3::Z * (0.5 + (2.0f64 / 3.0).sqrt()), DVec3::ZERO);
+    add(&mut system, ICE, DVec3::new(-20.0, 3.0, 0.5), DVec3::X);
+    let mut simulation = simulate_silently(&system, backend);
+    until(&mut simulation, 20.0, |s| s.report().asleep > 0);
+    let asleep = simulation.spheres();
+    let contacts = simulation.contacts().unwrap();
+    until(&mut simulation, 40.0, |s| s.time() > 25.0);
+    assert_eq!(simulation.report().asleep, 4);
+    let later = simulation.spheres();
+    assert_eq!(asleep[..4], later[..4], "what sleeps stands still to the bit");
+    assert!((later[4].velocity.x - 1.0).abs() < 1e-6 && later[4].position.x > asleep[4].position.x + 1.0);
+    // It still bears what it bore.
+    let carried = |contacts: &[carom::Contact]| {
+        contacts
+            .iter()
+            .filter(|c| matches!(c.partner, carom::Partner::Wall(_)))
+            .map(|c| c.force.z)
+            .sum::<f64>()
+    };
+    let forces = [carried(&contacts), carried(&simulation.contacts().unwrap())];
+    assert!((forces[0] - 5.0).abs() < 0.01 && (forces[1] - forces[0]).abs() < 1e-5, "{forces:?}");
+}
+
+fn a_world_that_sleeps_does_not_change_and_wakes_for_an_edit(backend: Backend) {
+    let mut system = floor(0.05);
+    system.bounds.sides = [Side::Open; 3];
+    for k in 0..8 {
+        let place = DVec3::new(f64::from(k % 2), f64::from(k / 2 % 2), f64::from(k / 4));
+        add(&mut system, GRAIN, 1.01 * place + 0.5 * DVec3::Z, DVec3::ZERO);
+    }
+    let mut simulation = simulate_silently(&system, backend);
+    until(&mut simulation, 60.0, |s| s.report().asleep == 8);
+    for _ in 0..3 {
+        simulation.step().unwrap();
+    }
+    let (hash, time) = (simulation.state_hash(), simulation.time());
+    for _ in 0..100 {
+        let report = simulation.step().unwrap();
+        assert_eq!((report.asleep, report.substeps, report.kinetic_energy), (8, 0, 0.0), "{report:?}");
+    }
+    assert_eq!(simulation.state_hash(), hash);
+    assert!((simulation.time() - time - 5.0).abs() < 1e-9);
+    simulation.apply_impulse(7, DVec3::X).unwrap();
+    let report = simulation.step().unwrap();
+    assert!(report.asleep == 0 && report.kinetic_energy > 0.1, "{report:?}");
+    until(&mut simulation, 200.0, |s| s.report().asleep == 8);
+}
+
+// Nothing sleeps on the way, without a surface that takes energy, or where it is switched off.
+fn spheres_do_not_sleep_where_they_may_not(backend: Backend) {
+    let cases: [fn(&mut System); 3] = [
+        |system| system.solver = Solver { sleeping: false, ..Solver::default() },
+        |system| system.materials = Materials::default(),
+        // It rolls: slowly, but it does.
+        |system| system.spheres[0].velocity = 0.01 * DVec3::Y,
+    ];
+    for change in cases {
+        let mut system = floor(0.1);
+        add(&mut system, 0, 0.5 * DVec3::Z, DVec3::ZERO);
+        let surface = Surface { restitution: 0.5, friction: 0.5, ..Surface::default() };
+        system.materials.set_surface(GRAIN, GRAIN, surface);
+        change(&mut system);
+        let mut simulation = simulate_silently(&system, backend);
+        for _ in 0..150 {
+            assert_eq!(simulation.step().unwrap().asleep, 0);
+        }
+    }
+}
