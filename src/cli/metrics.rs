@@ -23,6 +23,7 @@ fn columns(report: &StepReport) -> [(&'static str, Value); 25] {
         ("pair_impacts", report.pair_impacts.into()),
         ("wall_impacts", report.wall_impacts.into()),
         ("contact_time_impacts", report.contact_time_impacts.into()),
+        ("asleep", report.asleep.into()),
         ("rounds", report.rounds.into()),
         ("late", report.late.into()),
         ("redone", report.redone.into()),

@@ -63,9 +63,15 @@ impl Sleep {
         self.count = self.asleep.count();
     }
 
-    /// All wake.
+    /// All wake before the substep has begun.
     pub fn rouse(&mut self) {
-        self.roused = true;
+        (self.count, self.roused) = (0, true);
+    }
+
+    /// Whether all were woken in the substep.
+    #[cfg(feature = "gpu")]
+    pub fn is_roused(&self) -> bool {
+        self.roused
     }
 
     /// Whether a sphere has been calm for half of the time that it takes.
@@ -88,7 +94,7 @@ impl Sleep {
             && !self.roused
             && (0..state.len()).into_par_iter().with_min_len(TASK).any(is_struck)
         {
-            self.rouse();
+            self.roused = true;
         }
     }
 
@@ -98,7 +104,7 @@ impl Sleep {
         self.count > 0 && self.count == movable as u64 && self.calm.iter().all(|&calm| calm >= self.limit)
     }
 
-    /// Spheres that slept in the last substep, when it began.
+    /// Spheres that sleep in the substep, or did when it began.
     pub fn count(&self) -> u64 {
         self.count
     }

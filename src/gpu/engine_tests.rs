@@ -237,3 +237,34 @@ fn a_pile_does_not_see_that_buffers_grow_nor_how_its_steps_are_taken() {
     let (cramped, overflows) = run_in(&system, Capacities::tiny(), 14, true, true);
     assert!(overflows > 0 && whole.spheres == cramped.spheres, "other states in cramped pieces");
 }
+
+// Of steps in which all sleep the device has nothing to do, and nothing changes.
+#[test]
+fn a_world_that_sleeps_costs_no_dispatch() {
+    let mut system = Scene::new(0.05)
+        .gravity([0.0, 0.0, -1.0])
+        .surface("default", Surface { restitution: 0.5, friction: 0.5, ..Surface::default() }, 1.9)
+        .wall(DVec3::ZERO, DVec3::Z, "default")
+        .fill(Fill::lattice([3, 3, 1], 1.1).origin(DVec3::splat(0.5)))
+        .build()
+        .unwrap();
+    // Fixed ones do not sleep, and keep nobody awake.
+    system.spheres[4].fixed = true;
+    let capacities = Capacities::for_spheres(9, false);
+    let mut engine = GpuEngine::with(&system, context(), capacities, false, |_| NEVER).unwrap();
+    let step = |engine: &mut GpuEngine| engine.step(0.0, None, false).unwrap();
+    let report = step(&mut engine);
+    assert!(report.asleep == 0 && report.dispatches > 0, "{report:?}");
+    engine.lull(100_000);
+    let report = step(&mut engine);
+    assert!(report.asleep == 8 && report.dispatches > 0 && report.kinetic_energy == 0.0, "{report:?}");
+    let mut spheres = [system.spheres.clone(), system.spheres.clone()];
+    engine.read(&mut spheres[0]).unwrap();
+    for _ in 0..3 {
+        let report = step(&mut engine);
+        assert_eq!((report.asleep, report.dispatches, report.substeps), (8, 0, 0), "{report:?}");
+    }
+    engine.read(&mut spheres[1]).unwrap();
+    assert_eq!(spheres[0], spheres[1]);
+    assert!(!engine.contacts().unwrap().is_empty(), "they bear what they bore");
+}

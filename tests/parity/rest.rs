@@ -5,7 +5,9 @@ use super::{
         buffers::Buffers,
         effort::Effort,
         encode::{self, Encoder, Solving},
-        layout::{INNER_COLOURS, LOAD_COUNT, LOADS_HEAD, RANK_WORDS, ROW_COUNT, ROW_WORDS, WALL},
+        layout::{
+            ASLEEP_COUNT, INNER_COLOURS, LOAD_COUNT, LOADS_HEAD, RANK_WORDS, ROW_COUNT, ROW_WORDS, WALL,
+        },
     },
     Case, PRESENT, Rig, Slip, Verdict, agrees, contacts,
     findings::Findings,
@@ -18,6 +20,7 @@ use crate::cpu::{
     blocks::{Axis, COLOURS},
     rest::TURNS,
     rows::Row,
+    sleep::STILL,
 };
 
 // Hands what lockstep finds on to the verdict.
@@ -30,8 +33,41 @@ fn judge(verdict: &mut Verdict, find: impl FnOnce(&mut Findings), twin: &Twin) {
     }
 }
 
+/// Substeps for which a sphere of this index has been calm, where so many are enough to sleep.
+type Calm = fn(usize, u32) -> u32;
+
+fn awake(_: usize, _: u32) -> u32 {
+    0
+}
+
+// What the spheres do meanwhile is that of the start, which is anything but calm: only the contacts go by it.
+const LULLS: [(&str, Calm); 4] = [
+    ("asleep", |_, limit| limit + 3),
+    ("falling asleep", |i, limit| if i % 5 == 0 { limit - 1 } else { limit }),
+    ("drowsy", |_, limit| limit / 2 + 1),
+    ("stirred", |i, limit| if i % 50 == 7 { 3 } else { limit }),
+];
+
+fn lull(rig: &mut Rig, calm: Calm) {
+    let core = &mut rig.twin.core;
+    let limit = core.world.sleep_limit(rig.site.frame.h);
+    for i in 0..core.state.len() {
+        let is_fixed = core.state.inverse_mass(i) == 0.0;
+        core.sleep.calm[i] = if is_fixed { STILL } else { calm(i, limit) };
+        // What is calm has long had no contact.
+        if core.sleep.calm[i] > 0 {
+            core.state.spin[i].w = core.state.spin[i].w.min(-1.0);
+        }
+    }
+}
+
 fn before(start: &Start) -> Case {
+    before_lulled(start, awake)
+}
+
+fn before_lulled(start: &Start, calm: Calm) -> Case {
     let mut rig = Rig::before_substep(start);
+    lull(&mut rig, calm);
     let mut input = rig.memory();
     input.begin_substep(&rig.places);
     rig.twin.rest_before();
@@ -39,7 +75,13 @@ fn before(start: &Start) -> Case {
 }
 
 fn after(start: &Start) -> Case {
-    let mut rig = Rig::in_substep(start);
+    after_lulled(start, awake)
+}
+
+fn after_lulled(start: &Start, calm: Calm) -> Case {
+    let mut rig = Rig::before_substep(start);
+    lull(&mut rig, calm);
+    rig.twin.rest_before();
     rig.twin.launch();
     rig.twin.sweep();
     rig.twin.finish_rounds();
@@ -80,15 +122,23 @@ fn solved(rig: Rig, input: Memory, is_first: bool) -> Case {
 }
 
 fn keep(start: &Start) -> Case {
-    let mut rig = Rig::in_substep(start);
+    keep_lulled(start, awake)
+}
+
+fn keep_lulled(start: &Start, calm: Calm) -> Case {
+    let mut rig = Rig::before_substep(start);
+    lull(&mut rig, calm);
+    rig.twin.rest_before();
     rig.twin.launch();
     rig.twin.sweep();
     rig.twin.finish_rounds();
     rig.twin.rest_after();
     rig.twin.advance();
     let mut input = rig.memory();
-    input.loads[LOAD_COUNT as usize] = 0;
-    rig.twin.count_on();
+    if rig.places.slots > 0 {
+        input.loads[LOAD_COUNT as usize] = 0;
+        rig.twin.count_on();
+    }
     let (places, all) = (rig.places, rig.all());
     let dispatches = if places.slots > 0 { encode::keep(all).to_vec() } else { vec![] };
     let Rig { site, twin } = rig;
@@ -165,6 +215,24 @@ fn what_contacts_keep_agrees_with_the_twin() {
 }
 
 #[test]
+fn what_sleeps_agrees_with_the_twin() {
+    let mut asleep = 0;
+    for start in [start("pile", 65), start("pile", 10_007), start("heap", 10_007)] {
+        for (what, calm) in LULLS {
+            for make in [before_lulled, after_lulled, keep_lulled] {
+                let case = make(&start, calm);
+                let output = case.run();
+                asleep += u64::from(output.work[ASLEEP_COUNT as usize]);
+                let mut verdict = case.verdict(&output);
+                verdict.name = format!("{}, {what}", verdict.name);
+                verdict.assert_clean();
+            }
+        }
+    }
+    assert!(asleep > 40_000, "{asleep}");
+}
+
+#[test]
 fn every_sphere_is_once_in_the_order_of_contacts() {
     for kind in ["pile", "heap"] {
         let verdict = order(kind);
@@ -179,6 +247,11 @@ fn a_slip_in_rest_is_noticed() {
         ("a velocity", |m, _, _| m.bodies[PRESENT][30].velocity.z -= 1e-3),
         ("a spin", |m, _, _| m.tags[PRESENT][30].spin.x += 0.1),
         ("an inverse mass", |m, _, _| m.bodies[PRESENT][7].inverse_mass *= 1.1),
+        ("who is calm", |m, places, _| {
+            for rank in 0..places.sphere_count {
+                m.loads[(LOADS_HEAD + RANK_WORDS * rank + 2) as usize] = 1 << 20;
+            }
+        }),
         ("what was kept", |m, places, _| {
             let first = (LOADS_HEAD + RANK_WORDS * places.sphere_count) as usize;
             for word in &mut m.loads[first..] {
@@ -198,6 +271,7 @@ fn a_slip_in_rest_is_noticed() {
             let at = loads.map(|at| at as usize).find(|&at| f32::from_bits(m.pool[at]) > 0.0).unwrap();
             m.pool[at] = (1.01 * f32::from_bits(m.pool[at])).to_bits();
         }),
+        ("who sleeps", |m, _, _| m.work[ASLEEP_COUNT as usize] += 1),
         ("a time at rest", |m, places, _| m.work[places.rested as usize + 3] ^= 1 << 22),
         ("what holds a pair", |m, places, _| m.work[places.flags as usize] ^= 4),
     ];

@@ -11,6 +11,16 @@ use crate::{
 };
 
 impl GpuEngine {
+    /// Makes believe that all spheres have been calm for so many substeps.
+    #[cfg(test)]
+    pub(in crate::gpu) fn lull(&mut self, calm: u32) {
+        let at = |rank: u64| 4 * (u64::from(LOADS_HEAD) + u64::from(RANK_WORDS) * rank + 2);
+        for rank in 0..self.host.census.count as u64 {
+            let loads = &self.buffers.loads[self.reported()];
+            self.context.queue.write_buffer(loads, at(rank), &calm.to_ne_bytes());
+        }
+    }
+
     /// Those that carried in the last substep of the last report.
     pub(super) fn read_contacts(&self) -> Result<Vec<Contact>, Error> {
         let places = &self.buffers.places;

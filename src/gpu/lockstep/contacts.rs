@@ -8,8 +8,8 @@ use super::{
     super::{
         host::Host,
         layout::{
-            DEMOTED, HELD, HITS, INDEX_MASK, INNER_COLOURS, LAST_CARRIED, LOAD_COUNT, LOAD_WORDS, LOADS_HEAD,
-            PAST_H, RANK_WORDS, RESTED, ROW_COUNT, ROW_WORDS, WALL,
+            ASLEEP_COUNT, DEMOTED, HELD, HITS, INDEX_MASK, INNER_COLOURS, LAST_CARRIED, LOAD_COUNT,
+            LOAD_WORDS, LOADS_HEAD, PAST_H, RANK_WORDS, RESTED, ROUSED, ROW_COUNT, ROW_WORDS, UNREST, WALL,
         },
         places::Places,
     },
@@ -158,6 +158,8 @@ fn put_rows(twin: &Twin, places: &Places, memory: &mut Memory) {
         }
     }
     memory.work[ROW_COUNT as usize] = total;
+    memory.work[ASLEEP_COUNT as usize] = core.sleep.count() as u32;
+    memory.work[UNREST as usize] = if core.sleep.is_roused() { ROUSED } else { 0 };
     memory.work[DEMOTED as usize] = u32::from(core.demoted.count() > 0);
 }
 
@@ -234,6 +236,10 @@ pub fn rest(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings
             findings.differ("rests on", i, vec![name_of(twin, j)], vec![], 0.0);
         }
     }
+    let none = usize::MAX;
+    findings.equal("spheres that sleep", none, output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
+    let roused = output.work[UNREST as usize] & ROUSED != 0;
+    findings.equal("whether all are woken", none, u32::from(roused), u32::from(core.sleep.is_roused()));
     if !findings.is_clean() {
         return;
     }
