@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::gpu;
 use crate::{
     Contact, Error, Impact, Sphere, StepReport, Summary, System, cpu::CpuEngine, exact::ExactEngine,
+    model::contacts::Loads,
 };
 
 /// Who computes the steps.
@@ -104,6 +105,14 @@ pub(crate) trait Engine: Send {
     }
     /// Goes on from other spheres (sorted by id); what the engine remembers of surviving ids is kept.
     fn reload(&mut self, system: &System) -> Result<(), Error>;
+    /// What contacts that rest bear, to be handed on to another engine or to this one after a reload.
+    fn loads(&self) -> Result<Loads, Error> {
+        Ok(Loads::default())
+    }
+    /// Goes on from such loads, as far as there are spheres of these ids.
+    fn restore(&mut self, _loads: &Loads) -> Result<(), Error> {
+        Ok(())
+    }
     /// Where the state lies on a device.
     #[cfg(feature = "gpu")]
     fn state_buffers(&self) -> Option<gpu::StateBuffers> {
@@ -425,7 +434,8 @@ impl Simulation {
     pub fn switch(&mut self, mut options: Options) -> Result<(), Error> {
         let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
         system.validate()?;
-        let engine = start_engine(&system, &mut options)?;
+        let mut engine = start_engine(&system, &mut options)?;
+        engine.restore(&self.engine.loads()?)?;
         self.summary.restart(&system, engine.measure());
         (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
         self.impacts.clear();
@@ -448,7 +458,9 @@ impl Simulation {
     fn apply_edits(&mut self) -> Result<(), Error> {
         if self.edited {
             self.system.validate()?;
+            let loads = self.engine.loads()?;
             self.engine.reload(&self.system)?;
+            self.engine.restore(&loads)?;
             self.summary.restart(&self.system, self.engine.measure());
             self.edited = false;
         }

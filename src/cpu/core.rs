@@ -15,7 +15,7 @@ use super::{
     grid::Grid,
     launch::launch,
     neighbors::{Candidate, Lists, neighbors},
-    rows::Rows,
+    rows::{Row, Rows},
     scan::scan,
     scatter::scatter,
     sleep::Sleep,
@@ -24,8 +24,8 @@ use super::{
     world::World,
 };
 use crate::{
-    Contact, Error, System,
-    model::contacts::{Ground, Other, sort},
+    Contact, Error, Partner, System,
+    model::contacts::{Ground, Kept, Loads, Other, sort},
 };
 
 /// See the module.
@@ -222,6 +222,40 @@ impl Core {
             loaded.map(|(row, h)| ground.contact(row.i as usize, other(row.j), row.load, h)).collect();
         sort(&mut contacts);
         contacts
+    }
+
+    /// What all contacts hand on to the next substep.
+    pub fn loads(&self) -> Loads {
+        let Self { units, state, rows, .. } = self;
+        let partner = |j: u32| match j & WALL {
+            0 => Partner::Sphere(state.id[j as usize]),
+            _ => Partner::Wall(j & !WALL),
+        };
+        let of = |i: usize| rows.handed_on(i).0.iter();
+        let kept = |row: &Row| Kept::new(state.id[row.i as usize], partner(row.j), row.load, units);
+        let h = f64::from(rows.handed_on(0).1) * units.time;
+        Loads { h, kept: (0..state.len()).flat_map(|i| of(i).map(kept)).collect() }
+    }
+
+    /// Goes on from such loads, as far as there are their spheres and planes.
+    pub fn restore(&mut self, loads: &Loads) {
+        if !self.world.rests {
+            return;
+        }
+        let Self { units, state, world, .. } = self;
+        let mut places: Vec<(u32, u32)> = state.id.iter().copied().zip(0..).collect();
+        places.sort_unstable();
+        let place = |id| places.binary_search_by_key(&id, |p| p.0).ok().map(|k| places[k].1);
+        let known = |kept: &Kept| {
+            let j = match kept.partner {
+                Partner::Sphere(id) => place(id)?,
+                Partner::Wall(plane) => ((plane as usize) < world.walls.len()).then_some(WALL | plane)?,
+            };
+            Some((place(kept.sphere)?, j, kept.load(units)))
+        };
+        let mut known: Vec<_> = loads.kept.iter().filter_map(known).collect();
+        known.sort_unstable_by_key(|&(i, j, _)| (i, j));
+        self.rows.restore(state.len(), &known, (loads.h / units.time) as f32);
     }
 
     /// Bytes of all buffers that grow with the number of spheres.

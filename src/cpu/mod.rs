@@ -40,7 +40,7 @@ use self::{
 };
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System,
-    model::{census, frame, grid, plan, state, sums, units, world},
+    model::{census, contacts::Loads, frame, grid, plan, state, sums, units, world},
     simulation::Engine,
     stages::STAGES,
 };
@@ -96,6 +96,15 @@ impl Engine for CpuEngine {
 
     fn memory_bytes(&self) -> usize {
         self.stepper.bytes()
+    }
+
+    fn loads(&self) -> Result<Loads, Error> {
+        Ok(self.stepper.loads())
+    }
+
+    fn restore(&mut self, loads: &Loads) -> Result<(), Error> {
+        self.stepper.restore(loads);
+        Ok(())
     }
 
     fn reload(&mut self, system: &System) -> Result<(), Error> {
@@ -440,6 +449,16 @@ impl Stepper {
     pub(crate) fn contacts(&self) -> HashMap<u32, f32> {
         let state = &self.core.state;
         state.id.iter().zip(&state.spin).map(|(&id, s)| (id, s.w)).collect()
+    }
+
+    /// What contacts that rest hand on to the next step.
+    pub(crate) fn loads(&self) -> Loads {
+        self.core.loads()
+    }
+
+    /// Goes on from such loads.
+    pub(crate) fn restore(&mut self, loads: &Loads) {
+        self.core.restore(loads);
     }
 
     /// Whether any contact lasted to the end of the last step.

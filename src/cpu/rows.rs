@@ -227,6 +227,27 @@ impl Rows {
         (self.is_past_ready, self.count) = (true, 0);
     }
 
+    /// Starts the next [`find`](Self::find) from such loads of a substep of length `h`: owner, partner, load, in ascending
+    /// order of the owners.
+    pub fn restore(&mut self, count: usize, loads: &[(u32, u32, Load)], h: f32) {
+        self.past.run(1, 1, |_, task| {
+            task.rows.clear();
+            task.partners.clear();
+            task.rows.extend(loads.iter().map(|&(i, j, load)| Row { i, j, load, ..Row::default() }));
+        });
+        self.past_slots.clear();
+        self.past_slots.resize(count, Slot::default());
+        for (first, &(i, ..)) in (0..).zip(loads) {
+            let slot = &mut self.past_slots[i as usize];
+            *slot = Slot {
+                task: 0,
+                first: if slot.count == 0 { first } else { slot.first },
+                count: slot.count + 1,
+            };
+        }
+        (self.is_past_ready, self.past_h, self.count) = (true, h, 0);
+    }
+
     /// The rows of a sphere.
     #[cfg(feature = "gpu")]
     pub fn of(&self, i: usize) -> &[Row] {
@@ -234,7 +255,6 @@ impl Rows {
     }
 
     /// What the next [`find`](Self::find) starts from: the rows of a sphere, and the length of their substep.
-    #[cfg(feature = "gpu")]
     pub fn handed_on(&self, i: usize) -> (&[Row], f32) {
         let (tasks, slots, h) = if self.is_past_ready {
             (&self.past, &self.past_slots, self.past_h)

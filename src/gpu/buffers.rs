@@ -177,13 +177,6 @@ impl Buffers {
         })
     }
 
-    /// Contacts keep nothing in copy 0.
-    pub fn forget_loads(&self, context: &Context) {
-        let mut encoder = context.device.create_command_encoder(&Default::default());
-        encoder.clear_buffer(&self.loads[0], 0, None);
-        context.queue.submit([encoder.finish()]);
-    }
-
     /// Puts what contacts keep of copy `k` into copy 0.
     pub fn bring_loads(&self, context: &Context, k: usize) {
         if k != 0 {

@@ -28,6 +28,7 @@ use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System,
     cpu::{audit::Audit, neighbors::Candidate},
     model::{
+        contacts::Loads,
         plan::{self, Past},
         state::{NEVER, State},
     },
@@ -452,6 +453,14 @@ impl Engine for GpuEngine {
 
     fn contacts(&self) -> Result<Vec<Contact>, Error> {
         self.read_contacts()
+    }
+
+    fn loads(&self) -> Result<Loads, Error> {
+        self.read_loads()
+    }
+
+    fn restore(&mut self, loads: &Loads) -> Result<(), Error> {
+        self.write_loads(loads)
     }
 
     fn measure(&self) -> Measure {

@@ -1,6 +1,6 @@
 //! What a contact that rests is in the user's units.
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
 use super::{grid::Grid, state::State, units::Units, world::World};
 use crate::{Contact, Partner};
@@ -14,6 +14,47 @@ pub struct Load {
     pub tangent: Vec3,
     /// Angular impulse against rolling (in the plane) and twisting (along the normal).
     pub turn: Vec3,
+}
+
+/// What all contacts that rest hand on to the next substep, in the user's units: it outlives an engine.
+#[derive(Clone, Debug, Default)]
+pub struct Loads {
+    /// Length of the substep that they are of.
+    pub h: f64,
+    pub kept: Vec<Kept>,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Id; of two spheres the smaller.
+    pub sphere: u32,
+    pub partner: Partner,
+    normal: f64,
+    tangent: DVec3,
+    turn: DVec3,
+}
+
+impl Kept {
+    pub fn new(sphere: u32, partner: Partner, load: Load, units: &Units) -> Self {
+        let impulse = units.mass * units.velocity();
+        Self {
+            sphere,
+            partner,
+            normal: f64::from(load.normal) * impulse,
+            tangent: load.tangent.as_dvec3() * impulse,
+            turn: load.turn.as_dvec3() * (impulse * units.length),
+        }
+    }
+
+    pub fn load(&self, units: &Units) -> Load {
+        let impulse = units.mass * units.velocity();
+        Load {
+            normal: (self.normal / impulse) as f32,
+            tangent: (self.tangent / impulse).as_vec3(),
+            turn: (self.turn / (impulse * units.length)).as_vec3(),
+        }
+    }
 }
 
 /// Where the spheres are.
@@ -49,7 +90,7 @@ impl Ground<'_> {
                 let cells = grid.nearest(cell - state.cell[j].truncate());
                 let branch = (grid.shift(cells) + (offset - state.offset(j))).as_dvec3();
                 let (distance, sum) = (branch.length(), radius + f64::from(state.radius(j)));
-                let normal = branch.normalize_or(glam::DVec3::X);
+                let normal = branch.normalize_or(DVec3::X);
                 (Partner::Sphere(state.id[j]), branch, normal, distance - sum, radius * distance / sum)
             }
         };

@@ -19,6 +19,7 @@ on_each_engine!(
     contacts_are_told_or_refused,
     a_column_in_a_plane_carries_itself,
     the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: "long: some minutes"),
+    neither_edits_nor_another_engine_shake_a_pile,
     the_contacts_of_a_pile_at_rest_carry_its_weight (gpu: "long: some minutes"),
     #[ignore = "long: ten minutes"]
     twenty_thousand_spheres_in_fifty_layers_come_to_rest,
@@ -190,6 +191,38 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight(backend: Backend) {
 
 fn twenty_thousand_spheres_in_fifty_layers_come_to_rest(backend: Backend) {
     comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1), STILL, backend);
+}
+
+// What its contacts bear outlives the engine: none of them starts from nothing.
+fn neither_edits_nor_another_engine_shake_a_pile(backend: Backend) {
+    let system = layers(8, 3, grain(0.5, 0.5), 0.0, 9);
+    let weight: f64 = system.spheres.iter().map(|s| s.mass).sum();
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    simulation.run(1000, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let start = simulation.spheres();
+    simulation.switch(Options { backend, ..Options::default() }).unwrap();
+    for step in 0..4 {
+        // In half of the steps an edit that changes nothing.
+        if step % 2 == 0 {
+            simulation.apply_impulse(17, DVec3::ZERO).unwrap();
+        }
+        let report = simulation.step().unwrap().clone();
+        let contacts = simulation.contacts().unwrap();
+        let floor: f64 =
+            contacts.iter().filter(|c| matches!(c.partner, Partner::Wall(_))).map(|c| c.force.z).sum();
+        println!("step {step}: the floor carries {floor:.5} of {weight:.5}, {:e}", report.kinetic_energy);
+        assert!((floor - weight).abs() <= 1e-3 * weight, "the floor carries {floor} of {weight}");
+        assert!(report.kinetic_energy <= STILL * 72.0, "{report:?}");
+    }
+    for (a, b) in start.iter().zip(simulation.spheres()) {
+        assert!(a.position.distance(b.position) <= 1e-5, "{a:?} {b:?}");
+    }
+    // Of a sphere that is no more the others know nothing.
+    simulation.remove(30).unwrap();
+    simulation.step().unwrap();
+    assert!(
+        !simulation.contacts().unwrap().iter().any(|c| c.sphere == 30 || c.partner == Partner::Sphere(30))
+    );
 }
 
 // Through every level goes the weight of the centres above it: each contact's force acts along the line between two centres.

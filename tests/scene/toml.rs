@@ -53,6 +53,7 @@ fn a_scene_in_code_equals_the_same_in_toml() {
         substeps = 3
         max_initial_overlap = 0.02
         contact_time = 1e-6
+        sleeping = false
         [bounds]
         min = [0, 0, 0]
         max = [20, 20, 40]
@@ -115,6 +116,7 @@ fn a_scene_in_code_equals_the_same_in_toml() {
             substeps: 3,
             max_initial_overlap: 0.02,
             contact_time: Some(1e-6),
+            sleeping: false,
         })
         .bounds([0.0; 3], [20.0, 20.0, 40.0])
         .sides([Side::Periodic, Side::Open, Side::Wall])

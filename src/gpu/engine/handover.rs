@@ -25,6 +25,7 @@ impl GpuEngine {
         let system = self.system_of(&state);
         let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
         let mut twin = Stepper::new(&system, last_contact)?;
+        twin.restore(&self.read_loads()?);
         let mut report = twin.step(start_time, impacts)?;
         let mut spheres = system.spheres;
         twin.read(&mut spheres);
@@ -35,8 +36,7 @@ impl GpuEngine {
         let mut state = State::default();
         state.load(&system, &self.host.units, &self.host.grid, last_contact);
         self.load(&state)?;
-        // The loads are those of the step before: what the twin found is found anew.
-        self.buffers.forget_loads(&self.context);
+        self.write_loads(&twin.loads())?;
         let sums = Audit::default().run(&self.host.grid, &state, self.past(step as i64 - 2).0.sums.drift);
         let before = self.past(step as i64 - 1).0.collisions;
         let struck = 2.0 * report.pair_impacts as f64 + report.wall_impacts as f64;
