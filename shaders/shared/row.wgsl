@@ -159,8 +159,15 @@ fn clamped(v: vec3f, most: f32) -> vec3f {
 
 fn largest(v: vec3f) -> f32 { return max(max(abs(v.x), abs(v.y)), abs(v.z)); }
 
+// Whether neither side yields: they sleep, or one on what is fixed. The load stays what it was.
+fn is_still(i: u32, number: u32) -> bool {
+    let j = row_partner(number);
+    return bodies[i].inverse_mass <= 0.0 && ((j & WALL) != 0u || bodies[j].inverse_mass <= 0.0);
+}
+
 // Puts the load of a row on its spheres.
 fn warm_row(i: u32, number: u32) {
+    if is_still(i, number) { return; }
     let row = row_at(number);
     if row.load.normal <= 0.0 { return; }
     var pair = partners(i, row);
@@ -172,11 +179,10 @@ fn warm_row(i: u32, number: u32) {
 
 // Solves a row for the velocities as they are. Returns by how much it changes the velocity of its spheres.
 fn solve_row(i: u32, number: u32) -> f32 {
+    if is_still(i, number) { return 0.0; }
     let row = row_at(number);
     var load = row.load;
     var pair = partners(i, row);
-    // They sleep, or one on what is fixed: the load stays what it was.
-    if pair.a.inverse_mass + pair.b.inverse_mass == 0.0 { return 0.0; }
     let speed = dot(row.normal, pair.a.velocity - pair.b.velocity);
     load.normal = max(load.normal + (-row.closing - speed) * row.mass, 0.0);
     // They part: nothing to press, nothing to rub.

@@ -28,7 +28,7 @@ fn two_runs_and_any_number_of_threads_end_in_the_same_state() {
 #[test]
 fn the_threads_of_a_software_adapter_change_no_bit() {
     let place = Place::new();
-    let gas = ["run", "gas", "--set", "spheres.0.random.count=6000", "--steps", "8"];
+    let gas = ["run", "gas", "--set", "spheres.0.random.count=6000", "--steps", "4"];
     let fast = [
         "run",
         "bullets",
@@ -37,7 +37,7 @@ fn the_threads_of_a_software_adapter_change_no_bit() {
         "--set",
         "spheres.1.lattice.count=[1,3,3]",
         "--steps",
-        "6",
+        "3",
     ];
     for arguments in [gas.as_slice(), &fast] {
         let arguments = [arguments, &["--backend", "gpu", "--json", "--quiet"]].concat();

@@ -15,7 +15,7 @@ on_each_backend!(
     a_thousand_bounces_keep_their_height_at_sixty_steps (gpu: "long: 172,000 steps"),
     a_thousand_bounces_keep_their_height_at_two_hundred_and_forty_steps (gpu: "long: 690,000 steps, an hour"),
     a_few_bounces_keep_their_height,
-    lossy_bounces_come_at_the_closed_form_times,
+    lossy_bounces_come_at_the_closed_form_times (gpu: "long: a minute or two"),
     neighbours_in_free_fall_meet_as_if_there_were_no_gravity,
 );
 

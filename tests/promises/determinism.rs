@@ -107,7 +107,7 @@ fn falling_elastic_spheres_are_the_same_on_any_number_of_threads() {
 
 #[test]
 fn falling_inelastic_spheres_are_the_same_on_any_number_of_threads() {
-    compare_on_cpu(&falling(COUNT, 0.8, 43), STEPS, 43);
+    compare_on_cpu(&falling(COUNT / 4, 0.8, 43), STEPS, 43);
 }
 
 // The same with friction, spins and a restitution that fades.
@@ -199,13 +199,13 @@ fn a_gas_is_the_same_again_on_gpu() {
 #[cfg(feature = "gpu")]
 #[test]
 fn falling_inelastic_spheres_are_the_same_again_on_gpu() {
-    compare_on_gpu(&falling(10_000, 0.8, 43), 10, 43);
+    compare_on_gpu(&falling(10_000, 0.8, 43), 4, 43);
 }
 
 #[cfg(feature = "gpu")]
 #[test]
 fn falling_rough_spheres_are_the_same_again_on_gpu() {
-    compare_on_gpu(&falling_rough(10_000, 50), 10, 50);
+    compare_on_gpu(&falling_rough(10_000, 50), 4, 50);
 }
 
 #[cfg(feature = "gpu")]
