@@ -101,6 +101,12 @@ impl View<'_> {
             && self.is_counted(i, partner)
     }
 
+    /// Whether what rests on a sphere can move it: it is neither fixed nor asleep.
+    #[inline]
+    pub fn yields(&self, i: usize) -> bool {
+        self.state.inverse_mass(i) > 0.0 && !self.sleep.contains(i)
+    }
+
     /// Whether, at the end of the substep, a sphere is anything but calm.
     #[inline]
     pub fn moves(&self, i: usize) -> bool {

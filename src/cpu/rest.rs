@@ -66,7 +66,7 @@ impl Rest {
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
         core.clock.fill(0.0);
-        core.sleep.begin(core.world.sleep_limit(frame.h));
+        core.sleep.begin(core.world.sleep_limit(frame.h), &core.lists);
         rows.find(&core.view(frame), &blocks);
         if rows.stir() {
             core.sleep.rouse();
@@ -77,9 +77,10 @@ impl Rest {
         if rows.count > 0 {
             self.remember(core);
             self.enter_lab(core, frame);
-            self.warm(&mut rows, &blocks, &mut core.state.spin);
+            let all = core.sleep.is_roused();
+            self.warm(&mut rows, &blocks, &mut core.state.spin, all);
             for _ in 0..BEFORE {
-                self.pass(&mut rows, &blocks, &mut core.state.spin);
+                self.pass(&mut rows, &blocks, &mut core.state.spin, all);
             }
             self.leave_lab(core, &rows, frame, true);
         }
@@ -95,16 +96,21 @@ impl Rest {
         core.sleep.rouse_struck(&core.state);
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
+        let all = core.sleep.is_roused();
         for turn in 0..TURNS {
             let view = core.view(frame);
             if again {
                 rows.find_again(&view, &blocks);
             }
-            rows.tasks.for_each(|task| task.rows.iter_mut().for_each(|row| follow(&view, row)));
+            rows.tasks.for_each(|task| {
+                if all || task.yields {
+                    task.rows.iter_mut().for_each(|row| follow(&view, row));
+                }
+            });
             self.remember(core);
             self.enter_lab(core, frame);
             for _ in 0..AFTER {
-                let most = self.pass(&mut rows, &blocks, &mut core.state.spin);
+                let most = self.pass(&mut rows, &blocks, &mut core.state.spin, all);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
@@ -151,22 +157,28 @@ impl Rest {
         });
     }
 
-    fn warm(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4]) {
+    // `all`: also the tasks of what sleeps.
+    fn warm(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4], all: bool) {
         let bodies = Bodies { lab: Disjoint::new(&mut self.lab), spin: Disjoint::new(spin) };
         for colour in &blocks.colours {
             rows.tasks.for_each_of(colour.clone(), |task| {
-                // SAFETY: tasks of one colour have no sphere in common.
-                task.rows.iter().for_each(|row| unsafe { bodies.push(row) });
+                if all || task.yields {
+                    // SAFETY: tasks of one colour have no sphere in common.
+                    task.rows.iter().for_each(|row| unsafe { bodies.push(row) });
+                }
             });
         }
     }
 
     /// Returns the largest change of a velocity by a row.
-    fn pass(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4]) -> f32 {
+    fn pass(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4], all: bool) -> f32 {
         let most = AtomicU32::new(0);
         let bodies = Bodies { lab: Disjoint::new(&mut self.lab), spin: Disjoint::new(spin) };
         for colour in &blocks.colours {
             rows.tasks.for_each_of(colour.clone(), |task| {
+                if !all && !task.yields {
+                    return;
+                }
                 // SAFETY: tasks of one colour have no sphere in common.
                 let change =
                     task.rows.iter_mut().fold(0.0f32, |most, row| most.max(unsafe { bodies.solve(row) }));
@@ -182,9 +194,10 @@ impl Rest {
         let carried = |i: usize| view.rested[i] > 0.0;
         self.deepest.run(view.state.len(), TASK, |range, deepest| {
             *deepest = 0.0f32;
-            for i in range {
+            for i in range.filter(|&i| !view.sleep.is_quiet(i)) {
                 for candidate in view.lists.of(i) {
                     let j = candidate.index();
+                    // Of two of which one is quiet both sleep.
                     if j > i && (carried(i) || carried(j)) {
                         let shift = view.shifts[candidate.code() as usize];
                         *deepest = deepest.max(view.overlap_ahead(i, j, shift));

@@ -1,10 +1,9 @@
 //! Rows: contacts that rest. Each is a constraint on the velocities at the end of the substep: the two surfaces do not
 //! come closer than their gap, they rub with Coulomb's friction and resist rolling and twisting.
 
-use std::{
-    mem::swap,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-};
+mod past;
+
+use std::{mem::swap, sync::atomic::AtomicU32};
 
 use glam::Vec3;
 
@@ -13,7 +12,7 @@ use super::{
     blocks::Blocks,
     event::{View, WALL},
     neighbors::{Candidate, wall_bit},
-    parallel::{Disjoint, Outputs, TASK, for_ranges},
+    parallel::{Disjoint, Outputs},
     world::Surface,
 };
 pub use crate::model::contacts::Load;
@@ -69,6 +68,8 @@ pub struct Task {
     partners: Vec<u32>,
     /// Whether what sleeps touches what has moved of late.
     stirs: bool,
+    /// Whether any of the spheres is awake and not fixed.
+    pub yields: bool,
 }
 
 /// Where the rows of a sphere are.
@@ -104,11 +105,13 @@ pub struct Rows {
 impl Rows {
     /// Finds the contacts that rest at the start of a substep, with the loads that they had.
     pub fn find(&mut self, view: &View, blocks: &Blocks) {
-        if !std::mem::take(&mut self.is_past_ready) {
+        let is_ready = std::mem::take(&mut self.is_past_ready);
+        if !is_ready {
             swap(&mut self.tasks, &mut self.past);
             swap(&mut self.slots, &mut self.past_slots);
             self.past_h = self.h;
         }
+        let stays = !is_ready && self.past_h == view.frame.h;
         self.h = view.frame.h;
         // Shorter substeps, because there are many impacts, must not ask for more of them.
         let slow = SLOW * view.world.gravity.length() * self.h.max(view.world.rest_substep);
@@ -119,7 +122,7 @@ impl Rows {
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
-        self.fill(view, blocks, Some(slow), scale);
+        self.fill(view, blocks, (Some(slow), stays), scale);
     }
 
     /// Adds the pairs that collided too often in the substep, and those that what the rows did drives into each other.
@@ -129,17 +132,17 @@ impl Rows {
         if self.count == 0 {
             self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
         }
-        self.fill(view, blocks, None, 1.0);
+        self.fill(view, blocks, (None, false), 1.0);
     }
 
-    // With no speed for slow those of before stay, and the demoted come in.
-    fn fill(&mut self, view: &View, blocks: &Blocks, slow: Option<f32>, scale: f32) {
-        let Self { tasks, slots, past, past_slots, rested, .. } = self;
-        let slots = Disjoint::new(slots);
+    // With no speed for slow those of before stay, and the demoted come in. `stays`: what is quiet keeps its rows as they are.
+    fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (Option<f32>, bool), scale: f32) {
+        let Self { tasks, past, past_slots, rested, .. } = self;
+        let slots = Disjoint::new(&mut self.slots);
         tasks.run(blocks.tasks.len(), 1, |range, task| {
             task.rows.clear();
             task.partners.clear();
-            task.stirs = false;
+            (task.stirs, task.yields) = (false, false);
             for &i in range.clone().flat_map(|k| &blocks.owners[blocks.tasks[k].clone()]) {
                 let first = task.rows.len() as u32;
                 let finder = Finder {
@@ -150,7 +153,11 @@ impl Rows {
                     scale,
                     rested: &*rested,
                 };
-                finder.run(task);
+                if stays && view.sleep.stays_quiet(i as usize) {
+                    finder.past.iter().for_each(|&row| task.push(row, false));
+                } else {
+                    finder.run(task);
+                }
                 let slot = Slot { task: range.start as u32, first, count: task.rows.len() as u32 - first };
                 // SAFETY: a sphere is in one task.
                 unsafe { slots.set(i as usize, slot) };
@@ -170,98 +177,10 @@ impl Rows {
         self.count = 0;
     }
 
-    /// Follows the spheres into their new order; `order` says where each came from.
-    pub fn follow(&mut self, order: &[u32]) {
-        if self.tasks.iter().all(|task| task.rows.is_empty()) && !self.is_past_ready {
-            // Nothing to follow, and nothing of before that: its places are those of another order.
-            self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
-            self.past.for_each(|task| task.rows.clear());
-            (self.is_past_ready, self.past_h, self.count) = (true, self.h, 0);
-            return;
-        }
-        if self.is_past_ready {
-            swap(&mut self.tasks, &mut self.past);
-        } else {
-            self.past_h = self.h;
-        }
-        let Self { tasks, past, past_slots, places, ends, .. } = self;
-        places.resize(order.len(), 0);
-        let to = Disjoint::new(places);
-        for_ranges(order.len(), TASK, |range| {
-            // SAFETY: an order names each sphere once.
-            range.for_each(|k| unsafe { to.set(order[k] as usize, k as u32) });
-        });
-        let (places, tasks) = (&*places, &*tasks);
-        ends.clear();
-        ends.resize_with(order.len(), AtomicU32::default);
-        tasks.look(|task| {
-            for row in &task.rows {
-                ends[places[row.i as usize] as usize].fetch_add(1, Relaxed);
-            }
-        });
-        past_slots.clear();
-        let mut sum = 0;
-        past_slots.extend(ends.iter_mut().map(|end| {
-            let (first, count) = (sum, *end.get_mut());
-            (sum, *end.get_mut()) = (sum + count, first);
-            Slot { task: 0, first, count }
-        }));
-        past.run(1, 1, |_, task| {
-            task.partners.clear();
-            task.rows.resize(sum as usize, Row::default());
-            let rows = Disjoint::new(&mut task.rows);
-            // The rows of a sphere come in any order: they are looked for by partner.
-            tasks.look(|task| {
-                for row in &task.rows {
-                    let mut row = *row;
-                    row.i = places[row.i as usize];
-                    if row.j & WALL == 0 {
-                        row.j = places[row.j as usize];
-                    }
-                    let place = ends[row.i as usize].fetch_add(1, Relaxed);
-                    // SAFETY: every place is taken from a cursor once.
-                    unsafe { rows.set(place as usize, row) };
-                }
-            });
-        });
-        (self.is_past_ready, self.count) = (true, 0);
-    }
-
-    /// Starts the next [`find`](Self::find) from such loads of a substep of length `h`: owner, partner, load, in ascending
-    /// order of the owners.
-    pub fn restore(&mut self, count: usize, loads: &[(u32, u32, Load)], h: f32) {
-        self.past.run(1, 1, |_, task| {
-            task.rows.clear();
-            task.partners.clear();
-            task.rows.extend(loads.iter().map(|&(i, j, load)| Row { i, j, load, ..Row::default() }));
-        });
-        self.past_slots.clear();
-        self.past_slots.resize(count, Slot::default());
-        for (first, &(i, ..)) in (0..).zip(loads) {
-            let slot = &mut self.past_slots[i as usize];
-            *slot = Slot {
-                task: 0,
-                first: if slot.count == 0 { first } else { slot.first },
-                count: slot.count + 1,
-            };
-        }
-        (self.is_past_ready, self.past_h, self.count) = (true, h, 0);
-    }
-
     /// The rows of a sphere.
     #[cfg(feature = "gpu")]
     pub fn of(&self, i: usize) -> &[Row] {
         if self.count == 0 { &[] } else { past_of(&self.tasks, &self.slots, i as u32) }
-    }
-
-    /// What the next [`find`](Self::find) starts from: the rows of a sphere, and the length of their substep.
-    pub fn handed_on(&self, i: usize) -> (&[Row], f32) {
-        let (tasks, slots, h) = if self.is_past_ready {
-            (&self.past, &self.past_slots, self.past_h)
-        } else {
-            (&self.tasks, &self.slots, self.h)
-        };
-        (if i < slots.len() { past_of(tasks, slots, i as u32) } else { &[] }, h)
     }
 
     /// Whether a sphere rests on a partner: another sphere, or a plane with [`WALL`] set.
@@ -421,7 +340,7 @@ impl Finder<'_> {
             resistance: [surface.rolling, surface.twisting].map(|c| c * (radii[0] * radii[1] / diameter)),
             load: self.warm(past, normal),
         };
-        task.push(row);
+        task.push(row, view.yields(self.i) || view.yields(j));
     }
 
     // Whether rows have moved one of the two.
@@ -461,7 +380,7 @@ impl Finder<'_> {
             resistance: [surface.rolling, surface.twisting].map(|c| c * radius),
             load: self.warm(past, normal),
         };
-        task.push(row);
+        task.push(row, view.yields(i));
     }
 
     // The load of the substep before, turned into the plane of contact of now; but for what sleeps.
@@ -479,7 +398,8 @@ impl Task {
         self.rows.iter().filter(|row| row.load.normal > 0.0)
     }
 
-    fn push(&mut self, row: Row) {
+    fn push(&mut self, row: Row, yields: bool) {
+        self.yields |= yields;
         self.partners.push(row.j);
         self.rows.push(row);
     }

@@ -17,7 +17,8 @@ use rayon::prelude::*;
 use super::{
     bits::Bits,
     event::{View, WALL},
-    parallel::TASK,
+    neighbors::Lists,
+    parallel::{TASK, for_ranges},
     state::State,
 };
 
@@ -32,6 +33,9 @@ pub struct Sleep {
     back: Vec<u32>,
     next: Vec<AtomicU32>,
     asleep: Bits,
+    /// Spheres that sleep among others that do: nothing that they could meet moves. In this substep and the one before.
+    quiet: Bits,
+    was_quiet: Bits,
     /// How many there were when the substep began.
     count: u64,
     /// Substeps of calm before a sphere sleeps; 0 = never.
@@ -43,12 +47,16 @@ impl Sleep {
     /// All are awake.
     pub fn new(count: usize) -> Self {
         let mut sleep = Self { calm: vec![0; count], ..Self::default() };
-        sleep.asleep.reset(count);
+        [&mut sleep.asleep, &mut sleep.quiet, &mut sleep.was_quiet]
+            .into_iter()
+            .for_each(|set| set.reset(count));
         sleep
     }
 
     /// Says who sleeps in a substep, whose limit is `limit` substeps.
-    pub fn begin(&mut self, limit: u32) {
+    pub fn begin(&mut self, limit: u32, lists: &Lists) {
+        std::mem::swap(&mut self.quiet, &mut self.was_quiet);
+        self.quiet.reset(self.calm.len());
         (self.limit, self.count, self.roused) = (limit, 0, false);
         if limit == 0 {
             return;
@@ -61,6 +69,32 @@ impl Sleep {
             }
         });
         self.count = self.asleep.count();
+        if self.count > 0 {
+            let quiet = &self.quiet;
+            for_ranges(self.calm.len(), TASK, |range| {
+                for i in range.filter(|&i| asleep.contains(i)) {
+                    if lists
+                        .of(i)
+                        .iter()
+                        .all(|of| asleep.contains(of.index()) || self.calm[of.index()] == STILL)
+                    {
+                        quiet.insert(i);
+                    }
+                }
+            });
+        }
+    }
+
+    /// Whether a sphere and all its candidates sleep.
+    #[inline]
+    pub fn is_quiet(&self, i: usize) -> bool {
+        self.count > 0 && !self.roused && self.quiet.contains(i)
+    }
+
+    /// Whether it was so in the substep before too, if the spheres have kept their order since.
+    #[inline]
+    pub fn stays_quiet(&self, i: usize) -> bool {
+        self.is_quiet(i) && self.was_quiet.contains(i)
     }
 
     /// All wake before the substep has begun.
@@ -69,7 +103,6 @@ impl Sleep {
     }
 
     /// Whether all were woken in the substep.
-    #[cfg(feature = "gpu")]
     pub fn is_roused(&self) -> bool {
         self.roused
     }
@@ -157,6 +190,6 @@ impl Sleep {
     }
 
     pub fn bytes(&self) -> usize {
-        4 * (self.calm.capacity() + self.back.capacity() + self.next.capacity()) + self.asleep.bytes()
+        4 * (self.calm.capacity() + self.back.capacity() + self.next.capacity()) + 3 * self.asleep.bytes()
     }
 }

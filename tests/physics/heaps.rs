@@ -132,8 +132,30 @@ fn rougher_grains_lie_in_steeper_heaps_of_thousands() {
 }
 
 #[test]
-#[ignore = "long: ten minutes"]
-fn thirty_thousand_grains_lie_as_a_heap() {
-    let angle = repose(22.0, 0.3);
-    assert!((15.0..=40.0).contains(&angle), "{angle}");
+#[ignore = "long: half an hour"]
+fn rougher_grains_lie_in_steeper_heaps_of_thirty_thousand() {
+    rougher_is_steeper(22.0);
+}
+
+// A cube of smooth grains on an open floor: none stays on another.
+#[test]
+fn smooth_grains_spread_flat() {
+    let mut system = Scene::new(0.05)
+        .gravity(-DVec3::Z)
+        .surface("default", Surface { restitution: 0.3, ..Surface::default() }, 6.0 / PI)
+        .wall(DVec3::ZERO, DVec3::Z, "default")
+        .fill(Fill::lattice([7; 3], 1.05).origin(DVec3::splat(0.55)).temperature(0.01))
+        .build()
+        .unwrap();
+    // Not quite one upon the other.
+    system.spheres.iter_mut().for_each(|s| s.position.x += 0.02 * s.position.z);
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    simulation.run(1200, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let spheres = simulation.spheres();
+    let highest = spheres.iter().map(|s| s.position.z).fold(0.0, f64::max);
+    let middle = spheres.iter().map(|s| s.position).sum::<DVec3>() / spheres.len() as f64;
+    let spread = spheres.iter().map(|s| (s.position - middle).truncate().length()).sum::<f64>();
+    println!("highest {highest:.3}, {:.1} from the middle on average", spread / spheres.len() as f64);
+    assert!(highest < 0.51, "{highest}");
+    assert_eq!(simulation.summary().stopped, 0);
 }

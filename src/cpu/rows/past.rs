@@ -1,0 +1,102 @@
+//! What the rows of a substep leave to the next one.
+
+use std::{
+    mem::swap,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+use super::{Load, Row, Rows, Slot, past_of};
+use crate::cpu::{
+    event::WALL,
+    parallel::{Disjoint, TASK, for_ranges},
+};
+
+impl Rows {
+    /// Follows the spheres into their new order; `order` says where each came from.
+    pub fn follow(&mut self, order: &[u32]) {
+        if self.tasks.iter().all(|task| task.rows.is_empty()) && !self.is_past_ready {
+            // Nothing to follow, and nothing of before that: its places are those of another order.
+            self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
+            self.past.for_each(|task| task.rows.clear());
+            (self.is_past_ready, self.past_h, self.count) = (true, self.h, 0);
+            return;
+        }
+        if self.is_past_ready {
+            swap(&mut self.tasks, &mut self.past);
+        } else {
+            self.past_h = self.h;
+        }
+        let Self { tasks, past, past_slots, places, ends, .. } = self;
+        places.resize(order.len(), 0);
+        let to = Disjoint::new(places);
+        for_ranges(order.len(), TASK, |range| {
+            // SAFETY: an order names each sphere once.
+            range.for_each(|k| unsafe { to.set(order[k] as usize, k as u32) });
+        });
+        let (places, tasks) = (&*places, &*tasks);
+        ends.clear();
+        ends.resize_with(order.len(), AtomicU32::default);
+        tasks.look(|task| {
+            for row in &task.rows {
+                ends[places[row.i as usize] as usize].fetch_add(1, Relaxed);
+            }
+        });
+        past_slots.clear();
+        let mut sum = 0;
+        past_slots.extend(ends.iter_mut().map(|end| {
+            let (first, count) = (sum, *end.get_mut());
+            (sum, *end.get_mut()) = (sum + count, first);
+            Slot { task: 0, first, count }
+        }));
+        past.run(1, 1, |_, task| {
+            task.partners.clear();
+            task.rows.resize(sum as usize, Row::default());
+            let rows = Disjoint::new(&mut task.rows);
+            // The rows of a sphere come in any order: they are looked for by partner.
+            tasks.look(|task| {
+                for row in &task.rows {
+                    let mut row = *row;
+                    row.i = places[row.i as usize];
+                    if row.j & WALL == 0 {
+                        row.j = places[row.j as usize];
+                    }
+                    let place = ends[row.i as usize].fetch_add(1, Relaxed);
+                    // SAFETY: every place is taken from a cursor once.
+                    unsafe { rows.set(place as usize, row) };
+                }
+            });
+        });
+        (self.is_past_ready, self.count) = (true, 0);
+    }
+
+    /// Starts the next [`find`](Self::find) from such loads of a substep of length `h`: owner, partner, load, in ascending
+    /// order of the owners.
+    pub fn restore(&mut self, count: usize, loads: &[(u32, u32, Load)], h: f32) {
+        self.past.run(1, 1, |_, task| {
+            task.rows.clear();
+            task.partners.clear();
+            task.rows.extend(loads.iter().map(|&(i, j, load)| Row { i, j, load, ..Row::default() }));
+        });
+        self.past_slots.clear();
+        self.past_slots.resize(count, Slot::default());
+        for (first, &(i, ..)) in (0..).zip(loads) {
+            let slot = &mut self.past_slots[i as usize];
+            *slot = Slot {
+                task: 0,
+                first: if slot.count == 0 { first } else { slot.first },
+                count: slot.count + 1,
+            };
+        }
+        (self.is_past_ready, self.past_h, self.count) = (true, h, 0);
+    }
+
+    /// What the next [`find`](Self::find) starts from: the rows of a sphere, and the length of their substep.
+    pub fn handed_on(&self, i: usize) -> (&[Row], f32) {
+        let (tasks, slots, h) = if self.is_past_ready {
+            (&self.past, &self.past_slots, self.past_h)
+        } else {
+            (&self.tasks, &self.slots, self.h)
+        };
+        (if i < slots.len() { past_of(tasks, slots, i as u32) } else { &[] }, h)
+    }
+}
