@@ -226,9 +226,9 @@ impl Rounds {
             for &k in &around[range] {
                 // SAFETY: a set lists each member once.
                 unsafe { first.set(k as usize, select::first_hop(&view, events, k as usize)) };
-                affected.remove(k as usize);
             }
         });
+        affected.clear();
         let first = &self.first;
         self.selected.clear();
         gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
@@ -372,8 +372,8 @@ impl Rounds {
                 }
             });
         }
-        touched_list.iter().for_each(|&i| touched.remove(i as usize));
-        affected_list.iter().for_each(|&i| affected.remove(i as usize));
+        touched.clear();
+        affected.clear();
     }
 
     /// The last resort: stops the spheres of every impact that is still pending, at its time, and whatever would run
