@@ -15,6 +15,11 @@ impl Bits {
         self.words.iter_mut().for_each(|w| *w.get_mut() = 0);
     }
 
+    /// Empties the set: far cheaper than taking out one by one.
+    pub fn clear(&self) {
+        self.words.iter().for_each(|w| w.store(0, Relaxed));
+    }
+
     /// Adds an index.
     #[inline]
     pub fn insert(&self, i: usize) {

@@ -353,8 +353,9 @@ impl Stepper {
     }
 
     fn relax(&mut self, frame: Frame, run: &mut Run) {
-        let mut deepest = self.relax.deepest(&self.core.view(frame));
-        if relax::needed(deepest) {
+        run.deepest = self.relax.deepest(&self.core.view(frame));
+        run.pushed = relax::needed(run.deepest);
+        if run.pushed {
             let pushes = self.relax.pushes(&self.core.view(frame));
             let state = &mut self.core.state;
             let gravity = self.core.world.gravity.as_dvec3();
@@ -366,9 +367,7 @@ impl Stepper {
                     run.relax_work -= gravity.dot(push.as_dvec3()) * mass;
                 }
             }
-            deepest = self.relax.deepest(&self.core.view(frame));
         }
-        run.deepest = deepest;
     }
 
     /// The report of a step in which all sleep: nothing changes.
@@ -383,9 +382,14 @@ impl Stepper {
     fn finish(
         &mut self,
         drift: DVec3,
-        run: Run,
+        mut run: Run,
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<StepReport, Error> {
+        if run.pushed {
+            // What is left of it, asked for of the last substep alone.
+            run.deepest = self.relax.deepest(&self.core.view(self.frame(0.0, drift, DVec3::ZERO)));
+            self.clock.lap("relax");
+        }
         let sums = self.audit.run(&self.core.grid, &self.core.state, drift);
         self.clock.lap("audit");
         if sums.nonfinite > 0 {
@@ -488,6 +492,9 @@ struct Run {
     unresolved: u64,
     stopped: u64,
     fast: u64,
+    /// Deepest overlap at the end of the last substep, before it was pushed apart.
     deepest: f32,
+    /// Whether anything was.
+    pushed: bool,
     relax_work: f64,
 }

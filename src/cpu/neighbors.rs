@@ -187,7 +187,7 @@ pub fn neighbors(
         block.walls.clear();
         let mut rows = Rows::default();
         for i in range {
-            let finder = Finder::new(grid, state, i, 2.0 * reach.budget, reach.radius_max);
+            let finder = Finder::new(grid, state, i, 2.0 * reach.budget);
             if grid.direct {
                 rows.around(grid, starts, state.cell[i].truncate());
                 finder.in_rows(&rows, columns, &mut block.entries);
@@ -264,14 +264,12 @@ struct Finder<'a> {
     radius: f32,
     fixed: bool,
     skin: f32,
-    /// Largest radius of all spheres.
-    radius_max: f32,
 }
 
 impl<'a> Finder<'a> {
-    fn new(grid: &'a Grid, state: &'a State, i: usize, skin: f32, radius_max: f32) -> Self {
+    fn new(grid: &'a Grid, state: &'a State, i: usize, skin: f32) -> Self {
         let (offset, radius) = (state.offset(i), state.radius(i));
-        Self { grid, state, i, offset, radius, fixed: state.inverse_mass(i) == 0.0, skin, radius_max }
+        Self { grid, state, i, offset, radius, fixed: state.inverse_mass(i) == 0.0, skin }
     }
 
     fn push(&self, j: usize, code: i32, entries: &mut Vec<Candidate>) {
@@ -280,27 +278,13 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Four spheres at a time: a row holds two or three.
+    /// Four spheres at a time: a row holds two or three. Who is near in up to sixteen fours is put down as one word: with a
+    /// loop for each row most of the time goes into branches that are guessed wrong.
     fn in_rows(&self, rows: &Rows, columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
         let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
         let [xs, ys, zs, radii] = columns;
-        // A hair more: what is left out here must be out of reach for the test below too.
-        let farthest = (self.radius + self.radius_max + self.skin) * (1.0 + 1e-4);
-        for row in &rows.rows[..rows.count] {
-            // How far the sphere is from the cells of the row; a corner is often out of reach.
-            let gap = |shift: f32, offset: f32| {
-                if shift > 0.0 {
-                    (shift - offset).max(0.0)
-                } else if shift < 0.0 {
-                    offset.max(0.0)
-                } else {
-                    0.0
-                }
-            };
-            let (y, z) = (gap(row.shift.y, self.offset.y), gap(row.shift.z, self.offset.z));
-            if y * y + z * z > farthest * farthest {
-                continue;
-            }
+        let (mut fours, mut count, mut hits) = ([(0u32, 0u32); 16], 0, 0u64);
+        for (place, row) in rows.rows[..rows.count].iter().enumerate() {
             let (start, end) = (row.start as usize, row.end as usize);
             let middle = ((row.middle.0 - row.start) as f32, (row.middle.1 - row.start) as f32);
             let mut first = start;
@@ -316,15 +300,30 @@ impl<'a> Finder<'a> {
                 let z = (self.offset.z - four(zs)) - row.shift.z;
                 let reach = (self.radius + four(radii)) + self.skin;
                 let near = (x * x + y * y + z * z).cmple(reach * reach);
-                let mut hits = near.bitmask() & (0xf >> (4 - (end - first).min(4)));
-                while hits != 0 {
-                    let j = first + hits.trailing_zeros() as usize;
-                    hits &= hits - 1;
-                    let side = i32::from(j as u32 >= row.middle.1) - i32::from((j as u32) < row.middle.0);
-                    self.push(j, row.code + side, entries);
+                let own = self.i.wrapping_sub(first);
+                let others = (0xf >> (4 - (end - first).min(4))) & !(u32::from(own < 4) << (own & 3));
+                hits |= u64::from(near.bitmask() & others) << (4 * count);
+                fours[count] = (first as u32, place as u32);
+                count += 1;
+                if count == fours.len() {
+                    self.put_down(hits, &fours, rows, entries);
+                    (count, hits) = (0, 0);
                 }
                 first += 4;
             }
+        }
+        self.put_down(hits, &fours, rows, entries);
+    }
+
+    // `fours` says where each four begins and in which row.
+    fn put_down(&self, mut hits: u64, fours: &[(u32, u32)], rows: &Rows, entries: &mut Vec<Candidate>) {
+        while hits != 0 {
+            let bit = hits.trailing_zeros();
+            hits &= hits - 1;
+            let (first, row) = fours[bit as usize / 4];
+            let (j, row) = (first + bit % 4, &rows.rows[row as usize]);
+            let side = i32::from(j >= row.middle.1) - i32::from(j < row.middle.0);
+            self.push(j as usize, row.code + side, entries);
         }
     }
 

@@ -1,13 +1,14 @@
 //! Stage 11: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
 
-use glam::Vec3;
-use rayon::prelude::*;
+use std::ops::Range;
+
+use glam::{Vec3, Vec3A};
 
 use super::{
+    bits::Bits,
     event::View,
-    grid::CODES,
     neighbors::{Candidate, wall_bit},
-    parallel::{Outputs, TASK},
+    parallel::{Disjoint, Outputs, TASK, for_ranges},
 };
 
 /// Overlaps up to this share of the mean diameter stay: correcting what later impacts resolve themselves would add
@@ -17,58 +18,47 @@ pub const SLOP: f32 = 0.002;
 /// Share of an overlap removed in one pass: all of it at once overshoots where contacts share a sphere.
 pub const FACTOR: f32 = 0.5;
 
+/// Spheres pushed by one task: few are, and each looks at all its candidates.
+const PUSH_TASK: usize = 128;
+
 /// Buffers of the stage.
 #[derive(Default)]
 pub struct Relax {
     deepest: Outputs<f32>,
+    /// Spheres with an overlap deeper than the slop.
+    deep: Bits,
+    deep_list: Vec<u32>,
     push: Vec<Vec3>,
 }
 
 impl Relax {
     /// Deepest overlap of any pair or wall, in mean diameters of the pair.
     pub fn deepest(&mut self, view: &View) -> f32 {
-        self.deepest.run(view.state.len(), TASK, |range, deepest| {
-            *deepest = 0.0;
-            for i in range {
-                // A pair stands in both lists.
-                contacts(view, i, |j| i < j, |_, _, depth, _| *deepest = deepest.max(depth));
-            }
-        });
+        self.deep.reset(view.state.len());
+        let deep = &self.deep;
+        self.deepest.run(view.state.len(), TASK, |range, deepest| *deepest = deepest_of(view, range, deep));
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
     }
 
-    /// Where each sphere has to go so that overlaps deeper than the slop shrink; zero for most.
+    /// Where each sphere has to go so that overlaps deeper than the slop shrink, by what [`deepest`](Self::deepest) found;
+    /// zero for most.
     pub fn pushes(&mut self, view: &View) -> &[Vec3] {
-        let state = view.state;
-        self.push.resize(state.len(), Vec3::ZERO);
-        self.push.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, push)| {
-            *push = Vec3::ZERO;
-            let inverse = state.inverse_mass(i);
-            let mut count = 0;
-            if inverse > 0.0 {
-                contacts(
-                    view,
-                    i,
-                    |_| true,
-                    |normal, other, depth, diameter| {
-                        if depth > SLOP {
-                            let theirs = other.map_or(0.0, |j| state.inverse_mass(j));
-                            *push +=
-                                normal * (FACTOR * (depth - SLOP) * diameter * inverse / (inverse + theirs));
-                            count += 1;
-                        }
-                    },
-                );
-            }
-            if count > 1 {
-                *push /= count as f32;
+        let Self { deep, deep_list, push, .. } = self;
+        deep.list(deep_list);
+        push.clear();
+        push.resize(view.state.len(), Vec3::ZERO);
+        let pushes = Disjoint::new(push);
+        for_ranges(deep_list.len(), PUSH_TASK, |range| {
+            for &i in &deep_list[range] {
+                // SAFETY: a set lists each member once.
+                unsafe { pushes.set(i as usize, push_of(view, i as usize)) };
             }
         });
         &self.push
     }
 
     pub fn bytes(&self) -> usize {
-        self.push.capacity() * size_of::<Vec3>()
+        self.push.capacity() * size_of::<Vec3>() + 4 * self.deep_list.capacity() + self.deep.bytes()
     }
 }
 
@@ -77,41 +67,112 @@ pub fn needed(deepest: f32) -> bool {
     deepest > SLOP
 }
 
-/// Calls `visit(normal towards i, other sphere, depth in mean diameters, mean diameter)` for every `wanted` sphere and
-/// every plane that sphere `i` overlaps; all clocks are at the end of the substep.
-#[inline]
-fn contacts(
-    view: &View,
-    i: usize,
-    wanted: impl Fn(usize) -> bool,
-    mut visit: impl FnMut(Vec3, Option<usize>, f32, f32),
-) {
+/// Deepest overlap of the spheres of a range with those of larger index and with planes; enters in `deep` all that
+/// overlap deeper than the slop.
+fn deepest_of(view: &View, range: Range<usize>, deep: &Bits) -> f32 {
     let state = view.state;
-    let (offset, radius) = (state.offset(i), state.radius(i));
-    view.for_candidates(i, |j, link, shift| {
+    let shifts = view.shifts.map(Vec3A::from);
+    let mut deepest = 0.0f32;
+    for i in range {
+        // Told by the square: no overlap up to both the slop and the deepest so far says anything. A hair of slack for
+        // the rounding of the root.
+        let share = 1.0 - deepest.min(SLOP);
+        let nearest = share * share * (1.0 + 1e-5);
+        let place = state.place[i];
+        for &candidate in view.lists.of(i) {
+            // A pair stands in both lists.
+            let j = candidate.index();
+            if j < i {
+                continue;
+            }
+            let other = state.place[j];
+            let d = Vec3A::from_vec4(place - other) - shifts[candidate.code() as usize];
+            let sum = place.w + other.w;
+            if d.length_squared() < nearest * (sum * sum)
+                && let Some((_, depth)) = overlap(view, i, j, view.shifts[candidate.code() as usize])
+            {
+                deepest = deepest.max(depth);
+                if depth > SLOP {
+                    deep.insert(i);
+                    deep.insert(j);
+                }
+            }
+        }
+        contacts_beyond(view, i, |_, other, depth| {
+            if other.is_none_or(|j| i < j) {
+                deepest = deepest.max(depth);
+                if depth > SLOP {
+                    deep.insert(i);
+                    other.into_iter().for_each(|j| deep.insert(j));
+                }
+            }
+        });
+    }
+    deepest
+}
+
+/// Where sphere `i` has to go; nowhere if it is fixed.
+fn push_of(view: &View, i: usize) -> Vec3 {
+    let state = view.state;
+    let inverse = state.inverse_mass(i);
+    let (mut push, mut count) = (Vec3::ZERO, 0);
+    if inverse > 0.0 {
+        let mut visit = |normal: Vec3, other: Option<usize>, depth: f32| {
+            if depth > SLOP {
+                let theirs = other.map_or(0.0, |j| state.inverse_mass(j));
+                let diameter = state.radius(i) + other.map_or(state.radius(i), |j| state.radius(j));
+                push += normal * (FACTOR * (depth - SLOP) * diameter * inverse / (inverse + theirs));
+                count += 1;
+            }
+        };
+        for &candidate in view.lists.of(i) {
+            let j = candidate.index();
+            if let Some((normal, depth)) = overlap(view, i, j, view.shifts[candidate.code() as usize]) {
+                visit(normal, Some(j), depth);
+            }
+        }
+        contacts_beyond(view, i, visit);
+    }
+    if count > 1 { push / count as f32 } else { push }
+}
+
+/// Normal towards i and depth in mean diameters of the overlap of two spheres; all clocks are at the end of the substep.
+#[inline]
+fn overlap(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(Vec3, f32)> {
+    let state = view.state;
+    let d = (state.offset(i) - state.offset(j)) - shift;
+    let sum = state.radius(i) + state.radius(j);
+    let square = d.length_squared();
+    (square < sum * sum).then(|| {
+        let distance = square.sqrt();
+        // Coincident centres part along x, the smaller index to the right.
+        let side = if i < j { Vec3::X } else { Vec3::NEG_X };
+        (if distance > 0.0 { d / distance } else { side }, (sum - distance) / sum)
+    })
+}
+
+/// Calls `visit(normal towards i, other sphere, depth in mean diameters)` for what sphere `i` overlaps that is not in its
+/// list: planes, and what fast spheres brought.
+#[inline]
+fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usize>, f32)) {
+    for (_, extra) in view.extras.of(i) {
+        let (j, shift) = (extra.other as usize, view.grid.shift(extra.cells));
         // What a fast sphere meets may be in its list as well.
-        let is_listed = |of: Candidate| of.index() == j && view.shifts[of.code() as usize] == shift;
-        if !wanted(j) || (link >= CODES && view.lists.of(i).iter().any(|&of| is_listed(of))) {
-            return;
+        let is_listed = |of: &Candidate| of.index() == j && view.shifts[of.code() as usize] == shift;
+        if !view.lists.of(i).iter().any(is_listed)
+            && let Some((normal, depth)) = overlap(view, i, j, shift)
+        {
+            visit(normal, Some(j), depth);
         }
-        let d = (offset - state.offset(j)) - shift;
-        let sum = radius + state.radius(j);
-        let square = d.length_squared();
-        if square < sum * sum {
-            let distance = square.sqrt();
-            // Coincident centres part along x, the smaller index to the right.
-            let side = if i < j { Vec3::X } else { Vec3::NEG_X };
-            let normal = if distance > 0.0 { d / distance } else { side };
-            visit(normal, Some(j), (sum - distance) / sum, sum);
-        }
-    });
+    }
     let walls = if view.extras.is_fast(i) { u32::MAX } else { view.lists.walls(i) };
     if walls != 0 {
+        let radius = view.state.radius(i);
         for (plane, wall) in view.world.walls.iter().enumerate() {
             if walls & wall_bit(plane) != 0 {
                 let gap = wall.normal.dot(view.wall_to(plane, i)) - radius;
                 if gap < 0.0 {
-                    visit(wall.normal, None, -gap / (2.0 * radius), 2.0 * radius);
+                    visit(wall.normal, None, -gap / (2.0 * radius));
                 }
             }
         }

@@ -140,15 +140,19 @@ impl Rounds {
         }
         lap("launch");
         let view = core.view(frame);
-        let (events, pending) = (Disjoint::new(&mut self.events), &self.pending);
-        for_ranges(view.state.len(), ROUND_TASK, |range| {
-            for i in range {
-                let event = sweep::sweep(&view, i);
-                if event.is_some() {
-                    pending.insert(i);
+        let pending = &self.pending;
+        for_ranges(view.state.len(), ROUND_TASK, |range| sweep::seek(&view, range, pending));
+        self.events.fill(Event::NONE);
+        pending.list(&mut self.pending_list);
+        let (events, list) = (Disjoint::new(&mut self.events), &self.pending_list);
+        for_ranges(list.len(), ROUND_TASK, |range| {
+            for &i in &list[range] {
+                let event = sweep::sweep(&view, i as usize);
+                if !event.is_some() {
+                    pending.remove(i as usize);
                 }
-                // SAFETY: ranges do not overlap.
-                unsafe { events.set(i, event) };
+                // SAFETY: a set lists each member once.
+                unsafe { events.set(i as usize, event) };
             }
         });
         let mut reached = 0.0;
@@ -222,9 +226,9 @@ impl Rounds {
             for &k in &around[range] {
                 // SAFETY: a set lists each member once.
                 unsafe { first.set(k as usize, select::first_hop(&view, events, k as usize)) };
-                affected.remove(k as usize);
             }
         });
+        affected.clear();
         let first = &self.first;
         self.selected.clear();
         gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
@@ -368,8 +372,8 @@ impl Rounds {
                 }
             });
         }
-        touched_list.iter().for_each(|&i| touched.remove(i as usize));
-        affected_list.iter().for_each(|&i| affected.remove(i as usize));
+        touched.clear();
+        affected.clear();
     }
 
     /// The last resort: stops the spheres of every impact that is still pending, at its time, and whatever would run

@@ -1,8 +1,11 @@
 //! Stage 6: the earliest impact of a sphere over its candidates and the planes.
 
-use glam::Vec3;
+use std::ops::Range;
+
+use glam::{Vec3, Vec3A, Vec4};
 
 use super::{
+    bits::Bits,
     event::{Event, View, WALL},
     grid::Grid,
     neighbors::wall_bit,
@@ -28,15 +31,69 @@ pub fn sweep(view: &View, i: usize) -> Event {
         return best;
     }
     view.for_candidates(i, |j, link, shift| consider(view, i, j, link, shift, &mut best));
-    let walls = if view.extras.is_fast(i) { u32::MAX } else { view.lists.walls(i) };
-    if walls != 0 {
-        for plane in 0..view.world.walls.len() {
-            if walls & wall_bit(plane) != 0 {
-                consider_wall(view, i, plane, &mut best);
+    consider_walls(view, i, &mut best);
+    best
+}
+
+/// Enters in `pending` every sphere of `range` that meets something before the end of the substep, and what it meets.
+///
+/// Looks at each pair once, from the side of the smaller index: both sides agree to the last bit. All clocks are 0, and
+/// most pairs are told apart by what [`stays_apart`] says of them.
+pub fn seek(view: &View, range: Range<usize>, pending: &Bits) {
+    let state = view.state;
+    let shifts = view.shifts.map(Vec3A::from);
+    let h = view.frame.h;
+    for i in range {
+        let (place, motion) = (state.place[i], state.motion[i]);
+        for &candidate in view.lists.of(i) {
+            let j = candidate.index();
+            if j < i {
+                continue;
+            }
+            let (other, theirs) = (state.place[j], state.motion[j]);
+            if motion.w != 0.0 && theirs.w != 0.0 {
+                let d = three(place - other) - shifts[candidate.code() as usize];
+                let w = three(motion - theirs);
+                if d.dot(w) >= 0.0 {
+                    continue;
+                }
+                let end = d + w * h;
+                let radius_sum = place.w + other.w;
+                if is_far(end.dot(w), end.length_squared(), radius_sum) {
+                    continue;
+                }
+            }
+            if meet(view, i, j, view.shifts[candidate.code() as usize]) {
+                pending.insert(i);
+                pending.insert(j);
             }
         }
+        if motion.w != 0.0 && seeks_more(view, i) {
+            pending.insert(i);
+        }
     }
-    best
+}
+
+#[inline(always)]
+fn three(v: Vec4) -> Vec3A {
+    Vec3A::from_vec4(v)
+}
+
+/// Whether two spheres have an impact with each other; a fixed one has none of its own.
+#[inline(never)]
+fn meet(view: &View, i: usize, j: usize, shift: Vec3) -> bool {
+    if view.state.inverse_mass(i) == 0.0 {
+        pair(view, j, i, -shift).is_some()
+    } else {
+        pair(view, i, j, shift).is_some()
+    }
+}
+
+/// Whether a sphere has to be swept by itself: it meets a plane, or what a fast sphere brought.
+fn seeks_more(view: &View, i: usize) -> bool {
+    let mut best = Event::NONE;
+    consider_walls(view, i, &mut best);
+    best.is_some() || view.extras.of(i).next().is_some()
 }
 
 /// Replaces `best` if `i` meets the image `link` of `j` sooner.
@@ -55,15 +112,17 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     let (d, w, now) = view.relative(i, j, shift);
     let radius_sum = state.radius(i) + state.radius(j);
     let (inverse_i, inverse_j) = (state.inverse_mass(i), state.inverse_mass(j));
-    if view.world.rests && is_held(view, (i, j), (d, w), radius_sum, (inverse_j == 0.0, now)) {
-        return None;
-    }
+    let held = || view.world.rests && is_held(view, (i, j), (d, w), radius_sum, (inverse_j == 0.0, now));
     let (t, speed) = if view.world.has_gravity && inverse_j == 0.0 {
+        if held() {
+            return None;
+        }
         // In the lab the fixed sphere rests and the other one falls.
         let (g, t) = (view.world.gravity, now);
         against_fixed(d + g * (0.5 * t * t), w + g * t, g, radius_sum, view.frame.h - now)?
     } else {
-        if stays_apart(d, w, radius_sum, view.frame.h - now) {
+        // Rows are looked up last: most pairs are told without.
+        if stays_apart(d, w, radius_sum, view.frame.h - now) || held() {
             return None;
         }
         first_contact(d, w, radius_sum)?
@@ -99,8 +158,15 @@ fn is_held(
 #[inline]
 fn stays_apart(d: Vec3, w: Vec3, radius_sum: f32, left: f32) -> bool {
     let end = d + w * left;
+    d.dot(w) >= 0.0 || is_far(end.dot(w), end.length_squared(), radius_sum)
+}
+
+/// Whether two spheres that still approach each other at the end of the substep, where `square` is that of their
+/// distance, have not met.
+#[inline(always)]
+fn is_far(approach: f32, square: f32, radius_sum: f32) -> bool {
     // A hair of slack, so that rounding decides nothing here.
-    d.dot(w) >= 0.0 || (end.dot(w) < 0.0 && end.length_squared() > radius_sum * radius_sum * (1.0 + 1e-6))
+    approach < 0.0 && square > radius_sum * radius_sum * (1.0 + 1e-6)
 }
 
 /// Time of first contact and the approach speed there. d, w: offset and velocity of one centre relative to the other;
@@ -191,7 +257,18 @@ pub fn from_wall(grid: &Grid, state: &State, wall: &Wall, i: usize) -> Vec3 {
     grid.shift(cells) + (state.offset(i) - wall.offset)
 }
 
-/// The same for a plane.
+/// Replaces `best` if `i` meets a plane sooner.
+#[inline]
+fn consider_walls(view: &View, i: usize, best: &mut Event) {
+    let walls = if view.extras.is_fast(i) { u32::MAX } else { view.lists.walls(i) };
+    if walls != 0 {
+        for plane in (0..view.world.walls.len()).filter(|&plane| walls & wall_bit(plane) != 0) {
+            consider_wall(view, i, plane, best);
+        }
+    }
+}
+
+/// The same for one plane.
 pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     if usize::from(view.support[i]) == plane + 1 {
         return;
