@@ -1,7 +1,5 @@
 //! Stage 11: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
 
-use std::ops::Range;
-
 use glam::{Vec3, Vec3A};
 
 use super::{
@@ -29,14 +27,36 @@ pub struct Relax {
     deep: Bits,
     deep_list: Vec<u32>,
     push: Vec<Vec3>,
+    /// Deepest overlap of each quiet sphere: as long as it is quiet it stays the same.
+    quiet: Vec<f32>,
 }
 
 impl Relax {
     /// Deepest overlap of any pair or wall, in mean diameters of the pair.
     pub fn deepest(&mut self, view: &View) -> f32 {
-        self.deep.reset(view.state.len());
+        let count = view.state.len();
+        self.deep.reset(count);
         let deep = &self.deep;
-        self.deepest.run(view.state.len(), TASK, |range, deepest| *deepest = deepest_of(view, range, deep));
+        self.quiet.resize(count, 0.0);
+        let quiet = Disjoint::new(&mut self.quiet);
+        self.deepest.run(count, TASK, |range, deepest| {
+            *deepest = 0.0;
+            for i in range {
+                let is_quiet = view.sleep.is_quiet(i) && view.extras.of(i).next().is_none();
+                // SAFETY: ranges do not overlap.
+                let known = if is_quiet && view.sleep.stays_quiet(i) { unsafe { quiet.get(i) } } else { 1.0 };
+                if known <= SLOP {
+                    *deepest = deepest.max(known);
+                } else if is_quiet {
+                    let depth = deepest_of(view, i, 0.0, deep);
+                    // SAFETY: as above.
+                    unsafe { quiet.set(i, depth) };
+                    *deepest = deepest.max(depth);
+                } else {
+                    *deepest = deepest_of(view, i, *deepest, deep);
+                }
+            }
+        });
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
     }
 
@@ -58,7 +78,9 @@ impl Relax {
     }
 
     pub fn bytes(&self) -> usize {
-        self.push.capacity() * size_of::<Vec3>() + 4 * self.deep_list.capacity() + self.deep.bytes()
+        self.push.capacity() * size_of::<Vec3>()
+            + 4 * (self.deep_list.capacity() + self.quiet.capacity())
+            + self.deep.bytes()
     }
 }
 
@@ -67,47 +89,46 @@ pub fn needed(deepest: f32) -> bool {
     deepest > SLOP
 }
 
-/// Deepest overlap of the spheres of a range with those of larger index and with planes; enters in `deep` all that
+/// Deepest overlap of a sphere with those of larger index and with planes, at least `least`; enters in `deep` all that
 /// overlap deeper than the slop.
-fn deepest_of(view: &View, range: Range<usize>, deep: &Bits) -> f32 {
+#[inline]
+fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
     let state = view.state;
-    let shifts = view.shifts.map(Vec3A::from);
-    let mut deepest = 0.0f32;
-    for i in range {
-        // Told by the square: no overlap up to both the slop and the deepest so far says anything. A hair of slack for
-        // the rounding of the root.
-        let share = 1.0 - deepest.min(SLOP);
-        let nearest = share * share * (1.0 + 1e-5);
-        let place = state.place[i];
-        for &candidate in view.lists.of(i) {
-            // A pair stands in both lists.
-            let j = candidate.index();
-            if j < i {
-                continue;
-            }
-            let other = state.place[j];
-            let d = Vec3A::from_vec4(place - other) - shifts[candidate.code() as usize];
-            let sum = place.w + other.w;
-            if d.length_squared() < nearest * (sum * sum)
-                && let Some((_, depth)) = overlap(view, i, j, view.shifts[candidate.code() as usize])
-            {
-                deepest = deepest.max(depth);
-                if depth > SLOP {
-                    deep.insert(i);
-                    deep.insert(j);
-                }
+    let mut deepest = least;
+    // Told by the square: no overlap up to both the slop and the deepest so far says anything. A hair of slack for the
+    // rounding of the root.
+    let share = 1.0 - deepest.min(SLOP);
+    let nearest = share * share * (1.0 + 1e-5);
+    let place = state.place[i];
+    for &candidate in view.lists.of(i) {
+        // A pair stands in both lists.
+        let j = candidate.index();
+        if j < i {
+            continue;
+        }
+        let other = state.place[j];
+        let shift = view.shifts[candidate.code() as usize];
+        let d = Vec3A::from_vec4(place - other) - Vec3A::from(shift);
+        let sum = place.w + other.w;
+        if d.length_squared() < nearest * (sum * sum)
+            && let Some((_, depth)) = overlap(view, i, j, shift)
+        {
+            deepest = deepest.max(depth);
+            if depth > SLOP {
+                deep.insert(i);
+                deep.insert(j);
             }
         }
-        contacts_beyond(view, i, |_, other, depth| {
-            if other.is_none_or(|j| i < j) {
-                deepest = deepest.max(depth);
-                if depth > SLOP {
-                    deep.insert(i);
-                    other.into_iter().for_each(|j| deep.insert(j));
-                }
-            }
-        });
     }
+    contacts_beyond(view, i, |_, other, depth| {
+        if other.is_none_or(|j| i < j) {
+            deepest = deepest.max(depth);
+            if depth > SLOP {
+                deep.insert(i);
+                other.into_iter().for_each(|j| deep.insert(j));
+            }
+        }
+    });
     deepest
 }
 

@@ -143,6 +143,7 @@ impl Rest {
         }
         core.rested.fill(0.0);
         core.rows.take_back();
+        core.sleep.forget_quiet();
     }
 
     fn enter_lab(&mut self, core: &Core, frame: Frame) {

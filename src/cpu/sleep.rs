@@ -91,7 +91,7 @@ impl Sleep {
         self.count > 0 && !self.roused && self.quiet.contains(i)
     }
 
-    /// Whether it was so in the substep before too, if the spheres have kept their order since.
+    /// Whether it was so in the substep before too.
     #[inline]
     pub fn stays_quiet(&self, i: usize) -> bool {
         self.is_quiet(i) && self.was_quiet.contains(i)
@@ -181,8 +181,14 @@ impl Sleep {
             .for_each(|(calm, next)| *calm = next.load(Relaxed).min(most));
     }
 
+    /// What was quiet is no longer known: the substep is done again.
+    pub fn forget_quiet(&mut self) {
+        self.quiet.reset(self.calm.len());
+    }
+
     /// Follows the spheres into their new order; `order` says where each came from.
     pub fn follow(&mut self, order: &[u32]) {
+        self.forget_quiet();
         let Self { calm, back, .. } = self;
         back.clear();
         back.extend(order.iter().map(|&i| calm[i as usize]));

@@ -43,7 +43,8 @@ pub fn seek(view: &View, range: Range<usize>, pending: &Bits) {
     let state = view.state;
     let shifts = view.shifts.map(Vec3A::from);
     let h = view.frame.h;
-    for i in range {
+    // What is quiet meets only what comes from afar.
+    for i in range.filter(|&i| !view.sleep.is_quiet(i) || view.extras.of(i).next().is_some()) {
         let (place, motion) = (state.place[i], state.motion[i]);
         for &candidate in view.lists.of(i) {
             let j = candidate.index();
