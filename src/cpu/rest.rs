@@ -11,7 +11,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-use glam::{DVec3, Vec3, Vec4};
+use glam::{BVec4A, DVec3, Vec3, Vec3A, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
 use super::{
@@ -22,7 +22,7 @@ use super::{
     frame::Frame,
     neighbors::wall_bit,
     parallel::{Disjoint, Outputs, TASK},
-    rows::{Load, Row, Rows},
+    rows::{Row, Rows},
 };
 
 /// Passes before the sweep: warm loads need little, and what they leave the second half removes.
@@ -322,12 +322,13 @@ impl Bodies<'_> {
             // SAFETY: passed on from the caller.
             unsafe {
                 let mut pair = Pair::load(self, row);
-                pair.push(row.normal * load.normal);
+                let across = row.normal.extend(0.0);
+                pair.push(across * load.normal);
                 if row.friction > 0.0 {
-                    pair.rub(row, load.tangent);
+                    pair.rub(row, across, load.tangent.extend(0.0));
                 }
                 if row.resistance != [0.0; 2] {
-                    pair.turn(row, load.turn);
+                    pair.turn(row, load.turn.extend(0.0));
                 }
                 pair.store(self, row);
             }
@@ -339,50 +340,73 @@ impl Bodies<'_> {
     /// # Safety
     /// As above.
     unsafe fn solve(&self, row: &mut Row) -> f32 {
-        let before = row.load;
         // SAFETY: passed on from the caller.
         let mut pair = unsafe { Pair::load(self, row) };
         if pair.motions[0].w + pair.motions[1].w == 0.0 {
             // They sleep, or one on what is fixed: the load stays what it was.
             return 0.0;
         }
-        let speed = row.normal.dot(pair.relative());
-        let normal = (row.load.normal + (-row.closing - speed) * row.masses[0]).max(0.0);
-        if normal == 0.0 && before.normal == 0.0 {
+        let across = row.normal.extend(0.0);
+        let speed = dot(across, pair.relative());
+        let before = row.load.normal;
+        let normal = (before + (-row.closing - speed) * row.masses[0]).max(0.0);
+        if normal == 0.0 && before == 0.0 {
             // They part: nothing to press, nothing to rub.
             return 0.0;
         }
-        pair.push(row.normal * (normal - row.load.normal));
+        pair.push(across * (normal - before));
         row.load.normal = normal;
+        let mut change = (normal - before).abs();
         if row.friction > 0.0 {
-            let slip = pair.slip(row);
-            let tangent = clamped(row.load.tangent - slip * row.masses[1], row.friction * normal);
-            pair.rub(row, tangent - row.load.tangent);
-            row.load.tangent = tangent;
+            let before = row.load.tangent.extend(0.0);
+            let slip = pair.slip(row, across);
+            let tangent = clamped(before - slip * row.masses[1], row.friction * normal);
+            pair.rub(row, across, tangent - before);
+            row.load.tangent = tangent.truncate();
+            change = change.max((tangent - before).abs().max_element());
         }
         if row.resistance != [0.0; 2] {
-            let spin = (pair.spins[0] - pair.spins[1]).truncate();
+            let before = row.load.turn.extend(0.0);
+            let spin = flat(pair.spins[0] - pair.spins[1]);
             let inertia = 2.5 / pair.turnabilities(row).iter().sum::<f32>();
-            let wanted = row.load.turn - spin * inertia;
-            let along = row.normal * row.normal.dot(wanted);
+            let wanted = before - spin * inertia;
+            let along = across * dot(across, wanted);
             let turn = clamped(wanted - along, row.resistance[0] * normal)
                 + clamped(along, row.resistance[1] * normal);
-            pair.turn(row, turn - row.load.turn);
-            row.load.turn = turn;
+            pair.turn(row, turn - before);
+            row.load.turn = turn.truncate();
+            // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
+            change = change.max((turn - before).abs().max_element() * row.turns[0]);
         }
         // SAFETY: passed on from the caller.
         unsafe { pair.store(self, row) };
-        let Load { normal, tangent, turn } = row.load;
-        let pressed = (normal - before.normal).abs();
-        let rubbed = (tangent - before.tangent).abs().max_element();
-        // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
-        let turned = (turn - before.turn).abs().max_element() * row.turns[0];
-        pressed.max(rubbed).max(turned) / row.masses[0]
+        change / row.masses[0]
     }
 }
 
-fn clamped(v: Vec3, most: f32) -> Vec3 {
-    let square = v.length_squared();
+// Vectors in four lanes, the last one 0 where it is not a sphere's own: twice as fast as in three floats.
+
+#[inline(always)]
+fn dot(a: Vec4, b: Vec4) -> f32 {
+    Vec3A::from_vec4(a).dot(Vec3A::from_vec4(b))
+}
+
+/// The cross product of two whose last lanes are finite and one of them 0.
+#[inline(always)]
+fn cross(a: Vec4, b: Vec4) -> Vec4 {
+    let zxy = |v: Vec4| v.zxyw();
+    zxy(zxy(a) * b - a * zxy(b))
+}
+
+/// With 0 in the last lane.
+#[inline(always)]
+fn flat(v: Vec4) -> Vec4 {
+    Vec4::select(BVec4A::new(true, true, true, false), v, Vec4::ZERO)
+}
+
+#[inline(always)]
+fn clamped(v: Vec4, most: f32) -> Vec4 {
+    let square = dot(v, v);
     if square > most * most { v * (most / square.sqrt()) } else { v }
 }
 
@@ -412,32 +436,37 @@ impl Pair {
         }
     }
 
-    fn relative(&self) -> Vec3 {
-        (self.motions[0] - self.motions[1]).truncate()
+    /// Its last lane is nothing.
+    #[inline(always)]
+    fn relative(&self) -> Vec4 {
+        self.motions[0] - self.motions[1]
     }
 
     /// Velocity of the one surface on the other.
-    fn slip(&self, row: &Row) -> Vec3 {
-        let turning = (self.spins[0] * row.arms[0] + self.spins[1] * row.arms[1]).truncate();
-        let slip = self.relative() - turning.cross(row.normal);
-        slip - row.normal * row.normal.dot(slip)
+    #[inline(always)]
+    fn slip(&self, row: &Row, across: Vec4) -> Vec4 {
+        let turning = self.spins[0] * row.arms[0] + self.spins[1] * row.arms[1];
+        let slip = flat(self.relative() - cross(turning, across));
+        slip - across * dot(across, slip)
     }
 
-    fn push(&mut self, impulse: Vec3) {
+    #[inline(always)]
+    fn push(&mut self, impulse: Vec4) {
         let inverse = [self.motions[0].w, self.motions[1].w];
-        self.motions[0] += (impulse * inverse[0]).extend(0.0);
-        self.motions[1] -= (impulse * inverse[1]).extend(0.0);
+        self.motions[0] += impulse * inverse[0];
+        self.motions[1] -= impulse * inverse[1];
     }
 
-    fn rub(&mut self, row: &Row, impulse: Vec3) {
+    #[inline(always)]
+    fn rub(&mut self, row: &Row, across: Vec4, impulse: Vec4) {
         self.push(impulse);
         // The arm from the centre is -n on the one side and n on the other, the impulse has two signs as well.
-        let torque = impulse.cross(row.normal);
+        let torque = cross(impulse, across);
         for side in 0..2 {
             let turn = row.turns[side];
             // 5/2 arm/(m r^2), the arm close to the radius.
             let ease = 0.4 * turn * turn * row.arms[side] * self.motions[side].w;
-            self.spins[side] += (torque * ease).extend(0.0);
+            self.spins[side] += torque * ease;
         }
     }
 
@@ -446,9 +475,9 @@ impl Pair {
         [0, 1].map(|side| row.turns[side] * row.turns[side] * self.motions[side].w)
     }
 
-    fn turn(&mut self, row: &Row, impulse: Vec3) {
+    fn turn(&mut self, row: &Row, impulse: Vec4) {
         let ease = self.turnabilities(row).map(|t| 0.4 * t);
-        self.spins[0] += (impulse * ease[0]).extend(0.0);
-        self.spins[1] -= (impulse * ease[1]).extend(0.0);
+        self.spins[0] += impulse * ease[0];
+        self.spins[1] -= impulse * ease[1];
     }
 }
