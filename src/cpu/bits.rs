@@ -1,6 +1,6 @@
 //! A set of spheres, one bit each: threads insert in any order, and it lists in ascending order.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// A set of indices below a fixed count.
 #[derive(Default)]
@@ -65,6 +65,37 @@ impl Bits {
     /// Bytes of the set.
     pub fn bytes(&self) -> usize {
         self.words.len() * 8
+    }
+}
+
+/// A set of indices below a fixed count, one byte each: to insert is a plain store.
+#[derive(Default)]
+pub struct Flags {
+    bytes: Vec<AtomicU8>,
+}
+
+impl Flags {
+    /// Makes room for indices below `count` and empties the set.
+    pub fn reset(&mut self, count: usize) {
+        self.bytes.clear();
+        self.bytes.resize_with(count, AtomicU8::default);
+    }
+
+    /// Adds an index.
+    #[inline]
+    pub fn insert(&self, i: usize) {
+        self.bytes[i].store(1, Relaxed);
+    }
+
+    /// Whether the index is in the set.
+    #[inline]
+    pub fn contains(&self, i: usize) -> bool {
+        self.bytes[i].load(Relaxed) != 0
+    }
+
+    /// Bytes of the set.
+    pub fn bytes(&self) -> usize {
+        self.bytes.capacity()
     }
 }
 

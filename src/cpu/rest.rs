@@ -8,20 +8,20 @@
 
 use std::{
     mem::take,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 
 use glam::{BVec4A, DVec3, Vec3, Vec3A, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
 use super::{
-    bits::Bits,
+    bits::Flags,
     blocks::Blocks,
     core::Core,
     event::{View, WALL},
     frame::Frame,
     neighbors::wall_bit,
-    parallel::{Disjoint, Outputs, TASK},
+    parallel::{Disjoint, Outputs, TASK, for_ranges},
     rows::{Row, Rows},
 };
 
@@ -52,9 +52,9 @@ pub struct Rest {
     lab: Vec<Vec4>,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
-    loaded: Bits,
+    /// Spheres that a row carries, as the last pass left it.
+    loaded: Flags,
     losses: Outputs<f64>,
-    deepest: Outputs<f32>,
     /// Energy that the rows took from the spheres.
     pub dissipated: f64,
 }
@@ -82,7 +82,7 @@ impl Rest {
             for _ in 0..BEFORE {
                 self.pass(&mut rows, &blocks, &mut core.state.spin, all);
             }
-            self.leave_lab(core, &rows, frame, true);
+            self.leave_lab(core, frame, true);
         }
         (core.rows, core.blocks) = (rows, blocks);
     }
@@ -115,8 +115,8 @@ impl Rest {
                     break;
                 }
             }
-            self.leave_lab(core, &rows, frame, false);
-            again = turn + 1 < TURNS && self.ahead(&core.view(frame)) > DEEP;
+            self.leave_lab(core, frame, false);
+            again = turn + 1 < TURNS && self.runs_deep(&core.view(frame));
             if !again {
                 break;
             }
@@ -174,6 +174,8 @@ impl Rest {
     /// Returns the largest change of a velocity by a row.
     fn pass(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4], all: bool) -> f32 {
         let most = AtomicU32::new(0);
+        self.loaded.reset(self.lab.len());
+        let loaded = &self.loaded;
         let bodies = Bodies { lab: Disjoint::new(&mut self.lab), spin: Disjoint::new(spin) };
         for colour in &blocks.colours {
             rows.tasks.for_each_of(colour.clone(), |task| {
@@ -181,8 +183,13 @@ impl Rest {
                     return;
                 }
                 // SAFETY: tasks of one colour have no sphere in common.
-                let change =
-                    task.rows.iter_mut().fold(0.0f32, |most, row| most.max(unsafe { bodies.solve(row) }));
+                let change = task.rows.iter_mut().fold(0.0f32, |most, row| {
+                    let change = unsafe { bodies.solve(row) };
+                    if row.load.normal > 0.0 {
+                        row.mark(loaded);
+                    }
+                    most.max(change)
+                });
                 // The bits of positive numbers are in their order.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
@@ -190,35 +197,53 @@ impl Rest {
         f32::from_bits(most.into_inner())
     }
 
-    /// Deepest overlap, in mean diameters, that spheres which rows carry will have at the end of the substep.
-    fn ahead(&mut self, view: &View) -> f32 {
+    /// Whether spheres which rows carry will overlap deeper than [`DEEP`] at the end of the substep.
+    fn runs_deep(&self, view: &View) -> bool {
+        let (state, clock, h) = (view.state, view.clock, view.frame.h);
         let carried = |i: usize| view.rested[i] > 0.0;
-        self.deepest.run(view.state.len(), TASK, |range, deepest| {
-            *deepest = 0.0f32;
+        let found = AtomicBool::new(false);
+        let shifts = view.shifts.map(Vec3A::from);
+        for_ranges(state.len(), TASK, |range| {
+            // Of two of which one is quiet both sleep.
             for i in range.filter(|&i| !view.sleep.is_quiet(i)) {
+                let (place, motion, carries) = (state.place[i], state.motion[i], carried(i));
                 for candidate in view.lists.of(i) {
                     let j = candidate.index();
-                    // Of two of which one is quiet both sleep.
-                    if j > i && (carried(i) || carried(j)) {
-                        let shift = view.shifts[candidate.code() as usize];
-                        *deepest = deepest.max(view.overlap_ahead(i, j, shift));
+                    if j < i || !(carries || carried(j)) {
+                        continue;
+                    }
+                    let (other, theirs) = (state.place[j], state.motion[j]);
+                    // Told by the square, with a hair of slack, where both fall.
+                    if motion.w != 0.0 && theirs.w != 0.0 {
+                        let t = clock[i].max(clock[j]);
+                        let here = place + motion * (t - clock[i]);
+                        let there = other + theirs * (t - clock[j]);
+                        let d = Vec3A::from_vec4(here - there) - shifts[candidate.code() as usize];
+                        let end = d + Vec3A::from_vec4(motion - theirs) * (h - t);
+                        let near = (1.0 - DEEP) * (place.w + other.w);
+                        if end.length_squared() > near * near * (1.0 + 1e-5) {
+                            continue;
+                        }
+                    }
+                    if view.overlap_ahead(i, j, view.shifts[candidate.code() as usize]) > DEEP {
+                        found.store(true, Relaxed);
                     }
                 }
                 let walls = view.lists.walls(i);
-                if walls != 0 && carried(i) {
+                if walls != 0 && carries {
                     for plane in (0..view.world.walls.len()).filter(|&plane| walls & wall_bit(plane) != 0) {
-                        *deepest = deepest.max(view.overlap_of_wall_ahead(i, plane));
+                        if view.overlap_of_wall_ahead(i, plane) > DEEP {
+                            found.store(true, Relaxed);
+                        }
                     }
                 }
             }
         });
-        self.deepest.iter().fold(0.0, |a, &b| a.max(b))
+        found.into_inner()
     }
 
     /// Back into the falling frame: along the chord where a row carries, else in flight.
-    fn leave_lab(&mut self, core: &mut Core, rows: &Rows, frame: Frame, is_first: bool) {
-        self.loaded.reset(core.state.len());
-        rows.mark_loaded(&self.loaded);
+    fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
         let (lab, start, loaded, sleep) = (&self.lab, &self.start, &self.loaded, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);

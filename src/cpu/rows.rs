@@ -8,7 +8,7 @@ use std::{mem::swap, sync::atomic::AtomicU32};
 use glam::Vec3;
 
 use super::{
-    bits::Bits,
+    bits::Flags,
     blocks::Blocks,
     event::{View, WALL},
     neighbors::{Candidate, wall_bit},
@@ -60,6 +60,17 @@ pub struct Row {
     pub load: Load,
 }
 
+impl Row {
+    /// Enters its spheres.
+    #[inline]
+    pub fn mark(&self, set: &Flags) {
+        set.insert(self.i as usize);
+        if self.j & WALL == 0 {
+            set.insert(self.j as usize);
+        }
+    }
+}
+
 /// Rows of one task, in the order in which they are solved.
 #[derive(Default)]
 pub struct Task {
@@ -93,7 +104,7 @@ pub struct Rows {
     /// Whether `past` already is what the next substep starts from.
     is_past_ready: bool,
     /// Spheres that a row carried in the substep before.
-    rested: Bits,
+    rested: Flags,
     /// Where each sphere has moved, and where the past rows of each end, while they follow.
     places: Vec<u32>,
     ends: Vec<AtomicU32>,
@@ -203,13 +214,6 @@ impl Rows {
         present.flat_map(Task::loaded).map(|row| (row, self.h))
     }
 
-    /// Enters all spheres that a row carries.
-    pub fn mark_loaded(&self, set: &Bits) {
-        if self.count > 0 {
-            mark(&self.tasks, set);
-        }
-    }
-
     pub fn bytes(&self) -> usize {
         let tasks = self.tasks.all().iter().chain(self.past.all());
         tasks.map(|t| size_of::<Row>() * t.rows.capacity() + 4 * t.partners.capacity()).sum::<usize>()
@@ -219,15 +223,8 @@ impl Rows {
     }
 }
 
-fn mark(tasks: &Outputs<Task>, set: &Bits) {
-    tasks.look(|task| {
-        for row in task.loaded() {
-            set.insert(row.i as usize);
-            if row.j & WALL == 0 {
-                set.insert(row.j as usize);
-            }
-        }
-    });
+fn mark(tasks: &Outputs<Task>, set: &Flags) {
+    tasks.look(|task| task.loaded().for_each(|row| row.mark(set)));
 }
 
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [Row] {
@@ -246,7 +243,7 @@ struct Finder<'a> {
     slow: Option<f32>,
     past: &'a [Row],
     scale: f32,
-    rested: &'a Bits,
+    rested: &'a Flags,
 }
 
 impl Finder<'_> {
