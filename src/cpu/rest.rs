@@ -6,14 +6,17 @@
 //! chord u = V - g h/2, and V = u + g h/2; a sphere in flight has V = u + g h. So each sphere says for how long it has
 //! rested in the substep, and V = u + g (h - rested/2).
 
+mod solve;
+
 use std::{
     mem::take,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 
-use glam::{BVec4A, DVec3, Vec3, Vec3A, Vec4, Vec4Swizzles};
+use glam::{DVec3, Vec3, Vec3A, Vec4};
 use rayon::prelude::*;
 
+use self::solve::Bodies;
 use super::{
     bits::Flags,
     blocks::Blocks,
@@ -328,181 +331,4 @@ fn follow(view: &View, row: &mut Row) {
         (distance - (view.state.radius(i) + view.state.radius(j)), now)
     };
     row.closing = gap.max(0.0) / (view.frame.h - now).max(SHORTEST * view.frame.h);
-}
-
-/// What rows act on.
-struct Bodies<'a> {
-    lab: Disjoint<'a, Vec4>,
-    spin: Disjoint<'a, Vec4>,
-}
-
-impl Bodies<'_> {
-    /// Puts the load of a row on its spheres.
-    ///
-    /// # Safety
-    /// Nobody else may read or write them meanwhile.
-    unsafe fn push(&self, row: &Row) {
-        let load = row.load;
-        if load.normal > 0.0 {
-            // SAFETY: passed on from the caller.
-            unsafe {
-                let mut pair = Pair::load(self, row);
-                let across = row.normal.extend(0.0);
-                pair.push(across * load.normal);
-                if row.friction > 0.0 {
-                    pair.rub(row, across, load.tangent.extend(0.0));
-                }
-                if row.resistance != [0.0; 2] {
-                    pair.turn(row, load.turn.extend(0.0));
-                }
-                pair.store(self, row);
-            }
-        }
-    }
-
-    /// Solves a row for the velocities as they are. Returns by how much it changes the velocity of its spheres.
-    ///
-    /// # Safety
-    /// As above.
-    unsafe fn solve(&self, row: &mut Row) -> f32 {
-        // SAFETY: passed on from the caller.
-        let mut pair = unsafe { Pair::load(self, row) };
-        if pair.motions[0].w + pair.motions[1].w == 0.0 {
-            // They sleep, or one on what is fixed: the load stays what it was.
-            return 0.0;
-        }
-        let across = row.normal.extend(0.0);
-        let speed = dot(across, pair.relative());
-        let before = row.load.normal;
-        let normal = (before + (-row.closing - speed) * row.masses[0]).max(0.0);
-        if normal == 0.0 && before == 0.0 {
-            // They part: nothing to press, nothing to rub.
-            return 0.0;
-        }
-        pair.push(across * (normal - before));
-        row.load.normal = normal;
-        let mut change = (normal - before).abs();
-        if row.friction > 0.0 {
-            let before = row.load.tangent.extend(0.0);
-            let slip = pair.slip(row, across);
-            let tangent = clamped(before - slip * row.masses[1], row.friction * normal);
-            pair.rub(row, across, tangent - before);
-            row.load.tangent = tangent.truncate();
-            change = change.max((tangent - before).abs().max_element());
-        }
-        if row.resistance != [0.0; 2] {
-            let before = row.load.turn.extend(0.0);
-            let spin = flat(pair.spins[0] - pair.spins[1]);
-            let inertia = 2.5 / pair.turnabilities(row).iter().sum::<f32>();
-            let wanted = before - spin * inertia;
-            let along = across * dot(across, wanted);
-            let turn = clamped(wanted - along, row.resistance[0] * normal)
-                + clamped(along, row.resistance[1] * normal);
-            pair.turn(row, turn - before);
-            row.load.turn = turn.truncate();
-            // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
-            change = change.max((turn - before).abs().max_element() * row.turns[0]);
-        }
-        // SAFETY: passed on from the caller.
-        unsafe { pair.store(self, row) };
-        change / row.masses[0]
-    }
-}
-
-// Vectors in four lanes, the last one 0 where it is not a sphere's own: twice as fast as in three floats.
-
-#[inline(always)]
-fn dot(a: Vec4, b: Vec4) -> f32 {
-    Vec3A::from_vec4(a).dot(Vec3A::from_vec4(b))
-}
-
-/// The cross product of two whose last lanes are finite and one of them 0.
-#[inline(always)]
-fn cross(a: Vec4, b: Vec4) -> Vec4 {
-    let zxy = |v: Vec4| v.zxyw();
-    zxy(zxy(a) * b - a * zxy(b))
-}
-
-/// With 0 in the last lane.
-#[inline(always)]
-fn flat(v: Vec4) -> Vec4 {
-    Vec4::select(BVec4A::new(true, true, true, false), v, Vec4::ZERO)
-}
-
-#[inline(always)]
-fn clamped(v: Vec4, most: f32) -> Vec4 {
-    let square = dot(v, v);
-    if square > most * most { v * (most / square.sqrt()) } else { v }
-}
-
-/// The two partners of a row; a plane stands still.
-struct Pair {
-    motions: [Vec4; 2],
-    spins: [Vec4; 2],
-}
-
-impl Pair {
-    unsafe fn load(bodies: &Bodies, row: &Row) -> Self {
-        // SAFETY: passed on from the caller.
-        let of = |k: u32| unsafe { (bodies.lab.get(k as usize), bodies.spin.get(k as usize)) };
-        let (a, b) = (of(row.i), if row.j & WALL != 0 { (Vec4::ZERO, Vec4::ZERO) } else { of(row.j) });
-        Self { motions: [a.0, b.0], spins: [a.1, b.1] }
-    }
-
-    unsafe fn store(&self, bodies: &Bodies, row: &Row) {
-        for (side, k) in [row.i, row.j].into_iter().enumerate() {
-            if self.motions[side].w > 0.0 {
-                // SAFETY: passed on from the caller; what is fixed is never written.
-                unsafe {
-                    bodies.lab.set(k as usize, self.motions[side]);
-                    bodies.spin.set(k as usize, self.spins[side]);
-                }
-            }
-        }
-    }
-
-    /// Its last lane is nothing.
-    #[inline(always)]
-    fn relative(&self) -> Vec4 {
-        self.motions[0] - self.motions[1]
-    }
-
-    /// Velocity of the one surface on the other.
-    #[inline(always)]
-    fn slip(&self, row: &Row, across: Vec4) -> Vec4 {
-        let turning = self.spins[0] * row.arms[0] + self.spins[1] * row.arms[1];
-        let slip = flat(self.relative() - cross(turning, across));
-        slip - across * dot(across, slip)
-    }
-
-    #[inline(always)]
-    fn push(&mut self, impulse: Vec4) {
-        let inverse = [self.motions[0].w, self.motions[1].w];
-        self.motions[0] += impulse * inverse[0];
-        self.motions[1] -= impulse * inverse[1];
-    }
-
-    #[inline(always)]
-    fn rub(&mut self, row: &Row, across: Vec4, impulse: Vec4) {
-        self.push(impulse);
-        // The arm from the centre is -n on the one side and n on the other, the impulse has two signs as well.
-        let torque = cross(impulse, across);
-        for side in 0..2 {
-            let turn = row.turns[side];
-            // 5/2 arm/(m r^2), the arm close to the radius.
-            let ease = 0.4 * turn * turn * row.arms[side] * self.motions[side].w;
-            self.spins[side] += torque * ease;
-        }
-    }
-
-    /// 5/2 of the inverse moments of inertia.
-    fn turnabilities(&self, row: &Row) -> [f32; 2] {
-        [0, 1].map(|side| row.turns[side] * row.turns[side] * self.motions[side].w)
-    }
-
-    fn turn(&mut self, row: &Row, impulse: Vec4) {
-        let ease = self.turnabilities(row).map(|t| 0.4 * t);
-        self.spins[0] += impulse * ease[0];
-        self.spins[1] -= impulse * ease[1];
-    }
 }
