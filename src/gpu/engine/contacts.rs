@@ -11,6 +11,9 @@ use crate::{
     model::contacts::{Ground, Kept, Load, Loads, Other, sort},
 };
 
+/// Rank of the owner, rank of the partner or a plane with [`WALL`] set, load.
+type Ranked = (u32, u32, Load);
+
 impl GpuEngine {
     /// Makes believe that all spheres have been calm for so many substeps.
     #[cfg(test)]
@@ -22,8 +25,8 @@ impl GpuEngine {
         }
     }
 
-    // What is kept in copy `k`: the length of the substep, and owner, partner (both by rank, or a plane) and load of all.
-    fn kept(&self, k: usize) -> Result<(f32, Vec<(u32, u32, Load)>), Error> {
+    // What is kept in copy `k`, and the length of its substep.
+    fn kept(&self, k: usize) -> Result<(f32, Vec<Ranked>), Error> {
         let places = &self.buffers.places;
         if places.slots == 0 {
             return Ok((0.0, vec![]));
