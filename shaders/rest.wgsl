@@ -287,13 +287,13 @@ fn moves(i: u32) -> bool {
     return rested(i) <= 0.0 || tags[i].last_contact >= -frame.h || square > frame.sleep_speed * frame.sleep_speed;
 }
 
-// Substeps of calm for all that is known of the sphere itself.
+// Calm for all that is known of the sphere itself.
 fn own_calm(i: u32) -> u32 {
     if bodies[i].inverse_mass == 0.0 { return STILL; }
-    return select(min(calm(i) + 1u, STILL), 0u, moves(i));
+    return select(min(calm(i) + frame.sleep_ticks, STILL), 0u, moves(i));
 }
 
-// Substeps of calm at the end of the substep, as what is missing of STILL: what a sphere touches may have been calm for one less.
+// Calm at the end of the substep, as what is missing of STILL: what a sphere touches may have been calm for a substep less.
 @compute @workgroup_size(GROUP)
 fn rest_stir(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -306,8 +306,9 @@ fn rest_stir(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             if (j & WALL) != 0u { continue; }
             let theirs = own_calm(j);
             // Fixed spheres hand nothing on.
-            if own > theirs + 1u && own < STILL { atomicMax(&work[frame.at_stirred + i], STILL - (theirs + 1u)); }
-            if theirs > own + 1u && theirs < STILL { atomicMax(&work[frame.at_stirred + j], STILL - (own + 1u)); }
+            let ticks = frame.sleep_ticks;
+            if own > theirs + ticks && own < STILL { atomicMax(&work[frame.at_stirred + i], STILL - (theirs + ticks)); }
+            if theirs > own + ticks && theirs < STILL { atomicMax(&work[frame.at_stirred + j], STILL - (own + ticks)); }
         }
     }
     check_loops();
@@ -336,9 +337,9 @@ fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         atomicStore(&loads[head], first);
         atomicStore(&loads[head + 1u], count | select(0u, RESTED, carried));
         var calm = STILL - atomicLoad(&work[frame.at_stirred + i]);
-        if is_roused() { calm = min(calm, frame.sleep_limit / 2u); }
+        if is_roused() { calm = min(calm, SLEEP / 2u); }
         atomicStore(&loads[head + 2u], calm);
-        if calm < frame.sleep_limit { atomicOr(&work[UNREST], AWAKE); }
+        if calm < SLEEP { atomicOr(&work[UNREST], AWAKE); }
     }
     check_loops();
 }

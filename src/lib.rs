@@ -114,7 +114,7 @@
 //! still collide one after the other, in the order of their times. Without gravity, or with a restitution of 1, nothing rests.
 //!
 //! Spheres that touch each other and have all been slower than 2e-4 sqrt(g d) for 10 sqrt(d/g), with the smallest diameter d,
-//! sleep: they stand to the bit and bear what they bore ([`StepReport::asleep`] counts them). What is struck or touched wakes, and
+//! sleep: they stand still and bear what they bore ([`StepReport::asleep`] counts them). What is struck or touched wakes, and
 //! with it all that sleeps anywhere; what that does not concern sleeps again after half of the time. A step in which
 //! all sleep does nothing. [`Solver::sleeping`] switches it off.
 //!

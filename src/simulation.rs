@@ -435,7 +435,8 @@ impl Simulation {
         let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
         system.validate()?;
         let mut engine = start_engine(&system, &mut options)?;
-        engine.restore(&self.engine.loads()?)?;
+        // A device that is lost has none to hand on.
+        engine.restore(&self.engine.loads().unwrap_or_default())?;
         self.summary.restart(&system, engine.measure());
         (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
         self.impacts.clear();

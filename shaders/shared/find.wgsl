@@ -10,15 +10,15 @@ fn has_rested(rank: u32) -> bool { return (atomicLoad(&loads[rank_head(rank) + 1
 fn loads_word(at: u32) -> f32 { return bitcast<f32>(atomicLoad(&loads[at])); }
 fn place_of_load(load: u32) -> u32 { return rank_head(frame.sphere_count) + load * LOAD_WORDS; }
 
-// Substeps for which a sphere has been calm.
+// Ticks for which a sphere has been calm.
 fn calm(i: u32) -> u32 { return atomicLoad(&loads[rank_head(tags[i].rank) + 2u]); }
 
 // Whether a sphere has been calm for long enough to sleep, as fixed ones never do, and for half as long.
 fn is_calm(i: u32) -> bool {
     let calm = calm(i);
-    return frame.sleep_limit > 0u && calm >= frame.sleep_limit && calm < STILL;
+    return frame.sleep_ticks > 0u && calm >= SLEEP && calm < STILL;
 }
-fn is_drowsy(i: u32) -> bool { return frame.sleep_limit > 0u && calm(i) >= frame.sleep_limit / 2u; }
+fn is_drowsy(i: u32) -> bool { return frame.sleep_ticks > 0u && calm(i) >= SLEEP / 2u; }
 
 fn is_roused() -> bool { return (atomicLoad(&work[UNREST]) & ROUSED) != 0u; }
 

@@ -143,9 +143,9 @@ struct Frame {
     shock: f32,
     // Change of a velocity below which contacts are solved.
     settled: f32,
-    // Speed below which a sphere is calm, and substeps of calm before it sleeps; 0 = never.
+    // Speed below which a sphere is calm, and what a substep of calm counts; 0 = nobody ever sleeps.
     sleep_speed: f32,
-    sleep_limit: u32,
+    sleep_ticks: u32,
     // The whole is a multiple of 16 bytes.
     unused: u32,
 }

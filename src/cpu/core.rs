@@ -178,6 +178,12 @@ impl Core {
         self.sleep = sleep;
     }
 
+    /// Contacts bear nothing, and nobody sleeps.
+    pub fn forget_contacts(&mut self) {
+        self.rows = Rows::default();
+        self.sleep = Sleep::new(self.state.len());
+    }
+
     /// Back to the spheres as the last broad phase found them.
     pub fn step_back(&mut self) {
         swap(&mut self.state, &mut self.back);
@@ -251,7 +257,7 @@ impl Core {
                 Partner::Sphere(id) => place(id)?,
                 Partner::Wall(plane) => ((plane as usize) < world.walls.len()).then_some(WALL | plane)?,
             };
-            Some((place(kept.sphere)?, j, kept.load(units)))
+            Some((place(kept.sphere)?, j, kept.load(units)?))
         };
         let mut known: Vec<_> = loads.kept.iter().filter_map(known).collect();
         known.sort_unstable_by_key(|&(i, j, _)| (i, j));

@@ -356,6 +356,7 @@ impl Stepper {
         run.deepest = self.relax.deepest(&self.core.view(frame));
         run.pushed = relax::needed(run.deepest);
         if run.pushed {
+            self.core.sleep.forget_quiet();
             let pushes = self.relax.pushes(&self.core.view(frame));
             let state = &mut self.core.state;
             let gravity = self.core.world.gravity.as_dvec3();
@@ -395,6 +396,7 @@ impl Stepper {
         if sums.nonfinite > 0 {
             // What the last broad phase found was still finite, unless it happened before that.
             self.core.step_back();
+            self.core.forget_contacts();
             return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
         }
         let count = self.core.census.count.max(1) as f64;

@@ -16,6 +16,9 @@ pub const SLOP: f32 = 0.002;
 /// Share of an overlap removed in one pass: all of it at once overshoots where contacts share a sphere.
 pub const FACTOR: f32 = 0.5;
 
+/// Stands for a depth that is not known.
+const UNKNOWN: f32 = 2.0;
+
 /// Spheres pushed by one task: few are, and each looks at all its candidates.
 const PUSH_TASK: usize = 128;
 
@@ -27,7 +30,7 @@ pub struct Relax {
     deep: Bits,
     deep_list: Vec<u32>,
     push: Vec<Vec3>,
-    /// Deepest overlap of each quiet sphere: as long as it is quiet it stays the same.
+    /// Deepest overlap of each quiet sphere, which is the same as long as nothing pushes; more than 1 where it is not known.
     quiet: Vec<f32>,
 }
 
@@ -44,7 +47,8 @@ impl Relax {
             for i in range {
                 let is_quiet = view.sleep.is_quiet(i) && view.extras.of(i).next().is_none();
                 // SAFETY: ranges do not overlap.
-                let known = if is_quiet && view.sleep.stays_quiet(i) { unsafe { quiet.get(i) } } else { 1.0 };
+                let known =
+                    if is_quiet && view.sleep.stays_quiet(i) { unsafe { quiet.get(i) } } else { UNKNOWN };
                 if known <= SLOP {
                     *deepest = deepest.max(known);
                 } else if is_quiet {
@@ -54,6 +58,8 @@ impl Relax {
                     *deepest = deepest.max(depth);
                 } else {
                     *deepest = deepest_of(view, i, *deepest, deep);
+                    // SAFETY: as above.
+                    unsafe { quiet.set(i, UNKNOWN) };
                 }
             }
         });

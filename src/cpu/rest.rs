@@ -69,7 +69,7 @@ impl Rest {
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
         core.clock.fill(0.0);
-        core.sleep.begin(core.world.sleep_limit(frame.h), &core.lists);
+        core.sleep.begin(core.world.sleep_ticks(frame.h), &core.lists);
         rows.find(&core.view(frame), &blocks);
         if rows.stir() {
             core.sleep.rouse();

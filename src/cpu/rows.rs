@@ -319,7 +319,7 @@ impl Finder<'_> {
         if !is_row {
             return;
         }
-        task.stirs |= view.sleep.is_stirred(i, j);
+        task.stirs |= self.slow.is_some() && view.sleep.is_stirred(i, j);
         let radii = [state.radius(self.i), state.radius(j)];
         let share = distance / diameter;
         let row = Row {

@@ -1,7 +1,7 @@
 //! Spheres that sleep: where nothing has moved for a while, contacts are not solved again. A sphere that sleeps stands
 //! still to the bit and bears what its contacts bore; to whatever comes along it is a sphere like any other.
 //!
-//! Each sphere counts for how many substeps it has been calm: it was carried and all but stood, struck nothing, and so did
+//! Each sphere counts for how long it has been calm: it was carried and all but stood, struck nothing, and so did
 //! all that it touches, those they touch, and so on, one contact further with each substep. So an island falls
 //! asleep as a whole.
 //!
@@ -22,13 +22,16 @@ use super::{
     state::State,
 };
 
+/// Calm that it takes to sleep, in ticks: time counts, however it is divided into substeps.
+pub const SLEEP: u32 = 1 << 16;
+
 /// What neither moves nor is moved disturbs nothing, and counts no further.
 pub const STILL: u32 = u32::MAX / 2;
 
 /// See the module.
 #[derive(Default)]
 pub struct Sleep {
-    /// Substeps for which each sphere has been calm.
+    /// Ticks for which each sphere has been calm.
     pub calm: Vec<u32>,
     back: Vec<u32>,
     next: Vec<AtomicU32>,
@@ -38,8 +41,8 @@ pub struct Sleep {
     was_quiet: Bits,
     /// How many there were when the substep began.
     count: u64,
-    /// Substeps of calm before a sphere sleeps; 0 = never.
-    limit: u32,
+    /// Ticks of the substep; 0 = nobody ever sleeps.
+    step: u32,
     roused: bool,
 }
 
@@ -53,18 +56,21 @@ impl Sleep {
         sleep
     }
 
-    /// Says who sleeps in a substep, whose limit is `limit` substeps.
-    pub fn begin(&mut self, limit: u32, lists: &Lists) {
+    /// Says who sleeps in a substep of so many ticks.
+    pub fn begin(&mut self, step: u32, lists: &Lists) {
+        if self.roused {
+            self.forget_quiet();
+        }
         std::mem::swap(&mut self.quiet, &mut self.was_quiet);
         self.quiet.reset(self.calm.len());
-        (self.limit, self.count, self.roused) = (limit, 0, false);
-        if limit == 0 {
+        (self.step, self.count, self.roused) = (step, 0, false);
+        if step == 0 {
             return;
         }
         self.asleep.reset(self.calm.len());
         let asleep = &self.asleep;
         self.calm.par_iter().enumerate().with_min_len(TASK).for_each(|(i, &calm)| {
-            if (limit..STILL).contains(&calm) {
+            if (SLEEP..STILL).contains(&calm) {
                 asleep.insert(i);
             }
         });
@@ -110,7 +116,7 @@ impl Sleep {
     /// Whether a sphere has been calm for half of the time that it takes.
     #[inline]
     fn is_drowsy(&self, i: usize) -> bool {
-        self.calm[i] >= self.limit / 2
+        self.calm[i] >= SLEEP / 2
     }
 
     /// Whether a contact of two spheres wakes all: one sleeps, and the other has moved of late.
@@ -134,7 +140,7 @@ impl Sleep {
     /// Whether all that could move, so many, slept in the last substep and nothing has woken them: nothing will ever happen
     /// here by itself.
     pub fn is_all(&self, movable: usize) -> bool {
-        self.count > 0 && self.count == movable as u64 && self.calm.iter().all(|&calm| calm >= self.limit)
+        self.count > 0 && self.count == movable as u64 && self.calm.iter().all(|&calm| calm >= SLEEP)
     }
 
     /// Spheres that sleep in the substep, or did when it began.
@@ -149,7 +155,8 @@ impl Sleep {
 
     /// Counts on at the end of a substep.
     pub fn count_on(&mut self, view: &View) {
-        if self.limit == 0 {
+        let step = self.step;
+        if step == 0 {
             return;
         }
         let Self { calm, next, .. } = self;
@@ -157,7 +164,7 @@ impl Sleep {
         let own = |i: usize| match (view.state.inverse_mass(i) == 0.0, view.moves(i)) {
             (true, _) => STILL,
             (_, true) => 0,
-            _ => (calm[i] + 1).min(STILL),
+            _ => (calm[i] + step).min(STILL),
         };
         next.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, next)| *next.get_mut() = own(i));
         let next = &*next;
@@ -166,15 +173,15 @@ impl Sleep {
                 let (i, j) = (row.i as usize, row.j as usize);
                 let counts = [own(i), own(j)];
                 // Fixed spheres hand nothing on.
-                if counts[0] > counts[1] + 1 && counts[0] < STILL {
-                    next[i].fetch_min(counts[1] + 1, Relaxed);
+                if counts[0] > counts[1] + step && counts[0] < STILL {
+                    next[i].fetch_min(counts[1] + step, Relaxed);
                 }
-                if counts[1] > counts[0] + 1 && counts[1] < STILL {
-                    next[j].fetch_min(counts[0] + 1, Relaxed);
+                if counts[1] > counts[0] + step && counts[1] < STILL {
+                    next[j].fetch_min(counts[0] + step, Relaxed);
                 }
             }
         });
-        let most = if self.roused { self.limit / 2 } else { STILL };
+        let most = if self.roused { SLEEP / 2 } else { STILL };
         calm.par_iter_mut()
             .zip(next)
             .with_min_len(TASK)

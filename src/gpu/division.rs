@@ -147,7 +147,7 @@ impl Division {
             shock,
             settled,
             sleep_speed: host.world.sleep_speed,
-            sleep_limit: host.world.sleep_limit(piece.h as f32),
+            sleep_ticks: host.world.sleep_ticks(piece.h as f32),
             h: piece.h as f32,
             drift: piece.drift.as_vec3(),
             drifted: piece.drifted.as_vec3(),

@@ -426,7 +426,7 @@ impl Engine for GpuEngine {
                 self.submit(self.step, division)?
             }
         };
-        if more && !record && self.timing.is_none() && flight.division.builds_once() {
+        if more && !self.is_idle && !record && self.timing.is_none() && flight.division.builds_once() {
             let division = self.plan(self.step + 1, false);
             if division.plan.regrid.is_none() && division.builds_once() {
                 match self.submit(self.step + 1, division) {

@@ -260,6 +260,14 @@ fn a_world_that_sleeps_costs_no_dispatch() {
     assert!(report.asleep == 8 && report.dispatches > 0 && report.kinetic_energy == 0.0, "{report:?}");
     let mut spheres = [system.spheres.clone(), system.spheres.clone()];
     engine.read(&mut spheres[0]).unwrap();
+    // Steps of a run, which are taken ahead, come to the same.
+    let mut ahead = GpuEngine::with(&system, context(), capacities, false, |_| NEVER).unwrap();
+    step(&mut ahead);
+    ahead.lull(100_000);
+    let reports: Vec<_> = (0..5).map(|_| ahead.step(0.0, None, true).unwrap()).collect();
+    assert!(reports[3..].iter().all(|r| (r.asleep, r.dispatches) == (8, 0)), "{reports:?}");
+    ahead.read(&mut spheres[1]).unwrap();
+    assert_eq!(spheres[0], spheres[1]);
     for _ in 0..3 {
         let report = step(&mut engine);
         assert_eq!((report.asleep, report.dispatches, report.substeps), (8, 0, 0), "{report:?}");

@@ -142,7 +142,7 @@ pub struct Frame {
     pub shock: f32,
     pub settled: f32,
     pub sleep_speed: f32,
-    pub sleep_limit: u32,
+    pub sleep_ticks: u32,
     pub unused: u32,
 }
 
@@ -207,13 +207,14 @@ words! {
     BEGIN_WORDS = 6;
 
     /// The loads begin with the length of the substep that they are of, and how many there are; then comes for every rank
-    /// where its loads begin, how many it has and whether any contact carries it, and for how many substeps it has been calm.
+    /// where its loads begin, how many it has and whether any contact carries it, and for how long it has been calm.
     LOADS_HEAD = 4;
     RANK_WORDS = 3;
     PAST_H = 0;
     LOAD_COUNT = 1;
     RESTED = 1 << 31;
-    /// Substeps of calm of what neither moves nor is moved.
+    /// Calm that it takes to sleep, and that of what neither moves nor is moved.
+    SLEEP = crate::cpu::sleep::SLEEP;
     STILL = crate::cpu::sleep::STILL;
 
     /// Lanes that solve the contacts of a block, and colours of the cells of one.
@@ -346,7 +347,7 @@ pub fn structs() -> Vec<Struct> {
             entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
             frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt,
             at_rested, at_row_heads, at_flags, at_wall_hits, at_carried, at_stirred, at_slots, at_slot_cursors, at_order, at_begin,
-            at_rows, slow, shock, settled, sleep_speed, sleep_limit, unused),
+            at_rows, slow, shock, settled, sleep_speed, sleep_ticks, unused),
         fields!(Round: number),
     ]
 }

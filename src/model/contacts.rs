@@ -47,13 +47,17 @@ impl Kept {
         }
     }
 
-    pub fn load(&self, units: &Units) -> Load {
+    /// None if it is not finite: it is of a sphere that was not.
+    pub fn load(&self, units: &Units) -> Option<Load> {
         let impulse = units.mass * units.velocity();
-        Load {
-            normal: (self.normal / impulse) as f32,
-            tangent: (self.tangent / impulse).as_vec3(),
-            turn: (self.turn / (impulse * units.length)).as_vec3(),
-        }
+        let normal = (self.normal / impulse) as f32;
+        let tangent = (self.tangent / impulse).as_vec3();
+        let turn = (self.turn / (impulse * units.length)).as_vec3();
+        (normal.is_finite() && tangent.is_finite() && turn.is_finite()).then_some(Load {
+            normal,
+            tangent,
+            turn,
+        })
     }
 }
 

@@ -3,7 +3,10 @@
 use glam::{DVec3, IVec3, Vec3};
 
 use super::{census::Census, grid::Grid, plan::rest_substeps, units::Units};
-use crate::{System, cpu::relax::SLOP};
+use crate::{
+    System,
+    cpu::{relax::SLOP, sleep::SLEEP},
+};
 
 /// A plane relative to a point of its own, so that it is as sharp far from the origin as near it.
 #[derive(Clone, Copy, Debug)]
@@ -87,10 +90,14 @@ impl World {
         &self.surfaces[a * self.material_count + b]
     }
 
-    /// Substeps of length `h` after which what is calm falls asleep; 0 = never.
-    pub fn sleep_limit(&self, h: f32) -> u32 {
-        // At least two: a sphere that sleeps has had no impact in the substep before.
-        if self.sleep_time > 0.0 { ((self.sleep_time / h).ceil() as u32).max(2) } else { 0 }
+    /// Ticks of [`SLEEP`] in a substep of length `h`; 0 = nobody ever sleeps.
+    pub fn sleep_ticks(&self, h: f32) -> u32 {
+        // At least four substeps: what is drowsy has had no impact in the one before.
+        if self.sleep_time > 0.0 {
+            ((h / self.sleep_time * SLEEP as f32) as u32).clamp(1, SLEEP / 4)
+        } else {
+            0
+        }
     }
 
     /// Whether impacts may turn spheres.

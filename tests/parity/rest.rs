@@ -20,7 +20,7 @@ use crate::cpu::{
     blocks::{Axis, COLOURS},
     rest::TURNS,
     rows::Row,
-    sleep::STILL,
+    sleep::{SLEEP, STILL},
 };
 
 // Hands what lockstep finds on to the verdict.
@@ -33,7 +33,7 @@ fn judge(verdict: &mut Verdict, find: impl FnOnce(&mut Findings), twin: &Twin) {
     }
 }
 
-/// Substeps for which a sphere of this index has been calm, where so many are enough to sleep.
+/// For how long a sphere of this index has been calm, where so long is enough to sleep.
 type Calm = fn(usize, u32) -> u32;
 
 fn awake(_: usize, _: u32) -> u32 {
@@ -50,10 +50,9 @@ const LULLS: [(&str, Calm); 4] = [
 
 fn lull(rig: &mut Rig, calm: Calm) {
     let core = &mut rig.twin.core;
-    let limit = core.world.sleep_limit(rig.site.frame.h);
     for i in 0..core.state.len() {
         let is_fixed = core.state.inverse_mass(i) == 0.0;
-        core.sleep.calm[i] = if is_fixed { STILL } else { calm(i, limit) };
+        core.sleep.calm[i] = if is_fixed { STILL } else { calm(i, SLEEP) };
         // What is calm has long had no contact.
         if core.sleep.calm[i] > 0 {
             core.state.spin[i].w = core.state.spin[i].w.min(-1.0);

@@ -26,6 +26,8 @@ on_each_engine!(
     #[ignore = "long: ten minutes"]
     a_falling_pile_of_a_hundred_thousand_has_the_same_bits,
     a_pile_that_falls_asleep_has_the_same_bits (gpu: "long: five minutes"),
+    #[ignore = "long: minutes"]
+    a_broad_pile_that_falls_asleep_has_the_same_bits,
     a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order (gpu: "long: five minutes"),
 );
 
@@ -354,6 +356,13 @@ fn a_pile_that_falls_asleep_has_the_same_bits(backend: Backend) {
     let mut system = layers(4, 7, grain(0.5, 0.5), 0.0, 3);
     system.solver.sleeping = true;
     has_the_same_bits(&system, 900, backend, |report| report.asleep == 196);
+}
+
+// So many spheres that threads share them.
+fn a_broad_pile_that_falls_asleep_has_the_same_bits(backend: Backend) {
+    let mut system = layers(2, 36, grain(0.5, 0.5), 0.0, 3);
+    system.solver.sleeping = true;
+    has_the_same_bits(&system, 1200, backend, |report| report.asleep > 2000);
 }
 
 fn moves(report: &StepReport) -> bool {

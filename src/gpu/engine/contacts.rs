@@ -50,7 +50,8 @@ impl GpuEngine {
     /// Those that carried in the last substep of the last report.
     pub(super) fn read_contacts(&self) -> Result<Vec<Contact>, Error> {
         let k = self.reported();
-        let (h, kept) = self.kept(k)?;
+        // Before its first step an engine has loads at most that another one left.
+        let (h, kept) = if self.step > 0 { self.kept(k)? } else { (0.0, vec![]) };
         if kept.is_empty() {
             return Ok(vec![]);
         }
@@ -99,7 +100,7 @@ impl GpuEngine {
                     ((plane as usize) < host.world.walls.len()).then_some(WALL | plane)?
                 }
             };
-            Some((rank(kept.sphere)?, partner, kept.load(&host.units)))
+            Some((rank(kept.sphere)?, partner, kept.load(&host.units)?))
         };
         let mut known: Vec<_> = loads.kept.iter().filter_map(known).collect();
         known.sort_unstable_by_key(|&(owner, partner, _)| (owner, partner));

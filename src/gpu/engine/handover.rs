@@ -37,6 +37,7 @@ impl GpuEngine {
         state.load(&system, &self.host.units, &self.host.grid, last_contact);
         self.load(&state)?;
         self.write_loads(&twin.loads())?;
+        self.is_idle = false;
         let sums = Audit::default().run(&self.host.grid, &state, self.past(step as i64 - 2).0.sums.drift);
         let before = self.past(step as i64 - 1).0.collisions;
         let struck = 2.0 * report.pair_impacts as f64 + report.wall_impacts as f64;

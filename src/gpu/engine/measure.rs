@@ -11,6 +11,7 @@ use crate::{
         readback::download,
     },
     model::{plan::Plan, state::NEVER, sums::Sums},
+    stages::STAGES,
 };
 
 impl GpuEngine {
@@ -61,7 +62,8 @@ impl GpuEngine {
     // The report of a step in which nothing changes.
     pub(super) fn idle(&mut self) -> StepReport {
         let submits = std::mem::take(&mut self.runway.submits);
-        StepReport { submits, ..self.measured.at_rest(self.host.census.movable as u64) }
+        let stage_seconds = if self.timing.is_some() { vec![0.0; STAGES.len()] } else { vec![] };
+        StepReport { submits, stage_seconds, ..self.measured.at_rest(self.host.census.movable as u64) }
     }
 
     pub(super) fn measure_from(&self, sums: &Sums, deepest: f32) -> Measure {

@@ -291,7 +291,7 @@ pub fn keep(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings
         let (found, wanted) = (of(output, rank), of(&expected, rank));
         findings.equal("contacts kept, and whether any carried", i, found.0, wanted.0);
         let calm = [output, &expected].map(|memory| memory.loads[rank_head(rank) + 2]);
-        findings.equal("substeps of calm", i, calm[0], calm[1]);
+        findings.equal("time of calm", i, calm[0], calm[1]);
         let differ = found.1.iter().zip(&wanted.1).filter(|(a, b)| a != b).count();
         findings.equal("words of loads that differ", i, differ as f64, 0.0);
     }
