@@ -290,7 +290,7 @@ fn moves(i: u32) -> bool {
 // Calm for all that is known of the sphere itself.
 fn own_calm(i: u32) -> u32 {
     if bodies[i].inverse_mass == 0.0 { return STILL; }
-    return select(min(calm(i) + frame.sleep_ticks, STILL), 0u, moves(i));
+    return select(min(calm(i) + frame.sleep_ticks, STILL - 1u), 0u, moves(i));
 }
 
 // Calm at the end of the substep, as what is missing of STILL: what a sphere touches may have been calm for a substep less.

@@ -1,10 +1,11 @@
-//! The CPU engine: the stages of [`STAGES`] on all cores, in f32, the twin of the shaders.
+//! The CPU engine: the stages of [`STAGES`](crate::stages::STAGES) on all cores, in f32, the twin of the shaders.
 
 pub(crate) mod advance;
 pub(crate) mod audit;
 pub(crate) mod bin;
 pub(crate) mod bits;
 pub(crate) mod blocks;
+mod clock;
 pub(crate) mod collide;
 pub(crate) mod core;
 pub(crate) mod event;
@@ -22,13 +23,14 @@ pub(crate) mod select;
 pub(crate) mod sleep;
 pub(crate) mod sweep;
 
-use std::{collections::HashMap, mem::take, time::Instant};
+use std::{collections::HashMap, mem::take};
 
 use glam::DVec3;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::{
     audit::Audit,
+    clock::StageClock,
     collide::{Counts, Recorder},
     core::Core,
     frame::Frame,
@@ -42,7 +44,6 @@ use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System,
     model::{census, contacts::Loads, frame, grid, plan, state, sums, units, world},
     simulation::Engine,
-    stages::STAGES,
 };
 
 /// How often a substep is halved: down to 64 parts. Deeper, an unending exchange costs more than it is worth.
@@ -134,30 +135,6 @@ pub(crate) struct Stepper {
     clock: StageClock,
     /// A sphere that f32 cannot hold from the start: its speed overflows.
     start_nonfinite: Option<u32>,
-}
-
-/// Wall-clock time by stage.
-#[derive(Default)]
-struct StageClock {
-    seconds: Vec<f64>,
-    last: Option<Instant>,
-}
-
-impl StageClock {
-    fn start(&mut self) {
-        self.seconds.clear();
-        self.seconds.resize(STAGES.len(), 0.0);
-        self.last = Some(Instant::now());
-    }
-
-    /// Books the time since the last call to a stage.
-    fn lap(&mut self, stage: &str) {
-        let now = Instant::now();
-        let place = STAGES.iter().position(|s| s.name == stage).expect("a stage of the table");
-        if let Some(last) = self.last.replace(now) {
-            self.seconds[place] += (now - last).as_secs_f64();
-        }
-    }
 }
 
 impl Stepper {

@@ -18,7 +18,7 @@ use super::{
     bits::Bits,
     event::{View, WALL},
     neighbors::Lists,
-    parallel::{TASK, for_ranges},
+    parallel::{Disjoint, TASK, for_ranges},
     state::State,
 };
 
@@ -69,8 +69,8 @@ impl Sleep {
         }
         self.asleep.reset(self.calm.len());
         let asleep = &self.asleep;
-        self.calm.par_iter().enumerate().with_min_len(TASK).for_each(|(i, &calm)| {
-            if (SLEEP..STILL).contains(&calm) {
+        for_ranges(self.calm.len(), TASK, |range| {
+            for i in range.filter(|&i| (SLEEP..STILL).contains(&self.calm[i])) {
                 asleep.insert(i);
             }
         });
@@ -164,10 +164,11 @@ impl Sleep {
         let own = |i: usize| match (view.state.inverse_mass(i) == 0.0, view.moves(i)) {
             (true, _) => STILL,
             (_, true) => 0,
-            _ => (calm[i] + step).min(STILL),
+            // Not as what is fixed.
+            _ => (calm[i] + step).min(STILL - 1),
         };
-        next.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, next)| *next.get_mut() = own(i));
         let next = &*next;
+        for_ranges(next.len(), TASK, |range| range.for_each(|i| next[i].store(own(i), Relaxed)));
         view.rows.tasks.look(|task| {
             for row in task.rows.iter().filter(|row| row.j & WALL == 0) {
                 let (i, j) = (row.i as usize, row.j as usize);
@@ -182,10 +183,11 @@ impl Sleep {
             }
         });
         let most = if self.roused { SLEEP / 2 } else { STILL };
-        calm.par_iter_mut()
-            .zip(next)
-            .with_min_len(TASK)
-            .for_each(|(calm, next)| *calm = next.load(Relaxed).min(most));
+        let calm = Disjoint::new(calm);
+        // SAFETY: ranges do not overlap.
+        for_ranges(next.len(), TASK, |range| {
+            range.for_each(|i| unsafe { calm.set(i, next[i].load(Relaxed).min(most)) });
+        });
     }
 
     /// What was quiet is no longer known: the substep is done again.

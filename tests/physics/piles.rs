@@ -20,6 +20,7 @@ on_each_engine!(
     a_column_in_a_plane_carries_itself,
     the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: "long: some minutes"),
     neither_edits_nor_another_engine_shake_a_pile,
+    a_sphere_that_is_not_finite_leaves_a_pile_as_it_was,
     the_contacts_of_a_pile_at_rest_carry_its_weight (gpu: "long: some minutes"),
     #[ignore = "long: ten minutes"]
     twenty_thousand_spheres_in_fifty_layers_come_to_rest,
@@ -225,6 +226,28 @@ fn neither_edits_nor_another_engine_shake_a_pile(backend: Backend) {
     assert!(
         !simulation.contacts().unwrap().iter().any(|c| c.sphere == 30 || c.partner == Partner::Sphere(30))
     );
+}
+
+// Two edits with no step between them: what contacts bear comes through both.
+fn a_sphere_that_is_not_finite_leaves_a_pile_as_it_was(backend: Backend) {
+    let mut system = layers(4, 3, grain(0.5, 0.5), 0.0, 9);
+    let floor = system.spheres.len() as f64;
+    // High above the others.
+    system.spheres.push(Sphere { id: 99, position: DVec3::new(1.0, 1.0, 6.5), ..Sphere::default() });
+    system.gravity = -DVec3::Z;
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    simulation.run(600, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    simulation.switch(Options { backend, ..Options::default() }).unwrap();
+    let before = simulation.spheres();
+    simulation.apply_impulse(99, 1e39 * DVec3::X).unwrap();
+    let error = simulation.step().unwrap_err();
+    assert!(matches!(error, Error::NonFinite { id: 99, .. }), "{error:?}");
+    simulation.remove(99).unwrap();
+    let report = simulation.step().unwrap().clone();
+    assert!(report.nonfinite == 0 && report.kinetic_energy <= 0.1 * floor, "{report:?}");
+    for (a, b) in before.iter().zip(simulation.spheres()) {
+        assert!(a.id == b.id && a.position.distance(b.position) <= 0.01, "{a:?} {b:?}");
+    }
 }
 
 // Through every level goes the weight of the centres above it: each contact's force acts along the line between two centres.

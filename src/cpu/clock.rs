@@ -1,0 +1,29 @@
+//! How long each stage takes.
+
+use std::time::Instant;
+
+use crate::stages::STAGES;
+
+/// Wall-clock time by stage.
+#[derive(Default)]
+pub struct StageClock {
+    pub seconds: Vec<f64>,
+    last: Option<Instant>,
+}
+
+impl StageClock {
+    pub fn start(&mut self) {
+        self.seconds.clear();
+        self.seconds.resize(STAGES.len(), 0.0);
+        self.last = Some(Instant::now());
+    }
+
+    /// Books the time since the last call to a stage.
+    pub fn lap(&mut self, stage: &str) {
+        let now = Instant::now();
+        let place = STAGES.iter().position(|s| s.name == stage).expect("a stage of the table");
+        if let Some(last) = self.last.replace(now) {
+            self.seconds[place] += (now - last).as_secs_f64();
+        }
+    }
+}
