@@ -289,6 +289,7 @@ fn moves(i: u32) -> bool {
 
 // Calm for all that is known of the sphere itself.
 fn own_calm(i: u32) -> u32 {
+    if frame.sleep_ticks == 0u { return 0u; }
     if bodies[i].inverse_mass == 0.0 { return STILL; }
     return select(min(calm(i) + frame.sleep_ticks, STILL - 1u), 0u, moves(i));
 }

@@ -231,10 +231,8 @@ fn neither_edits_nor_another_engine_shake_a_pile(backend: Backend) {
 // Two edits with no step between them: what contacts bear comes through both.
 fn a_sphere_that_is_not_finite_leaves_a_pile_as_it_was(backend: Backend) {
     let mut system = layers(4, 3, grain(0.5, 0.5), 0.0, 9);
-    let floor = system.spheres.len() as f64;
     // High above the others.
     system.spheres.push(Sphere { id: 99, position: DVec3::new(1.0, 1.0, 6.5), ..Sphere::default() });
-    system.gravity = -DVec3::Z;
     let mut simulation = simulate_silently(&system, Backend::Cpu);
     simulation.run(600, |_| std::ops::ControlFlow::Continue(())).unwrap();
     simulation.switch(Options { backend, ..Options::default() }).unwrap();
@@ -244,7 +242,8 @@ fn a_sphere_that_is_not_finite_leaves_a_pile_as_it_was(backend: Backend) {
     assert!(matches!(error, Error::NonFinite { id: 99, .. }), "{error:?}");
     simulation.remove(99).unwrap();
     let report = simulation.step().unwrap().clone();
-    assert!(report.nonfinite == 0 && report.kinetic_energy <= 0.1 * floor, "{report:?}");
+    println!("kinetic energy {:e}", report.kinetic_energy);
+    assert!(report.nonfinite == 0 && report.kinetic_energy <= 0.01, "{report:?}");
     for (a, b) in before.iter().zip(simulation.spheres()) {
         assert!(a.id == b.id && a.position.distance(b.position) <= 0.01, "{a:?} {b:?}");
     }
