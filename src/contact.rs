@@ -54,7 +54,7 @@ impl Contact {
 /// system.materials = Materials::empty();
 /// let surface = Surface { restitution: 0.5, friction: 0.5, ..Surface::default() };
 /// system.materials.add("stone", surface, 1.0);
-/// system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() });
+/// system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() }.into());
 /// for id in 0..3 {
 ///     system.spheres.push(Sphere { id, position: DVec3::Z * (f64::from(id) + 0.5), ..Sphere::default() });
 /// }

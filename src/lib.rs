@@ -138,6 +138,7 @@ mod exact;
 pub mod files;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod mesh;
 mod model;
 #[cfg(feature = "render")]
 pub mod render;
@@ -151,12 +152,15 @@ pub mod toolbox;
 mod validate;
 #[cfg(feature = "viewer")]
 pub mod viewer;
+mod wall;
 
 pub use contact::{Cells, Contact, contact_stress};
 pub use error::Error;
+pub use mesh::Mesh;
 pub use report::{Impact, Partner, StepReport};
-pub use simulation::{Backend, Measure, Options, Simulation};
+pub use simulation::{Backend, Measure, Options, Simulation, WallLoad};
 pub use summary::Summary;
 pub use system::{
     Bounds, Dimensions, MaterialIndex, Materials, Plane, Side, Solver, Sphere, Surface, System,
 };
+pub use wall::{Oscillation, Rotation, Wall, WallMotion, WallShape};

@@ -9,7 +9,7 @@ use crate::Measure;
 pub enum Partner {
     /// Another sphere, by id.
     Sphere(u32),
-    /// A plane, by its place in [`System::planes`](crate::System::planes).
+    /// A wall, by its place in [`System::all_walls`](crate::System::all_walls).
     Wall(u32),
 }
 
@@ -86,6 +86,8 @@ pub struct StepReport {
     pub momentum: DVec3,
     /// Energy lost to restitution and friction, from each impact's formula.
     pub dissipated: f64,
+    /// Work of walls that move.
+    pub wall_work: f64,
     /// Potential energy gained by moving overlapping spheres apart.
     pub relax_work: f64,
     /// Sum over pair impacts of distance * impulse.

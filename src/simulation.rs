@@ -1,16 +1,18 @@
 //! The library's face: a system, an engine, steps.
 
+mod start;
+mod walls;
+
 use std::ops::ControlFlow;
 
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
+use self::start::start_engine;
+pub use self::walls::WallLoad;
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::{
-    Contact, Error, Impact, Sphere, StepReport, Summary, System, cpu::CpuEngine, exact::ExactEngine,
-    model::contacts::Loads,
-};
+use crate::{Contact, Error, Impact, Sphere, StepReport, Summary, System, model::contacts::Loads};
 
 /// Who computes the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -103,6 +105,10 @@ pub(crate) trait Engine: Send {
     fn contacts(&self) -> Result<Vec<Contact>, Error> {
         Ok(vec![])
     }
+    /// What each wall felt in the last step, in the order of [`System::all_walls`].
+    fn wall_loads(&self) -> Vec<WallLoad> {
+        vec![]
+    }
     /// Goes on from other spheres (sorted by id); what the engine remembers of surviving ids is kept.
     fn reload(&mut self, system: &System) -> Result<(), Error>;
     /// What contacts that rest bear, to be handed on to another engine or to this one after a reload.
@@ -165,7 +171,7 @@ impl Simulation {
     pub fn new(mut system: System, mut options: Options) -> Result<Self, Error> {
         system.validate()?;
         system.spheres.sort_by_key(|s| s.id);
-        let engine = start_engine(&system, &mut options)?;
+        let engine = start_engine(&system, &mut options, 0.0)?;
         let summary = Summary::new(&system, engine.measure());
         Ok(Self {
             system,
@@ -434,7 +440,7 @@ impl Simulation {
     pub fn switch(&mut self, mut options: Options) -> Result<(), Error> {
         let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
         system.validate()?;
-        let mut engine = start_engine(&system, &mut options)?;
+        let mut engine = start_engine(&system, &mut options, self.time)?;
         // A device that is lost has none to hand on.
         engine.restore(&self.engine.loads().unwrap_or_default())?;
         self.summary.restart(&system, engine.measure());
@@ -467,22 +473,6 @@ impl Simulation {
         }
         Ok(())
     }
-}
-
-// Opens a device where one is needed and none is given.
-fn start_engine(system: &System, options: &mut Options) -> Result<Box<dyn Engine>, Error> {
-    Ok(match options.backend {
-        Backend::Cpu => Box::new(CpuEngine::new(system, options.threads)?),
-        Backend::Exact => Box::new(ExactEngine::new(system)?),
-        #[cfg(feature = "gpu")]
-        Backend::Gpu => {
-            let context = match options.context.take() {
-                Some(context) => context,
-                None => gpu::Context::open(options.adapter.as_deref())?,
-            };
-            gpu::engine(system, options.context.insert(context).clone(), options.profile)?
-        }
-    })
 }
 
 fn hash_of(spheres: &[Sphere]) -> u64 {

@@ -45,7 +45,7 @@ pub struct Summary {
     pub kinetic_energy: f64,
     /// Kinetic + potential energy now.
     pub total_energy: f64,
-    /// Change of the total energy relative to the start; `None` unless every impact is elastic.
+    /// Change of the total energy relative to the start; `None` unless every impact is elastic and no wall moves or comes and goes.
     pub energy_error: Option<f64>,
     /// What the ledger does not explain, relative to the energy that moved.
     pub ledger_error: f64,
@@ -65,6 +65,9 @@ pub struct Summary {
     homogeneous: bool,
     dissipated: f64,
     relaxed: f64,
+    wall_work: f64,
+    /// All that walls gave and took.
+    wall_flow: f64,
     virial: f64,
     kinetic_integral: f64,
     kinetic_before: f64,
@@ -105,6 +108,8 @@ impl Summary {
             homogeneous: false,
             dissipated: 0.0,
             relaxed: 0.0,
+            wall_work: 0.0,
+            wall_flow: 0.0,
             virial: 0.0,
             kinetic_integral: 0.0,
             kinetic_before: 0.0,
@@ -124,8 +129,9 @@ impl Summary {
         self.spin_energy = (system.spheres.iter().filter(|s| !s.fixed))
             .map(|s| 0.2 * s.mass * s.radius * s.radius * s.spin.length_squared())
             .sum();
-        self.elastic = system.materials.surfaces().iter().all(Surface::is_elastic);
-        self.conserves_momentum = system.planes().is_empty() && !fixed && system.gravity == DVec3::ZERO;
+        let still = system.walls.iter().all(|wall| wall.motion.is_still() && wall.is_lasting());
+        self.elastic = still && system.materials.surfaces().iter().all(Surface::is_elastic);
+        self.conserves_momentum = system.all_walls().is_empty() && !fixed && system.gravity == DVec3::ZERO;
         // Where something rubs, the energy of the spins does not stay what it was.
         let smooth = !system.materials.surfaces().iter().any(Surface::rubs);
         self.homogeneous = smooth
@@ -133,6 +139,7 @@ impl Summary {
             && axes.clone().all(|a| system.bounds.sides[a] == Side::Periodic);
         self.dissipated = 0.0;
         self.relaxed = 0.0;
+        (self.wall_work, self.wall_flow) = (0.0, 0.0);
         self.virial = 0.0;
         self.kinetic_integral = 0.0;
         self.kinetic_before = start.kinetic_energy;
@@ -159,6 +166,8 @@ impl Summary {
         self.deepest_overlap_final = report.deepest_overlap;
         self.dissipated += report.dissipated;
         self.relaxed += report.relax_work;
+        self.wall_work += report.wall_work;
+        self.wall_flow += report.wall_work.abs();
         self.virial += report.virial;
         self.sphere_time += dt * self.sphere_count as f64;
         self.kinetic_integral +=
@@ -180,10 +189,11 @@ impl Summary {
         self.total_energy = kinetic + potential;
         // A start at rest at the reference height has no energy to be relative to; then what moved since is it.
         let ratio = |x: f64, scale: f64| if scale > 0.0 { x / scale } else { 0.0 };
-        let scale = before.abs().max(kinetic).max(self.dissipated);
+        let scale = before.abs().max(kinetic).max(self.dissipated).max(self.wall_flow);
         let change = self.total_energy - before;
         self.energy_error = self.elastic.then(|| ratio(change - self.relaxed, scale));
-        self.ledger_error = ratio((change + self.dissipated - self.relaxed).abs(), scale);
+        let gained = self.relaxed + self.wall_work;
+        self.ledger_error = ratio((change + self.dissipated - gained).abs(), scale);
         self.momentum_error = self.conserves_momentum.then(|| {
             let scale = (2.0 * self.mass * (self.start.kinetic_energy - self.spin_energy)).sqrt();
             ratio((momentum - self.start.momentum).length(), scale)

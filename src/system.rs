@@ -5,6 +5,8 @@
 
 use glam::DVec3;
 
+use crate::{Wall, WallShape};
+
 /// Index of a material in [`Materials`].
 pub type MaterialIndex = u16;
 
@@ -348,8 +350,8 @@ pub struct System {
     pub bounds: Bounds,
     /// Surfaces.
     pub materials: Materials,
-    /// Solid planes besides the walls of the box.
-    pub walls: Vec<Plane>,
+    /// Solid surfaces besides the walls of the box.
+    pub walls: Vec<Wall>,
     /// All spheres, in any order.
     pub spheres: Vec<Sphere>,
 }
@@ -376,31 +378,27 @@ impl System {
         self.gravity != DVec3::ZERO && self.materials.surfaces().iter().any(|s| s.restitution < 1.0)
     }
 
-    /// Every solid plane: first the walls of the box (x-min, x-max, y-min, ... where the side is a wall), then
-    /// [`walls`](Self::walls). Impacts number walls in this order.
-    pub fn planes(&self) -> Vec<Plane> {
-        let mut planes = Vec::new();
+    /// Every wall: first those of the box (x-min, x-max, y-min, ... where the side is a wall), then
+    /// [`walls`](Self::walls). Impacts, contacts and reports number walls in this order.
+    pub fn all_walls(&self) -> Vec<Wall> {
+        let mut walls = Vec::new();
         for axis in 0..self.dimensions.count() {
             if self.bounds.sides[axis] == Side::Wall {
-                let unit = DVec3::AXES[axis];
                 let letter = ["x", "y", "z"][axis];
-                let material = self.bounds.material;
-                planes.push(Plane {
-                    point: self.bounds.min,
-                    normal: unit,
-                    material,
-                    name: format!("{letter}-min"),
-                });
-                planes.push(Plane {
-                    point: self.bounds.max,
-                    normal: -unit,
-                    material,
-                    name: format!("{letter}-max"),
-                });
+                let unit = DVec3::AXES[axis];
+                for (point, normal, end) in [(self.bounds.min, unit, "min"), (self.bounds.max, -unit, "max")] {
+                    let shape = WallShape::Plane { point, normal };
+                    walls.push(Wall::new(shape, self.bounds.material, &format!("{letter}-{end}")));
+                }
             }
         }
-        planes.extend(self.walls.iter().cloned());
-        planes
+        walls.extend(self.walls.iter().cloned());
+        walls
+    }
+
+    /// The walls that are solid planes, always there and never moving, in their order.
+    pub fn planes(&self) -> Vec<Plane> {
+        self.all_walls().iter().filter_map(Wall::as_plane).collect()
     }
 
     /// Length of the period on an axis, if it is periodic.

@@ -2,6 +2,7 @@
 
 mod spheres;
 mod times;
+mod walls;
 
 use glam::DVec3;
 
@@ -13,8 +14,6 @@ use crate::{
 /// How much longer than four radii a period is, in radii: two spheres side by side and a skin of 5% of the diameter
 /// between each and the next image. Shorter, and a sphere could meet two images of one partner in a step.
 const PERIOD_IN_RADII: f64 = 4.2;
-/// How far the length of a normal may miss 1. What it misses, an impact on the wall changes the energy by.
-const UNIT_SLACK: f64 = 1e-12;
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl System {
@@ -54,30 +53,7 @@ impl System {
         }
         self.inspect_bounds()?;
         self.inspect_materials()?;
-        for (index, wall) in self.walls.iter().enumerate() {
-            let path = format!("walls[{index}].plane");
-            finite(&format!("{path}.point"), wall.point)?;
-            finite(&format!("{path}.normal"), wall.normal)?;
-            let length = wall.normal.length();
-            require(
-                (length - 1.0).abs() <= UNIT_SLACK,
-                &format!("{path}.normal"),
-                format!("{length} long"),
-                "a normal has length 1",
-            )?;
-            self.flat(&format!("{path}.normal"), wall.normal)?;
-            for (axis, name) in AXES.into_iter().enumerate() {
-                if self.period(axis).is_some() && wall.normal[axis] != 0.0 {
-                    return Err(Fault::field(
-                        format!("walls[{index}].normal"),
-                        format!("the plane lies across {name}, and {name} is periodic"),
-                        format!("make bounds.{name} \"wall\" or \"open\", or turn the plane along it"),
-                    ));
-                }
-            }
-            let exists = usize::from(wall.material) < self.materials.len();
-            require(exists, &format!("walls[{index}].material"), wall.material, &self.material_range())?;
-        }
+        self.inspect_wall_shapes()?;
         Ok(())
     }
 

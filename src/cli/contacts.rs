@@ -38,7 +38,7 @@ impl Contacts {
 
     /// Writes the contacts as they are now and gives the file its name.
     pub fn write(mut self, simulation: &Simulation) -> Result<(), Failure> {
-        let walls: Vec<String> = simulation.system().planes().into_iter().map(|plane| plane.name).collect();
+        let walls: Vec<String> = simulation.system().all_walls().into_iter().map(|wall| wall.name).collect();
         self.aside.line(COLUMNS)?;
         for contact in simulation.contacts()? {
             self.aside.line(&line(&contact, &walls))?;

@@ -41,6 +41,7 @@ fn columns(report: &StepReport) -> [(&'static str, Value); 26] {
         ("momentum_z", momentum_z.into()),
         ("dissipated", report.dissipated.into()),
         ("relax_work", report.relax_work.into()),
+        ("wall_work", report.wall_work.into()),
         ("virial", report.virial.into()),
         ("wall_seconds", report.wall_seconds.into()),
     ]

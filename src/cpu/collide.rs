@@ -3,16 +3,19 @@
 
 mod demote;
 mod friction;
+mod wall;
 
 use glam::{DVec3, Vec3, Vec4};
 
 use self::{
     demote::{along_chord, count_hit, lay_down},
     friction::rub,
+    wall::strike_wall,
 };
+pub use self::wall::Push;
 use super::{
     bits::Bits,
-    event::{Event, View, WALL},
+    event::{Event, View},
     parallel::Disjoint,
     units::Units,
     world::Surface,
@@ -66,6 +69,8 @@ pub struct Counts {
     pub dissipated: f64,
     /// Sum of distance * impulse over pairs.
     pub virial: f64,
+    /// Work of walls that move.
+    pub wall_work: f64,
 }
 
 impl Counts {
@@ -76,6 +81,7 @@ impl Counts {
         self.late += other.late;
         self.dissipated += other.dissipated;
         self.virial += other.virial;
+        self.wall_work += other.wall_work;
     }
 }
 
@@ -90,6 +96,8 @@ pub struct Tally {
     /// Spheres to be stopped where they are.
     pub frozen: Vec<u32>,
     pub undo: Vec<Undo>,
+    /// What walls did, where that is asked for.
+    pub pushes: Vec<Push>,
 }
 
 impl Tally {
@@ -97,6 +105,7 @@ impl Tally {
         4 * (self.touched.capacity() + self.fast.capacity() + self.frozen.capacity())
             + size_of::<Impact>() * self.impacts.capacity()
             + size_of::<Undo>() * self.undo.capacity()
+            + size_of::<Push>() * self.pushes.capacity()
     }
 
     pub fn clear(&mut self) {
@@ -106,6 +115,7 @@ impl Tally {
         self.fast.clear();
         self.frozen.clear();
         self.undo.clear();
+        self.pushes.clear();
     }
 }
 
@@ -175,8 +185,8 @@ pub unsafe fn collide(
     let t = event.toi;
     // SAFETY: passed on from the caller.
     let mut a = unsafe { load(view, bodies, first_touch, i, t, tally) };
-    if let Some(plane) = event.wall() {
-        strike_wall(view, recorder, &mut a, plane, t, tally);
+    if let Some(wall) = event.wall() {
+        strike_wall(view, recorder, &mut a, wall, t, tally);
     } else {
         let j = event.partner as usize;
         // SAFETY: what is fixed is only read, and nobody writes it in this stage; else passed on from the caller.
@@ -385,68 +395,6 @@ fn strike_fixed(
         let impulse = f64::from(j.length());
         let partner = Partner::Sphere(ida.max(idj));
         tally.impacts.push(record(view, recorder, a, t, ida.min(idj), partner, point, normal, impulse));
-    }
-}
-
-fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, plane: usize, t: f32, tally: &mut Tally) {
-    let wall = &view.world.walls[plane];
-    let (normal, g, h) = (wall.normal, wall.acceleration, view.frame.h);
-    let counts = &mut tally.counts;
-    // A sphere that rests on one plane and meets another goes on from its true state.
-    let supported = leave_support(view, a, t);
-    let w = a.velocity() + normal * (g * t);
-    let approach = normal.dot(w);
-    let mass = 1.0 / a.inverse_mass();
-    let surface = view.world.surface(view.state.material(a.index).into(), wall.material);
-    let returns = if surface.is_lossy() { view.world.contact_time } else { 0.0 };
-    if g < 0.0 && plane < usize::from(u8::MAX) && rests(-approach, -g, a.radius(), view, returns) {
-        if surface.restitution < 1.0 && lay_down(view, a, WALL | plane as u32, normal, approach, counts) {
-            return;
-        }
-        if supported {
-            // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first.
-            counts.dissipated -= hop(a, normal, -approach, -g * h);
-            return;
-        }
-        // In the falling frame the plane accelerates; the chord of its way to the end of the substep.
-        let chord = -0.5 * g * (h + t);
-        a.push(normal * (chord - normal.dot(a.velocity())));
-        a.support = plane as u8 + 1;
-        counts.dissipated += 0.5 * f64::from(mass) * f64::from(approach) * f64::from(approach);
-        return;
-    }
-    if approach >= 0.0 {
-        return;
-    }
-    let height = normal
-        .dot(view.grid.shift(view.state.cell[a.index].truncate() - wall.cell) + (a.offset() - wall.offset));
-    if a.radius() - (height + 0.5 * g * t * t) > view.world.slop {
-        counts.late += 1;
-    }
-    let (e, friction) = soften(view, surface, -approach, t - a.spin.w, counts);
-    let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
-    // Along the plane too the frame falls.
-    let in_lab = a.velocity() + view.world.gravity * t;
-    let push = rub(friction, j, (normal * a.radius(), in_lab, a.radius()), a, None, counts);
-    a.push(push * a.inverse_mass());
-    counts.walls += 1;
-    count_hit(view, a.index, WALL | plane as u32, surface.restitution);
-    counts.dissipated += along_chord(view, a.index, push);
-    counts.dissipated += loss(mass, e, approach, 1.0);
-    if recorder.on {
-        let point = a.offset() - normal * a.radius();
-        let (id, partner) = (view.state.id[a.index], Partner::Wall(plane as u32));
-        tally.impacts.push(record(
-            view,
-            recorder,
-            a,
-            t,
-            id,
-            partner,
-            point,
-            normal.as_dvec3(),
-            f64::from(j.length()),
-        ));
     }
 }
 

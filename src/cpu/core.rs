@@ -140,6 +140,11 @@ impl Core {
         self.extras.reset(self.state.len(), self.grid.buckets);
     }
 
+    /// Puts the walls where they are in the substep of length `h` (scaled) that begins at `time`.
+    pub fn place_walls(&mut self, time: f64, h: f64) {
+        self.world.place_walls(time, h, &self.units, &self.grid);
+    }
+
     /// Stages 1 to 4, for paths up to `budget` relative to the drift, which itself goes up to `drift` meanwhile.
     pub fn broad_phase(&mut self, budget: f32, drift: f32, mut lap: impl FnMut(&str)) {
         debug_assert!(budget <= self.grid.budget_limit, "paths longer than the cells cover");
@@ -284,5 +289,6 @@ impl Core {
             + self.sleep.bytes()
             + 4 * self.rested.capacity()
             + self.demoted.bytes()
+            + self.world.patches.bytes()
     }
 }

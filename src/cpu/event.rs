@@ -19,7 +19,7 @@ use super::{
 pub struct Event {
     /// Time of impact from the start of the substep; infinite for none.
     pub toi: f32,
-    /// Index of the sphere, or of a plane with [`WALL`] set.
+    /// Index of the sphere, or of a wall with [`WALL`] set: planes first, then patches.
     pub partner: u32,
     /// Which image of the partner: the code of a candidate, or [`CODES`] + the place among the extras.
     pub link: u32,
@@ -31,7 +31,7 @@ pub struct Event {
 /// a resting contact may be anyway; what is squeezed between others would rattle hundreds of times before it rests.
 pub const MOST_HITS: u8 = 1;
 
-/// Marks a partner that is a plane.
+/// Marks a partner that is a wall.
 pub const WALL: u32 = 1 << 31;
 
 impl Event {
@@ -42,7 +42,7 @@ impl Event {
         self.toi < f32::INFINITY
     }
 
-    /// The plane, if the partner is one.
+    /// The wall, if the partner is one: planes first, then patches.
     #[inline]
     pub fn wall(&self) -> Option<usize> {
         (self.partner & WALL != 0 && self.is_some()).then_some((self.partner & !WALL) as usize)
@@ -89,7 +89,14 @@ impl View<'_> {
     /// Whether a row can hold a pair; `partner` may be a plane with [`WALL`] set. A fast sphere meets others than its lists know.
     #[inline]
     pub fn is_counted(&self, i: usize, partner: u32) -> bool {
-        partner & WALL == 0 || self.lists.walls(i) & wall_bit((partner & !WALL) as usize) != 0
+        if partner & WALL == 0 {
+            return true;
+        }
+        let wall = (partner & !WALL) as usize;
+        match wall.checked_sub(self.world.walls.len()) {
+            Some(patch) => self.lists.patches(i).contains(&(patch as u32)),
+            None => self.lists.walls(i) & wall_bit(wall) != 0,
+        }
     }
 
     /// Whether a pair collided too often in the substep; `partner` may be a plane with [`WALL`] set.
@@ -114,6 +121,7 @@ impl View<'_> {
         let rim = spin.truncate() * self.state.radius(i);
         let fast = self.world.sleep_speed * self.world.sleep_speed;
         self.rested[i] <= 0.0
+            || self.lists.is_driven(i)
             || spin.w >= -self.frame.h
             || speed.length_squared().max(rim.length_squared()) > fast
     }
@@ -176,6 +184,9 @@ impl View<'_> {
     pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> f32 {
         let (gap, v) = super::sweep::wall_gap(self, i, plane);
         let left = self.frame.h - self.clock[i];
+        if !self.world.walls[plane].there {
+            return 0.0;
+        }
         let end = gap + v * left + 0.5 * self.world.walls[plane].acceleration * left * left;
         -end / (2.0 * self.state.radius(i))
     }

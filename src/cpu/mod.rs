@@ -13,6 +13,7 @@ pub(crate) mod fast;
 pub(crate) mod launch;
 pub(crate) mod neighbors;
 pub(crate) mod parallel;
+pub(crate) mod patch;
 pub(crate) mod relax;
 pub(crate) mod rest;
 pub(crate) mod rounds;
@@ -22,6 +23,7 @@ pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod sleep;
 pub(crate) mod sweep;
+mod walls;
 
 use std::{collections::HashMap, mem::take};
 
@@ -38,10 +40,12 @@ use self::{
     relax::Relax,
     rest::Rest,
     rounds::{Outcome, Rounds},
+    sleep::Sleep,
     state::NEVER,
+    walls::Walls,
 };
 use crate::{
-    Contact, Error, Impact, Measure, Sphere, StepReport, System,
+    Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     model::{census, contacts::Loads, frame, grid, plan, state, sums, units, world},
     simulation::Engine,
 };
@@ -56,13 +60,13 @@ pub(crate) struct CpuEngine {
 }
 
 impl CpuEngine {
-    pub(crate) fn new(system: &System, threads: usize) -> Result<Self, Error> {
+    pub(crate) fn new(system: &System, threads: usize, time: f64) -> Result<Self, Error> {
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|k| format!("carom-{k}"))
             .build()
             .map_err(|e| Error::Capacity(format!("cannot start {threads} threads: {e}")))?;
-        let stepper = pool.install(|| Stepper::new(system, |_| NEVER))?;
+        let stepper = pool.install(|| Stepper::new(system, |_| NEVER, time))?;
         Ok(Self { pool, stepper })
     }
 }
@@ -108,10 +112,14 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
+    fn wall_loads(&self) -> Vec<WallLoad> {
+        self.stepper.walls.loads(&self.stepper.core, self.stepper.dt)
+    }
+
     fn reload(&mut self, system: &System) -> Result<(), Error> {
         let contacts = self.stepper.contacts();
         let last_contact = |id| contacts.get(&id).copied().unwrap_or(NEVER);
-        self.stepper = self.pool.install(|| Stepper::new(system, last_contact))?;
+        self.stepper = self.pool.install(|| Stepper::new(system, last_contact, self.stepper.time))?;
         Ok(())
     }
 }
@@ -125,6 +133,9 @@ pub(crate) struct Stepper {
     audit: Audit,
     /// The last step and the one before: plans look two steps back.
     past: [Past; 2],
+    /// When the last step ended.
+    time: f64,
+    walls: Walls,
     dt: f64,
     substeps: u32,
     strict_order: bool,
@@ -138,7 +149,11 @@ pub(crate) struct Stepper {
 }
 
 impl Stepper {
-    pub(crate) fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<Self, Error> {
+    pub(crate) fn new(
+        system: &System,
+        last_contact: impl Fn(u32) -> f32,
+        time: f64,
+    ) -> Result<Self, Error> {
         let core = Core::new(system, last_contact)?;
         let mut stepper = Self {
             rounds: Rounds::new(core.state.len()),
@@ -146,6 +161,8 @@ impl Stepper {
             relax: Relax::default(),
             audit: Audit::default(),
             past: [Past::default(); 2],
+            time,
+            walls: Walls::new(system),
             dt: system.dt / core.units.time,
             substeps: system.solver.substeps,
             strict_order: system.solver.strict_order,
@@ -166,6 +183,7 @@ impl Stepper {
         stepper.start_nonfinite = (sums.nonfinite > 0).then_some(sums.first_nonfinite);
         let budget = plan::wanted_budget(&stepper.limits(), &stepper.past[0]);
         stepper.core.regrid(budget);
+        stepper.core.place_walls(time, 0.0);
         // Lists for the measure of overlap.
         stepper.clock.start();
         stepper.core.broad_phase(0.0, 0.0, |_| ());
@@ -181,7 +199,7 @@ impl Stepper {
             substeps: self.substeps,
             budget_limit: self.core.grid.budget_limit,
             made_for: self.core.grid.made_for,
-            rest_substeps: self.core.world.rest_substeps(self.dt, &self.core.census),
+            least_substeps: self.core.world.least_substeps(self.dt, &self.core.census, &self.core.units),
             fall: self.fall,
             cell: f64::from(self.core.grid.edge.min_element()),
             budget_most: self.core.census.budget_most,
@@ -207,7 +225,14 @@ impl Stepper {
             return Err(Error::NonFinite { id, last_good_step: 0 });
         }
         self.clock.start();
-        if self.core.sleep.is_all(self.core.census.movable)
+        let span = self.dt * self.core.units.time;
+        self.time = start_time + span;
+        let patches = &self.core.world.patches;
+        if patches.changes(start_time, self.time) {
+            self.core.sleep = Sleep::new(self.core.state.len());
+        }
+        if !self.core.world.patches.is_restless(start_time)
+            && self.core.sleep.is_all(self.core.census.movable)
             && self.measured.deepest_overlap <= f64::from(relax::SLOP)
         {
             return Ok(self.idle());
@@ -218,6 +243,7 @@ impl Stepper {
             self.core.regrid(budget);
             plan = plan::plan(&self.limits(), &self.past[1]);
         }
+        self.walls.clear();
         let h = self.dt / f64::from(plan.substeps);
         let gravity = self.core.world.gravity.as_dvec3();
         let mut run = Run { start_time, ..Run::default() };
@@ -227,8 +253,10 @@ impl Stepper {
                 let span = h * f64::from(plan.substeps_per_build.min(plan.substeps - k));
                 (drift, drifted) = (plan.drift + gravity * (h * f64::from(k)), DVec3::ZERO);
                 let reach = drift.length() * span + gravity.length() * span * span;
+                self.core.place_walls(start_time + h * f64::from(k) * self.core.units.time, h);
+                let stride = self.core.world.patches.stride(span, &self.core.units);
                 let clock = &mut self.clock;
-                self.core.broad_phase(plan.budget, reach as f32, |stage| clock.lap(stage));
+                self.core.broad_phase(plan.budget, reach as f32 + stride, |stage| clock.lap(stage));
             }
             self.substep(h, drift, drifted, h * f64::from(k), 0, &mut run, impacts.as_deref_mut())?;
             drifted += drift * h + gravity * (0.5 * h * h);
@@ -254,6 +282,7 @@ impl Stepper {
         let recorder =
             Recorder { units: &units, start: run.start_time + time * units.time, on: impacts.is_some() };
         run.substeps += 1;
+        self.core.place_walls(recorder.start, h);
         let may_split = depth < MOST_HALVINGS;
         if self.core.world.rests {
             self.rest.before(&mut self.core, frame);
@@ -287,9 +316,11 @@ impl Stepper {
         run.counts.add(&self.rounds.counts);
         if self.core.world.rests {
             self.rest.after(&mut self.core, frame);
-            run.counts.dissipated += self.rest.dissipated;
+            run.counts.dissipated += self.rest.dissipated + self.rest.wall_work;
+            run.counts.wall_work += self.rest.wall_work;
             self.clock.lap("rest");
         }
+        self.walls.add(&self.rounds.pushes, &self.rest.pushes, &self.core);
         if let Some(impacts) = impacts {
             impacts.append(&mut self.rounds.impacts);
         }
@@ -365,6 +396,7 @@ impl Stepper {
     ) -> Result<StepReport, Error> {
         if run.pushed {
             // What is left of it, asked for of the last substep alone.
+            self.core.place_walls(self.time, 0.0);
             run.deepest = self.relax.deepest(&self.core.view(self.frame(0.0, drift, DVec3::ZERO)));
             self.clock.lap("relax");
         }
@@ -405,6 +437,7 @@ impl Stepper {
             momentum: self.measured.momentum,
             dissipated: run.counts.dissipated * energy,
             relax_work: run.relax_work * energy,
+            wall_work: run.counts.wall_work * energy,
             virial: run.counts.virial * energy * self.core.units.time,
             asleep: self.core.sleep.count(),
             stage_seconds: self.clock.seconds.clone(),

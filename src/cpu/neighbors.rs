@@ -1,7 +1,10 @@
 //! Stage 4: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
 //! leaves its path budget.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU8, Ordering::Relaxed},
+};
 
 use glam::{IVec3, Vec3, Vec4};
 use rayon::prelude::*;
@@ -59,6 +62,12 @@ pub struct Block {
     hits: Vec<AtomicU8>,
     /// The same for each sphere and each of the first planes.
     wall_hits: Vec<[AtomicU8; COUNTED_PLANES]>,
+    /// Patches of walls that each sphere could meet, where those of each end, and the count of each.
+    patches: Vec<u32>,
+    patch_ends: Vec<u32>,
+    patch_hits: Vec<AtomicU8>,
+    /// Whether a wall in reach of the sphere moves.
+    driven: Vec<bool>,
 }
 
 /// Candidates of all spheres. A list holds every pair twice, once from each side.
@@ -66,6 +75,15 @@ pub struct Block {
 pub struct Lists {
     blocks: Outputs<Block>,
     columns: Columns,
+    /// Planes there are: walls with larger numbers are patches.
+    planes: u32,
+}
+
+impl Block {
+    fn patch_range(&self, k: usize) -> Range<usize> {
+        let start = if k == 0 { 0 } else { self.patch_ends[k - 1] as usize };
+        start..self.patch_ends[k] as usize
+    }
 }
 
 /// Places by component, so that four spheres load as one: a quarter of the search was spent on turning them round.
@@ -113,6 +131,19 @@ impl Lists {
         self.blocks.get(i / BLOCK).walls[i % BLOCK]
     }
 
+    /// The patches of walls sphere `i` could meet.
+    #[inline]
+    pub fn patches(&self, i: usize) -> &[u32] {
+        let block = self.blocks.get(i / BLOCK);
+        &block.patches[block.patch_range(i % BLOCK)]
+    }
+
+    /// Whether a wall in reach of sphere `i` moves.
+    #[inline]
+    pub fn is_driven(&self, i: usize) -> bool {
+        self.blocks.get(i / BLOCK).driven[i % BLOCK]
+    }
+
     /// Starts to count impacts anew.
     pub fn forget_hits(&mut self) {
         self.blocks.for_each(|block| {
@@ -120,6 +151,8 @@ impl Lists {
             block.hits.resize_with(block.entries.len(), AtomicU8::default);
             block.wall_hits.clear();
             block.wall_hits.resize_with(block.walls.len(), Default::default);
+            block.patch_hits.clear();
+            block.patch_hits.resize_with(block.patches.len(), AtomicU8::default);
         });
     }
 
@@ -131,7 +164,13 @@ impl Lists {
         let block = self.blocks.get(i / BLOCK);
         let k = i % BLOCK;
         if partner & WALL != 0 {
-            return block.wall_hits.get(k)?.get((partner & !WALL) as usize);
+            let wall = partner & !WALL;
+            if wall < self.planes {
+                return block.wall_hits.get(k)?.get(wall as usize);
+            }
+            let range = block.patch_range(k);
+            let place = block.patches[range.clone()].iter().position(|&patch| patch == wall - self.planes)?;
+            return block.patch_hits.get(range.start + place);
         }
         let start = if k == 0 { 0 } else { block.ends[k - 1] as usize };
         let range = start..block.ends[k] as usize;
@@ -160,6 +199,9 @@ impl Lists {
             4 * (b.entries.capacity() + b.ends.capacity() + b.walls.capacity())
                 + b.hits.capacity()
                 + b.wall_hits.capacity()
+                + 4 * (b.patches.capacity() + b.patch_ends.capacity())
+                + b.patch_hits.capacity()
+                + b.driven.capacity()
         };
         self.blocks.all().iter().map(bytes).sum::<usize>() + self.columns.bytes()
     }
@@ -176,7 +218,8 @@ pub fn neighbors(
     drift: f32,
     lists: &mut Lists,
 ) {
-    let Lists { blocks, columns } = lists;
+    let Lists { blocks, columns, planes } = lists;
+    *planes = world.walls.len() as u32;
     if grid.direct {
         columns.fill(&state.place);
     }
@@ -185,6 +228,9 @@ pub fn neighbors(
         block.entries.clear();
         block.ends.clear();
         block.walls.clear();
+        block.patches.clear();
+        block.patch_ends.clear();
+        block.driven.clear();
         let mut rows = Rows::default();
         for i in range {
             let finder = Finder::new(grid, state, i, 2.0 * reach.budget);
@@ -195,7 +241,13 @@ pub fn neighbors(
                 finder.in_buckets(starts, &mut block.entries);
             }
             block.ends.push(block.entries.len() as u32);
-            block.walls.push(walls_in_reach(grid, world, state, i, reach.budget + drift));
+            let walls = walls_in_reach(grid, world, state, i, reach.budget + drift);
+            block.walls.push(walls);
+            let first = block.patches.len();
+            patches_in_reach(grid, world, state, i, reach.budget + drift, &mut block.patches);
+            block.patch_ends.push(block.patches.len() as u32);
+            let moves = |&patch: &u32| world.patches.mover_of(world.patches.all[patch as usize].wall).is_some();
+            block.driven.push(walls & world.moving != 0 || block.patches[first..].iter().any(moves));
         }
     });
 }
@@ -366,4 +418,32 @@ fn walls_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32
         }
     }
     set
+}
+
+/// Appends the patches that a sphere comes near on a path of this length, as the walls stand at the start of the substep.
+fn patches_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32, found: &mut Vec<u32>) {
+    let patches = &world.patches;
+    if patches.is_empty() || state.inverse_mass(i) == 0.0 {
+        return;
+    }
+    let (cell, offset, radius) = (state.cell[i].truncate(), state.offset(i), state.radius(i));
+    for set in &patches.sets {
+        let x = match set.mover {
+            None => grid.shift(cell - set.cell) + (offset - set.offset),
+            Some(mover) => {
+                let mover = &patches.movers[mover as usize];
+                let r = mover.from_pivot(grid, cell, offset, 0.0);
+                if set.turns { mover.turn.transpose() * r } else { r }
+            }
+        };
+        // As for planes, a thousandth more.
+        let reach = radius + path * 1.001 + world.slop;
+        set.tree.visit(x - reach, x + reach, |k| {
+            let patch = &patches.all[k as usize];
+            let sight = patches.sight(grid, patch, cell, offset, Vec3::ZERO, 0.0, Vec3::ZERO);
+            if patches.near(patch, sight.x).distance <= reach {
+                found.push(k);
+            }
+        });
+    }
 }

@@ -196,12 +196,21 @@ fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usi
     if walls != 0 {
         let radius = view.state.radius(i);
         for (plane, wall) in view.world.walls.iter().enumerate() {
-            if walls & wall_bit(plane) != 0 {
-                let gap = wall.normal.dot(view.wall_to(plane, i)) - radius;
+            if walls & wall_bit(plane) != 0 && wall.there {
+                let gap = wall.normal.dot(view.wall_to(plane, i)) - wall.speed * view.frame.h - radius;
                 if gap < 0.0 {
                     visit(wall.normal, None, -gap / (2.0 * radius));
                 }
             }
         }
+    }
+    if view.state.inverse_mass(i) > 0.0 {
+        let at = view.at_end(i);
+        view.for_patches(i, |_, patch| {
+            let touch = view.touch(patch, &at);
+            if touch.gap < 0.0 && !touch.is_shadowed {
+                visit(touch.normal, None, -touch.gap / (2.0 * at.radius));
+            }
+        });
     }
 }

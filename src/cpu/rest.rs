@@ -20,12 +20,13 @@ use self::solve::Bodies;
 use super::{
     bits::Flags,
     blocks::Blocks,
+    collide::Push,
     core::Core,
     event::{View, WALL},
     frame::Frame,
     neighbors::wall_bit,
     parallel::{Disjoint, Outputs, TASK, for_ranges},
-    rows::{Row, Rows},
+    rows::{Drive, Row, Rows},
 };
 
 /// Passes before the sweep: warm loads need little, and what they leave the second half removes.
@@ -58,14 +59,19 @@ pub struct Rest {
     /// Spheres that a row carries, as the last pass left it.
     loaded: Flags,
     losses: Outputs<f64>,
-    /// Energy that the rows took from the spheres.
+    /// Energy that the rows took from the spheres, without what walls gave.
     pub dissipated: f64,
+    /// What walls that move gave.
+    pub wall_work: f64,
+    /// What all walls did, where that is asked for.
+    pub pushes: Vec<Push>,
 }
 
 impl Rest {
     /// Finds the rows of the substep and solves them for the first time; all clocks are 0.
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
-        self.dissipated = 0.0;
+        (self.dissipated, self.wall_work) = (0.0, 0.0);
+        self.pushes.clear();
         let mut rows = take(&mut core.rows);
         let blocks = take(&mut core.blocks);
         core.clock.fill(0.0);
@@ -124,7 +130,29 @@ impl Rest {
                 break;
             }
         }
+        if core.world.is_watched {
+            self.book(&core.view(frame), &rows);
+        }
         (core.rows, core.blocks) = (rows, blocks);
+    }
+
+    // What walls gave the spheres that rest on them.
+    fn book(&mut self, view: &View, rows: &Rows) {
+        self.pushes.clear();
+        for (row, drive) in rows.on_walls() {
+            let push = row.normal * row.load.normal + row.load.tangent;
+            if let Some(Drive([velocity, spin])) = drive {
+                self.wall_work += push.as_dvec3().dot(velocity.truncate().as_dvec3())
+                    + row.load.turn.as_dvec3().dot(spin.truncate().as_dvec3());
+            }
+            let (i, wall) = (row.i as usize, (row.j & !WALL) as usize);
+            self.pushes.push(Push {
+                wall: view.patch(wall).map_or_else(|| view.world.walls[wall].number, |patch| patch.wall),
+                impulse: push,
+                cell: view.cell(i),
+                offset: view.state.offset(i) - row.normal * view.state.radius(i),
+            });
+        }
     }
 
     fn remember(&mut self, core: &Core) {
@@ -168,7 +196,7 @@ impl Rest {
             rows.tasks.for_each_of(colour.clone(), |task| {
                 if all || task.yields {
                     // SAFETY: tasks of one colour have no sphere in common.
-                    task.rows.iter().for_each(|row| unsafe { bodies.push(row) });
+                    task.rows.iter().for_each(|row| unsafe { bodies.push(row, &task.drives) });
                 }
             });
         }
@@ -186,8 +214,9 @@ impl Rest {
                     return;
                 }
                 // SAFETY: tasks of one colour have no sphere in common.
+                let drives = &task.drives;
                 let change = task.rows.iter_mut().fold(0.0f32, |most, row| {
-                    let change = unsafe { bodies.solve(row) };
+                    let change = unsafe { bodies.solve(row, drives) };
                     if row.load.normal > 0.0 {
                         row.mark(loaded);
                     }
@@ -239,6 +268,13 @@ impl Rest {
                             found.store(true, Relaxed);
                         }
                     }
+                }
+                if carries {
+                    view.for_listed_patches(i, |_, patch| {
+                        if view.overlap_of_patch_ahead(i, patch) > DEEP {
+                            found.store(true, Relaxed);
+                        }
+                    });
                 }
             }
         });
@@ -315,7 +351,19 @@ fn lost(inverse_mass: f32, radius: f32, ends: (DVec3, DVec3), spins: (Vec3, Vec3
 fn follow(view: &View, row: &mut Row) {
     let i = row.i as usize;
     let (gap, now) = if row.j & WALL != 0 {
-        (super::sweep::wall_gap(view, i, (row.j & !WALL) as usize).0, view.clock[i])
+        let wall = (row.j & !WALL) as usize;
+        let now = view.clock[i];
+        match view.patch(wall) {
+            // Nothing has happened: the gap and the normal are those of the start.
+            Some(_) if now == 0.0 => return,
+            Some(patch) => {
+                let touch = view.touch(patch, &view.instant(i, now));
+                row.normal = touch.normal;
+                row.load.tangent -= row.normal * row.normal.dot(row.load.tangent);
+                (touch.gap, now)
+            }
+            None => (super::sweep::wall_gap(view, i, wall).0, now),
+        }
     } else {
         let j = row.j as usize;
         if view.clock[i] == 0.0 && view.clock[j] == 0.0 {

@@ -6,7 +6,7 @@ use std::mem::take;
 
 use super::{
     bits::Bits,
-    collide::{self, Counts, Recorder, Tally, Undo},
+    collide::{self, Counts, Push, Recorder, Tally, Undo},
     core::Core,
     event::Event,
     fast::{Lines, Walk},
@@ -66,6 +66,7 @@ pub struct Rounds {
     pub undo: Vec<Undo>,
     pub counts: Counts,
     pub impacts: Vec<Impact>,
+    pub pushes: Vec<Push>,
     walks: Outputs<Walk>,
     pub fast: Vec<u32>,
     /// Spheres stopped in this substep, with the motion they go on with afterwards.
@@ -117,6 +118,7 @@ impl Rounds {
     pub fn begin(&mut self) {
         self.counts = Counts::default();
         self.impacts.clear();
+        self.pushes.clear();
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
         self.round = 0;
     }
@@ -282,6 +284,7 @@ impl Rounds {
             self.fast.extend_from_slice(&tally.fast);
             self.to_freeze.extend_from_slice(&tally.frozen);
             self.undo.extend_from_slice(&tally.undo);
+            self.pushes.extend_from_slice(&tally.pushes);
         }
     }
 

@@ -5,7 +5,7 @@ mod past;
 
 use std::{mem::swap, sync::atomic::AtomicU32};
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
 use super::{
     bits::Flags,
@@ -13,8 +13,10 @@ use super::{
     event::{View, WALL},
     neighbors::{Candidate, wall_bit},
     parallel::{Disjoint, Outputs},
+    patch::Instant,
     world::Surface,
 };
+use crate::model::patches::Patch;
 pub use crate::model::contacts::Load;
 
 /// Gaps up to this share of the mean diameter may rest: further apart they meet within a substep only if they are fast,
@@ -37,7 +39,7 @@ pub const AHEAD: f32 = 0.002;
 pub struct Row {
     /// The sphere whose row it is: the one of the smaller id, so that the order of rows is that of the cells and ids.
     pub i: u32,
-    /// The other one, or a plane with [`WALL`] set.
+    /// The other one, or a wall with [`WALL`] set: planes first, then patches.
     pub j: u32,
     /// Cells from i to the image of j, as the code of a candidate.
     pub code: u32,
@@ -58,7 +60,16 @@ pub struct Row {
     /// Resistance to rolling and to twisting, times the reduced radius.
     pub resistance: [f32; 2],
     pub load: Load,
+    /// Place, among those of its task, of how its wall moves; [`STANDS`] for all else.
+    pub drive: u32,
 }
+
+/// The drive of a row on something that does not move by itself.
+pub const STANDS: u32 = u32::MAX;
+
+/// How the surface of a wall moves at a contact: velocity and spin, with 0 in the last lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Drive(pub [Vec4; 2]);
 
 impl Row {
     /// Enters its spheres.
@@ -75,6 +86,8 @@ impl Row {
 #[derive(Default)]
 pub struct Task {
     pub rows: Vec<Row>,
+    /// How walls move at the contacts of some.
+    pub drives: Vec<Drive>,
     /// Partner of each row, once more: what is looked for again and again should be near.
     partners: Vec<u32>,
     /// Whether what sleeps touches what has moved of late.
@@ -153,6 +166,7 @@ impl Rows {
         tasks.run(blocks.tasks.len(), 1, |range, task| {
             task.rows.clear();
             task.partners.clear();
+            task.drives.clear();
             (task.stirs, task.yields) = (false, false);
             for &i in range.clone().flat_map(|k| &blocks.owners[blocks.tasks[k].clone()]) {
                 let first = task.rows.len() as u32;
@@ -214,6 +228,15 @@ impl Rows {
         present.flat_map(Task::loaded).map(|row| (row, self.h))
     }
 
+    /// The rows on walls that carry, in the order of the tasks, each with how its wall moves.
+    pub fn on_walls(&self) -> impl Iterator<Item = (&Row, Option<Drive>)> {
+        let tasks = self.tasks.iter().take(if self.count > 0 { usize::MAX } else { 0 });
+        tasks.flat_map(|task| {
+            let drive = |row: &Row| task.drives.get(row.drive as usize).copied();
+            task.loaded().filter(|row| row.j & WALL != 0).map(move |row| (row, drive(row)))
+        })
+    }
+
     pub fn bytes(&self) -> usize {
         let tasks = self.tasks.all().iter().chain(self.past.all());
         tasks.map(|t| size_of::<Row>() * t.rows.capacity() + 4 * t.partners.capacity()).sum::<usize>()
@@ -233,6 +256,17 @@ fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [Row] {
         return &[];
     }
     &past.get(task as usize).rows[first as usize..(first + count) as usize]
+}
+
+/// A wall as a row sees it.
+struct Side {
+    partner: u32,
+    normal: Vec3,
+    gap: f32,
+    /// Velocity of the surface, spin of the wall.
+    drive: Vec3,
+    spin: Vec3,
+    moves: bool,
 }
 
 /// Looks for the rows of one sphere.
@@ -264,11 +298,19 @@ impl Finder<'_> {
             for (plane, wall) in view.world.walls.iter().enumerate() {
                 if walls & wall_bit(plane) != 0 {
                     let surface = view.world.surface(state.material(i).into(), wall.material);
-                    if surface.restitution < 1.0 {
-                        self.plane(surface, plane, wall.normal, task);
+                    if surface.restitution < 1.0 && wall.there {
+                        self.plane(surface, plane, task);
                     }
                 }
             }
+        }
+        if state.inverse_mass(i) != 0.0 {
+            view.for_listed_patches(i, |number, patch| {
+                let surface = view.world.surface(state.material(i).into(), patch.material);
+                if surface.restitution < 1.0 {
+                    self.patch(surface, number, patch, task);
+                }
+            });
         }
     }
 
@@ -336,6 +378,7 @@ impl Finder<'_> {
             friction: surface.friction,
             resistance: [surface.rolling, surface.twisting].map(|c| c * (radii[0] * radii[1] / diameter)),
             load: self.warm(past, normal),
+            drive: STANDS,
         };
         task.push(row, view.yields(self.i) || view.yields(j));
     }
@@ -345,19 +388,60 @@ impl Finder<'_> {
         self.view.rested[i] > 0.0 || (partner & WALL == 0 && self.view.rested[partner as usize] > 0.0)
     }
 
-    fn plane(&self, surface: &Surface, plane: usize, normal: Vec3, task: &mut Task) {
+    fn plane(&self, surface: &Surface, plane: usize, task: &mut Task) {
+        let (view, i) = (self.view, self.i);
+        let wall = &view.world.walls[plane];
+        let at = self.instant();
+        let side = Side {
+            partner: WALL | plane as u32,
+            normal: wall.normal,
+            gap: wall.normal.dot(view.wall_to(plane, i)) - view.state.radius(i),
+            drive: view.drive_of_plane(plane, &at),
+            spin: wall.mover.map_or(Vec3::ZERO, |mover| view.world.patches.movers[mover as usize].spin),
+            moves: wall.mover.is_some(),
+        };
+        let runs_in = || view.overlap_of_wall_ahead(i, plane) > AHEAD;
+        self.wall(surface, &side, runs_in, task);
+    }
+
+    fn patch(&self, surface: &Surface, number: usize, patch: &Patch, task: &mut Task) {
+        let (view, i) = (self.view, self.i);
+        let touch = view.touch(patch, &self.instant());
+        if touch.is_shadowed || touch.gap > 2.0 * NEAR * view.state.radius(i) {
+            return;
+        }
+        let mover = view.world.patches.mover_of(patch.wall);
+        let side = Side {
+            partner: WALL | number as u32,
+            normal: touch.normal,
+            gap: touch.gap,
+            drive: touch.drive,
+            spin: mover.map_or(Vec3::ZERO, |mover| mover.spin),
+            moves: mover.is_some(),
+        };
+        let runs_in = || view.overlap_of_patch_ahead(i, patch) > AHEAD;
+        self.wall(surface, &side, runs_in, task);
+    }
+
+    // At the start all clocks are 0, whatever they hold.
+    fn instant(&self) -> Instant {
+        let i = self.i;
+        if self.slow.is_none() {
+            return self.view.instant(i, self.view.clock[i]);
+        }
+        Instant { t: 0.0, ..self.view.at_end(i) }
+    }
+
+    fn wall(&self, surface: &Surface, side: &Side, runs_in: impl Fn() -> bool, task: &mut Task) {
         let (view, state, i) = (self.view, self.view.state, self.i);
+        let &Side { partner, normal, gap, drive, spin, moves } = side;
         let radius = state.radius(i);
-        let partner = WALL | plane as u32;
         let past = self.past.iter().find(|row| row.j == partner);
-        let (gap, diameter) = (normal.dot(view.wall_to(plane, i)) - radius, 2.0 * radius);
-        let approach = -normal.dot(state.velocity(i));
+        let approach = -normal.dot(state.velocity(i) - drive);
         let is_row = if self.slow.is_some() {
-            self.rests(partner, gap, diameter, approach, past)
+            self.rests(partner, gap, 2.0 * radius, approach, past)
         } else {
-            past.is_some()
-                || view.is_demoted(i, partner)
-                || (self.is_carried(i, partner) && view.overlap_of_wall_ahead(i, plane) > AHEAD)
+            past.is_some() || view.is_demoted(i, partner) || (self.is_carried(i, partner) && runs_in())
         };
         if !is_row {
             return;
@@ -376,7 +460,11 @@ impl Finder<'_> {
             friction: surface.friction,
             resistance: [surface.rolling, surface.twisting].map(|c| c * radius),
             load: self.warm(past, normal),
+            drive: if moves { task.drives.len() as u32 } else { STANDS },
         };
+        if moves {
+            task.drives.push(Drive([drive.extend(0.0), spin.extend(0.0)]));
+        }
         task.push(row, view.yields(i));
     }
 

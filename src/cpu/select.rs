@@ -63,7 +63,10 @@ pub fn threat(view: &View, events: &[Event], budget: &[f32], i: usize) -> Option
     }
     let place = view.offset_at(i, event.toi);
     let normal = match event.wall() {
-        Some(plane) => view.world.walls[plane].normal,
+        Some(wall) => match view.patch(wall) {
+            Some(patch) => view.touch(patch, &view.instant(i, event.toi)).normal,
+            None => view.world.walls[wall].normal,
+        },
         None => {
             let partner = event.partner as usize;
             (place - view.offset_at(partner, event.toi) - view.shift(event.link)).normalize_or_zero()

@@ -79,7 +79,8 @@ impl Sleep {
             let quiet = &self.quiet;
             for_ranges(self.calm.len(), TASK, |range| {
                 for i in range.filter(|&i| asleep.contains(i)) {
-                    if lists
+                    if !lists.is_driven(i)
+                        && lists
                         .of(i)
                         .iter()
                         .all(|of| asleep.contains(of.index()) || self.calm[of.index()] == STILL)

@@ -9,6 +9,7 @@ use super::{
     event::{Event, View, WALL},
     grid::Grid,
     neighbors::wall_bit,
+    patch::consider_patches,
     state::State,
     world::Wall,
 };
@@ -32,6 +33,7 @@ pub fn sweep(view: &View, i: usize) -> Event {
     }
     view.for_candidates(i, |j, link, shift| consider(view, i, j, link, shift, &mut best));
     consider_walls(view, i, &mut best);
+    consider_patches(view, i, &mut best);
     best
 }
 
@@ -90,10 +92,13 @@ fn meet(view: &View, i: usize, j: usize, shift: Vec3) -> bool {
     }
 }
 
-/// Whether a sphere has to be swept by itself: it meets a plane, or what a fast sphere brought.
+/// Whether a sphere has to be swept by itself: it meets a wall, or what a fast sphere brought.
 fn seeks_more(view: &View, i: usize) -> bool {
     let mut best = Event::NONE;
     consider_walls(view, i, &mut best);
+    if !best.is_some() {
+        consider_patches(view, i, &mut best);
+    }
     best.is_some() || view.extras.of(i).next().is_some()
 }
 
@@ -275,6 +280,9 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
         return;
     }
     let wall = &view.world.walls[plane];
+    if !wall.there {
+        return;
+    }
     let (gap, v) = wall_gap(view, i, plane);
     if view.world.rests {
         let partner = WALL | plane as u32;
@@ -300,14 +308,14 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
 pub fn wall_gap(view: &View, i: usize, plane: usize) -> (f32, f32) {
     let wall = &view.world.walls[plane];
     let t = view.clock[i];
-    let height = wall.normal.dot(view.wall_to(plane, i)) + 0.5 * wall.acceleration * t * t;
-    let speed = wall.normal.dot(view.state.velocity(i)) + wall.acceleration * t;
+    let height = wall.normal.dot(view.wall_to(plane, i)) + (0.5 * wall.acceleration * t - wall.speed) * t;
+    let speed = wall.normal.dot(view.state.velocity(i)) + wall.acceleration * t - wall.speed;
     (height - view.state.radius(i), speed)
 }
 
 // Order of simultaneous impacts of sphere i: by (smaller id, larger id), planes last.
 #[cold]
-fn precedes(state: &State, i: usize, a: u32, b: u32) -> bool {
+pub fn precedes(state: &State, i: usize, a: u32, b: u32) -> bool {
     let key = |partner: u32| {
         if partner & WALL != 0 {
             (u64::from(u32::MAX), u64::from(partner))

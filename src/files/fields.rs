@@ -99,6 +99,20 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Which one of several fields that exclude each other is there.
+pub(crate) fn one_of<'n>(fields: &Fields, node: &Node, path: &str, names: &[&'n str]) -> Result<Option<&'n str>, Slip> {
+    let mut found = names.iter().filter(|name| fields.get(name).is_some());
+    let first = found.next().copied();
+    match (first, found.next()) {
+        (Some(first), Some(second)) => Err(Slip {
+            span: node.get(second).map_or_else(|| node.span.clone(), |entry| entry.key_span.clone()),
+            problem: format!("{path} has both {first} and {second}"),
+            remedy: format!("expected only one of {}", names.join(", ")),
+        }),
+        _ => Ok(first),
+    }
+}
+
 /// `did you mean ...?` where a known name is near, else all of them.
 pub(crate) fn suggestion(found: &str, known: &[&str]) -> String {
     let nearest = known

@@ -80,6 +80,7 @@ mod origin;
 mod read;
 mod spheres;
 mod tree;
+mod walls;
 
 pub use builtin::{BUILTIN, Builtin, builtin};
 pub use error::{SceneError, SceneErrorKind};

@@ -1,12 +1,12 @@
 //! From a tree to a scene.
 
-use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, string, vector, whole};
+use super::walls::wall;
+use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, one_of, string, vector, whole};
 use super::tree::{Node, Value};
 use crate::{
     Dimensions, Side, Solver, Surface,
     scene::{
-        Fill, Lattice, LatticeKind, Material, Motion, Pair, Placed, Random, Scene, Shape, View, Wall, Walls,
-        World,
+        Fill, Lattice, LatticeKind, Material, Motion, Pair, Placed, Random, Scene, Shape, View, Walls, World,
     },
 };
 
@@ -43,19 +43,7 @@ pub(crate) fn read_scene(tree: &Node, open: Open) -> Result<Scene, Slip> {
         scene.fills.push(fill(node, &path, &scene.materials, open)?);
     }
     for (node, path) in tables(&top, "walls")? {
-        let fields = Fields::new(Some(node), &path, &["plane", "material"])?;
-        let plane = Fields::new(
-            Some(fields.required("plane", "{ point = [0, 0, 0], normal = [0, 0, 1] }", |node, _| Ok(node))?),
-            &fields.path("plane"),
-            &["point", "normal"],
-        )?;
-        let mut wall = Wall {
-            point: plane.required("point", "[0, 0, 0]", vector)?,
-            normal: plane.required("normal", "[0, 0, 1]", vector)?,
-            material: Walls::default().material,
-        };
-        fields.set("material", &mut wall.material, string)?;
-        scene.walls.push(wall);
+        scene.walls.push(wall(node, &path)?);
     }
     Ok(scene)
 }
@@ -177,20 +165,6 @@ fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<F
     fields.set("material", &mut fill.material, string)?;
     fields.set("fixed", &mut fill.fixed, boolean)?;
     Ok(fill)
-}
-
-/// Which one of several fields that exclude each other is there.
-fn one_of<'n>(fields: &Fields, node: &Node, path: &str, names: &[&'n str]) -> Result<Option<&'n str>, Slip> {
-    let mut found = names.iter().filter(|name| fields.get(name).is_some());
-    let first = found.next().copied();
-    match (first, found.next()) {
-        (Some(first), Some(second)) => Err(Slip {
-            span: node.get(second).map_or_else(|| node.span.clone(), |entry| entry.key_span.clone()),
-            problem: format!("{path} has both {first} and {second}"),
-            remedy: format!("expected only one of {}", names.join(", ")),
-        }),
-        _ => Ok(first),
-    }
 }
 
 fn random(fields: &Fields) -> Result<Random, Slip> {

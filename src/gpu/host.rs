@@ -88,7 +88,7 @@ impl Host {
             substeps: self.system.solver.substeps,
             budget_limit: self.grid.budget_limit,
             made_for: self.grid.made_for,
-            rest_substeps: self.world.rest_substeps(dt, &self.census),
+            least_substeps: self.world.least_substeps(dt, &self.census, &self.units),
             fall: self.fall(dt),
             cell: f64::from(self.grid.edge.min_element()),
             budget_most: self.census.budget_most,

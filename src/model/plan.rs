@@ -60,8 +60,8 @@ pub struct Limits {
     pub budget_limit: f32,
     /// What the present cells were made for.
     pub made_for: f64,
-    /// Substeps that resting contacts ask for.
-    pub rest_substeps: f64,
+    /// Substeps that resting contacts and moving walls ask for.
+    pub least_substeps: f64,
     /// Path of fixed spheres in a step, seen from the falling frame.
     pub fall: f64,
     /// Shortest edge of the present cells.
@@ -82,7 +82,7 @@ pub fn wanted_budget(limits: &Limits, past: &Past) -> f64 {
 
 fn by_collisions(limits: &Limits, past: &Past) -> f64 {
     match limits.substeps {
-        0 => (past.collisions / COLLISIONS_PER_SUBSTEP).ceil().clamp(limits.rest_substeps, MOST_SUBSTEPS),
+        0 => (past.collisions / COLLISIONS_PER_SUBSTEP).ceil().clamp(limits.least_substeps, MOST_SUBSTEPS),
         n => f64::from(n),
     }
 }
@@ -127,7 +127,7 @@ mod tests {
             substeps: 0,
             budget_limit: 0.2,
             made_for: 0.2,
-            rest_substeps: 1.0,
+            least_substeps: 1.0,
             fall: 0.0,
             cell: 1.4,
             budget_most: 0.25,

@@ -1,11 +1,11 @@
-//! What does not move: gravity, planes and materials, in scaled units and f32.
+//! What no sphere moves: gravity, walls and materials, in scaled units and f32.
 
 use glam::{DVec3, IVec3, Vec3};
 
-use super::{census::Census, grid::Grid, plan::rest_substeps, units::Units};
+use super::{census::Census, grid::Grid, patches::Patches, plan::rest_substeps, units::Units};
 use crate::{
-    System,
-    cpu::{relax::SLOP, sleep::SLEEP},
+    System, WallShape,
+    cpu::{neighbors::wall_bit, relax::SLOP, sleep::SLEEP},
 };
 
 /// A plane relative to a point of its own, so that it is as sharp far from the origin as near it.
@@ -19,6 +19,16 @@ pub struct Wall {
     /// Gravity along the normal: the acceleration of a sphere in flight relative to the plane.
     pub acceleration: f32,
     pub material: usize,
+    /// Number among all walls.
+    pub number: u32,
+    /// That point at time 0.
+    foot: DVec3,
+    /// What moves it, if anything does.
+    pub mover: Option<u32>,
+    /// Velocity along the normal.
+    pub speed: f32,
+    /// Whether it is there.
+    pub there: bool,
 }
 
 /// [`crate::Surface`] as the stages see it.
@@ -63,6 +73,11 @@ pub struct World {
     pub gravity: Vec3,
     pub has_gravity: bool,
     pub walls: Vec<Wall>,
+    /// Whether what walls feel is asked for: there are walls besides those of the box.
+    pub is_watched: bool,
+    /// Planes that move, as bits of the sets of walls.
+    pub moving: u32,
+    pub patches: Patches,
     /// Whether contacts may rest: there is gravity, and something that takes energy out of impacts.
     pub rests: bool,
     /// Substep that resting contacts ask for.
@@ -90,6 +105,20 @@ impl World {
         &self.surfaces[a * self.material_count + b]
     }
 
+    /// Puts every wall where it is in the substep of length `h` (scaled) that begins at `time`.
+    pub fn place_walls(&mut self, time: f64, h: f64, units: &Units, grid: &Grid) {
+        let Self { patches, walls, .. } = self;
+        patches.place(time, h, units, grid);
+        for wall in walls.iter_mut() {
+            wall.there = patches.there[wall.number as usize];
+            if let Some(mover) = wall.mover {
+                let mover = &patches.movers[mover as usize];
+                (wall.cell, wall.offset) = grid.locate_freely(wall.foot + mover.displacement(time, units));
+                wall.speed = wall.normal.dot(mover.velocity);
+            }
+        }
+    }
+
     /// Ticks of [`SLEEP`] in a substep of length `h`; 0 = nobody ever sleeps.
     pub fn sleep_ticks(&self, h: f32) -> u32 {
         // At least four substeps: what is drowsy has had no impact in the one before.
@@ -106,12 +135,13 @@ impl World {
         self.surfaces.iter().any(|s| s.friction > 0.0)
     }
 
-    /// Substeps that resting contacts ask for in a step of `dt`, scaled.
-    pub fn rest_substeps(&self, dt: f64, census: &Census) -> f64 {
+    /// Substeps that resting contacts and moving walls ask for in a step of `dt`, scaled.
+    pub fn least_substeps(&self, dt: f64, census: &Census, units: &Units) -> f64 {
+        let walls = self.patches.substeps(dt * units.time);
         if !self.rests {
-            return 1.0;
+            return walls;
         }
-        rest_substeps(dt, f64::from(self.gravity.length()), 2.0 * census.radius_min)
+        rest_substeps(dt, f64::from(self.gravity.length()), 2.0 * census.radius_min).max(walls)
     }
 
     /// `middle` of the spheres and the contact time are in scaled units.
@@ -129,24 +159,34 @@ impl World {
         let rests = gravity != Vec3::ZERO && system.contacts_may_rest();
         let friction = system.materials.surfaces().iter().fold(0.0, |most, s| s.friction.max(most));
         let walls = system
-            .planes()
+            .all_walls()
             .iter()
-            .map(|plane| {
+            .zip(0..)
+            .filter_map(|(wall, number)| {
+                let WallShape::Plane { point, normal } = wall.shape else { return None };
                 // The point of the plane nearest to the middle of the spheres: on an oblique plane the error
                 // grows with the distance from this point.
-                let point = plane.point / units.length;
-                let foot = middle - plane.normal * plane.normal.dot(middle - point);
+                let point = point / units.length;
+                let foot = middle - normal * normal.dot(middle - point);
                 let (cell, offset) = grid.locate_freely(foot);
-                let normal = plane.normal.as_vec3();
-                Wall {
+                let normal = normal.as_vec3();
+                Some(Wall {
                     normal,
                     cell,
                     offset,
                     acceleration: normal.dot(gravity),
-                    material: usize::from(plane.material),
-                }
+                    material: usize::from(wall.material),
+                    number,
+                    foot,
+                    mover: None,
+                    speed: 0.0,
+                    there: true,
+                })
             })
             .collect();
+        let patches = Patches::new(system, units, grid);
+        let mut walls: Vec<Wall> = walls;
+        walls.iter_mut().for_each(|wall| wall.mover = patches.mover_number(wall.number));
         // What gravity gives in the fall of a diameter, and the time that this takes.
         let (speed, time) = match rests && system.solver.sleeping {
             true => {
@@ -158,7 +198,12 @@ impl World {
         Self {
             gravity,
             has_gravity: gravity != Vec3::ZERO,
+            is_watched: !system.walls.is_empty(),
+            moving: (0..walls.len())
+                .filter(|&k| walls[k].mover.is_some())
+                .fold(0, |set, k| set | wall_bit(k)),
             walls,
+            patches,
             rests,
             rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * census.radius_min))
                 as f32,

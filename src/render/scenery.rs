@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::style::Style;
-use crate::{Dimensions, Plane, Side, System};
+use crate::{Dimensions, Plane, Side, System, Wall};
 
 /// Most walls and floors that are drawn.
 pub const SURFACES: usize = 16;
@@ -47,7 +47,7 @@ impl Scenery {
             low,
             high,
             sides: system.bounds.sides,
-            walls: system.walls.clone(),
+            walls: system.walls.iter().filter_map(Wall::as_plane).collect(),
             materials: (0..system.materials.len())
                 .map(|k| system.materials.name(k as u16).to_owned())
                 .collect(),

@@ -15,7 +15,7 @@ use super::{
     relax::relax,
 };
 use crate::{
-    Bounds, Dimensions, Error, MaterialIndex, Materials, Plane, Side, Sphere, System,
+    Bounds, Dimensions, Error, MaterialIndex, Materials, Side, Sphere, System, Wall, WallShape,
     scene::space::{Round, Space},
 };
 
@@ -93,11 +93,17 @@ impl Scene {
             .walls
             .iter()
             .enumerate()
-            .map(|(index, wall)| Plane {
-                point: wall.point,
-                normal: wall.normal.normalize(),
+            .map(|(index, wall)| Wall {
+                shape: match wall.shape {
+                    WallShape::Plane { point, normal } => {
+                        WallShape::Plane { point, normal: normal.normalize() }
+                    }
+                    ref other => other.clone(),
+                },
+                motion: wall.motion,
+                span: wall.span,
                 material: index_of(&system.materials, &wall.material),
-                name: format!("walls[{index}]"),
+                name: wall.name.clone().unwrap_or_else(|| format!("walls[{index}]")),
             })
             .collect();
         system.bounds = self.resolve_bounds(&system.materials)?;

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::{DEFAULT_MATERIAL, Fault, Fill, Lattice, LatticeKind, Motion, Pair, Random, Scene, Shape};
 use crate::{
-    Dimensions, Side, Surface,
+    Dimensions, Side, Surface, WallShape,
     validate::{finite, inspect_surface},
 };
 
@@ -41,15 +41,16 @@ impl Scene {
         for (index, wall) in self.walls.iter().enumerate() {
             let path = format!("walls[{index}]");
             self.known_material(&wall.material, &format!("{path}.material"))?;
-            finite(&format!("{path}.plane.point"), wall.point)?;
-            let normal = format!("{path}.plane.normal");
-            finite(&normal, wall.normal)?;
-            if wall.normal == DVec3::ZERO {
-                return Err(Fault::field(
-                    &normal,
-                    format!("{normal} is zero"),
-                    "give the direction from the solid to the free side",
-                ));
+            if let WallShape::Plane { normal, .. } = wall.shape {
+                let path = format!("{path}.plane.normal");
+                finite(&path, normal)?;
+                if normal == DVec3::ZERO {
+                    return Err(Fault::field(
+                        &path,
+                        format!("{path} is zero"),
+                        "give the direction from the solid to the free side",
+                    ));
+                }
             }
         }
         for (index, fill) in self.fills.iter().enumerate() {

@@ -42,7 +42,7 @@ pub use note::Note;
 
 use glam::DVec3;
 
-use crate::{Dimensions, Side, Solver, Surface};
+use crate::{Dimensions, Side, Solver, Surface, WallMotion, WallShape};
 
 /// The name that a material has where none is given.
 pub const DEFAULT_MATERIAL: &str = "default";
@@ -65,7 +65,7 @@ pub struct Scene {
     pub pairs: Vec<Pair>,
     /// The spheres, group by group.
     pub fills: Vec<Fill>,
-    /// Solid planes besides the walls of the box.
+    /// Solid surfaces besides the walls of the box.
     pub walls: Vec<Wall>,
     /// How to look at it.
     pub view: View,
@@ -167,15 +167,50 @@ impl Pair {
     }
 }
 
-/// A solid half space.
+/// A solid surface; see [`crate::Wall`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
-    /// A point on its surface (length).
-    pub point: DVec3,
-    /// From the solid to the free side; any length but 0.
-    pub normal: DVec3,
+    /// Where it is at time 0; the normal of a plane may have any length but 0.
+    pub shape: WallShape,
+    /// How it moves.
+    pub motion: WallMotion,
+    /// When it appears and when it is gone.
+    pub span: [f64; 2],
     /// Material of the surface, by name.
     pub material: String,
+    /// What reports call it; left out, its place among the walls, as `walls[0]`.
+    pub name: Option<String>,
+}
+
+impl Wall {
+    /// A wall that is always there and stands still.
+    pub fn new(shape: WallShape, material: &str) -> Self {
+        Self {
+            shape,
+            motion: WallMotion::default(),
+            span: [f64::NEG_INFINITY, f64::INFINITY],
+            material: material.into(),
+            name: None,
+        }
+    }
+
+    /// Gives it a name.
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Moves it.
+    pub fn moving(mut self, motion: WallMotion) -> Self {
+        self.motion = motion;
+        self
+    }
+
+    /// Lets it be there from one time to another only.
+    pub fn there(mut self, from: f64, until: f64) -> Self {
+        self.span = [from, until];
+        self
+    }
 }
 
 /// How to look at a scene; nothing that is computed depends on it.
@@ -305,8 +340,27 @@ impl Scene {
     }
 
     /// Adds a solid half space: a point on its surface, and the direction from the solid to the free side.
-    pub fn wall(mut self, point: impl Into<DVec3>, normal: impl Into<DVec3>, material: &str) -> Self {
-        self.walls.push(Wall { point: point.into(), normal: normal.into(), material: material.into() });
+    pub fn wall(self, point: impl Into<DVec3>, normal: impl Into<DVec3>, material: &str) -> Self {
+        let (point, normal) = (point.into(), normal.into());
+        self.surface_wall(Wall::new(WallShape::Plane { point, normal }, material))
+    }
+
+    /// Adds any wall.
+    ///
+    /// ```
+    /// use carom::{Rotation, WallMotion, WallShape, scene::{Scene, Wall}};
+    /// use glam::DVec3;
+    ///
+    /// // A drum that turns about its axis once in two units of time.
+    /// let drum = WallShape::Cone { from: DVec3::ZERO, to: DVec3::Y, radii: [10.0; 2], closed: [true; 2] };
+    /// let rotation = Rotation { point: DVec3::ZERO, axis: DVec3::Y, speed: std::f64::consts::PI };
+    /// let motion = WallMotion { rotation: Some(rotation), ..WallMotion::default() };
+    /// let scene = Scene::new(0.01).surface_wall(Wall::new(drum, "default").moving(motion).named("drum"));
+    /// assert_eq!(scene.build()?.all_walls()[0].name, "drum");
+    /// # Ok::<(), carom::Error>(())
+    /// ```
+    pub fn surface_wall(mut self, wall: Wall) -> Self {
+        self.walls.push(wall);
         self
     }
 }

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::{Dimensions, Side, System};
+use crate::{Dimensions, Side, System, Wall};
 
 /// The TC model's contact time in mean free times (Luding & McNamara, Granular Matter 1, 113, 1998). Longer, and
 /// impacts that belong to a fluid are made elastic; shorter, and a collapse takes more impacts to end.
@@ -30,7 +30,8 @@ impl System {
             return corner;
         }
         let up = -self.gravity.normalize();
-        let floors = self.walls.iter().filter(|wall| wall.normal.dot(up) > 1.0 - 1e-9).map(|wall| wall.point);
+        let planes: Vec<_> = self.walls.iter().filter_map(Wall::as_plane).collect();
+        let floors = planes.iter().filter(|plane| plane.normal.dot(up) > 1.0 - 1e-9).map(|plane| plane.point);
         let lowest = || {
             let centers = self.spheres.iter().map(|sphere| sphere.position);
             centers.min_by(|a, b| a.dot(up).total_cmp(&b.dot(up)))

@@ -75,7 +75,7 @@ fn draw(rng: &mut Pcg64) -> System {
                 normal: normal.normalize(),
                 material: 0,
                 name: "floor".into(),
-            });
+            }.into());
         }
     }
     // Elastic, or lossy with a contact time that matters.

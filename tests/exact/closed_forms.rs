@@ -98,7 +98,7 @@ fn a_throw_over_a_tilted_plane_bounces_at_the_closed_form_times() {
     let (g, v) = (9.81, 3.0);
     let mut system = System { dt: 0.02, gravity: DVec3::new(0.0, 0.0, -g), ..System::default() };
     let normal = DVec3::new(angle.sin(), 0.0, angle.cos());
-    system.walls.push(Plane { point: DVec3::ZERO, normal, material: 0, name: "ramp".into() });
+    system.walls.push(Plane { point: DVec3::ZERO, normal, material: 0, name: "ramp".into() }.into());
     system.spheres.push(Sphere { position: normal * 0.5, velocity: normal * v, ..Sphere::default() });
     let mut simulation = exact(system);
     let interval = 2.0 * v / (g * angle.cos());

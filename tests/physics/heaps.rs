@@ -54,7 +54,7 @@ fn plate(radius: f64, friction: f64, seed: u64) -> System {
     }
     let sand = system.materials.find("sand").unwrap();
     let point = -4.0 * DVec3::Z;
-    system.walls.push(Plane { point, normal: DVec3::Z, material: sand, name: "floor".into() });
+    system.walls.push(Plane { point, normal: DVec3::Z, material: sand, name: "floor".into() }.into());
     system
 }
 

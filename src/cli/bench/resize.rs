@@ -36,7 +36,10 @@ pub fn resized(scene: &Scene, count: u32) -> Result<Scene, String> {
         }
     }
     for wall in &mut scene.walls {
-        wall.point = place(wall.point);
+        wall.shape = wall.shape.scaled(origin, scale);
+        if let Some(rotation) = &mut wall.motion.rotation {
+            rotation.point = place(rotation.point);
+        }
     }
     Ok(scene)
 }

@@ -2,7 +2,11 @@
 
 use glam::{BVec4A, Vec3A, Vec4, Vec4Swizzles};
 
-use crate::cpu::{event::WALL, parallel::Disjoint, rows::Row};
+use crate::cpu::{
+    event::WALL,
+    parallel::Disjoint,
+    rows::{Drive, Row, STANDS},
+};
 
 /// What rows act on.
 pub struct Bodies<'a> {
@@ -15,12 +19,12 @@ impl Bodies<'_> {
     ///
     /// # Safety
     /// Nobody else may read or write them meanwhile.
-    pub unsafe fn push(&self, row: &Row) {
+    pub unsafe fn push(&self, row: &Row, drives: &[Drive]) {
         let load = row.load;
         if load.normal > 0.0 {
             // SAFETY: passed on from the caller.
             unsafe {
-                let mut pair = Pair::load(self, row);
+                let mut pair = Pair::load(self, row, drives);
                 let across = row.normal.extend(0.0);
                 pair.push(across * load.normal);
                 if row.friction > 0.0 {
@@ -38,9 +42,9 @@ impl Bodies<'_> {
     ///
     /// # Safety
     /// As above.
-    pub unsafe fn solve(&self, row: &mut Row) -> f32 {
+    pub unsafe fn solve(&self, row: &mut Row, drives: &[Drive]) -> f32 {
         // SAFETY: passed on from the caller.
-        let mut pair = unsafe { Pair::load(self, row) };
+        let mut pair = unsafe { Pair::load(self, row, drives) };
         if pair.motions[0].w + pair.motions[1].w == 0.0 {
             // They sleep, or one on what is fixed: the load stays what it was.
             return 0.0;
@@ -109,17 +113,25 @@ fn clamped(v: Vec4, most: f32) -> Vec4 {
     if square > most * most { v * (most / square.sqrt()) } else { v }
 }
 
-/// The two partners of a row; a plane stands still.
+/// The two partners of a row; a wall moves as its drive says.
 struct Pair {
     motions: [Vec4; 2],
     spins: [Vec4; 2],
 }
 
 impl Pair {
-    unsafe fn load(bodies: &Bodies, row: &Row) -> Self {
+    #[inline(always)]
+    unsafe fn load(bodies: &Bodies, row: &Row, drives: &[Drive]) -> Self {
         // SAFETY: passed on from the caller.
         let of = |k: u32| unsafe { (bodies.lab.get(k as usize), bodies.spin.get(k as usize)) };
-        let (a, b) = (of(row.i), if row.j & WALL != 0 { (Vec4::ZERO, Vec4::ZERO) } else { of(row.j) });
+        let a = of(row.i);
+        let b = if row.j & WALL == 0 {
+            of(row.j)
+        } else if row.drive == STANDS {
+            (Vec4::ZERO, Vec4::ZERO)
+        } else {
+            drives[row.drive as usize].0.into()
+        };
         Self { motions: [a.0, b.0], spins: [a.1, b.1] }
     }
 

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-use super::{Load, Row, Rows, Slot, past_of};
+use super::{Load, Row, Rows, STANDS, Slot, past_of};
 use crate::cpu::{
     event::WALL,
     parallel::{Disjoint, TASK, for_ranges},
@@ -75,7 +75,7 @@ impl Rows {
         self.past.run(1, 1, |_, task| {
             task.rows.clear();
             task.partners.clear();
-            task.rows.extend(loads.iter().map(|&(i, j, load)| Row { i, j, load, ..Row::default() }));
+            task.rows.extend(loads.iter().map(|&(i, j, load)| Row { i, j, load, drive: STANDS, ..Row::default() }));
         });
         self.past_slots.clear();
         self.past_slots.resize(count, Slot::default());

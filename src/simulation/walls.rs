@@ -1,0 +1,45 @@
+//! What walls feel.
+
+use glam::DVec3;
+
+use super::Simulation;
+
+/// What a wall felt of the spheres in a step, as a mean over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WallLoad {
+    /// Force on the wall (mass * length/time^2).
+    pub force: DVec3,
+    /// Torque on it (mass * length^2/time^2) about the point that it turns about, or that its shape is given by: the middle, of
+    /// a plane its point, of a mesh its first vertex.
+    pub torque: DVec3,
+    /// Power that it gave to the spheres (energy/time); 0 for what does not move.
+    pub power: f64,
+}
+
+impl Simulation {
+    /// What each wall felt in the last step, by impacts and by contacts that rest, in the order of
+    /// [`System::all_walls`](crate::System::all_walls); nothing before the first step, where all walls are those of the box, and on backends that
+    /// do not say so: `exact` and `gpu`.
+    ///
+    /// ```
+    /// use carom::{Materials, Options, Simulation, Sphere, Surface, System, Wall, WallShape};
+    /// use glam::DVec3;
+    ///
+    /// let mut system = System { gravity: DVec3::NEG_Z, dt: 0.1, materials: Materials::empty(), ..System::default() };
+    /// system.materials.add("stone", Surface { restitution: 0.5, ..Surface::default() }, 1.0);
+    /// let floor = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius: 2.0, hole: 0.0 };
+    /// system.walls.push(Wall::new(floor, 0, "floor"));
+    /// system.spheres.push(Sphere { position: DVec3::new(1.0, 0.0, 0.5), ..Sphere::default() });
+    /// let mut simulation = Simulation::new(system, Options::default())?;
+    /// for _ in 0..10 {
+    ///     simulation.step()?;
+    /// }
+    /// let load = simulation.wall_loads()[0];
+    /// assert!((load.force - DVec3::NEG_Z).length() < 1e-5);
+    /// assert!((load.torque - DVec3::Y).length() < 1e-5);
+    /// # Ok::<(), carom::Error>(())
+    /// ```
+    pub fn wall_loads(&self) -> Vec<WallLoad> {
+        self.engine.wall_loads()
+    }
+}
