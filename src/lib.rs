@@ -126,8 +126,9 @@
 //! # Features
 //!
 //! The bare library (`default-features = false`) knows no files and no command line. `files` reads and writes scenes and
-//! spheres, `gpu` is `Backend::Gpu` and the module `gpu` (adapters, devices, buffers), `render` draws pictures without a
-//! window (module `render`), `viewer` is the window (module `viewer`), `cli` is the `carom` command. All are on by default.
+//! spheres and reads meshes, `gpu` is `Backend::Gpu` and the module `gpu` (adapters, devices, buffers), `render` draws
+//! pictures without a window (module `render`), `viewer` is the window (module `viewer`), `cli` is the `carom` command. All
+//! are on by default.
 #![warn(missing_docs)]
 
 mod contact;
@@ -138,7 +139,7 @@ mod exact;
 pub mod files;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-pub mod mesh;
+mod mesh;
 mod model;
 #[cfg(feature = "render")]
 pub mod render;
@@ -156,7 +157,7 @@ mod wall;
 
 pub use contact::{Cells, Contact, contact_stress};
 pub use error::Error;
-pub use mesh::Mesh;
+pub use mesh::{Facet, Flaw, Mesh};
 pub use report::{Impact, Partner, StepReport};
 pub use simulation::{Backend, Measure, Options, Simulation, WallLoad};
 pub use summary::Summary;

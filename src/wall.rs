@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use crate::{MaterialIndex, Plane};
+use crate::{Error, MaterialIndex, Plane};
 
 /// A solid surface: its shape, how it moves, and when it is there.
 ///
@@ -172,9 +172,12 @@ impl WallShape {
 
 impl WallShape {
     /// The same shape, `factor` times as large seen from `origin`.
-    pub fn scaled(&self, origin: DVec3, factor: f64) -> Self {
+    ///
+    /// # Errors
+    /// As [`Mesh::transformed`](crate::Mesh::transformed).
+    pub fn scaled(&self, origin: DVec3, factor: f64) -> Result<Self, Error> {
         let place = |x: DVec3| origin + (x - origin) * factor;
-        match *self {
+        Ok(match *self {
             Self::Plane { point, normal } => Self::Plane { point: place(point), normal },
             Self::Box { center, size, turn } => Self::Box { center: place(center), size: size * factor, turn },
             Self::Cone { from, to, radii, closed } => {
@@ -187,9 +190,9 @@ impl WallShape {
                 Self::Sphere { center: place(center), radius: radius * factor, axis, angle }
             }
             Self::Mesh(ref mesh) => {
-                Self::Mesh(Arc::new(mesh.transformed(factor, DQuat::IDENTITY, origin * (1.0 - factor))))
+                Self::Mesh(Arc::new(mesh.transformed(factor, DQuat::IDENTITY, origin * (1.0 - factor))?))
             }
-        }
+        })
     }
 }
 

@@ -1,17 +1,25 @@
 //! From a text to a scene: parse, override, read, check.
 
-use std::{fs, path::Path};
+use std::{
+    borrow::Cow,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::{
     builtin::embedded,
     error::{SceneError, SceneErrorKind},
     fields::{Slip, suggestion},
+    mesh::parse_mesh,
     origin::{Origin, Text, show},
     read::read_scene,
     spheres::parse_spheres,
     tree::{Node, Value},
 };
-use crate::scene::{DEFAULT_MATERIAL, Material, Placed, Scene};
+use crate::{
+    Mesh,
+    scene::{DEFAULT_MATERIAL, Material, Placed, Scene},
+};
 
 /// Reads a scene file. `overrides` are TOML like `world.dt=0.001` or `spheres.0.random.count=1000`, laid over the
 /// file in their order before anything is checked.
@@ -46,8 +54,15 @@ pub fn parse_scene(
             error.to_string()
         })
     };
-    let mut scene = read_scene(&tree, &mut open)
-        .map_err(|slip| SceneError::new(kind, show(&texts, &slip.span, &slip.problem, &slip.remedy)))?;
+    let mut no_mesh = false;
+    let mut open_mesh = |file: &str| {
+        mesh_of(file, base_dir).map_err(|error| {
+            no_mesh = error.kind() == SceneErrorKind::Missing;
+            error.to_string()
+        })
+    };
+    let mut scene = read_scene(&tree, &mut open, &mut open_mesh)
+                .map_err(|slip| SceneError::new(if no_mesh { SceneErrorKind::Missing } else { kind }, show(&texts, &slip.span, &slip.problem, &slip.remedy)))?;
     scene.origin = Origin::new(texts.clone(), tree);
     scene.check().map_err(|error| SceneError::invalid(error.to_string()))?;
     Ok(scene)
@@ -95,16 +110,22 @@ fn read_spheres(
     base_dir: Option<&Path>,
     materials: &[Material],
 ) -> Result<Vec<Placed>, SceneError> {
+    let (path, bytes) = read(file, base_dir)?;
+    parse_spheres(&path, &bytes, materials)
+}
+
+fn mesh_of(file: &str, base_dir: Option<&Path>) -> Result<Mesh, SceneError> {
+    let (path, bytes) = read(file, base_dir)?;
+    parse_mesh(&path, &bytes).map_err(|error| SceneError::invalid(error.to_string()))
+}
+
+/// A file that a scene names, with its path.
+fn read(file: &str, base_dir: Option<&Path>) -> Result<(PathBuf, Cow<'static, [u8]>), SceneError> {
     let path = base_dir.map_or_else(|| Path::new(file).to_owned(), |base| base.join(file));
     let missing = |why: String| SceneError::missing(format!("cannot read {}: {why}", path.display()));
-    match base_dir {
-        Some(_) => {
-            let bytes = fs::read(&path).map_err(|error| missing(error.to_string()))?;
-            parse_spheres(&path, &bytes, materials)
-        }
-        None => {
-            let bytes = embedded(file).ok_or_else(|| missing("no built-in scene has it".into()))?;
-            parse_spheres(&path, bytes, materials)
-        }
-    }
+    let bytes = match base_dir {
+        Some(_) => Cow::from(fs::read(&path).map_err(|error| missing(error.to_string()))?),
+        None => Cow::from(embedded(file).ok_or_else(|| missing("no built-in scene has it".into()))?),
+    };
+    Ok((path, bytes))
 }

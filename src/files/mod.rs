@@ -1,4 +1,4 @@
-//! Scene files (TOML) and sphere files (CSV, extended XYZ).
+//! Scene files (TOML), sphere files (CSV, extended XYZ) and meshes (STL, OBJ).
 //!
 //! A scene file has the fields of a [`Scene`](crate::scene::Scene) under their own names; unknown ones are refused. All
 //! but `world.dt` may be left out.
@@ -76,6 +76,7 @@ mod builtin;
 mod error;
 mod fields;
 mod load;
+mod mesh;
 mod origin;
 mod read;
 mod spheres;
@@ -85,5 +86,6 @@ mod walls;
 pub use builtin::{BUILTIN, Builtin, builtin};
 pub use error::{SceneError, SceneErrorKind};
 pub use load::{load_scene, parse_scene};
+pub use mesh::read_mesh;
 pub(crate) use origin::Origin;
 pub use spheres::write_spheres;

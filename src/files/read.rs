@@ -1,6 +1,6 @@
 //! From a tree to a scene.
 
-use super::walls::wall;
+use super::walls::{OpenMesh, wall};
 use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, one_of, string, vector, whole};
 use super::tree::{Node, Value};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 /// Reads the spheres of a file, given the materials there are; the error is a message.
 pub(crate) type Open<'o> = &'o mut dyn FnMut(&str, &[Material]) -> Result<Vec<Placed>, String>;
 
-pub(crate) fn read_scene(tree: &Node, open: Open) -> Result<Scene, Slip> {
+pub(crate) fn read_scene(tree: &Node, open: Open, open_mesh: OpenMesh) -> Result<Scene, Slip> {
     let top = Fields::new(
         Some(tree),
         "",
@@ -43,7 +43,7 @@ pub(crate) fn read_scene(tree: &Node, open: Open) -> Result<Scene, Slip> {
         scene.fills.push(fill(node, &path, &scene.materials, open)?);
     }
     for (node, path) in tables(&top, "walls")? {
-        scene.walls.push(wall(node, &path)?);
+        scene.walls.push(wall(node, &path, open_mesh)?);
     }
     Ok(scene)
 }

@@ -1,20 +1,26 @@
 //! Walls: from a table to a wall of a scene.
 
-use std::f64::consts::PI;
+use std::{f64::consts::PI, sync::Arc};
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::fields::{Fields, Slip, boolean, list, mismatch, number, one_of, string, vector};
 use super::tree::Node;
-use crate::{Oscillation, Rotation, WallMotion, WallShape, scene::Wall, scene::Walls};
+use crate::{
+    Mesh, Oscillation, Rotation, WallMotion, WallShape,
+    scene::{Wall, Walls},
+};
 
 /// The shapes that a wall may have, one of them.
-const SHAPES: [&str; 6] = ["plane", "box", "cylinder", "cone", "disc", "sphere"];
+const SHAPES: [&str; 7] = ["plane", "box", "cylinder", "cone", "disc", "sphere", "mesh"];
 
 /// What else there is to a wall.
 const OTHERS: [&str; 7] = ["name", "material", "velocity", "oscillation", "rotation", "from", "until"];
 
-pub(super) fn wall(node: &Node, path: &str) -> Result<Wall, Slip> {
+/// Reads the mesh of a file; the error is a message.
+pub(crate) type OpenMesh<'o> = &'o mut dyn FnMut(&str) -> Result<Mesh, String>;
+
+pub(super) fn wall(node: &Node, path: &str, open: OpenMesh) -> Result<Wall, Slip> {
     let known: Vec<&str> = SHAPES.into_iter().chain(OTHERS).collect();
     let fields = Fields::new(Some(node), path, &known)?;
     let Some(kind) = one_of(&fields, node, path, &SHAPES)? else {
@@ -24,7 +30,7 @@ pub(super) fn wall(node: &Node, path: &str) -> Result<Wall, Slip> {
             remedy: format!("expected one of {}", SHAPES.join(", ")),
         });
     };
-    let mut wall = Wall::new(shape(&fields, kind)?, &Walls::default().material);
+    let mut wall = Wall::new(shape(&fields, kind, open)?, &Walls::default().material);
     fields.set("material", &mut wall.material, string)?;
     wall.name = fields.optional("name", string)?;
     wall.motion = motion(&fields)?;
@@ -33,7 +39,7 @@ pub(super) fn wall(node: &Node, path: &str) -> Result<Wall, Slip> {
     Ok(wall)
 }
 
-fn shape(fields: &Fields, kind: &str) -> Result<WallShape, Slip> {
+fn shape(fields: &Fields, kind: &str, open: OpenMesh) -> Result<WallShape, Slip> {
     let inner = |known: &[&str]| Fields::new(fields.get(kind), &fields.path(kind), known);
     let set = |inner: &Fields, name: &str, otherwise: f64| {
         inner.optional(name, number).map(|value| value.unwrap_or(otherwise))
@@ -78,6 +84,20 @@ fn shape(fields: &Fields, kind: &str) -> Result<WallShape, Slip> {
                 radius: inner.required("radius", "10", number)?,
                 hole: set(&inner, "hole", 0.0)?,
             }
+        }
+        "mesh" => {
+            let inner = inner(&["file", "scale", "turn", "shift"])?;
+            let file = inner.required("file", "\"terrain.stl\"", |node, path| Ok((node, string(node, path)?)))?;
+            let slip = |problem: String| Slip {
+                span: file.0.span.clone(),
+                problem,
+                remedy: "a mesh is a file of triangles, .stl or .obj".to_owned(),
+            };
+            let turn = DQuat::from_scaled_axis(inner.optional("turn", vector)?.unwrap_or(DVec3::ZERO));
+            let shift = inner.optional("shift", vector)?.unwrap_or(DVec3::ZERO);
+            let mesh = open(&file.1).map_err(slip)?;
+            let scale = set(&inner, "scale", 1.0)?;
+            WallShape::Mesh(Arc::new(mesh.transformed(scale, turn, shift).map_err(|e| slip(e.to_string()))?))
         }
         _ => {
             let inner = inner(&["center", "radius", "axis", "angle"])?;

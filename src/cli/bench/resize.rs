@@ -36,7 +36,7 @@ pub fn resized(scene: &Scene, count: u32) -> Result<Scene, String> {
         }
     }
     for wall in &mut scene.walls {
-        wall.shape = wall.shape.scaled(origin, scale);
+        wall.shape = wall.shape.scaled(origin, scale).map_err(|error| error.to_string())?;
         if let Some(rotation) = &mut wall.motion.rotation {
             rotation.point = place(rotation.point);
         }

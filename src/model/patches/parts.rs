@@ -3,7 +3,7 @@
 use glam::{DQuat, DVec2, DVec3, Vec3};
 
 use super::form::{Cap, Form, Ring, Triangle};
-use crate::{WallShape, mesh::Facet};
+use crate::{Facet, WallShape};
 
 /// A piece of a wall: where its point is (length), and its form in units of `unit`.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,8 @@ pub fn parts(shape: &WallShape, unit: f64, fans: &mut Vec<Vec3>) -> Vec<Part> {
         &WallShape::Sphere { center, radius, axis, angle } => vec![cap(center, radius, axis.normalize(), angle, unit)],
         WallShape::Mesh(mesh) => {
             let fans = Fans::new(mesh.vertices(), mesh.triangles(), fans);
-            let facets = mesh.facets().iter().zip(mesh.triangles());
-            let part = |(facet, corners): (&Facet, &[u32; 3])| {
+            let facets = mesh.facets().zip(mesh.triangles());
+            let part = |(facet, corners): (Facet, &[u32; 3])| {
                 triangle(facet.corners, facet.gates, corners.map(|k| fans.of(k)), unit)
             };
             facets.filter_map(part).collect()
