@@ -9,7 +9,7 @@ use super::{
     bits::Bits,
     blocks::Blocks,
     census::Census,
-    event::{View, WALL},
+    event::{View, WALL, wall_of},
     fast::{Extras, Reach},
     frame::Frame,
     grid::Grid,
@@ -226,7 +226,7 @@ impl Core {
         let ground = Ground { units, grid, world, state };
         let other = |j: u32| match j & WALL {
             0 => Other::Sphere(j as usize),
-            _ => Other::Plane((j & !WALL) as usize),
+            _ => Other::Wall(j),
         };
         let loaded = self.rows.loaded();
         let mut contacts: Vec<_> =
@@ -260,7 +260,7 @@ impl Core {
         let known = |kept: &Kept| {
             let j = match kept.partner {
                 Partner::Sphere(id) => place(id)?,
-                Partner::Wall(plane) => ((plane as usize) < world.walls.len()).then_some(WALL | plane)?,
+                Partner::Wall(j) => (wall_of(j) < world.walls.len() + world.patches.all.len()).then_some(WALL | j)?,
             };
             Some((place(kept.sphere)?, j, kept.load(units)?))
         };

@@ -34,6 +34,27 @@ pub const MOST_HITS: u8 = 1;
 /// Marks a partner that is a wall.
 pub const WALL: u32 = 1 << 31;
 
+/// Where rows say on which side of a narrow pipe they are; see [`Form::side`](crate::model::patches::form::Form::side).
+const SIDE_SHIFT: u32 = 29;
+
+/// The wall of a partner: planes first, then patches.
+#[inline]
+pub fn wall_of(partner: u32) -> usize {
+    (partner & ((1 << SIDE_SHIFT) - 1)) as usize
+}
+
+/// The side of a row on a wall.
+#[inline]
+pub fn side_of(partner: u32) -> u32 {
+    (partner & !WALL) >> SIDE_SHIFT
+}
+
+/// The partner of a row on a side of a wall.
+#[inline]
+pub fn side_partner(wall: usize, side: u32) -> u32 {
+    WALL | side << SIDE_SHIFT | wall as u32
+}
+
 impl Event {
     pub const NONE: Self = Self { toi: f32::INFINITY, partner: u32::MAX, link: 0, jolt: 0.0 };
 
@@ -92,7 +113,7 @@ impl View<'_> {
         if partner & WALL == 0 {
             return true;
         }
-        let wall = (partner & !WALL) as usize;
+        let wall = wall_of(partner);
         match wall.checked_sub(self.world.walls.len()) {
             Some(patch) => self.lists.patches(i).contains(&(patch as u32)),
             None => self.lists.walls(i) & wall_bit(wall) != 0,

@@ -394,9 +394,9 @@ impl Stepper {
         mut run: Run,
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<StepReport, Error> {
+        self.core.place_walls(self.time, 0.0);
         if run.pushed {
             // What is left of it, asked for of the last substep alone.
-            self.core.place_walls(self.time, 0.0);
             run.deepest = self.relax.deepest(&self.core.view(self.frame(0.0, drift, DVec3::ZERO)));
             self.clock.lap("relax");
         }

@@ -10,7 +10,7 @@ use glam::{IVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::{
-    event::WALL,
+    event::{WALL, wall_of},
     fast::Reach,
     grid::{CODES, Grid},
     parallel::{Outputs, TASK},
@@ -164,7 +164,7 @@ impl Lists {
         let block = self.blocks.get(i / BLOCK);
         let k = i % BLOCK;
         if partner & WALL != 0 {
-            let wall = partner & !WALL;
+            let wall = wall_of(partner) as u32;
             if wall < self.planes {
                 return block.wall_hits.get(k)?.get(wall as usize);
             }

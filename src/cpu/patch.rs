@@ -80,9 +80,22 @@ impl View<'_> {
 
     /// How a sphere lies to a patch.
     pub fn touch(&self, patch: &Patch, at: &Instant) -> Touch {
-        let patches = &self.world.patches;
         let sight = self.sight(patch, at);
-        let near = patches.near(patch, sight.x);
+        let near = self.world.patches.near(patch, sight.x);
+        self.touch_at(patch, at, &sight, &near)
+    }
+
+    /// The same on another side of a narrow pipe, if it is one.
+    pub fn touch_side(&self, patch: &Patch, at: &Instant, side: u32) -> Option<Touch> {
+        if side == 0 {
+            return Some(self.touch(patch, at));
+        }
+        let sight = self.sight(patch, at);
+        patch.form.side(sight.x, side).map(|near| self.touch_at(patch, at, &sight, &near))
+    }
+
+    fn touch_at(&self, patch: &Patch, at: &Instant, sight: &Sight, near: &Near) -> Touch {
+        let patches = &self.world.patches;
         let normal = patches.out(patch, near.normal, at.t);
         let drive = patches.mover_of(patch.wall).map_or(Vec3::ZERO, |mover| {
             let r = mover.from_pivot(self.grid, at.cell, at.offset, at.t);
@@ -92,7 +105,7 @@ impl View<'_> {
             gap: near.distance - at.radius,
             normal,
             drive,
-            bend: patch.form.bend(sight.x, sight.w, &near),
+            bend: patch.form.bend(sight.x, sight.w, near, at.radius),
             is_shadowed: near.is_shadowed,
         }
     }
@@ -251,7 +264,11 @@ fn advance(form: &Form, sight: &Sight, near: &Near, radius: f32, left: f32) -> O
 fn return_time(view: &View, patch: &Patch, sight: &Sight, near: &Near, rate: f32) -> Option<f32> {
     let set = &view.world.patches.sets[patch.set as usize];
     let pull = if set.turns { sight.acceleration } else { -near.normal.dot(view.world.gravity) };
-    // Twice the rate over both accelerations towards the surface.
-    let towards = pull.max(0.0) + patch.form.bend(sight.x, sight.w, near);
-    (towards > 0.0).then(|| 2.0 * rate / towards)
+    let chord = patch.form.chord_time(sight.x, sight.w, near);
+    if rate == 0.0 {
+        // It lies on the surface: pressed to it, or not at all.
+        return (pull > 0.0 || chord == 0.0).then_some(0.0);
+    }
+    let back = if pull > 0.0 { rate / (rate / chord + 0.5 * pull) } else { chord };
+    (back < f32::INFINITY).then_some(back)
 }

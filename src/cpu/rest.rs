@@ -22,7 +22,7 @@ use super::{
     blocks::Blocks,
     collide::Push,
     core::Core,
-    event::{View, WALL},
+    event::{View, WALL, side_of, wall_of},
     frame::Frame,
     neighbors::wall_bit,
     parallel::{Disjoint, Outputs, TASK, for_ranges},
@@ -145,7 +145,7 @@ impl Rest {
                 self.wall_work += push.as_dvec3().dot(velocity.truncate().as_dvec3())
                     + row.load.turn.as_dvec3().dot(spin.truncate().as_dvec3());
             }
-            let (i, wall) = (row.i as usize, (row.j & !WALL) as usize);
+            let (i, wall) = (row.i as usize, wall_of(row.j));
             self.pushes.push(Push {
                 wall: view.patch(wall).map_or_else(|| view.world.walls[wall].number, |patch| patch.wall),
                 impulse: push,
@@ -351,13 +351,18 @@ fn lost(inverse_mass: f32, radius: f32, ends: (DVec3, DVec3), spins: (Vec3, Vec3
 fn follow(view: &View, row: &mut Row) {
     let i = row.i as usize;
     let (gap, now) = if row.j & WALL != 0 {
-        let wall = (row.j & !WALL) as usize;
+        let wall = wall_of(row.j);
         let now = view.clock[i];
         match view.patch(wall) {
             // Nothing has happened: the gap and the normal are those of the start.
             Some(_) if now == 0.0 => return,
             Some(patch) => {
-                let touch = view.touch(patch, &view.instant(i, now));
+                // Where the sphere has left the pipe the row stays as it was.
+                let Some(touch) = view.touch_side(patch, &view.instant(i, now), side_of(row.j)) else { return };
+                if touch.is_shadowed {
+                    // Over the edge to a neighbour: it goes on as if the face did. The load was along its normal.
+                    return;
+                }
                 row.normal = touch.normal;
                 row.load.tangent -= row.normal * row.normal.dot(row.load.tangent);
                 (touch.gap, now)

@@ -10,10 +10,10 @@ use glam::{Vec3, Vec4};
 use super::{
     bits::Flags,
     blocks::Blocks,
-    event::{View, WALL},
+    event::{View, WALL, side_partner},
     neighbors::{Candidate, wall_bit},
     parallel::{Disjoint, Outputs},
-    patch::Instant,
+    patch::{Instant, Touch},
     world::Surface,
 };
 use crate::model::patches::Patch;
@@ -406,13 +406,28 @@ impl Finder<'_> {
 
     fn patch(&self, surface: &Surface, number: usize, patch: &Patch, task: &mut Task) {
         let (view, i) = (self.view, self.i);
-        let touch = view.touch(patch, &self.instant());
-        if touch.is_shadowed || touch.gap > 2.0 * NEAR * view.state.radius(i) {
-            return;
+        let at = self.instant();
+        for side in 0..3 {
+            let Some(touch) = view.touch_side(patch, &at, side) else { return };
+            if touch.is_shadowed || touch.gap > 2.0 * NEAR * view.state.radius(i) {
+                return;
+            }
+            self.patch_side(surface, (number, side), patch, touch, task);
         }
+    }
+
+    fn patch_side(
+        &self,
+        surface: &Surface,
+        (number, part): (usize, u32),
+        patch: &Patch,
+        touch: Touch,
+        task: &mut Task,
+    ) {
+        let (view, i) = (self.view, self.i);
         let mover = view.world.patches.mover_of(patch.wall);
         let side = Side {
-            partner: WALL | number as u32,
+            partner: side_partner(number, part),
             normal: touch.normal,
             gap: touch.gap,
             drive: touch.drive,

@@ -3,7 +3,10 @@
 use glam::{DVec3, Vec3};
 
 use super::{grid::Grid, state::State, units::Units, world::World};
-use crate::{Contact, Partner};
+use crate::{
+    Contact, Partner,
+    cpu::event::{side_of, wall_of},
+};
 
 /// What a contact does to the first sphere in a substep; the opposite to the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -70,11 +73,11 @@ pub struct Ground<'a> {
     pub state: &'a State,
 }
 
-/// The other side of a contact: a sphere or a plane.
+/// The other side of a contact: a sphere, or a wall as rows name it.
 #[derive(Clone, Copy, Debug)]
 pub enum Other {
     Sphere(usize),
-    Plane(usize),
+    Wall(u32),
 }
 
 impl Ground<'_> {
@@ -84,11 +87,25 @@ impl Ground<'_> {
         let (cell, offset) = (state.cell[i].truncate(), state.offset(i));
         let radius = f64::from(state.radius(i));
         let (partner, branch, normal, gap, share) = match other {
-            Other::Plane(plane) => {
-                let wall = &world.walls[plane];
-                let normal = wall.normal.as_dvec3();
-                let height = normal.dot((grid.shift(cell - wall.cell) + (offset - wall.offset)).as_dvec3());
-                (Partner::Wall(plane as u32), normal * height, normal, height - radius, radius)
+            Other::Wall(partner) => {
+                let k = wall_of(partner);
+                let (number, normal, height) = match world.walls.get(k) {
+                    Some(wall) => {
+                        let normal = wall.normal.as_dvec3();
+                        let from = grid.shift(cell - wall.cell) + (offset - wall.offset);
+                        (wall.number, normal, normal.dot(from.as_dvec3()))
+                    }
+                    None => {
+                        let patches = &world.patches;
+                        let patch = &patches.all[k - world.walls.len()];
+                        let sight = patches.sight(grid, patch, cell, offset, Vec3::ZERO, 0.0, Vec3::ZERO);
+                        let near = patch.form.side(sight.x, side_of(partner));
+                        let near = near.unwrap_or_else(|| patches.near(patch, sight.x));
+                        let normal = patches.out(patch, near.normal, 0.0).as_dvec3();
+                        (patch.wall, normal, f64::from(near.distance))
+                    }
+                };
+                (Partner::Wall(number), normal * height, normal, height - radius, radius)
             }
             Other::Sphere(j) => {
                 let cells = grid.nearest(cell - state.cell[j].truncate());

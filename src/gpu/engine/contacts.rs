@@ -64,7 +64,7 @@ impl GpuEngine {
         for (rank, partner, load) in kept.into_iter().filter(|(.., load)| load.normal > 0.0) {
             let other = match partner & WALL {
                 0 => Other::Sphere(by_rank[partner as usize]),
-                _ => Other::Plane((partner & !WALL) as usize),
+                _ => Other::Wall(partner),
             };
             contacts.push(ground.contact(by_rank[rank as usize], other, load, h));
         }

@@ -92,15 +92,39 @@ impl Form {
         }
     }
 
-    /// Curvature of the surface across the way `w` at the nearest point, seen from the point: > 0 where the surface bends towards it.
+    /// From the other sides of a pipe, a third of the way round to the left (1) and to the right (2) of the nearest: in a narrow one a
+    /// sphere lies on all of them. None where the point is not inside one.
     #[inline]
-    pub fn bend(&self, x: Vec3, w: Vec3, near: &Near) -> f32 {
+    pub fn side(&self, x: Vec3, side: u32) -> Option<Near> {
+        match self {
+            Self::Ring(ring) if side > 0 => ring.side(x, side),
+            _ => None,
+        }
+    }
+
+    /// When a point that leaves the surface, which it touches, is back, maybe on the other side of a pipe; infinite if it never is.
+    #[inline]
+    pub fn chord_time(&self, x: Vec3, w: Vec3, near: &Near) -> f32 {
+        match self {
+            Self::Triangle(_) => f32::INFINITY,
+            Self::Cap(_) => {
+                let (square, way) = (w.length_squared(), x.dot(w));
+                if near.normal.dot(x) < 0.0 && way < 0.0 { -2.0 * way / square } else { f32::INFINITY }
+            }
+            Self::Ring(ring) => ring.chord_time(x, w, near),
+        }
+    }
+
+    /// Acceleration that the surface has towards the centre of a sphere of this radius by its curvature, for the velocity `w`; 0 where it bends
+    /// away. Where the sphere all but fills a pipe it goes round with it no faster than in one that leaves it half a radius.
+    #[inline]
+    pub fn bend(&self, x: Vec3, w: Vec3, near: &Near, radius: f32) -> f32 {
         match self {
             Self::Triangle(_) => 0.0,
             Self::Cap(_) => {
                 let inside = near.normal.dot(x) < 0.0;
                 let across = w - near.normal * near.normal.dot(w);
-                if inside { across.length_squared() / x.length().max(f32::MIN_POSITIVE) } else { 0.0 }
+                if inside { across.length_squared() / x.length().max(0.5 * radius) } else { 0.0 }
             }
             Self::Ring(ring) => {
                 let out = x - ring.axis * ring.axis.dot(x);
@@ -110,7 +134,7 @@ impl Form {
                 }
                 let inward = -near.normal.dot(out) / far;
                 let around = ring.axis.cross(out).dot(w) / far;
-                inward.max(0.0) * around * around / far
+                inward.max(0.0) * around * around / far.max(0.5 * radius)
             }
         }
     }
@@ -188,6 +212,41 @@ impl Ring {
         let mixed = start * away - rise * far;
         let root = inward * (mixed * mixed + around.max(0.0) * c).sqrt();
         known_root(rise * rise - square * flat.length_squared(), start * rise - square * far * away, c, root)
+    }
+}
+
+impl Ring {
+    #[inline]
+    fn side(&self, x: Vec3, side: u32) -> Option<Near> {
+        let (place, out) = self.place(x);
+        let across = self.along.perp();
+        let height = across.dot(place - self.from);
+        let across = if height < 0.0 { -across } else { across };
+        let s = (place - self.from).dot(self.along);
+        if across.x >= 0.0 || s <= 0.0 || s >= self.length {
+            return None;
+        }
+        let turn = if side == 1 { 0.75f32.sqrt() } else { -(0.75f32.sqrt()) };
+        let out = out * -0.5 + self.axis.cross(out) * turn;
+        let from = Vec2::new(-0.5 * place.x, place.y) - self.from;
+        let s = from.dot(self.along);
+        (s > 0.0 && s < self.length).then(|| Near {
+            distance: across.dot(from),
+            normal: out * across.x + self.axis * across.y,
+            is_shadowed: false,
+        })
+    }
+
+    // As `safe_time` where the gap is 0: one root is now, the other one is meant.
+    #[inline]
+    fn chord_time(&self, x: Vec3, w: Vec3, near: &Near) -> f32 {
+        let (place, out) = self.place(x);
+        let inward = -near.normal.dot(out);
+        let rise = near.normal.dot(self.axis) * self.axis.dot(w);
+        let flat = w - self.axis * self.axis.dot(w);
+        let a = rise * rise - inward * inward * flat.length_squared();
+        let b = inward * place.x * near.normal.dot(w);
+        if inward > 0.0 && a < 0.0 && b >= 0.0 { -2.0 * b / a } else { f32::INFINITY }
     }
 }
 

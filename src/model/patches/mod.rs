@@ -18,8 +18,8 @@ use super::{grid::Grid, units::Units};
 use crate::{System, Wall, WallMotion, WallShape};
 
 /// Largest angle by which walls turn, and by which the phase of those that swing goes on, in a substep (radian): the chord of a
-/// swing is .5% slower then, and the series of [`turned`] has the digits of f32.
-pub const MOST_TURN: f64 = 0.2;
+/// swing is .1% slower then, and the series of [`turned`] has the digits of f32.
+pub const MOST_TURN: f64 = 0.1;
 
 /// A patch in scaled units.
 #[derive(Clone, Debug)]

@@ -1,0 +1,192 @@
+//! What walls that move give to spheres, and what they feel.
+
+use std::f64::consts::PI;
+
+use carom::{Materials, Oscillation, Plane, Rotation, Sphere, Surface, System, Wall, WallMotion, WallShape};
+use glam::DVec3;
+use rand::RngExt;
+
+use crate::{
+    oracle::distance,
+    support::{CLOSED, cube, dice, motions, shapes, simulate, sphere, wall},
+};
+
+fn gas(count: u32, radius: f64, speed: f64, surface: Surface, clear: impl Fn(DVec3) -> bool) -> System {
+    let mut dice = dice(11);
+    let mut system = System { dt: 0.02, materials: Materials::empty(), ..System::default() };
+    system.materials.add("grain", surface, 1.0);
+    while system.spheres.len() < count as usize {
+        let x = 8.0 * cube(&mut dice);
+        if clear(x) && system.spheres.iter().all(|other| other.position.distance(x) > 2.1 * radius) {
+            let v = cube(&mut dice) * speed;
+            system.spheres.push(sphere(system.spheres.len() as u32, x, v, radius));
+        }
+    }
+    system
+}
+
+#[test]
+fn the_work_of_moving_walls_is_what_the_spheres_gain() {
+    let surfaces = [
+        Surface::default(),
+        Surface { restitution: 0.8, friction: 0.3, ..Surface::default() },
+    ];
+    for shape in shapes(DVec3::ZERO, 4.0).into_iter().take(CLOSED) {
+        for (k, surface) in surfaces.into_iter().enumerate() {
+            for (m, motion) in motions(DVec3::ZERO, 1.0).into_iter().enumerate().skip(1) {
+                let wall = wall(shape.clone(), motion);
+                let mut system = gas(150, 0.2, 1.0, surface, |x| distance(&wall, x, 0.0) > 0.25 && x.length() < 4.0);
+                system.walls.push(wall.clone());
+                let mut simulation = simulate(system);
+                let mut power = 0.0;
+                for _ in 0..60 {
+                    simulation.step().unwrap();
+                    power += simulation.wall_loads()[0].power * 0.02;
+                }
+                let (name, s) = (wall.shape.kind(), simulation.summary());
+                assert!(s.wall_impacts > 5, "{name} {k} {m}: {} impacts", s.wall_impacts);
+                assert!(s.ledger_error < 1e-5, "{name} {k} {m}: ledger off by {:e}", s.ledger_error);
+                assert_eq!(s.energy_error, None);
+                let gained = s.total_energy;
+                assert!(power.is_finite() && gained > 0.0);
+            }
+        }
+    }
+}
+
+// A piston that comes with constant speed turns elastic spheres back faster by twice its speed.
+#[test]
+fn a_moving_wall_turns_a_sphere_back_by_twice_its_speed() {
+    let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 3.0, hole: 0.0 };
+    let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::X };
+    for shape in [disc, plane] {
+        let velocity = DVec3::X * 2.0;
+        let mut system = System { dt: 0.1, ..System::default() };
+        system.walls.push(wall(shape, WallMotion { velocity, ..WallMotion::default() }));
+        system.spheres.push(sphere(0, DVec3::new(3.0, 0.2, -0.1), DVec3::new(-1.0, 0.5, 0.0), 0.5));
+        let mut simulation = simulate(system);
+        for _ in 0..20 {
+            simulation.step().unwrap();
+        }
+        let after = simulation.spheres()[0];
+        assert!((after.velocity - DVec3::new(5.0, 0.5, 0.0)).length() < 1e-5, "{after:?}");
+        // They meet after (3 - .5) / 3.
+        let at = 2.5 / 3.0;
+        assert!((after.position.x - (3.0 - at + 5.0 * (2.0 - at))).abs() < 1e-5, "{after:?}");
+        let summary = simulation.summary();
+        assert!(summary.ledger_error < 1e-6, "{}", summary.ledger_error);
+    }
+}
+
+// One that swings gives a sphere the velocity that it has where they meet.
+#[test]
+fn a_swinging_floor_throws_as_fast_as_it_moves() {
+    let swing = Oscillation { amplitude: DVec3::Z * 0.1, frequency: 2.0, phase: 0.0 };
+    let motion = WallMotion { oscillation: Some(swing), ..WallMotion::default() };
+    let mut system = System { dt: 1e-3, ..System::default() };
+    system.walls.push(wall(WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z }, motion));
+    system.spheres.push(sphere(0, DVec3::Z * 0.55, DVec3::NEG_Z * 0.1, 0.5));
+    let mut simulation = simulate(system);
+    for _ in 0..200 {
+        simulation.step().unwrap();
+        if let Some(impact) = simulation.impacts().first() {
+            let omega = 4.0 * PI;
+            let speed = 0.1 * omega * (omega * impact.time).cos();
+            let height = 0.1 * (omega * impact.time).sin();
+            assert!((impact.point.z - height).abs() < 1e-5, "{impact:?}: the floor is at {height}");
+            let v = simulation.spheres()[0].velocity.z;
+            assert!((v - (0.1 + 2.0 * speed)).abs() < omega * 1e-3 * 0.1 * omega, "{v}, the floor has {speed}");
+            return;
+        }
+    }
+    panic!("they did not meet");
+}
+
+// A ball that rests on a turntable, off its axis, is carried round: it rolls with 2/7 of the angular velocity.
+// (A sphere on a turntable goes round in a circle of its own with 2/7 of the angular velocity of the table. K. Weltner, Am. J. Phys. 47, 984, 1979.)
+#[test]
+fn a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed() {
+    let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius: 30.0, hole: 0.0 };
+    let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
+    for shape in [disc, plane] {
+        let omega = 2.0;
+        let rotation = Some(Rotation { point: DVec3::ZERO, axis: DVec3::Z, speed: omega });
+        let mut system = System {
+            dt: 1.0 / 60.0,
+            gravity: DVec3::NEG_Z * 9.81,
+            materials: Materials::empty(),
+            ..System::default()
+        };
+        let surface = Surface { restitution: 0.5, friction: 1.0, ..Surface::default() };
+        system.materials.add("rubber", surface, 1.0);
+        system.walls.push(wall(shape, WallMotion { rotation, ..WallMotion::default() }));
+        // Rolling: r spin x n = v - omega x x, with the table's velocity below.
+        let (x, v) = (DVec3::new(4.0, 0.0, 0.5), DVec3::new(0.0, 2.0, 0.0));
+        let slip = v - DVec3::Z * omega; // the table moves with 8 along y there
+        let _ = slip;
+        let table = DVec3::new(0.0, omega * x.x, 0.0);
+        // v + spin x (-n r) = table, so spin = n x (v - table) / r.
+        let spin = DVec3::Z.cross(v - table) / 0.5;
+        system.spheres.push(Sphere { spin, ..sphere(0, x, v, 0.5) });
+        let mut simulation = simulate(system);
+        // The velocity turns with 2/7 of the table's rate: after a whole turn of it the ball is where it was.
+        let period = 2.0 * PI / (omega * 2.0 / 7.0);
+        let steps = (period * 60.0).round() as u32;
+        let mut far: f64 = 0.0;
+        for _ in 0..steps {
+            simulation.step().unwrap();
+            far = far.max(simulation.spheres()[0].position.distance(x));
+        }
+        let end = simulation.spheres()[0];
+        let radius = v.length() * 3.5 / omega;
+        assert!((far / (2.0 * radius) - 1.0).abs() < 0.01, "{far} across, expected {}", 2.0 * radius);
+        assert!(end.position.distance(x) < 0.02 * radius, "{end:?} is not back at {x}");
+    }
+}
+
+#[test]
+fn walls_that_come_and_go_are_there_in_their_time_alone() {
+    let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 3.0, hole: 0.0 };
+    let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::X };
+    for shape in [disc, plane] {
+        for (span, passes) in [([0.0, 2.5], false), ([0.0, 1.5], true), ([2.6, 9.0], true), ([1.5, 9.0], false)] {
+            let mut system = System { dt: 0.05, ..System::default() };
+            system.walls.push(Wall { span, ..wall(shape.clone(), WallMotion::default()) });
+            system.spheres.push(sphere(0, DVec3::new(2.5, 0.2, -0.1), -DVec3::X, 0.5));
+            if passes && matches!(shape, WallShape::Plane { .. }) && span[1] > 3.0 {
+                // A plane that appears where the sphere is would throw it out.
+                continue;
+            }
+            let mut simulation = simulate(system);
+            for _ in 0..64 {
+                simulation.step().unwrap();
+            }
+            let v = simulation.spheres()[0].velocity.x;
+            assert_eq!(v, if passes { -1.0 } else { 1.0 }, "{} {span:?}", shape.kind());
+        }
+    }
+}
+
+#[test]
+fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
+    // Bullets of mass m at speed v, turned back at a rate: 2 m v times the rate.
+    let mut system = System { dt: 1.0, ..System::default() };
+    let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 5.0, hole: 0.0 };
+    system.walls.push(wall(disc, WallMotion::default()));
+    system.walls.push(Plane { point: DVec3::X * -50.0, normal: DVec3::X, material: 0, name: "behind".into() }.into());
+    let mut dice = dice(3);
+    let mut torque = DVec3::ZERO;
+    for id in 0..40 {
+        // Side by side, so that none that comes back meets one that comes.
+        let jolt = dice.random_range(0.0..0.2);
+        let place = DVec3::new(3.0 + 0.5 * f64::from(id), f64::from(id % 7) - 3.0 + jolt, f64::from(id / 7) - 3.0);
+        system.spheres.push(sphere(id, place, DVec3::X * -30.0, 0.1));
+        torque += place.with_x(0.0).cross(DVec3::X * -60.0);
+    }
+    let mut simulation = simulate(system);
+    simulation.step().unwrap();
+    let load = simulation.wall_loads()[0];
+    assert!((load.force - DVec3::X * -60.0 * 40.0).length() < 0.01, "{load:?}");
+    assert!((load.torque - torque).length() < 0.05, "{load:?}, expected {torque}");
+    assert_eq!((load.power, simulation.wall_loads()[1].force), (0.0, DVec3::ZERO));
+}
