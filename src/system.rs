@@ -386,7 +386,8 @@ impl System {
             if self.bounds.sides[axis] == Side::Wall {
                 let letter = ["x", "y", "z"][axis];
                 let unit = DVec3::AXES[axis];
-                for (point, normal, end) in [(self.bounds.min, unit, "min"), (self.bounds.max, -unit, "max")] {
+                for (point, normal, end) in [(self.bounds.min, unit, "min"), (self.bounds.max, -unit, "max")]
+                {
                     let shape = WallShape::Plane { point, normal };
                     walls.push(Wall::new(shape, self.bounds.material, &format!("{letter}-{end}")));
                 }

@@ -179,7 +179,9 @@ impl WallShape {
         let place = |x: DVec3| origin + (x - origin) * factor;
         Ok(match *self {
             Self::Plane { point, normal } => Self::Plane { point: place(point), normal },
-            Self::Box { center, size, turn } => Self::Box { center: place(center), size: size * factor, turn },
+            Self::Box { center, size, turn } => {
+                Self::Box { center: place(center), size: size * factor, turn }
+            }
             Self::Cone { from, to, radii, closed } => {
                 Self::Cone { from: place(from), to: place(to), radii: radii.map(|r| r * factor), closed }
             }
@@ -234,7 +236,8 @@ impl WallMotion {
 
     /// The fastest that a point at this distance from the axis ever moves.
     pub fn top_speed(&self, distance: f64) -> f64 {
-        let swing = self.oscillation.map_or(0.0, |o| std::f64::consts::TAU * o.frequency * o.amplitude.length());
+        let swing =
+            self.oscillation.map_or(0.0, |o| std::f64::consts::TAU * o.frequency * o.amplitude.length());
         self.velocity.length() + swing + self.rotation.map_or(0.0, |r| r.speed.abs() * distance)
     }
 }

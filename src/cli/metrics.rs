@@ -14,7 +14,7 @@ pub struct Metrics {
 }
 
 // Names and values in the order of the columns. Integers of a step are far below 2^53, where JSON readers lose digits.
-fn columns(report: &StepReport) -> [(&'static str, Value); 26] {
+fn columns(report: &StepReport) -> [(&'static str, Value); 27] {
     let [momentum_x, momentum_y, momentum_z] = report.momentum.to_array();
     [
         ("step", report.step.into()),

@@ -7,12 +7,12 @@ mod wall;
 
 use glam::{DVec3, Vec3, Vec4};
 
+pub use self::wall::Push;
 use self::{
     demote::{along_chord, count_hit, lay_down},
     friction::rub,
     wall::strike_wall,
 };
-pub use self::wall::Push;
 use super::{
     bits::Bits,
     event::{Event, View},

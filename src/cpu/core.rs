@@ -260,7 +260,9 @@ impl Core {
         let known = |kept: &Kept| {
             let j = match kept.partner {
                 Partner::Sphere(id) => place(id)?,
-                Partner::Wall(j) => (wall_of(j) < world.walls.len() + world.patches.all.len()).then_some(WALL | j)?,
+                Partner::Wall(j) => {
+                    (wall_of(j) < world.walls.len() + world.patches.all.len()).then_some(WALL | j)?
+                }
             };
             Some((place(kept.sphere)?, j, kept.load(units)?))
         };

@@ -149,11 +149,7 @@ pub(crate) struct Stepper {
 }
 
 impl Stepper {
-    pub(crate) fn new(
-        system: &System,
-        last_contact: impl Fn(u32) -> f32,
-        time: f64,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(system: &System, last_contact: impl Fn(u32) -> f32, time: f64) -> Result<Self, Error> {
         let core = Core::new(system, last_contact)?;
         let mut stepper = Self {
             rounds: Rounds::new(core.state.len()),

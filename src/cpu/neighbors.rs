@@ -17,6 +17,7 @@ use super::{
     state::State,
     world::World,
 };
+use crate::model::patches::Instant;
 
 /// Spheres whose candidates share one buffer.
 pub const BLOCK: usize = 256;
@@ -246,7 +247,8 @@ pub fn neighbors(
             let first = block.patches.len();
             patches_in_reach(grid, world, state, i, reach.budget + drift, &mut block.patches);
             block.patch_ends.push(block.patches.len() as u32);
-            let moves = |&patch: &u32| world.patches.mover_of(world.patches.all[patch as usize].wall).is_some();
+            let moves =
+                |&patch: &u32| world.patches.mover_of(world.patches.all[patch as usize].wall).is_some();
             block.driven.push(walls & world.moving != 0 || block.patches[first..].iter().any(moves));
         }
     });
@@ -427,12 +429,13 @@ fn patches_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f
         return;
     }
     let (cell, offset, radius) = (state.cell[i].truncate(), state.offset(i), state.radius(i));
+    let at = Instant { cell, offset, velocity: Vec3::ZERO, radius, t: 0.0 };
     for set in &patches.sets {
         let x = match set.mover {
             None => grid.shift(cell - set.cell) + (offset - set.offset),
             Some(mover) => {
                 let mover = &patches.movers[mover as usize];
-                let r = mover.from_pivot(grid, cell, offset, 0.0);
+                let r = mover.arm(grid, cell, offset, 0.0);
                 if set.turns { mover.turn.transpose() * r } else { r }
             }
         };
@@ -440,7 +443,7 @@ fn patches_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f
         let reach = radius + path * 1.001 + world.slop;
         set.tree.visit(x - reach, x + reach, |k| {
             let patch = &patches.all[k as usize];
-            let sight = patches.sight(grid, patch, cell, offset, Vec3::ZERO, 0.0, Vec3::ZERO);
+            let sight = patches.sight(grid, patch, &at, Vec3::ZERO);
             if patches.near(patch, sight.x).distance <= reach {
                 found.push(k);
             }

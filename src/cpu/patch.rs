@@ -1,13 +1,13 @@
 //! When spheres meet patches of walls, which are neither flat nor still, and how. Twin: shaders/shared/patch.wgsl.
 
-use glam::{IVec3, Vec3};
+use glam::Vec3;
 
 use super::{
     event::{Event, View, WALL},
     sweep::{ADVANCES, TOUCHING, precedes},
 };
 use crate::model::patches::{
-    Patch, Sight,
+    Instant, Patch, Sight,
     form::{Form, Near},
 };
 
@@ -29,16 +29,6 @@ pub struct Touch {
     pub bend: f32,
     /// Whether another patch of the same surface is nearer.
     pub is_shadowed: bool,
-}
-
-/// A sphere at one time, in the lab.
-#[derive(Clone, Copy)]
-pub struct Instant {
-    pub cell: IVec3,
-    pub offset: Vec3,
-    pub velocity: Vec3,
-    pub radius: f32,
-    pub t: f32,
 }
 
 impl View<'_> {
@@ -68,8 +58,7 @@ impl View<'_> {
     }
 
     fn sight(&self, patch: &Patch, at: &Instant) -> Sight {
-        let Instant { cell, offset, velocity, t, .. } = *at;
-        self.world.patches.sight(self.grid, patch, cell, offset, velocity, t, self.world.gravity)
+        self.world.patches.sight(self.grid, patch, at, self.world.gravity)
     }
 
     /// The patch that a number among walls stands for; planes come first.
@@ -98,7 +87,7 @@ impl View<'_> {
         let patches = &self.world.patches;
         let normal = patches.out(patch, near.normal, at.t);
         let drive = patches.mover_of(patch.wall).map_or(Vec3::ZERO, |mover| {
-            let r = mover.from_pivot(self.grid, at.cell, at.offset, at.t);
+            let r = mover.arm(self.grid, at.cell, at.offset, at.t);
             mover.drive(r - normal * near.distance)
         });
         Touch {
@@ -115,7 +104,7 @@ impl View<'_> {
         let wall = &self.world.walls[plane];
         let Some(mover) = wall.mover else { return Vec3::ZERO };
         let mover = &self.world.patches.movers[mover as usize];
-        mover.drive(mover.from_pivot(self.grid, at.cell, at.offset, at.t) - wall.normal * at.radius)
+        mover.drive(mover.arm(self.grid, at.cell, at.offset, at.t) - wall.normal * at.radius)
     }
 
     /// By how much sphere `i` will overlap a patch at the end of the substep if it goes on as it does (diameters).
@@ -162,7 +151,7 @@ impl View<'_> {
                 None => self.grid.shift(at.cell - set.cell) + (at.offset - set.offset),
                 Some(mover) => {
                     let mover = &patches.movers[mover as usize];
-                    let r = mover.from_pivot(self.grid, at.cell, at.offset, at.t);
+                    let r = mover.arm(self.grid, at.cell, at.offset, at.t);
                     if set.turns { mover.turn.transpose() * r } else { r }
                 }
             };
@@ -226,7 +215,8 @@ pub fn patch_contact(view: &View, i: usize, patch: &Patch) -> Option<(f32, f32)>
             return_time(view, patch, &sight, &near, rate)?
         } else {
             let step = advance(&patch.form, &sight, &near, at.radius, h - t)?;
-            last = (rate < 0.0 && !near.is_shadowed && gap < view.world.slop.max(1e-3 * at.radius)).then_some((t, -rate));
+            last = (rate < 0.0 && !near.is_shadowed && gap < view.world.slop.max(1e-3 * at.radius))
+                .then_some((t, -rate));
             step
         };
         if step == 0.0 {

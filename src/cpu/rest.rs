@@ -358,7 +358,9 @@ fn follow(view: &View, row: &mut Row) {
             Some(_) if now == 0.0 => return,
             Some(patch) => {
                 // Where the sphere has left the pipe the row stays as it was.
-                let Some(touch) = view.touch_side(patch, &view.instant(i, now), side_of(row.j)) else { return };
+                let Some(touch) = view.touch_side(patch, &view.instant(i, now), side_of(row.j)) else {
+                    return;
+                };
                 if touch.is_shadowed {
                     // Over the edge to a neighbour: it goes on as if the face did. The load was along its normal.
                     return;

@@ -13,11 +13,11 @@ use super::{
     event::{View, WALL, side_partner},
     neighbors::{Candidate, wall_bit},
     parallel::{Disjoint, Outputs},
-    patch::{Instant, Touch},
+    patch::Touch,
     world::Surface,
 };
-use crate::model::patches::Patch;
 pub use crate::model::contacts::Load;
+use crate::model::patches::{Instant, Patch};
 
 /// Gaps up to this share of the mean diameter may rest: further apart they meet within a substep only if they are fast,
 /// and then it is an impact.

@@ -81,9 +81,9 @@ impl Sleep {
                 for i in range.filter(|&i| asleep.contains(i)) {
                     if !lists.is_driven(i)
                         && lists
-                        .of(i)
-                        .iter()
-                        .all(|of| asleep.contains(of.index()) || self.calm[of.index()] == STILL)
+                            .of(i)
+                            .iter()
+                            .all(|of| asleep.contains(of.index()) || self.calm[of.index()] == STILL)
                     {
                         quiet.insert(i);
                     }

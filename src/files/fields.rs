@@ -100,7 +100,12 @@ impl<'a> Fields<'a> {
 }
 
 /// Which one of several fields that exclude each other is there.
-pub(crate) fn one_of<'n>(fields: &Fields, node: &Node, path: &str, names: &[&'n str]) -> Result<Option<&'n str>, Slip> {
+pub(crate) fn one_of<'n>(
+    fields: &Fields,
+    node: &Node,
+    path: &str,
+    names: &[&'n str],
+) -> Result<Option<&'n str>, Slip> {
     let mut found = names.iter().filter(|name| fields.get(name).is_some());
     let first = found.next().copied();
     match (first, found.next()) {

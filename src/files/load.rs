@@ -61,8 +61,12 @@ pub fn parse_scene(
             error.to_string()
         })
     };
-    let mut scene = read_scene(&tree, &mut open, &mut open_mesh)
-                .map_err(|slip| SceneError::new(if no_mesh { SceneErrorKind::Missing } else { kind }, show(&texts, &slip.span, &slip.problem, &slip.remedy)))?;
+    let mut scene = read_scene(&tree, &mut open, &mut open_mesh).map_err(|slip| {
+        SceneError::new(
+            if no_mesh { SceneErrorKind::Missing } else { kind },
+            show(&texts, &slip.span, &slip.problem, &slip.remedy),
+        )
+    })?;
     scene.origin = Origin::new(texts.clone(), tree);
     scene.check().map_err(|error| SceneError::invalid(error.to_string()))?;
     Ok(scene)

@@ -1,8 +1,8 @@
 //! From a tree to a scene.
 
-use super::walls::{OpenMesh, wall};
 use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, one_of, string, vector, whole};
 use super::tree::{Node, Value};
+use super::walls::{OpenMesh, wall};
 use crate::{
     Dimensions, Side, Solver, Surface,
     scene::{

@@ -68,7 +68,8 @@ fn shape(fields: &Fields, kind: &str, open: OpenMesh) -> Result<WallShape, Slip>
             } else {
                 [inner.required("radius", "10", number)?; 2]
             };
-            let two_ends = |node: &Node, path: &str| two(node, path, "[true, false], one for each end", boolean);
+            let two_ends =
+                |node: &Node, path: &str| two(node, path, "[true, false], one for each end", boolean);
             WallShape::Cone {
                 from: inner.required("from", "[0, 0, 0]", vector)?,
                 to: inner.required("to", "[0, 0, 10]", vector)?,
@@ -87,7 +88,8 @@ fn shape(fields: &Fields, kind: &str, open: OpenMesh) -> Result<WallShape, Slip>
         }
         "mesh" => {
             let inner = inner(&["file", "scale", "turn", "shift"])?;
-            let file = inner.required("file", "\"terrain.stl\"", |node, path| Ok((node, string(node, path)?)))?;
+            let file =
+                inner.required("file", "\"terrain.stl\"", |node, path| Ok((node, string(node, path)?)))?;
             let slip = |problem: String| Slip {
                 span: file.0.span.clone(),
                 problem,

@@ -2,7 +2,7 @@
 
 use glam::{DVec3, Vec3};
 
-use super::{grid::Grid, state::State, units::Units, world::World};
+use super::{grid::Grid, patches::Instant, state::State, units::Units, world::World};
 use crate::{
     Contact, Partner,
     cpu::event::{side_of, wall_of},
@@ -98,7 +98,9 @@ impl Ground<'_> {
                     None => {
                         let patches = &world.patches;
                         let patch = &patches.all[k - world.walls.len()];
-                        let sight = patches.sight(grid, patch, cell, offset, Vec3::ZERO, 0.0, Vec3::ZERO);
+                        let velocity = Vec3::ZERO;
+                        let at = Instant { cell, offset, velocity, radius: radius as f32, t: 0.0 };
+                        let sight = patches.sight(grid, patch, &at, Vec3::ZERO);
                         let near = patch.form.side(sight.x, side_of(partner));
                         let near = near.unwrap_or_else(|| patches.near(patch, sight.x));
                         let normal = patches.out(patch, near.normal, 0.0).as_dvec3();

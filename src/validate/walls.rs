@@ -62,7 +62,8 @@ impl System {
                         ));
                     }
                 }
-                let tilts = wall.motion.rotation.is_some_and(|r| r.axis.normalize().dot(*normal).abs() < 1.0 - ALONG);
+                let tilts =
+                    wall.motion.rotation.is_some_and(|r| r.axis.normalize().dot(*normal).abs() < 1.0 - ALONG);
                 if tilts {
                     return Err(Fault::field(
                         path.replace(".plane", ".rotation"),
@@ -74,7 +75,9 @@ impl System {
             WallShape::Box { center, size, turn } => {
                 finite(&format!("{path}.center"), *center)?;
                 finite(&format!("{path}.turn"), *turn)?;
-                AXES.into_iter().zip(size.to_array()).try_for_each(|(name, edge)| positive(&format!("size.{name}"), edge))?;
+                AXES.into_iter()
+                    .zip(size.to_array())
+                    .try_for_each(|(name, edge)| positive(&format!("size.{name}"), edge))?;
             }
             WallShape::Cone { from, to, radii, .. } => {
                 finite(&format!("{path}.from"), *from)?;
@@ -90,7 +93,12 @@ impl System {
                 direction("normal", *normal)?;
                 positive("radius", *radius)?;
                 let right = (0.0..*radius).contains(hole);
-                require(right, &format!("{path}.hole"), hole, "the radius of a hole is >= 0 and smaller than the radius")?;
+                require(
+                    right,
+                    &format!("{path}.hole"),
+                    hole,
+                    "the radius of a hole is >= 0 and smaller than the radius",
+                )?;
             }
             WallShape::Sphere { center, radius, axis, angle } => {
                 finite(&format!("{path}.center"), *center)?;

@@ -70,12 +70,10 @@ fn draw(rng: &mut Pcg64) -> System {
             if bounds.sides[0] == Side::Wall {
                 normal.x = rng.random_range(-0.3..0.3);
             }
-            system.walls.push(Plane {
-                point: bounds.min,
-                normal: normal.normalize(),
-                material: 0,
-                name: "floor".into(),
-            }.into());
+            system.walls.push(
+                Plane { point: bounds.min, normal: normal.normalize(), material: 0, name: "floor".into() }
+                    .into(),
+            );
         }
     }
     // Elastic, or lossy with a contact time that matters.

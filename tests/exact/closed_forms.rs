@@ -119,7 +119,7 @@ fn a_throw_over_a_tilted_plane_bounces_at_the_closed_form_times() {
 fn bounces_lose_what_restitution_says_until_the_contact_time_keeps_the_rest() {
     let (height, g, e) = (10.0, 9.81, 0.5);
     let mut system = System { dt: 0.1, gravity: DVec3::new(0.0, 0.0, -g), ..System::default() };
-    system.walls.push(floor());
+    system.walls.push(floor().into());
     system.materials = Materials::empty();
     system.materials.push("rubber", e, 1.0);
     system.solver.contact_time = Some(0.01);
@@ -232,7 +232,7 @@ fn overlapping_spheres_that_approach_collide_at_once_and_others_do_not() {
 #[test]
 fn contacts_are_remembered_through_an_edit() {
     let mut system = System { dt: 1.0, ..System::default() };
-    system.walls.push(floor());
+    system.walls.push(floor().into());
     system.materials = Materials::empty();
     system.materials.push("rubber", 0.5, 1.0);
     system.solver.contact_time = Some(3.0);

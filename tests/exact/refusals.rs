@@ -9,7 +9,9 @@ fn exact(system: System) -> Result<Simulation, Error> {
 
 fn above_a_floor(restitution: f64, height: f64) -> System {
     let mut system = System { gravity: DVec3::new(0.0, 0.0, -9.81), ..System::default() };
-    system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() }.into());
+    system
+        .walls
+        .push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() }.into());
     system.materials = Materials::empty();
     system.materials.push("stone", restitution, 1.0);
     system.solver.contact_time = Some(0.0);

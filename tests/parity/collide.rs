@@ -125,6 +125,7 @@ impl Expected {
             late: minus(rounds.counts.late, before.late),
             dissipated: rounds.counts.dissipated - before.dissipated,
             virial: rounds.counts.virial - before.virial,
+            wall_work: rounds.counts.wall_work - before.wall_work,
         };
         let old = &input.bodies[PRESENT];
         let is_rough = twin.core.world.is_rough();

@@ -23,7 +23,9 @@ fn drop(restitution: f64, dt: f64) -> System {
     let mut system = System { dt, gravity: DVec3::new(0.0, 0.0, -GRAVITY), ..System::default() };
     system.materials = Materials::empty();
     system.materials.push("rubber", restitution, 1.0);
-    system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() }.into());
+    system
+        .walls
+        .push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() }.into());
     system.spheres.push(Sphere { position: DVec3::Z * (HEIGHT + 0.5), ..Sphere::default() });
     system
 }

@@ -195,7 +195,7 @@ fn a_wall_reflects_and_keeps_the_share_it_should(backend: Backend) {
     let start = plane.point + normal * 1.5;
     system.spheres =
         vec![Sphere { id: 6, position: start, velocity, radius: 0.25, mass: 4.0, ..Sphere::default() }];
-    system.walls.push(plane);
+    system.walls.push(plane.into());
     let mut simulation = simulate(&system, backend);
     let report = simulation.step().unwrap().clone();
     assert_eq!((report.pair_impacts, report.wall_impacts), (0, 1));

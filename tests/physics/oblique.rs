@@ -332,7 +332,9 @@ fn impacts_within_the_contact_time_take_nothing(backend: Backend) {
     let mut system = system_of(rough(0.1, 0.5), 2.0);
     system.solver.contact_time = Some(10.0);
     floor(&mut system, DVec3::Z);
-    system.walls.push(Plane { point: DVec3::Z * 1.5, normal: -DVec3::Z, material: 0, name: "roof".into() }.into());
+    system
+        .walls
+        .push(Plane { point: DVec3::Z * 1.5, normal: -DVec3::Z, material: 0, name: "roof".into() }.into());
     let velocity = DVec3::new(3.0, 1.0, -1.0);
     system.spheres.push(Sphere { position: DVec3::Z * 0.75, velocity, ..Sphere::default() });
     let mut simulation = simulate(&system, backend);

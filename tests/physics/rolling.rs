@@ -29,7 +29,9 @@ fn on_a_plane(surface: Surface, slope: f64, velocity: DVec3, spin: DVec3) -> Sys
     };
     system.materials = Materials::empty();
     system.materials.add("ball", surface, 1000.0);
-    system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() }.into());
+    system
+        .walls
+        .push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() }.into());
     system.spheres.push(Sphere {
         position: DVec3::new(0.3, -0.2, RADIUS),
         velocity,
@@ -187,7 +189,9 @@ fn balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls(backend: Backen
 
         let mut system = on_a_plane(surface, 0.0, DVec3::X * speed, DVec3::ZERO);
         let wall = DVec3::X * 0.6;
-        system.walls.push(Plane { point: wall, normal: -DVec3::X, material: 0, name: "cushion".into() }.into());
+        system
+            .walls
+            .push(Plane { point: wall, normal: -DVec3::X, material: 0, name: "cushion".into() }.into());
         let ball = run(&mut simulate_silently(&system, backend), 0.5 / speed);
         within(ball.velocity.x, -0.9 * speed, 1e-3, "speed off the wall");
     }

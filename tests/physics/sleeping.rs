@@ -30,7 +30,9 @@ fn floor(dt: f64) -> System {
     // Without this it would be as rough as the mean of the two.
     let smooth = Surface { restitution: 0.5, ..Surface::default() };
     system.materials.set_surface(grain, ice, smooth);
-    system.walls.push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: grain, name: "floor".into() }.into());
+    system
+        .walls
+        .push(Plane { point: DVec3::ZERO, normal: DVec3::Z, material: grain, name: "floor".into() }.into());
     system
 }
 

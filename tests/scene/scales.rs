@@ -1,7 +1,7 @@
 //! Where potential energy is 0, and how long a contact lasts.
 
 use carom::{
-    Plane, Side, Sphere, System,
+    Plane, Side, Sphere, System, Wall,
     scene::{Fill, Scene},
 };
 use glam::DVec3;
@@ -14,11 +14,9 @@ fn the_reference_is_the_floor_else_the_lowest_sphere() {
         system.spheres.push(Sphere { id, position: DVec3::new(1.0, 1.0, z), ..Sphere::default() });
     }
     assert_eq!(system.gravity_reference().z, -7.0);
-    let plane = |z: f64, normal: DVec3| Plane {
-        point: DVec3::new(0.0, 0.0, z),
-        normal,
-        material: 0,
-        name: "plane".into(),
+    let plane = |z: f64, normal: DVec3| {
+        let point = DVec3::new(0.0, 0.0, z);
+        Wall::from(Plane { point, normal, material: 0, name: "plane".into() })
     };
     system.walls =
         vec![plane(-20.0, DVec3::Z), plane(-10.0, DVec3::Z), plane(30.0, -DVec3::Z), plane(-5.0, DVec3::X)];

@@ -1,6 +1,6 @@
 //! `System::validate`: every rule, and its overlap search against looking at every pair.
 
-use carom::{Bounds, Dimensions, Plane, Side, Sphere, Surface, System};
+use carom::{Bounds, Dimensions, Plane, Side, Sphere, Surface, System, Wall};
 use glam::DVec3;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -108,8 +108,8 @@ fn every_rule_is_kept_to() {
     }
 }
 
-fn floor(normal: DVec3, material: u16) -> Plane {
-    Plane { point: DVec3::ZERO, normal, material, name: "walls[0]".into() }
+fn floor(normal: DVec3, material: u16) -> Wall {
+    Plane { point: DVec3::ZERO, normal, material, name: "walls[0]".into() }.into()
 }
 
 #[test]

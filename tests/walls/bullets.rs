@@ -28,7 +28,7 @@ fn bullets(
         if clear(x) && system.spheres.iter().all(apart) {
             // One in three at an edge or a corner, to within a radius.
             let aim = match targets.get(system.spheres.len() / 3 % targets.len().max(1)) {
-                Some(&target) if system.spheres.len() % 3 == 0 => target + radius * cube(&mut dice),
+                Some(&target) if system.spheres.len().is_multiple_of(3) => target + radius * cube(&mut dice),
                 _ => 3.0 * cube(&mut dice),
             };
             let v = (aim - x).normalize() * speed * dice.random_range(0.3..3.0);
@@ -53,7 +53,9 @@ fn follow(simulation: &mut Simulation, wall: &Wall, radius: f64, steps: u32) -> 
             match impact.partner {
                 carom::Partner::Wall(_) => {
                     struck += 1;
-                    ways.get_mut(&impact.sphere).unwrap().push((impact.time, impact.point + impact.normal * radius));
+                    ways.get_mut(&impact.sphere)
+                        .unwrap()
+                        .push((impact.time, impact.point + impact.normal * radius));
                 }
                 carom::Partner::Sphere(other) => {
                     let half = impact.normal * radius;
@@ -109,7 +111,9 @@ fn targets(shape: &WallShape) -> Vec<DVec3> {
         WallShape::Sphere { center, radius, axis, angle } => {
             let out = axis.any_orthonormal_vector();
             let around = |k: i32| DQuat::from_axis_angle(axis.normalize(), f64::from(k)) * out;
-            (0..10).map(|k| *center + (around(k) * angle.sin() + axis.normalize() * angle.cos()) * *radius).collect()
+            (0..10)
+                .map(|k| *center + (around(k) * angle.sin() + axis.normalize() * angle.cos()) * *radius)
+                .collect()
         }
         WallShape::Plane { .. } => vec![],
     }

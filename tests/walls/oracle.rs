@@ -62,7 +62,8 @@ fn to_segment(x: DVec2, a: DVec2, b: DVec2) -> f64 {
 fn to_triangle(x: DVec3, [a, b, c]: [DVec3; 3]) -> f64 {
     let normal = (b - a).cross(c - a).normalize();
     let foot = x - normal * normal.dot(x - a);
-    let inside = [(a, b), (b, c), (c, a)].into_iter().all(|(p, q)| normal.dot((q - p).cross(foot - p)) >= 0.0);
+    let inside =
+        [(a, b), (b, c), (c, a)].into_iter().all(|(p, q)| normal.dot((q - p).cross(foot - p)) >= 0.0);
     if inside {
         return normal.dot(x - a).abs();
     }

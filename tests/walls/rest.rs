@@ -86,7 +86,10 @@ fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
         let summary = simulation.summary();
         let load = simulation.wall_loads()[0];
         let kinetic = simulation.report().kinetic_energy / 150.0;
-        println!("{kind}: deepest {deepest:.4}, {kinetic:.1e} each, force {}, ledger {:.1e}", load.force, summary.ledger_error);
+        println!(
+            "{kind}: deepest {deepest:.4}, {kinetic:.1e} each, force {}, ledger {:.1e}",
+            load.force, summary.ledger_error
+        );
         assert!(deepest < 0.03, "{kind}: {deepest}");
         assert!(kinetic < 1e-5, "{kind}: {kinetic:e}");
         assert!((load.force - DVec3::NEG_Z * 150.0).length() < 1.5, "{kind}: {load:?}");
@@ -137,7 +140,11 @@ fn a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane() {
             ends.push(end);
         }
         let apart = ends[0].position.distance(ends[1].position);
-        assert!(apart < 5e-4, "e {restitution}, mu {friction}: {apart} apart after {}", ends[0].position.length());
+        assert!(
+            apart < 5e-4,
+            "e {restitution}, mu {friction}: {apart} apart after {}",
+            ends[0].position.length()
+        );
         // One that bounces may be anywhere in a hop.
         let apart = (ends[0].velocity - ends[1].velocity).reject_from(tilt * DVec3::Z).length();
         assert!(apart < 1e-3, "e {restitution}, mu {friction}: velocities {apart} apart");

@@ -63,7 +63,7 @@ pub fn star(center: DVec3, radius: f64) -> Mesh {
     for t in round.triangles() {
         let middle = t.iter().map(|&k| round.vertices()[k as usize]).sum::<DVec3>() / 3.0;
         let tip = vertices.len() as u32;
-        vertices.push(middle * if tip % 2 == 0 { 1.6 } else { 0.7 });
+        vertices.push(middle * if tip.is_multiple_of(2) { 1.6 } else { 0.7 });
         triangles.extend([[t[0], t[1], tip], [t[1], t[2], tip], [t[2], t[0], tip]]);
     }
     Mesh::new(vertices.iter().map(|&v| center + v * radius).collect(), triangles).unwrap()
@@ -95,7 +95,8 @@ pub fn shapes(center: DVec3, size: f64) -> Vec<WallShape> {
 /// Ways to move: to stand, to drift, to swing, to turn, and all at once.
 pub fn motions(center: DVec3, speed: f64) -> Vec<WallMotion> {
     let velocity = DVec3::new(1.0, 0.3, -0.5) * speed;
-    let oscillation = Some(Oscillation { amplitude: DVec3::new(0.2, -0.3, 0.4), frequency: speed, phase: 0.7 });
+    let oscillation =
+        Some(Oscillation { amplitude: DVec3::new(0.2, -0.3, 0.4), frequency: speed, phase: 0.7 });
     let rotation = Some(Rotation { point: center + 0.3, axis: DVec3::new(1.0, -2.0, 0.5), speed });
     let still = WallMotion::default();
     vec![

@@ -27,15 +27,13 @@ fn gas(count: u32, radius: f64, speed: f64, surface: Surface, clear: impl Fn(DVe
 
 #[test]
 fn the_work_of_moving_walls_is_what_the_spheres_gain() {
-    let surfaces = [
-        Surface::default(),
-        Surface { restitution: 0.8, friction: 0.3, ..Surface::default() },
-    ];
+    let surfaces = [Surface::default(), Surface { restitution: 0.8, friction: 0.3, ..Surface::default() }];
     for shape in shapes(DVec3::ZERO, 4.0).into_iter().take(CLOSED) {
         for (k, surface) in surfaces.into_iter().enumerate() {
             for (m, motion) in motions(DVec3::ZERO, 1.0).into_iter().enumerate().skip(1) {
                 let wall = wall(shape.clone(), motion);
-                let mut system = gas(150, 0.2, 1.0, surface, |x| distance(&wall, x, 0.0) > 0.25 && x.length() < 4.0);
+                let mut system =
+                    gas(150, 0.2, 1.0, surface, |x| distance(&wall, x, 0.0) > 0.25 && x.length() < 4.0);
                 system.walls.push(wall.clone());
                 let mut simulation = simulate(system);
                 let mut power = 0.0;
@@ -95,7 +93,10 @@ fn a_swinging_floor_throws_as_fast_as_it_moves() {
             let height = 0.1 * (omega * impact.time).sin();
             assert!((impact.point.z - height).abs() < 1e-5, "{impact:?}: the floor is at {height}");
             let v = simulation.spheres()[0].velocity.z;
-            assert!((v - (0.1 + 2.0 * speed)).abs() < omega * 1e-3 * 0.1 * omega, "{v}, the floor has {speed}");
+            assert!(
+                (v - (0.1 + 2.0 * speed)).abs() < omega * 1e-3 * 0.1 * omega,
+                "{v}, the floor has {speed}"
+            );
             return;
         }
     }
@@ -149,7 +150,9 @@ fn walls_that_come_and_go_are_there_in_their_time_alone() {
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 3.0, hole: 0.0 };
     let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::X };
     for shape in [disc, plane] {
-        for (span, passes) in [([0.0, 2.5], false), ([0.0, 1.5], true), ([2.6, 9.0], true), ([1.5, 9.0], false)] {
+        for (span, passes) in
+            [([0.0, 2.5], false), ([0.0, 1.5], true), ([2.6, 9.0], true), ([1.5, 9.0], false)]
+        {
             let mut system = System { dt: 0.05, ..System::default() };
             system.walls.push(Wall { span, ..wall(shape.clone(), WallMotion::default()) });
             system.spheres.push(sphere(0, DVec3::new(2.5, 0.2, -0.1), -DVec3::X, 0.5));
@@ -173,13 +176,16 @@ fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     let mut system = System { dt: 1.0, ..System::default() };
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 5.0, hole: 0.0 };
     system.walls.push(wall(disc, WallMotion::default()));
-    system.walls.push(Plane { point: DVec3::X * -50.0, normal: DVec3::X, material: 0, name: "behind".into() }.into());
+    system
+        .walls
+        .push(Plane { point: DVec3::X * -50.0, normal: DVec3::X, material: 0, name: "behind".into() }.into());
     let mut dice = dice(3);
     let mut torque = DVec3::ZERO;
     for id in 0..40 {
         // Side by side, so that none that comes back meets one that comes.
         let jolt = dice.random_range(0.0..0.2);
-        let place = DVec3::new(3.0 + 0.5 * f64::from(id), f64::from(id % 7) - 3.0 + jolt, f64::from(id / 7) - 3.0);
+        let place =
+            DVec3::new(3.0 + 0.5 * f64::from(id), f64::from(id % 7) - 3.0 + jolt, f64::from(id / 7) - 3.0);
         system.spheres.push(sphere(id, place, DVec3::X * -30.0, 0.1));
         torque += place.with_x(0.0).cross(DVec3::X * -60.0);
     }

@@ -3,10 +3,14 @@
 use glam::Vec3;
 
 use super::{
-    super::{event::{View, WALL}, patch::Instant},
-    Body, HOP, Recorder, Tally, along_chord, count_hit, hop, impulse, lay_down, leave_support, loss, record, rests, rub, soften,
+    super::event::{View, WALL},
+    Body, HOP, Recorder, Tally, along_chord, count_hit, hop, impulse, lay_down, leave_support, loss, record,
+    rests, rub, soften,
 };
-use crate::{Partner, model::patches::Patch};
+use crate::{
+    Partner,
+    model::patches::{Instant, Patch},
+};
 
 /// What a wall gave a sphere in an impact.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +48,14 @@ struct Blow {
 }
 
 /// `wall` counts the planes first, then the patches.
-pub(super) fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, wall: usize, t: f32, tally: &mut Tally) {
+pub(super) fn strike_wall(
+    view: &View,
+    recorder: Recorder,
+    a: &mut Body,
+    wall: usize,
+    t: f32,
+    tally: &mut Tally,
+) {
     // A sphere that rests on one plane and meets another goes on from its true state.
     let supported = leave_support(view, a, t);
     let before = a.velocity();
@@ -56,7 +67,12 @@ pub(super) fn strike_wall(view: &View, recorder: Recorder, a: &mut Body, wall: u
     tally.counts.wall_work += impulse.as_dvec3().dot(blow.drive.as_dvec3());
     if view.world.is_watched {
         let at = a.instant(view, t);
-        tally.pushes.push(Push { wall: blow.wall, impulse, cell: at.cell, offset: at.offset - blow.normal * at.radius });
+        tally.pushes.push(Push {
+            wall: blow.wall,
+            impulse,
+            cell: at.cell,
+            offset: at.offset - blow.normal * at.radius,
+        });
     }
 }
 
@@ -172,7 +188,17 @@ fn finish(
         let normal = blow.normal;
         let point = a.offset() - normal * a.radius();
         let (id, partner) = (view.state.id[a.index], Partner::Wall(blow.wall));
-        tally.impacts.push(record(view, recorder, a, t, id, partner, point, normal.as_dvec3(), f64::from(j.length())));
+        tally.impacts.push(record(
+            view,
+            recorder,
+            a,
+            t,
+            id,
+            partner,
+            point,
+            normal.as_dvec3(),
+            f64::from(j.length()),
+        ));
     }
 }
 

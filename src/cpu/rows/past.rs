@@ -75,7 +75,13 @@ impl Rows {
         self.past.run(1, 1, |_, task| {
             task.rows.clear();
             task.partners.clear();
-            task.rows.extend(loads.iter().map(|&(i, j, load)| Row { i, j, load, drive: STANDS, ..Row::default() }));
+            task.rows.extend(loads.iter().map(|&(i, j, load)| Row {
+                i,
+                j,
+                load,
+                drive: STANDS,
+                ..Row::default()
+            }));
         });
         self.past_slots.clear();
         self.past_slots.resize(count, Slot::default());

@@ -47,7 +47,7 @@ impl GpuEngine {
             if halt & HALT_CUT != 0 && !self.effort.spread() {
                 // Not even one sphere for each invocation is little enough.
                 let state = self.host.download(&self.context, &self.buffers, self.current)?;
-                let twin = Stepper::new(&self.system_of(&state), |_| NEVER)?;
+                let twin = Stepper::new(&self.system_of(&state), |_| NEVER, 0.0)?;
                 return Ok(twin.measured().deepest_overlap as f32);
             }
         }

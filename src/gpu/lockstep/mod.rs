@@ -226,7 +226,7 @@ type Contacts = HashMap<u32, f32>;
 // The step, the time of the last contact of every id, and whether any contact lasted to its end.
 fn twin_step(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<(Step, Contacts, bool), Error> {
     let mut impacts: Vec<Impact> = vec![];
-    let mut stepper = Stepper::new(system, last_contact)?;
+    let mut stepper = Stepper::new(system, last_contact, 0.0)?;
     let report = stepper.step(0.0, Some(&mut impacts))?;
     let mut spheres: Vec<Sphere> = system.spheres.clone();
     stepper.read(&mut spheres);

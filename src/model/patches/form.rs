@@ -261,7 +261,11 @@ impl Cap {
             let length = x.length();
             let up = if length > 0.0 { x / length } else { self.axis };
             let over = length - self.radius;
-            return Near { distance: over.abs(), normal: if over < 0.0 { -up } else { up }, is_shadowed: false };
+            return Near {
+                distance: over.abs(),
+                normal: if over < 0.0 { -up } else { up },
+                is_shadowed: false,
+            };
         }
         let unit = if far > 0.0 { out / far } else { self.axis.any_orthonormal_vector() };
         let v = Vec2::new(far, height) - self.rim;
@@ -283,12 +287,17 @@ impl Cap {
             // Out of a sphere: the later root, and the only one ahead.
             let room = self.radius - radius;
             let c = (x.length() - room) * (x.length() + room);
-            if square > 0.0 { (way * way - square * c).max(0.0).sqrt() / square - way / square } else { f32::INFINITY }
+            if square > 0.0 {
+                (way * way - square * c).max(0.0).sqrt() / square - way / square
+            } else {
+                f32::INFINITY
+            }
         };
         if self.is_whole {
             return whole;
         }
-        let ring = Ring { axis: self.axis, from: self.rim, along: Vec2::X, length: 0.0, gates: [Vec2::ZERO; 2] };
+        let ring =
+            Ring { axis: self.axis, from: self.rim, along: Vec2::X, length: 0.0, gates: [Vec2::ZERO; 2] };
         let near = ring.near(x);
         let gap = near.distance - radius;
         let rim = if gap > 0.0 { ring.safe_time(x, w, &near, gap) } else { 0.0 };

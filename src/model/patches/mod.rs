@@ -63,6 +63,16 @@ pub struct Mover {
     pub turn: Mat3,
 }
 
+/// A sphere at one time, in the lab.
+#[derive(Clone, Copy)]
+pub struct Instant {
+    pub cell: IVec3,
+    pub offset: Vec3,
+    pub velocity: Vec3,
+    pub radius: f32,
+    pub t: f32,
+}
+
 /// Where a sphere is seen from a patch.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight {
@@ -120,11 +130,15 @@ impl Patches {
                 .map(|part| (part, number, material))
                 .collect();
             let turns = found.iter().any(|part| !is_round(part, wall));
-            patches.add(&local, DVec3::ZERO, mover, turns, units, |point| (IVec3::ZERO, (point / units.length).as_vec3()));
+            patches.add(&local, DVec3::ZERO, mover, turns, units, |point| {
+                (IVec3::ZERO, (point / units.length).as_vec3())
+            });
         }
         if !still.is_empty() {
-            let low = still.iter().map(|(part, ..)| part.point + part.low).reduce(DVec3::min).unwrap_or_default();
-            let high = still.iter().map(|(part, ..)| part.point + part.high).reduce(DVec3::max).unwrap_or_default();
+            let low =
+                still.iter().map(|(part, ..)| part.point + part.low).reduce(DVec3::min).unwrap_or_default();
+            let high =
+                still.iter().map(|(part, ..)| part.point + part.high).reduce(DVec3::max).unwrap_or_default();
             let middle = 0.5 * (low + high);
             patches.add(&still, middle, None, false, units, |point| grid.locate_freely(point / units.length));
         }
@@ -146,13 +160,25 @@ impl Patches {
         let mut reach: f64 = 0.0;
         for &(part, wall, material) in found {
             let (cell, offset) = locate(part.point);
-            self.all.push(Patch { form: part.form, cell, offset, set: self.sets.len() as u32, wall, material });
+            self.all.push(Patch {
+                form: part.form,
+                cell,
+                offset,
+                set: self.sets.len() as u32,
+                wall,
+                material,
+            });
             let far = (part.point + part.low).abs().max((part.point + part.high).abs());
             reach = reach.max(far.length());
         }
         let boxes: Vec<_> = found
             .iter()
-            .map(|(part, ..)| ((part.point - middle + part.low) / units.length, (part.point - middle + part.high) / units.length))
+            .map(|(part, ..)| {
+                (
+                    (part.point - middle + part.low) / units.length,
+                    (part.point - middle + part.high) / units.length,
+                )
+            })
             .collect();
         let mut tree = Tree::new(&boxes);
         tree.order.iter_mut().for_each(|k| *k += first);
@@ -233,16 +259,17 @@ impl Patches {
         patches.chain(planes).fold(0.0, f64::max) as f32
     }
 
-    /// A sphere at `offset` in `cell` with velocity `v` in the lab, at `t` in the substep, as a patch sees it; `g` is its acceleration.
+    /// A sphere with acceleration `g` as a patch sees it.
     #[inline]
-    pub fn sight(&self, grid: &Grid, patch: &Patch, cell: IVec3, offset: Vec3, v: Vec3, t: f32, g: Vec3) -> Sight {
+    pub fn sight(&self, grid: &Grid, patch: &Patch, at: &Instant, g: Vec3) -> Sight {
+        let Instant { cell, offset, velocity: v, t, .. } = *at;
         let set = &self.sets[patch.set as usize];
         let Some(mover) = set.mover else {
             let x = grid.shift(cell - patch.cell) + (offset - patch.offset);
             return Sight { x, w: v, acceleration: g.length() };
         };
         let mover = &self.movers[mover as usize];
-        let r = mover.from_pivot(grid, cell, offset, t);
+        let r = mover.arm(grid, cell, offset, t);
         let w = v - mover.velocity;
         if !set.turns {
             return Sight { x: r - patch.offset, w, acceleration: g.length() };
@@ -314,7 +341,7 @@ impl Mover {
 
     /// From the pivot at `t` to an offset in a cell.
     #[inline]
-    pub fn from_pivot(&self, grid: &Grid, cell: IVec3, offset: Vec3, t: f32) -> Vec3 {
+    pub fn arm(&self, grid: &Grid, cell: IVec3, offset: Vec3, t: f32) -> Vec3 {
         grid.shift(cell - self.cell) + (offset - self.offset) - self.velocity * t
     }
 
@@ -343,7 +370,9 @@ fn pivot_of(wall: &Wall) -> DVec3 {
     }
     match &wall.shape {
         WallShape::Plane { point, .. } => *point,
-        WallShape::Box { center, .. } | WallShape::Disc { center, .. } | WallShape::Sphere { center, .. } => *center,
+        WallShape::Box { center, .. } | WallShape::Disc { center, .. } | WallShape::Sphere { center, .. } => {
+            *center
+        }
         WallShape::Cone { from, to, .. } => 0.5 * (*from + *to),
         WallShape::Mesh(mesh) => mesh.vertices().first().copied().unwrap_or_default(),
     }

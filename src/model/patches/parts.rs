@@ -25,7 +25,9 @@ pub fn parts(shape: &WallShape, unit: f64, fans: &mut Vec<Vec3>) -> Vec<Part> {
             let ends = [DVec2::new(hole, 0.0), DVec2::new(radius, 0.0)];
             vec![ring(center, normal.normalize(), ends, [DVec2::ZERO; 2], unit)]
         }
-        &WallShape::Sphere { center, radius, axis, angle } => vec![cap(center, radius, axis.normalize(), angle, unit)],
+        &WallShape::Sphere { center, radius, axis, angle } => {
+            vec![cap(center, radius, axis.normalize(), angle, unit)]
+        }
         WallShape::Mesh(mesh) => {
             let fans = Fans::new(mesh.vertices(), mesh.triangles(), fans);
             let facets = mesh.facets().zip(mesh.triangles());
@@ -79,12 +81,8 @@ fn ring(point: DVec3, axis: DVec3, ends: [DVec2; 2], gates: [DVec2; 2], unit: f6
 fn cap(center: DVec3, radius: f64, axis: DVec3, angle: f64, unit: f64) -> Part {
     let is_whole = angle >= std::f64::consts::PI;
     let rim = DVec2::new(angle.sin().max(0.0), angle.cos()) * (radius / unit);
-    let form = Form::Cap(Cap {
-        axis: axis.as_vec3(),
-        radius: (radius / unit) as f32,
-        rim: rim.as_vec2(),
-        is_whole,
-    });
+    let form =
+        Form::Cap(Cap { axis: axis.as_vec3(), radius: (radius / unit) as f32, rim: rim.as_vec2(), is_whole });
     Part { point: center, form, low: DVec3::splat(-radius), high: DVec3::splat(radius) }
 }
 
@@ -139,8 +137,9 @@ fn cuboid(center: DVec3, size: DVec3, turn: DVec3, unit: f64, fans: &mut Vec<Vec
     let turn = DQuat::from_scaled_axis(turn);
     // Bit k of a corner's number: on which side of axis k it is.
     let sign = |bits: usize, axis: usize| if bits >> axis & 1 == 1 { 0.5 } else { -0.5 };
-    let corners: Vec<DVec3> =
-        (0..8).map(|bits| center + turn * DVec3::from_array([0, 1, 2].map(|k| sign(bits, k) * size[k]))).collect();
+    let corners: Vec<DVec3> = (0..8)
+        .map(|bits| center + turn * DVec3::from_array([0, 1, 2].map(|k| sign(bits, k) * size[k])))
+        .collect();
     let (mut triangles, mut gates) = (vec![], vec![]);
     for axis in 0..3 {
         let (u, v) = ((axis + 1) % 3, (axis + 2) % 3);
@@ -197,7 +196,8 @@ mod tests {
                     }
                     Form::Cap(cap) => {
                         let u = cap.axis.any_orthonormal_vector();
-                        let most = if cap.is_whole { std::f32::consts::PI } else { cap.rim.x.atan2(cap.rim.y) };
+                        let most =
+                            if cap.is_whole { std::f32::consts::PI } else { cap.rim.x.atan2(cap.rim.y) };
                         for s in grid(300) {
                             let (far, height) = (most * s as f32).sin_cos();
                             for a in grid(400) {
@@ -231,7 +231,8 @@ mod tests {
     // The nearest that is in no shadow.
     fn nearest(parts: &[Part], fans: &[Vec3], x: DVec3) -> (f32, Vec3) {
         let all = parts.iter().map(|part| part.form.near((x - part.point).as_vec3(), fans));
-        let near = all.filter(|near| !near.is_shadowed).min_by(|a, b| a.distance.total_cmp(&b.distance)).unwrap();
+        let near =
+            all.filter(|near| !near.is_shadowed).min_by(|a, b| a.distance.total_cmp(&b.distance)).unwrap();
         (near.distance, near.normal)
     }
 
@@ -250,7 +251,10 @@ mod tests {
                 let searched = samples.iter().map(|p| p.distance(x)).fold(f64::INFINITY, f64::min);
                 let (distance, normal) = nearest(&parts, &fans, x);
                 // The spacing of the samples.
-                assert!((f64::from(distance) - searched).abs() < 0.01, "{shape:?} {x}: {distance} {searched}");
+                assert!(
+                    (f64::from(distance) - searched).abs() < 0.01,
+                    "{shape:?} {x}: {distance} {searched}"
+                );
                 assert!((normal.length() - 1.0).abs() < 1e-5);
                 // And the surface is where the normal says.
                 let foot = x - (normal * distance).as_dvec3();
