@@ -171,6 +171,37 @@ impl WallShape {
 }
 
 impl WallShape {
+    /// Whether a shape has an inside that [`holds`](Self::holds) something.
+    pub fn is_vessel(&self) -> bool {
+        matches!(self, Self::Box { .. } | Self::Cone { .. } | Self::Sphere { .. })
+    }
+
+    /// Whether a sphere lies wholly inside a box, a cylinder, a cone, a sphere or a bowl, whose open ends count as closed by flat lids.
+    pub fn holds(&self, center: DVec3, radius: f64) -> bool {
+        match *self {
+            Self::Box { center: middle, size, turn } => {
+                let from = DQuat::from_scaled_axis(turn).inverse() * (center - middle);
+                from.abs().cmple(0.5 * size - radius).all()
+            }
+            Self::Cone { from, to, radii, .. } => {
+                let height = (to - from).length();
+                let axis = (to - from) / height;
+                let along = axis.dot(center - from);
+                let out = (center - from - axis * along).length();
+                let slope = (radii[1] - radii[0]) / height;
+                let room = (radii[0] + slope * along - out) / slope.hypot(1.0);
+                room >= radius && along >= radius && along <= height - radius
+            }
+            Self::Sphere { center: middle, radius: own, axis, angle } => {
+                let from = center - middle;
+                let lid = own * angle.cos();
+                from.length() <= own - radius
+                    && (angle >= std::f64::consts::PI || axis.normalize().dot(from) >= lid + radius)
+            }
+            Self::Plane { .. } | Self::Disc { .. } | Self::Mesh(_) => false,
+        }
+    }
+
     /// The same shape, `factor` times as large seen from `origin`.
     ///
     /// # Errors

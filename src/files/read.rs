@@ -131,7 +131,7 @@ fn view(top: &Fields) -> Result<View, Slip> {
 fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<Fill, Slip> {
     const SHAPES: [&str; 4] = ["random", "lattice", "at", "file"];
     const MOTIONS: [&str; 3] = ["temperature", "speed_uniform", "velocity"];
-    let known: Vec<&str> = SHAPES.into_iter().chain(MOTIONS).chain(["material", "fixed"]).collect();
+    let known: Vec<&str> = SHAPES.into_iter().chain(MOTIONS).chain(["material", "fixed", "inside"]).collect();
     let fields = Fields::new(Some(node), path, &known)?;
     let shape = match one_of(&fields, node, path, &SHAPES)? {
         Some("random") => Shape::Random(random(&fields)?),
@@ -164,6 +164,7 @@ fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<F
     };
     fields.set("material", &mut fill.material, string)?;
     fields.set("fixed", &mut fill.fixed, boolean)?;
+    fill.inside = fields.optional("inside", string)?;
     Ok(fill)
 }
 

@@ -199,9 +199,15 @@ impl Scene {
         for (index, (fill, &count)) in self.fills.iter().zip(counts).enumerate() {
             if let Shape::Random(random) = &fill.shape {
                 let runs = runs(count, &random.diameters);
-                wanted.push(Wanted { group: index, region: Region::new(system, random.region), runs });
+                let vessel = vessel(system, fill, index)?;
+                wanted.push(Wanted {
+                    group: index,
+                    region: Region::new(system, random.region),
+                    runs,
+                    vessel,
+                });
             }
-            groups.push(self.standing(system, fill));
+            groups.push(self.standing(system, fill, index)?);
         }
         let radii = wanted.iter().flat_map(|group| &group.runs).map(|&(radius, _)| radius);
         let largest = groups.iter().flatten().map(|s| s.radius).chain(radii).fold(0.0, f64::max);
@@ -225,8 +231,9 @@ impl Scene {
     }
 
     /// The spheres of a group whose places are given.
-    fn standing(&self, system: &System, fill: &Fill) -> Vec<Sphere> {
-        match &fill.shape {
+    fn standing(&self, system: &System, fill: &Fill, index: usize) -> Result<Vec<Sphere>, Fault> {
+        let vessel = vessel(system, fill, index)?;
+        let mut spheres: Vec<Sphere> = match &fill.shape {
             Shape::Random(_) => vec![],
             Shape::Lattice(lattice) => {
                 let radius = 0.5 * lattice.diameter;
@@ -247,7 +254,11 @@ impl Scene {
                     id: 0,
                 })
                 .collect(),
+        };
+        if let Some(vessel) = vessel {
+            spheres.retain(|sphere| vessel.holds(sphere.position, sphere.radius));
         }
+        Ok(spheres)
     }
 
     /// Material, mass, velocity and the right image.
@@ -298,6 +309,29 @@ impl Scene {
             _ => format!("spheres[{group}]"),
         }
     }
+}
+
+/// What a group has to be inside of.
+fn vessel(system: &System, fill: &Fill, index: usize) -> Result<Option<WallShape>, Fault> {
+    let Some(name) = &fill.inside else { return Ok(None) };
+    let path = format!("spheres[{index}].inside");
+    let is_vessel = |wall: &&Wall| wall.shape.is_vessel();
+    let named: Vec<&str> = system.walls.iter().filter(is_vessel).map(|wall| wall.name.as_str()).collect();
+    let Some(wall) = system.walls.iter().find(|wall| wall.name == *name) else {
+        return Err(Fault::field(
+            &path,
+            format!("there is no wall {name:?}"),
+            format!("the walls that spheres can be inside of are {}", named.join(", ")),
+        ));
+    };
+    if !wall.shape.is_vessel() || matches!(fill.shape, Shape::At(_)) {
+        return Err(Fault::field(
+            &path,
+            format!("{path} is a {}", wall.shape.kind()),
+            "random fills and lattices are kept inside boxes, cylinders, cones, spheres and bowls",
+        ));
+    }
+    Ok(Some(wall.shape.clone()))
 }
 
 /// Numbers the spheres without an id on after the largest id given.

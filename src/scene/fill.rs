@@ -15,6 +15,9 @@ pub struct Fill {
     pub material: String,
     /// Whether all of them are held in place.
     pub fixed: bool,
+    /// Name of a wall that is a vessel (a box, a cylinder, a cone, a sphere or a bowl): a random fill draws places inside it alone, as if
+    /// its ends were closed, up to 0.30 of the region; of a lattice the spheres outside are left out.
+    pub inside: Option<String>,
 }
 
 /// Where the spheres of a group are.
@@ -254,6 +257,25 @@ impl Fill {
         self
     }
 
+    /// Keeps the group inside a wall of this name: see [`Fill::inside`](Self#structfield.inside).
+    ///
+    /// ```
+    /// use carom::{WallShape, scene::{Fill, Scene, Wall}};
+    /// use glam::DVec3;
+    ///
+    /// let silo = WallShape::Cone { from: DVec3::ZERO, to: 20.0 * DVec3::Z, radii: [5.0; 2], closed: [true, false] };
+    /// let system = Scene::new(0.01)
+    ///     .surface_wall(Wall::new(silo, "default").named("silo"))
+    ///     .fill(Fill::random(500).region([-5.0, -5.0, 0.0], [5.0, 5.0, 20.0]).inside("silo"))
+    ///     .build()?;
+    /// assert!(system.spheres.iter().all(|s| s.position.truncate().length() <= 4.5 && s.position.z >= 0.5));
+    /// # Ok::<(), carom::Error>(())
+    /// ```
+    pub fn inside(mut self, wall: &str) -> Self {
+        self.inside = Some(wall.into());
+        self
+    }
+
     fn as_random(&mut self, what: &str) -> &mut Random {
         match &mut self.shape {
             Shape::Random(random) => random,
@@ -271,7 +293,7 @@ impl Fill {
 
 impl From<Shape> for Fill {
     fn from(shape: Shape) -> Self {
-        Self { shape, motion: Motion::Kept, material: DEFAULT_MATERIAL.into(), fixed: false }
+        Self { shape, motion: Motion::Kept, material: DEFAULT_MATERIAL.into(), fixed: false, inside: None }
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     scatter::{Run, Site, scatter},
     space::{Round, Space},
 };
-use crate::{Dimensions, System};
+use crate::{Dimensions, System, WallShape};
 
 /// A random group whose spheres are to be placed.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Wanted {
     pub region: Region,
     /// Radius and number.
     pub runs: Vec<(f64, usize)>,
+    /// What they have to be inside of.
+    pub vessel: Option<WallShape>,
 }
 
 /// Fractions of the volume (2D: area) up to which a way of filling is used.
@@ -56,13 +58,16 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
     let planes = system.planes();
     let standing: Vec<Round> =
         system.spheres.iter().map(|s| Round { center: space.wrap(s.position), radius: s.radius }).collect();
-    let site = Site { space, dimensions, planes: &planes, standing: &standing };
+    let vessels: Vec<WallShape> = wanted.iter().filter_map(|group| group.vessel.clone()).collect();
+    let site = Site { space, dimensions, planes: &planes, vessels: &vessels, standing: &standing };
+    let mut next = 0..vessels.len();
 
     let mut runs = vec![];
     for (at, group) in wanted.iter().enumerate() {
+        let vessel = group.vessel.as_ref().and_then(|_| next.next());
         for &(radius, count) in &group.runs {
             let (low, high) = group.region.centers(radius).ok_or_else(|| too_small(group, radius))?;
-            runs.push((at, Run { radius, count, low, high }));
+            runs.push((at, Run { radius, count, low, high, vessel }));
         }
     }
     // The largest first, while there is room for them.
@@ -74,7 +79,8 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
     if crowding <= limits.sequential * SLACK {
         packed = scatter(&site, &runs, &mut dice);
     }
-    if packed.is_none() {
+    // Crowding moves spheres about in boxes, and knows nothing of vessels.
+    if packed.is_none() && vessels.is_empty() {
         let scale = |fraction: f64| side(fraction / crowding, dimensions.count());
         let growth = Growth {
             // A little less than the aim, because standing spheres keep their size.

@@ -9,7 +9,7 @@ use super::{
     region::{MARGIN, clearance},
     space::{Round, Space, corners, spatial_order},
 };
-use crate::{Dimensions, Plane};
+use crate::{Dimensions, Plane, WallShape};
 
 /// Places tried for each sphere, on average over a run, before the fill counts as full. At a volume fraction of 0.30
 /// it is about 100.
@@ -28,6 +28,8 @@ pub(crate) struct Run {
     pub low: DVec3,
     /// Highest centre.
     pub high: DVec3,
+    /// Place of what they have to be inside of, in the site's vessels.
+    pub vessel: Option<usize>,
 }
 
 /// What a fill has to keep clear of.
@@ -36,6 +38,8 @@ pub(crate) struct Site<'a> {
     pub space: Space,
     pub dimensions: Dimensions,
     pub planes: &'a [Plane],
+    /// Walls that fills are kept inside of.
+    pub vessels: &'a [WallShape],
     /// Spheres that are there already.
     pub standing: &'a [Round],
 }
@@ -102,6 +106,10 @@ fn draw(site: &Site, grid: &Grid, run: &Run, count: usize, dice: &mut Dice) -> V
         .collect();
     let mut free: Vec<u32> = spatial_order(&drawn)
         .into_par_iter()
+        .filter(|&at| {
+            let center = drawn[at as usize].center;
+            run.vessel.is_none_or(|k| site.vessels[k].holds(center, run.radius * (1.0 + MARGIN)))
+        })
         .filter(|&at| is_free(grid, site.planes, None, drawn[at as usize].center, run.radius))
         .collect();
     free.par_sort_unstable();
