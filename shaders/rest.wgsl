@@ -289,9 +289,9 @@ fn moves(i: u32) -> bool {
 
 // Calm for all that is known of the sphere itself.
 fn own_calm(i: u32) -> u32 {
-    if frame.sleep_ticks == 0u { return 0u; }
+    if sleep_ticks() == 0u { return 0u; }
     if bodies[i].inverse_mass == 0.0 { return STILL; }
-    return select(min(calm(i) + frame.sleep_ticks, STILL - 1u), 0u, moves(i));
+    return select(min(calm(i) + sleep_ticks(), STILL - 1u), 0u, moves(i));
 }
 
 // Calm at the end of the substep, as what is missing of STILL: what a sphere touches may have been calm for a substep less.
@@ -307,7 +307,7 @@ fn rest_stir(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             if (j & WALL) != 0u { continue; }
             let theirs = own_calm(j);
             // Fixed spheres hand nothing on.
-            let ticks = frame.sleep_ticks;
+            let ticks = sleep_ticks();
             if own > theirs + ticks && own < STILL { atomicMax(&work[frame.at_stirred + i], STILL - (theirs + ticks)); }
             if theirs > own + ticks && theirs < STILL { atomicMax(&work[frame.at_stirred + j], STILL - (own + ticks)); }
         }

@@ -16,9 +16,9 @@ fn calm(i: u32) -> u32 { return atomicLoad(&loads[rank_head(tags[i].rank) + 2u])
 // Whether a sphere has been calm for long enough to sleep, as fixed ones never do, and for half as long.
 fn is_calm(i: u32) -> bool {
     let calm = calm(i);
-    return frame.sleep_ticks > 0u && calm >= SLEEP && calm < STILL;
+    return sleep_ticks() > 0u && calm >= SLEEP && calm < STILL;
 }
-fn is_drowsy(i: u32) -> bool { return frame.sleep_ticks > 0u && calm(i) >= SLEEP / 2u; }
+fn is_drowsy(i: u32) -> bool { return sleep_ticks() > 0u && calm(i) >= SLEEP / 2u; }
 
 fn is_roused() -> bool { return (atomicLoad(&work[UNREST]) & ROUSED) != 0u; }
 

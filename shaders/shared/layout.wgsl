@@ -159,7 +159,8 @@ struct Round {
 @group(0) @binding(1) var<uniform> round_of_dispatch: Round;
 
 // 0, though no compiler can know. At least one driver (lavapipe) compiles a shader anew for the values of uniforms that
-// alone decide a branch or a loop, and spends milliseconds on every dispatch to find out which it has.
+// alone decide a branch or a loop: at every dispatch, for milliseconds, and it never frees what it has compiled. `a && b` is
+// a branch too.
 var<private> opaque_zero: u32;
 
 // First in every entry point: dispatches have one workgroup along y.
@@ -175,6 +176,7 @@ fn is_direct() -> bool { return (frame.direct | opaque_zero) != 0u; }
 fn is_periodic(axis: u32) -> bool { return (frame.periodic[axis] | opaque_zero) != 0u; }
 fn cell_count(axis: u32) -> i32 { return frame.count[axis] + i32(opaque_zero); }
 fn wall_count() -> u32 { return frame.wall_count | opaque_zero; }
+fn sleep_ticks() -> u32 { return frame.sleep_ticks | opaque_zero; }
 
 // Vector between cells.
 fn cells_shift(cells: vec3i) -> vec3f { return vec3f(cells) * frame.edge; }

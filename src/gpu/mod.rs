@@ -29,6 +29,8 @@ mod impacts;
 mod layout;
 mod lockstep;
 mod pipelines;
+#[cfg(test)]
+mod pipelines_tests;
 mod places;
 mod readback;
 mod shaders;
