@@ -91,6 +91,9 @@ pub struct RunArguments {
     /// Write the figures of every step to FILE (.csv or .jsonl).
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
     pub metrics: Option<PathBuf>,
+    /// Write what each wall felt in every step to FILE (.csv): force, torque, and the power that it gave (cpu).
+    #[arg(long, value_name = "FILE", value_parser = contacts_path)]
+    pub walls: Option<PathBuf>,
     /// Write the contacts that lasted over the end of the last step to FILE (.csv): who carries whom, with which force.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub contacts: Option<PathBuf>,

@@ -4,22 +4,28 @@ use std::path::Path;
 
 use carom::{Contact, Partner, Simulation};
 
-use super::{arguments::RunArguments, aside::Aside, failure::Failure};
+use super::{arguments::RunArguments, aside::Aside, failure::Failure, walls::quoted};
 
 /// Names of the columns. The partner is a sphere or a wall; the other cell is empty.
 const COLUMNS: &str = "sphere,partner_sphere,partner_wall,x,y,z,nx,ny,nz,fx,fy,fz,tx,ty,tz,bx,by,bz,gap";
 
 /// Refuses a file that the run also writes something else to: one of the two would be lost.
 pub fn check_path(arguments: &RunArguments) -> Result<(), Failure> {
-    let Some(path) = &arguments.contacts else { return Ok(()) };
     let place = |path: &Path| std::path::absolute(path).ok();
     let state = arguments.out.as_ref().map(|folder| folder.join("final.csv"));
-    for (other, option) in [(&arguments.metrics, "--metrics"), (&state, "--out")] {
-        if other.as_ref().is_some_and(|other| place(other) == place(path)) {
-            return Err(Failure::usage(format!(
-                "--contacts {} is a file that {option} writes too; choose another name",
-                path.display()
-            )));
+    let (metrics, walls) = ((&arguments.metrics, "--metrics"), (&arguments.walls, "--walls"));
+    for ((one, option), others) in [
+        ((&arguments.contacts, "--contacts"), &[metrics, walls, (&state, "--out")][..]),
+        (walls, &[metrics, (&state, "--out")][..]),
+    ] {
+        let Some(path) = one else { continue };
+        for (other, also) in others {
+            if other.as_ref().is_some_and(|other| place(other) == place(path)) {
+                return Err(Failure::usage(format!(
+                    "{option} {} is a file that {also} writes too; choose another name",
+                    path.display()
+                )));
+            }
         }
     }
     Ok(())
@@ -47,12 +53,11 @@ impl Contacts {
     }
 }
 
-// Names of walls need no quotes: scenes give them.
 fn line(contact: &Contact, walls: &[String]) -> String {
     let Contact { sphere, partner, point, normal, branch, gap, force, torque } = contact;
     let mut line = match partner {
         Partner::Sphere(id) => format!("{sphere},{id},"),
-        Partner::Wall(plane) => format!("{sphere},,{}", walls[*plane as usize]),
+        Partner::Wall(wall) => format!("{sphere},,{}", quoted(&walls[*wall as usize])),
     };
     for vector in [point, normal, force, torque, branch] {
         for value in vector.to_array() {

@@ -19,6 +19,7 @@ mod text;
 mod verify;
 #[cfg(feature = "viewer")]
 mod view;
+mod walls;
 
 use std::process::ExitCode;
 

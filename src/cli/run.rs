@@ -16,6 +16,7 @@ use super::record::record;
 use super::screen::{Log, Progress, Screen, write_stdout};
 use super::source::{self, Source};
 use super::text::{counted, duration, grouped, number, scaled};
+use super::walls::Walls;
 
 // Rows of the table that a run prints unless told otherwise: they fit on one screen.
 const LOG_ROWS: u64 = 20;
@@ -28,13 +29,14 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     let steps = step_count(arguments, &source.scene)?;
     contacts::check_path(arguments)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
-    run_on(&chosen, arguments, source, steps)
+    run_on(chosen, arguments, source, steps)
 }
 
-fn run_on(chosen: &Chosen, arguments: &RunArguments, source: Source, steps: u64) -> Result<Exit, Failure> {
+fn run_on(chosen: Chosen, arguments: &RunArguments, source: Source, steps: u64) -> Result<Exit, Failure> {
     let Source { name, scene } = source;
     let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
+    let chosen = chosen.for_system(arguments.backend, &system);
     let mut simulation = Simulation::new(system, chosen.options(arguments.threads))?;
     if arguments.contacts.is_some() {
         // Who cannot tell them says so now, not after the run.
@@ -44,6 +46,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, source: Source, steps: u64)
     let output =
         arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
     let metrics = arguments.metrics.as_deref().map(Metrics::create).transpose()?;
+    let walls = arguments.walls.as_deref().map(|path| Walls::create(path, &simulation)).transpose()?;
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     screen.line(&format!(
         "{name}: {}, {} of {} on {}",
@@ -63,8 +66,18 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, source: Source, steps: u64)
     let log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
     let progress = Progress::start(&mut screen, steps);
-    let is_asked_for_more = arguments.json || output.is_some() || metrics.is_some() || contact_file.is_some();
-    let mut watch = Watch { screen: &mut screen, metrics, log, progress, is_asked_for_more, failure: None };
+    let is_asked_for_more =
+        arguments.json || output.is_some() || metrics.is_some() || contact_file.is_some() || walls.is_some();
+    let mut watch = Watch {
+        screen: &mut screen,
+        metrics,
+        walls,
+        log,
+        progress,
+        is_asked_for_more,
+        failure: None,
+        is_crushing: false,
+    };
     interrupt::enter(Phase::Stepping);
     let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_ref())?;
     interrupt::enter(Phase::Writing);
@@ -116,11 +129,14 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, source: Source, steps: u64)
 struct Watch<'a> {
     screen: &'a mut Screen,
     metrics: Option<Metrics>,
+    walls: Option<Walls>,
     log: Log,
     progress: Progress,
     // Whether there is a use in going on when nobody reads the screen.
     is_asked_for_more: bool,
     failure: Option<Failure>,
+    // Whether it has been said that a wall crushes spheres.
+    is_crushing: bool,
 }
 
 impl Watch<'_> {
@@ -129,9 +145,22 @@ impl Watch<'_> {
     }
 
     // After a step.
-    fn see(&mut self, report: &StepReport) -> ControlFlow<()> {
+    fn see(&mut self, simulation: &Simulation) -> ControlFlow<()> {
+        let report = simulation.report();
+        if let (Some((wall, depth)), false) = (report.crushed_by, self.is_crushing) {
+            self.is_crushing = true;
+            let name = &simulation.system().all_walls()[wall as usize].name;
+            self.screen.note(&format!(
+                "note: at step {} the wall {name} crushes spheres: they reach {} of their diameter into it",
+                report.step,
+                number(depth, 2)
+            ));
+        }
         if let (Some(metrics), None) = (&mut self.metrics, &self.failure) {
             self.failure = metrics.add(report).err();
+        }
+        if let (Some(walls), None) = (&mut self.walls, &self.failure) {
+            self.failure = walls.add(simulation).err();
         }
         self.log.add(self.screen, report);
         self.progress.advance(self.screen, report.step);
@@ -144,6 +173,7 @@ impl Watch<'_> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
+        self.walls.map_or(Ok(()), Walls::finish)?;
         self.metrics.map_or(Ok(()), Metrics::finish)
     }
 }
@@ -160,7 +190,7 @@ fn step_to_end(
         let left = steps - simulation.steps();
         let to_next = output.and_then(|output| output.steps_to_next(simulation.steps()));
         let without_stop = to_next.map_or(left, |count| count.min(left));
-        if let Err(error) = simulation.run(without_stop, |report| watch.see(report)) {
+        if let Err(error) = simulation.run_watched(without_stop, |simulation| watch.see(simulation)) {
             return Ok(Some(error));
         }
         let Some((output, name)) = output.and_then(|o| Some((o, o.name_between(simulation.steps())?))) else {
@@ -208,12 +238,13 @@ pub fn demonstrate() -> Result<Exit, Failure> {
         log_every: None,
         metrics: None,
         contacts: None,
+        walls: None,
         json: false,
         quiet: false,
     };
     let source = source::scene(&arguments.scene, &arguments.settings, None)?;
     let steps = step_count(&arguments, &source.scene)?;
-    let exit = run_on(&chosen, &arguments, source, steps)?;
+    let exit = run_on(chosen, &arguments, source, steps)?;
     if exit == Exit::Done {
         Screen::new(false, false).line(&format!(
             "\nTry next:\n  \
@@ -334,5 +365,8 @@ fn describe_end(
     }
     if let Some(path) = &arguments.metrics {
         screen.line(&format!("metrics   {}", path.display()));
+    }
+    if let Some(path) = &arguments.walls {
+        screen.line(&format!("walls     {}", path.display()));
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod neighbors;
 pub(crate) mod parallel;
 pub(crate) mod patch;
 pub(crate) mod relax;
+mod report;
 pub(crate) mod rest;
 pub(crate) mod rounds;
 pub(crate) mod rows;
@@ -38,6 +39,7 @@ use self::{
     frame::Frame,
     plan::{Limits, Past},
     relax::Relax,
+    report::Run,
     rest::Rest,
     rounds::{Outcome, Rounds},
     sleep::Sleep,
@@ -375,84 +377,6 @@ impl Stepper {
         }
     }
 
-    /// The report of a step in which all sleep: nothing changes.
-    fn idle(&self) -> StepReport {
-        StepReport {
-            stage_seconds: self.clock.seconds.clone(),
-            ..self.measured.at_rest(self.core.census.movable as u64)
-        }
-    }
-
-    /// Audit and report.
-    fn finish(
-        &mut self,
-        drift: DVec3,
-        mut run: Run,
-        impacts: Option<&mut Vec<Impact>>,
-    ) -> Result<StepReport, Error> {
-        self.core.place_walls(self.time, 0.0);
-        if run.pushed {
-            // What is left of it, asked for of the last substep alone.
-            run.deepest = self.relax.deepest(&self.core.view(self.frame(0.0, drift, DVec3::ZERO)));
-            self.clock.lap("relax");
-        }
-        let sums = self.audit.run(&self.core.grid, &self.core.state, drift);
-        self.clock.lap("audit");
-        if sums.nonfinite > 0 {
-            // What the last broad phase found was still finite, unless it happened before that.
-            self.core.step_back();
-            self.core.forget_contacts();
-            return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
-        }
-        let count = self.core.census.count.max(1) as f64;
-        let struck = 2.0 * run.counts.pairs as f64 + run.counts.walls as f64;
-        let collisions = plan::smooth(self.past[0].collisions, struck / count);
-        self.past = [Past { sums, collisions }, self.past[0]];
-        self.measured = self.measure(&sums, run.deepest);
-        if let Some(impacts) = impacts {
-            impacts.sort_by(|a, b| {
-                a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
-            });
-        }
-        let energy = self.core.units.energy();
-        Ok(StepReport {
-            substeps: run.substeps,
-            pair_impacts: run.counts.pairs,
-            wall_impacts: run.counts.walls,
-            contact_time_impacts: run.counts.contact_time,
-            rounds: run.rounds,
-            late: run.counts.late,
-            redone: run.redone,
-            unresolved: run.unresolved,
-            stopped: run.stopped,
-            nonfinite: sums.nonfinite,
-            fast: run.fast,
-            deepest_overlap: self.measured.deepest_overlap,
-            kinetic_energy: self.measured.kinetic_energy,
-            potential_energy: self.measured.potential_energy,
-            momentum: self.measured.momentum,
-            dissipated: run.counts.dissipated * energy,
-            relax_work: run.relax_work * energy,
-            wall_work: run.counts.wall_work * energy,
-            virial: run.counts.virial * energy * self.core.units.time,
-            asleep: self.core.sleep.count(),
-            stage_seconds: self.clock.seconds.clone(),
-            ..StepReport::default()
-        })
-    }
-
-    fn measure(&self, sums: &sums::Sums, deepest: f32) -> Measure {
-        let units = &self.core.units;
-        let gravity = self.core.world.gravity.as_dvec3();
-        let height = sums.mass_position + (self.core.grid.origin - self.reference) * self.core.census.mass;
-        Measure {
-            kinetic_energy: sums.kinetic * units.energy(),
-            potential_energy: -gravity.dot(height) * units.energy(),
-            momentum: sums.momentum * (units.mass * units.velocity()),
-            deepest_overlap: f64::from(deepest),
-        }
-    }
-
     pub(crate) fn read(&self, spheres: &mut [Sphere]) {
         self.core.state.fill(&self.core.units, &self.core.grid, spheres);
     }
@@ -487,22 +411,4 @@ impl Stepper {
     fn bytes(&self) -> usize {
         self.core.bytes() + self.rounds.bytes() + self.rest.bytes() + self.relax.bytes()
     }
-}
-
-/// Counts of a step under way.
-#[derive(Default)]
-struct Run {
-    start_time: f64,
-    counts: Counts,
-    substeps: u32,
-    rounds: u32,
-    redone: u64,
-    unresolved: u64,
-    stopped: u64,
-    fast: u64,
-    /// Deepest overlap at the end of the last substep, before it was pushed apart.
-    deepest: f32,
-    /// Whether anything was.
-    pushed: bool,
-    relax_work: f64,
 }

@@ -66,6 +66,28 @@ impl Relax {
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
     }
 
+    /// The wall that spheres reach into deepest, by its number, and how deep.
+    pub fn deepest_wall(view: &View) -> Option<(u32, f64)> {
+        let of = |i: usize| {
+            let mut deepest: Option<(u32, f32)> = None;
+            let mut see = |wall: u32, depth: f32| {
+                if depth > deepest.map_or(0.0, |(_, depth)| depth) {
+                    deepest = Some((wall, depth));
+                }
+            };
+            let at = view.at_end(i);
+            for (plane, wall) in view.world.walls.iter().enumerate().filter(|(_, wall)| wall.there) {
+                let gap = wall.normal.dot(view.wall_to(plane, i)) - wall.speed * at.t - at.radius;
+                see(wall.number, -gap / (2.0 * at.radius));
+            }
+            view.for_patches(i, |_, patch| see(patch.wall, -view.touch(patch, &at).gap / (2.0 * at.radius)));
+            deepest
+        };
+        let free = (0..view.state.len()).filter(|&i| view.state.inverse_mass(i) > 0.0);
+        let deepest = free.filter_map(of).max_by(|a, b| a.1.total_cmp(&b.1));
+        deepest.map(|(wall, depth)| (wall, f64::from(depth)))
+    }
+
     /// Where each sphere has to go so that overlaps deeper than the slop shrink, by what [`deepest`](Self::deepest) found;
     /// zero for most.
     pub fn pushes(&mut self, view: &View) -> &[Vec3] {

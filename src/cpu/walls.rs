@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::{collide::Push, core::Core};
 use crate::{System, WallLoad};
 
-/// Sums over the substeps of a step, in scaled units; empty where nobody asks.
+/// Sums over the substeps of a step, in scaled units.
 #[derive(Default)]
 pub struct Walls {
     sums: Vec<Sum>,
@@ -21,8 +21,7 @@ struct Sum {
 
 impl Walls {
     pub fn new(system: &System) -> Self {
-        let walls = if system.walls.is_empty() { 0 } else { system.all_walls().len() };
-        Self { sums: vec![Sum::default(); walls] }
+        Self { sums: vec![Sum::default(); system.all_walls().len()] }
     }
 
     pub fn clear(&mut self) {

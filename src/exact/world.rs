@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::{Error, Materials, System, WallShape};
+use crate::{Backend, Error, Materials, System};
 
 /// Everything of a [`System`] that is not a sphere, in coordinates from `origin`.
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl World {
     pub fn new(system: &System) -> Result<Self, Error> {
         let axes = system.dimensions.count();
         refuse_rough(&system.materials)?;
-        refuse_walls(system)?;
+        Backend::Exact.has_walls_of(system)?;
         let mut world = Self {
             axes,
             gravity: system.gravity,
@@ -107,20 +107,6 @@ impl World {
         }
         position
     }
-}
-
-// Planes that stand still, always there.
-fn refuse_walls(system: &System) -> Result<(), Error> {
-    let Some(wall) = system.walls.iter().find(|wall| wall.as_plane().is_none()) else { return Ok(()) };
-    let what = match wall.shape {
-        WallShape::Plane { .. } if wall.is_lasting() => "a plane that moves",
-        WallShape::Plane { .. } => "a plane that comes or goes",
-        ref shape => shape.kind(),
-    };
-    Err(Error::Unsupported(format!(
-        "exact: {} is {what}; this backend does planes alone that stand still, use cpu",
-        wall.name
-    )))
 }
 
 // What is smooth and has one restitution for all speeds is all that this engine does.

@@ -49,6 +49,12 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "rolling": "balls that roll down a ramp and stop one after the other",
     "heap": "grains on a plate: what is too steep runs off, a heap is left",
     "pile50": "50 loose layers that fall as one block and have to come to rest",
+    "hopper": "6,000 grains run out of a funnel when its flap is gone",
+    "hourglass": "2,500 grains run from one cone into another through a neck",
+    "silo": "a tall silo whose wall carries most of the grains",
+    "drum": "a turning drum, a third full, with a slope that stays as it is",
+    "column_collapse": "a column of grains whose cylinder is suddenly gone",
+    "brazil_nut": "a shaken vessel in which the large sphere comes to the top",
     "packing": "a settled packing of 5,746 grains, read from a file, that stays as it is",
 };
 

@@ -73,7 +73,7 @@ pub struct World {
     pub gravity: Vec3,
     pub has_gravity: bool,
     pub walls: Vec<Wall>,
-    /// Whether what walls feel is asked for: there are walls besides those of the box.
+    /// Whether there is anybody to feel what spheres do: walls.
     pub is_watched: bool,
     /// Planes that move, as bits of the sets of walls.
     pub moving: u32,
@@ -198,7 +198,7 @@ impl World {
         Self {
             gravity,
             has_gravity: gravity != Vec3::ZERO,
-            is_watched: !system.walls.is_empty(),
+            is_watched: !walls.is_empty() || !patches.is_empty(),
             moving: (0..walls.len())
                 .filter(|&k| walls[k].mover.is_some())
                 .fold(0, |set, k| set | wall_bit(k)),

@@ -56,6 +56,7 @@ impl Scene {
         let mut ranges = vec![];
         let mut notes =
             self.realise(&mut system, &counts, &mut ranges).map_err(|fault| self.explain(fault, &ranges))?;
+        notes.extend(mesh_notes(&system));
         let surfaces = system.materials.surfaces();
         for (field, is_set) in [
             ("rolling_friction", surfaces.iter().any(|s| s.rolling_friction > 0.0)),
@@ -309,6 +310,25 @@ impl Scene {
             _ => format!("spheres[{group}]"),
         }
     }
+}
+
+/// What looks wrong with the meshes.
+fn mesh_notes(system: &System) -> Vec<Note> {
+    let ends = system.spheres.iter().map(|s| [s.position - s.radius, s.position + s.radius]);
+    let spheres = ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    let mut notes = vec![];
+    for wall in &system.walls {
+        let WallShape::Mesh(mesh) = &wall.shape else { continue };
+        let name = || wall.name.clone();
+        notes.extend(mesh.flaws().into_iter().map(|flaw| Note::Mesh { wall: name(), flaw }));
+        let ([low, high], Some([least, most])) = (mesh.bounds(), spheres) else { continue };
+        let distance = (low - most).max(least - high).max(DVec3::ZERO).length();
+        let (size, spread) = ((high - low).length(), (most - least).length());
+        if distance > size.max(spread) {
+            notes.push(Note::FarMesh { wall: name(), distance, size });
+        }
+    }
+    notes
 }
 
 /// What a group has to be inside of.

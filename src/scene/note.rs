@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Flaw;
+
 /// Something that [`Scene::build_with_notes`](super::Scene::build_with_notes) did that a user may want to know.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -16,6 +18,22 @@ pub enum Note {
         left: f64,
         /// Longest way a sphere was moved (length).
         moved: f64,
+    },
+    /// Something looks wrong with the mesh of a wall; it is simulated as it is.
+    Mesh {
+        /// Name of the wall.
+        wall: String,
+        /// What looks wrong.
+        flaw: Flaw,
+    },
+    /// A mesh lies further from all spheres than both of them are large: it may be in other units.
+    FarMesh {
+        /// Name of the wall.
+        wall: String,
+        /// Distance of the boxes around the mesh and around the spheres (length).
+        distance: f64,
+        /// Diagonal of the box around the mesh (length).
+        size: f64,
     },
     /// Something that the scene sets and that changes nothing in it.
     WithoutEffect {
@@ -36,6 +54,12 @@ impl fmt::Display for Note {
                 }
                 write!(f, "; no sphere was moved further than {moved:.2e}")
             }
+            Self::Mesh { wall, flaw } => write!(f, "{wall}: {flaw}"),
+            Self::FarMesh { wall, distance, size } => write!(
+                f,
+                "{wall} is {size:.3} across and {distance:.3} away from the spheres: they may not be in the same units, see \
+                 scale and shift"
+            ),
             Self::WithoutEffect { field } => {
                 write!(
                     f,

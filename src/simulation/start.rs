@@ -3,7 +3,7 @@
 use super::{Backend, Engine, Options};
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::{Error, System, cpu::CpuEngine, exact::ExactEngine};
+use crate::{Error, System, WallShape, cpu::CpuEngine, exact::ExactEngine};
 
 /// The engine of a system as it is at a time; opens a device where one is needed and none is given.
 pub(super) fn start_engine(
@@ -16,7 +16,7 @@ pub(super) fn start_engine(
         Backend::Exact => Box::new(ExactEngine::new(system)?),
         #[cfg(feature = "gpu")]
         Backend::Gpu => {
-            refuse_walls(system)?;
+            Backend::Gpu.has_walls_of(system)?;
             let context = match options.context.take() {
                 Some(context) => context,
                 None => gpu::Context::open(options.adapter.as_deref())?,
@@ -26,15 +26,26 @@ pub(super) fn start_engine(
     })
 }
 
-// Planes that stand still, always there, are all that the shaders know so far.
-#[cfg(feature = "gpu")]
-fn refuse_walls(system: &System) -> Result<(), Error> {
-    match system.walls.iter().find(|wall| wall.as_plane().is_none()) {
-        None => Ok(()),
-        Some(wall) => Err(Error::Unsupported(format!(
-            "gpu: {} is a {} that is no plane or moves; this backend has planes alone that stand still, use cpu",
-            wall.name,
-            wall.shape.kind()
-        ))),
+impl Backend {
+    /// Whether this backend has the walls of a system: `cpu` has all there are, `gpu` planes alone that always stand still. (What else `exact` does
+    /// not do, [`Simulation::new`](super::Simulation::new) says.)
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] with the name of the wall.
+    pub fn has_walls_of(self, system: &System) -> Result<(), Error> {
+        if self == Self::Cpu {
+            return Ok(());
+        }
+        let Some(wall) = system.walls.iter().find(|wall| wall.as_plane().is_none()) else { return Ok(()) };
+        let what = match wall.shape {
+            WallShape::Plane { .. } if wall.is_lasting() => "plane that moves",
+            WallShape::Plane { .. } => "plane that comes or goes",
+            ref shape => shape.kind(),
+        };
+        Err(Error::Unsupported(format!(
+            "{}: {} is a {what}; this backend does planes alone that stand still, use cpu",
+            self.name(),
+            wall.name
+        )))
     }
 }

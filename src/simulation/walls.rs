@@ -18,8 +18,7 @@ pub struct WallLoad {
 
 impl Simulation {
     /// What each wall felt in the last step, by impacts and by contacts that rest, in the order of
-    /// [`System::all_walls`](crate::System::all_walls); nothing before the first step, where all walls are those of the box, and on backends that
-    /// do not say so: `exact` and `gpu`.
+    /// [`System::all_walls`](crate::System::all_walls); nothing on backends that do not say so: `exact` and `gpu`.
     ///
     /// ```
     /// use carom::{Materials, Options, Simulation, Sphere, Surface, System, Wall, WallShape};

@@ -196,3 +196,46 @@ fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     assert!((load.torque - torque).length() < 0.05, "{load:?}, expected {torque}");
     assert_eq!((load.power, simulation.wall_loads()[1].force), (0.0, DVec3::ZERO));
 }
+
+// A press that leaves no room: what cannot be is reported, with the wall's name; nothing hangs and all stays finite.
+#[test]
+fn a_wall_that_crushes_spheres_is_named() {
+    let surface = Surface { restitution: 0.3, friction: 0.3, ..Surface::default() };
+    for (gravity, what) in [(0.0, "a press in free fall"), (1.0, "a press with gravity")] {
+        let mut system = System {
+            dt: 0.05,
+            gravity: DVec3::NEG_Z * gravity,
+            materials: Materials::empty(),
+            ..System::default()
+        };
+        system.materials.add("grain", surface, 1.0);
+        let room =
+            WallShape::Cone { from: DVec3::ZERO, to: DVec3::Z * 6.0, radii: [3.0; 2], closed: [true, false] };
+        system.walls.push(wall(room, WallMotion::default()));
+        let velocity = DVec3::NEG_Z * 0.3;
+        let press = WallShape::Plane { point: DVec3::Z * 6.0, normal: DVec3::NEG_Z };
+        let press = wall(press, WallMotion { velocity, ..WallMotion::default() });
+        system.walls.push(Wall { name: "press".into(), ..press });
+        for k in 0..60 {
+            let place =
+                DVec3::new(f64::from(k % 4) - 1.5, f64::from(k / 4 % 4) - 1.5, f64::from(k / 16) + 0.6);
+            system.spheres.push(sphere(k as u32, place, DVec3::ZERO, 0.45));
+        }
+        let mut simulation = simulate(system);
+        let mut crushed = None;
+        // At time 15 the press is at 1.5, where one layer has room.
+        let mut steps_left = 320;
+        while steps_left > 0 {
+            let report = simulation.step().unwrap();
+            if report.crushed_by.is_some() && crushed.is_none() {
+                (crushed, steps_left) = (report.crushed_by, 10);
+            }
+            assert_eq!(report.nonfinite, 0);
+            steps_left -= 1;
+        }
+        let (wall, depth) = crushed.expect(what);
+        let name = &simulation.system().all_walls()[wall as usize].name;
+        assert!(name == "press" || name == "cylinder", "{name}");
+        assert!(depth > 0.01 && simulation.spheres().iter().all(|s| s.position.is_finite()));
+    }
+}

@@ -4,12 +4,15 @@ use glam::Vec3;
 
 use super::{
     super::event::{View, WALL},
-    Body, HOP, Recorder, Tally, along_chord, count_hit, hop, impulse, lay_down, leave_support, loss, record,
-    rests, rub, soften,
+    Body, Counts, HOP, Recorder, Tally, along_chord, count_hit, hop, impulse, lay_down, leave_support, loss,
+    record, rests, rub, soften,
 };
 use crate::{
     Partner,
-    model::patches::{Instant, Patch},
+    model::{
+        patches::{Instant, Patch},
+        world::Surface,
+    },
 };
 
 /// What a wall gave a sphere in an impact.
@@ -119,7 +122,7 @@ fn strike_plane(
     if a.radius() - (height + (0.5 * g * t - wall.speed) * t) > view.world.slop {
         counts.late += 1;
     }
-    let (e, friction) = soften(view, surface, -approach, t - a.spin.w, counts);
+    let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, wall.mover.is_some()), counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     // Along the plane too the frame falls.
     let slide = (a.velocity() + view.world.gravity * t) - drive;
@@ -161,12 +164,27 @@ fn strike_patch(
     if -touch.gap > view.world.slop {
         counts.late += 1;
     }
-    let (e, friction) = soften(view, surface, -approach, t - a.spin.w, counts);
+    let moves = view.world.patches.mover_of(patch.wall).is_some();
+    let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, moves), counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     let push = rub(friction, j, (normal * a.radius(), w, a.radius()), a, None, counts);
     count_hit(view, a.index, partner, surface.restitution);
     finish(view, recorder, a, t, &blow, (e, approach, j, push), tally);
     blow
+}
+
+// As between spheres. But a wall that moves presses what has no room, and elastic impacts on it would pump energy into that without end.
+fn soften_wall(
+    view: &View,
+    surface: &Surface,
+    speed: f32,
+    (age, moves): (f32, bool),
+    counts: &mut Counts,
+) -> (f32, f32) {
+    if moves {
+        return (surface.restitution_at(speed), surface.friction);
+    }
+    soften(view, surface, speed, age, counts)
 }
 
 // `j` is the impulse along the normal, `push` that with friction.

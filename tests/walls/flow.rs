@@ -1,0 +1,299 @@
+//! What grains do in vessels: silos, hoppers, drums, columns, shaken beakers.
+
+use carom::{
+    Options, Oscillation, Rotation, Simulation, Surface, System, WallMotion, WallShape,
+    scene::{Fill, Placed, Scene, Wall as SceneWall},
+};
+use glam::DVec3;
+
+const GRAIN: Surface = Surface {
+    restitution: 0.3,
+    friction: 0.5,
+    rolling_friction: 0.02,
+    twisting_friction: 0.02,
+    restitution_threshold: 0.0,
+};
+
+fn still(shape: WallShape, name: &str) -> SceneWall {
+    SceneWall::new(shape, "default").named(name)
+}
+
+fn pipe(radius: f64, height: f64) -> WallShape {
+    WallShape::Cone { from: DVec3::ZERO, to: DVec3::Z * height, radii: [radius; 2], closed: [false; 2] }
+}
+
+// Grains of two sizes, 1 on the average, poured into a pipe on whatever else there is.
+fn poured(walls: Vec<SceneWall>, surface: Surface, radius: f64, count: u64, seed: u64) -> System {
+    // A fill of a quarter.
+    let height = count as f64 / 6.0 / (0.25 * radius * radius);
+    let pipe = still(pipe(radius, height), "pipe");
+    let fill = Fill::random(count)
+        .diameters([(0.9, 0.5), (1.1, 0.5)])
+        .region([-radius, -radius, 0.0], [radius, radius, height])
+        .inside("pipe");
+    let scene = Scene::new(0.05).gravity(DVec3::NEG_Z).seed(seed).surface(
+        "default",
+        surface,
+        6.0 / std::f64::consts::PI,
+    );
+    walls.into_iter().fold(scene.surface_wall(pipe), Scene::surface_wall).fill(fill).build().unwrap()
+}
+
+fn simulate(system: System) -> Simulation {
+    Simulation::new(system, Options::default()).unwrap()
+}
+
+fn rest(simulation: &mut Simulation, most: u32) {
+    for _ in 0..most {
+        let kinetic = simulation.step().unwrap().kinetic_energy;
+        if kinetic < 1e-7 * simulation.sphere_count() as f64 && simulation.time() > 20.0 {
+            return;
+        }
+    }
+    panic!("not at rest after {most} steps: {:e}", simulation.report().kinetic_energy);
+}
+
+fn mass(simulation: &Simulation) -> f64 {
+    simulation.system().spheres.iter().map(|s| s.mass).sum()
+}
+
+// What the wall does not carry the floor does; and more and more on top it hardly feels (Janssen, 1895). The floor sinks slowly, so that the
+// friction at the wall is what it can be: without that it may be anything less, either way.
+fn silo(radius: f64, counts: [u64; 2]) {
+    let mut floors = vec![];
+    for count in counts {
+        let floor = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius, hole: 0.0 };
+        let motion = WallMotion { velocity: DVec3::NEG_Z * 0.01, ..WallMotion::default() };
+        let floor = still(floor, "floor").moving(motion);
+        let mut simulation = simulate(poured(vec![floor], GRAIN, radius, count, 3));
+        let weight = mass(&simulation);
+        let (fill, look) = (1600, 400);
+        let mut loads = [0.0; 2];
+        for step in 0..fill + look {
+            simulation.step().unwrap();
+            if step >= fill {
+                for (sum, load) in loads.iter_mut().zip(simulation.wall_loads()) {
+                    *sum -= load.force.z / f64::from(look);
+                }
+            }
+        }
+        let all: f64 = loads.iter().sum();
+        println!(
+            "{count} grains: floor {:.1}, wall {:.1}, together {all:.2} of {weight:.2} at time {}",
+            loads[1],
+            loads[0],
+            simulation.time()
+        );
+        assert!((all / weight - 1.0).abs() < 0.01, "{all} of {weight}");
+        floors.push(loads[1]);
+        assert!(simulation.summary().deepest_overlap < 0.03);
+    }
+    let [small, large] = counts.map(|n| n as f64);
+    assert!(floors[1] < 0.7 * large, "the floor carries {} of {large}", floors[1]);
+    assert!(floors[1] / floors[0] < 0.5 * (1.0 + large / small), "{floors:?}");
+}
+
+#[test]
+fn the_wall_of_a_silo_carries_what_its_floor_does_not() {
+    silo(3.0, [250, 500]);
+}
+
+#[test]
+#[ignore = "long: minutes"]
+fn the_floor_of_a_tall_silo_feels_no_more_of_twice_the_grains() {
+    silo(4.0, [2000, 4000]);
+}
+
+// Grains that have run out of a hole in the flat bottom of a bin in each interval of time, until half of them have.
+fn discharge(diameter: f64, radius: f64, count: u64, seed: u64, interval: f64) -> Vec<f64> {
+    let bottom = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius, hole: 0.5 * diameter };
+    let flap = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius: 0.5 * diameter, hole: 0.0 };
+    let filled = 40.0;
+    let flap = still(flap, "flap").there(f64::NEG_INFINITY, filled);
+    let mut simulation = simulate(poured(vec![still(bottom, "bottom"), flap], GRAIN, radius, count, seed));
+    while simulation.time() < filled {
+        simulation.step().unwrap();
+    }
+    let (mut left, mut rates) = (0, vec![]);
+    while left < count as usize / 2 {
+        let until = simulation.time() + interval;
+        while simulation.time() < until {
+            simulation.step().unwrap();
+        }
+        // What is out is nobody's any more.
+        let out: Vec<u32> =
+            simulation.spheres().iter().filter(|s| s.position.z < -1.0).map(|s| s.id).collect();
+        let far: Vec<u32> =
+            simulation.spheres().iter().filter(|s| s.position.z < -30.0).map(|s| s.id).collect();
+        for id in &far {
+            simulation.remove(*id).unwrap();
+        }
+        let now = count as usize - simulation.sphere_count() + out.len() - far.len();
+        rates.push((now - left) as f64 / interval);
+        left = now;
+    }
+    rates
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+// W ~ (D - k d)^2.5, k about 1.4 (Beverloo, Leniger & van de Velde, Chem. Eng. Sci. 15, 260, 1961), whatever the fill.
+fn hopper(diameters: &[f64], radius: f64, count: u64, seeds: &[u64], slack: f64) {
+    let mut points = vec![];
+    for &diameter in diameters {
+        for &seed in seeds {
+            let interval = 0.06 * count as f64 / (0.58 * 1.15 * (diameter - 1.4f64).powf(2.5));
+            let rates = discharge(diameter, radius, count, seed, interval);
+            // The first interval is the start, the last one may be cut.
+            let steady = &rates[1..rates.len() - 1];
+            let (early, late) = steady.split_at(steady.len() / 2);
+            let rate = mean(steady);
+            println!(
+                "D {diameter}, seed {seed}: {rate:.2} a time, early {:.2}, late {:.2}",
+                mean(early),
+                mean(late)
+            );
+            assert!((mean(late) / mean(early) - 1.0).abs() < slack, "{rates:?}");
+            points.push(((diameter - 1.4).ln(), rate.ln()));
+        }
+    }
+    let n = points.len() as f64;
+    let (sx, sy) = points.iter().fold((0.0, 0.0), |(a, b), p| (a + p.0 / n, b + p.1 / n));
+    let exponent = points.iter().map(|p| (p.0 - sx) * (p.1 - sy)).sum::<f64>()
+        / points.iter().map(|p| (p.0 - sx) * (p.0 - sx)).sum::<f64>();
+    println!("exponent {exponent:.3}");
+    assert!((exponent - 2.5).abs() < 0.15, "{exponent}");
+}
+
+#[test]
+#[ignore = "long: an hour and more"]
+fn thirty_thousand_grains_leave_a_hopper_as_beverloo_says() {
+    hopper(&[8.0, 12.0, 16.0, 20.0], 25.0, 30_000, &[1, 2, 3], 0.05);
+}
+
+#[test]
+#[ignore = "long: ten minutes"]
+fn grains_leave_a_small_hopper_as_beverloo_says() {
+    hopper(&[8.0, 12.0], 14.0, 6000, &[1], 0.15);
+}
+
+// Angle of the line from the axis to the centre of mass against the vertical, in degrees; its mean and spread over a turn's part.
+fn drum(friction: f64, radius: f64, count: u64, steps: u32) -> (f64, f64) {
+    let from = DVec3::Y * -2.5;
+    let shape = WallShape::Cone { from, to: -from, radii: [radius; 2], closed: [true; 2] };
+    let rotation = Some(Rotation { point: DVec3::ZERO, axis: DVec3::Y, speed: 0.03 });
+    let wall = still(shape, "drum").moving(WallMotion { rotation, ..WallMotion::default() });
+    let fill = Fill::random(count)
+        .diameters([(0.9, 0.5), (1.1, 0.5)])
+        .region([-radius, -2.5, -radius], [radius, 2.5, radius])
+        .inside("drum");
+    let surface = Surface { friction, ..GRAIN };
+    let scene =
+        Scene::new(0.05).gravity(DVec3::NEG_Z).surface("default", surface, 6.0 / std::f64::consts::PI);
+    let mut simulation = simulate(scene.surface_wall(wall).fill(fill).build().unwrap());
+    let mut angles = vec![];
+    for step in 0..steps {
+        simulation.step().unwrap();
+        if step > steps / 2 && step % 20 == 0 {
+            let middle = simulation.spheres().iter().map(|s| s.position * s.mass).sum::<DVec3>();
+            angles.push((-middle.x).atan2(-middle.z).to_degrees());
+        }
+    }
+    let angle = mean(&angles);
+    let (early, late) = angles.split_at(angles.len() / 2);
+    let spread = (angles.iter().map(|a| (a - angle) * (a - angle)).sum::<f64>() / angles.len() as f64).sqrt();
+    println!(
+        "friction {friction}: {angle:.1} +- {spread:.1} degrees, early {:.1}, late {:.1}",
+        mean(early),
+        mean(late)
+    );
+    assert!(simulation.summary().ledger_error < 1e-4);
+    (angle, (mean(late) - mean(early)).abs())
+}
+
+#[test]
+#[ignore = "long: minutes"]
+fn rougher_grains_lie_steeper_in_a_turning_drum() {
+    let angles = [0.1, 0.3, 0.6].map(|friction| drum(friction, 10.0, 600, 4000));
+    for pair in angles.windows(2) {
+        assert!(pair[1].0 > pair[0].0 + 2.0, "{angles:?}");
+    }
+    assert!(angles.iter().all(|(_, change)| *change < 2.0), "{angles:?}");
+}
+
+// Run-out over the initial radius is about 1.2 times the aspect ratio up to 1.7 (Lube et al., J. Fluid Mech. 508, 175, 2004; Lajeunesse et al., Phys.
+// Fluids 16, 2371, 2004).
+#[test]
+#[ignore = "long: minutes"]
+fn a_column_runs_out_as_far_as_its_aspect_ratio_says() {
+    for (count, aspect) in [(2500, 0.75), (5000, 1.5)] {
+        let radius = 9.0;
+        let floor = still(WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z }, "floor");
+        let gone = 40.0;
+        let mut system = poured(vec![floor], GRAIN, radius, count, 5);
+        system.walls[0].span[1] = gone;
+        let mut simulation = simulate(system);
+        while simulation.time() < gone {
+            simulation.step().unwrap();
+        }
+        let top = |simulation: &Simulation| {
+            let mut heights: Vec<f64> = simulation.spheres().iter().map(|s| s.position.z).collect();
+            heights.sort_by(f64::total_cmp);
+            heights[heights.len() * 98 / 100] + 0.5
+        };
+        let height = top(&simulation);
+        rest(&mut simulation, 2000);
+        // The front: beyond it lie single grains.
+        let mut far: Vec<f64> = simulation.spheres().iter().map(|s| s.position.truncate().length()).collect();
+        far.sort_by(f64::total_cmp);
+        let front = far[far.len() * 97 / 100];
+        let (a, run) = (height / radius, (front - radius) / radius);
+        println!("aspect ratio {a:.2} ({aspect}): run-out {run:.2}, expected {:.2}", 1.2 * a);
+        assert!((run / (1.2 * a) - 1.0).abs() < 0.25, "aspect ratio {a}: {run}");
+    }
+}
+
+#[test]
+#[ignore = "long: minutes"]
+fn the_large_sphere_comes_to_the_top_of_a_shaken_mix() {
+    let shape =
+        WallShape::Cone { from: DVec3::ZERO, to: DVec3::Z * 30.0, radii: [5.0; 2], closed: [true; 2] };
+    let swing = Oscillation { amplitude: DVec3::Z * 0.7, frequency: 0.33, phase: 0.0 };
+    let motion = WallMotion { oscillation: Some(swing), ..WallMotion::default() };
+    let large = Placed { position: DVec3::Z * 2.1, radius: 2.0, ..Default::default() };
+    let fill = Fill::random(500)
+        .diameters([(0.9, 0.5), (1.1, 0.5)])
+        .region([-5.0, -5.0, 0.0], [5.0, 5.0, 30.0])
+        .inside("vessel");
+    let scene = Scene::new(0.05)
+        .gravity(DVec3::NEG_Z)
+        .surface("default", Surface { friction: 0.3, ..GRAIN }, 6.0 / std::f64::consts::PI)
+        .surface_wall(still(shape, "vessel").moving(motion))
+        .fill(Fill::at([large]))
+        .fill(fill);
+    let mut simulation = simulate(scene.build().unwrap());
+    let above = |simulation: &Simulation| {
+        let spheres = simulation.spheres();
+        let large = spheres.iter().find(|s| s.radius > 1.0).unwrap().position.z;
+        spheres.iter().filter(|s| s.radius < 1.0 && s.position.z > large).count()
+    };
+    for _ in 0..400 {
+        simulation.step().unwrap();
+    }
+    let before = above(&simulation);
+    let mut after = before;
+    for k in 0..12_000 {
+        simulation.step().unwrap();
+        after = above(&simulation);
+        if k % 1000 == 0 {
+            println!("{k}: {after} above it");
+        }
+        if after < 50 {
+            break;
+        }
+    }
+    println!("{before} above it, then {after}");
+    assert!(before > 350 && after < 50, "{before} above it, then {after}");
+}
