@@ -118,6 +118,19 @@
 //! with it all that sleeps anywhere; what that does not concern sleeps again after half of the time. A step in which
 //! all sleep does nothing. [`Solver::sleeping`] switches it off.
 //!
+//! # Walls
+//!
+//! Besides the sides of the box there are [`Wall`]s: planes, boxes, cylinders, cones, discs, spheres and bowls, meshes of triangles
+//! ([`Mesh`], [`files::read_mesh`](crate::files::read_mesh) for STL and OBJ). But for planes they are surfaces without thickness, met from either side.
+//! Each may drift, swing and turn ([`WallMotion`]), come and go. Spheres are swept against them as against each other: against the tangent plane or the
+//! curve itself, step by step, no step longer than what certainly meets nothing, so that nothing passes however fast it is. Patches of walls lie in
+//! a tree of boxes; an edge between two triangles is felt only where neither face is nearer, so what rolls over a flat mesh rolls as over a plane.
+//!
+//! In a substep a wall goes from where it is to where it will be along a straight line and with constant spin; substeps are short enough for
+//! that (a tenth of a radian). What a wall that moves gives to the spheres is [`StepReport::wall_work`], what all of them feel
+//! [`Simulation::wall_loads`]. Impacts on walls that move are never made elastic by the TC model. Where a wall presses spheres that have no room they overlap, and
+//! [`StepReport::crushed_by`] names it. `cpu` does all of this; `gpu` and `exact` have planes alone that always stand still, and refuse others by name.
+//!
 //! # What is not modelled
 //!
 //! Cohesion, soft contact forces and stiffness, bodies that are not spheres, joints, fluids. [`Backend::Exact`] has no friction,
