@@ -1,5 +1,5 @@
 // Which contacts rest: at the start of a substep with the loads that they had, and after the rounds. Twin: `Finder` of
-// src/cpu/rows.rs, which says why.
+// src/cpu/rows/find.rs, which says why.
 
 // What the next substep needs of the rows, by the ranks of the spheres.
 @group(1) @binding(3) var<storage, read_write> loads: array<atomic<u32>>;

@@ -1,23 +1,21 @@
 //! Rows: contacts that rest. Each is a constraint on the velocities at the end of the substep: the two surfaces do not
 //! come closer than their gap, they rub with Coulomb's friction and resist rolling and twisting.
 
+mod find;
 mod past;
 
 use std::{mem::swap, sync::atomic::AtomicU32};
 
 use glam::{Vec3, Vec4};
 
+use self::find::Finder;
 use super::{
     bits::Flags,
     blocks::Blocks,
-    event::{View, WALL, side_partner},
-    neighbors::{Candidate, wall_bit},
+    event::{View, WALL},
     parallel::{Disjoint, Outputs},
-    patch::Touch,
-    world::Surface,
 };
 pub use crate::model::contacts::Load;
-use crate::model::patches::{Instant, Patch};
 
 /// Gaps up to this share of the mean diameter may rest: further apart they meet within a substep only if they are fast,
 /// and then it is an impact.
@@ -258,241 +256,6 @@ fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [Row] {
     &past.get(task as usize).rows[first as usize..(first + count) as usize]
 }
 
-/// A wall as a row sees it.
-struct Side {
-    partner: u32,
-    normal: Vec3,
-    gap: f32,
-    /// Velocity of the surface, spin of the wall.
-    drive: Vec3,
-    spin: Vec3,
-    moves: bool,
-}
-
-/// Looks for the rows of one sphere.
-struct Finder<'a> {
-    view: &'a View<'a>,
-    i: usize,
-    /// None where rows are added after the rounds.
-    slow: Option<f32>,
-    past: &'a [Row],
-    scale: f32,
-    rested: &'a Flags,
-}
-
-impl Finder<'_> {
-    fn run(&self, task: &mut Task) {
-        let (view, i) = (self.view, self.i);
-        let state = view.state;
-        for &candidate in view.lists.of(i) {
-            let j = candidate.index();
-            if state.id[j] > state.id[i] {
-                let surface = view.world.surface(state.material(i).into(), state.material(j).into());
-                if surface.restitution < 1.0 {
-                    self.pair(surface, candidate, task);
-                }
-            }
-        }
-        let walls = view.lists.walls(i);
-        if walls != 0 && state.inverse_mass(i) != 0.0 {
-            for (plane, wall) in view.world.walls.iter().enumerate() {
-                if walls & wall_bit(plane) != 0 {
-                    let surface = view.world.surface(state.material(i).into(), wall.material);
-                    if surface.restitution < 1.0 && wall.there {
-                        self.plane(surface, plane, task);
-                    }
-                }
-            }
-        }
-        if state.inverse_mass(i) != 0.0 {
-            view.for_listed_patches(i, |number, patch| {
-                let surface = view.world.surface(state.material(i).into(), patch.material);
-                if surface.restitution < 1.0 {
-                    self.patch(surface, number, patch, task);
-                }
-            });
-        }
-    }
-
-    // Whether a contact rests at the start of the substep: `gap` and `approach` as they are now.
-    fn rests(&self, partner: u32, gap: f32, diameter: f32, approach: f32, past: Option<&Row>) -> bool {
-        let slow = self.slow.unwrap_or(0.0);
-        let both_rested =
-            self.rested.contains(self.i) && (partner & WALL != 0 || self.rested.contains(partner as usize));
-        // A pair that lay next to each other in a pile is pressed together; one that only now comes near bounces.
-        let carried = past.is_some_and(|row| row.load.normal > 0.0 || (approach > 0.0 && both_rested));
-        gap <= NEAR * diameter
-            && approach <= SHOCK * slow
-            && (carried || (approach <= slow && approach >= -slow))
-    }
-
-    fn pair(&self, surface: &Surface, candidate: Candidate, task: &mut Task) {
-        let (view, state) = (self.view, self.view.state);
-        let (i, j) = (self.i, candidate.index());
-        let shift = view.shifts[candidate.code() as usize];
-        if state.inverse_mass(i) == 0.0 && state.inverse_mass(j) == 0.0 {
-            // Both stopped in this substep.
-            return;
-        }
-        let diameter = state.radius(i) + state.radius(j);
-        // At the start all clocks are 0, whatever they hold.
-        let d = if self.slow.is_some() {
-            (state.offset(i) - state.offset(j)) - shift
-        } else {
-            view.in_lab(i, j, shift).0
-        };
-        let square = d.length_squared();
-        let farthest = diameter * (1.0 + NEAR);
-        if self.slow.is_some() && square > farthest * farthest {
-            return;
-        }
-        let distance = square.sqrt();
-        let normal = if distance > 0.0 { d / distance } else { Vec3::X };
-        let gap = distance - diameter;
-        let past = self.past.iter().find(|row| row.j == j as u32);
-        let approach = -normal.dot(state.velocity(i) - state.velocity(j));
-        let is_row = if self.slow.is_some() {
-            self.rests(j as u32, gap, diameter, approach, past)
-        } else {
-            past.is_some()
-                || view.is_demoted(i, j as u32)
-                || (self.is_carried(i, j as u32) && view.overlap_ahead(i, j, shift) > AHEAD)
-        };
-        if !is_row {
-            return;
-        }
-        task.stirs |= self.slow.is_some() && view.sleep.is_stirred(i, j);
-        let radii = [state.radius(self.i), state.radius(j)];
-        let share = distance / diameter;
-        let row = Row {
-            i: self.i as u32,
-            j: j as u32,
-            code: candidate.code(),
-            normal,
-            closing: gap.max(0.0) / self.view.frame.h,
-            #[cfg(feature = "gpu")]
-            share,
-            arms: radii.map(|r| r * share),
-            turns: radii.map(|r| 2.5 / r),
-            masses: masses(state.inverse_mass(self.i) + state.inverse_mass(j), share),
-            friction: surface.friction,
-            resistance: [surface.rolling, surface.twisting].map(|c| c * (radii[0] * radii[1] / diameter)),
-            load: self.warm(past, normal),
-            drive: STANDS,
-        };
-        task.push(row, view.yields(self.i) || view.yields(j));
-    }
-
-    // Whether rows have moved one of the two.
-    fn is_carried(&self, i: usize, partner: u32) -> bool {
-        self.view.rested[i] > 0.0 || (partner & WALL == 0 && self.view.rested[partner as usize] > 0.0)
-    }
-
-    fn plane(&self, surface: &Surface, plane: usize, task: &mut Task) {
-        let (view, i) = (self.view, self.i);
-        let wall = &view.world.walls[plane];
-        let at = self.instant();
-        let side = Side {
-            partner: WALL | plane as u32,
-            normal: wall.normal,
-            gap: wall.normal.dot(view.wall_to(plane, i)) - view.state.radius(i),
-            drive: view.drive_of_plane(plane, &at),
-            spin: wall.mover.map_or(Vec3::ZERO, |mover| view.world.patches.movers[mover as usize].spin),
-            moves: wall.mover.is_some(),
-        };
-        let runs_in = || view.overlap_of_wall_ahead(i, plane) > AHEAD;
-        self.wall(surface, &side, runs_in, task);
-    }
-
-    fn patch(&self, surface: &Surface, number: usize, patch: &Patch, task: &mut Task) {
-        let (view, i) = (self.view, self.i);
-        let at = self.instant();
-        for side in 0..3 {
-            let Some(touch) = view.touch_side(patch, &at, side) else { return };
-            if touch.is_shadowed || touch.gap > 2.0 * NEAR * view.state.radius(i) {
-                return;
-            }
-            self.patch_side(surface, (number, side), patch, touch, task);
-        }
-    }
-
-    fn patch_side(
-        &self,
-        surface: &Surface,
-        (number, part): (usize, u32),
-        patch: &Patch,
-        touch: Touch,
-        task: &mut Task,
-    ) {
-        let (view, i) = (self.view, self.i);
-        let mover = view.world.patches.mover_of(patch.wall);
-        let side = Side {
-            partner: side_partner(number, part),
-            normal: touch.normal,
-            gap: touch.gap,
-            drive: touch.drive,
-            spin: mover.map_or(Vec3::ZERO, |mover| mover.spin),
-            moves: mover.is_some(),
-        };
-        let runs_in = || view.overlap_of_patch_ahead(i, patch) > AHEAD;
-        self.wall(surface, &side, runs_in, task);
-    }
-
-    // At the start all clocks are 0, whatever they hold.
-    fn instant(&self) -> Instant {
-        let i = self.i;
-        if self.slow.is_none() {
-            return self.view.instant(i, self.view.clock[i]);
-        }
-        Instant { t: 0.0, ..self.view.at_end(i) }
-    }
-
-    fn wall(&self, surface: &Surface, side: &Side, runs_in: impl Fn() -> bool, task: &mut Task) {
-        let (view, state, i) = (self.view, self.view.state, self.i);
-        let &Side { partner, normal, gap, drive, spin, moves } = side;
-        let radius = state.radius(i);
-        let past = self.past.iter().find(|row| row.j == partner);
-        let approach = -normal.dot(state.velocity(i) - drive);
-        let is_row = if self.slow.is_some() {
-            self.rests(partner, gap, 2.0 * radius, approach, past)
-        } else {
-            past.is_some() || view.is_demoted(i, partner) || (self.is_carried(i, partner) && runs_in())
-        };
-        if !is_row {
-            return;
-        }
-        let row = Row {
-            i: self.i as u32,
-            j: partner,
-            code: 0,
-            normal,
-            closing: gap.max(0.0) / self.view.frame.h,
-            #[cfg(feature = "gpu")]
-            share: 1.0,
-            arms: [radius, 0.0],
-            turns: [2.5 / radius, 0.0],
-            masses: masses(state.inverse_mass(self.i), 1.0),
-            friction: surface.friction,
-            resistance: [surface.rolling, surface.twisting].map(|c| c * radius),
-            load: self.warm(past, normal),
-            drive: if moves { task.drives.len() as u32 } else { STANDS },
-        };
-        if moves {
-            task.drives.push(Drive([drive.extend(0.0), spin.extend(0.0)]));
-        }
-        task.push(row, view.yields(i));
-    }
-
-    // The load of the substep before, turned into the plane of contact of now; but for what sleeps.
-    fn warm(&self, past: Option<&Row>, normal: Vec3) -> Load {
-        let Some(Row { load, .. }) = past else { return Load::default() };
-        let tangent = load.tangent * self.scale;
-        let sleeps = self.slow.is_some() && self.view.sleep.contains(self.i);
-        let turned = if sleeps { tangent } else { tangent - normal * normal.dot(tangent) };
-        Load { normal: load.normal * self.scale, tangent: turned, turn: load.turn * self.scale }
-    }
-}
-
 impl Task {
     fn loaded(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.load.normal > 0.0)
@@ -503,10 +266,4 @@ impl Task {
         self.partners.push(row.j);
         self.rows.push(row);
     }
-}
-
-// A push in the plane of contact also turns: with inertia 2/5 m r^2 it moves the surfaces 1 + 5/2 times as far.
-fn masses(inverse: f32, share: f32) -> [f32; 2] {
-    let mass = 1.0 / inverse;
-    [mass, mass / (1.0 + 2.5 * share * share)]
 }
