@@ -54,6 +54,7 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "silo": "a tall silo whose wall carries most of the grains",
     "drum": "a turning drum, a third full, with a slope that stays as it is",
     "column_collapse": "a column of grains whose cylinder is suddenly gone",
+    "avalanche": "grains that run down a gully, a mesh, and spread over the plain",
     "brazil_nut": "a shaken vessel in which the large sphere comes to the top",
     "packing": "a settled packing of 5,746 grains, read from a file, that stays as it is",
 };
@@ -63,10 +64,11 @@ pub fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTIN.iter().find(|scene| scene.name == name)
 }
 
-/// The files of spheres that they name.
+/// The files of spheres and meshes that they name.
 pub(crate) fn embedded(file: &str) -> Option<&'static [u8]> {
     const FILES: &[(&str, &[u8])] = &[
         ("../data/grains.xyz", include_bytes!("../../examples/data/grains.xyz")),
+        ("../data/gully.obj", include_bytes!("../../examples/data/gully.obj")),
         ("../data/layers.csv", include_bytes!("../../examples/data/layers.csv")),
     ];
     FILES.iter().find(|(name, _)| *name == file).map(|(_, bytes)| *bytes)

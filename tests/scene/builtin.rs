@@ -11,7 +11,9 @@ fn every_builtin_scene_builds_and_explains_itself() {
         assert!(scene.text.starts_with("# "), "{} has no comment at its head", scene.name);
         let (system, notes) = scene.load(&[]).unwrap().build_with_notes().unwrap();
         system.validate().unwrap();
-        assert_eq!(notes.is_empty(), scene.name != "packing", "{}: {notes:?}", scene.name);
+        // A packing overlaps a little, and terrain ends somewhere.
+        let has_notes = ["packing", "avalanche"].contains(&scene.name);
+        assert_eq!(notes.is_empty(), !has_notes, "{}: {notes:?}", scene.name);
         println!("{}: {} spheres", scene.name, system.spheres.len());
     }
 }
