@@ -1,4 +1,4 @@
-// Edges of the box, over the finished picture: as much of each pixel as its samples see nothing nearer.
+// Edges of the box and of walls, over the finished picture: as much of each pixel as its samples see nothing nearer.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 @group(1) @binding(1) var ids: texture_multisampled_2d<u32>;
@@ -8,17 +8,45 @@ struct Line {
     // Pixels from the middle of the line.
     @location(0) @interpolate(linear) off: f32,
     @location(1) @interpolate(linear) depth: f32,
+    @location(2) @interpolate(flat) cover: f32,
 }
+
+// How dark edges are, and marks on surfaces.
+const EDGE: f32 = 0.6;
+const MARK: f32 = 0.3;
 
 // Half the width (pixels).
 const HALF: f32 = 0.7;
 
+// An edge of a wall lies on the wall: it is hidden by walls that are nearer by more than this part of its distance. Less, and
+// lines are broken where a face is seen edge on; more, and they shine through walls that are close together.
+const ON_WALL: f32 = 4e-3;
+
 @vertex
 fn strokes(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Line {
-    var a = look.lines[2u * i].xyz;
-    var b = look.lines[2u * i + 1u].xyz;
+    return between(look.lines[2u * i].xyz, look.lines[2u * i + 1u].xyz, vertex);
+}
+
+@vertex
+fn edges(@builtin(vertex_index) vertex: u32, @builtin(instance_index) i: u32) -> Line {
+    let ends = wall_lines[i];
+    let place = wall_places[ends.z];
+    var line = between(
+        settled_at(place, wall_vertices[ends.x]),
+        settled_at(place, wall_vertices[ends.y]),
+        vertex,
+    );
+    line.cover = select(EDGE, MARK, ends.w == 1u);
+    if place.origin.w == 0.0 { line.position = vec4f(2.0, 2.0, 2.0, 1.0); }
+    return line;
+}
+
+fn between(begins: vec3f, ends: vec3f, vertex: u32) -> Line {
+    var a = begins;
+    var b = ends;
     let near = look.forward.w;
     var line: Line;
+    line.cover = EDGE;
     if max(a.z, b.z) <= near {
         line.position = vec4f(2.0, 2.0, 2.0, 1.0);
         return line;
@@ -46,11 +74,12 @@ fn stroke(line: Line) -> @location(0) vec4f {
     let own = look.forward.w / line.depth;
     for (var s = 0; s < 4; s++) {
         let id = unpack(textureLoad(ids, vec2i(line.position.xy), s).xy);
-        // Walls are never before an edge.
+        // The sides of the box and planes are never before an edge.
         let is_sphere = id > 0u && id < SURFACE;
-        let depth = meet(placed[select(0u, id - 1u, is_sphere)], direction).z;
-        seen += select(0.25, 0.0, is_sphere && depth < own);
+        var depth = meet(placed[select(0u, id - 1u, is_sphere)], direction).z;
+        if id >= WALL { depth = wall_at(id, direction).p.z * (1.0 + ON_WALL); }
+        seen += select(0.25, 0.0, (is_sphere || id >= WALL) && depth < own);
     }
     let cover = clamp(HALF + 0.5 - abs(line.off), 0.0, 1.0);
-    return vec4f(vec3f(select(0.22, 0.04, has(ENCODED))), 0.6 * cover * seen);
+    return vec4f(vec3f(select(0.22, 0.04, has(ENCODED))), line.cover * cover * seen);
 }

@@ -63,7 +63,7 @@ const PLANAR: u32 = 64u;
 
 fn has(flag: u32) -> bool { return (look.flags & flag) != 0u; }
 
-// Ids of surfaces.
+// Ids of surfaces; those of walls are above them, see `wall.wgsl`.
 const SURFACE: u32 = 0x80000000u;
 
 // From the eye through a point of the picture (pixels from the upper left corner); depth 1.
@@ -89,4 +89,8 @@ fn meet(sphere: vec4f, direction: vec3f) -> vec3f {
 // The whole picture as one triangle.
 fn whole(vertex: u32) -> vec4f {
     return vec4f(f32(vertex & 1u) * 4.0 - 1.0, f32(vertex >> 1u) * 4.0 - 1.0, 0.5, 1.0);
+}
+
+fn to_srgb(c: vec3f) -> vec3f {
+    return select(1.055 * pow(max(c, vec3f(0.0)), vec3f(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3f(0.0031308));
 }

@@ -19,6 +19,7 @@ fn measure(@builtin(position) position: vec4f) -> @location(0) f32 {
     let surface = look.surfaces[select(0u, id & 15u, id >= SURFACE)];
     let depth = meet(placed[select(0u, id - 1u, id > 0u && id < SURFACE)], direction).z;
     let n = surface.normal.xyz;
+    if id >= WALL { return wall_at(id, direction).p.z; }
     return select(select(depth, dot(surface.middle.xyz, n) / dot(direction, n), id >= SURFACE), FAR, id == 0u);
 }
 
@@ -36,7 +37,8 @@ fn occlude(@builtin(position) position: vec4f) -> @location(0) vec2f {
     let p = direction * textureLoad(depths, place, 0).x;
     let centre = placed[select(0u, id - 1u, id > 0u && id < SURFACE)].xyz;
     let normal = look.surfaces[select(0u, id & 15u, id >= SURFACE)].normal.xyz;
-    let n = select(normalize(p - centre), normal, id >= SURFACE);
+    var n = select(normalize(p - centre), normal, id >= SURFACE);
+    if id >= WALL { n = wall_at(id, direction).n; }
     let reach = look.stage.w;
     // Reach in pixels: few of them tell nothing, many are dear to fetch.
     let across = clamp(0.25 * look.size.y * reach / (look.up.w * p.z), 1.5, 0.1 * look.size.y);

@@ -10,10 +10,6 @@
 @vertex
 fn screen(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f { return whole(vertex); }
 
-fn to_srgb(c: vec3f) -> vec3f {
-    return select(1.055 * pow(max(c, vec3f(0.0)), vec3f(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3f(0.0031308));
-}
-
 // In linear light.
 fn background(direction: vec3f) -> vec3f {
     let rise = dot(normalize(direction), look.zenith.xyz);
@@ -93,6 +89,13 @@ fn seen(id: u32, pixel: vec2f, direction: vec3f, behind: vec3f) -> vec3f {
         let fade = surface.middle.w;
         let off = length(p - surface.middle.xyz);
         cover = select(1.0, 1.0 - smoothstep(0.25 * fade, fade, off), fade > 0.0);
+    }
+    if id >= WALL {
+        let facet = wall_at(id, direction);
+        n = facet.n;
+        p = facet.p;
+        albedo = WALL_COLOUR;
+        cover = 1.0;
     }
     if has(FLAT) { return mix(behind, albedo, cover); }
     let open = open_at(pixel, p.z);

@@ -98,8 +98,8 @@ impl Look {
         circumstances: Circumstances,
     ) -> Self {
         let cells = &spheres.cells;
-        let unit = cells.unit_of_length;
-        let view = View { camera, basis: camera.basis(), unit };
+        let view = View::new(camera, spheres);
+        let unit = view.unit;
         let slope = camera.slope();
         let [width, height] = size.map(|n| f64::from(n.max(1)));
         let (cell, offset) = cells.locate(camera.eye);
@@ -182,22 +182,27 @@ pub fn scale(colour: Colour, cells: &Cells) -> f64 {
 }
 
 /// The frame of the eye.
-struct View<'a> {
+pub struct View<'a> {
     camera: &'a Camera,
     basis: DMat3,
-    unit: f64,
+    /// Length of 1 in the frame.
+    pub unit: f64,
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
+    pub fn new(camera: &'a Camera, spheres: &Spheres) -> Self {
+        Self { camera, basis: camera.basis(), unit: spheres.cells.unit_of_length }
+    }
+
     fn axis(&self, axis: usize, w: f64) -> Vec4 {
         self.basis.col(axis).as_vec3().extend(w as f32)
     }
 
-    fn direction(&self, direction: DVec3, w: f64) -> Vec4 {
+    pub fn direction(&self, direction: DVec3, w: f64) -> Vec4 {
         (self.basis.transpose() * direction).as_vec3().extend(w as f32)
     }
 
-    fn point(&self, point: DVec3, w: f64) -> Vec4 {
+    pub fn point(&self, point: DVec3, w: f64) -> Vec4 {
         self.direction((point - self.camera.eye) / self.unit, w)
     }
 }

@@ -28,11 +28,16 @@
 //!    as near it; the value that its colour stands for (`overlap`, a grid of its own, where that is the overlap);
 //! 2. `range`: which values the ends of the map stand for, from a histogram; `paint`: the colour of every sphere;
 //! 3. `shadow`: what the key light sees;
-//! 4. `visibility`: which sphere or surface each of four samples of a pixel sees. Spheres are not meshes: every sample is
+//! 4. `visibility`: which sphere, surface or wall each of four samples of a pixel sees. Spheres are not meshes: every sample is
 //!    tested against the exact outline, and one instanced draw is all of them;
 //! 5. `occlusion`: how open each point is to the sky, from depths at half the resolution;
 //! 6. `shade`: a ray for each thing that a pixel sees, light, and smooth edges from the four samples; then `lines` and the
 //!    legend.
+//!
+//! Walls are triangles in 3D, made once and moved by a transform for each, and outlines in 2D. The far side of one that has an
+//! inside is a body among the spheres, the near side is glass, drawn over the finished picture: what is inside is seen. One
+//! that encloses no sphere, and lets none in, is a body on all sides, and so is a disc and a mesh that is a sheet; bodies throw
+//! shadows.
 //!
 //! Spheres smaller than a pixel are drawn as large as a sample needs to see them, and lighter: none vanishes. Overlaps of
 //! a part of a diameter are parted along the plane between the spheres only where it is seen edge on; hard spheres have none.
@@ -54,12 +59,13 @@ mod spheres;
 mod studio;
 mod style;
 mod targets;
+mod walls;
 
 pub use self::camera::Camera;
 pub use self::image::Image;
 pub use self::recent::Recent;
 pub use self::renderer::Renderer;
-pub use self::scenery::Scenery;
+pub use self::scenery::{Scenery, extent};
 pub use self::spheres::Spheres;
 pub use self::studio::Studio;
 pub use self::style::{Colour, Map, Range, Style};

@@ -7,12 +7,17 @@ use super::{
     maps::KNOTS,
     style::Colour,
     targets::{DEPTH, HALF_DEPTH, IDS, OPENNESS, SAMPLES, SHADOWS},
+    walls::WALL_BINDINGS,
 };
 use crate::gpu::Context;
 
 const LOOK: &str = include_str!("../../shaders/render/look.wgsl");
-const LINES: &str = include_str!("../../shaders/render/lines.wgsl");
-const OCCLUSION: &str = include_str!("../../shaders/render/occlusion.wgsl");
+const LINES: &str =
+    concat!(include_str!("../../shaders/render/wall.wgsl"), include_str!("../../shaders/render/lines.wgsl"));
+const OCCLUSION: &str = concat!(
+    include_str!("../../shaders/render/wall.wgsl"),
+    include_str!("../../shaders/render/occlusion.wgsl")
+);
 const OVERLAP: &str = concat!(
     include_str!("../../shaders/render/state.wgsl"),
     include_str!("../../shaders/render/overlap.wgsl")
@@ -21,15 +26,22 @@ const PAINT: &str = include_str!("../../shaders/render/paint.wgsl");
 const PLACE: &str =
     concat!(include_str!("../../shaders/render/state.wgsl"), include_str!("../../shaders/render/place.wgsl"));
 const RANGE: &str = include_str!("../../shaders/render/range.wgsl");
-const SHADE: &str = include_str!("../../shaders/render/shade.wgsl");
+const SHADE: &str =
+    concat!(include_str!("../../shaders/render/wall.wgsl"), include_str!("../../shaders/render/shade.wgsl"));
 const SHADOW: &str = include_str!("../../shaders/render/shadow.wgsl");
 const VISIBILITY: &str = include_str!("../../shaders/render/visibility.wgsl");
+const WALLS: &str =
+    concat!(include_str!("../../shaders/render/wall.wgsl"), include_str!("../../shaders/render/walls.wgsl"));
 
 /// Threads of a workgroup of the passes over all spheres.
 pub const GROUP: u32 = 256;
 
 /// Bins of the histogram of values.
 pub const BINS: u32 = 2048;
+
+/// How far walls are moved away from the key light before they throw shadows, in the depth that they change by from texel to
+/// texel: less, and a face that the light grazes is in its own shadow; more, and light gets in below its foot.
+const AWAY: f32 = -3.0;
 
 /// How much work a pixel is worth. A GPU hides fetches behind each other, a processor waits for every one.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +80,15 @@ pub struct Passes {
     pub soften: wgpu::RenderPipeline,
     pub shade: wgpu::RenderPipeline,
     pub lines: wgpu::RenderPipeline,
+    /// Walls that are seen from both sides, and what throws their shadows.
+    pub bodies: wgpu::RenderPipeline,
+    pub casts: wgpu::RenderPipeline,
+    /// The far side of hollow walls, and the near one.
+    pub hollow: wgpu::RenderPipeline,
+    pub glass: wgpu::RenderPipeline,
+    pub edges: wgpu::RenderPipeline,
+    /// What walls are bound to.
+    pub wall_layout: wgpu::BindGroupLayout,
     pub look: wgpu::Buffer,
     pub look_group: wgpu::BindGroup,
     pub nearer: wgpu::Sampler,
@@ -94,9 +115,19 @@ enum Into {
     Over(wgpu::TextureFormat),
 }
 
+/// What a pass over pixels is made of.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Strips of two triangles.
+    Strips,
+    /// Triangles of walls, but for those that face the eye or do not.
+    Facets(Option<wgpu::Face>),
+}
+
 struct Maker<'a> {
     context: &'a Context,
     look: wgpu::BindGroupLayout,
+    walls: wgpu::BindGroupLayout,
     constants: String,
 }
 
@@ -127,7 +158,9 @@ impl Passes {
         let colours = Colour::ALL.iter().map(|&colour| (colour.name().to_uppercase(), index_of(colour)));
         let constants = constants.map(|(name, n)| (name.to_owned(), n)).into_iter().chain(colours);
         let constants = constants.map(|(name, n)| format!("const {name}: u32 = {n}u;\n")).collect();
-        let maker = Maker { context, look: look_layout, constants };
+        let buffers: Vec<_> = [Kind::Read; WALL_BINDINGS].iter().map(|kind| kind.binding()).collect();
+        let wall_layout = layout(device, &buffers, ShaderStages::VERTEX_FRAGMENT);
+        let maker = Maker { context, look: look_layout, walls: wall_layout.clone(), constants };
         let (read, written) = (Kind::Read, Kind::Written);
         let pixels = [read, Kind::Ids, Kind::Loaded, Kind::Loaded];
         let shading = [read, read, Kind::Ids, Kind::Loaded, Kind::Shadows, Kind::Nearer];
@@ -146,6 +179,12 @@ impl Passes {
             soften: maker.draw(OCCLUSION, ["screen", "soften"], &pixels, Into::Picture(OPENNESS)),
             shade: maker.draw(SHADE, ["screen", "shade"], &shading, Into::Picture(format)),
             lines: maker.draw(LINES, ["strokes", "stroke"], &pixels[..2], Into::Over(format)),
+            bodies: maker.walls(["facets", "body"], &[read], Into::Samples, None),
+            casts: maker.walls(["casts", "block"], &[read], Into::Shadows, None),
+            hollow: maker.walls(["facets", "body"], &[read], Into::Samples, Some(wgpu::Face::Front)),
+            glass: maker.walls(["facets", "glass"], &pixels[..2], Into::Over(format), Some(wgpu::Face::Back)),
+            edges: maker.draw(LINES, ["edges", "stroke"], &pixels[..2], Into::Over(format)),
+            wall_layout,
             look,
             look_group,
             nearer: device.create_sampler(&wgpu::SamplerDescriptor {
@@ -169,9 +208,12 @@ impl Maker<'_> {
             ShaderStages::VERTEX_FRAGMENT
         };
         let types: Vec<_> = kinds.iter().map(|kind| kind.binding()).collect();
+        let own = layout(device, &types, stages);
+        let groups = [Some(&self.look), Some(&own), Some(&self.walls)];
+        let count = if stages == ShaderStages::COMPUTE { 2 } else { 3 };
         device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: None,
-            bind_group_layouts: &[Some(&self.look), Some(&layout(device, &types, stages))],
+            bind_group_layouts: &groups[..count],
             immediate_size: 0,
         })
     }
@@ -196,17 +238,48 @@ impl Maker<'_> {
     }
 
     fn draw(&self, source: &str, entries: [&str; 2], kinds: &[Kind], into: Into) -> wgpu::RenderPipeline {
+        self.raster(source, entries, kinds, into, Form::Strips)
+    }
+
+    fn walls(
+        &self,
+        entries: [&str; 2],
+        kinds: &[Kind],
+        into: Into,
+        but: Option<wgpu::Face>,
+    ) -> wgpu::RenderPipeline {
+        self.raster(WALLS, entries, kinds, into, Form::Facets(but))
+    }
+
+    fn raster(
+        &self,
+        source: &str,
+        entries: [&str; 2],
+        kinds: &[Kind],
+        into: Into,
+        form: Form,
+    ) -> wgpu::RenderPipeline {
         let module = self.module(entries[1], source);
-        let depth = |format| wgpu::DepthStencilState {
+        let (primitive, away) = match form {
+            Form::Strips => {
+                let topology = wgpu::PrimitiveTopology::TriangleStrip;
+                (wgpu::PrimitiveState { topology, ..Default::default() }, 0.0)
+            }
+            Form::Facets(cull_mode) => {
+                let topology = wgpu::PrimitiveTopology::TriangleList;
+                (wgpu::PrimitiveState { topology, cull_mode, ..Default::default() }, AWAY)
+            }
+        };
+        let depth = |format, away| wgpu::DepthStencilState {
             format,
             depth_write_enabled: Some(true),
             depth_compare: Some(wgpu::CompareFunction::Greater),
             stencil: Default::default(),
-            bias: Default::default(),
+            bias: wgpu::DepthBiasState { slope_scale: away, ..Default::default() },
         };
         let (target, depth_stencil, count) = match into {
-            Into::Samples => (Some(IDS.into()), Some(depth(DEPTH)), SAMPLES),
-            Into::Shadows => (None, Some(depth(SHADOWS)), 1),
+            Into::Samples => (Some(IDS.into()), Some(depth(DEPTH, 0.0)), SAMPLES),
+            Into::Shadows => (None, Some(depth(SHADOWS, away)), 1),
             Into::Picture(format) => (Some(format.into()), None, 1),
             Into::Over(format) => {
                 let blend = Some(wgpu::BlendState::ALPHA_BLENDING);
@@ -222,10 +295,7 @@ impl Maker<'_> {
                 compilation_options: Default::default(),
                 buffers: &[],
             },
-            primitive: wgpu::PrimitiveState {
-                topology: wgpu::PrimitiveTopology::TriangleStrip,
-                ..Default::default()
-            },
+            primitive,
             depth_stencil,
             multisample: wgpu::MultisampleState { count, ..Default::default() },
             fragment: Some(wgpu::FragmentState {

@@ -3,13 +3,14 @@
 use super::{
     camera::Camera,
     legend::{LEAST_SIDE, Legend},
-    look::{Circumstances, Look, scale},
+    look::{Circumstances, Look, View, scale},
     passes::{BINS, GROUP, Passes, bind},
     range::Readback,
     scenery::Scenery,
     spheres::{Spheres, buffer},
     style::{Colour, Range, Style},
     targets::Targets,
+    walls::{Drawn, WallBuffers},
 };
 use crate::gpu::Context;
 
@@ -28,6 +29,7 @@ const COUNTERS: u32 = 256;
 pub struct Renderer {
     pub(super) context: Context,
     passes: Passes,
+    walls: WallBuffers,
     legend: Legend,
     targets: Option<Targets>,
     /// By sphere: centre and radius from the eye; the value of its colour; the colour.
@@ -58,9 +60,11 @@ impl Renderer {
     /// Compiles the shaders for pictures of this format: one with 8 bits a channel, sRGB or not. What is wrong with the
     /// device [`Context::check`] tells.
     pub fn new(context: &Context, format: wgpu::TextureFormat) -> Self {
+        let passes = Passes::new(context, format);
         Self {
             context: context.clone(),
-            passes: Passes::new(context, format),
+            walls: WallBuffers::new(context, &passes.wall_layout),
+            passes,
             legend: Legend::new(context, format),
             targets: None,
             placed: buffer(context, "placed", 16),
@@ -122,6 +126,8 @@ impl Renderer {
         self.ranged = ranged;
         let look = Look::new(size, spheres, scenery, camera, style, circumstances);
         self.context.queue.write_buffer(&self.passes.look, 0, bytemuck::bytes_of(&look));
+        let (walls, view) = (scenery.walls(), View::new(camera, spheres));
+        self.walls.follow(&self.context, &self.passes.wall_layout, walls, scenery.time(), &view);
         let count = u64::from(spheres.count);
         for (buffer_of, label, stride) in [
             (&mut self.placed, "placed", 16),
@@ -186,37 +192,48 @@ impl Renderer {
     ) {
         let Some(targets) = &self.targets else { return };
         let (passes, look) = (&self.passes, &prepared.look);
-        let device = &self.context.device;
         let lit = !style.flat;
+        let walls = if style.bounds { self.walls.drawn() } else { Drawn::default() };
+        let corners = |triangles: &std::ops::Range<u32>| 3 * triangles.start..3 * triangles.end;
         let placed = || self.placed.as_entire_binding();
         let view = wgpu::BindingResource::TextureView;
         if lit && style.shadow {
             let mut pass = begin(encoder, "shadow", None, Some((&targets.shadows, 0.0)));
-            passes.set(device, &mut pass, &passes.shadow, &[placed()]);
+            self.set(&mut pass, &passes.shadow, &[placed()]);
             pass.draw(0..4, 0..spheres.count);
+            if !walls.bodies.is_empty() {
+                self.set(&mut pass, &passes.casts, &[placed()]);
+                pass.draw(corners(&walls.bodies), 0..1);
+            }
         }
         {
             let ids = Some((&targets.ids, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT)));
             let mut pass = begin(encoder, "visibility", ids, Some((&targets.depth, 0.0)));
-            passes.set(device, &mut pass, &passes.visibility, &[placed()]);
+            self.set(&mut pass, &passes.visibility, &[placed()]);
             pass.draw(0..4, 0..spheres.count);
-            passes.set(device, &mut pass, &passes.surfaces, &[placed()]);
+            self.set(&mut pass, &passes.surfaces, &[placed()]);
             pass.draw(0..4, 0..look.surface_count);
+            for (pipeline, triangles) in [(&passes.bodies, &walls.bodies), (&passes.hollow, &walls.hollow)] {
+                if !triangles.is_empty() {
+                    self.set(&mut pass, pipeline, &[placed()]);
+                    pass.draw(corners(triangles), 0..1);
+                }
+            }
         }
         let [rough, openness] = &targets.openness;
         if lit && style.ambient_occlusion {
             let mut pass = begin(encoder, "half depth", Some((&targets.half_depth, clear())), None);
-            passes.set(device, &mut pass, &passes.measure, &[placed(), view(&targets.ids)]);
+            self.set(&mut pass, &passes.measure, &[placed(), view(&targets.ids)]);
             pass.draw(0..3, 0..1);
             drop(pass);
             let mut pass = begin(encoder, "occlusion", Some((rough, clear())), None);
             let sources = [placed(), view(&targets.ids), view(&targets.half_depth)];
-            passes.set(device, &mut pass, &passes.occlude, &sources);
+            self.set(&mut pass, &passes.occlude, &sources);
             pass.draw(0..3, 0..1);
             drop(pass);
             let mut pass = begin(encoder, "smooth occlusion", Some((openness, clear())), None);
             let sources = [placed(), view(&targets.ids), view(&targets.half_depth), view(rough)];
-            passes.set(device, &mut pass, &passes.soften, &sources);
+            self.set(&mut pass, &passes.soften, &sources);
             pass.draw(0..3, 0..1);
         }
         {
@@ -229,10 +246,18 @@ impl Renderer {
                 view(&targets.shadows),
                 wgpu::BindingResource::Sampler(&passes.nearer),
             ];
-            passes.set(device, &mut pass, &passes.shade, &sources);
+            self.set(&mut pass, &passes.shade, &sources);
             pass.draw(0..3, 0..1);
+            if !walls.hollow.is_empty() {
+                self.set(&mut pass, &passes.glass, &[placed(), view(&targets.ids)]);
+                pass.draw(corners(&walls.hollow), 0..1);
+            }
+            if walls.lines > 0 {
+                self.set(&mut pass, &passes.edges, &[placed(), view(&targets.ids)]);
+                pass.draw(0..4, 0..walls.lines);
+            }
             if look.line_count > 0 {
-                passes.set(device, &mut pass, &passes.lines, &[placed(), view(&targets.ids)]);
+                self.set(&mut pass, &passes.lines, &[placed(), view(&targets.ids)]);
                 pass.draw(0..4, 0..look.line_count);
             }
         }
@@ -250,19 +275,18 @@ impl Renderer {
         let ends: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes[..8]);
         [0, 1].map(|k| f64::from(ends[k]) * prepared.scale)
     }
-}
 
-impl Passes {
     fn set(
         &self,
-        device: &wgpu::Device,
         pass: &mut wgpu::RenderPass<'_>,
         pipeline: &wgpu::RenderPipeline,
         resources: &[wgpu::BindingResource<'_>],
     ) {
+        let group = bind(&self.context.device, &pipeline.get_bind_group_layout(1), resources);
         pass.set_pipeline(pipeline);
-        pass.set_bind_group(0, &self.look_group, &[]);
-        pass.set_bind_group(1, &bind(device, &pipeline.get_bind_group_layout(1), resources), &[]);
+        pass.set_bind_group(0, &self.passes.look_group, &[]);
+        pass.set_bind_group(1, &group, &[]);
+        pass.set_bind_group(2, self.walls.group(), &[]);
     }
 }
 

@@ -1,9 +1,14 @@
 //! The world around the spheres, prepared for drawing.
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
-use super::style::Style;
-use crate::{Dimensions, Plane, Side, System, Wall};
+use super::{
+    style::Style,
+    walls::{Walls, reach},
+};
+use crate::{Dimensions, Side, System, Wall, WallShape};
 
 /// Most walls and floors that are drawn.
 pub const SURFACES: usize = 16;
@@ -14,7 +19,23 @@ pub const LINES: usize = 12;
 /// How far floors and planes reach, in radii of the scene; there they have faded out.
 const SPREAD: f64 = 3.5;
 
-/// Bounds, planes, dimensions and materials of a [`System`].
+/// Bounds, walls, dimensions and materials of a [`System`], as they are at one time. Copies are cheap.
+///
+/// ```
+/// use carom::render::Scenery;
+/// use carom::{System, Wall, WallMotion, WallShape};
+/// use glam::DVec3;
+///
+/// let mut lift = Wall::new(
+///     WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius: 1.0, hole: 0.0 },
+///     0,
+///     "lift",
+/// );
+/// lift.motion = WallMotion { velocity: DVec3::Z, ..WallMotion::default() };
+/// let scenery = Scenery::of(&System { walls: vec![lift], ..System::default() });
+/// // For a picture of what there is after 3 units of time.
+/// assert_eq!((scenery.time(), scenery.at(3.0).time()), (0.0, 3.0));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Scenery {
     pub(super) dimensions: Dimensions,
@@ -22,8 +43,10 @@ pub struct Scenery {
     low: DVec3,
     high: DVec3,
     sides: [Side; 3],
-    walls: Vec<Plane>,
-    pub(super) materials: Vec<String>,
+    planes: Arc<[Wall]>,
+    walls: Arc<Walls>,
+    pub(super) materials: Arc<[String]>,
+    time: f64,
 }
 
 /// A rectangle in the world.
@@ -39,19 +62,59 @@ pub(super) struct Rectangle {
 }
 
 impl Scenery {
-    /// That of a system. On open axes it reaches as far as the spheres do that the system holds.
+    /// That of a system, at time 0. On open axes it reaches as far as the spheres do that the system holds, and the walls
+    /// that are always there.
     pub fn of(system: &System) -> Self {
+        Self::with(system, Arc::new(Walls::of(system)))
+    }
+
+    /// That of another system, at the same time. Walls that are still the same are not made again, which takes its time for
+    /// large meshes.
+    pub fn of_changed(&self, system: &System) -> Self {
+        let walls = if self.walls.are_of(system) { self.walls.clone() } else { Arc::new(Walls::of(system)) };
+        Self::with(system, walls).at(self.time)
+    }
+
+    /// The same at another time: walls are where they are then, and those are gone that are not there then.
+    pub fn at(&self, time: f64) -> Self {
+        Self { time, ..self.clone() }
+    }
+
+    /// The time that it shows.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    fn with(system: &System, walls: Arc<Walls>) -> Self {
         let (low, high) = extent(system);
+        let is_plane = |wall: &&Wall| matches!(wall.shape, WallShape::Plane { .. });
         Self {
             dimensions: system.dimensions,
             low,
             high,
             sides: system.bounds.sides,
-            walls: system.walls.iter().filter_map(Wall::as_plane).collect(),
+            planes: system.walls.iter().filter(is_plane).cloned().collect(),
+            walls,
             materials: (0..system.materials.len())
                 .map(|k| system.materials.name(k as u16).to_owned())
                 .collect(),
+            time: 0.0,
         }
+    }
+
+    /// Walls that are no planes.
+    pub(super) fn walls(&self) -> &Arc<Walls> {
+        &self.walls
+    }
+
+    // Point and normal of the planes that are there.
+    fn planes(&self) -> impl Iterator<Item = (DVec3, DVec3)> {
+        self.planes.iter().filter(|wall| wall.is_there(self.time)).filter_map(|wall| match wall.shape {
+            WallShape::Plane { point, normal } => {
+                Some((wall.motion.carry(point, self.time), wall.motion.turn(self.time) * normal))
+            }
+            _ => None,
+        })
     }
 
     /// Half the diagonal of what is to be seen (length).
@@ -92,9 +155,9 @@ impl Scenery {
                     });
                 }
             }
-            for plane in &self.walls {
-                let middle = self.middle() - plane.normal * (self.middle() - plane.point).dot(plane.normal);
-                made.push(self.spread(middle, plane.normal, SPREAD * self.radius()));
+            for (point, normal) in self.planes() {
+                let middle = self.middle() - normal * (self.middle() - point).dot(normal);
+                made.push(self.spread(middle, normal, SPREAD * self.radius()));
             }
         }
         made.into_iter()
@@ -119,9 +182,9 @@ impl Scenery {
                 made.push([high.with_axis(axis, low), high]);
             }
             let reach = SPREAD * self.radius();
-            for plane in &self.walls {
-                let along = DVec3::new(-plane.normal.y, plane.normal.x, 0.0) * reach;
-                let middle = self.middle() - plane.normal * (self.middle() - plane.point).dot(plane.normal);
+            for (point, normal) in self.planes() {
+                let along = DVec3::new(-normal.y, normal.x, 0.0) * reach;
+                let middle = self.middle() - normal * (self.middle() - point).dot(normal);
                 made.push([(middle - along).with_z(0.0), (middle + along).with_z(0.0)]);
             }
         } else if style.bounds && (0..3).all(closed) {
@@ -153,18 +216,28 @@ impl WithAxis for DVec3 {
     }
 }
 
-/// Corners of the box, on open axes of what the spheres fill; never empty.
-pub(super) fn extent(system: &System) -> (DVec3, DVec3) {
+/// Corners of the box; on open axes of what is filled by the spheres and by the walls that are always there, planes apart,
+/// wherever rotation and oscillation take them. What [`Camera::framing`](super::Camera::framing) frames; never empty.
+pub fn extent(system: &System) -> (DVec3, DVec3) {
     let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for sphere in &system.spheres {
         low = low.min(sphere.position - sphere.radius);
         high = high.max(sphere.position + sphere.radius);
     }
-    if system.spheres.is_empty() {
+    let is_open = |axis: usize| system.bounds.sides[axis] == Side::Open;
+    if (0..system.dimensions.count()).any(is_open)
+        && let Some([l, h]) = reach(system)
+    {
+        // In 2D walls stand on the plane, as high as may be: what is seen of them is in it.
+        let is_flat = system.dimensions == Dimensions::Two;
+        let [l, h] = [l, h].map(|corner| if is_flat { corner.with_z(0.0) } else { corner });
+        (low, high) = (low.min(l), high.max(h));
+    }
+    if low.cmpgt(high).any() {
         (low, high) = (DVec3::splat(-1.0), DVec3::splat(1.0));
     }
     for axis in 0..system.dimensions.count() {
-        if system.bounds.sides[axis] != Side::Open {
+        if !is_open(axis) {
             (low[axis], high[axis]) = (system.bounds.min[axis], system.bounds.max[axis]);
         }
     }

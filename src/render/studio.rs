@@ -89,6 +89,7 @@ impl Studio {
                 self.context.info()
             )));
         }
+        scenery.walls().check(&self.context)?;
         let mut encoder = self.encoder();
         let prepared = self.renderer.prepare(&mut encoder, self.size, spheres, scenery, camera, style);
         let mut range = None;

@@ -99,7 +99,7 @@ pub struct Style {
     pub shadow: bool,
     /// Whether what is surrounded by others is darker.
     pub ambient_occlusion: bool,
-    /// Whether the edges of the box and its walls are drawn.
+    /// Whether walls are drawn, the sides and edges of the box among them.
     pub bounds: bool,
     /// Whether there is a floor.
     pub ground: bool,

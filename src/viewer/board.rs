@@ -17,8 +17,8 @@ use crate::{
 pub struct Picture {
     /// They.
     pub spheres: Spheres,
-    /// The world around them.
-    pub scenery: Arc<Scenery>,
+    /// The world around them, at that time.
+    pub scenery: Scenery,
     /// Which world it is, see [`Status::world`].
     pub world: u64,
     /// Counts the pictures that were put up.

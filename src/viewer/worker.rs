@@ -4,10 +4,7 @@
 use std::{
     collections::VecDeque,
     ops::ControlFlow,
-    sync::{
-        Arc,
-        mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
-    },
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
     thread::JoinHandle,
     time::Instant,
 };
@@ -89,7 +86,7 @@ struct Easel {
     context: Context,
     shared: Shared,
     wake: Box<dyn Fn() + Send>,
-    scenery: Option<(u64, Arc<Scenery>)>,
+    scenery: Option<(u64, Scenery)>,
     /// Pictures so far.
     count: u64,
 }
@@ -150,15 +147,19 @@ impl Easel {
         let scenery = match &self.scenery {
             Some((made_for, scenery)) if *made_for == world => scenery.clone(),
             _ => {
-                let system = simulation.system();
                 // What is open reaches as far as the spheres do now.
-                let scenery = match &host {
-                    Some(spheres) => Scenery::of(&System { spheres: spheres.clone(), ..system.clone() }),
+                let present = host
+                    .as_ref()
+                    .map(|spheres| System { spheres: spheres.clone(), ..simulation.system().clone() });
+                let system = present.as_ref().unwrap_or(simulation.system());
+                let scenery = match &self.scenery {
+                    Some((_, before)) => before.of_changed(system),
                     None => Scenery::of(system),
                 };
-                self.scenery.insert((world, Arc::new(scenery))).1.clone()
+                self.scenery.insert((world, scenery)).1.clone()
             }
         };
+        let scenery = scenery.at(simulation.time());
         let spheres = match (state, host) {
             (Some(state), _) => {
                 let mut spheres =

@@ -8,3 +8,4 @@ mod silhouette;
 mod speed;
 mod state;
 mod tools;
+mod walls;

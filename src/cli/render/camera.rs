@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use carom::render::Camera;
+use carom::render::{Camera, extent};
 use carom::scene::View;
-use carom::{Dimensions, Side, System};
+use carom::{Dimensions, System};
 use glam::{DQuat, DVec3};
 
 /// Turn of `orbit` where no speed is given (degrees per second of film).
@@ -141,7 +141,10 @@ impl Shot {
 
 // Moves the eye along `from` until all of the scene just fits into the picture.
 fn fitted(camera: Camera, from: DVec3, system: &System, size: [u32; 2]) -> Camera {
-    let (low, high) = extent(system);
+    let (mut low, mut high) = extent(system);
+    if system.dimensions == Dimensions::Two {
+        (low.z, high.z) = (0.0, 0.0);
+    }
     let from = from.normalize_or(DVec3::NEG_Y);
     let at = |distance: f64| Camera { eye: camera.target + from * distance, ..camera };
     let fits = |distance: f64| {
@@ -171,22 +174,6 @@ fn fitted(camera: Camera, from: DVec3, system: &System, size: [u32; 2]) -> Camer
         if fits(middle) { far = middle } else { near = middle }
     }
     at(far)
-}
-
-// Corners of the box, on open axes of what the spheres fill.
-fn extent(system: &System) -> (DVec3, DVec3) {
-    let spheres = || system.spheres.iter();
-    let mut low = spheres().map(|s| s.position - s.radius).reduce(DVec3::min).unwrap_or(DVec3::NEG_ONE);
-    let mut high = spheres().map(|s| s.position + s.radius).reduce(DVec3::max).unwrap_or(DVec3::ONE);
-    for axis in 0..system.dimensions.count() {
-        if system.bounds.sides[axis] != Side::Open {
-            (low[axis], high[axis]) = (system.bounds.min[axis], system.bounds.max[axis]);
-        }
-    }
-    if system.dimensions == Dimensions::Two {
-        (low.z, high.z) = (0.0, 0.0);
-    }
-    (low, high)
 }
 
 #[cfg(test)]

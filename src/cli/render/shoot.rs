@@ -194,8 +194,9 @@ impl Stage {
         Ok(self.simulation.steps() == step)
     }
 
-    // The spheres as they are now.
+    // Spheres and walls as they are now.
     fn show(&mut self) -> Result<(), Error> {
+        self.scenery = self.scenery.at(self.simulation.time());
         match self.simulation.state_buffers() {
             Some(state) => self.spheres.follow(&state),
             None => {

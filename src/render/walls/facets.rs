@@ -1,0 +1,215 @@
+//! A mesh as it is drawn: which of its parts have an inside, and which of its edges are lines.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::shell::Shell;
+use crate::Mesh;
+
+/// Cosine of the least angle between faces whose edge is a line: 30 degrees. Less, and curved surfaces of few triangles are
+/// nets; more, and the edges of a hexagonal prism are lost.
+const SHARP: f64 = 0.866;
+
+/// Up to so many sharp edges are drawn whatever their share.
+const FEW: usize = 512;
+
+/// What part of the edges may be sharp in a mesh that has many: more are the roughness of a ground, not the outline of a body.
+const SHARE: f64 = 0.1;
+
+/// How level an open part is at least that counts as a sheet: the length of the sum of its areas as vectors in the sum of
+/// their lengths. A flat sheet has 1, ground of slopes of 40 degrees 0.77, a hemisphere 0.5, a cup as deep as wide 0.2.
+const LEVEL: f64 = 0.72;
+
+const NONE: u32 = u32::MAX;
+
+/// See the module.
+pub fn of_mesh(mesh: &Mesh) -> Shell {
+    let points = mesh.vertices().to_vec();
+    let normals = vec![DVec3::ZERO; points.len()];
+    let mut made = Shell { points, normals, is_closed: true, ..Shell::default() };
+    let mut faces = mesh.triangles().to_vec();
+    let edges = Edges::new(&faces);
+    for part in parts(&mut faces, &edges.across) {
+        let sums = Sums::of(&made.points, &faces, &part);
+        let is_open = part.iter().any(|&face| edges.across[face as usize].contains(&NONE));
+        let is_sheet = is_open && sums.area.length() > LEVEL * sums.size;
+        if is_sheet {
+            made.sheets.extend(part.iter().map(|&face| faces[face as usize]));
+        } else {
+            let order = |[a, b, c]: [u32; 3]| if sums.volume < 0.0 { [a, c, b] } else { [a, b, c] };
+            made.hollow.extend(part.iter().map(|&face| order(faces[face as usize])));
+        }
+        made.is_closed &= !is_open;
+    }
+    let normals: Vec<_> =
+        faces.par_iter().map(|&face| area(&made.points, face).normalize_or_zero()).collect();
+    let is_sharp = |pair: &Pair| normals[pair.faces[0] as usize].dot(normals[pair.faces[1] as usize]) < SHARP;
+    let sharp: Vec<_> = edges.pairs.iter().filter(|pair| is_sharp(pair)).map(|pair| pair.ends).collect();
+    made.lines = edges.rims;
+    if sharp.len() <= FEW || (sharp.len() as f64) < SHARE * edges.pairs.len() as f64 {
+        made.lines.extend(sharp);
+    }
+    made
+}
+
+// An edge between two faces.
+struct Pair {
+    ends: [u32; 2],
+    faces: [u32; 2],
+}
+
+struct Edges {
+    pairs: Vec<Pair>,
+    /// Edges of one face, or of more than two.
+    rims: Vec<[u32; 2]>,
+    /// For each edge of each face the face across, if there is exactly one.
+    across: Vec<[u32; 3]>,
+}
+
+impl Edges {
+    fn new(faces: &[[u32; 3]]) -> Self {
+        let mut all: Vec<([u32; 2], u32)> = faces
+            .par_iter()
+            .enumerate()
+            .flat_map_iter(|(index, face)| {
+                (0..3).map(move |k| {
+                    let (a, b) = (face[k], face[(k + 1) % 3]);
+                    ([a.min(b), a.max(b)], 3 * index as u32 + k as u32)
+                })
+            })
+            .collect();
+        all.par_sort_unstable();
+        let mut made = Self { pairs: vec![], rims: vec![], across: vec![[NONE; 3]; faces.len()] };
+        for same in all.chunk_by(|a, b| a.0 == b.0) {
+            match *same {
+                [(ends, a), (_, b)] => {
+                    for (own, other) in [(a, b), (b, a)] {
+                        made.across[own as usize / 3][own as usize % 3] = other / 3;
+                    }
+                    made.pairs.push(Pair { ends, faces: [a / 3, b / 3] });
+                }
+                _ => made.rims.push(same[0].0),
+            }
+        }
+        made
+    }
+}
+
+// Faces that hang together, turned so that neighbours have the same side up.
+fn parts(faces: &mut [[u32; 3]], across: &[[u32; 3]]) -> Vec<Vec<u32>> {
+    let mut seen = vec![false; faces.len()];
+    let mut parts = vec![];
+    for first in 0..faces.len() as u32 {
+        if seen[first as usize] {
+            continue;
+        }
+        seen[first as usize] = true;
+        let (mut part, mut next) = (vec![first], 0);
+        while let Some(&face) = part.get(next) {
+            next += 1;
+            for &other in across[face as usize].iter().filter(|&&other| other != NONE) {
+                if !std::mem::replace(&mut seen[other as usize], true) {
+                    // Neighbours with the same side up run along their edge in opposite directions.
+                    if runs_alike(faces[face as usize], faces[other as usize]) {
+                        faces[other as usize].swap(1, 2);
+                    }
+                    part.push(other);
+                }
+            }
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+fn runs_alike(a: [u32; 3], b: [u32; 3]) -> bool {
+    let edges = |t: [u32; 3]| [0, 1, 2].map(|k| (t[k], t[(k + 1) % 3]));
+    edges(a).iter().any(|edge| edges(b).contains(edge))
+}
+
+// Twice the area, along the normal.
+fn area(points: &[DVec3], face: [u32; 3]) -> DVec3 {
+    let [a, b, c] = face.map(|corner| points[corner as usize]);
+    (b - a).cross(c - a)
+}
+
+// Of a part.
+struct Sums {
+    area: DVec3,
+    size: f64,
+    /// > 0 where normals point away from the middle.
+    volume: f64,
+}
+
+impl Sums {
+    fn of(points: &[DVec3], faces: &[[u32; 3]], part: &[u32]) -> Self {
+        let areas = || part.iter().map(|&face| (faces[face as usize], area(points, faces[face as usize])));
+        let middle_of =
+            |face: [u32; 3]| face.map(|corner| points[corner as usize]).iter().sum::<DVec3>() / 3.0;
+        let size: f64 = areas().map(|(_, area)| area.length()).sum();
+        let middle = areas().map(|(face, area)| middle_of(face) * area.length()).sum::<DVec3>() / size;
+        Self {
+            area: areas().map(|(_, area)| area).sum(),
+            size,
+            volume: areas().map(|(face, area)| (middle_of(face) - middle).dot(area)).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A grid of n x n squares of two triangles, every second one with the other side up, at these heights.
+    fn ground(n: u32, height: impl Fn(f64, f64) -> f64) -> Mesh {
+        let corners = (0..=n).flat_map(|y| (0..=n).map(move |x| (f64::from(x), f64::from(y))));
+        let points = corners.map(|(x, y)| DVec3::new(x, y, height(x, y))).collect();
+        let at = |x: u32, y: u32| y * (n + 1) + x;
+        let squares = (0..n).flat_map(|y| (0..n).map(move |x| (x, y)));
+        let faces = squares
+            .flat_map(|(x, y)| {
+                [[at(x, y), at(x + 1, y), at(x + 1, y + 1)], [at(x, y), at(x + 1, y + 1), at(x, y + 1)]]
+            })
+            .enumerate()
+            .map(|(k, [a, b, c])| if k % 2 == 0 { [a, b, c] } else { [a, c, b] })
+            .collect();
+        Mesh::new(points, faces).unwrap()
+    }
+
+    // A cube of side 2 around the origin, its faces turned at random.
+    fn cube(lid: bool) -> Mesh {
+        let points = (0..8)
+            .map(|k| DVec3::from_array(std::array::from_fn(|a| if k >> a & 1 == 0 { -1.0 } else { 1.0 })))
+            .collect();
+        let mut faces = vec![];
+        for (index, [a, b, c, d]) in
+            [[0, 1, 3, 2], [0, 1, 5, 4], [0, 4, 6, 2], [1, 5, 7, 3], [2, 3, 7, 6], [4, 5, 7, 6]]
+                .into_iter()
+                .take(if lid { 6 } else { 5 })
+                .enumerate()
+        {
+            let first = if index % 2 == 0 { [a, b, c] } else { [a, c, b] };
+            faces.extend([first, [a, c, d]]);
+        }
+        Mesh::new(points, faces).unwrap()
+    }
+
+    #[test]
+    fn ground_is_a_sheet_with_its_rim() {
+        let shell = of_mesh(&ground(20, |x, y| 0.5 * (x * 0.9).sin() * (y * 0.7).cos()));
+        assert_eq!((shell.sheets.len(), shell.hollow.len(), shell.lines.len()), (800, 0, 80));
+        assert!(!shell.is_closed);
+    }
+
+    #[test]
+    fn a_cube_faces_outward_and_has_twelve_edges_whatever_the_order_of_its_corners() {
+        for lid in [true, false] {
+            let shell = of_mesh(&cube(lid));
+            assert_eq!((shell.is_closed, shell.sheets.len(), shell.lines.len()), (lid, 0, 12));
+            for &face in &shell.hollow {
+                let middle: DVec3 = face.map(|corner| shell.points[corner as usize]).iter().sum();
+                assert!(area(&shell.points, face).dot(middle) > 0.0, "{face:?}");
+            }
+        }
+    }
+}

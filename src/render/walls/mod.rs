@@ -1,0 +1,191 @@
+//! Walls other than planes: made of triangles and lines once, then moved by a transform for each.
+//!
+//! What is inside a wall has to be seen. Faces around an inside are drawn twice: those on the far side, turned away from the
+//! eye, like any body, those on the near side over the finished picture, as glass. Faces that enclose nothing, because they
+//! are a sheet or because no sphere is inside, are bodies from both sides.
+
+mod buffers;
+mod facets;
+mod reach;
+mod shell;
+
+use std::f64::consts::TAU;
+
+use glam::DVec3;
+
+use crate::{Sphere, System, Wall, WallShape};
+pub use buffers::{Drawn, WALL_BINDINGS, WallBuffers};
+pub use reach::reach;
+use shell::Shell;
+
+/// Triangles that are looked at for all spheres together to find out whether any is inside (some tenths of a second).
+const PATIENCE: usize = 1 << 22;
+
+/// Most spheres of a system that are looked at.
+const PROBES: usize = 1 << 14;
+
+/// A corner of triangles and lines; mirrors what `shaders/render/wall.wgsl` reads.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Vertex {
+    /// From the origin of the wall (length).
+    pub position: [f32; 3],
+    /// The normal, folded onto a square: two fractions of 16 bits; [`FLAT`] where it is that of the face.
+    pub normal: u32,
+}
+
+/// Stands for no normal: no fraction is packed as the most negative number.
+pub const FLAT: u32 = 0x8000_8000;
+
+/// All walls of a system but planes.
+#[derive(Debug)]
+pub struct Walls {
+    /// The walls of the system, planes too: to know whether those of another are the same.
+    of: Vec<Wall>,
+    /// Index in `of`, and the origin of its vertices (length), by wall that is drawn.
+    drawn: Vec<(usize, DVec3)>,
+    vertices: Vec<Vertex>,
+    /// Three vertices and the wall: first bodies, then faces around an inside.
+    triangles: Vec<[u32; 4]>,
+    body_count: usize,
+    /// Two vertices, the wall, and 1 for marks, 0 for edges.
+    lines: Vec<[u32; 4]>,
+}
+
+impl Walls {
+    pub fn of(system: &System) -> Self {
+        let mut made = Self {
+            of: system.walls.clone(),
+            drawn: vec![],
+            vertices: vec![],
+            triangles: vec![],
+            body_count: 0,
+            lines: vec![],
+        };
+        let probes: Vec<_> =
+            system.spheres.iter().step_by(system.spheres.len().div_ceil(PROBES).max(1)).collect();
+        let mut hollow = vec![];
+        for (index, wall) in system.walls.iter().enumerate() {
+            if matches!(wall.shape, WallShape::Plane { .. }) {
+                continue;
+            }
+            let turns = wall.motion.rotation.is_some_and(|rotation| rotation.speed != 0.0);
+            let mut shell = Shell::new(&wall.shape, turns).seen_in(system.dimensions);
+            // One that appears later may find spheres in its place.
+            if wall.span[0] <= 0.0 && is_empty(&shell, &probes) {
+                let inside = std::mem::take(&mut shell.hollow);
+                shell.sheets.extend(inside);
+            }
+            hollow.extend(made.add(index, &shell));
+        }
+        made.body_count = made.triangles.len();
+        made.triangles.append(&mut hollow);
+        made
+    }
+
+    /// Whether those of the system are the same.
+    pub fn are_of(&self, system: &System) -> bool {
+        self.of == system.walls
+    }
+
+    // All but the faces around an inside, which it gives back.
+    fn add(&mut self, index: usize, shell: &Shell) -> Vec<[u32; 4]> {
+        let (wall, first) = (self.drawn.len() as u32, self.vertices.len() as u32);
+        let low = shell.points.iter().copied().reduce(DVec3::min).unwrap_or_default();
+        let high = shell.points.iter().copied().reduce(DVec3::max).unwrap_or_default();
+        let origin = 0.5 * (low + high);
+        self.drawn.push((index, origin));
+        self.vertices.extend(shell.points.iter().zip(&shell.normals).map(|(&point, &normal)| Vertex {
+            position: (point - origin).as_vec3().to_array(),
+            normal: folded(normal),
+        }));
+        let triangle = |[a, b, c]: [u32; 3]| [a + first, b + first, c + first, wall];
+        self.triangles.extend(shell.sheets.iter().copied().map(triangle));
+        for (kind, lines) in [(0, &shell.lines), (1, &shell.marks)] {
+            self.lines.extend(lines.iter().map(|[a, b]| [a + first, b + first, wall, kind]));
+        }
+        shell.hollow.iter().copied().map(triangle).collect()
+    }
+}
+
+// Whether nothing is inside at time 0 and nothing can get there. Of a world without spheres nobody knows.
+fn is_empty(shell: &Shell, probes: &[&Sphere]) -> bool {
+    if !shell.is_closed || shell.hollow.is_empty() || probes.is_empty() {
+        return false;
+    }
+    let low = shell.points.iter().copied().reduce(DVec3::min).unwrap_or_default();
+    let high = shell.points.iter().copied().reduce(DVec3::max).unwrap_or_default();
+    let near: Vec<_> = probes
+        .iter()
+        .map(|sphere| sphere.position)
+        .filter(|at| at.cmpge(low).all() && at.cmple(high).all())
+        .collect();
+    let most = (PATIENCE / shell.hollow.len()).max(4);
+    near.iter().step_by(near.len().div_ceil(most).max(1)).all(|&at| windings(shell, at).abs() < 0.5)
+}
+
+// How often the faces go around a point: the sum of the solid angles (van Oosterom and Strackee 1983, equation 8).
+fn windings(shell: &Shell, point: DVec3) -> f64 {
+    let angle = |face: &[u32; 3]| {
+        let [a, b, c] = face.map(|corner| shell.points[corner as usize] - point);
+        let [x, y, z] = [a.length(), b.length(), c.length()];
+        2.0 * a.dot(b.cross(c)).atan2(x * y * z + a.dot(b) * z + b.dot(c) * x + c.dot(a) * y)
+    };
+    shell.hollow.iter().map(angle).sum::<f64>() / (2.0 * TAU)
+}
+
+// A direction as two fractions: the octahedron that it points to, unfolded into a square (Meyer et al. 2010).
+fn folded(normal: DVec3) -> u32 {
+    if normal == DVec3::ZERO {
+        return FLAT;
+    }
+    let n = normal / (normal.x.abs() + normal.y.abs() + normal.z.abs());
+    let sign = |x: f64| if x < 0.0 { -1.0 } else { 1.0 };
+    let [x, y] =
+        if n.z < 0.0 { [(1.0 - n.y.abs()) * sign(n.x), (1.0 - n.x.abs()) * sign(n.y)] } else { [n.x, n.y] };
+    let half = |x: f64| u32::from((x * 32767.0).round() as i16 as u16);
+    half(x) | half(y) << 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_wall_is_hollow_only_where_a_sphere_is_inside() {
+        let shape =
+            WallShape::Cone { from: DVec3::ZERO, to: DVec3::Z * 2.0, radii: [1.0; 2], closed: [true; 2] };
+        let mut system = System { walls: vec![Wall::new(shape, 0, "drum")], ..System::default() };
+        let is_body = |system: &System| {
+            let walls = Walls::of(system);
+            walls.body_count == walls.triangles.len()
+        };
+        assert!(!is_body(&system), "without spheres anything may come");
+        let at = |position: DVec3| vec![Sphere { position, radius: 0.1, ..Sphere::default() }];
+        system.spheres = at(DVec3::new(0.95, 0.95, 1.0));
+        assert!(is_body(&system), "beside it, within its bounds");
+        system.spheres = at(DVec3::new(0.6, 0.6, 1.0));
+        assert!(!is_body(&system), "inside");
+        system.spheres = at(DVec3::new(5.0, 0.0, 1.0));
+        assert!(is_body(&system), "far away");
+        system.walls[0].span[0] = 1.0;
+        assert!(!is_body(&system), "it appears later, around whatever is there then");
+    }
+
+    #[test]
+    fn directions_come_back_from_their_square() {
+        for k in 0..1000 {
+            let (z, angle) = (f64::from(k) / 499.5 - 1.0, 2.4 * f64::from(k));
+            let flat = (1.0 - z * z).max(0.0).sqrt();
+            let normal = DVec3::new(flat * angle.cos(), flat * angle.sin(), z);
+            let packed = folded(normal);
+            assert_ne!(packed, FLAT);
+            // As the shader unfolds it.
+            let [x, y] = [packed as u16 as i16, (packed >> 16) as u16 as i16].map(|n| f64::from(n) / 32767.0);
+            let z = 1.0 - x.abs() - y.abs();
+            let fold = (-z).max(0.0);
+            let back = DVec3::new(x - fold * x.signum(), y - fold * y.signum(), z).normalize();
+            assert!(back.distance(normal) < 2e-4, "{normal} {back}");
+        }
+    }
+}
