@@ -137,6 +137,7 @@ mod error;
 mod exact;
 #[cfg(feature = "files")]
 pub mod files;
+mod flow;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod mesh;
@@ -157,6 +158,7 @@ mod wall;
 
 pub use contact::{Cells, Contact, contact_stress};
 pub use error::Error;
+pub use flow::{Sink, SinkCount, Source};
 pub use mesh::{Facet, Flaw, Mesh};
 pub use report::{Impact, Partner, StepReport};
 pub use simulation::{Backend, Measure, Options, Simulation, WallLoad};

@@ -14,6 +14,8 @@ pub(super) struct World {
     pub periods: DVec3,
     pub gravity: DVec3,
     pub dt: f64,
+    /// What half a step of drag leaves of a velocity.
+    pub slowing: f64,
     /// t_c of the TC model.
     pub contact_time: f64,
     /// Where the potential energy is 0.
@@ -47,6 +49,7 @@ impl World {
             axes,
             gravity: system.gravity,
             dt: system.dt,
+            slowing: (-0.5 * system.drag * system.dt).exp(),
             contact_time: system.contact_time(),
             materials: system.materials.len(),
             restitution: system.materials.surfaces().iter().map(|s| s.restitution).collect(),

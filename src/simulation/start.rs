@@ -11,12 +11,12 @@ pub(super) fn start_engine(
     options: &mut Options,
     time: f64,
 ) -> Result<Box<dyn Engine>, Error> {
+    refuse(system, options.backend)?;
     Ok(match options.backend {
         Backend::Cpu => Box::new(CpuEngine::new(system, options.threads, time)?),
         Backend::Exact => Box::new(ExactEngine::new(system)?),
         #[cfg(feature = "gpu")]
         Backend::Gpu => {
-            refuse_walls(system)?;
             let context = match options.context.take() {
                 Some(context) => context,
                 None => gpu::Context::open(options.adapter.as_deref())?,
@@ -24,6 +24,25 @@ pub(super) fn start_engine(
             gpu::engine(system, options.context.insert(context).clone(), options.profile)?
         }
     })
+}
+
+/// Refuses by name what a backend does not do and would not say itself.
+///
+/// # Errors
+/// [`Error::Unsupported`].
+pub(super) fn refuse(system: &System, backend: Backend) -> Result<(), Error> {
+    #[cfg(feature = "gpu")]
+    if backend == Backend::Gpu {
+        refuse_walls(system)?;
+        if system.drag > 0.0 {
+            return Err(Error::Unsupported(format!(
+                "gpu: drag {}; this backend has none, use cpu",
+                system.drag
+            )));
+        }
+    }
+    let _ = (system, backend);
+    Ok(())
 }
 
 // Planes that stand still, always there, are all that the shaders know so far.
