@@ -22,12 +22,12 @@ fn what_falls_tends_to_gravity_over_drag() {
             let x: f64 = drag * dt;
             // The splitting's own: g dt / (2 sinh(drag dt / 2)).
             let split = 9.81 * dt / (2.0 * (0.5 * x).sinh());
-            assert!((speed / split - 1.0).abs() < 1e-6, "{backend:?} {drag} {dt}: {speed}, {split}");
+            // In f32 it stands still where half a last bit is what a step would change.
+            let rounding = if backend == Backend::Cpu { 2e-7 / x } else { 1e-9 };
+            assert!((speed / split - 1.0).abs() < rounding, "{backend:?} {drag} {dt}: {speed}, {split}");
             let error = speed / (9.81 / drag) - 1.0;
-            assert!((error + x * x / 24.0).abs() < 0.1 * x * x / 24.0 + 1e-6, "{error}");
-            if x <= 0.011 {
-                assert!(error.abs() < 1e-5);
-            }
+            assert!((error + x * x / 24.0).abs() < 0.1 * x * x / 24.0 + rounding, "{error}");
+            assert!(x > 0.011 || error.abs() < 1e-4, "{error}");
             assert!(simulation.summary().ledger_error < 1e-5, "{}", simulation.summary().ledger_error);
         }
     }

@@ -12,8 +12,11 @@ fn the_ledger_of_a_poured_and_drained_pile_is_closed() {
         let mut worst: f64 = 0.0;
         for k in 0..1200 {
             simulation.step().unwrap();
-            if k > 120 {
-                worst = worst.max(simulation.summary().ledger_error);
+            // While all is still falling for the first time the rounding of f32 in the fall is as large as that.
+            let error = simulation.summary().ledger_error;
+            assert!(error < 2e-5, "hole {hole}, step {k}: {error:e}");
+            if k > 300 {
+                worst = worst.max(error);
             }
         }
         let s = simulation.summary();
