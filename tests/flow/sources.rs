@@ -137,7 +137,9 @@ fn a_full_box_waits_and_says_so_and_pours_on_when_there_is_room() {
             assert!(s.position.min_element() > 0.5 && s.position.max_element() < 3.5);
         }
         let before = ids(&simulation);
-        before[10..].iter().for_each(|&id| drop(simulation.remove(id).unwrap()));
+        for &id in &before[10..] {
+            simulation.remove(id).unwrap();
+        }
         let report = simulation.step().unwrap();
         assert!(report.poured > 8, "{backend:?}: {}", report.poured);
         let (poured, waiting) = (report.poured, report.waiting);

@@ -148,6 +148,8 @@ struct Stage {
     scenery: Scenery,
     /// For engines that do not tell when each sphere was struck last.
     recent: Option<Recent>,
+    /// [`Simulation::generation`] of what `spheres` are.
+    generation: u64,
 }
 
 impl Stage {
@@ -173,7 +175,8 @@ impl Stage {
             Some(state) => Spheres::of_state(context, &state, system),
             None => Spheres::upload(context, &simulation.try_spheres()?, system, recent.as_ref()),
         };
-        Ok(Self { context: context.clone(), simulation, spheres, scenery, recent })
+        let generation = simulation.generation();
+        Ok(Self { context: context.clone(), simulation, spheres, scenery, recent, generation })
     }
 
     // Steps up to this one. False where the user wants to stop before.
@@ -197,7 +200,12 @@ impl Stage {
     // The spheres as they are now.
     fn show(&mut self) -> Result<(), Error> {
         match self.simulation.state_buffers() {
-            Some(state) => self.spheres.follow(&state),
+            Some(state) if self.generation == self.simulation.generation() => self.spheres.follow(&state),
+            Some(state) => {
+                // Spheres have come or gone.
+                self.spheres = Spheres::of_state(&self.context, &state, self.simulation.system());
+                self.generation = self.simulation.generation();
+            }
             None => {
                 let spheres = self.simulation.try_spheres()?;
                 self.spheres.update(&self.context, &spheres, self.recent.as_ref());
