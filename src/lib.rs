@@ -150,6 +150,7 @@ mod error;
 mod exact;
 #[cfg(feature = "files")]
 pub mod files;
+mod flow;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod mesh;
@@ -170,6 +171,7 @@ mod wall;
 
 pub use contact::{Cells, Contact, contact_stress};
 pub use error::Error;
+pub use flow::{Sink, SinkCount, Source};
 pub use mesh::{Facet, Flaw, Mesh};
 pub use report::{Impact, Partner, StepReport};
 pub use simulation::{Backend, Measure, Options, Simulation, WallLoad};

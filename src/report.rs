@@ -87,8 +87,16 @@ pub struct StepReport {
     pub potential_energy: f64,
     /// Sum of mass * velocity over the spheres that are not fixed.
     pub momentum: DVec3,
-    /// Energy lost to restitution and friction, from each impact's formula.
+    /// Energy lost to restitution and friction, from each impact's formula, and to drag.
     pub dissipated: f64,
+    /// Spheres that came from sources at the start of the step.
+    pub poured: u64,
+    /// Spheres of sources that were due and found no room; they try again in the next step.
+    pub waiting: u64,
+    /// Spheres that sinks took at the end of the step; overlap apart, nothing else here counts them any more.
+    pub removed: u64,
+    /// The same for each of [`System::sinks`](crate::System::sinks); empty where there is none.
+    pub removed_by_sink: Vec<u64>,
     /// Work of walls that move.
     pub wall_work: f64,
     /// Potential energy gained by moving overlapping spheres apart.

@@ -1,5 +1,8 @@
 //! The library's face: a system, an engine, steps.
 
+mod edit;
+mod flow;
+mod pour;
 mod start;
 mod walls;
 
@@ -8,11 +11,14 @@ use std::ops::ControlFlow;
 use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
-use self::start::start_engine;
 pub use self::walls::WallLoad;
+use self::{flow::Flow, start::start_engine};
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::{Contact, Error, Impact, Sphere, StepReport, Summary, System, model::contacts::Loads};
+use crate::{
+    Contact, Error, Impact, Sphere, StepReport, Summary, System,
+    model::{contacts::Loads, state::Found},
+};
 
 /// Who computes the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -94,6 +100,8 @@ pub(crate) trait Engine: Send {
     /// Writes position, velocity and spin of every sphere into `spheres`, which hold the ids and the rest in
     /// ascending order of the ids.
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
+    /// Those of which a test of centre and radius says true, in any order.
+    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
     /// Sums over the present state.
     fn measure(&self) -> Measure;
     /// Bytes of all buffers that grow with the number of spheres.
@@ -159,6 +167,7 @@ pub struct Simulation {
     last: StepReport,
     summary: Summary,
     edited: bool,
+    flow: Flow,
 }
 
 impl Simulation {
@@ -174,6 +183,7 @@ impl Simulation {
         let engine = start_engine(&system, &mut options, 0.0)?;
         let summary = Summary::new(&system, engine.measure());
         Ok(Self {
+            flow: Flow::new(&system),
             system,
             options,
             engine,
@@ -228,7 +238,7 @@ impl Simulation {
         for k in 1..=steps {
             self.advance(k < steps)?;
             if each(self).is_break() {
-                if k < steps && self.options.backend.runs_ahead() {
+                if self.flow.ran_ahead && self.options.backend.runs_ahead() {
                     self.advance(false)?;
                     // Whatever it says now, there is nothing left to stop.
                     let _ = each(self);
@@ -242,9 +252,16 @@ impl Simulation {
     fn advance(&mut self, more: bool) -> Result<&StepReport, Error> {
         self.apply_edits()?;
         let start = std::time::Instant::now();
+        self.exchange()?;
+        let more = more && !self.flows_next();
+        self.flow.ran_ahead = more;
         self.impacts.clear();
         let log = self.options.record_impacts.then_some(&mut self.impacts);
-        let mut report = match self.engine.step(self.time, log, more) {
+        // Of an empty world an engine knows no sizes to divide a step by.
+        let is_empty = self.system.spheres.is_empty();
+        let stepped =
+            if is_empty { Ok(StepReport::default()) } else { self.engine.step(self.time, log, more) };
+        let mut report = match stepped {
             Err(Error::NonFinite { id, .. }) => {
                 return Err(Error::NonFinite { id, last_good_step: self.step });
             }
@@ -254,6 +271,7 @@ impl Simulation {
         self.time += self.system.dt;
         report.step = self.step;
         report.time = self.time;
+        self.drain(&mut report)?;
         report.wall_seconds = start.elapsed().as_secs_f64();
         self.summary.add(&report);
         self.last = report;
@@ -290,7 +308,13 @@ impl Simulation {
                 "exact: its contacts do not last; cpu and gpu have some that do".to_owned(),
             ));
         }
-        if self.edited { Ok(vec![]) } else { self.engine.contacts() }
+        if self.edited {
+            return Ok(vec![]);
+        }
+        let mut contacts = self.engine.contacts()?;
+        contacts
+            .retain(|contact| self.flow.keeps(contact.sphere) && self.flow.keeps_partner(contact.partner));
+        Ok(contacts)
     }
 
     /// All spheres as they are now, in ascending order of the ids.
@@ -309,6 +333,7 @@ impl Simulation {
         let mut spheres = self.system.spheres.clone();
         if !self.edited {
             self.engine.read(&mut spheres)?;
+            self.flow.let_go(&mut spheres);
         }
         Ok(spheres)
     }
@@ -320,7 +345,7 @@ impl Simulation {
         if self.edited { None } else { self.engine.state_buffers() }
     }
 
-    /// The world the spheres move in. Its spheres are those of the last edit or the start, not those of now:
+    /// The world the spheres move in. Its spheres are those of the start, or of when the last came or went, not those of now:
     /// see [`spheres`](Self::spheres).
     pub fn system(&self) -> &System {
         &self.system
@@ -338,7 +363,7 @@ impl Simulation {
 
     /// Number of spheres.
     pub fn sphere_count(&self) -> usize {
-        self.system.spheres.len()
+        self.system.spheres.len() - self.flow.leaving()
     }
 
     /// Bytes of all buffers that grow with the number of spheres.
@@ -372,106 +397,6 @@ impl Simulation {
     /// As [`try_spheres`](Self::try_spheres).
     pub fn try_state_hash(&self) -> Result<u64, Error> {
         self.try_spheres().map(|spheres| hash_of(&spheres))
-    }
-
-    /// Adds a sphere before the next step.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the id is taken.
-    pub fn add(&mut self, sphere: Sphere) -> Result<(), Error> {
-        match self.find(sphere.id) {
-            Ok(_) => {
-                Err(Error::Invalid(format!("the id {} is taken; choose one that no sphere has", sphere.id)))
-            }
-            Err(place) => {
-                self.begin_edit()?;
-                self.system.spheres.insert(place, sphere);
-                Ok(())
-            }
-        }
-    }
-
-    /// Takes a sphere out and returns it as it was.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchSphere`].
-    pub fn remove(&mut self, id: u32) -> Result<Sphere, Error> {
-        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
-        self.begin_edit()?;
-        Ok(self.system.spheres.remove(place))
-    }
-
-    /// Changes the velocity of a sphere by `impulse / mass`; a fixed sphere stays.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchSphere`]; [`Error::Invalid`] for an impulse that is not finite.
-    pub fn apply_impulse(&mut self, id: u32, impulse: DVec3) -> Result<(), Error> {
-        if !impulse.is_finite() {
-            return Err(Error::Invalid(format!("the impulse {impulse} for sphere {id} is not finite")));
-        }
-        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
-        self.begin_edit()?;
-        let sphere = &mut self.system.spheres[place];
-        sphere.velocity += impulse * sphere.inverse_mass();
-        Ok(())
-    }
-
-    /// Changes the world, the spheres as they are now included, before the next step: gravity, `dt`, materials, walls.
-    /// Time goes on.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] where [`System::validate`] finds something wrong, and then nothing is changed;
-    /// [`Error::DeviceLost`].
-    pub fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<(), Error> {
-        let mut system = System { spheres: self.try_spheres()?, ..self.system.clone() };
-        change(&mut system);
-        system.validate()?;
-        system.spheres.sort_by_key(|s| s.id);
-        self.system = system;
-        self.edited = true;
-        Ok(())
-    }
-
-    /// Goes on with other options, on another backend for instance, from the spheres as they are now. Time and figures
-    /// go on; conservation is counted from here.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and [`Error::DeviceLost`]. Then everything stays as it was.
-    pub fn switch(&mut self, mut options: Options) -> Result<(), Error> {
-        let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
-        system.validate()?;
-        let mut engine = start_engine(&system, &mut options, self.time)?;
-        // A device that is lost has none to hand on.
-        engine.restore(&self.engine.loads().unwrap_or_default())?;
-        self.summary.restart(&system, engine.measure());
-        (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
-        self.impacts.clear();
-        Ok(())
-    }
-
-    fn find(&self, id: u32) -> Result<usize, usize> {
-        self.system.spheres.binary_search_by_key(&id, |s| s.id)
-    }
-
-    // Edits collect in `system.spheres`; the engine is handed all of them at once before the next step.
-    fn begin_edit(&mut self) -> Result<(), Error> {
-        if !self.edited {
-            self.engine.read(&mut self.system.spheres)?;
-            self.edited = true;
-        }
-        Ok(())
-    }
-
-    fn apply_edits(&mut self) -> Result<(), Error> {
-        if self.edited {
-            self.system.validate()?;
-            let loads = self.engine.loads()?;
-            self.engine.reload(&self.system)?;
-            self.engine.restore(&loads)?;
-            self.summary.restart(&self.system, self.engine.measure());
-            self.edited = false;
-        }
-        Ok(())
     }
 }
 

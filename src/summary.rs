@@ -2,15 +2,22 @@
 
 use glam::DVec3;
 
-use crate::{Measure, Side, StepReport, Surface, System};
+use crate::{Measure, Side, Sphere, StepReport, Surface, System};
 
 /// Figures over a whole run, in the terms of the command's `--json`.
 ///
-/// Edits between steps start the energies, the momentum and the statistics anew and leave the counters.
+/// Edits between steps start the energies, the momentum and the statistics anew and leave the counters. Spheres that sources
+/// and sinks bring and take, and gravity that is set, do not: what they bring and take is in the ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Number of spheres.
     pub sphere_count: usize,
+    /// Spheres that sources have poured.
+    pub poured: u64,
+    /// Spheres of sources that were due in the last step and found no room.
+    pub waiting: u64,
+    /// Spheres that sinks have taken.
+    pub removed: u64,
     /// Outer steps taken.
     pub steps: u64,
     /// Substeps taken.
@@ -45,13 +52,16 @@ pub struct Summary {
     pub kinetic_energy: f64,
     /// Kinetic + potential energy now.
     pub total_energy: f64,
-    /// Change of the total energy relative to the start; `None` unless every impact is elastic and no wall moves or comes and goes.
+    /// Change of the total energy relative to the start; `None` unless every impact is elastic, nothing drags, and neither
+    /// walls nor spheres move or come and go by themselves.
     pub energy_error: Option<f64>,
     /// What the ledger does not explain, relative to the energy that moved.
     pub ledger_error: f64,
-    /// Change of the momentum relative to sqrt(2 m E N); `None` with walls, fixed spheres or gravity.
+    /// Change of the momentum relative to sqrt(2 m E N); `None` with walls, fixed spheres, gravity, drag, sources or
+    /// sinks.
     pub momentum_error: Option<f64>,
-    /// Z = PV/NkT from the virial of the impulses; `None` unless periodic and smooth without gravity.
+    /// Z = PV/NkT from the virial of the impulses; `None` unless periodic and smooth without gravity
+    /// and drag.
     pub compressibility: Option<f64>,
     /// Impacts per sphere and time, each pair impact counted for both.
     pub collision_rate: f64,
@@ -68,6 +78,11 @@ pub struct Summary {
     wall_work: f64,
     /// All that walls gave and took.
     wall_flow: f64,
+    /// Energy that came from outside: with spheres, less what others took along, and with gravity that was changed.
+    brought: f64,
+    /// All that came and went of it but for what depends on where the potential energy is 0.
+    exchanged: f64,
+    sphere_steps: f64,
     virial: f64,
     kinetic_integral: f64,
     kinetic_before: f64,
@@ -78,6 +93,9 @@ impl Summary {
     pub(crate) fn new(system: &System, start: Measure) -> Self {
         let mut summary = Self {
             sphere_count: 0,
+            poured: 0,
+            waiting: 0,
+            removed: 0,
             steps: 0,
             substeps: 0,
             time: 0.0,
@@ -110,6 +128,9 @@ impl Summary {
             relaxed: 0.0,
             wall_work: 0.0,
             wall_flow: 0.0,
+            brought: 0.0,
+            exchanged: 0.0,
+            sphere_steps: 0.0,
             virial: 0.0,
             kinetic_integral: 0.0,
             kinetic_before: 0.0,
@@ -129,9 +150,11 @@ impl Summary {
         self.spin_energy = (system.spheres.iter().filter(|s| !s.fixed))
             .map(|s| 0.2 * s.mass * s.radius * s.radius * s.spin.length_squared())
             .sum();
+        let is_left_alone = !system.has_flow() && system.drag == 0.0;
         let still = system.walls.iter().all(|wall| wall.motion.is_still() && wall.is_lasting());
-        self.elastic = still && system.materials.surfaces().iter().all(Surface::is_elastic);
-        self.conserves_momentum = system.all_walls().is_empty() && !fixed && system.gravity == DVec3::ZERO;
+        self.elastic = still && is_left_alone && system.materials.surfaces().iter().all(Surface::is_elastic);
+        self.conserves_momentum =
+            is_left_alone && system.all_walls().is_empty() && !fixed && system.gravity == DVec3::ZERO;
         // Where something rubs, the energy of the spins does not stay what it was.
         let smooth = !system.materials.surfaces().iter().any(Surface::rubs);
         self.homogeneous = smooth
@@ -140,6 +163,7 @@ impl Summary {
         self.dissipated = 0.0;
         self.relaxed = 0.0;
         (self.wall_work, self.wall_flow) = (0.0, 0.0);
+        (self.brought, self.exchanged) = (0.0, 0.0);
         self.virial = 0.0;
         self.kinetic_integral = 0.0;
         self.kinetic_before = start.kinetic_energy;
@@ -150,6 +174,10 @@ impl Summary {
     pub(crate) fn add(&mut self, report: &StepReport) {
         let dt = report.time - self.time;
         self.steps += 1;
+        self.sphere_steps += self.sphere_count as f64;
+        self.poured += report.poured;
+        self.waiting = report.waiting;
+        self.removed += report.removed;
         self.substeps += u64::from(report.substeps);
         self.time = report.time;
         self.wall_seconds += report.wall_seconds;
@@ -176,6 +204,24 @@ impl Summary {
         self.derive(report.kinetic_energy, report.potential_energy, report.momentum);
     }
 
+    /// Goes on with so many spheres, after some have come or gone.
+    pub(crate) fn exchange(&mut self, sphere_count: usize, exchange: Exchange) {
+        self.sphere_count = sphere_count;
+        self.mass += exchange.mass;
+        self.brought += exchange.kinetic + exchange.potential;
+        self.exchanged += exchange.kinetic.abs();
+    }
+
+    /// Goes on in another gravity, from the same spheres.
+    pub(crate) fn drive(&mut self, system: &System, now: Measure) {
+        let change = now.kinetic_energy + now.potential_energy - self.total_energy;
+        self.brought += change;
+        self.exchanged += change.abs();
+        (self.elastic, self.homogeneous, self.conserves_momentum) = (false, false, false);
+        self.sphere_count = system.spheres.len();
+        self.derive(now.kinetic_energy, now.potential_energy, now.momentum);
+    }
+
     // Without the energy of the common motion and of the spins, which no smooth impact sees.
     fn thermal(&self, kinetic: f64) -> f64 {
         let common =
@@ -189,10 +235,10 @@ impl Summary {
         self.total_energy = kinetic + potential;
         // A start at rest at the reference height has no energy to be relative to; then what moved since is it.
         let ratio = |x: f64, scale: f64| if scale > 0.0 { x / scale } else { 0.0 };
-        let scale = before.abs().max(kinetic).max(self.dissipated).max(self.wall_flow);
+        let scale = before.abs().max(kinetic).max(self.dissipated).max(self.wall_flow).max(self.exchanged);
         let change = self.total_energy - before;
         self.energy_error = self.elastic.then(|| ratio(change - self.relaxed, scale));
-        let gained = self.relaxed + self.wall_work;
+        let gained = self.relaxed + self.wall_work + self.brought;
         self.ledger_error = ratio((change + self.dissipated - gained).abs(), scale);
         self.momentum_error = self.conserves_momentum.then(|| {
             let scale = (2.0 * self.mass * (self.start.kinetic_energy - self.spin_energy)).sqrt();
@@ -211,7 +257,7 @@ impl Summary {
 
     /// Spheres times outer steps per wall-clock second.
     pub fn sphere_steps_per_second(&self) -> f64 {
-        self.per_second(self.sphere_count as f64 * self.steps as f64)
+        self.per_second(self.sphere_steps)
     }
 
     /// Impacts per wall-clock second.
@@ -221,5 +267,37 @@ impl Summary {
 
     fn per_second(&self, count: f64) -> f64 {
         if self.wall_seconds > 0.0 { count / self.wall_seconds } else { 0.0 }
+    }
+}
+
+/// What spheres bring that come, or take that go.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Exchange {
+    pub mass: f64,
+    pub kinetic: f64,
+    /// Measured from [`System::gravity_reference`].
+    pub potential: f64,
+    pub momentum: DVec3,
+}
+
+impl Exchange {
+    /// Of spheres that are not fixed.
+    pub fn of(system: &System, spheres: &[Sphere]) -> Self {
+        let reference = system.gravity_reference();
+        let mut sum = Self::default();
+        for s in spheres {
+            let spin = 0.4 * s.radius * s.radius * s.spin.length_squared();
+            sum.mass += s.mass;
+            sum.kinetic += 0.5 * s.mass * (s.velocity.length_squared() + spin);
+            sum.potential -= s.mass * system.gravity.dot(s.position - reference);
+            sum.momentum += s.mass * s.velocity;
+        }
+        sum
+    }
+
+    /// The same, taken away.
+    pub fn reversed(self) -> Self {
+        let Self { mass, kinetic, potential, momentum } = self;
+        Self { mass: -mass, kinetic: -kinetic, potential: -potential, momentum: -momentum }
     }
 }

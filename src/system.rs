@@ -5,7 +5,7 @@
 
 use glam::DVec3;
 
-use crate::{Wall, WallShape};
+use crate::{Sink, Source, Wall, WallShape};
 
 /// Index of a material in [`Materials`].
 pub type MaterialIndex = u16;
@@ -342,6 +342,10 @@ pub struct System {
     pub dimensions: Dimensions,
     /// Acceleration of everything that is not fixed (length/time^2).
     pub gravity: DVec3,
+    /// Drag of a medium at rest (1/time), >= 0: an acceleration of -drag * velocity of everything that is not fixed; spins
+    /// are left alone. It acts in two halves, before and after each step, by the exact factor: what falls tends to
+    /// gravity / drag, less a part of (drag dt)^2 / 24. On `cpu`, where drag * dt is below 1e-7, rounding swallows it.
+    pub drag: f64,
     /// Outer step (time), > 0.
     pub dt: f64,
     /// How the engines go about it.
@@ -354,25 +358,40 @@ pub struct System {
     pub walls: Vec<Wall>,
     /// All spheres, in any order.
     pub spheres: Vec<Sphere>,
+    /// Where more come from.
+    pub sources: Vec<Source>,
+    /// Where they leave.
+    pub sinks: Vec<Sink>,
+    /// What sources draw from.
+    pub seed: u64,
 }
 
 impl Default for System {
-    /// An empty, unbounded world without gravity, dt = 1/60.
+    /// An empty, unbounded world without gravity, dt = 1/60, seed 1.
     fn default() -> Self {
         Self {
             dimensions: Dimensions::Three,
             gravity: DVec3::ZERO,
+            drag: 0.0,
             dt: 1.0 / 60.0,
             solver: Solver::default(),
             bounds: Bounds::default(),
             materials: Materials::default(),
             walls: vec![],
             spheres: vec![],
+            sources: vec![],
+            sinks: vec![],
+            seed: 1,
         }
     }
 }
 
 impl System {
+    /// Whether spheres may come or go in the course of a run.
+    pub(crate) fn has_flow(&self) -> bool {
+        !(self.sources.is_empty() && self.sinks.is_empty())
+    }
+
     /// Whether contacts may come to rest: there is gravity, and something that takes energy out of impacts.
     pub(crate) fn contacts_may_rest(&self) -> bool {
         self.gravity != DVec3::ZERO && self.materials.surfaces().iter().any(|s| s.restitution < 1.0)

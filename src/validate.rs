@@ -1,5 +1,6 @@
 //! What makes a system one that can be run.
 
+mod flow;
 mod spheres;
 mod times;
 mod walls;
@@ -24,6 +25,8 @@ impl System {
     /// - Bounds are the right way round. A periodic axis has no gravity along it and is at least 4.2 times the largest
     ///   radius long: twice two radii and a skin of 5% of the diameter. A position outside it stands for its image.
     /// - Normals of walls have length 1. Ids are unique. In 2D every `z` is 0 and the third side is open.
+    /// - Drag is finite and >= 0. Boxes of sources and sinks are the right way round; those of sources have room for their
+    ///   largest sphere, in front of every plane at rest and inside periodic bounds. Sinks have names of their own.
     /// - No two spheres overlap, and no sphere reaches into a wall, deeper than
     ///   [`max_initial_overlap`](crate::Solver::max_initial_overlap) times the mean diameter. Fixed spheres
     ///   may overlap one another and walls: they never meet.
@@ -54,7 +57,7 @@ impl System {
         self.inspect_bounds()?;
         self.inspect_materials()?;
         self.inspect_wall_shapes()?;
-        Ok(())
+        self.inspect_flow()
     }
 
     fn inspect_gravity(&self) -> Result<(), Fault> {

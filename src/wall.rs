@@ -1,9 +1,12 @@
 //! Walls: solid surfaces that spheres meet and that no sphere moves.
 
+mod distance;
+
 use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
+pub(crate) use self::distance::Nearby;
 use crate::{Error, MaterialIndex, Plane};
 
 /// A solid surface: its shape, how it moves, and when it is there.

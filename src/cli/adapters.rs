@@ -57,7 +57,7 @@ impl Chosen {
 
     /// What runs this system: where the choice was free and the adapter's backend has not all of its walls, cpu.
     pub fn for_system(self, choice: BackendChoice, system: &System) -> Self {
-        match self.backend.has_walls_of(system) {
+        match self.backend.supports(system) {
             Err(error) if choice == BackendChoice::Auto && self.is_on_adapter() => {
                 Self::without_adapter(Backend::Cpu, Some(format!("note: running on cpu, not gpu: {error}")))
             }

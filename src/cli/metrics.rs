@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use carom::StepReport;
+use carom::{Sink, StepReport};
 use serde_json::{Map, Value};
 
 use super::{aside::Aside, failure::Failure};
@@ -11,10 +11,12 @@ use super::{aside::Aside, failure::Failure};
 pub struct Metrics {
     aside: Aside,
     json_lines: bool,
+    /// Names of the columns of sinks, in their order.
+    sinks: Vec<String>,
 }
 
 // Names and values in the order of the columns. Integers of a step are far below 2^53, where JSON readers lose digits.
-fn columns(report: &StepReport) -> [(&'static str, Value); 27] {
+fn columns(report: &StepReport) -> [(&'static str, Value); 30] {
     let [momentum_x, momentum_y, momentum_z] = report.momentum.to_array();
     [
         ("step", report.step.into()),
@@ -32,6 +34,9 @@ fn columns(report: &StepReport) -> [(&'static str, Value); 27] {
         ("nonfinite", report.nonfinite.into()),
         ("overflow", report.overflow.into()),
         ("fast", report.fast.into()),
+        ("poured", report.poured.into()),
+        ("waiting", report.waiting.into()),
+        ("removed", report.removed.into()),
         ("deepest_overlap", report.deepest_overlap.into()),
         ("kinetic_energy", report.kinetic_energy.into()),
         ("potential_energy", report.potential_energy.into()),
@@ -48,28 +53,33 @@ fn columns(report: &StepReport) -> [(&'static str, Value); 27] {
 }
 
 impl Metrics {
-    /// Opens the file aside; `.jsonl` gives JSON lines, anything else CSV with a header.
-    pub fn create(path: &Path) -> Result<Self, Failure> {
+    /// Opens the file aside; `.jsonl` gives JSON lines, anything else CSV with a header. After all other columns each sink has
+    /// one, `removed_` and its name.
+    pub fn create(path: &Path, sinks: &[Sink]) -> Result<Self, Failure> {
         let json_lines = path.extension().is_some_and(|e| e == "jsonl");
         let mut aside = Aside::create(path)?;
+        let sinks: Vec<String> = sinks.iter().map(|sink| format!("removed_{}", sink.name)).collect();
         if !json_lines {
-            let names = columns(&StepReport::default()).map(|(name, _)| name);
+            let names = columns(&StepReport::default()).map(|(name, _)| name.to_owned());
+            let names: Vec<String> = names.into_iter().chain(sinks.iter().map(|name| quoted(name))).collect();
             aside.line(&names.join(","))?;
         }
-        Ok(Self { aside, json_lines })
+        Ok(Self { aside, json_lines, sinks })
     }
 
     /// Adds the line of a step.
     pub fn add(&mut self, report: &StepReport) -> Result<(), Failure> {
-        let columns = columns(report);
+        let removed = |k: usize| report.removed_by_sink.get(k).copied().unwrap_or(0);
+        let own = columns(report).map(|(name, value)| (name.to_owned(), value));
+        let of_sinks = self.sinks.iter().enumerate().map(|(k, name)| (name.clone(), removed(k).into()));
+        let columns = own.into_iter().chain(of_sinks);
         if self.json_lines {
-            let object: Map<String, Value> =
-                columns.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            let object: Map<String, Value> = columns.collect();
             self.aside.line(&Value::Object(object).to_string())
         } else {
             // Numbers and null need no quotes; an empty cell stands for what is not finite.
-            let cells =
-                columns.map(|(_, value)| if value.is_null() { String::new() } else { value.to_string() });
+            let cell = |value: Value| if value.is_null() { String::new() } else { value.to_string() };
+            let cells: Vec<String> = columns.map(|(_, value)| cell(value)).collect();
             self.aside.line(&cells.join(","))
         }
     }
@@ -77,5 +87,14 @@ impl Metrics {
     /// Gives the file its name.
     pub fn finish(self) -> Result<(), Failure> {
         self.aside.commit()
+    }
+}
+
+// A cell of CSV as RFC 4180 has it.
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
     }
 }

@@ -45,7 +45,8 @@ fn run_on(chosen: Chosen, arguments: &RunArguments, source: Source, steps: u64) 
 
     let output =
         arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
-    let metrics = arguments.metrics.as_deref().map(Metrics::create).transpose()?;
+    let sinks = &simulation.system().sinks;
+    let metrics = arguments.metrics.as_deref().map(|path| Metrics::create(path, sinks)).transpose()?;
     let walls = arguments.walls.as_deref().map(|path| Walls::create(path, &simulation)).transpose()?;
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     screen.line(&format!(
@@ -357,7 +358,7 @@ fn describe_end(
         ("state", state_hash.map_or("lost".to_owned(), |hash| format!("{hash:016x}"))),
     ];
     screen.line("");
-    for (name, text) in lines {
+    for (name, text) in lines.into_iter().chain(describe_flow(simulation)) {
         screen.line(&format!("{name:<9} {text}"));
     }
     if let Some(folder) = &arguments.out {
@@ -369,4 +370,26 @@ fn describe_end(
     if let Some(path) = &arguments.walls {
         screen.line(&format!("walls     {}", path.display()));
     }
+}
+
+// What came and went, where anything does.
+fn describe_flow(simulation: &Simulation) -> Vec<(&'static str, String)> {
+    let (system, s) = (simulation.system(), simulation.summary());
+    if system.sources.is_empty() && system.sinks.is_empty() {
+        return vec![];
+    }
+    let mut text = format!(
+        "{} poured, {} waiting, {} removed, {} now",
+        grouped(s.poured),
+        grouped(s.waiting),
+        grouped(s.removed),
+        grouped(s.sphere_count as u64)
+    );
+    if system.sinks.len() > 1 {
+        let by_sink = system.sinks.iter().zip(simulation.sink_counts());
+        let parts: Vec<String> =
+            by_sink.map(|(sink, count)| format!("{} {}", grouped(count.removed), sink.name)).collect();
+        text += &format!(" ({})", parts.join(", "));
+    }
+    vec![("flow", text)]
 }

@@ -50,6 +50,7 @@ pub fn sphere_count(scene: &Scene) -> Result<u64, Failure> {
             Some(in_cell * lattice.count.iter().product::<u64>())
         }
         Shape::At(spheres) => Some(spheres.len() as u64),
+        Shape::Source(_) => Some(0),
     });
     match counts.sum() {
         Some(count) => Ok(count),

@@ -8,6 +8,8 @@ pub(crate) mod blocks;
 mod clock;
 pub(crate) mod collide;
 pub(crate) mod core;
+mod drag;
+mod engine;
 pub(crate) mod event;
 pub(crate) mod fast;
 pub(crate) mod launch;
@@ -28,9 +30,7 @@ mod walls;
 
 use std::{collections::HashMap, mem::take};
 
-use glam::DVec3;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
+pub(crate) use self::engine::CpuEngine;
 use self::{
     audit::Audit,
     clock::StageClock,
@@ -43,88 +43,16 @@ use self::{
     rest::Rest,
     rounds::{Outcome, Rounds},
     sleep::Sleep,
-    state::NEVER,
     walls::Walls,
 };
 use crate::{
-    Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
+    Error, Impact, Measure, Sphere, StepReport, System,
     model::{census, contacts::Loads, frame, grid, plan, state, sums, units, world},
-    simulation::Engine,
 };
+use glam::DVec3;
 
 /// How often a substep is halved: down to 64 parts. Deeper, an unending exchange costs more than it is worth.
 const MOST_HALVINGS: u32 = 6;
-
-/// All CPU cores.
-pub(crate) struct CpuEngine {
-    pool: ThreadPool,
-    stepper: Stepper,
-}
-
-impl CpuEngine {
-    pub(crate) fn new(system: &System, threads: usize, time: f64) -> Result<Self, Error> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|k| format!("carom-{k}"))
-            .build()
-            .map_err(|e| Error::Capacity(format!("cannot start {threads} threads: {e}")))?;
-        let stepper = pool.install(|| Stepper::new(system, |_| NEVER, time))?;
-        Ok(Self { pool, stepper })
-    }
-}
-
-impl Engine for CpuEngine {
-    fn step(
-        &mut self,
-        start_time: f64,
-        impacts: Option<&mut Vec<Impact>>,
-        _more: bool,
-    ) -> Result<StepReport, Error> {
-        let stepper = &mut self.stepper;
-        if stepper.core.state.len() <= parallel::TASK {
-            // One task at most: handing it to another thread costs more than the step.
-            return stepper.step(start_time, impacts);
-        }
-        self.pool.install(|| stepper.step(start_time, impacts))
-    }
-
-    fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
-        self.stepper.read(spheres);
-        Ok(())
-    }
-
-    fn contacts(&self) -> Result<Vec<Contact>, Error> {
-        Ok(self.stepper.core.contacts())
-    }
-
-    fn measure(&self) -> Measure {
-        self.stepper.measured()
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.stepper.bytes()
-    }
-
-    fn loads(&self) -> Result<Loads, Error> {
-        Ok(self.stepper.loads())
-    }
-
-    fn restore(&mut self, loads: &Loads) -> Result<(), Error> {
-        self.stepper.restore(loads);
-        Ok(())
-    }
-
-    fn wall_loads(&self) -> Vec<WallLoad> {
-        self.stepper.walls.loads(&self.stepper.core, self.stepper.dt)
-    }
-
-    fn reload(&mut self, system: &System) -> Result<(), Error> {
-        let contacts = self.stepper.contacts();
-        let last_contact = |id| contacts.get(&id).copied().unwrap_or(NEVER);
-        self.stepper = self.pool.install(|| Stepper::new(system, last_contact, self.stepper.time))?;
-        Ok(())
-    }
-}
 
 /// The engine on whatever threads it is called.
 pub(crate) struct Stepper {
@@ -141,6 +69,8 @@ pub(crate) struct Stepper {
     dt: f64,
     substeps: u32,
     strict_order: bool,
+    /// What half a step of drag leaves of a velocity.
+    slowing: f64,
     /// How far fixed spheres move in a step as the falling frame sees it.
     fall: f64,
     reference: DVec3,
@@ -164,6 +94,7 @@ impl Stepper {
             dt: system.dt / core.units.time,
             substeps: system.solver.substeps,
             strict_order: system.solver.strict_order,
+            slowing: (-0.5 * system.drag * system.dt).exp(),
             reference: system.gravity_reference() / core.units.length,
             fall: 0.0,
             measured: Measure::default(),
@@ -235,6 +166,8 @@ impl Stepper {
         {
             return Ok(self.idle());
         }
+        let mut run = Run { start_time, ..Run::default() };
+        run.counts.dissipated += drag::slow(&mut self.core.state.motion, self.slowing);
         let mut plan = plan::plan(&self.limits(), &self.past[1]);
         if let Some(budget) = plan.regrid {
             // The new cells may allow less than was asked for.
@@ -244,7 +177,6 @@ impl Stepper {
         self.walls.clear();
         let h = self.dt / f64::from(plan.substeps);
         let gravity = self.core.world.gravity.as_dvec3();
-        let mut run = Run { start_time, ..Run::default() };
         let (mut drift, mut drifted) = (DVec3::ZERO, DVec3::ZERO);
         for k in 0..plan.substeps {
             if k % plan.substeps_per_build == 0 {

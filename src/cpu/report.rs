@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{Counts, Past, Stepper, plan, relax::Relax, sums};
+use super::{Counts, Past, Stepper, drag, plan, relax::Relax, sums};
 use crate::{Error, Impact, Measure, StepReport};
 
 /// Overlap from which something crushes spheres, in diameters: piles that come down fast reach a fiftieth.
@@ -48,6 +48,7 @@ impl Stepper {
             run.deepest = self.relax.deepest(&self.core.view(self.frame(0.0, drift, DVec3::ZERO)));
             self.clock.lap("relax");
         }
+        run.counts.dissipated += drag::slow(&mut self.core.state.motion, self.slowing);
         let sums = self.audit.run(&self.core.grid, &self.core.state, drift);
         self.clock.lap("audit");
         if sums.nonfinite > 0 {

@@ -80,10 +80,7 @@ impl ExactEngine {
     pub(super) fn restore(&mut self) {
         for (body, before) in self.bodies.iter_mut().zip(&self.start) {
             body.go_back(before);
-            body.advance(0.0, self.world.gravity);
-            body.position = self.world.wrap(body.position);
         }
-        self.grid.clear();
-        self.rebuild();
+        self.start_over();
     }
 }

@@ -22,6 +22,8 @@ mod slot;
 mod sweep;
 mod world;
 
+pub(crate) use self::world::refuse_rough;
+
 use std::collections::HashMap;
 
 use glam::DVec3;
@@ -34,7 +36,9 @@ use self::{
     slot::{Alone, Meeting, Next, Slot},
     world::World,
 };
-use crate::{Error, Impact, Measure, Partner, Sphere, StepReport, System, simulation::Engine};
+use crate::{
+    Error, Impact, Measure, Partner, Sphere, StepReport, System, model::state::Found, simulation::Engine,
+};
 
 // A sphere that crosses more cells than this in a step would take minutes to follow.
 const CELLS_PER_STEP: f64 = 1e8;
@@ -81,6 +85,29 @@ impl ExactEngine {
         for i in 0..self.bodies.len() {
             self.predict(i);
         }
+    }
+
+    // Half of a step's drag, on bodies brought to the end of the last one. Returns the energy that it takes.
+    fn slow(&mut self) -> f64 {
+        let World { gravity, slowing, .. } = self.world;
+        let mut lost = 0.0;
+        for body in self.bodies.iter_mut().filter(|body| !body.fixed()) {
+            body.advance(0.0, gravity);
+            let slowed = body.velocity * slowing;
+            lost += 0.5 / body.inverse_mass * (body.velocity.length_squared() - slowed.length_squared());
+            body.velocity = slowed;
+        }
+        lost
+    }
+
+    // Cells and predictions anew, at the start of a step.
+    fn start_over(&mut self) {
+        for body in &mut self.bodies {
+            body.advance(0.0, self.world.gravity);
+            body.position = self.world.wrap(body.position);
+        }
+        self.grid.clear();
+        self.rebuild();
     }
 
     fn run(
@@ -202,6 +229,10 @@ impl Engine for ExactEngine {
         self.start.clear();
         self.start.extend(self.bodies.iter().map(Body::before));
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
+        if self.world.slowing < 1.0 {
+            report.dissipated += self.slow();
+            self.start_over();
+        }
         let run = self
             .run(start_time, impacts.as_deref_mut(), &mut report)
             .and_then(|()| self.bodies.iter().try_for_each(|body| check(body, &self.ids)));
@@ -213,6 +244,10 @@ impl Engine for ExactEngine {
             return Err(error);
         }
         self.rebase();
+        if self.world.slowing < 1.0 {
+            // What was predicted is void; the next step begins anew.
+            report.dissipated += self.slow();
+        }
         let measure = self.measure();
         report.deepest_overlap = measure.deepest_overlap;
         report.kinetic_energy = measure.kinetic_energy;
@@ -233,6 +268,15 @@ impl Engine for ExactEngine {
             sphere.velocity = velocity;
         }
         Ok(())
+    }
+
+    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+        let found = self.bodies.iter().map(|body| {
+            let position = body.at(0.0, self.world.gravity).0;
+            let center = self.world.origin + self.world.wrap(position);
+            Found { id: self.ids[body.number as usize], center, radius: body.radius }
+        });
+        Ok(found.filter(|found| test(found.center, found.radius)).collect())
     }
 
     fn measure(&self) -> Measure {

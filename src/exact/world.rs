@@ -14,6 +14,8 @@ pub(super) struct World {
     pub periods: DVec3,
     pub gravity: DVec3,
     pub dt: f64,
+    /// What half a step of drag leaves of a velocity.
+    pub slowing: f64,
     /// t_c of the TC model.
     pub contact_time: f64,
     /// Where the potential energy is 0.
@@ -41,12 +43,12 @@ impl Surface {
 impl World {
     pub fn new(system: &System) -> Result<Self, Error> {
         let axes = system.dimensions.count();
-        refuse_rough(&system.materials)?;
-        Backend::Exact.has_walls_of(system)?;
+        Backend::Exact.supports(system)?;
         let mut world = Self {
             axes,
             gravity: system.gravity,
             dt: system.dt,
+            slowing: (-0.5 * system.drag * system.dt).exp(),
             contact_time: system.contact_time(),
             materials: system.materials.len(),
             restitution: system.materials.surfaces().iter().map(|s| s.restitution).collect(),
@@ -110,7 +112,7 @@ impl World {
 }
 
 // What is smooth and has one restitution for all speeds is all that this engine does.
-fn refuse_rough(materials: &Materials) -> Result<(), Error> {
+pub fn refuse_rough(materials: &Materials) -> Result<(), Error> {
     let indices = 0..materials.len() as u16;
     for (a, b) in indices.clone().flat_map(|a| indices.clone().map(move |b| (a, b))) {
         let surface = materials.surface(a, b);

@@ -12,14 +12,6 @@ pub(crate) struct Slip {
     pub remedy: String,
 }
 
-/// Why a field that other versions or readers of the documentation may know is refused.
-fn refused(field: &str) -> Option<&'static str> {
-    Some(match field {
-        "source" => "this version has no sources: use random, lattice, at or file",
-        _ => return None,
-    })
-}
-
 /// A table whose fields are read one by one.
 pub(crate) struct Fields<'a> {
     node: Option<&'a Node>,
@@ -40,10 +32,7 @@ impl<'a> Fields<'a> {
             return Ok(fields);
         };
         let key = &entry.key;
-        let (problem, remedy) = match refused(key) {
-            Some(why) => (format!("`{key}` in {place} is not supported"), why.into()),
-            None => (format!("unknown field `{key}` in {place}"), suggestion(key, known)),
-        };
+        let (problem, remedy) = (format!("unknown field `{key}` in {place}"), suggestion(key, known));
         Err(Slip { span: entry.key_span.clone(), problem, remedy })
     }
 

@@ -75,6 +75,7 @@
 mod builtin;
 mod error;
 mod fields;
+mod flow;
 mod load;
 mod mesh;
 mod origin;

@@ -1,6 +1,7 @@
 //! From a tree to a scene.
 
 use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, one_of, string, vector, whole};
+use super::flow::{sink, source};
 use super::tree::{Node, Value};
 use super::walls::{OpenMesh, wall};
 use crate::{
@@ -17,7 +18,7 @@ pub(crate) fn read_scene(tree: &Node, open: Open, open_mesh: OpenMesh) -> Result
     let top = Fields::new(
         Some(tree),
         "",
-        &["world", "solver", "bounds", "materials", "pairs", "spheres", "walls", "view"],
+        &["world", "solver", "bounds", "materials", "pairs", "spheres", "walls", "sinks", "view"],
     )?;
     let mut scene = Scene {
         world: world(&top)?,
@@ -45,11 +46,14 @@ pub(crate) fn read_scene(tree: &Node, open: Open, open_mesh: OpenMesh) -> Result
     for (node, path) in tables(&top, "walls")? {
         scene.walls.push(wall(node, &path, open_mesh)?);
     }
+    for (node, path) in tables(&top, "sinks")? {
+        scene.sinks.push(sink(node, &path)?);
+    }
     Ok(scene)
 }
 
 fn world(top: &Fields) -> Result<World, Slip> {
-    let known = ["dimensions", "gravity", "dt", "steps", "seed"];
+    let known = ["dimensions", "gravity", "dt", "steps", "seed", "drag"];
     let fields = Fields::new(top.get("world"), "world", &known)?;
     let mut world = World { dt: fields.required("dt", "0.0166667", number)?, ..World::default() };
     fields.set("dimensions", &mut world.dimensions, |node, path| match node.value {
@@ -65,6 +69,7 @@ fn world(top: &Fields) -> Result<World, Slip> {
     fields.set("gravity", &mut world.gravity, vector)?;
     fields.set("steps", &mut world.steps, whole)?;
     fields.set("seed", &mut world.seed, whole)?;
+    fields.set("drag", &mut world.drag, number)?;
     Ok(world)
 }
 
@@ -129,7 +134,7 @@ fn view(top: &Fields) -> Result<View, Slip> {
 }
 
 fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<Fill, Slip> {
-    const SHAPES: [&str; 4] = ["random", "lattice", "at", "file"];
+    const SHAPES: [&str; 5] = ["random", "lattice", "at", "file", "source"];
     const MOTIONS: [&str; 3] = ["temperature", "speed_uniform", "velocity"];
     let known: Vec<&str> = SHAPES.into_iter().chain(MOTIONS).chain(["material", "fixed", "inside"]).collect();
     let fields = Fields::new(Some(node), path, &known)?;
@@ -137,6 +142,7 @@ fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<F
         Some("random") => Shape::Random(random(&fields)?),
         Some("lattice") => Shape::Lattice(lattice(&fields)?),
         Some("at") => Shape::At(at(&fields)?),
+        Some("source") => Shape::Source(source(&fields)?),
         Some(_) => {
             let name =
                 fields.required("file", "\"grains.csv\"", |node, path| Ok((string(node, path)?, node)))?;
@@ -173,8 +179,25 @@ fn random(fields: &Fields) -> Result<Random, Slip> {
     let known = ["count", "volume_fraction", "diameter", "diameters", "min", "max"];
     let node = fields.get("random");
     let inner = Fields::new(node, &path, &known)?;
+    let diameters = diameters(&inner, node, &path)?;
+    let region = match (inner.optional("min", vector)?, inner.optional("max", vector)?) {
+        (Some(min), Some(max)) => Some((min, max)),
+        (None, None) => None,
+        (Some(_), None) => return Err(inner.missing("max", "[10, 10, 10]")),
+        (None, Some(_)) => return Err(inner.missing("min", "[0, 0, 0]")),
+    };
+    Ok(Random {
+        count: inner.optional("count", whole)?,
+        volume_fraction: inner.optional("volume_fraction", number)?,
+        diameters,
+        region,
+    })
+}
+
+/// The diameter of all, or those of shares, in a table called `path`.
+pub(super) fn diameters(inner: &Fields, node: Option<&Node>, path: &str) -> Result<Vec<(f64, f64)>, Slip> {
     if let Some(node) = node {
-        one_of(&inner, node, &path, &["diameter", "diameters"])?;
+        one_of(&inner, node, path, &["diameter", "diameters"])?;
     }
     let mut diameters = vec![(1.0, 1.0)];
     inner.set("diameter", &mut diameters, |node, path| Ok(vec![(number(node, path)?, 1.0)]))?;
@@ -193,18 +216,7 @@ fn random(fields: &Fields) -> Result<Random, Slip> {
             })
             .collect()
     })?;
-    let region = match (inner.optional("min", vector)?, inner.optional("max", vector)?) {
-        (Some(min), Some(max)) => Some((min, max)),
-        (None, None) => None,
-        (Some(_), None) => return Err(inner.missing("max", "[10, 10, 10]")),
-        (None, Some(_)) => return Err(inner.missing("min", "[0, 0, 0]")),
-    };
-    Ok(Random {
-        count: inner.optional("count", whole)?,
-        volume_fraction: inner.optional("volume_fraction", number)?,
-        diameters,
-        region,
-    })
+    Ok(diameters)
 }
 
 fn lattice(fields: &Fields) -> Result<Lattice, Slip> {

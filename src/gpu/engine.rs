@@ -7,6 +7,8 @@ mod pieces;
 
 use std::sync::Arc;
 
+use glam::DVec3;
+
 use super::{
     Context,
     buffers::Buffers,
@@ -30,7 +32,7 @@ use crate::{
     model::{
         contacts::Loads,
         plan::{self, Past},
-        state::{NEVER, State},
+        state::{Found, NEVER, State},
     },
     simulation::Engine,
 };
@@ -113,7 +115,7 @@ impl GpuEngine {
         let (mut host, mut state) = Host::new(system, last_contact);
         let dt = system.dt / host.units.time;
         let mut audit = Audit::default();
-        let still = audit.run(&host.grid, &state, glam::DVec3::ZERO);
+        let still = audit.run(&host.grid, &state, DVec3::ZERO);
         let sums = audit.run(&host.grid, &state, still.drift);
         let past = Past { sums, collisions: 0.0 };
         let budget = plan::wanted_budget(&host.limits(dt), &past);
@@ -449,6 +451,11 @@ impl Engine for GpuEngine {
         let state = self.host.download(&self.context, &self.buffers, self.reported())?;
         self.host.fill(&state, spheres);
         Ok(())
+    }
+
+    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+        let state = self.host.download(&self.context, &self.buffers, self.reported())?;
+        Ok(state.find(&self.host.units, &self.host.grid, test))
     }
 
     fn contacts(&self) -> Result<Vec<Contact>, Error> {

@@ -10,6 +10,14 @@ use crate::{MaterialIndex, Sphere, System};
 /// subtracting a substep keeps it finite.
 pub const NEVER: f32 = -1e30;
 
+/// A sphere that a search has found, in the user's units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    pub id: u32,
+    pub center: DVec3,
+    pub radius: f64,
+}
+
 /// All spheres, one entry each in every array.
 #[derive(Clone, Default)]
 pub struct State {
@@ -108,6 +116,17 @@ impl State {
             }
             sphere.spin = self.spin[i].truncate().as_dvec3() / units.time;
         }
+    }
+
+    /// Those of which a test of centre and radius says true.
+    pub fn find(&self, units: &Units, grid: &Grid, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Vec<Found> {
+        let found = |i: usize| {
+            let (center, radius) =
+                (self.world(i, grid) * units.length, f64::from(self.radius(i)) * units.length);
+            test(center, radius).then(|| Found { id: self.id[i], center, radius })
+        };
+        // Fewer are told by one thread before others are awake.
+        (0..self.len()).into_par_iter().with_min_len(4096).filter_map(found).collect()
     }
 
     /// Centre in scaled units from the world's origin, inside the box on periodic axes also where the sphere has left

@@ -83,12 +83,16 @@ impl Scene {
         let mut system = System {
             dimensions: self.world.dimensions,
             gravity: self.world.gravity,
+            drag: self.world.drag,
+            seed: self.world.seed,
+            sinks: self.sinks.clone(),
             dt: self.world.dt,
             solver: self.solver.clone(),
             bounds: Bounds::default(),
             materials: self.surfaces(),
             walls: vec![],
             spheres: vec![],
+            sources: vec![],
         };
         system.walls = self
             .walls
@@ -109,6 +113,10 @@ impl Scene {
             .collect();
         system.bounds = self.resolve_bounds(&system.materials)?;
         system.inspect_world()?;
+        for (path, source) in self.sources(&system.materials) {
+            system.inspect_source(&source, &path)?;
+            system.sources.push(source);
+        }
         let counts = self
             .fills
             .iter()
@@ -158,6 +166,7 @@ impl Scene {
     fn count(&self, system: &System, fill: &Fill, path: &str) -> Result<u64, Fault> {
         match &fill.shape {
             Shape::At(spheres) => Ok(spheres.len() as u64),
+            Shape::Source(_) => Ok(0),
             Shape::Lattice(lattice) => Ok(lattice::count(lattice).unwrap_or(u64::MAX)),
             Shape::Random(random) => {
                 let volume = Region::new(system, random.region).volume();
@@ -235,7 +244,7 @@ impl Scene {
     fn standing(&self, system: &System, fill: &Fill, index: usize) -> Result<Vec<Sphere>, Fault> {
         let vessel = vessel(system, fill, index)?;
         let mut spheres: Vec<Sphere> = match &fill.shape {
-            Shape::Random(_) => vec![],
+            Shape::Random(_) | Shape::Source(_) => vec![],
             Shape::Lattice(lattice) => {
                 let radius = 0.5 * lattice.diameter;
                 let centers = lattice::centers(lattice);

@@ -116,6 +116,8 @@ impl Scene {
         match &fill.shape {
             Shape::Random(random) => self.inspect_random(random, &format!("{path}.random")),
             Shape::Lattice(lattice) => self.inspect_lattice(lattice, &format!("{path}.lattice")),
+            // The box is not known yet.
+            Shape::Source(_) => fill.inspect_poured(path),
             Shape::At(spheres) => spheres.iter().enumerate().try_for_each(|(index, sphere)| {
                 let path = format!("{path}.at[{index}]");
                 positive(&format!("{path}.radius"), sphere.radius, "a radius is finite and > 0")?;
@@ -147,24 +149,7 @@ impl Scene {
                 "give one of them, or both where the box is left out",
             ));
         }
-        if random.diameters.is_empty() {
-            let path = format!("{path}.diameters");
-            return Err(Fault::field(&path, format!("{path} is empty"), "list [diameter, share] pairs"));
-        }
-        let single = random.diameters.len() == 1;
-        for (index, &(diameter, share)) in random.diameters.iter().enumerate() {
-            let path = if single { format!("{path}.diameter") } else { format!("{path}.diameters[{index}]") };
-            positive(&path, diameter, "a diameter is finite and > 0")?;
-            at_least_zero(&path, share, "a share is between 0 and 1")?;
-        }
-        let total: f64 = random.diameters.iter().map(|&(_, share)| share).sum();
-        if (total - 1.0).abs() > SHARE_SLACK {
-            return Err(Fault::field(
-                format!("{path}.diameters"),
-                format!("the shares of {path}.diameters add up to {total}"),
-                "they are parts of the number of spheres and add up to 1",
-            ));
-        }
+        inspect_diameters(path, &random.diameters)?;
         if let Some((low, high)) = random.region {
             for axis in 0..self.world.dimensions.count() {
                 if !(low[axis] < high[axis] && (high - low).is_finite()) {
@@ -220,6 +205,29 @@ impl Scene {
         }
         Ok(())
     }
+}
+
+/// Faults what the diameters of what is called `path` cannot be.
+pub(crate) fn inspect_diameters(path: &str, diameters: &[(f64, f64)]) -> Result<(), Fault> {
+    if diameters.is_empty() {
+        let path = format!("{path}.diameters");
+        return Err(Fault::field(&path, format!("{path} is empty"), "list [diameter, share] pairs"));
+    }
+    let single = diameters.len() == 1;
+    for (index, &(diameter, share)) in diameters.iter().enumerate() {
+        let path = if single { format!("{path}.diameter") } else { format!("{path}.diameters[{index}]") };
+        positive(&path, diameter, "a diameter is finite and > 0")?;
+        at_least_zero(&path, share, "a share is between 0 and 1")?;
+    }
+    let total: f64 = diameters.iter().map(|&(_, share)| share).sum();
+    if (total - 1.0).abs() > SHARE_SLACK {
+        return Err(Fault::field(
+            format!("{path}.diameters"),
+            format!("the shares of {path}.diameters add up to {total}"),
+            "they are parts of the number of spheres and add up to 1",
+        ));
+    }
+    Ok(())
 }
 
 const AXES: [&str; 3] = ["x", "y", "z"];

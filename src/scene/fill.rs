@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::DEFAULT_MATERIAL;
+use super::{DEFAULT_MATERIAL, Source};
 
 /// A group of spheres.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,8 @@ pub enum Shape {
     Lattice(Lattice),
     /// One by one.
     At(Vec<Placed>),
+    /// None at the start: poured in the course of the run.
+    Source(Source),
 }
 
 /// Spheres at random places, without overlap among themselves, with other groups or with walls.
@@ -181,12 +183,12 @@ impl Fill {
     /// Diameter (length) of a random fill or a lattice.
     ///
     /// # Panics
-    /// If the fill lists its spheres one by one.
+    /// If the fill is neither.
     pub fn diameter(mut self, diameter: f64) -> Self {
         match &mut self.shape {
             Shape::Random(random) => random.diameters = vec![(diameter, 1.0)],
             Shape::Lattice(lattice) => lattice.diameter = diameter,
-            Shape::At(_) => panic!("diameter is for random fills and lattices"),
+            Shape::At(_) | Shape::Source(_) => panic!("diameter is for random fills and lattices"),
         }
         self
     }

@@ -18,9 +18,9 @@
 //! ```
 
 mod build;
-mod check;
+pub(crate) mod check;
 mod crowd;
-mod dice;
+pub(crate) mod dice;
 mod fault;
 mod fill;
 pub(crate) mod grid;
@@ -28,21 +28,23 @@ mod lattice;
 mod motion;
 mod note;
 mod pack;
-mod portable;
+pub(crate) mod portable;
 mod push;
-mod region;
+pub(crate) mod region;
 mod relax;
-mod scatter;
+pub(crate) mod scatter;
+mod source;
 pub(crate) mod space;
 
 pub use build::MAX_SPHERES;
 pub(crate) use fault::{Fault, Place};
 pub use fill::{Fill, Lattice, LatticeKind, Motion, Placed, Random, Shape};
 pub use note::Note;
+pub use source::Source;
 
 use glam::DVec3;
 
-use crate::{Dimensions, Side, Solver, Surface, WallMotion, WallShape};
+use crate::{Dimensions, Side, Sink, Solver, Surface, WallMotion, WallShape};
 
 /// The name that a material has where none is given.
 pub const DEFAULT_MATERIAL: &str = "default";
@@ -53,7 +55,7 @@ pub const DEFAULT_MATERIAL: &str = "default";
 /// set directly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
-    /// Dimensions, gravity, step, seed.
+    /// Dimensions, gravity, step, seed, drag.
     pub world: World,
     /// How the engines go about it.
     pub solver: Solver,
@@ -67,13 +69,15 @@ pub struct Scene {
     pub fills: Vec<Fill>,
     /// Solid surfaces besides the walls of the box.
     pub walls: Vec<Wall>,
+    /// Where spheres leave the world.
+    pub sinks: Vec<Sink>,
     /// How to look at it.
     pub view: View,
     #[cfg(feature = "files")]
     pub(crate) origin: crate::files::Origin,
 }
 
-/// Dimensions, gravity, step, seed.
+/// Dimensions, gravity, step, seed, drag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct World {
     /// 2D or 3D.
@@ -86,12 +90,21 @@ pub struct World {
     pub steps: u64,
     /// What everything random is drawn from.
     pub seed: u64,
+    /// Drag of a medium at rest (1/time), >= 0: see [`System::drag`](crate::System::drag).
+    pub drag: f64,
 }
 
 impl Default for World {
-    /// 3D, no gravity, dt = 1/60, 600 steps, seed 1.
+    /// 3D, no gravity, dt = 1/60, 600 steps, seed 1, no drag.
     fn default() -> Self {
-        Self { dimensions: Dimensions::Three, gravity: DVec3::ZERO, dt: 1.0 / 60.0, steps: 600, seed: 1 }
+        Self {
+            dimensions: Dimensions::Three,
+            gravity: DVec3::ZERO,
+            dt: 1.0 / 60.0,
+            steps: 600,
+            seed: 1,
+            drag: 0.0,
+        }
     }
 }
 

@@ -11,12 +11,12 @@ pub(super) fn start_engine(
     options: &mut Options,
     time: f64,
 ) -> Result<Box<dyn Engine>, Error> {
+    options.backend.supports(system)?;
     Ok(match options.backend {
         Backend::Cpu => Box::new(CpuEngine::new(system, options.threads, time)?),
         Backend::Exact => Box::new(ExactEngine::new(system)?),
         #[cfg(feature = "gpu")]
         Backend::Gpu => {
-            Backend::Gpu.has_walls_of(system)?;
             let context = match options.context.take() {
                 Some(context) => context,
                 None => gpu::Context::open(options.adapter.as_deref())?,
@@ -27,25 +27,33 @@ pub(super) fn start_engine(
 }
 
 impl Backend {
-    /// Whether this backend has the walls of a system: `cpu` has all there are, `gpu` planes alone that always stand still. (What else `exact` does
-    /// not do, [`Simulation::new`](super::Simulation::new) says.)
+    /// Whether this backend does all of a system: `cpu` does all there is; `gpu` no drag, and of walls planes alone that always stand still; `exact` no
+    /// such walls either, and of surfaces restitution alone.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] with the name of the wall.
-    pub fn has_walls_of(self, system: &System) -> Result<(), Error> {
+    /// [`Error::Unsupported`] with what it does not do and who does.
+    pub fn supports(self, system: &System) -> Result<(), Error> {
         if self == Self::Cpu {
             return Ok(());
         }
-        let Some(wall) = system.walls.iter().find(|wall| wall.as_plane().is_none()) else { return Ok(()) };
-        let what = match wall.shape {
-            WallShape::Plane { .. } if wall.is_lasting() => "plane that moves",
-            WallShape::Plane { .. } => "plane that comes or goes",
-            ref shape => shape.kind(),
-        };
-        Err(Error::Unsupported(format!(
-            "{}: {} is a {what}; this backend does planes alone that stand still, use cpu",
-            self.name(),
-            wall.name
-        )))
+        let refuse = |what: String| Err(Error::Unsupported(format!("{}: {what}, use cpu", self.name())));
+        if let Some(wall) = system.walls.iter().find(|wall| wall.as_plane().is_none()) {
+            let what = match wall.shape {
+                WallShape::Plane { .. } if wall.is_lasting() => "plane that moves",
+                WallShape::Plane { .. } => "plane that comes or goes",
+                ref shape => shape.kind(),
+            };
+            return refuse(format!(
+                "{} is a {what}; this backend does planes alone that stand still",
+                wall.name
+            ));
+        }
+        if self == Self::Exact {
+            return crate::exact::refuse_rough(&system.materials);
+        }
+        if system.drag > 0.0 {
+            return refuse(format!("drag {}; this backend has none", system.drag));
+        }
+        Ok(())
     }
 }

@@ -12,8 +12,9 @@ impl System {
     /// A point where the potential energy is 0; only its height along gravity matters.
     ///
     /// It is the lowest corner of the box where walls bound it along gravity, else a point of the highest plane that
-    /// faces straight up, else the centre of the lowest sphere; without spheres, or without gravity, the lower
-    /// corner of the bounds. It depends on the spheres as they are now: an engine asks when it is set up.
+    /// faces straight up, else the centre of the lowest sphere; where there are no spheres, or some come and go, or
+    /// without gravity, the lower corner of the bounds. It depends on the spheres as they are now: an engine asks when it is
+    /// set up.
     pub fn gravity_reference(&self) -> DVec3 {
         let bounds = &self.bounds;
         if self.gravity == DVec3::ZERO {
@@ -33,7 +34,8 @@ impl System {
         let planes: Vec<_> = self.walls.iter().filter_map(Wall::as_plane).collect();
         let floors = planes.iter().filter(|plane| plane.normal.dot(up) > 1.0 - 1e-9).map(|plane| plane.point);
         let lowest = || {
-            let centers = self.spheres.iter().map(|sphere| sphere.position);
+            let lasting = if self.has_flow() { &[][..] } else { &self.spheres };
+            let centers = lasting.iter().map(|sphere| sphere.position);
             centers.min_by(|a, b| a.dot(up).total_cmp(&b.dot(up)))
         };
         floors.max_by(|a, b| a.dot(up).total_cmp(&b.dot(up))).or_else(lowest).unwrap_or(bounds.min)

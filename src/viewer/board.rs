@@ -21,6 +21,8 @@ pub struct Picture {
     pub scenery: Scenery,
     /// Which world it is, see [`Status::world`].
     pub world: u64,
+    /// [`Simulation::generation`](crate::Simulation::generation) of what it shows.
+    pub generation: u64,
     /// Counts the pictures that were put up.
     pub number: u64,
 }

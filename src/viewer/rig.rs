@@ -199,6 +199,10 @@ impl Rig {
             solver: system.solver.clone(),
             bounds: system.bounds.clone(),
             materials: system.materials.clone(),
+            drag: system.drag,
+            seed: system.seed,
+            sources: system.sources.clone(),
+            sinks: system.sinks.clone(),
             walls: system.walls.clone(),
         })
     }

@@ -179,7 +179,7 @@ impl Open {
         let adapter = settings.adapter.as_deref();
         let surface = Surface::new(window.clone(), event_loop.owned_display_handle(), adapter)?;
         let context = surface.context().clone();
-        let is_able = context.is_hardware() && Backend::Gpu.has_walls_of(&system).is_ok();
+        let is_able = context.is_hardware() && Backend::Gpu.supports(&system).is_ok();
         let auto = if is_able { Backend::Gpu } else { Backend::Cpu };
         let options = Options {
             backend: settings.backend.unwrap_or(auto),

@@ -141,7 +141,9 @@ impl Easel {
         spare: Option<Picture>,
         told: &mut Status,
     ) -> Result<Picture, Error> {
-        let spare = spare.filter(|spare| spare.world == world).map(|spare| spare.spheres);
+        let generation = simulation.generation();
+        let is_same = |spare: &Picture| (spare.world, spare.generation) == (world, generation);
+        let spare = spare.filter(is_same).map(|spare| spare.spheres);
         let state = simulation.state_buffers();
         let host = if state.is_none() { Some(simulation.try_spheres()?) } else { None };
         let scenery = match &self.scenery {
@@ -180,7 +182,7 @@ impl Easel {
             }
         };
         self.count += 1;
-        Ok(Picture { spheres, scenery, world, number: self.count })
+        Ok(Picture { spheres, scenery, world, generation, number: self.count })
     }
 }
 

@@ -16,11 +16,14 @@ enum Kind {
 use Kind::*;
 
 // Name for name what the command promises to scripts.
-const SCHEMA: [(&str, Kind); 26] = [
+const SCHEMA: [(&str, Kind); 29] = [
     ("backend", Text),
     ("adapter", Null),
     ("adapter_type", Null),
     ("sphere_count", Integer),
+    ("poured", Integer),
+    ("waiting", Integer),
+    ("removed", Integer),
     ("steps", Integer),
     ("substeps", Integer),
     ("time", Number),

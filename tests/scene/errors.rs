@@ -268,12 +268,7 @@ fn every_slip_is_shown_where_it_is() {
             "5:1",
             "^^^^^^^^ expected only one of",
         ),
-        (
-            "[[spheres]]\nsource = 1",
-            "`source` in spheres[0] is not supported",
-            "4:1",
-            "this version has no sources",
-        ),
+        ("[[spheres]]\nsource = 1", "spheres[0].source is an integer", "4:10", "expected a table"),
         (
             "[[spheres]]\nat = [{ radius = 1 }]",
             "spheres[0].at[0].position is missing",

@@ -148,6 +148,8 @@ struct Stage {
     scenery: Scenery,
     /// For engines that do not tell when each sphere was struck last.
     recent: Option<Recent>,
+    /// [`Simulation::generation`] of what `spheres` are.
+    generation: u64,
 }
 
 impl Stage {
@@ -173,7 +175,8 @@ impl Stage {
             Some(state) => Spheres::of_state(context, &state, system),
             None => Spheres::upload(context, &simulation.try_spheres()?, system, recent.as_ref()),
         };
-        Ok(Self { context: context.clone(), simulation, spheres, scenery, recent })
+        let generation = simulation.generation();
+        Ok(Self { context: context.clone(), simulation, spheres, scenery, recent, generation })
     }
 
     // Steps up to this one. False where the user wants to stop before.
@@ -198,7 +201,12 @@ impl Stage {
     fn show(&mut self) -> Result<(), Error> {
         self.scenery = self.scenery.at(self.simulation.time());
         match self.simulation.state_buffers() {
-            Some(state) => self.spheres.follow(&state),
+            Some(state) if self.generation == self.simulation.generation() => self.spheres.follow(&state),
+            Some(state) => {
+                // Spheres have come or gone.
+                self.spheres = Spheres::of_state(&self.context, &state, self.simulation.system());
+                self.generation = self.simulation.generation();
+            }
             None => {
                 let spheres = self.simulation.try_spheres()?;
                 self.spheres.update(&self.context, &spheres, self.recent.as_ref());
@@ -228,7 +236,7 @@ fn backend(choice: BackendChoice, context: &Context, system: &System) -> (Backen
         BackendChoice::Gpu => (Backend::Gpu, note),
         BackendChoice::Exact => (Backend::Exact, note),
         BackendChoice::Cpu => (Backend::Cpu, note),
-        BackendChoice::Auto if context.is_hardware() => match Backend::Gpu.has_walls_of(system) {
+        BackendChoice::Auto if context.is_hardware() => match Backend::Gpu.supports(system) {
             Ok(()) => (Backend::Gpu, None),
             Err(error) => (Backend::Cpu, Some(format!("{drawn}, cpu computes: {error}"))),
         },

@@ -136,12 +136,19 @@ impl Lockstep {
     /// [`ROUNDING`](Self::ROUNDING).
     ///
     /// # Errors
-    /// As [`Simulation::new`](crate::Simulation::new); [`Error::Invalid`] for a tolerance that is not above 0.
+    /// As [`Simulation::new`](crate::Simulation::new); [`Error::Invalid`] for a tolerance that is not above 0,
+    /// [`Error::Unsupported`] for sources, sinks and drag.
     pub fn new(mut system: System, context: Context, threads: usize, tolerance: f64) -> Result<Self, Error> {
         if !(tolerance > 0.0 && tolerance.is_finite()) {
             return Err(Error::Invalid(format!("the tolerance is {tolerance}; it has to be above 0")));
         }
         system.validate()?;
+        if system.has_flow() || system.drag > 0.0 {
+            return Err(Error::Unsupported(
+                "gpu and cpu are compared on a system without sources, sinks and drag; take them out"
+                    .to_owned(),
+            ));
+        }
         system.spheres.sort_by_key(|s| s.id);
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)

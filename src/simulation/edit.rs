@@ -1,0 +1,127 @@
+//! Changes between two steps.
+
+use glam::DVec3;
+
+use super::{Options, Simulation, start::start_engine};
+use crate::{Error, Sphere, System};
+
+impl Simulation {
+    /// Adds a sphere before the next step.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the id is taken.
+    pub fn add(&mut self, sphere: Sphere) -> Result<(), Error> {
+        self.settle()?;
+        match self.find(sphere.id) {
+            Ok(_) => {
+                Err(Error::Invalid(format!("the id {} is taken; choose one that no sphere has", sphere.id)))
+            }
+            Err(place) => {
+                self.begin_edit()?;
+                self.system.spheres.insert(place, sphere);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a sphere out and returns it as it was.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSphere`].
+    pub fn remove(&mut self, id: u32) -> Result<Sphere, Error> {
+        self.settle()?;
+        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
+        self.begin_edit()?;
+        Ok(self.system.spheres.remove(place))
+    }
+
+    /// Changes the velocity of a sphere by `impulse / mass`; a fixed sphere stays.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSphere`]; [`Error::Invalid`] for an impulse that is not finite.
+    pub fn apply_impulse(&mut self, id: u32, impulse: DVec3) -> Result<(), Error> {
+        if !impulse.is_finite() {
+            return Err(Error::Invalid(format!("the impulse {impulse} for sphere {id} is not finite")));
+        }
+        self.settle()?;
+        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
+        self.begin_edit()?;
+        let sphere = &mut self.system.spheres[place];
+        sphere.velocity += impulse * sphere.inverse_mass();
+        Ok(())
+    }
+
+    /// Changes the world, the spheres as they are now included, before the next step: gravity, `dt`, materials, walls.
+    /// Time goes on.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where [`System::validate`] finds something wrong, and then nothing is changed;
+    /// [`Error::DeviceLost`].
+    pub fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<(), Error> {
+        let mut system = System { spheres: self.try_spheres()?, ..self.system.clone() };
+        change(&mut system);
+        system.validate()?;
+        system.spheres.sort_by_key(|s| s.id);
+        self.system = system;
+        self.edited = true;
+        self.flow.forget_leaving();
+        Ok(())
+    }
+
+    /// Goes on with other options, on another backend for instance, from the spheres as they are now. Time and figures
+    /// go on; conservation is counted from here.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::DeviceLost`]. Then everything stays as it was.
+    pub fn switch(&mut self, mut options: Options) -> Result<(), Error> {
+        let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
+        system.validate()?;
+        let mut engine = start_engine(&system, &mut options, self.time)?;
+        // A device that is lost has none to hand on.
+        engine.restore(&self.engine.loads().unwrap_or_default())?;
+        self.summary.restart(&system, engine.measure());
+        (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
+        self.flow.forget_leaving();
+        self.impacts.clear();
+        Ok(())
+    }
+
+    fn find(&self, id: u32) -> Result<usize, usize> {
+        self.system.spheres.binary_search_by_key(&id, |s| s.id)
+    }
+
+    // Edits collect in `system.spheres`; the engine is handed all of them at once before the next step.
+    pub(super) fn begin_edit(&mut self) -> Result<(), Error> {
+        if !self.edited {
+            self.engine.read(&mut self.system.spheres)?;
+            self.flow.let_go(&mut self.system.spheres);
+            self.flow.forget_leaving();
+            self.edited = true;
+        }
+        Ok(())
+    }
+
+    pub(super) fn apply_edits(&mut self) -> Result<(), Error> {
+        if self.edited {
+            self.system.validate()?;
+            self.options.backend.supports(&self.system)?;
+            self.reload()?;
+            self.flow.see_ids(&self.system);
+            self.summary.restart(&self.system, self.engine.measure());
+            self.edited = false;
+        }
+        Ok(())
+    }
+
+    // The engine goes on from `system`; contacts that rest bear what they bore.
+    pub(super) fn reload(&mut self) -> Result<(), Error> {
+        let loads = self.engine.loads()?;
+        self.engine.reload(&self.system)?;
+        self.engine.restore(&loads)
+    }
+
+    // What a sink has taken is gone before anything is edited.
+    fn settle(&mut self) -> Result<(), Error> {
+        if self.flow.leaving() > 0 { self.begin_edit() } else { Ok(()) }
+    }
+}

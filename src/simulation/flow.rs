@@ -1,0 +1,256 @@
+//! Spheres that come and go: what falls due, what sinks take, and what that does to the energy.
+//!
+//! What a sink takes at the end of a step leaves the engine at the start of the next, together with what comes then: an
+//! engine is loaded once a step at most. Until then nobody outside sees it.
+
+use glam::DVec3;
+
+use super::Simulation;
+use crate::{Error, Partner, SinkCount, Source, Sphere, StepReport, System, summary::Exchange};
+
+/// How far a source is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// Spheres that have come.
+    pub poured: u64,
+    /// Steps in which the next one has waited.
+    pub tries: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    /// One for each source, in their order.
+    pub sources: Vec<Progress>,
+    sinks: Vec<SinkCount>,
+    /// No sphere has had this id or a larger one.
+    pub next_id: u64,
+    /// Ids, ascending, of spheres that sinks have taken and that the engine still holds.
+    leaving: Vec<u32>,
+    /// Whether [`Simulation::system`] holds the spheres as they are now.
+    pub is_read: bool,
+    /// Spheres that came and are not reported yet.
+    poured: u64,
+    waiting: u64,
+    /// Whether the engine may have begun the step after the one it reported.
+    pub ran_ahead: bool,
+    generation: u64,
+}
+
+impl Flow {
+    pub fn new(system: &System) -> Self {
+        let mut flow = Self::default();
+        flow.see_ids(system);
+        flow
+    }
+
+    /// Numbers on after the largest id of all.
+    pub fn see_ids(&mut self, system: &System) {
+        let next = system.spheres.last().map_or(0, |sphere| u64::from(sphere.id) + 1);
+        self.next_id = self.next_id.max(next);
+    }
+
+    /// Spheres of the engine that no longer count.
+    pub fn leaving(&self) -> usize {
+        self.leaving.len()
+    }
+
+    /// Whether a sphere has not been taken.
+    pub fn keeps(&self, id: u32) -> bool {
+        self.leaving.is_empty() || self.leaving.binary_search(&id).is_err()
+    }
+
+    pub fn keeps_partner(&self, partner: Partner) -> bool {
+        match partner {
+            Partner::Sphere(id) => self.keeps(id),
+            Partner::Wall(_) => true,
+        }
+    }
+
+    /// Leaves those out that were taken, and returns them.
+    pub fn let_go(&self, spheres: &mut Vec<Sphere>) -> Vec<Sphere> {
+        if self.leaving.is_empty() { vec![] } else { spheres.extract_if(.., |s| !self.keeps(s.id)).collect() }
+    }
+
+    /// The engine holds them no longer.
+    pub fn forget_leaving(&mut self) {
+        self.leaving.clear();
+        self.generation += 1;
+    }
+}
+
+impl Simulation {
+    /// What each sink has taken since the start of the run, in the order of [`System::sinks`].
+    ///
+    /// ```
+    /// use carom::{Options, Simulation, Sink, Sphere, System};
+    /// use glam::DVec3;
+    ///
+    /// let mut system = System { dt: 0.5, ..System::default() };
+    /// system.sinks.push(Sink::new(DVec3::splat(1.0), DVec3::splat(2.0), "drain"));
+    /// system.spheres.push(Sphere { velocity: DVec3::splat(1.0), mass: 3.0, ..Sphere::default() });
+    /// let mut simulation = Simulation::new(system, Options::default())?;
+    /// for _ in 0..4 {
+    ///     simulation.step()?;
+    /// }
+    /// let count = simulation.sink_counts()[0];
+    /// assert_eq!((count.removed, count.mass, simulation.sphere_count()), (1, 3.0, 0));
+    /// # Ok::<(), carom::Error>(())
+    /// ```
+    pub fn sink_counts(&self) -> Vec<SinkCount> {
+        let count = |k: usize| self.flow.sinks.get(k).copied().unwrap_or_default();
+        (0..self.system.sinks.len()).map(count).collect()
+    }
+
+    /// Spheres that each source has poured since the start of the run, in the order of [`System::sources`].
+    pub fn source_counts(&self) -> Vec<u64> {
+        let count = |k: usize| self.flow.sources.get(k).map_or(0, |source| source.poured);
+        (0..self.system.sources.len()).map(count).collect()
+    }
+
+    /// Another number whenever spheres have come or gone: what a renderer knows of ids and materials is then out of date.
+    pub fn generation(&self) -> u64 {
+        self.flow.generation
+    }
+
+    /// Changes gravity (length/time^2) between two steps, for fields that vary with time. All else stays as it is, the
+    /// statistics too; the potential energy that this gives or takes counts as brought from outside.
+    ///
+    /// The engine is loaded anew, which costs about as much as a step of a few substeps, and what slept wakes.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a gravity that is not finite, lies along a periodic axis or out of the plane of a 2D world, and
+    /// then nothing is changed; those of [`step`](Self::step).
+    pub fn set_gravity(&mut self, gravity: DVec3) -> Result<(), Error> {
+        if gravity == self.system.gravity {
+            return Ok(());
+        }
+        System { gravity, spheres: vec![], ..self.system.clone() }.inspect_world()?;
+        if self.edited {
+            self.system.gravity = gravity;
+            return Ok(());
+        }
+        self.read_all()?;
+        let before = std::mem::replace(&mut self.system.gravity, gravity);
+        let gone = self.flow.let_go(&mut self.system.spheres);
+        if let Err(error) = self.reload() {
+            self.system.gravity = before;
+            self.take_back(gone);
+            return Err(error);
+        }
+        self.flow.forget_leaving();
+        self.flow.is_read = false;
+        self.summary.drive(&self.system, self.engine.measure());
+        Ok(())
+    }
+
+    /// Before a step: those go that sinks have taken, and those come that are due.
+    pub(super) fn exchange(&mut self) -> Result<(), Error> {
+        if !self.system.has_flow() {
+            return Ok(());
+        }
+        self.flow.sources.resize(self.system.sources.len(), Progress::default());
+        let pour = self.pour()?;
+        self.flow.waiting = pour.waiting;
+        if pour.spheres.is_empty() && self.flow.leaving.is_empty() {
+            self.flow.sources = pour.sources;
+            return Ok(());
+        }
+        self.read_all()?;
+        let gone = self.flow.let_go(&mut self.system.spheres);
+        let kept = self.system.spheres.len();
+        // Their ids are larger than all others: the order stays.
+        self.system.spheres.extend(&pour.spheres);
+        let reloaded = if self.system.spheres.is_empty() && gone.is_empty() { Ok(()) } else { self.reload() };
+        if let Err(error) = reloaded {
+            self.system.spheres.truncate(kept);
+            self.take_back(gone);
+            return Err(error);
+        }
+        self.flow.forget_leaving();
+        self.flow.is_read = false;
+        self.flow.sources = pour.sources;
+        self.flow.next_id += pour.spheres.len() as u64;
+        self.flow.poured += pour.spheres.len() as u64;
+        let brought = Exchange::of(&self.system, &pour.spheres);
+        self.summary.exchange(self.system.spheres.len(), brought);
+        Ok(())
+    }
+
+    /// After a step: what sinks take, and the report of what came and went.
+    pub(super) fn drain(&mut self, report: &mut StepReport) -> Result<(), Error> {
+        self.flow.is_read = false;
+        report.poured = std::mem::take(&mut self.flow.poured);
+        report.waiting = self.flow.waiting;
+        if self.system.sinks.is_empty() {
+            return Ok(());
+        }
+        let Self { system, engine, flow, .. } = self;
+        let (axes, step) = (system.dimensions.count(), self.step);
+        report.removed_by_sink = vec![0; system.sinks.len()];
+        flow.sinks.resize(system.sinks.len(), SinkCount::default());
+        let looks = |k: &usize| step.is_multiple_of(u64::from(system.sinks[*k].every));
+        let looking: Vec<usize> = (0..system.sinks.len()).filter(looks).collect();
+        let taker = |center: DVec3| looking.iter().copied().find(|&k| system.sinks[k].holds(center, axes));
+        if looking.is_empty() || system.spheres.is_empty() {
+            return Ok(());
+        }
+        let mut found = engine.find(&|center, _| taker(center).is_some())?;
+        found.sort_unstable_by_key(|found| found.id);
+        let place =
+            |id: u32| system.spheres.binary_search_by_key(&id, |s| s.id).expect("an id of the system");
+        found.retain(|found| !system.spheres[place(found.id)].fixed);
+        if found.is_empty() {
+            return Ok(());
+        }
+        engine.read(&mut self.system.spheres)?;
+        flow.is_read = true;
+        let mut gone = Vec::with_capacity(found.len());
+        for found in &found {
+            let place = self.system.spheres.binary_search_by_key(&found.id, |s| s.id);
+            let sphere = self.system.spheres[place.expect("an id of the system")];
+            let sinks = &self.system.sinks;
+            let by = looking.iter().copied().find(|&k| sinks[k].holds(found.center, axes)).unwrap_or(0);
+            flow.sinks[by].removed += 1;
+            flow.sinks[by].mass += sphere.mass;
+            report.removed_by_sink[by] += 1;
+            gone.push(sphere);
+        }
+        flow.leaving = found.iter().map(|found| found.id).collect();
+        flow.generation += 1;
+        let taken = Exchange::of(&self.system, &gone);
+        report.removed = gone.len() as u64;
+        // The sums are the engine's, which still holds them.
+        if self.flow.leaving() == self.system.spheres.len() {
+            (report.kinetic_energy, report.potential_energy, report.momentum) = (0.0, 0.0, DVec3::ZERO);
+        } else {
+            report.kinetic_energy = (report.kinetic_energy - taken.kinetic).max(0.0);
+            report.potential_energy -= taken.potential;
+            report.momentum -= taken.momentum;
+        }
+        self.summary.exchange(self.sphere_count(), taken.reversed());
+        Ok(())
+    }
+
+    /// Whether the step after the next begins with spheres that come or go.
+    pub(super) fn flows_next(&self) -> bool {
+        let end = self.time + 2.0 * self.system.dt;
+        let has_due = |(source, progress): (&Source, &Progress)| source.due(end) > progress.poured;
+        !self.system.sinks.is_empty() || self.system.sources.iter().zip(&self.flow.sources).any(has_due)
+    }
+
+    /// Brings all spheres of the engine to the host.
+    fn read_all(&mut self) -> Result<(), Error> {
+        if !self.flow.is_read {
+            self.engine.read(&mut self.system.spheres)?;
+            self.flow.is_read = true;
+        }
+        Ok(())
+    }
+
+    /// What the engine still holds is what the system holds.
+    fn take_back(&mut self, gone: Vec<Sphere>) {
+        self.system.spheres.extend(gone);
+        self.system.spheres.sort_unstable_by_key(|sphere| sphere.id);
+    }
+}

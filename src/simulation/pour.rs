@@ -1,0 +1,214 @@
+//! Places for the spheres of sources.
+
+use glam::DVec3;
+
+use super::{Simulation, flow::Progress};
+use crate::{
+    Error, Plane, Source, Sphere, System, Wall,
+    model::state::Found,
+    scene::{
+        dice::Dice,
+        grid::Grid,
+        region::{Region, mass},
+        scatter::is_free,
+        space::{Round, Space, corners},
+    },
+    wall::Nearby,
+};
+
+/// Places that are tried for a sphere in a step. In a box that has been filled at random to three quarters of what can
+/// be reached so (a volume fraction of 0.29), one place in a hundred is free.
+const TRIES: usize = 1000;
+
+/// Gap left around a sphere, in radii: no engine's rounding sees an overlap where none is, also next to spheres a
+/// thousand times as large. Nobody sees the gap.
+const SPARE: f64 = 1e-4;
+
+/// Of more spheres in one step the grid is made for so many; it gets slower, not wrong.
+const MOST_EXPECTED: u64 = 1 << 16;
+
+/// What comes in a step.
+pub(super) struct Pour {
+    pub spheres: Vec<Sphere>,
+    /// Spheres without room.
+    pub waiting: u64,
+    /// How far the sources are then.
+    pub sources: Vec<Progress>,
+}
+
+impl Simulation {
+    /// The spheres that come at the start of the next step; changes nothing.
+    pub(super) fn pour(&self) -> Result<Pour, Error> {
+        let mut pour = Pour { spheres: vec![], waiting: 0, sources: self.flow.sources.clone() };
+        let end = self.time + self.system.dt;
+        let is_due = |k: &usize| self.system.sources[*k].due(end) > pour.sources[*k].poured;
+        let due: Vec<usize> = (0..self.system.sources.len()).filter(is_due).collect();
+        if due.is_empty() {
+            return Ok(pour);
+        }
+        let space = Space::new(&self.system);
+        let sites: Vec<Site> = due.iter().map(|&k| Site::new(&self.system, space, k)).collect();
+        let near = self.near(&sites)?;
+        let planes = self.system.planes();
+        for site in &sites {
+            let wanted = site.source.due(end) - pour.sources[site.number].poured;
+            self.pour_from(site, wanted, &near, &planes, &mut pour)?;
+        }
+        Ok(pour)
+    }
+
+    fn near(&self, sites: &[Site]) -> Result<Vec<Round>, Error> {
+        let test = |center: DVec3, radius: f64| sites.iter().any(|site| site.is_near(center, radius));
+        let mut found = if self.flow.is_read {
+            let found = self.system.spheres.iter().filter(|s| test(s.position, s.radius));
+            found.map(|s| Found { id: s.id, center: s.position, radius: s.radius }).collect()
+        } else if self.system.spheres.is_empty() {
+            vec![]
+        } else {
+            self.engine.find(&test)?
+        };
+        found.retain(|found| self.flow.keeps(found.id));
+        let space = Space::new(&self.system);
+        Ok(found.iter().map(|f| Round { center: space.wrap(f.center), radius: f.radius }).collect())
+    }
+
+    fn pour_from(
+        &self,
+        site: &Site,
+        wanted: u64,
+        near: &[Round],
+        planes: &[Plane],
+        pour: &mut Pour,
+    ) -> Result<(), Error> {
+        let axes = self.system.dimensions.count();
+        let mut grid = site.grid(near, &pour.spheres, wanted);
+        let walls = site.obstacles(&self.system.walls, self.time);
+        for left in (1..=wanted).rev() {
+            let progress = &mut pour.sources[site.number];
+            let sphere = site.draw(progress.poured, axes);
+            let dice = site.dice(&format!("place {}", progress.tries), progress.poured);
+            let Some(center) = site.place(&grid, planes, &walls, sphere.radius, dice, axes) else {
+                progress.tries += 1;
+                pour.waiting += left;
+                break;
+            };
+            let id = u32::try_from(self.flow.next_id + pour.spheres.len() as u64);
+            let id = id.map_err(|_| {
+                Error::Capacity(format!("{}: no ids are left after {}", site.source.name, u32::MAX))
+            })?;
+            grid.push(Round { center, radius: sphere.radius });
+            pour.spheres.push(Sphere { id, position: center, ..sphere });
+            *progress = Progress { poured: progress.poured + 1, tries: 0 };
+        }
+        Ok(())
+    }
+}
+
+/// A source and where it pours.
+struct Site<'a> {
+    source: &'a Source,
+    number: usize,
+    region: Region,
+    space: Space,
+    seed: u64,
+    density: f64,
+    /// Wrapped middle of the box, and half of its edges.
+    middle: DVec3,
+    half: DVec3,
+}
+
+impl<'a> Site<'a> {
+    fn new(system: &'a System, space: Space, number: usize) -> Self {
+        let source = &system.sources[number];
+        let region = Region::new(system, Some((source.min, source.max)));
+        Self {
+            source,
+            number,
+            middle: space.wrap(0.5 * (region.low + region.high)),
+            half: 0.5 * (region.high - region.low),
+            region,
+            space,
+            seed: system.seed,
+            density: system.materials.density(source.material),
+        }
+    }
+
+    /// Whether a sphere reaches into the box.
+    fn is_near(&self, center: DVec3, radius: f64) -> bool {
+        let reach = radius + 2.0 * SPARE * (radius + self.source.largest_radius());
+        let from = self.space.separation(self.space.wrap(center), self.middle);
+        from.abs().cmple(self.half + reach).all()
+    }
+
+    /// Walls that are no planes at rest and that reach into the box at a time.
+    fn obstacles(&self, walls: &'a [Wall], time: f64) -> Vec<Nearby<'a>> {
+        let reach = self.half.length() + self.source.largest_radius();
+        let middle = 0.5 * (self.region.low + self.region.high);
+        let others = walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(time));
+        others.filter_map(|wall| Nearby::new(wall, time, middle, reach)).collect()
+    }
+
+    /// The spheres in and around the box, `near` it and those that have just come, with room for so many more.
+    fn grid(&self, near: &[Round], come: &[Sphere], more: u64) -> Grid {
+        let come = come.iter().map(|s| Round { center: s.position, radius: s.radius });
+        let standing = near.iter().copied().chain(come).filter(|r| self.is_near(r.center, r.radius));
+        let standing: Vec<Round> = standing.collect();
+        let (low, high) = corners(&standing);
+        let mut radii: Vec<f64> = standing.iter().map(|r| r.radius).collect();
+        let more = more.min(MOST_EXPECTED) as usize;
+        radii.extend(std::iter::repeat_n(self.source.largest_radius(), more));
+        radii.extend(self.source.diameters.iter().map(|&(diameter, _)| 0.5 * diameter));
+        let mut grid = Grid::new(self.space, low.min(self.region.low), high.max(self.region.high), radii);
+        grid.hold(standing);
+        grid
+    }
+
+    /// The dice of one sphere of the source, for one purpose.
+    fn dice(&self, purpose: &str, sphere: u64) -> Dice {
+        Dice::new(self.seed, &format!("{purpose} {}", self.number), sphere as usize)
+    }
+
+    /// A sphere that has no place and no id yet.
+    fn draw(&self, sphere: u64, axes: usize) -> Sphere {
+        let source = self.source;
+        let mut dice = self.dice("pour", sphere);
+        let total: f64 = source.diameters.iter().map(|&(_, share)| share).sum();
+        let mut left = total * dice.unit();
+        let chosen = source.diameters.iter().find(|&&(_, share)| {
+            left -= share;
+            left < 0.0
+        });
+        // What rounding leaves belongs to the last.
+        let diameter = chosen.or(source.diameters.last()).map_or(1.0, |&(diameter, _)| diameter);
+        let mut velocity = source.velocity;
+        if source.spread > 0.0 {
+            (0..axes).for_each(|axis| velocity[axis] += source.spread * dice.normal());
+        }
+        let radius = 0.5 * diameter;
+        let mass = mass(self.density, radius);
+        Sphere { velocity, radius, mass, material: source.material, ..Sphere::default() }
+    }
+
+    /// A free place in the box, if one is found.
+    fn place(
+        &self,
+        grid: &Grid,
+        planes: &[Plane],
+        walls: &[Nearby],
+        radius: f64,
+        mut dice: Dice,
+        axes: usize,
+    ) -> Option<DVec3> {
+        let room = radius * (1.0 + SPARE);
+        let (low, high) = self.region.centers(room)?;
+        (0..TRIES).find_map(|_| {
+            let mut center = DVec3::ZERO;
+            for axis in 0..axes {
+                center[axis] = dice.within(low[axis], high[axis]);
+            }
+            let center = self.space.wrap(center);
+            let is_clear = || walls.iter().all(|wall| wall.distance(center) >= room);
+            (is_free(grid, planes, None, center, room) && is_clear()).then_some(center)
+        })
+    }
+}

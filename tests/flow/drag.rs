@@ -1,0 +1,89 @@
+//! Drag against closed forms.
+
+use carom::{Backend, Sphere, System};
+use glam::DVec3;
+
+use crate::support::{on, sphere};
+
+const BACKENDS: [Backend; 2] = [Backend::Cpu, Backend::Exact];
+
+#[test]
+fn what_falls_tends_to_gravity_over_drag() {
+    for backend in BACKENDS {
+        for (drag, dt) in [(1.0, 0.01), (0.2, 0.05), (5.0, 0.1)] {
+            let gravity = DVec3::NEG_Z * 9.81;
+            let mut system = System { dt, drag, gravity, ..System::default() };
+            system.spheres.push(sphere(0, DVec3::ZERO));
+            let mut simulation = on(backend, system);
+            for _ in 0..(25.0 / (drag * dt)) as u64 {
+                simulation.step().unwrap();
+            }
+            let speed = -simulation.spheres()[0].velocity.z;
+            let x: f64 = drag * dt;
+            // The splitting's own: g dt / (2 sinh(drag dt / 2)).
+            let split = 9.81 * dt / (2.0 * (0.5 * x).sinh());
+            // In f32 it stands still where half a last bit is what a step would change.
+            let rounding = if backend == Backend::Cpu { 2e-7 / x } else { 1e-9 };
+            assert!((speed / split - 1.0).abs() < rounding, "{backend:?} {drag} {dt}: {speed}, {split}");
+            let error = speed / (9.81 / drag) - 1.0;
+            assert!((error + x * x / 24.0).abs() < 0.1 * x * x / 24.0 + rounding, "{error}");
+            assert!(x > 0.011 || error.abs() < 1e-4, "{error}");
+            assert!(simulation.summary().ledger_error < 1e-5, "{}", simulation.summary().ledger_error);
+        }
+    }
+}
+
+#[test]
+fn without_gravity_velocities_decay_exactly_and_spins_stay() {
+    for backend in BACKENDS {
+        let mut system = System { dt: 0.05, drag: 0.7, ..System::default() };
+        let (velocity, spin) = (DVec3::new(1.0, -2.0, 0.5), DVec3::new(0.0, 3.0, 1.0));
+        system.spheres.push(Sphere { velocity, spin, mass: 2.0, ..sphere(3, DVec3::ONE) });
+        system.spheres.push(Sphere { fixed: true, ..sphere(4, DVec3::splat(9.0)) });
+        let mut simulation = on(backend, system);
+        for k in 1..=100 {
+            simulation.step().unwrap();
+            let s = simulation.spheres()[0];
+            let left = (-0.7 * 0.05 * f64::from(k)).exp();
+            assert!((s.velocity - velocity * left).length() < 1e-5 * left, "{backend:?}: {s:?}");
+            assert_eq!(s.spin, spin);
+        }
+        // The way of a decay, 1 / drag times what is lost of the velocity, but for the splitting.
+        let s = simulation.spheres()[0];
+        let way = (velocity - s.velocity) / 0.7;
+        assert!(((s.position - DVec3::ONE) - way).length() < 1e-3 * way.length(), "{s:?}, expected {way}");
+        let summary = simulation.summary();
+        assert_eq!((summary.energy_error, summary.momentum_error), (None, None));
+        assert!(summary.ledger_error < 1e-6, "{}", summary.ledger_error);
+    }
+}
+
+#[test]
+fn what_collides_in_a_medium_keeps_its_ledger() {
+    for backend in BACKENDS {
+        let scene = carom::scene::Scene::new(0.02)
+            .periodic()
+            .drag(0.3)
+            .fill(carom::scene::Fill::random(300).volume_fraction(0.2).temperature(3.0));
+        let mut simulation = on(backend, scene.build().unwrap());
+        let start = simulation.summary().kinetic_energy;
+        for _ in 0..100 {
+            simulation.step().unwrap();
+        }
+        let s = simulation.summary();
+        // Elastic impacts change nothing in how the energy decays.
+        let left = s.kinetic_energy / start / (-2.0 * 0.3 * 2.0f64).exp();
+        assert!((left - 1.0).abs() < 1e-5, "{backend:?}: {left}");
+        assert!(s.pair_impacts > 500 && s.ledger_error < 1e-6 && s.late == 0, "{}", s.ledger_error);
+        assert_eq!((s.energy_error, s.momentum_error, s.compressibility), (None, None, None));
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn a_device_refuses_drag_by_name() {
+    let options = carom::Options { backend: Backend::Gpu, ..carom::Options::default() };
+    let system = System { drag: 0.5, spheres: vec![sphere(0, DVec3::ZERO)], ..System::default() };
+    let error = carom::Simulation::new(system, options).err().unwrap().to_string();
+    assert!(error.contains("gpu: drag 0.5") && error.contains("use cpu"), "{error}");
+}

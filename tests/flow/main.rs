@@ -1,0 +1,18 @@
+//! Spheres that come and go, and what slows and pulls them.
+
+mod distance;
+mod drag;
+#[cfg(feature = "files")]
+mod errors;
+mod gravity;
+mod ledger;
+#[path = "../walls/oracle.rs"]
+mod oracle;
+mod places;
+mod sinks;
+mod sources;
+mod support;
+#[cfg(feature = "files")]
+mod toml;
+#[cfg(feature = "gpu")]
+mod twins;
