@@ -197,7 +197,7 @@ fn random(fields: &Fields) -> Result<Random, Slip> {
 /// The diameter of all, or those of shares, in a table called `path`.
 pub(super) fn diameters(inner: &Fields, node: Option<&Node>, path: &str) -> Result<Vec<(f64, f64)>, Slip> {
     if let Some(node) = node {
-        one_of(&inner, node, path, &["diameter", "diameters"])?;
+        one_of(inner, node, path, &["diameter", "diameters"])?;
     }
     let mut diameters = vec![(1.0, 1.0)];
     inner.set("diameter", &mut diameters, |node, path| Ok(vec![(number(node, path)?, 1.0)]))?;
