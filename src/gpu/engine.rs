@@ -384,20 +384,6 @@ impl GpuEngine {
     fn reported(&self) -> usize {
         self.flight.as_ref().map_or(self.current, |flight| flight.start)
     }
-
-    /// The buffers of the state of the last report.
-    pub fn state_buffers(&self) -> super::StateBuffers {
-        let reported = self.reported();
-        super::StateBuffers {
-            bodies: self.buffers.bodies[reported].clone(),
-            tags: self.buffers.tags[reported].clone(),
-            sphere_count: self.host.census.count as u32,
-            origin: self.host.grid.origin * self.host.units.length,
-            cell_edge: self.host.grid.exact_edge * self.host.units.length,
-            unit_of_length: self.host.units.length,
-            unit_of_velocity: self.host.units.velocity(),
-        }
-    }
 }
 
 impl Engine for GpuEngine {

@@ -15,6 +15,20 @@ use crate::{
 };
 
 impl GpuEngine {
+    /// The buffers of the state of the last report.
+    pub fn state_buffers(&self) -> crate::gpu::StateBuffers {
+        let reported = self.reported();
+        crate::gpu::StateBuffers {
+            bodies: self.buffers.bodies[reported].clone(),
+            tags: self.buffers.tags[reported].clone(),
+            sphere_count: self.host.census.count as u32,
+            origin: self.host.grid.origin * self.host.units.length,
+            cell_edge: self.host.grid.exact_edge * self.host.units.length,
+            unit_of_length: self.host.units.length,
+            unit_of_velocity: self.host.units.velocity(),
+        }
+    }
+
     // The deepest overlap of the present state; its lists are those of paths of no length.
     pub(super) fn deepest_now(&mut self) -> Result<f32, Error> {
         let plan =
