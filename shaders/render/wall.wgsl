@@ -44,8 +44,8 @@ struct WallPoint {
     n: vec3f,
 }
 
-// Where a ray of depth 1 meets a triangle of a wall (Moeller and Trumbore 1997), or the point of it next to there: samples
-// beside the middle of a pixel may see what its ray misses.
+// Where a ray of depth 1 meets a triangle of a wall (Moeller and Trumbore 1997). Samples beside the middle of a pixel may see
+// what its ray misses: then the plane of the triangle stands for it, as far as its depths go.
 fn wall_at(id: u32, direction: vec3f) -> WallPoint {
     let triangle = wall_triangles[id & ~WALL];
     let place = wall_places[triangle.w];
@@ -53,20 +53,24 @@ fn wall_at(id: u32, direction: vec3f) -> WallPoint {
     let a = settled_at(place, corners[0]);
     let ab = settled_at(place, corners[1]) - a;
     let ac = settled_at(place, corners[2]) - a;
-    let h = cross(direction, ac);
-    let q = cross(ab, a);
-    let volume = dot(ab, h);
-    let scale = 1.0 / select(volume, 1e-30, volume == 0.0);
-    let u = clamp(-dot(a, h) * scale, 0.0, 1.0);
-    let v = clamp(dot(direction, q) * scale, 0.0, 1.0 - u);
     // Outward: the frame of the eye is left-handed.
-    var n = cross(ac, ab);
-    let side = select(1.0, -1.0, dot(n, direction) > 0.0);
+    let flat = cross(ac, ab);
+    let toward = dot(flat, direction);
+    let far = a.z + max(max(ab.z, ac.z), 0.0);
+    let t = dot(flat, a) / select(toward, 1e-30, toward == 0.0);
+    let depth = clamp(select(t, far, t <= 0.0), a.z + min(min(ab.z, ac.z), 0.0), far);
+    var n = flat;
     if corners[0].w != NO_NORMAL {
+        let volume = dot(ab, cross(direction, ac));
+        let scale = 1.0 / select(volume, 1e-30, volume == 0.0);
+        let u = clamp(dot(ac, cross(direction, a)) * scale, 0.0, 1.0);
+        let v = clamp(dot(direction, cross(ab, a)) * scale, 0.0, 1.0 - u);
         let bent = (1.0 - u - v) * unfolded(corners[0].w) + u * unfolded(corners[1].w) + v * unfolded(corners[2].w);
         n = turned(place, bent);
     }
-    return WallPoint(a + u * ab + v * ac, side * normalize(n));
+    // By where the eye is, since the ray may miss the plane.
+    let side = select(1.0, -1.0, dot(flat, a) > 0.0);
+    return WallPoint(depth * direction, side * normalize(n));
 }
 
 // The colour of walls, in linear light: darker than floor and background, so that they stand out from both.

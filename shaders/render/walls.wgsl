@@ -4,9 +4,7 @@
 
 struct Facet {
     @builtin(position) position: vec4f,
-    // For each sample: by the depth of the middle of the pixel, faces beyond a crest would be seen before it.
-    @location(0) @interpolate(perspective, sample) p: vec3f,
-    @location(1) @interpolate(flat) id: u32,
+    @location(0) @interpolate(flat) id: u32,
 }
 
 const NOWHERE: vec4f = vec4f(2.0, 2.0, 2.0, 1.0);
@@ -17,7 +15,6 @@ fn facets(@builtin(vertex_index) vertex: u32) -> Facet {
     let place = wall_places[triangle.w];
     let p = settled_at(place, wall_vertices[triangle[vertex % 3u]]);
     var facet: Facet;
-    facet.p = p;
     facet.id = WALL | (vertex / 3u);
     facet.position = vec4f(p.xy / vec2f(look.right.w, look.up.w), look.forward.w, p.z);
     if place.origin.w == 0.0 { facet.position = NOWHERE; }
@@ -31,9 +28,13 @@ struct Seen {
 
 // Spheres have one depth each, the root of the power |c|^2 - r^2 (see `visibility.wgsl`). A ray meets a sphere at two
 // distances whose product is that power: what is before the sphere is nearer than the root, what is behind it further.
+// Asking for the sample makes the position that of the sample: by the depth in the middle of a pixel, faces beyond a crest
+// would be seen before it.
 @fragment
-fn body(facet: Facet) -> Seen {
-    return Seen(pack(facet.id), look.forward.w * inverseSqrt(dot(facet.p, facet.p)));
+fn body(facet: Facet, @builtin(sample_index) sample: u32) -> Seen {
+    let d = ray(facet.position.xy);
+    let depth = facet.position.z * inverseSqrt(dot(d, d));
+    return Seen(pack(facet.id), select(depth, 0.0, sample >= 4u));
 }
 
 @vertex
