@@ -129,6 +129,7 @@ impl Stepper {
             budget_limit: self.core.grid.budget_limit,
             made_for: self.core.grid.made_for,
             least_substeps: self.core.world.least_substeps(self.dt, &self.core.census, &self.core.units),
+            wall_substeps: self.core.world.patches.substeps(self.dt * self.core.units.time),
             fall: self.fall,
             cell: f64::from(self.core.grid.edge.min_element()),
             budget_most: self.core.census.budget_most,

@@ -179,7 +179,9 @@ pub fn consider_patches(view: &View, i: usize, best: &mut Event) {
             if view.rows.contains(&view.state.id, i, partner) {
                 let at = view.instant(i, view.clock[i]);
                 let touch = view.touch(patch, &at);
-                if touch.normal.dot(at.velocity - touch.drive) >= -view.rows.shock {
+                let rate = touch.normal.dot(at.velocity - touch.drive);
+                // What leaves fast, or runs round fast, may meet the other side of a pipe.
+                if rate >= -view.rows.shock && rate + touch.bend * view.frame.h <= view.rows.shock {
                     return;
                 }
             }

@@ -73,7 +73,8 @@ impl Stepper {
         }
         let crushed_by = (self.measured.deepest_overlap > CRUSHED)
             .then(|| Relax::deepest_wall(&self.core.view(self.frame(0.0, drift, DVec3::ZERO))))
-            .flatten();
+            .flatten()
+            .filter(|(_, depth)| *depth > CRUSHED);
         let energy = self.core.units.energy();
         Ok(StepReport {
             crushed_by,

@@ -89,6 +89,7 @@ impl Host {
             budget_limit: self.grid.budget_limit,
             made_for: self.grid.made_for,
             least_substeps: self.world.least_substeps(dt, &self.census, &self.units),
+            wall_substeps: self.world.patches.substeps(dt * self.units.time),
             fall: self.fall(dt),
             cell: f64::from(self.grid.edge.min_element()),
             budget_most: self.census.budget_most,

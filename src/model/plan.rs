@@ -16,7 +16,7 @@ const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 const CROWD_PATH: f64 = 1.0;
 
 /// Most substeps that are chosen by themselves.
-const MOST_SUBSTEPS: f64 = 4096.0;
+pub const MOST_SUBSTEPS: f64 = 4096.0;
 
 /// Longest substep with resting contacts, in units of sqrt(d/g). At twice as long a pile of
 /// 50 layers that comes down overlaps by 3 to 5% instead of 1 to 2, and does not come to rest.
@@ -62,6 +62,8 @@ pub struct Limits {
     pub made_for: f64,
     /// Substeps that resting contacts and moving walls ask for.
     pub least_substeps: f64,
+    /// Substeps that moving walls ask for, whatever the user does.
+    pub wall_substeps: f64,
     /// Path of fixed spheres in a step, seen from the falling frame.
     pub fall: f64,
     /// Shortest edge of the present cells.
@@ -83,7 +85,7 @@ pub fn wanted_budget(limits: &Limits, past: &Past) -> f64 {
 fn by_collisions(limits: &Limits, past: &Past) -> f64 {
     match limits.substeps {
         0 => (past.collisions / COLLISIONS_PER_SUBSTEP).ceil().clamp(limits.least_substeps, MOST_SUBSTEPS),
-        n => f64::from(n),
+        n => f64::from(n).max(limits.wall_substeps),
     }
 }
 
@@ -128,6 +130,7 @@ mod tests {
             budget_limit: 0.2,
             made_for: 0.2,
             least_substeps: 1.0,
+            wall_substeps: 1.0,
             fall: 0.0,
             cell: 1.4,
             budget_most: 0.25,

@@ -81,6 +81,7 @@ impl Simulation {
         engine.restore(&self.engine.loads().unwrap_or_default())?;
         self.summary.restart(&system, engine.measure());
         (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
+        self.flow.see_ids(&self.system);
         self.flow.forget_leaving();
         self.impacts.clear();
         Ok(())

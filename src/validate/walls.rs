@@ -5,7 +5,11 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::{AXES, finite, require};
-use crate::{Dimensions, System, Wall, WallShape, scene::Fault};
+use crate::{
+    Dimensions, System, Wall, WallShape,
+    model::{patches::MOST_TURN, plan::MOST_SUBSTEPS},
+    scene::Fault,
+};
 
 /// How far the length of a normal may miss 1. What it misses, an impact on the wall changes the energy by.
 const UNIT_SLACK: f64 = 1e-12;
@@ -19,6 +23,7 @@ impl System {
             let path = format!("walls[{index}]");
             self.inspect_shape(wall, &format!("{path}.{}", wall.shape.kind()))?;
             inspect_motion(wall, &path)?;
+            self.inspect_pace(wall, &path)?;
             if self.dimensions == Dimensions::Two {
                 inspect_flat(wall, &path)?;
             }
@@ -27,6 +32,40 @@ impl System {
             require(right, &format!("{path}.until"), until, "a wall is gone after it has appeared")?;
             let exists = usize::from(wall.material) < self.materials.len();
             require(exists, &format!("{path}.material"), wall.material, &self.material_range())?;
+        }
+        Ok(())
+    }
+
+    /// What moves turns and swings by so much in a step that substeps can follow, and stays what its images on periodic axes are.
+    fn inspect_pace(&self, wall: &Wall, path: &str) -> Result<(), Fault> {
+        let motion = &wall.motion;
+        let swing = motion.oscillation.map_or(0.0, |o| std::f64::consts::TAU * o.frequency);
+        let turn = motion.rotation.map_or(0.0, |r| r.speed.abs());
+        let most = MOST_TURN * MOST_SUBSTEPS / self.dt;
+        for (what, rate) in [("oscillation", swing), ("rotation", turn)] {
+            if rate > most {
+                return Err(Fault::field(
+                    format!("{path}.{what}"),
+                    format!("{path}.{what} goes on by {} radian in a step", rate * self.dt),
+                    format!(
+                        "at most {} can be followed: choose a smaller world.dt",
+                        MOST_TURN * MOST_SUBSTEPS
+                    ),
+                ));
+            }
+        }
+        for (axis, name) in AXES.into_iter().enumerate().filter(|(axis, _)| self.period(*axis).is_some()) {
+            let leaves = motion.velocity[axis] != 0.0;
+            let turns = motion
+                .rotation
+                .is_some_and(|r| r.speed != 0.0 && r.axis.normalize()[axis].abs() < 1.0 - ALONG);
+            if leaves || turns {
+                return Err(Fault::field(
+                    path,
+                    format!("{path} moves along {name} or turns across it, and {name} is periodic"),
+                    format!("make bounds.{name} \"wall\" or \"open\", or let the wall swing instead"),
+                ));
+            }
         }
         Ok(())
     }
@@ -142,7 +181,9 @@ fn inspect_flat(wall: &Wall, path: &str) -> Result<(), Fault> {
     let level = |v: DVec3| v.z == 0.0;
     let right = match &wall.shape {
         WallShape::Plane { .. } => true,
-        WallShape::Box { turn, .. } => turn.x == 0.0 && turn.y == 0.0,
+        WallShape::Box { center, size, turn } => {
+            turn.x == 0.0 && turn.y == 0.0 && center.z == 0.0 && size.z > size.x.max(size.y)
+        }
         WallShape::Cone { from, to, radii, closed } => {
             radii[0] == radii[1] && upright(*to - *from) && *closed == [false; 2] && from.z * to.z < 0.0
         }

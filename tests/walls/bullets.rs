@@ -172,3 +172,75 @@ fn elastic_bullets_keep_their_energy_in_every_closed_shape() {
         assert!(summary.wall_impacts > 300, "{kind}: {}", summary.wall_impacts);
     }
 }
+
+// In the mouth of a bowl, as near to the whole sphere as it is large itself, it still meets the bottom.
+#[test]
+fn a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom() {
+    for (radius, height, speed) in [(3.0, 7.5, 100.0), (0.5, 9.8, 300.0), (0.5, 9.8, 20.0)] {
+        let bowl = WallShape::Sphere { center: DVec3::ZERO, radius: 10.0, axis: DVec3::NEG_Z, angle: 2.2 };
+        let mut system = System { dt: 0.27, ..System::default() };
+        system.walls.push(wall(bowl, Default::default()));
+        system.spheres.push(sphere(0, DVec3::Z * height, DVec3::NEG_Z * speed, radius));
+        let mut simulation = simulate(system);
+        for _ in 0..4 {
+            simulation.step().unwrap();
+            let z = simulation.spheres()[0].position.z;
+            assert!(z >= -(10.0 - radius) - 1e-4, "radius {radius}: at {z}");
+        }
+    }
+}
+
+// It touches all the while and never approaches: only the curve of the wall turns it.
+#[test]
+fn what_runs_round_inside_a_sphere_stays_inside() {
+    for gravity in [0.0, 1.0] {
+        let shell = WallShape::Sphere {
+            center: DVec3::ZERO,
+            radius: 10.0,
+            axis: DVec3::NEG_Z,
+            angle: std::f64::consts::PI,
+        };
+        let mut system = System { dt: 0.01, gravity: DVec3::NEG_Z * gravity, ..System::default() };
+        system.walls.push(wall(shell, Default::default()));
+        system.spheres.push(sphere(0, DVec3::X * 9.5, DVec3::Y * 100.0, 0.5));
+        let mut simulation = simulate(system);
+        for step in 0..300 {
+            simulation.step().unwrap();
+            let s = simulation.spheres()[0];
+            assert!(s.position.length() < 9.5 + 1e-3, "step {step}: {s:?}");
+            assert!((s.velocity.length() / 100.0 - 1.0).abs() < 5e-3, "step {step}: {s:?}");
+        }
+        assert!(simulation.summary().energy_error.unwrap().abs() < 1e-4);
+    }
+}
+
+// However few substeps are asked for, a blade that turns by a whole turn in a step strikes what is in its way.
+#[test]
+fn a_blade_strikes_also_where_one_substep_is_asked_for() {
+    let blade = WallShape::Box { center: DVec3::X * 3.0, size: DVec3::new(5.0, 0.2, 2.0), turn: DVec3::ZERO };
+    let rotation = Some(carom::Rotation { point: DVec3::ZERO, axis: DVec3::Z, speed: 6.0 });
+    let motion = carom::WallMotion { rotation, ..Default::default() };
+    let mut system = System { dt: 1.0, ..System::default() };
+    system.solver.substeps = 1;
+    system.walls.push(wall(blade, motion));
+    system.spheres.push(sphere(0, DVec3::Y * 3.0, DVec3::ZERO, 0.5));
+    let mut simulation = simulate(system);
+    let report = simulation.step().unwrap();
+    assert!(report.substeps >= 60 && report.wall_impacts > 0 && report.wall_work > 100.0, "{report:?}");
+}
+
+#[test]
+fn walls_that_nothing_can_follow_are_refused() {
+    let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
+    let swing = carom::Oscillation { amplitude: DVec3::Z, frequency: 1e6, phase: 0.0 };
+    let fast = carom::WallMotion { oscillation: Some(swing), ..Default::default() };
+    let drifting = carom::WallMotion { velocity: DVec3::X, ..Default::default() };
+    for (motion, what) in [(fast, "choose a smaller world.dt"), (drifting, "x is periodic")] {
+        let mut system = System { dt: 0.01, ..System::default() };
+        system.bounds.max = DVec3::splat(10.0);
+        system.bounds.sides[0] = carom::Side::Periodic;
+        system.walls.push(wall(plane.clone(), motion));
+        let error = system.validate().unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+}

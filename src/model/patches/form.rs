@@ -109,7 +109,11 @@ impl Form {
             Self::Triangle(_) => f32::INFINITY,
             Self::Cap(_) => {
                 let (square, way) = (w.length_squared(), x.dot(w));
-                if near.normal.dot(x) < 0.0 && way < 0.0 { -2.0 * way / square } else { f32::INFINITY }
+                if near.normal.dot(x) < 0.0 && way <= 0.0 && square > 0.0 {
+                    -2.0 * way / square
+                } else {
+                    f32::INFINITY
+                }
             }
             Self::Ring(ring) => ring.chord_time(x, w, near),
         }
@@ -280,7 +284,10 @@ impl Cap {
         let over = x.length() - self.radius;
         let (square, way) = (w.length_squared(), x.dot(w));
         let whole = if over.abs() <= radius {
-            f32::INFINITY
+            // As near as that already, beside the part: it meets the far side if it goes through the inside.
+            let room = self.radius - radius;
+            let q = way * way - square * (x.length() - room) * (x.length() + room);
+            if room > 0.0 && way < 0.0 && q > 0.0 { (q.sqrt() - way) / square } else { f32::INFINITY }
         } else if over > 0.0 {
             first_root(square, way, (over - radius) * (over + 2.0 * self.radius + radius))
         } else {

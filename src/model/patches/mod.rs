@@ -14,7 +14,7 @@ use self::{
     parts::parts,
     tree::Tree,
 };
-use super::{grid::Grid, units::Units};
+use super::{grid::Grid, plan::MOST_SUBSTEPS, units::Units};
 use crate::{System, Wall, WallMotion, WallShape};
 
 /// Largest angle by which walls turn, and by which the phase of those that swing goes on, in a substep (radian): the chord of a
@@ -241,7 +241,7 @@ impl Patches {
             let swing = mover.motion.oscillation.map_or(0.0, |o| std::f64::consts::TAU * o.frequency);
             swing.max(mover.motion.spin().length())
         });
-        (rates.fold(0.0, f64::max) * dt / MOST_TURN).ceil().max(1.0)
+        (rates.fold(0.0, f64::max) * dt / MOST_TURN).ceil().clamp(1.0, MOST_SUBSTEPS)
     }
 
     /// How far points of the walls move at most in a time `span` (scaled).
