@@ -353,7 +353,7 @@ fn vessel(system: &System, fill: &Fill, index: usize) -> Result<Option<WallShape
             format!("the walls that spheres can be inside of are {}", named.join(", ")),
         ));
     };
-    if !wall.shape.is_vessel() || matches!(fill.shape, Shape::At(_)) {
+    if !wall.shape.is_vessel() || matches!(fill.shape, Shape::At(_) | Shape::Source(_)) {
         return Err(Fault::field(
             &path,
             format!("{path} is a {}", wall.shape.kind()),
