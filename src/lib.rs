@@ -123,7 +123,8 @@
 //! Besides the sides of the box there are [`Wall`]s: planes, boxes, cylinders, cones, discs, spheres and bowls, meshes of triangles
 //! ([`Mesh`], [`files::read_mesh`] for STL and OBJ). But for planes they are surfaces without thickness, met from either side.
 //! Each may drift, swing and turn ([`WallMotion`]), come and go. Spheres are swept against them as against each other: against the tangent plane or the
-//! curve itself, step by step, no step longer than what certainly meets nothing, so that nothing passes however fast it is. Patches of walls lie in
+//! curve itself, step by step, no step longer than what certainly meets nothing, so that nothing passes however fast it is
+//! (but for what crosses more than a period of a periodic box in a substep: it meets the walls of the nearest periods alone). Patches of walls lie in
 //! a tree of boxes; an edge between two triangles is felt only where neither face is nearer, so what rolls over a flat mesh rolls as over a plane.
 //!
 //! In a substep a wall goes from where it is to where it will be along a straight line and with constant spin; substeps are short enough for

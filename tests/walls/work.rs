@@ -121,10 +121,8 @@ fn a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed() {
         let surface = Surface { restitution: 0.5, friction: 1.0, ..Surface::default() };
         system.materials.add("rubber", surface, 1.0);
         system.walls.push(wall(shape, WallMotion { rotation, ..WallMotion::default() }));
-        // Rolling: r spin x n = v - omega x x, with the table's velocity below.
+        // Rolling: r spin x n = v - omega x x, with the table's velocity, omega x x.
         let (x, v) = (DVec3::new(4.0, 0.0, 0.5), DVec3::new(0.0, 2.0, 0.0));
-        let slip = v - DVec3::Z * omega; // the table moves with 8 along y there
-        let _ = slip;
         let table = DVec3::new(0.0, omega * x.x, 0.0);
         // v + spin x (-n r) = table, so spin = n x (v - table) / r.
         let spin = DVec3::Z.cross(v - table) / 0.5;
