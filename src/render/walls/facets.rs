@@ -20,6 +20,13 @@ const SHARE: f64 = 0.1;
 /// their lengths. A flat sheet has 1, ground of slopes of 40 degrees 0.77, a hemisphere 0.5, a cup as deep as wide 0.2.
 const LEVEL: f64 = 0.72;
 
+/// Greatest mean thickness, in the diagonal of the bounds, of a closed part that is taken for a bent plate, such as a vessel
+/// drawn with its thickness. Blocks and pillars are thicker.
+const THIN: f64 = 0.04;
+
+/// What part of the area of a bent plate faces its middle at least: 0.5 for a vessel, 0 for a flat plate.
+const INWARD: f64 = 0.25;
+
 const NONE: u32 = u32::MAX;
 
 /// See the module.
@@ -32,14 +39,17 @@ pub fn of_mesh(mesh: &Mesh) -> Shell {
     for part in parts(&mut faces, &edges.across) {
         let sums = Sums::of(&made.points, &faces, &part);
         let is_open = part.iter().any(|&face| edges.across[face as usize].contains(&NONE));
+        // What is in a vessel is between its far side and its near side, both skins of it: the inner one has its outside where
+        // the outer one has.
+        let is_vessel = !is_open && sums.is_vessel();
+        let ordered = part.iter().map(|&face| {
+            let [a, b, c] = faces[face as usize];
+            let is_inward = is_vessel && sums.rise(&made.points, [a, b, c]) * sums.volume < 0.0;
+            if (sums.volume < 0.0) != is_inward { [a, c, b] } else { [a, b, c] }
+        });
         let is_sheet = is_open && sums.area.length() > LEVEL * sums.size;
-        if is_sheet {
-            made.sheets.extend(part.iter().map(|&face| faces[face as usize]));
-        } else {
-            let order = |[a, b, c]: [u32; 3]| if sums.volume < 0.0 { [a, c, b] } else { [a, b, c] };
-            made.hollow.extend(part.iter().map(|&face| order(faces[face as usize])));
-        }
-        made.is_closed &= !is_open;
+        if is_sheet { &mut made.sheets } else { &mut made.hollow }.extend(ordered);
+        made.is_closed &= !is_open && !is_vessel;
     }
     let normals: Vec<_> =
         faces.par_iter().map(|&face| area(&made.points, face).normalize_or_zero()).collect();
@@ -133,27 +143,62 @@ fn area(points: &[DVec3], face: [u32; 3]) -> DVec3 {
     (b - a).cross(c - a)
 }
 
-// Of a part.
+// Of a part; areas are twice what they are.
 struct Sums {
+    middle: DVec3,
     area: DVec3,
     size: f64,
-    /// > 0 where normals point away from the middle.
+    /// Six times the volume; > 0 where normals point away from the middle.
     volume: f64,
+    /// Areas that face the middle where the rest faces away from it, and their size.
+    inward: DVec3,
+    inward_size: f64,
+    diagonal: f64,
 }
 
 impl Sums {
     fn of(points: &[DVec3], faces: &[[u32; 3]], part: &[u32]) -> Self {
-        let areas = || part.iter().map(|&face| (faces[face as usize], area(points, faces[face as usize])));
-        let middle_of =
-            |face: [u32; 3]| face.map(|corner| points[corner as usize]).iter().sum::<DVec3>() / 3.0;
-        let size: f64 = areas().map(|(_, area)| area.length()).sum();
-        let middle = areas().map(|(face, area)| middle_of(face) * area.length()).sum::<DVec3>() / size;
-        Self {
-            area: areas().map(|(_, area)| area).sum(),
+        let faces = || part.iter().map(|&face| faces[face as usize]);
+        let size: f64 = faces().map(|face| area(points, face).length()).sum();
+        let weighted = faces().map(|face| middle_of(points, face) * area(points, face).length());
+        let corners = || faces().flatten().map(|corner| points[corner as usize]);
+        let low = corners().reduce(DVec3::min).unwrap_or_default();
+        let high = corners().reduce(DVec3::max).unwrap_or_default();
+        let mut made = Self {
+            middle: weighted.sum::<DVec3>() / size,
+            area: faces().map(|face| area(points, face)).sum(),
             size,
-            volume: areas().map(|(face, area)| (middle_of(face) - middle).dot(area)).sum(),
+            volume: 0.0,
+            inward: DVec3::ZERO,
+            inward_size: 0.0,
+            diagonal: (high - low).length(),
+        };
+        made.volume = faces().map(|face| made.rise(points, face)).sum();
+        for face in faces() {
+            if made.rise(points, face) * made.volume < 0.0 {
+                made.inward += area(points, face);
+                made.inward_size += area(points, face).length();
+            }
         }
+        made
     }
+
+    // How far a face is from the middle along its area.
+    fn rise(&self, points: &[DVec3], face: [u32; 3]) -> f64 {
+        (middle_of(points, face) - self.middle).dot(area(points, face))
+    }
+
+    // Whether it is a plate bent around something.
+    fn is_vessel(&self) -> bool {
+        let thickness = 2.0 / 3.0 * self.volume.abs() / self.size;
+        thickness < THIN * self.diagonal
+            && self.inward_size > INWARD * self.size
+            && self.inward.length() < LEVEL * self.inward_size
+    }
+}
+
+fn middle_of(points: &[DVec3], face: [u32; 3]) -> DVec3 {
+    face.map(|corner| points[corner as usize]).iter().sum::<DVec3>() / 3.0
 }
 
 #[cfg(test)]
@@ -210,6 +255,46 @@ mod tests {
                 let middle: DVec3 = face.map(|corner| shell.points[corner as usize]).iter().sum();
                 assert!(area(&shell.points, face).dot(middle) > 0.0, "{face:?}");
             }
+        }
+    }
+
+    // What a closed outline of radii and heights becomes when it is turned about z.
+    fn turned(outline: &[[f64; 2]]) -> Mesh {
+        let (n, rows) = (24, outline.len() as u32);
+        let points = outline
+            .iter()
+            .flat_map(|&[r, z]| {
+                (0..n).map(move |k| {
+                    let (sin, cos) = (std::f64::consts::TAU * f64::from(k) / f64::from(n)).sin_cos();
+                    DVec3::new(r * cos, r * sin, z)
+                })
+            })
+            .collect();
+        let at = |row: u32, k: u32| row % rows * n + k % n;
+        let squares = (0..rows).flat_map(|row| (0..n).map(move |k| (row, k)));
+        let faces = squares.flat_map(|(row, k)| {
+            let [a, b, c, d] = [at(row, k), at(row, k + 1), at(row + 1, k), at(row + 1, k + 1)];
+            [[a, b, d], [a, d, c]]
+        });
+        Mesh::new(points, faces.collect()).unwrap()
+    }
+
+    #[test]
+    fn both_skins_of_a_vessel_have_their_outside_outside() {
+        let funnel =
+            of_mesh(&turned(&[[1.0, 0.0], [1.0, 2.0], [5.0, 7.0], [5.3, 7.0], [1.3, 2.0], [1.3, 0.0]]));
+        assert!(!funnel.is_closed && funnel.sheets.is_empty());
+        let steep = |face: &&[u32; 3]| area(&funnel.points, **face).normalize().z.abs() < 0.9;
+        for &face in funnel.hollow.iter().filter(steep) {
+            let out = middle_of(&funnel.points, face).with_z(0.0);
+            assert!(area(&funnel.points, face).dot(out) > 0.0, "{face:?}");
+        }
+        // A thick ring is a body, and so is a flat plate.
+        for outline in [
+            [[2.0, 0.0], [2.0, 2.0], [5.0, 2.0], [5.0, 0.0]],
+            [[0.1, 0.0], [0.1, 0.1], [5.0, 0.1], [5.0, 0.0]],
+        ] {
+            assert!(of_mesh(&turned(&outline)).is_closed);
         }
     }
 }
