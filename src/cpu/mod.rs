@@ -17,7 +17,7 @@ pub(crate) mod neighbors;
 pub(crate) mod parallel;
 pub(crate) mod patch;
 pub(crate) mod relax;
-mod report;
+pub(crate) mod report;
 pub(crate) mod rest;
 pub(crate) mod rounds;
 pub(crate) mod rows;
@@ -26,7 +26,7 @@ pub(crate) mod scatter;
 pub(crate) mod select;
 pub(crate) mod sleep;
 pub(crate) mod sweep;
-mod walls;
+pub(crate) mod walls;
 
 use std::{collections::HashMap, mem::take};
 

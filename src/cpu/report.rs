@@ -6,7 +6,7 @@ use super::{Counts, Past, Stepper, drag, plan, relax::Relax, sums};
 use crate::{Error, Impact, Measure, StepReport};
 
 /// Overlap from which something crushes spheres, in diameters: piles that come down fast reach a fiftieth.
-const CRUSHED: f64 = 0.05;
+pub const CRUSHED: f64 = 0.05;
 
 /// Counts of a step under way.
 #[derive(Default)]
@@ -71,10 +71,7 @@ impl Stepper {
                 a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
             });
         }
-        let crushed_by = (self.measured.deepest_overlap > CRUSHED)
-            .then(|| Relax::deepest_wall(&self.core.view(self.frame(0.0, drift, DVec3::ZERO))))
-            .flatten()
-            .filter(|(_, depth)| *depth > CRUSHED);
+        let crushed_by = self.crushed_by();
         let energy = self.core.units.energy();
         Ok(StepReport {
             crushed_by,
@@ -101,6 +98,15 @@ impl Stepper {
             stage_seconds: self.clock.seconds.clone(),
             ..StepReport::default()
         })
+    }
+
+    /// The wall that crushes spheres, if one does, and how deep they are in it.
+    pub(crate) fn crushed_by(&self) -> Option<(u32, f64)> {
+        if self.measured.deepest_overlap <= CRUSHED {
+            return None;
+        }
+        let frame = self.frame(0.0, DVec3::ZERO, DVec3::ZERO);
+        Relax::deepest_wall(&self.core.view(frame)).filter(|(_, depth)| *depth > CRUSHED)
     }
 
     pub(super) fn measure(&self, sums: &sums::Sums, deepest: f32) -> Measure {

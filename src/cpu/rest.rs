@@ -149,6 +149,7 @@ impl Rest {
             self.pushes.push(Push {
                 wall: view.patch(wall).map_or_else(|| view.world.walls[wall].number, |patch| patch.wall),
                 impulse: push,
+                turn: row.load.turn,
                 cell: view.cell(i),
                 offset: view.state.offset(i) - row.normal * view.state.radius(i),
             });

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{collide::Push, core::Core};
+use super::{collide::Push, core::Core, units::Units};
 use crate::{System, WallLoad};
 
 /// Sums over the substeps of a step, in scaled units.
@@ -11,12 +11,26 @@ pub struct Walls {
     sums: Vec<Sum>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    impulse: DVec3,
+/// What a wall felt.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    pub impulse: DVec3,
     /// About the pivot.
-    twist: DVec3,
-    work: f64,
+    pub twist: DVec3,
+    /// Done by the wall.
+    pub work: f64,
+}
+
+impl Sum {
+    /// As a mean over a step of length `dt` (scaled).
+    pub fn load(&self, units: &Units, dt: f64) -> WallLoad {
+        let force = units.mass * units.velocity() / (units.time * dt);
+        WallLoad {
+            force: self.impulse * force,
+            torque: self.twist * (force * units.length),
+            power: self.work * units.energy() / (units.time * dt),
+        }
+    }
 }
 
 impl Walls {
@@ -39,22 +53,16 @@ impl Walls {
             let impulse = push.impulse.as_dvec3();
             let arm = core.grid.world(push.cell, push.offset) - patches.pivot(push.wall) / core.units.length;
             sum.impulse -= impulse;
-            sum.twist -= arm.cross(impulse);
+            let turn = push.turn.as_dvec3();
+            sum.twist -= arm.cross(impulse) + turn;
             if let Some(mover) = patches.mover_of(push.wall) {
-                let drive = mover.velocity.as_dvec3() + mover.spin.as_dvec3().cross(arm);
-                sum.work += impulse.dot(drive);
+                let spin = mover.spin.as_dvec3();
+                sum.work += impulse.dot(mover.velocity.as_dvec3() + spin.cross(arm)) + turn.dot(spin);
             }
         }
     }
 
     pub fn loads(&self, core: &Core, dt: f64) -> Vec<WallLoad> {
-        let units = &core.units;
-        let force = units.mass * units.velocity() / (units.time * dt);
-        let load = |sum: &Sum| WallLoad {
-            force: sum.impulse * force,
-            torque: sum.twist * (force * units.length),
-            power: sum.work * units.energy() / (units.time * dt),
-        };
-        self.sums.iter().map(load).collect()
+        self.sums.iter().map(|sum| sum.load(&core.units, dt)).collect()
     }
 }

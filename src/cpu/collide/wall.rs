@@ -22,6 +22,8 @@ pub struct Push {
     pub wall: u32,
     /// Impulse on the sphere.
     pub impulse: Vec3,
+    /// Angular impulse on it against rolling and twisting.
+    pub turn: Vec3,
     /// Cell and offset of the point of contact.
     pub cell: glam::IVec3,
     pub offset: Vec3,
@@ -73,6 +75,7 @@ pub(super) fn strike_wall(
         tally.pushes.push(Push {
             wall: blow.wall,
             impulse,
+            turn: Vec3::ZERO,
             cell: at.cell,
             offset: at.offset - blow.normal * at.radius,
         });

@@ -156,9 +156,18 @@ impl Patches {
         units: &Units,
         locate: impl Fn(DVec3) -> (IVec3, Vec3),
     ) {
-        let first = self.all.len() as u32;
+        let boxes: Vec<_> = found
+            .iter()
+            .map(|(part, ..)| {
+                (
+                    (part.point - middle + part.low) / units.length,
+                    (part.point - middle + part.high) / units.length,
+                )
+            })
+            .collect();
+        let (tree, order) = Tree::new(&boxes, self.all.len());
         let mut reach: f64 = 0.0;
-        for &(part, wall, material) in found {
+        for (part, wall, material) in order.into_iter().map(|k| found[k as usize]) {
             let (cell, offset) = locate(part.point);
             self.all.push(Patch {
                 form: part.form,
@@ -171,17 +180,6 @@ impl Patches {
             let far = (part.point + part.low).abs().max((part.point + part.high).abs());
             reach = reach.max(far.length());
         }
-        let boxes: Vec<_> = found
-            .iter()
-            .map(|(part, ..)| {
-                (
-                    (part.point - middle + part.low) / units.length,
-                    (part.point - middle + part.high) / units.length,
-                )
-            })
-            .collect();
-        let mut tree = Tree::new(&boxes);
-        tree.order.iter_mut().for_each(|k| *k += first);
         let (cell, offset) = locate(middle);
         let reach = (reach / units.length) as f32;
         self.sets.push(Set { tree, cell, offset, mover, turns, reach });
@@ -222,6 +220,11 @@ impl Patches {
     /// What a wall turns about, in the present substep (length).
     pub fn pivot(&self, wall: u32) -> DVec3 {
         self.pivots_now[wall as usize]
+    }
+
+    /// Walls there are, planes among them.
+    pub fn wall_count(&self) -> usize {
+        self.walls.len()
     }
 
     /// Whether any wall moves, comes or goes at or after a time.

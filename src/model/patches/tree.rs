@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 
 /// Patches of a leaf: more mean fewer nodes and more tests of patches that are far.
-const LEAF: usize = 4;
+pub const LEAF: usize = 4;
 
 /// A box around patches, relative to the point of the tree.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub struct Node {
     pub high: Vec3,
     /// The next node in depth-first order that is not below this one.
     pub skip: u32,
-    /// First patch of a leaf, in the order of the tree.
+    /// First patch of a leaf.
     pub first: u32,
     /// Patches of a leaf; 0 for a node with children.
     pub count: u32,
@@ -22,20 +22,18 @@ pub struct Node {
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub nodes: Vec<Node>,
-    /// Patches, in the order of the leaves.
-    pub order: Vec<u32>,
 }
 
 impl Tree {
-    /// A tree over boxes; `order` of the result holds their places in the slice. Deterministic: ties go by place.
-    pub fn new(boxes: &[(DVec3, DVec3)]) -> Self {
-        let mut tree = Self { nodes: vec![], order: (0..boxes.len() as u32).collect() };
+    /// A tree over boxes, and the order in which it wants them: their places in the slice. The first is to be number `first`.
+    /// Deterministic: ties go by place.
+    pub fn new(boxes: &[(DVec3, DVec3)], first: usize) -> (Self, Vec<u32>) {
+        let mut tree = Self::default();
+        let mut order: Vec<u32> = (0..boxes.len() as u32).collect();
         if !boxes.is_empty() {
-            let mut order = std::mem::take(&mut tree.order);
-            tree.split(boxes, &mut order, 0);
-            tree.order = order;
+            tree.split(boxes, &mut order, first);
         }
-        tree
+        (tree, order)
     }
 
     fn split(&mut self, boxes: &[(DVec3, DVec3)], order: &mut [u32], first: usize) {
@@ -81,14 +79,13 @@ impl Tree {
                 k = node.skip as usize;
                 continue;
             }
-            let first = node.first as usize;
-            self.order[first..first + node.count as usize].iter().for_each(|&patch| visit(patch));
+            (node.first..node.first + node.count).for_each(&mut visit);
             k += 1;
         }
     }
 
     pub fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>() + 4 * self.order.capacity()
+        self.nodes.capacity() * size_of::<Node>()
     }
 }
 
@@ -110,13 +107,13 @@ mod tests {
                     (low, low + DVec3::new(draw(), draw(), draw()))
                 })
                 .collect();
-            let tree = Tree::new(&boxes);
+            let (tree, order) = Tree::new(&boxes, 7);
             let mut met = 0;
             for _ in 0..200 {
                 let low = (DVec3::new(draw(), draw(), draw()) * 10.0).as_vec3();
                 let high = low + Vec3::splat(0.5);
                 let mut found = vec![];
-                tree.visit(low, high, |k| found.push(k));
+                tree.visit(low, high, |k| found.push(order[k as usize - 7]));
                 found.sort_unstable();
                 let (l, h) = (low.as_dvec3(), high.as_dvec3());
                 for (k, (a, b)) in boxes.iter().enumerate() {
