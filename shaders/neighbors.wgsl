@@ -184,13 +184,44 @@ fn walls_in_reach(i: u32) -> u32 {
     var reached = 0u;
     let path = frame.budget + frame.drift_reach;
     for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
-        let normal = world[3u * plane].xyz;
-        let cells = tags[i].cell - bitcast<vec3i>(world[3u * plane + 1u].xyz);
-        let to = cells_shift(cells) + (bodies[i].offset - world[3u * plane + 2u].xyz);
+        let wall = frame.at_motion + WALL_ROWS * plane;
+        let normal = world[wall].xyz;
+        let cells = tags[i].cell - bitcast<vec3i>(world[wall + 1u].xyz);
+        let to = cells_shift(cells) + (bodies[i].offset - world[wall + 2u].xyz);
         let gap = dot(normal, to) - bodies[i].radius;
         if gap <= path * 1.001 + frame.slop { reached |= 1u << min(plane, 31u); }
     }
     return reached;
+}
+
+// Whether one of these planes moves.
+fn any_moves(planes: u32) -> u32 {
+    for (var plane = 0u; planes != 0u && plane < wall_count(); plane++) {
+        let mover = bitcast<u32>(world[frame.at_motion + WALL_ROWS * plane + 3u].x);
+        if mover != 0u && (planes & (1u << min(plane, 31u))) != 0u { return DRIVEN; }
+    }
+    return 0u;
+}
+
+// Patches that sphere i comes near on its path, with DRIVEN if any of them moves; puts them down from `at` on where that is not
+// NO_ROOM.
+fn patches_in_reach(i: u32, at: u32) -> u32 {
+    let body = bodies[i];
+    if body.inverse_mass == 0.0 { return 0u; }
+    // As for planes, a thousandth more.
+    let reach = body.radius + (frame.budget + frame.drift_reach) * 1.001 + frame.slop;
+    let now = Instant(tags[i].cell, body.offset, vec3f(0.0), body.radius, 0.0);
+    var seeker = seek(now.cell, now.offset, now.offset, vec2f(0.0), reach, 0.0);
+    var count = 0u;
+    var driven = 0u;
+    while seek_next(&seeker) {
+        let p = patch_at(seeker.found);
+        if near_of(p, sight_of(p, now, vec3f(0.0)).x).distance > reach { continue; }
+        if at != NO_ROOM { lists[at + count] = seeker.found; }
+        count += 1u;
+        driven |= select(0u, DRIVEN, p.mover != 0u);
+    }
+    return count | driven;
 }
 
 fn finder_of(i: u32) -> Finder {
@@ -225,13 +256,17 @@ fn neighbors(
         workgroupBarrier();
         var count = 0u;
         var found = 0u;
+        var patches = 0u;
         if alive {
             var finder = finder_of(i);
-            lists[frame.at_walls + i] = walls_in_reach(i);
+            let walls = walls_in_reach(i);
+            lists[frame.at_walls + i] = walls;
             count = count_of(&finder);
             found = finder.found;
+            if HAS_SHAPES { patches = patches_in_reach(i, NO_ROOM) | any_moves(walls); }
         }
-        let before = atomicAdd(&entries_of_group, count);
+        let patch_count = patches & ~DRIVEN;
+        let before = atomicAdd(&entries_of_group, count + patch_count);
         workgroupBarrier();
         if lane == 0u {
             let total = atomicLoad(&entries_of_group);
@@ -247,6 +282,10 @@ fn neighbors(
             let at = frame.at_entries + first_entry + before;
             lists[2u * i] = at;
             lists[2u * i + 1u] = at + count;
+            if HAS_SHAPES {
+                lists[frame.at_patch_ends + i] = (at + count + patch_count) | (patches & DRIVEN);
+                if patch_count > 0u { _ = patches_in_reach(i, at + count); }
+            }
             if found <= KEPT {
                 for (var k = 0u; k < count; k++) { lists[at + k] = kept[k]; }
             } else {

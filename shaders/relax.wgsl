@@ -26,8 +26,15 @@ fn pair_overlap(i: u32, offset: vec3f, radius: f32, j: u32, shift: vec3f) -> Ove
 fn wall_overlap(i: u32, plane: u32) -> Overlap {
     let wall = wall_of(plane);
     let radius = bodies[i].radius;
-    let gap = dot(wall.normal, from_wall(wall, i)) - radius;
+    if !wall.there { return Overlap(wall.normal, 0.0, 2.0 * radius); }
+    let gap = dot(wall.normal, from_wall(wall, i)) - wall.speed * frame.h - radius;
     return Overlap(wall.normal, max(-gap, 0.0) / (2.0 * radius), 2.0 * radius);
+}
+
+fn patch_overlap(i: u32, number: u32) -> Overlap {
+    let radius = bodies[i].radius;
+    let touch = touch_of(patch_at(number), instant_at(i, frame.h));
+    return Overlap(touch.normal, select(max(-touch.gap, 0.0) / (2.0 * radius), 0.0, touch.is_shadowed), 2.0 * radius);
 }
 
 fn meets_wall(i: u32, plane: u32) -> bool { return (walls_of(i) & (1u << min(plane, 31u))) != 0u; }
@@ -60,6 +67,10 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
             }
             for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
                 if meets_wall(i, plane) { depth = max(depth, wall_overlap(i, plane).depth); }
+            }
+            if HAS_SHAPES && bodies[i].inverse_mass > 0.0 {
+                var seeker = patches_of(i);
+                while next_patch(&seeker) { depth = max(depth, patch_overlap(i, seeker.found).depth); }
             }
         }
     }
@@ -111,6 +122,16 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 if overlap.depth > RELAX_SLOP {
                     push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter);
                     contacts += 1.0;
+                }
+            }
+            if HAS_SHAPES {
+                var seeker = patches_of(i);
+                while next_patch(&seeker) {
+                    let overlap = patch_overlap(i, seeker.found);
+                    if overlap.depth > RELAX_SLOP {
+                        push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter);
+                        contacts += 1.0;
+                    }
                 }
             }
             if contacts > 1.0 { push /= contacts; }

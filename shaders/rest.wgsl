@@ -45,6 +45,13 @@ fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
+// Gives a row another normal.
+fn turn_row(at: u32, normal: vec3f) {
+    let tangent = vector(at + 9u);
+    put_vector(at + 2u, normal);
+    put_vector(at + 9u, tangent - normal * dot(normal, tangent));
+}
+
 // A row as it is after the rounds: at the later clock of the two.
 fn follow_row(i: u32, number: u32) {
     let at = place_of_row(number);
@@ -52,17 +59,25 @@ fn follow_row(i: u32, number: u32) {
     var gap = 0.0;
     var now = nodes[i].clock;
     if (j & WALL) != 0u {
-        gap = wall_gap(wall_of(j & ~WALL), i).x;
+        let wall = wall_of_row(j);
+        if HAS_SHAPES && wall >= wall_count() {
+            // Nothing has happened: the gap and the normal are those of the start.
+            if now == 0.0 { return; }
+            let touch = touch_side(patch_at(wall - wall_count()), instant_of(i, now), side_of_row(j));
+            // Over the edge to a neighbour, or out of the pipe: it goes on as it was.
+            if touch.is_shadowed { return; }
+            turn_row(at, touch.normal);
+            gap = touch.gap;
+        } else {
+            gap = wall_gap(wall_of(wall), i).x;
+        }
     } else {
         // Nothing has happened: the gap and the normal are those of the start.
         if now == 0.0 && nodes[j].clock == 0.0 { return; }
         let apart = in_lab(i, j, shift_of(pool[at + 1u]));
         let distance = length(apart.d);
         if distance > 0.0 {
-            let normal = apart.d / distance;
-            let tangent = vector(at + 9u);
-            put_vector(at + 2u, normal);
-            put_vector(at + 9u, tangent - normal * dot(normal, tangent));
+            turn_row(at, apart.d / distance);
         }
         gap = distance - (bodies[i].radius + bodies[j].radius);
         now = apart.now;
@@ -274,7 +289,11 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             if c.other > i && is_carried(i, c.other) { note_ahead(turn, overlap_ahead(i, c.other, c.shift)); }
         }
         for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
-            if is_counted(i, plane) && rested(i) > 0.0 { note_ahead(turn, overlap_of_wall_ahead(i, wall_of(plane))); }
+            if is_near_plane(i, plane) && rested(i) > 0.0 { note_ahead(turn, overlap_of_wall_ahead(i, wall_of(plane))); }
+        }
+        if HAS_SHAPES && rested(i) > 0.0 {
+            var seeker = listed_patches(i);
+            while next_patch(&seeker) { note_ahead(turn, overlap_of_patch_ahead(i, patch_at(seeker.found))); }
         }
     }
     check_loops();
@@ -284,7 +303,7 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 fn moves(i: u32) -> bool {
     let rim = tags[i].spin * bodies[i].radius;
     let square = max(dot(bodies[i].velocity, bodies[i].velocity), dot(rim, rim));
-    return rested(i) <= 0.0 || tags[i].last_contact >= -frame.h || square > frame.sleep_speed * frame.sleep_speed;
+    return rested(i) <= 0.0 || is_driven(i) || tags[i].last_contact >= -frame.h || square > frame.sleep_speed * frame.sleep_speed;
 }
 
 // Calm for all that is known of the sphere itself.
@@ -315,6 +334,22 @@ fn rest_stir(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
+// What walls gave a sphere that rests on them. Twin: `book` of src/cpu/rest.rs.
+fn feel_row(i: u32, number: u32) {
+    if !(HAS_WALLS || HAS_SHAPES) || (row_partner(number) & WALL) == 0u { return; }
+    let row = row_at(number);
+    if row.load.normal <= 0.0 { return; }
+    let push = row.normal * row.load.normal + row.load.tangent;
+    var spin = vec3f(0.0);
+    if HAS_SHAPES && row.mover != 0u {
+        spin = drive_of(row.mover).spin;
+        add_exactly(frame.at_wall_loads, dot(push, row.drive) + dot(row.load.turn, spin));
+    }
+    let wall = number_of_wall(wall_of_row(row.j));
+    let point = bodies[i].offset - row.normal * bodies[i].radius;
+    feel_wall(wall, push, row.load.turn, row.drive, spin, tags[i].cell, point);
+}
+
 // Keeps the loads for the next substep.
 @compute @workgroup_size(GROUP)
 fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -332,6 +367,7 @@ fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             atomicStore(&loads[at], key);
             for (var k = 0u; k < LOAD_WORDS - 1u; k++) { atomicStore(&loads[at + 1u + k], pool[place_of_row(row) + 8u + k]); }
             at += LOAD_WORDS;
+            feel_row(i, row);
         }
         let carried = last > 0u && atomicLoad(&work[frame.at_carried + i]) == last;
         let head = rank_head(tags[i].rank);

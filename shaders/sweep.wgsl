@@ -28,6 +28,7 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
         if a.inverse_mass != 0.0 {
             event = event_of(a, search);
             consider_walls(i, &event);
+            consider_patches(i, &event);
         }
         keep_event(i, event);
     }

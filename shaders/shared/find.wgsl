@@ -10,8 +10,11 @@ fn has_rested(rank: u32) -> bool { return (atomicLoad(&loads[rank_head(rank) + 1
 fn loads_word(at: u32) -> f32 { return bitcast<f32>(atomicLoad(&loads[at])); }
 fn place_of_load(load: u32) -> u32 { return rank_head(frame.sphere_count) + load * LOAD_WORDS; }
 
-// Ticks for which a sphere has been calm.
-fn calm(i: u32) -> u32 { return atomicLoad(&loads[rank_head(tags[i].rank) + 2u]); }
+// Ticks for which a sphere has been calm; none if walls come or go.
+fn calm(i: u32) -> u32 {
+    if HAS_SHAPES && has_flag(FLAG_WAKE) { return 0u; }
+    return atomicLoad(&loads[rank_head(tags[i].rank) + 2u]);
+}
 
 // Whether a sphere has been calm for long enough to sleep, as fixed ones never do, and for half as long.
 fn is_calm(i: u32) -> bool {
@@ -112,32 +115,66 @@ fn pair_row(i: u32, at: u32, again: bool, scale: f32, row: ptr<function, Row>) -
     if !again && is_calm(i) != is_calm(j) && !(is_drowsy(i) && is_drowsy(j)) { atomicOr(&work[UNREST], ROUSED); }
     let load = warmed(past, normal, scale, !again && is_calm(i));
     *row = Row(j, c.link, normal, closing, share, 1.0 / inverse_mass, load, surface.friction,
-        surface.rolling * reduced, surface.twisting * reduced);
+        surface.rolling * reduced, surface.twisting * reduced, vec3f(0.0), 0u);
     return true;
 }
 
-fn wall_row(i: u32, plane: u32, again: bool, scale: f32, row: ptr<function, Row>) -> bool {
+// How a wall lies to a sphere.
+struct Side {
+    // As rows name it.
+    partner: u32,
+    material: u32,
+    normal: vec3f,
+    gap: f32,
+    drive: vec3f,
+    mover: u32,
+}
+
+fn side_of_plane(i: u32, plane: u32, again: bool) -> Side {
     let wall = wall_of(plane);
-    let surface = surface_of(material_of(i), wall.material);
+    let gap = dot(wall.normal, from_wall(wall, i)) - bodies[i].radius;
+    var drive = vec3f(0.0);
+    if HAS_SHAPES && wall.mover != 0u {
+        drive = drive_at(wall.mover, instant_now(i, again), wall.normal * bodies[i].radius);
+    }
+    return Side(WALL | plane, wall.material, wall.normal, gap, drive, wall.mover);
+}
+
+// At the start of a substep all clocks are 0, whatever they hold.
+fn instant_now(i: u32, again: bool) -> Instant {
+    if again { return instant_of(i, nodes[i].clock); }
+    return instant_at(i, 0.0);
+}
+
+fn wall_row(i: u32, side: Side, again: bool, scale: f32, row: ptr<function, Row>) -> bool {
+    let surface = surface_of(material_of(i), side.material);
     if surface.restitution >= 1.0 { return false; }
-    let j = WALL | plane;
+    let j = side.partner;
+    let number = wall_of_row(j);
     let radius = bodies[i].radius;
     let rank = tags[i].rank;
-    let gap = dot(wall.normal, from_wall(wall, i)) - radius;
     var past = NO_PAST;
     if again {
         past = present_load(i, j);
-        let runs_in = rested(i) > 0.0 && overlap_of_wall_ahead(i, wall) > ROW_AHEAD;
-        if !past.found && !is_wall_demoted(i, plane) && !runs_in { return false; }
+        var is_demoted = false;
+        var ahead = 0.0;
+        if HAS_SHAPES && number >= wall_count() {
+            is_demoted = is_patch_demoted(i, number - wall_count());
+            if rested(i) > 0.0 { ahead = overlap_of_patch_ahead(i, patch_at(number - wall_count())); }
+        } else {
+            is_demoted = is_wall_demoted(i, number);
+            if rested(i) > 0.0 { ahead = overlap_of_wall_ahead(i, wall_of(number)); }
+        }
+        if !past.found && !is_demoted && ahead <= ROW_AHEAD { return false; }
         has_new_row = has_new_row || !past.found;
     } else {
         past = past_load(rank, j);
-        let approach = -dot(wall.normal, bodies[i].velocity);
-        if !rests_now(gap, 2.0 * radius, approach, past, has_rested(rank)) { return false; }
+        let approach = -dot(side.normal, bodies[i].velocity - side.drive);
+        if !rests_now(side.gap, 2.0 * radius, approach, past, has_rested(rank)) { return false; }
     }
-    let load = warmed(past, wall.normal, scale, !again && is_calm(i));
-    *row = Row(j, 0u, wall.normal, max(gap, 0.0) / frame.h, 1.0, 1.0 / bodies[i].inverse_mass, load, surface.friction,
-        surface.rolling * radius, surface.twisting * radius);
+    let load = warmed(past, side.normal, scale, !again && is_calm(i));
+    *row = Row(j, 0u, side.normal, max(side.gap, 0.0) / frame.h, 1.0, 1.0 / bodies[i].inverse_mass, load, surface.friction,
+        surface.rolling * radius, surface.twisting * radius, side.drive, side.mover);
     return true;
 }
 
@@ -163,9 +200,26 @@ fn rows_of(i: u32, again: bool, scale: f32, writes: bool, first: u32) -> u32 {
     let walls = lists[frame.at_walls + i];
     if HAS_WALLS && bodies[i].inverse_mass > 0.0 {
         for (var plane = 0u; walls != 0u && plane < wall_count(); plane++) {
-            if !is_counted(i, plane) || !wall_row(i, plane, again, scale, &row) { continue; }
+            if !is_near_plane(i, plane) || !wall_of(plane).there { continue; }
+            if !wall_row(i, side_of_plane(i, plane, again), again, scale, &row) { continue; }
             if writes { put_row(first + count, row); }
             count++;
+        }
+    }
+    if HAS_SHAPES && bodies[i].inverse_mass > 0.0 {
+        let now = instant_now(i, again);
+        var seeker = listed_patches(i);
+        while next_patch(&seeker) {
+            let p = patch_at(seeker.found);
+            for (var side = 0u; side < 3u; side++) {
+                let touch = touch_side(p, now, side);
+                if touch.is_shadowed || touch.gap > 2.0 * ROW_GAP * now.radius { break; }
+                let partner = WALL | (side << SIDE_SHIFT) | (wall_count() + seeker.found);
+                let found = Side(partner, p.material, touch.normal, touch.gap, touch.drive, p.mover);
+                if !wall_row(i, found, again, scale, &row) { continue; }
+                if writes { put_row(first + count, row); }
+                count++;
+            }
         }
     }
     return count;

@@ -171,7 +171,7 @@ fn note_threat(i: u32) {
     let place = offset_at(i, event.toi);
     var normal = vec3f(0.0);
     if is_wall(event) {
-        normal = wall_of(event.partner & ~WALL).normal;
+        normal = normal_of_wall(i, event.partner & ~WALL, event.toi);
     } else {
         let d = place - offset_at(event.partner, event.toi) - shift_of(event.link);
         let square = dot(d, d);

@@ -33,12 +33,40 @@ fn hit_side(i: u32, j: u32) -> u32 {
     return hits;
 }
 
+// Where a patch is in the list of sphere i; NOWHERE for one that only a fast sphere meets.
+const NOWHERE: u32 = 0xffffffffu;
+
+fn place_of_patch(i: u32, number: u32) -> u32 {
+    let end = patch_end(i);
+    for (var at = list_end(i); at < end; at++) {
+        if lists[at] == number { return at; }
+    }
+    return NOWHERE;
+}
+
+fn is_patch_demoted(i: u32, number: u32) -> bool {
+    let place = place_of_patch(i, number);
+    return place != NOWHERE && (flags_at(place) & HITS) > MOST_HITS;
+}
+
+fn hit_patch(i: u32, number: u32) -> u32 {
+    let place = place_of_patch(i, number);
+    if place == NOWHERE { return 0u; }
+    let before = flags_at(place) & HITS;
+    let hits = min(before + 1u, HITS);
+    atomicAdd(&work[flags_word(place)], (hits - before) << flags_bit(place));
+    return hits;
+}
+
 fn wall_hits(i: u32, plane: u32) -> u32 {
     if plane >= COUNTED_PLANES { return 0u; }
     return (atomicLoad(&work[frame.at_wall_hits + i]) >> (2u * plane)) & HITS;
 }
 
-fn hit_wall(i: u32, plane: u32) -> u32 {
+// `wall` counts the planes first, then the patches.
+fn hit_wall(i: u32, wall: u32) -> u32 {
+    if HAS_SHAPES && wall >= wall_count() { return hit_patch(i, wall - wall_count()); }
+    let plane = wall;
     if plane >= COUNTED_PLANES { return 0u; }
     let before = wall_hits(i, plane);
     let hits = min(before + 1u, HITS);
@@ -46,7 +74,7 @@ fn hit_wall(i: u32, plane: u32) -> u32 {
     return hits;
 }
 
-// Counts an impact with a sphere, or a plane with WALL set.
+// Counts an impact with a sphere, or a wall with WALL set.
 fn count_hit(i: u32, partner: u32) -> u32 {
     var hits = 0u;
     if (partner & WALL) != 0u {
@@ -59,10 +87,15 @@ fn count_hit(i: u32, partner: u32) -> u32 {
     return hits;
 }
 
-// Whether a plane is among those that a contact may rest on: a fast sphere meets others too.
-fn is_counted(i: u32, plane: u32) -> bool { return (lists[frame.at_walls + i] & (1u << min(plane, 31u))) != 0u; }
+// Whether a wall is among those that a contact may rest on: a fast sphere meets others too.
+fn is_counted(i: u32, wall: u32) -> bool {
+    if HAS_SHAPES && wall >= wall_count() { return place_of_patch(i, wall - wall_count()) != NOWHERE; }
+    return is_near_plane(i, wall);
+}
 
-fn is_wall_demoted(i: u32, plane: u32) -> bool { return wall_hits(i, plane) > MOST_HITS && is_counted(i, plane); }
+fn is_near_plane(i: u32, plane: u32) -> bool { return (lists[frame.at_walls + i] & (1u << min(plane, 31u))) != 0u; }
+
+fn is_wall_demoted(i: u32, plane: u32) -> bool { return wall_hits(i, plane) > MOST_HITS && is_near_plane(i, plane); }
 
 fn rested(i: u32) -> f32 { return bitcast<f32>(atomicLoad(&work[frame.at_rested + i])); }
 
@@ -70,12 +103,12 @@ fn row_begin(i: u32) -> u32 { return atomicLoad(&work[frame.at_row_heads + 2u * 
 fn row_end(i: u32) -> u32 { return row_begin(i) + atomicLoad(&work[frame.at_row_heads + 2u * i + 1u]); }
 
 // Partner of a row.
-fn row_partner(row: u32) -> u32 { return pool[frame.at_rows + row * ROW_WORDS]; }
+fn row_partner(row: u32) -> u32 { return pool[frame.at_rows + row * ROW_STRIDE]; }
 
-// Whether sphere i rests on a plane.
-fn wall_holds(i: u32, plane: u32) -> bool {
+// Whether sphere i rests on a wall.
+fn wall_holds(i: u32, wall: u32) -> bool {
     for (var row = row_begin(i); row < row_end(i); row++) {
-        if row_partner(row) == (WALL | plane) { return true; }
+        if row_partner(row) == (WALL | wall) { return true; }
     }
     return false;
 }
@@ -130,12 +163,17 @@ fn overlap_ahead(i: u32, j: u32, shift: vec3f) -> f32 {
 // Gap between a sphere and a plane at the sphere's clock, and its rate.
 fn wall_gap(wall: Wall, i: u32) -> vec2f {
     let t = nodes[i].clock;
-    let height = dot(wall.normal, from_wall(wall, i)) + 0.5 * wall.acceleration * t * t;
-    let speed = dot(wall.normal, bodies[i].velocity) + wall.acceleration * t;
+    var height = dot(wall.normal, from_wall(wall, i)) + 0.5 * wall.acceleration * t * t;
+    var speed = dot(wall.normal, bodies[i].velocity) + wall.acceleration * t;
+    if HAS_SHAPES {
+        height -= wall.speed * t;
+        speed -= wall.speed;
+    }
     return vec2f(height - bodies[i].radius, speed);
 }
 
 fn overlap_of_wall_ahead(i: u32, wall: Wall) -> f32 {
+    if !wall.there { return 0.0; }
     let now = wall_gap(wall, i);
     let left = frame.h - nodes[i].clock;
     let end = now.x + now.y * left + 0.5 * wall.acceleration * left * left;

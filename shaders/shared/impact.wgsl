@@ -1,4 +1,4 @@
-// When spheres meet each other and the planes. Twin: src/cpu/sweep.rs.
+// When spheres meet each other and the planes; patches of walls are in shared/approach.wgsl. Twin: src/cpu/sweep.rs.
 
 // Time and the approach speed at it, or NO_IMPACT.
 struct Contact {
@@ -161,6 +161,7 @@ fn event_of(a: Mover, search: Search) -> Event {
 fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     if nodes[i].support == plane + 1u { return; }
     let wall = wall_of(plane);
+    if !wall.there { return; }
     let t = nodes[i].clock;
     let gap = wall_gap(wall, i);
     let v = gap.y;
@@ -196,5 +197,6 @@ fn sweep_sphere(i: u32, fresh: bool) -> Event {
     settle_tie(i, a, &search);
     var best = event_of(a, search);
     consider_walls(i, &best);
+    consider_patches(i, &best);
     return best;
 }

@@ -42,7 +42,7 @@ struct Node {
 struct Event {
     // NO_IMPACT or beyond: none.
     toi: f32,
-    // Index of the sphere, or WALL | plane.
+    // Index of the sphere, or WALL with the number of a wall: planes first, then patches.
     partner: u32,
     // Which image of the partner: code of a candidate, or CODES + place among the extras.
     link: u32,
@@ -146,8 +146,23 @@ struct Frame {
     // Speed below which a sphere is calm, and what a substep of calm counts; 0 = nobody ever sleeps.
     sleep_speed: f32,
     sleep_ticks: u32,
+    // In `world`: planes, pivots of all walls and what moves them, as they are in the substep; patches, with fans, and the trees
+    // over them.
+    at_motion: u32,
+    at_sites: u32,
+    at_movers: u32,
+    at_patches: u32,
+    at_fans: u32,
+    at_sets: u32,
+    at_tree: u32,
+    set_count: u32,
+    // In `lists`; in `work`.
+    at_patch_ends: u32,
+    at_wall_loads: u32,
     // The whole is a multiple of 16 bytes.
-    unused: u32,
+    unused_a: u32,
+    unused_b: u32,
+    unused_c: u32,
 }
 
 // Which round a dispatch belongs to.

@@ -11,7 +11,8 @@ struct Load {
 }
 
 struct Row {
-    // The other one, or a plane with WALL set; the row belongs to the sphere of the smaller rank.
+    // The other one, or a wall with WALL set: planes first, then patches, with the side of a narrow pipe from SIDE_SHIFT on. The row
+    // belongs to the sphere of the smaller rank.
     j: u32,
     // Cells to its image, as the code of a candidate.
     code: u32,
@@ -28,7 +29,14 @@ struct Row {
     // Times the reduced radius.
     rolling: f32,
     twisting: f32,
+    // Velocity of the wall there, and the place of what moves it, plus 1.
+    drive: vec3f,
+    mover: u32,
 }
+
+// The wall of a row, and on which of its sides it is.
+fn wall_of_row(j: u32) -> u32 { return j & ((1u << SIDE_SHIFT) - 1u); }
+fn side_of_row(j: u32) -> u32 { return (j & ~WALL) >> SIDE_SHIFT; }
 
 fn word(at: u32) -> f32 { return bitcast<f32>(pool[at]); }
 fn vector(at: u32) -> vec3f { return vec3f(word(at), word(at + 1u), word(at + 2u)); }
@@ -40,7 +48,7 @@ fn put_vector(at: u32, v: vec3f) {
     pool[at + 2u] = bits.z;
 }
 
-fn place_of_row(row: u32) -> u32 { return frame.at_rows + row * ROW_WORDS; }
+fn place_of_row(row: u32) -> u32 { return frame.at_rows + row * ROW_STRIDE; }
 
 fn load_of(row: u32) -> Load {
     let at = place_of_row(row);
@@ -56,6 +64,12 @@ fn put_load(row: u32, load: Load) {
 
 fn row_at(row: u32) -> Row {
     let at = place_of_row(row);
+    var drive = vec3f(0.0);
+    var mover = 0u;
+    if HAS_SHAPES && (pool[at] & WALL) != 0u {
+        drive = vector(at + 18u);
+        mover = pool[at + 21u];
+    }
     return Row(
         pool[at],
         pool[at + 1u],
@@ -67,6 +81,8 @@ fn row_at(row: u32) -> Row {
         word(at + 15u),
         word(at + 16u),
         word(at + 17u),
+        drive,
+        mover,
     );
 }
 
@@ -82,15 +98,19 @@ fn put_row(row: u32, r: Row) {
     pool[at + 15u] = bitcast<u32>(r.friction);
     pool[at + 16u] = bitcast<u32>(r.rolling);
     pool[at + 17u] = bitcast<u32>(r.twisting);
+    if HAS_SHAPES && (r.j & WALL) != 0u {
+        put_vector(at + 18u, r.drive);
+        pool[at + 21u] = r.mover;
+    }
 }
 
-// One of the two partners of a row; a plane stands still.
+// One of the two partners of a row; a wall moves as its drive says.
 struct Partner {
     // At the end of the substep, in the lab.
     velocity: vec3f,
     inverse_mass: f32,
     spin: vec3f,
-    // From the centre to the point of contact; 5/2 over the radius, 0 for planes.
+    // From the centre to the point of contact; 5/2 over the radius, 0 for walls.
     arm: f32,
     turn: f32,
 }
@@ -109,7 +129,8 @@ fn partner(i: u32, share: f32) -> Partner {
 }
 
 fn partners(i: u32, row: Row) -> Pair {
-    var pair = Pair(partner(i, row.share), Partner(vec3f(0.0), 0.0, vec3f(0.0), 0.0, 0.0));
+    var pair = Pair(partner(i, row.share), Partner(row.drive, 0.0, vec3f(0.0), 0.0, 0.0));
+    if HAS_SHAPES && row.mover != 0u { pair.b.spin = drive_of(row.mover).spin; }
     if (row.j & WALL) == 0u { pair.b = partner(row.j, row.share); }
     return pair;
 }

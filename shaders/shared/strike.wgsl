@@ -259,53 +259,6 @@ fn strike_fixed(a: ptr<function, Striker>, other: u32, link: u32, t: f32) {
     record_pair(*a, other, theirs.radius, d, t, j);
 }
 
-fn strike_wall(a: ptr<function, Striker>, plane: u32, t: f32) {
-    let wall = wall_of(plane);
-    let g = wall.acceleration;
-    // A sphere that rests on one plane and meets another goes on from its true state.
-    let supported = leave_support(a, t);
-    let w = (*a).body.velocity + wall.normal * (g * t);
-    let approach = dot(wall.normal, w);
-    let inverse_mass = (*a).body.inverse_mass;
-    var surface = surface_of(material_of((*a).i), wall.material);
-    let returns = select(0.0, frame.contact_time, surface.restitution < 1.0 || surface.threshold > 0.0);
-    if g < 0.0 && plane < 255u && rests(-approach, -g, (*a).body.radius, returns) {
-        if HAS_REST && surface.restitution < 1.0 && lay_down(a, WALL | plane, wall.normal, approach) { return; }
-        if supported {
-            // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first.
-            hop_off(a, wall.normal, -approach, -g * frame.h);
-            return;
-        }
-        // In the falling frame the plane accelerates; the chord of its way to the end of the substep.
-        let chord = -0.5 * g * (frame.h + t);
-        (*a).body.velocity += wall.normal * (chord - dot(wall.normal, (*a).body.velocity));
-        (*a).support = plane + 1u;
-        (*a).loss += 0.5 * approach * approach / inverse_mass;
-        return;
-    }
-    if approach >= 0.0 { return; }
-    let height = dot(wall.normal, cells_shift(tags[(*a).i].cell - wall.cell) + ((*a).body.offset - wall.offset));
-    if (*a).body.radius - (height + 0.5 * g * t * t) > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    let e = soften(&surface, -approach, t - (*a).last_contact);
-    let j = impulse(wall.normal, w, inverse_mass, e, length(w));
-    var push = j;
-    if surface.friction > 0.0 {
-        // Along the plane too the frame falls.
-        let in_lab = (*a).body.velocity + frame.gravity * t;
-        let radius = (*a).body.radius;
-        push += rub(surface.friction, j, wall.normal * radius, in_lab, radius, a, 0u, 0.0, 0.0);
-    }
-    (*a).body.velocity += push * inverse_mass;
-    atomicAdd(&work[WALL_COUNT], 1u);
-    if HAS_REST {
-        if surface.restitution < 1.0 { count_hit((*a).i, WALL | plane); }
-        (*a).loss += along_chord((*a).i, push);
-    }
-    (*a).loss += energy_lost(1.0 / inverse_mass, e, approach, 1.0);
-    let point = (*a).body.offset - wall.normal * (*a).body.radius;
-    record(*a, t, tags[(*a).i].rank, WALL | plane, point, wall.normal, length(j));
-}
-
 fn collide_selected(slot: u32) {
     let i = atomicLoad(&work[frame.at_selected + slot]);
     let event = fates[i].event;

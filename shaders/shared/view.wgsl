@@ -49,6 +49,10 @@ fn shift_of(link: u32) -> vec3f {
 fn list_begin(i: u32) -> u32 { return lists[2u * i]; }
 fn list_end(i: u32) -> u32 { return lists[2u * i + 1u]; }
 
+// Behind it come the patches of walls that the sphere could meet; a bit says whether a wall in reach moves.
+fn patch_end(i: u32) -> u32 { return lists[frame.at_patch_ends + i] & ~DRIVEN; }
+fn is_driven(i: u32) -> bool { return HAS_SHAPES && (lists[frame.at_patch_ends + i] & DRIVEN) != 0u; }
+
 // Walks over all that a sphere could meet: the list, then the extras.
 struct Cursor {
     at: u32,
@@ -157,12 +161,28 @@ struct Wall {
     cell: vec3i,
     material: u32,
     offset: vec3f,
+    // Velocity along the normal.
+    speed: f32,
+    // Place of what moves it, plus 1; number among all walls.
+    mover: u32,
+    number: u32,
+    there: bool,
 }
 
 fn wall_of(plane: u32) -> Wall {
-    let a = world[3u * plane];
-    let b = world[3u * plane + 1u];
-    return Wall(a.xyz, a.w, bitcast<vec3i>(b.xyz), bitcast<u32>(b.w), world[3u * plane + 2u].xyz);
+    let at = frame.at_motion + WALL_ROWS * plane;
+    let a = world[at];
+    let b = world[at + 1u];
+    let c = world[at + 2u];
+    var wall = Wall(a.xyz, a.w, bitcast<vec3i>(b.xyz), bitcast<u32>(b.w), c.xyz, 0.0, 0u, plane, true);
+    if HAS_SHAPES {
+        let d = bitcast<vec4u>(world[at + 3u]);
+        wall.speed = c.w;
+        wall.mover = d.x;
+        wall.number = d.y;
+        wall.there = d.z != 0u;
+    }
+    return wall;
 }
 
 // Vector from the plane's point to a sphere's centre at its clock.

@@ -35,7 +35,7 @@ pub const MOST_HITS: u8 = 1;
 pub const WALL: u32 = 1 << 31;
 
 /// Where rows say on which side of a narrow pipe they are; see [`Form::side`](crate::model::patches::form::Form::side).
-const SIDE_SHIFT: u32 = 29;
+pub const SIDE_SHIFT: u32 = 29;
 
 /// The wall of a partner: planes first, then patches.
 #[inline]

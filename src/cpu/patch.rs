@@ -12,10 +12,10 @@ use crate::model::patches::{
 };
 
 /// Way, in radii, after which an edge that is in the shadow of a nearer face is looked at again.
-const LOOK_AGAIN: f32 = 0.05;
+pub const LOOK_AGAIN: f32 = 0.05;
 
 /// Rounding of the place of a sphere seen from a patch, relative to its distance: gaps below are none.
-const BLUR: f32 = 2e-7;
+pub const BLUR: f32 = 2e-7;
 
 /// How a sphere lies to a wall.
 #[derive(Clone, Copy, Debug)]

@@ -206,6 +206,13 @@ impl Rows {
         if self.count == 0 { &[] } else { past_of(&self.tasks, &self.slots, i as u32) }
     }
 
+    /// Velocity of the wall at a row of a sphere, if that moves.
+    #[cfg(feature = "gpu")]
+    pub fn drive_of(&self, i: usize, row: &Row) -> Option<Vec3> {
+        let drives = &self.tasks.get(self.slots[i].task as usize).drives;
+        drives.get(row.drive as usize).map(|drive| drive.0[0].truncate())
+    }
+
     /// Whether a sphere rests on a partner: another sphere, or a plane with [`WALL`] set.
     #[inline]
     pub fn contains(&self, ids: &[u32], i: usize, partner: u32) -> bool {

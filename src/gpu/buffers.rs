@@ -2,11 +2,13 @@
 
 use super::{
     Context,
-    layout::{Body, Frame, LAUNCH, MOST_WIDE_ROUNDS, Round, SURFACE_ROWS, Tag},
+    host::Host,
+    layout::{Body, Frame, LAUNCH, MOST_WIDE_ROUNDS, Round, Tag},
     pipelines::Pipelines,
     places::Places,
+    scenery,
 };
-use crate::{Error, model::world::World};
+use crate::Error;
 
 /// Distance between two uniforms: the alignment that WebGPU promises.
 pub const UNIFORM_STRIDE: u64 = 512;
@@ -233,27 +235,19 @@ impl Buffers {
         Ok(())
     }
 
-    /// Puts down planes, surfaces and, where there are several, the material of every rank.
-    pub fn write_world(&self, queue: &wgpu::Queue, world: &World, materials: impl Iterator<Item = u32>) {
-        let mut words = vec![0u32; self.places.world_words as usize];
-        for (k, wall) in world.walls.iter().enumerate() {
-            let row = &mut words[12 * k..12 * k + 12];
-            row[..3].copy_from_slice(&wall.normal.to_array().map(f32::to_bits));
-            row[3] = wall.acceleration.to_bits();
-            row[4..7].copy_from_slice(&wall.cell.to_array().map(|c| c as u32));
-            row[7] = wall.material as u32;
-            row[8..11].copy_from_slice(&wall.offset.to_array().map(f32::to_bits));
-        }
-        let table = &mut words[4 * self.places.surfaces as usize..];
-        for (rows, s) in table.chunks_exact_mut(4 * SURFACE_ROWS as usize).zip(&world.surfaces) {
-            let values = [s.restitution, s.friction, s.rolling, s.twisting, s.threshold];
-            rows.iter_mut().zip(values).for_each(|(word, value)| *word = value.to_bits());
-        }
-        if world.material_count > 1 {
-            let by_rank = &mut words[4 * self.places.materials as usize..];
-            by_rank.iter_mut().zip(materials).for_each(|(word, material)| *word = material);
-        }
+    /// Puts down what no sphere moves, with walls where they are in the present substep.
+    pub fn write_world(&self, queue: &wgpu::Queue, host: &Host) {
+        let words = scenery::still(&self.places.world, &host.world, host.materials.iter().copied());
         queue.write_buffer(&self.world, 0, bytemuck::cast_slice(&words));
+        let mut words = vec![];
+        scenery::motion(&host.world, &host.units, &host.grid, &mut words);
+        self.write_motion(queue, &words);
+    }
+
+    /// Puts down where walls are in substeps, from the first block on.
+    pub fn write_motion(&self, queue: &wgpu::Queue, words: &[u32]) {
+        let at = 16 * u64::from(self.places.world.motion);
+        queue.write_buffer(&self.world, at, bytemuck::cast_slice(words));
     }
 
     /// Puts down the state into copy `k`.

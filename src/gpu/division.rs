@@ -6,7 +6,8 @@ use super::{
     effort::Effort,
     host::Host,
     layout::{
-        FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_RECORD, FLAG_SHORTEST, FLAG_STRICT, Frame, MOST_WIDE_ROUNDS,
+        FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_RECORD, FLAG_SHORTEST, FLAG_STRICT, FLAG_WAKE, Frame,
+        MOST_WIDE_ROUNDS,
     },
     places::{Places, speeds},
 };
@@ -23,6 +24,8 @@ pub struct Division {
     pub wide_rounds: u32,
     pub record: bool,
     pub strict: bool,
+    /// Walls come or go in the step.
+    pub wakes: bool,
     pub effort: Effort,
 }
 
@@ -36,7 +39,7 @@ pub struct Piece {
     /// The drift when it begins, and how far that has gone since the broad phase.
     drift: DVec3,
     drifted: DVec3,
-    /// How far the drift goes between two broad phases.
+    /// How far the drift goes between two broad phases, and the walls.
     drift_reach: f64,
     /// How often it was halved.
     pub halvings: u32,
@@ -46,6 +49,8 @@ pub struct Piece {
     pub shortest: bool,
     /// What is out of order is counted, even in a strict run.
     pub lenient: bool,
+    /// Walls come or go in the step: it begins with all awake.
+    wakes: bool,
 }
 
 impl Piece {
@@ -58,6 +63,7 @@ impl Piece {
             time: self.time + half,
             drift: self.drift + gravity * half,
             drifted: self.drifted + self.drift * half + gravity * (0.5 * half * half),
+            wakes: false,
             ..first
         };
         [first, second]
@@ -100,10 +106,23 @@ impl Division {
             if builds {
                 let span = h * f64::from(plan.substeps_per_build.min(plan.substeps - k));
                 (drift, drifted) = (plan.drift + gravity * time, DVec3::ZERO);
-                drift_reach = drift.length() * span + gravity.length() * span * span;
+                let stride = f64::from(host.world.patches.stride(span, &host.units));
+                drift_reach = drift.length() * span + gravity.length() * span * span + stride;
             }
             let (halvings, shortest, lenient) = (0, false, false);
-            pieces.push(Piece { time, h, drift, drifted, drift_reach, halvings, builds, shortest, lenient });
+            let wakes = self.wakes && k == 0;
+            pieces.push(Piece {
+                time,
+                h,
+                drift,
+                drifted,
+                drift_reach,
+                halvings,
+                builds,
+                shortest,
+                lenient,
+                wakes,
+            });
             drifted += drift * h + gravity * (0.5 * h * h);
             drift += gravity * h;
         }
@@ -141,8 +160,11 @@ impl Division {
         if piece.lenient {
             flags &= !FLAG_STRICT;
         }
+        if piece.wakes {
+            flags |= FLAG_WAKE;
+        }
         let [slow, shock, settled] = speeds(&host.world, piece.h as f32);
-        Frame {
+        let mut frame = Frame {
             slow,
             shock,
             settled,
@@ -155,7 +177,11 @@ impl Division {
             substep,
             flags,
             ..base
+        };
+        if places.scenery.is_restless {
+            places.world.enter(&places.scenery, substep, &mut frame);
         }
+        frame
     }
 
     /// The frame of the audit.

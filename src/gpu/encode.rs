@@ -148,6 +148,11 @@ impl<'a> Encoder<'a> {
     /// Before the first stage of a step.
     pub fn begin(&mut self) {
         self.clear(STICKY_END, STEP_END);
+        let places = &self.buffers.places;
+        let (at, words) = (places.wall_loads, places.wall_load_words);
+        if words > 0 {
+            self.clear(at, at + words);
+        }
     }
 
     /// Stages 1 to 4 into the other copy, which becomes the present one.

@@ -4,6 +4,7 @@ mod contacts;
 mod handover;
 mod measure;
 mod pieces;
+mod walls;
 
 use std::sync::Arc;
 
@@ -27,8 +28,8 @@ use super::{
     timing::Timing,
 };
 use crate::{
-    Contact, Error, Impact, Measure, Sphere, StepReport, System,
-    cpu::{audit::Audit, neighbors::Candidate},
+    Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
+    cpu::{audit::Audit, neighbors::Candidate, walls::Sum},
     model::{
         contacts::Loads,
         plan::{self, Past},
@@ -67,6 +68,9 @@ pub struct GpuEngine {
     measured: Measure,
     start_nonfinite: Option<u32>,
     timing: Option<Timing>,
+    /// At the end of the last step, and what walls felt in it.
+    time: f64,
+    felt: Vec<Sum>,
 }
 
 /// What a step took, with all that had to be done again.
@@ -92,9 +96,9 @@ impl GpuEngine {
     ///
     /// # Errors
     /// [`Error::Capacity`] for more spheres than the device can hold, [`Error::DeviceLost`].
-    pub fn new(system: &System, context: Context, profile: bool) -> Result<Self, Error> {
+    pub fn new(system: &System, context: Context, profile: bool, time: f64) -> Result<Self, Error> {
         let capacities = Capacities::for_spheres(system.spheres.len(), false);
-        Self::with(system, context, capacities, profile, |_| NEVER)
+        Self::with(system, context, capacities, profile, |_| NEVER, time)
     }
 
     /// The same with given room.
@@ -104,6 +108,7 @@ impl GpuEngine {
         capacities: Capacities,
         profile: bool,
         last_contact: impl Fn(u32) -> f32,
+        time: f64,
     ) -> Result<Self, Error> {
         let count = system.spheres.len();
         if count > Candidate::MAX_SPHERES {
@@ -120,6 +125,7 @@ impl GpuEngine {
         let past = Past { sums, collisions: 0.0 };
         let budget = plan::wanted_budget(&host.limits(dt), &past);
         host.regrid(&mut state, budget);
+        host.place_walls(time, 0.0);
         let places = host.places(capacities);
         places.check(&context.device.limits(), host.grid.buckets)?;
         let pipelines = context.pipelines(host.variant())?;
@@ -144,6 +150,8 @@ impl GpuEngine {
             measured: Measure::default(),
             start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
             timing,
+            time,
+            felt: vec![],
             host,
         };
         let deepest = engine.deepest_now()?;
@@ -170,10 +178,13 @@ impl GpuEngine {
         let rounds = if rounds == 0 { 8 } else { rounds };
         let wide_rounds = Division::wide_rounds(self.host.census.count, rounds);
         let strict = self.host.system.solver.strict_order;
-        Division { plan, wide_rounds, record, strict, effort: self.effort }
+        let begin = self.time_of(step);
+        let wakes = self.host.world.patches.changes(begin, begin + self.host.system.dt);
+        Division { plan, wide_rounds, record, strict, wakes, effort: self.effort }
     }
 
     fn submit(&mut self, step: u64, division: Division) -> Result<Flight, Error> {
+        self.place_walls(step, &division.pieces(&self.host, self.dt))?;
         self.runway.submit(
             &self.context,
             &self.pipelines,
@@ -240,6 +251,7 @@ impl GpuEngine {
             frozen: roomier(c.frozen, FROZEN_NEEDED),
             log: roomier(c.log, LOG_NEEDED),
             rows: roomier(c.rows, ROWS_NEEDED),
+            blocks: c.blocks,
         })
     }
 
@@ -289,7 +301,7 @@ impl GpuEngine {
             let halt = words[HALT as usize];
             if halt == 0 {
                 let mut tally = Tally::default();
-                tally.add(&words, division.substeps());
+                tally.add(&words, division.substeps(), &self.buffers.places);
                 if let Some(impacts) = impacts {
                     let pieces = division.pieces(&self.host, self.dt);
                     let begins: Vec<f64> = pieces.iter().map(|piece| piece.time).collect();
@@ -351,9 +363,13 @@ impl GpuEngine {
         let collisions = plan::smooth(before, struck / self.host.census.count.max(1) as f64);
         self.record(step, Past { sums, collisions }, tally.rounds);
         self.measured = self.measure_from(&sums, tally.deepest);
-        self.is_idle = self.rests_for_ever(&tally);
+        self.is_idle = self.rests_for_ever(&tally, step);
+        let crushed_by = self.crushed_by(step)?;
+        let wall_work: f64 = tally.felt.iter().map(|sum| sum.work).sum();
+        self.felt = tally.felt;
         let energy = self.host.units.energy();
         let mut report = StepReport {
+            crushed_by,
             substeps: tally.substeps,
             pair_impacts: tally.pairs,
             wall_impacts: tally.walls,
@@ -367,7 +383,8 @@ impl GpuEngine {
             kinetic_energy: self.measured.kinetic_energy,
             potential_energy: self.measured.potential_energy,
             momentum: self.measured.momentum,
-            dissipated: loss * energy,
+            dissipated: (loss + tally.rest_work) * energy,
+            wall_work: wall_work * energy,
             relax_work: relax_work * energy,
             virial: virial * energy * self.host.units.time,
             asleep: tally.asleep,
@@ -396,8 +413,9 @@ impl Engine for GpuEngine {
         if let Some(id) = self.start_nonfinite {
             return Err(Error::NonFinite { id, last_good_step: 0 });
         }
+        self.time = start_time;
         if self.is_idle && self.flight.is_none() {
-            self.step += 1;
+            self.end_step();
             return Ok(self.idle());
         }
         let record = impacts.is_some();
@@ -408,7 +426,7 @@ impl Engine for GpuEngine {
                 if self.in_pieces {
                     let redone = Redone::default();
                     let report = self.step_in_pieces(self.step, start_time, impacts, division, redone)?;
-                    self.step += 1;
+                    self.end_step();
                     return Ok(report);
                 }
                 self.submit(self.step, division)?
@@ -428,7 +446,7 @@ impl Engine for GpuEngine {
             }
         }
         let report = self.collect(flight, start_time, impacts)?;
-        self.step += 1;
+        self.end_step();
         self.flight = self.ahead.take();
         Ok(report)
     }
@@ -472,8 +490,12 @@ impl Engine for GpuEngine {
         let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
         let capacities = self.buffers.places.capacities;
         let profile = self.timing.is_some();
-        *self = Self::with(system, self.context.clone(), capacities, profile, last_contact)?;
+        *self = Self::with(system, self.context.clone(), capacities, profile, last_contact, self.time)?;
         Ok(())
+    }
+
+    fn wall_loads(&self) -> Vec<WallLoad> {
+        self.felt()
     }
 
     fn state_buffers(&self) -> Option<super::StateBuffers> {

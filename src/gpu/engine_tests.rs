@@ -39,7 +39,7 @@ fn run_in(
     recorded: bool,
     in_pieces: bool,
 ) -> (Trace, u64) {
-    let mut engine = GpuEngine::with(system, context(), capacities, false, |_| NEVER).unwrap();
+    let mut engine = GpuEngine::with(system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
     let mut trace = Trace { spheres: vec![], impacts: vec![], reports: vec![] };
     let mut overflows = 0;
     for step in 1..=steps {
@@ -81,6 +81,7 @@ fn compare(system: &mut System, steps: u64) {
         frozen: 40 * n,
         log: 400 * n,
         rows: 100 * n,
+        blocks: 1,
     };
     for recorded in [true, false] {
         let (roomy, overflows) = run(system, ample, steps, recorded);
@@ -186,7 +187,7 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
     system.bounds.sides[2] = Side::Open;
     system.gravity = DVec3::NEG_Z;
     system.spheres.sort_by_key(|s| s.id);
-    let start = || GpuEngine::new(&system, context(), false).unwrap();
+    let start = || GpuEngine::new(&system, context(), false, 0.0).unwrap();
     let (mut singly, mut ahead) = (start(), start());
     let spheres = |engine: &GpuEngine| {
         let mut spheres = system.spheres.clone();
@@ -251,7 +252,7 @@ fn a_world_that_sleeps_costs_no_dispatch() {
     // Fixed ones do not sleep, and keep nobody awake.
     system.spheres[4].fixed = true;
     let capacities = Capacities::for_spheres(9, false);
-    let mut engine = GpuEngine::with(&system, context(), capacities, false, |_| NEVER).unwrap();
+    let mut engine = GpuEngine::with(&system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
     let step = |engine: &mut GpuEngine| engine.step(0.0, None, false).unwrap();
     let report = step(&mut engine);
     assert!(report.asleep == 0 && report.dispatches > 0, "{report:?}");
@@ -261,7 +262,7 @@ fn a_world_that_sleeps_costs_no_dispatch() {
     let mut spheres = [system.spheres.clone(), system.spheres.clone()];
     engine.read(&mut spheres[0]).unwrap();
     // Steps of a run, which are taken ahead, come to the same.
-    let mut ahead = GpuEngine::with(&system, context(), capacities, false, |_| NEVER).unwrap();
+    let mut ahead = GpuEngine::with(&system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
     step(&mut ahead);
     ahead.lull(100_000);
     let reports: Vec<_> = (0..5).map(|_| ahead.step(0.0, None, true).unwrap()).collect();

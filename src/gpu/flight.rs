@@ -13,7 +13,7 @@ use super::{
     layout::{
         ASLEEP_COUNT, AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, DEEPEST, FAST_MAX, LATE_COUNT,
         NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX, SAMPLE_WORDS, STOPPED_COUNT,
-        UNREST, WALL_COUNT,
+        UNREST, WALL_COUNT, WALL_LOAD_WORDS,
     },
     pipelines::Pipelines,
     places::Places,
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     Error,
+    cpu::walls::Sum,
     model::sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
 };
 
@@ -103,7 +104,8 @@ impl Runway {
     /// # Errors
     /// [`Error::Capacity`] where there is no room for the report.
     pub fn send(&mut self, context: &Context, buffers: &Buffers, encoder: Encoder) -> Result<Pending, Error> {
-        let bytes = 4 * buffers.places.report_words();
+        let places = &buffers.places;
+        let (counts, bytes) = (4 * places.report_words(), places.report_bytes());
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let readback = match self.spare.pop().filter(|buffer| buffer.size() >= bytes) {
             Some(buffer) => buffer,
@@ -113,7 +115,11 @@ impl Runway {
         if let Some(timing) = timing {
             timing.resolve(&mut encoder);
         }
-        encoder.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, bytes);
+        encoder.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, counts);
+        if bytes > counts {
+            let felt = 4 * u64::from(places.wall_loads);
+            encoder.copy_buffer_to_buffer(&buffers.work, felt, &readback, counts, bytes - counts);
+        }
         let submission = context.queue.submit([encoder.finish()]);
         self.submits += 1;
         Ok(Pending::new(readback, bytes, submission))
@@ -156,7 +162,7 @@ impl Runway {
 }
 
 /// What a step counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub substeps: u32,
     pub pairs: u64,
@@ -171,11 +177,14 @@ pub struct Tally {
     /// Spheres that slept in the last substep, and whether any is awake after it.
     pub asleep: u64,
     pub awake: bool,
+    /// What each wall felt, and the work of those that move on what rests on them (scaled).
+    pub felt: Vec<Sum>,
+    pub rest_work: f64,
 }
 
 impl Tally {
     /// Adds what the report of one submission says, of `substeps` substeps.
-    pub fn add(&mut self, words: &[u32], substeps: u32) {
+    pub fn add(&mut self, words: &[u32], substeps: u32, places: &Places) {
         let count = |at: u32| u64::from(words[at as usize]);
         self.substeps += substeps;
         self.pairs += count(PAIR_COUNT);
@@ -188,7 +197,22 @@ impl Tally {
         self.deepest = f32::from_bits(words[DEEPEST as usize]);
         self.asleep = count(ASLEEP_COUNT);
         self.awake = words[UNREST as usize] != 0;
+        let words = &words[places.report_words() as usize..];
+        let [work, felt @ ..] = words.as_chunks::<2>().0 else { return };
+        self.rest_work += exact(*work);
+        self.felt.resize(places.scenery.walls as usize, Sum::default());
+        for (sum, words) in self.felt.iter_mut().zip(felt.chunks_exact(WALL_LOAD_WORDS as usize / 2)) {
+            let vector = |at: usize| DVec3::new(exact(words[at]), exact(words[at + 1]), exact(words[at + 2]));
+            sum.impulse -= vector(0);
+            sum.twist -= vector(3);
+            sum.work += exact(words[6]);
+        }
     }
+}
+
+// A sum in parts of 2^-32.
+fn exact([low, high]: [u32; 2]) -> f64 {
+    (i64::from(high as i32) << 32 | i64::from(low)) as f64 / (1_u64 << 32) as f64
 }
 
 /// The sums of an audit from the words of a report.

@@ -5,9 +5,11 @@ use glam::DVec3;
 use super::{
     Context,
     buffers::Buffers,
+    division::Piece,
     layout::{Body, Tag},
     places::{Capacities, Places, slots},
     readback::download,
+    scenery::{self, Scenery},
     shaders::Variant,
 };
 use crate::{
@@ -75,6 +77,21 @@ impl Host {
         );
     }
 
+    /// Puts the walls where they are in the substep of length `h` (scaled) that begins at `time`.
+    pub fn place_walls(&mut self, time: f64, h: f64) {
+        self.world.place_walls(time, h, &self.units, &self.grid);
+    }
+
+    /// Where walls are in the pieces of a step that begins at `start`, as the device has it; they stay where the last one has them.
+    pub fn motion(&mut self, start: f64, pieces: &[Piece]) -> Vec<u32> {
+        let mut words = vec![];
+        for piece in pieces {
+            self.place_walls(start + piece.time * self.units.time, piece.h);
+            scenery::motion(&self.world, &self.units, &self.grid, &mut words);
+        }
+        words
+    }
+
     /// How far fixed spheres, and those at rest, move in a step as the falling frame sees it; scaled units.
     fn fall(&self, dt: f64) -> f64 {
         let falls = self.has_fixed || self.world.rests;
@@ -103,6 +120,7 @@ impl Host {
             is_direct: self.grid.direct,
             has_walls: !self.world.walls.is_empty(),
             has_rest: self.world.rests,
+            has_shapes: self.world.has_shapes(),
             is_mixed: self.census.radius_max > 1.5 * self.census.radius_min,
             // Spheres that rest on a plane may be stopped, and count as fixed then.
             has_fixed: (self.has_fixed || !self.world.walls.is_empty()) && self.world.has_gravity,
@@ -114,8 +132,7 @@ impl Host {
         Places::new(
             self.census.count,
             self.grid.buckets,
-            self.world.walls.len(),
-            self.world.material_count,
+            Scenery::of(&self.world),
             if self.world.rests { slots(&self.grid, self.census.count) } else { 0 },
             capacities,
         )
@@ -139,7 +156,7 @@ impl Host {
             });
         }
         buffers.write_state(queue, k, &bodies, &tags);
-        buffers.write_world(queue, &self.world, self.materials.iter().copied());
+        buffers.write_world(queue, self);
     }
 
     /// The state of copy `k`, as it lies there.

@@ -143,7 +143,19 @@ pub struct Frame {
     pub settled: f32,
     pub sleep_speed: f32,
     pub sleep_ticks: u32,
-    pub unused: u32,
+    pub at_motion: u32,
+    pub at_sites: u32,
+    pub at_movers: u32,
+    pub at_patches: u32,
+    pub at_fans: u32,
+    pub at_sets: u32,
+    pub at_tree: u32,
+    pub set_count: u32,
+    pub at_patch_ends: u32,
+    pub at_wall_loads: u32,
+    pub unused_a: u32,
+    pub unused_b: u32,
+    pub unused_c: u32,
 }
 
 /// Which round a dispatch belongs to.
@@ -180,8 +192,10 @@ words! {
     FLAG_FIRST_BUILD = 8;
     /// No shorter substeps are possible.
     FLAG_SHORTEST = 16;
+    /// Walls come or go: all wake.
+    FLAG_WAKE = 32;
 
-    /// Marks a partner that is a plane.
+    /// Marks a partner that is a wall.
     WALL = 1 << 31;
     /// Marks the support of a stopped sphere.
     FROZEN = 1 << 31;
@@ -202,6 +216,8 @@ words! {
 
     /// Of a contact that rests, and of what the next substep needs of it.
     ROW_WORDS = 18;
+    /// The same where walls may move.
+    DRIVEN_ROW_WORDS = 22;
     LOAD_WORDS = 8;
     /// Velocity and spin of a sphere before its contacts were solved.
     BEGIN_WORDS = 6;
@@ -232,8 +248,26 @@ words! {
     /// Planes whose impacts are counted.
     COUNTED_PLANES = crate::cpu::neighbors::COUNTED_PLANES as u32;
 
-    /// Rows of four that a pair of materials takes.
+    // Rows of four in the buffer of the world: of a pair of materials, a plane, a wall's pivot, what moves walls, a patch, a set of
+    // patches and a node of its tree.
     SURFACE_ROWS = 2;
+    WALL_ROWS = 4;
+    SITE_ROWS = 2;
+    MOVER_ROWS = 7;
+    PATCH_ROWS = 9;
+    SET_ROWS = 3;
+    NODE_ROWS = 2;
+    /// Bits of the number of patches of a leaf.
+    LEAF_BITS = 3;
+    KIND_RING = 0;
+    KIND_CAP = 1;
+    KIND_TRIANGLE = 2;
+    /// Marks the end of the patches of a sphere in whose reach a wall moves.
+    DRIVEN = 1 << 31;
+    /// Where rows say on which side of a narrow pipe they are.
+    SIDE_SHIFT = crate::cpu::event::SIDE_SHIFT;
+    /// Two words each of what a wall felt: impulse, angular impulse, work.
+    WALL_LOAD_WORDS = 14;
 
     // The work buffer begins with what only the host clears: why everything stands still, and what room is needed.
     HALT = 0;
@@ -322,6 +356,11 @@ words! {
     HALT_TURNS = 128;
 }
 
+/// Words of a contact that rests.
+pub fn row_words(has_shapes: bool) -> u32 {
+    if has_shapes { DRIVEN_ROW_WORDS } else { ROW_WORDS }
+}
+
 /// A struct: name, size, fields with their offsets.
 #[cfg(test)]
 pub type Struct = (&'static str, usize, Vec<(&'static str, usize)>);
@@ -347,7 +386,8 @@ pub fn structs() -> Vec<Struct> {
             entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
             frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt,
             at_rested, at_row_heads, at_flags, at_wall_hits, at_carried, at_stirred, at_slots, at_slot_cursors, at_order, at_begin,
-            at_rows, slow, shock, settled, sleep_speed, sleep_ticks, unused),
+            at_rows, slow, shock, settled, sleep_speed, sleep_ticks, at_motion, at_sites, at_movers,
+            at_patches, at_fans, at_sets, at_tree, set_count, at_patch_ends, at_wall_loads, unused_a, unused_b, unused_c),
         fields!(Round: number),
     ]
 }

@@ -33,6 +33,7 @@ mod pipelines;
 mod pipelines_tests;
 mod places;
 mod readback;
+mod scenery;
 mod shaders;
 mod snapshot;
 mod timing;
@@ -64,8 +65,13 @@ pub(crate) fn read_mapped(context: &Context, buffer: &wgpu::Buffer) -> Result<Ve
 }
 
 /// The engine of [`Backend::Gpu`](crate::Backend::Gpu).
-pub(crate) fn engine(system: &System, context: Context, profile: bool) -> Result<Box<dyn Engine>, Error> {
-    Ok(Box::new(engine::GpuEngine::new(system, context, profile)?))
+pub(crate) fn engine(
+    system: &System,
+    context: Context,
+    profile: bool,
+    time: f64,
+) -> Result<Box<dyn Engine>, Error> {
+    Ok(Box::new(engine::GpuEngine::new(system, context, profile, time)?))
 }
 
 /// The state as it lies on the device, in an order that changes from step to step.

@@ -81,7 +81,14 @@ fn no_dispatch_compiles_its_shader_anew() {
     let context = Context::open(None).expect("an adapter");
     let mut slow = vec![];
     for (is_direct, all) in [(true, true), (false, true), (true, false)] {
-        let variant = Variant { is_direct, has_walls: all, has_fixed: all, is_mixed: all, has_rest: all };
+        let variant = Variant {
+            is_direct,
+            has_walls: all,
+            has_fixed: all,
+            is_mixed: all,
+            has_rest: all,
+            has_shapes: all,
+        };
         let mut bench = Bench::new(&context, variant);
         for module in MODULES.iter().filter(|module| all || module.group != Group::Rest) {
             for &entry in module.entries {

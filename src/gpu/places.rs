@@ -2,9 +2,10 @@
 
 use super::layout::{
     AUDIT_SUMS, BEGIN_WORDS, Body, CONTROL_END, EXTRA_WORDS, FROZEN_WORDS, Fate, Frame, INNER_COLOURS,
-    LOAD_WORDS, LOADS_HEAD, LOG_WORDS, MOST_PARTS, Node, RANK_WORDS, ROW_WORDS, SCAN_PART, SURFACE_ROWS,
-    THREAT_WORDS, Tag, VISIT_WORDS,
+    LOAD_WORDS, LOADS_HEAD, LOG_WORDS, MOST_PARTS, Node, RANK_WORDS, SCAN_PART, THREAT_WORDS, Tag,
+    VISIT_WORDS, WALL_LOAD_WORDS, row_words,
 };
+use super::scenery::{self, Scenery};
 use crate::{
     Error,
     cpu::{
@@ -28,6 +29,8 @@ pub struct Capacities {
     pub log: u32,
     /// Contacts that rest, where they may.
     pub rows: u32,
+    /// Substeps for which there is room to say where walls are, where they move.
+    pub blocks: u32,
 }
 
 impl Capacities {
@@ -42,13 +45,14 @@ impl Capacities {
             frozen: 256,
             log: if record { n / 2 + 1024 } else { 1 },
             rows: 3 * n + 1024,
+            blocks: 16,
         }
     }
 
     /// Room for one record of each kind: every step has to grow something.
     #[cfg(test)]
     pub fn tiny() -> Self {
-        Self { entries: 1, extras: 2, visits: 1, threats: 1, frozen: 1, log: 1, rows: 1 }
+        Self { entries: 1, extras: 2, visits: 1, threats: 1, frozen: 1, log: 1, rows: 1, blocks: 1 }
     }
 }
 
@@ -58,7 +62,7 @@ const SPHERES_OF_SLOT: u32 = 128;
 /// Spheres that a workgroup of the audit sums at least.
 const PART_SPHERES: u32 = 4096;
 
-/// Offsets of the regions of the shared buffers and their lengths, in words (`surfaces`, `materials`: in vec4f).
+/// Offsets of the regions of the shared buffers and their lengths, in words; `world` says its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     pub capacities: Capacities,
@@ -74,6 +78,7 @@ pub struct Places {
     pub walkers: u32,
     pub work_words: u64,
     pub walls: u32,
+    pub patch_ends: u32,
     pub entries: u32,
     pub list_words: u64,
     pub visits: u32,
@@ -81,9 +86,8 @@ pub struct Places {
     pub frozen: u32,
     pub log: u32,
     pub pool_words: u64,
-    pub surfaces: u32,
-    pub materials: u32,
-    pub world_words: u64,
+    pub scenery: Scenery,
+    pub world: scenery::Places,
     /// Blocks of a colour in which contacts are solved, or places for them; 0 where contacts never rest.
     pub slots: u32,
     pub rested: u32,
@@ -95,6 +99,9 @@ pub struct Places {
     pub slot_cursors: u32,
     pub slot_starts: u32,
     pub order: u32,
+    /// What walls felt, with their number of words.
+    pub wall_loads: u32,
+    pub wall_load_words: u32,
     pub begin: u32,
     pub rows: u32,
     pub load_words: u64,
@@ -138,8 +145,7 @@ impl Places {
     pub fn new(
         count: usize,
         buckets: usize,
-        walls: usize,
-        materials: usize,
+        scenery: Scenery,
         slots: u32,
         capacities: Capacities,
     ) -> Self {
@@ -167,9 +173,13 @@ impl Places {
         let slot_cursors = work.take(keys);
         let slot_starts = work.take(if slots > 0 { keys + 1 } else { 0 });
         let order = work.take(2 * resting);
+        // Work on what rests first, then the sums of each wall.
+        let wall_load_words = if scenery.walls > 0 { 2 + WALL_LOAD_WORDS * scenery.walls } else { 0 };
+        let wall_loads = work.take(u64::from(wall_load_words));
         // Where each sphere's list begins and ends.
         let mut list = Ruler(2 * n);
         let walls_at = list.take(n);
+        let patch_ends = list.take(if scenery.has_shapes { n } else { 0 });
         let entries = list.take(u64::from(capacities.entries));
         let mut pool = Ruler(u64::from(capacities.extras) * u64::from(EXTRA_WORDS));
         let visits = pool.take(u64::from(capacities.visits) * u64::from(VISIT_WORDS));
@@ -177,14 +187,13 @@ impl Places {
         let frozen = pool.take(u64::from(capacities.frozen) * u64::from(FROZEN_WORDS));
         let log = pool.take(u64::from(capacities.log) * u64::from(LOG_WORDS));
         let begin = pool.take(resting * u64::from(BEGIN_WORDS));
-        let rows = pool.take(rows_most * u64::from(ROW_WORDS));
+        let rows = pool.take(rows_most * u64::from(row_words(scenery.has_shapes)));
         let load_words = match slots {
             0 => 0,
             _ => u64::from(LOADS_HEAD) + u64::from(RANK_WORDS) * n + rows_most * u64::from(LOAD_WORDS),
         };
-        let mut world = Ruler(3 * walls as u64);
-        let surfaces = world.take(u64::from(SURFACE_ROWS) * (materials * materials) as u64);
-        let materials = world.take(if materials > 1 { n.div_ceil(4) } else { 0 });
+        let blocks = if scenery.is_restless { capacities.blocks } else { 1 };
+        let world = scenery.places(n, blocks);
         Self {
             capacities,
             sphere_count: count as u32,
@@ -199,6 +208,7 @@ impl Places {
             walkers,
             work_words: work.0,
             walls: walls_at,
+            patch_ends,
             entries,
             list_words: list.0,
             visits,
@@ -206,9 +216,8 @@ impl Places {
             frozen,
             log,
             pool_words: pool.0,
-            surfaces,
-            materials,
-            world_words: 4 * world.0.max(1),
+            scenery,
+            world,
             slots,
             rested,
             row_heads,
@@ -219,6 +228,8 @@ impl Places {
             slot_cursors,
             slot_starts,
             order,
+            wall_loads,
+            wall_load_words,
             begin,
             rows,
             load_words,
@@ -238,7 +249,7 @@ impl Places {
             ("fates", state(size_of::<Fate>())),
             ("lists", 4 * self.list_words),
             ("work", 4 * self.work_words),
-            ("world", 4 * self.world_words),
+            ("world", 16 * self.world.rows),
             ("pool", 4 * self.pool_words),
             ("loads", 4 * self.load_words),
             ("loads", 4 * self.load_words),
@@ -255,6 +266,11 @@ impl Places {
         u64::from(CONTROL_END) - u64::from((MOST_PARTS - self.parts()) * AUDIT_SUMS)
     }
 
+    /// The same in bytes, with what walls felt.
+    pub fn report_bytes(&self) -> u64 {
+        4 * (self.report_words() + u64::from(self.wall_load_words))
+    }
+
     /// Workgroups of the audit: the order of its sums is that of the count alone.
     pub fn parts(&self) -> u32 {
         self.sphere_count.div_ceil(PART_SPHERES).clamp(1, MOST_PARTS)
@@ -264,7 +280,7 @@ impl Places {
     pub fn frame(&self, grid: &Grid, world: &World, radius_max: f32) -> Frame {
         let c = &self.capacities;
         let axes = Axis::of(grid);
-        Frame {
+        let mut frame = Frame {
             gravity: world.gravity,
             edge: grid.edge,
             radius_max,
@@ -304,8 +320,6 @@ impl Places {
             threat_capacity: c.threats,
             frozen_capacity: c.frozen,
             log_capacity: c.log,
-            at_surfaces: self.surfaces,
-            at_materials: self.materials,
             at_rested: self.rested,
             at_row_heads: self.row_heads,
             at_flags: self.flags,
@@ -317,8 +331,12 @@ impl Places {
             at_order: self.order,
             at_begin: self.begin,
             at_rows: self.rows,
+            at_patch_ends: self.patch_ends,
+            at_wall_loads: self.wall_loads,
             ..Frame::default()
-        }
+        };
+        self.world.enter(&self.scenery, 0, &mut frame);
+        frame
     }
 
     /// The frame in which the scan sums what belongs to each place of the order of contacts.
@@ -369,7 +387,7 @@ impl Places {
             };
             let buckets = (buckets as f64 * share).ceil() as usize;
             let slots = scaled(self.slots);
-            over(&Self::new(count as usize, buckets, 0, 1, slots, capacities)).is_none()
+            over(&Self::new(count as usize, buckets, self.scenery, slots, capacities)).is_none()
         };
         let (mut low, mut high) = (0, u64::from(self.sphere_count));
         while low + 1 < high {
@@ -399,7 +417,8 @@ mod tests {
         let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 20, ..wgpu::Limits::default() };
         let places = |n: usize| {
             let slots = slots * n as u32 / 100;
-            Places::new(n, n, 0, 1, slots, Capacities::for_spheres(n, false))
+            let scenery = Scenery { materials: 1, ..Scenery::default() };
+            Places::new(n, n, scenery, slots, Capacities::for_spheres(n, false))
         };
         assert_eq!(places(1000).check(&limits, 1000), Ok(()));
         let Err(Error::Capacity(text)) = places(1_000_000).check(&limits, 1_000_000) else { panic!() };

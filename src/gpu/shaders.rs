@@ -1,9 +1,9 @@
 //! The shaders: what each module is made of, and the numbers that Rust and WGSL share.
 
-use super::layout::WORDS;
+use super::layout::{WORDS, row_words};
 use crate::{
-    cpu::{collide, event, fast, relax, rest, rounds, rows, sweep},
-    model::{grid, state, sums},
+    cpu::{collide, event, fast, patch, relax, rest, rounds, rows, sweep},
+    model::{grid, patches::form, state, sums},
 };
 
 /// A time beyond all times: no impact. WGSL has no infinity.
@@ -53,6 +53,11 @@ const STRIKE: &str = shader!("shared/strike");
 const FRICTION: &str = shader!("shared/friction");
 const FAST: &str = shader!("shared/fast");
 const AGAIN: &str = shader!("shared/again");
+const FORM: &str = shader!("shared/form");
+const TOUCH: &str = shader!("shared/touch");
+const APPROACH: &str = shader!("shared/approach");
+const LOADS: &str = shader!("shared/loads");
+const WALL: &str = shader!("shared/wall");
 
 /// All modules in the order of the stages; the last finishes the rounds.
 pub const MODULES: &[Module] = &[
@@ -73,26 +78,26 @@ pub const MODULES: &[Module] = &[
         name: "neighbors",
         group: Group::Broad,
         entries: &["neighbors", "neighbors_long"],
-        parts: &[shader!("neighbors")],
+        parts: &[FORM, shader!("neighbors")],
     },
     Module { name: "launch", group: Group::Substep, entries: &["launch"], parts: &[shader!("launch")] },
     Module {
         name: "sweep",
         group: Group::Substep,
         entries: &["sweep", "sweep_apart", "sweep_mark", "sweep_touched"],
-        parts: &[IMPACT, GUARD, AGAIN, shader!("sweep")],
+        parts: &[FORM, TOUCH, IMPACT, APPROACH, GUARD, AGAIN, shader!("sweep")],
     },
     Module {
         name: "select",
         group: Group::Substep,
         entries: &["select_near", "select_around", "select_hop", "select_impacts"],
-        parts: &[GUARD, shader!("select")],
+        parts: &[FORM, TOUCH, GUARD, shader!("select")],
     },
     Module {
         name: "collide",
         group: Group::Substep,
         entries: &["collide", "collide_walk", "collide_meet"],
-        parts: &[IMPACT, STRIKE, FRICTION, FAST, shader!("collide")],
+        parts: &[FORM, TOUCH, IMPACT, APPROACH, STRIKE, LOADS, WALL, FRICTION, FAST, shader!("collide")],
     },
     Module {
         name: "rest",
@@ -111,21 +116,42 @@ pub const MODULES: &[Module] = &[
             "rest_stir",
             "rest_keep",
         ],
-        parts: &[shader!("shared/blocks"), shader!("shared/row"), shader!("shared/find"), shader!("rest")],
+        parts: &[
+            FORM,
+            TOUCH,
+            shader!("shared/blocks"),
+            shader!("shared/row"),
+            shader!("shared/find"),
+            LOADS,
+            shader!("rest"),
+        ],
     },
     Module { name: "advance", group: Group::Substep, entries: &["advance"], parts: &[shader!("advance")] },
     Module {
         name: "relax",
         group: Group::Substep,
         entries: &["relax_deepest", "relax_push", "relax_apply", "relax"],
-        parts: &[shader!("relax")],
+        parts: &[FORM, TOUCH, shader!("relax")],
     },
     Module { name: "audit", group: Group::Substep, entries: &["audit"], parts: &[shader!("audit")] },
     Module {
         name: "rounds",
         group: Group::Substep,
         entries: &["rounds"],
-        parts: &[IMPACT, GUARD, STRIKE, FRICTION, FAST, AGAIN, shader!("shared/rounds")],
+        parts: &[
+            FORM,
+            TOUCH,
+            IMPACT,
+            APPROACH,
+            GUARD,
+            STRIKE,
+            LOADS,
+            WALL,
+            FRICTION,
+            FAST,
+            AGAIN,
+            shader!("shared/rounds"),
+        ],
     },
 ];
 
@@ -143,18 +169,21 @@ pub struct Variant {
     pub is_mixed: bool,
     /// Contacts may rest.
     pub has_rest: bool,
+    /// Walls are more than planes that stand for ever.
+    pub has_shapes: bool,
 }
 
 impl Variant {
     /// All there are.
     #[cfg(test)]
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..32).map(|k| Self {
+        (0..64).map(|k| Self {
             is_direct: k & 1 != 0,
             has_walls: k & 2 != 0,
             has_fixed: k & 4 != 0,
             is_mixed: k & 8 != 0,
             has_rest: k & 16 != 0,
+            has_shapes: k & 32 != 0,
         })
     }
 }
@@ -169,9 +198,11 @@ impl Module {
             ("HAS_FIXED", variant.has_fixed),
             ("IS_MIXED", variant.is_mixed),
             ("HAS_REST", variant.has_rest),
+            ("HAS_SHAPES", variant.has_shapes),
         ] {
             text.push_str(&format!("const {name} = {value};\n"));
         }
+        text.push_str(&format!("const ROW_STRIDE = {}u;\n", row_words(variant.has_shapes)));
         let buffers: &[&str] = match self.group {
             Group::Broad => &[BROAD],
             Group::Substep => &[VIEW, FATES, HELD],
@@ -226,6 +257,9 @@ fn constants() -> String {
         ("SHORTEST", rest::SHORTEST),
         ("RELAX_SLOP", relax::SLOP),
         ("RELAX_FACTOR", relax::FACTOR),
+        ("LEAN", form::LEAN),
+        ("BLUR", patch::BLUR),
+        ("LOOK_AGAIN", patch::LOOK_AGAIN),
     ] {
         declare(name, format!("{value:e}f"));
     }
@@ -261,7 +295,7 @@ mod tests {
     fn structs_of_shaders_and_of_rust_have_one_layout() {
         let mut seen = 0;
         let variant =
-            Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true, has_rest: true };
+            Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true, has_rest: true, has_shapes: true };
         for wanted in MODULES {
             let module = module(&wanted.source(variant));
             for (name, size, fields) in layout::structs() {

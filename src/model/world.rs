@@ -99,6 +99,12 @@ pub struct World {
 }
 
 impl World {
+    /// Whether walls are more than planes that stand for ever.
+    #[cfg(feature = "gpu")]
+    pub fn has_shapes(&self) -> bool {
+        !self.patches.is_empty() || self.patches.is_restless(f64::NEG_INFINITY)
+    }
+
     /// What happens where two materials touch.
     #[inline]
     pub fn surface(&self, a: usize, b: usize) -> &Surface {

@@ -21,14 +21,14 @@ pub(super) fn start_engine(
                 Some(context) => context,
                 None => gpu::Context::open(options.adapter.as_deref())?,
             };
-            gpu::engine(system, options.context.insert(context).clone(), options.profile)?
+            gpu::engine(system, options.context.insert(context).clone(), options.profile, time)?
         }
     })
 }
 
 impl Backend {
-    /// Whether this backend does all of a system: `cpu` does all there is; `gpu` no drag, and of walls planes alone that always stand still; `exact` no
-    /// such walls either, and of surfaces restitution alone.
+    /// Whether this backend does all of a system: `cpu` does all there is; `gpu` no drag; `exact` no drag either, of walls planes alone
+    /// that always stand still, and of surfaces restitution alone.
     ///
     /// # Errors
     /// [`Error::Unsupported`] with what it does not do and who does.
@@ -37,18 +37,18 @@ impl Backend {
             return Ok(());
         }
         let refuse = |what: String| Err(Error::Unsupported(format!("{}: {what}, use cpu", self.name())));
-        if let Some(wall) = system.walls.iter().find(|wall| wall.as_plane().is_none()) {
-            let what = match wall.shape {
-                WallShape::Plane { .. } if wall.is_lasting() => "plane that moves",
-                WallShape::Plane { .. } => "plane that comes or goes",
-                ref shape => shape.kind(),
-            };
-            return refuse(format!(
-                "{} is a {what}; this backend does planes alone that stand still",
-                wall.name
-            ));
-        }
         if self == Self::Exact {
+            if let Some(wall) = system.walls.iter().find(|wall| wall.as_plane().is_none()) {
+                let what = match wall.shape {
+                    WallShape::Plane { .. } if wall.is_lasting() => "plane that moves",
+                    WallShape::Plane { .. } => "plane that comes or goes",
+                    ref shape => shape.kind(),
+                };
+                return refuse(format!(
+                    "{} is a {what}; this backend does planes alone that stand still",
+                    wall.name
+                ));
+            }
             return crate::exact::refuse_rough(&system.materials);
         }
         if system.drag > 0.0 {

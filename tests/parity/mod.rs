@@ -61,10 +61,11 @@ fn context() -> &'static Context {
     })
 }
 
-/// The pipelines for these cells; with code for planes and fixed spheres, whether there are any or not.
-fn pipelines(is_direct: bool, has_rest: bool) -> Arc<Pipelines> {
+/// The pipelines for a system; with code for planes and fixed spheres, whether there are any or not.
+fn pipelines(host: &Host) -> Arc<Pipelines> {
+    let Variant { is_direct, has_rest, has_shapes, .. } = host.variant();
     context()
-        .pipelines(Variant { is_direct, has_walls: true, has_fixed: true, is_mixed: true, has_rest })
+        .pipelines(Variant { is_direct, has_walls: true, has_fixed: true, is_mixed: true, has_rest, has_shapes })
         .unwrap()
 }
 
@@ -78,6 +79,8 @@ struct Rig {
 struct Site {
     name: String,
     host: Arc<Host>,
+    /// Where walls are in each substep.
+    motion: Arc<[u32]>,
     places: Places,
     frame: Frame,
     /// Of the substep that is looked at.
@@ -119,13 +122,17 @@ impl Rig {
             wide_rounds: WIDE_ROUNDS,
             record: true,
             strict: false,
+            wakes: false,
             effort: Effort::new(context()),
         };
-        let frames = division.frames(&host, &places, start.system.dt / host.units.time);
-        twin.frames(&frames);
+        let dt = start.system.dt / host.units.time;
+        let frames = division.frames(&host, &places, dt);
+        let pieces = division.pieces(&host, dt);
+        let motion: Arc<[u32]> = host.motion(0.0, &pieces[..if places.scenery.is_restless { pieces.len() } else { 1 }]).into();
+        twin.frames(&frames, &pieces, 0.0);
         let (frame, last) = (frames[0], frames[start.substeps as usize - 1]);
         let name = format!("{} of {n}", start.name);
-        Self { site: Site { name, host: Arc::new(host), places, frame, last }, twin }
+        Self { site: Site { name, host: Arc::new(host), motion, places, frame, last }, twin }
     }
 
     /// The twin before the first stage of the substep that is looked at.
@@ -165,6 +172,7 @@ fn roomy(n: usize) -> Capacities {
         frozen: n + 16,
         log: n + 16,
         rows: 16 * n + 1024,
+        blocks: 64,
     }
 }
 
@@ -175,6 +183,7 @@ type Check = dyn Fn(&Memory, &mut Verdict);
 struct Case {
     name: String,
     host: Arc<Host>,
+    motion: Arc<[u32]>,
     places: Places,
     frame: Frame,
     input: Memory,
@@ -195,8 +204,8 @@ impl Case {
         is_broad: bool,
         check: impl Fn(&Memory, &mut Verdict) + 'static,
     ) -> Self {
-        let Site { name, host, places, frame, .. } = site.into();
-        Self { name, host, places, frame, input, dispatches, is_broad, sample: 0, check: Box::new(check) }
+        let Site { name, host, motion, places, frame, .. } = site.into();
+        Self { name, host, motion, places, frame, input, dispatches, is_broad, sample: 0, check: Box::new(check) }
     }
 
     fn with_sample(mut self, sample: usize) -> Self {
@@ -210,9 +219,10 @@ impl Case {
 
     /// What the buffers hold after the stage on other input.
     fn run_on(&self, input: &Memory) -> Memory {
-        let (context, pipelines) = (context(), &pipelines(self.host.grid.direct, self.host.world.rests));
+        let (context, pipelines) = (context(), &pipelines(&self.host));
         let mut buffers = Buffers::new(context, pipelines, self.places, None).unwrap();
-        buffers.write_world(&context.queue, &self.host.world, self.host.materials.iter().copied());
+        buffers.write_world(&context.queue, &self.host);
+        buffers.write_motion(&context.queue, &self.motion);
         input.upload(context, &buffers);
         buffers.write_frames(context, pipelines, &[self.frame]).unwrap();
         let mut encoder =

@@ -8,10 +8,13 @@ use super::{
     notices,
     starts::{Start, start},
 };
+use glam::Vec3;
+
 use crate::{
     cpu::{neighbors::wall_bit, sweep::from_wall},
     model::{
         grid::{CODES, Grid},
+        patches::Instant,
         state::State,
         world::World,
     },
@@ -42,6 +45,8 @@ fn case(start: &Start) -> Case {
     // Cells of large spheres hold many small ones: one search is near what llvmpipe allows an invocation.
     let blocks = rig.places.sphere_count.div_ceil(GROUP).max(1);
     let groups = if start.name == "mixture" { blocks } else { rig.all() };
+    let patches: Vec<Vec<u32>> = (0..n).map(|i| rig.twin.core.lists.patches(i).to_vec()).collect();
+    let driven: Vec<bool> = (0..n).map(|i| rig.twin.core.lists.is_driven(i)).collect();
     let dispatches = encode::neighbors(groups).to_vec();
     let path = rig.twin.budget + rig.frame.drift_reach;
     let twin = Rim::new(&rig.twin, path);
@@ -53,7 +58,9 @@ fn case(start: &Start) -> Case {
         verdict.equal("lists apart", 0, (apart, within), (true, true));
         verdict.saw("lists of more than 32", ranges.iter().filter(|range| range.len() > 32).count() as u64);
         verdict.saw("planes in reach", walls.iter().map(|set| u64::from(set.count_ones())).sum());
-        let total: usize = ranges.iter().map(|range| range.len()).sum();
+        let patch_ranges = (0..n).map(|i| output.patches(&places, i).0);
+        let total: usize = ranges.iter().cloned().chain(patch_ranges).map(|range| range.len()).sum();
+        verdict.saw("patches in reach", patches.iter().map(|list| list.len() as u64).sum());
         verdict.equal("candidates", 0, output.work[CANDIDATE_COUNT as usize], total as u32);
         for i in 0..n {
             let (found, expected) = (output.list(i).1, &lists[i]);
@@ -65,6 +72,15 @@ fn case(start: &Start) -> Case {
                 verdict.equal("candidates", i, clear(found), clear(expected));
             }
             verdict.compared += expected.len() as u64;
+            let (_, found, is_driven) = output.patches(&places, i);
+            if found != patches[i] {
+                verdict.near_ties += 1;
+                let all = || found.iter().chain(&patches[i]).copied();
+                let only_one = all().filter(|k| all().filter(|other| other == k).count() == 1);
+                verdict.equal("patches", i, only_one.filter(|&k| !twin.is_patch_on_rim(i, k, edge)).collect::<Vec<_>>(), vec![]);
+            } else {
+                verdict.equal("driven", i, is_driven, driven[i]);
+            }
             let bits = output.lists[places.walls as usize + i];
             if bits != walls[i] {
                 verdict.near_ties += 1;
@@ -108,6 +124,16 @@ impl Rim {
         let d = ((self.state.offset(i) - self.state.offset(j)) - shift).as_dvec3().length_squared();
         let near = f64::from(self.state.radius(i) + self.state.radius(j) + 2.0 * self.budget).powi(2);
         (d - near).abs() <= RIM * near
+    }
+
+    fn is_patch_on_rim(&self, i: usize, patch: u32, edge: f32) -> bool {
+        let patches = &self.world.patches;
+        let Some(patch) = patches.all.get(patch as usize) else { return false };
+        let (cell, offset, radius) = (self.state.cell[i].truncate(), self.state.offset(i), self.state.radius(i));
+        let at = Instant { cell, offset, velocity: Vec3::ZERO, radius, t: 0.0 };
+        let x = patches.sight(&self.grid, patch, &at, Vec3::ZERO).x;
+        let reach = radius + self.path * 1.001 + self.world.slop;
+        (patches.near(patch, x).distance - reach).abs() <= WALL_RIM * (edge + x.length())
     }
 
     fn walls_on_rim(&self, i: usize, edge: f32) -> u32 {

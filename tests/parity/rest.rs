@@ -155,7 +155,7 @@ fn order(kind: &'static str) -> Verdict {
     let mut rig = Rig::new(&start(kind, 10_007));
     rig.twin.broad_phase();
     let (context, places) = (super::context(), rig.places);
-    let pipelines = super::pipelines(rig.host.grid.direct, true);
+    let pipelines = super::pipelines(&rig.host);
     let mut buffers = Buffers::new(context, &pipelines, places, None).unwrap();
     let mut input = rig.memory();
     input.work[places.slot_starts as usize..][..8].fill(0);

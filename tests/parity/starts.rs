@@ -4,17 +4,19 @@ use glam::{DVec3, IVec3};
 
 use super::twin::Twin;
 use crate::{
-    Dimensions, MaterialIndex, Materials, Side, Surface, System,
+    Dimensions, MaterialIndex, Materials, Oscillation, Rotation, Side, Surface, System, WallMotion, WallShape,
     cpu::{audit::Audit, core::Core},
     model::state::{NEVER, State},
-    scene::{Fill, Scene},
+    scene::{Fill, Scene, Wall},
 };
 
 /// None, one, a workgroup less one, a workgroup, one more, and many with an odd rest.
 pub const SIZES: [usize; 6] = [0, 1, 63, 64, 65, 10_007];
 
-const KINDS: [&str; 12] =
-    ["gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast", "rough", "pile", "heap"];
+const KINDS: [&str; 14] = [
+    "gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast", "rough", "pile", "heap", "vessel",
+    "drum",
+];
 
 /// One system and how far into a step the stages are looked at.
 pub struct Start {
@@ -91,21 +93,118 @@ pub fn start(kind: &'static str, size: usize) -> Start {
             .wall(DVec3::ZERO, DVec3::Z, "default")
             .fill(tight().origin([-0.2 * side as f64, 0.4, 0.5])),
         "open" => scene.fill(lattice()),
+        "vessel" => vessel(scene, 1.12 * side as f64).fill(lattice()),
+        "drum" => drum(scene, 1.004 * side as f64).fill(tight().origin([0.502, 0.505, 0.5])),
         "dilute" => scene.periodic().fill(gas(0.002).temperature(3e3)),
         "flat" => scene.flat().sides([Side::Periodic, Side::Wall, Side::Open]).fill(gas(0.45)),
         _ => unreachable!("{kind}"),
     };
     let mut system = scene.build().unwrap_or_else(|e| panic!("{kind} of {size}: {e}"));
     system.spheres.truncate(size);
+    // In the way of walls there is nobody.
+    let walls: Vec<_> = system.walls.iter().filter(|wall| wall.span[0] < 0.0 && wall.span[1] > 0.0).collect();
+    system.spheres.retain(|s| walls.iter().all(|wall| wall.distance(s.position, 0.0) > 0.999 * s.radius));
     dress(kind, &mut system, size as u64);
-    let is_fast = kind == "fast" || kind == "dilute";
+    let is_fast = matches!(kind, "fast" | "dilute" | "vessel");
     // Contacts keep something from one substep to the next.
     let substeps = if is_fast || is_pile(kind) { 2 } else { 1 };
     Start { name: kind, system, substeps, for_the_bulk: is_fast }
 }
 
 fn is_pile(kind: &str) -> bool {
-    matches!(kind, "pile" | "heap")
+    matches!(kind, "pile" | "heap" | "drum")
+}
+
+fn wall(shape: WallShape, motion: WallMotion) -> Wall {
+    Wall::new(shape, "default").moving(motion)
+}
+
+fn turning(point: DVec3, axis: DVec3, speed: f64) -> WallMotion {
+    WallMotion { rotation: Some(Rotation { point, axis, speed }), ..WallMotion::default() }
+}
+
+// Walls of every shape, all through spheres of a lattice of this size; one of each stands still, the others move, come or go.
+fn vessel(scene: Scene, size: f64) -> Scene {
+    let middle = DVec3::splat(0.5 * size);
+    let still = WallMotion::default();
+    let drifting = WallMotion { velocity: DVec3::new(0.7, -0.4, 0.2), ..still };
+    let swing = Oscillation { amplitude: DVec3::new(0.1, 0.0, 0.2), frequency: 0.4, phase: 1.0 };
+    let swinging = WallMotion { oscillation: Some(swing), ..still };
+    let cuboid = |share: f64| WallShape::Box {
+        center: middle,
+        size: DVec3::splat(share * size),
+        turn: DVec3::new(0.2, -0.1, 0.4),
+    };
+    let pipe = |at: f64, radii: [f64; 2], closed| WallShape::Cone {
+        from: DVec3::new(at * size, 0.5 * size, 0.0),
+        to: DVec3::new(at * size, 0.6 * size, size),
+        radii: radii.map(|r| r * size),
+        closed,
+    };
+    let bowl = |share: f64, angle| WallShape::Sphere {
+        center: middle,
+        radius: share * size,
+        axis: DVec3::new(0.1, 0.2, -1.0),
+        angle,
+    };
+    let disc = |height: f64, hole: f64| WallShape::Disc {
+        center: DVec3::new(0.5, 0.5, height) * size,
+        normal: DVec3::new(0.1, 0.0, 1.0),
+        radius: 0.6 * size,
+        hole: hole * size,
+    };
+    let plane = |height: f64| WallShape::Plane { point: DVec3::Z * height, normal: DVec3::Z };
+    [
+        wall(cuboid(1.05), still),
+        wall(cuboid(0.8), turning(middle, DVec3::new(0.3, 1.0, 0.2), 1.5)),
+        wall(pipe(0.3, [0.2, 0.2], [false; 2]), still),
+        wall(pipe(0.7, [0.1, 0.2], [true, false]), turning(middle, DVec3::Z, -2.0)),
+        wall(pipe(0.5, [0.3, 0.3], [true; 2]), drifting),
+        wall(bowl(0.4, std::f64::consts::PI), swinging),
+        wall(bowl(0.48, 1.2), turning(DVec3::ZERO, DVec3::X, 1.0)),
+        wall(disc(0.4, 0.2), still),
+        wall(disc(0.6, 0.0), drifting),
+        wall(disc(0.5, 0.0), still).there(1.0, 2.0),
+        wall(plane(-0.3), swinging),
+        wall(plane(0.6), still).there(-1.0, 0.0),
+    ]
+    .into_iter()
+    .fold(scene, Scene::surface_wall)
+}
+
+// A pile on a disc that rises, in a box that shakes and a cylinder that turns about its axis, with a column of it in a narrow pipe and an
+// obstacle inside.
+fn drum(scene: Scene, size: f64) -> Scene {
+    let middle = DVec3::new(0.5 * size, 0.5 * size, 0.0);
+    let still = WallMotion::default();
+    let floor = WallShape::Disc { center: middle, normal: DVec3::Z, radius: 2.0 * size, hole: 0.0 };
+    let rising = WallMotion { velocity: DVec3::new(0.01, 0.0, 0.02), ..still };
+    let cuboid = WallShape::Box {
+        center: middle + DVec3::Z * 0.5 * size,
+        size: DVec3::new(size + 0.005, size + 0.01, 2.0 * size),
+        turn: DVec3::ZERO,
+    };
+    let swing = Oscillation { amplitude: DVec3::new(0.01, 0.0, 0.0), frequency: 0.5, phase: 0.3 };
+    let upright = |x: f64, y: f64, radius: f64| {
+        let at = DVec3::new(x, y, -1.0);
+        WallShape::Cone { from: at, to: at + DVec3::Z * 2.0 * size, radii: [radius; 2], closed: [false; 2] }
+    };
+    let ball = WallShape::Sphere {
+        center: middle - DVec3::Z * 0.9 * size,
+        radius: size,
+        axis: DVec3::Z,
+        angle: std::f64::consts::PI,
+    };
+    [
+        wall(floor, rising),
+        wall(cuboid, WallMotion { oscillation: Some(swing), ..still }),
+        wall(upright(0.5 * size, 0.5 * size, 0.5 * size), turning(middle, DVec3::Z, 0.3)),
+        wall(upright(0.502, 0.505, 0.504), still),
+        wall(upright(1.506, 0.505, 0.503), turning(middle, DVec3::Z, 0.01)),
+        wall(ball, turning(middle, DVec3::X, 0.2)),
+    ]
+    .into_iter()
+    .fold(scene.gravity([0.1, 0.0, -1.0]), Scene::surface_wall)
 }
 
 // What scenes do not say: gaps in the ids, several materials, spin, what is fixed, what is fast.
@@ -139,7 +238,7 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
     for (k, sphere) in system.spheres.iter_mut().enumerate() {
         sphere.id = 3 * k as u32 + 7;
         sphere.spin = DVec3::new(draw(), draw(), draw()) - 0.5;
-        if matches!(kind, "box" | "floor" | "flat" | "mixture" | "pile" | "heap") && k % 3 == 0 {
+        if matches!(kind, "box" | "floor" | "flat" | "mixture" | "pile" | "heap" | "vessel" | "drum") && k % 3 == 0 {
             sphere.material = soft;
         }
         match kind {
@@ -152,12 +251,13 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
             }
             "heap" if k % 12 == 5 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
             // What falls on it.
-            "pile" if k % 30 == 7 => sphere.velocity.z -= 0.5,
+            "pile" | "drum" if k % 30 == 7 => sphere.velocity.z -= 0.5,
             "fixed" if k % 10 == 3 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
             "floor" if sphere.position.z < 0.6 => {
                 sphere.velocity = if k % 2 == 1 { DVec3::X * -2e-4 } else { DVec3::ZERO };
             }
             "floor" if k % 8 == 0 => sphere.velocity.z -= 1.0,
+            "vessel" if k % 40 == 3 => sphere.velocity *= 8.0,
             "fast" => {
                 sphere.velocity *= if k % 60 == 4 { 25.0 } else { 1.0 };
                 sphere.velocity += DVec3::new(4.0, -2.0, 1.0);

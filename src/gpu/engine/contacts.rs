@@ -3,6 +3,7 @@
 use super::GpuEngine;
 use crate::{
     Contact, Error, Partner,
+    cpu::event::wall_of,
     gpu::{
         layout::{LOAD_COUNT, LOAD_WORDS, LOADS_HEAD, PAST_H, RANK_WORDS, RESTED, WALL},
         places::Capacities,
@@ -58,8 +59,11 @@ impl GpuEngine {
         let state = self.host.download(&self.context, &self.buffers, k)?;
         let mut by_rank: Vec<usize> = (0..state.len()).collect();
         by_rank.sort_unstable_by_key(|&i| state.id[i]);
-        let ground =
-            Ground { units: &self.host.units, grid: &self.host.grid, world: &self.host.world, state: &state };
+        // The walls where they were in the last substep: a step that is under way has them elsewhere.
+        let mut world = self.host.world.clone();
+        let units = &self.host.units;
+        world.place_walls(self.time - f64::from(h) * units.time, f64::from(h), units, &self.host.grid);
+        let ground = Ground { units, grid: &self.host.grid, world: &world, state: &state };
         let mut contacts = vec![];
         for (rank, partner, load) in kept.into_iter().filter(|(.., load)| load.normal > 0.0) {
             let other = match partner & WALL {
@@ -96,8 +100,9 @@ impl GpuEngine {
         let known = |kept: &Kept| {
             let partner = match kept.partner {
                 Partner::Sphere(id) => rank(id)?,
-                Partner::Wall(plane) => {
-                    ((plane as usize) < host.world.walls.len()).then_some(WALL | plane)?
+                Partner::Wall(wall) => {
+                    let walls = host.world.walls.len() + host.world.patches.all.len();
+                    (wall_of(wall) < walls).then_some(WALL | wall)?
                 }
             };
             Some((rank(kept.sphere)?, partner, kept.load(&host.units)?))

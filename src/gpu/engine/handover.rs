@@ -24,7 +24,7 @@ impl GpuEngine {
         let ids = self.host.ids.clone();
         let system = self.system_of(&state);
         let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
-        let mut twin = Stepper::new(&system, last_contact, 0.0)?;
+        let mut twin = Stepper::new(&system, last_contact, start_time)?;
         twin.restore(&self.read_loads()?);
         let mut report = twin.step(start_time, impacts)?;
         let mut spheres = system.spheres;

@@ -33,7 +33,7 @@ impl GpuEngine {
     pub(super) fn deepest_now(&mut self) -> Result<f32, Error> {
         let plan =
             Plan { substeps: 1, substeps_per_build: 1, budget: 0.0, drift: glam::DVec3::ZERO, regrid: None };
-        let division = Division { plan, wide_rounds: 0, record: false, strict: false, effort: self.effort };
+        let division = Division { plan, wide_rounds: 0, record: false, strict: false, wakes: false, effort: self.effort };
         loop {
             let frames = division.frames(&self.host, &self.buffers.places, self.dt);
             self.buffers.write_frames(&self.context, &self.pipelines, &frames)?;
@@ -61,16 +61,17 @@ impl GpuEngine {
             if halt & HALT_CUT != 0 && !self.effort.spread() {
                 // Not even one sphere for each invocation is little enough.
                 let state = self.host.download(&self.context, &self.buffers, self.current)?;
-                let twin = Stepper::new(&self.system_of(&state), |_| NEVER, 0.0)?;
+                let twin = Stepper::new(&self.system_of(&state), |_| NEVER, self.time)?;
                 return Ok(twin.measured().deepest_overlap as f32);
             }
         }
     }
 
     // Whether all slept in the last substep of a step, and nothing has woken them or still pushes them apart.
-    pub(super) fn rests_for_ever(&self, tally: &Tally) -> bool {
+    pub(super) fn rests_for_ever(&self, tally: &Tally, step: u64) -> bool {
         let all = tally.asleep > 0 && tally.asleep == self.host.census.movable as u64;
-        all && !tally.awake && tally.deepest <= SLOP
+        let is_restless = self.host.world.patches.is_restless(self.time_of(step));
+        all && !is_restless && !tally.awake && tally.deepest <= SLOP
     }
 
     // The report of a step in which nothing changes.

@@ -38,10 +38,10 @@ impl GpuEngine {
         left.reverse();
         let mut tally = Tally::default();
         while let Some(mut piece) = left.pop() {
-            let words = self.fly(&piece, &division, &mut redone)?;
+            let words = self.fly(step, &piece, &division, &mut redone)?;
             let halt = words[HALT as usize];
             if halt == 0 {
-                tally.add(&words, 1);
+                tally.add(&words, 1, &self.buffers.places);
                 if let Some(impacts) = &mut impacts {
                     let (context, buffers) = (&self.context, &self.buffers);
                     impacts::read(context, buffers, &self.host, &words, start_time, &[piece.time], impacts)?;
@@ -102,9 +102,16 @@ impl GpuEngine {
     }
 
     // Submits one piece on its own and waits for it. The state before it is kept.
-    fn fly(&mut self, piece: &Piece, division: &Division, redone: &mut Redone) -> Result<Vec<u32>, Error> {
+    fn fly(
+        &mut self,
+        step: u64,
+        piece: &Piece,
+        division: &Division,
+        redone: &mut Redone,
+    ) -> Result<Vec<u32>, Error> {
         let sources = self.buffers.substep_state(self.current);
         self.runway.middle.make_room(&self.context, &sources)?;
+        self.place_walls(step, std::slice::from_ref(piece))?;
         let frame = division.frame(&self.host, &self.buffers.places, piece, 0);
         self.submit_alone(frame, division, redone, |encoder, middle| {
             if piece.builds {

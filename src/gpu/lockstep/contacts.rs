@@ -9,7 +9,8 @@ use super::{
         host::Host,
         layout::{
             ASLEEP_COUNT, DEMOTED, HELD, HITS, INDEX_MASK, INNER_COLOURS, LAST_CARRIED, LOAD_COUNT,
-            LOAD_WORDS, LOADS_HEAD, PAST_H, RANK_WORDS, RESTED, ROUSED, ROW_COUNT, ROW_WORDS, UNREST, WALL,
+            LOAD_WORDS, LOADS_HEAD, PAST_H, RANK_WORDS, RESTED, ROUSED, ROW_COUNT, UNREST, WALL,
+            row_words,
         },
         places::Places,
     },
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::cpu::{
     blocks::{Axis, COLOURS},
+    event,
     neighbors::COUNTED_PLANES,
     rows::Load,
 };
@@ -130,12 +132,13 @@ fn words_of(load: &Load) -> [u32; 7] {
 
 fn put_rows(twin: &Twin, places: &Places, memory: &mut Memory) {
     let core = &twin.core;
+    let row_words = row_words(places.scenery.has_shapes);
     let mut total = 0;
     for i in 0..core.state.len() {
         let rows = core.rows.of(i);
         memory.put(places.row_heads + 2 * i as u32, &[total, rows.len() as u32]);
         for row in rows {
-            let at = (places.rows + total * ROW_WORDS) as usize;
+            let at = (places.rows + total * row_words) as usize;
             let n = row.normal;
             let words = [n.x, n.y, n.z, row.closing, row.share, row.masses[0]].map(f32::to_bits);
             memory.pool[at] = row.j;
@@ -144,6 +147,12 @@ fn put_rows(twin: &Twin, places: &Places, memory: &mut Memory) {
             memory.pool[at + 8..at + 15].copy_from_slice(&words_of(&row.load));
             let rough = [row.friction, row.resistance[0], row.resistance[1]].map(f32::to_bits);
             memory.pool[at + 15..at + 18].copy_from_slice(&rough);
+            if let Some(drive) = core.rows.drive_of(i, row)
+                && let Some(mover) = mover_of(twin, row.j)
+            {
+                memory.pool[at + 18..at + 21].copy_from_slice(&drive.to_array().map(f32::to_bits));
+                memory.pool[at + 21] = mover + 1;
+            }
             total += 1;
         }
         memory.work[places.rested as usize + i] = core.rested[i].to_bits();
@@ -172,7 +181,28 @@ fn put_flags(twin: &Twin, places: &Places, memory: &mut Memory) {
             let k = at - places.entries as usize;
             memory.work[places.flags as usize + k / 8] |= flags << (4 * (k % 8));
         }
+        let (range, patches, _) = memory.patches(places, i);
+        let hits: Vec<u32> = patches.iter().map(|&patch| patch_hits_of(twin, i, patch)).collect();
+        for (at, hits) in range.zip(hits) {
+            let k = at - places.entries as usize;
+            memory.work[places.flags as usize + k / 8] |= hits << (4 * (k % 8));
+        }
         memory.work[places.wall_hits as usize + i] = wall_hits_of(twin, i);
+    }
+}
+
+fn patch_hits_of(twin: &Twin, i: usize, patch: u32) -> u32 {
+    let partner = WALL | (twin.core.world.walls.len() as u32 + patch);
+    u32::from(twin.core.lists.hits(i, partner)).min(HITS)
+}
+
+// What moves the wall of a row.
+fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
+    let world = &twin.core.world;
+    let wall = event::wall_of(partner);
+    match world.walls.get(wall) {
+        Some(plane) => plane.mover,
+        None => world.patches.mover_number(world.patches.all[wall - world.walls.len()].wall),
     }
 }
 
@@ -198,8 +228,9 @@ struct Found {
 fn found(output: &Memory, places: &Places, i: usize) -> BTreeMap<(u32, u32), Found> {
     let head = output.get(places.row_heads + 2 * i as u32, 2);
     let row = |k: u32| {
-        let at = (places.rows + k * ROW_WORDS) as usize;
-        let words = &output.pool[at..at + ROW_WORDS as usize];
+        let words_of_row = row_words(places.scenery.has_shapes);
+        let at = (places.rows + k * words_of_row) as usize;
+        let words = &output.pool[at..at + words_of_row as usize];
         let f = |k: usize| f32::from_bits(words[k]);
         let v = |k: usize| Vec3::new(f(k), f(k + 1), f(k + 2));
         let load = Load { normal: f(8), tangent: v(9), turn: v(12) };
@@ -266,6 +297,12 @@ pub fn flags(places: &Places, twin: &Twin, output: &Memory, findings: &mut Findi
             if output.work[LAST_CARRIED as usize] <= 1 {
                 findings.equal("what holds a pair", i, flags & HELD, expected & HELD);
             }
+        }
+        let (range, patches, _) = output.patches(places, i);
+        for (at, &patch) in range.zip(patches) {
+            let k = at - places.entries as usize;
+            let flags = output.work[places.flags as usize + k / 8] >> (4 * (k % 8)) & HITS;
+            findings.equal("impacts on a patch", i, flags, patch_hits_of(twin, i, patch));
         }
         let hits = output.work[places.wall_hits as usize + i];
         let expected = wall_hits_of(twin, i);

@@ -160,7 +160,7 @@ impl<'a> Known<'a> {
         let system = self.system;
         let other = match (b, impact.partner) {
             (Some(b), _) => system.spheres[b].material,
-            (None, Partner::Wall(plane)) => system.planes()[plane as usize].material,
+            (None, Partner::Wall(wall)) => system.all_walls()[wall as usize].material,
             (None, Partner::Sphere(_)) => unreachable!("a sphere is a member"),
         };
         system.materials.surface(system.spheres[a].material, other).friction

@@ -8,7 +8,7 @@ use super::{
         buffers::Buffers,
         host::Host,
         layout::{
-            Body, CANDIDATE_COUNT, CODE_SHIFT, EXTRA_COUNT, EXTRA_WORDS, Event, FAST_COUNT, FROZEN,
+            Body, CANDIDATE_COUNT, CODE_SHIFT, DRIVEN, EXTRA_COUNT, EXTRA_WORDS, Event, FAST_COUNT, FROZEN,
             FROZEN_COUNT, FROZEN_WORDS, Fate, LAUNCH, LAUNCH_BLOCK, Node, OUTSIDE, PENDING, ROUND_BLOCKS,
             ROUND_WORDS, SELECTED, Tag, Unrest, VISIT_COUNT, VISIT_WORDS, WALKERS,
         },
@@ -149,6 +149,14 @@ impl Memory {
             }
             self.lists[place + 1] = at as u32;
             self.lists[places.walls as usize + i] = lists.walls(i);
+            if places.scenery.has_shapes {
+                for &patch in lists.patches(i) {
+                    self.lists[at] = patch;
+                    at += 1;
+                }
+                let driven = if lists.is_driven(i) { DRIVEN } else { 0 };
+                self.lists[places.patch_ends as usize + i] = at as u32 | driven;
+            }
         }
         self.work[CANDIDATE_COUNT as usize] = at as u32 - places.entries;
     }
@@ -225,6 +233,16 @@ impl Memory {
         let place = 2 * i;
         let range = self.lists[place] as usize..self.lists[place + 1] as usize;
         (range.clone(), self.lists.get(range).unwrap_or(&[]))
+    }
+
+    /// The patches of a sphere, where there are any, and whether a wall in its reach moves.
+    pub fn patches(&self, places: &Places, i: usize) -> (std::ops::Range<usize>, &[u32], bool) {
+        if !places.scenery.has_shapes {
+            return (0..0, &[], false);
+        }
+        let end = self.lists[places.patch_ends as usize + i];
+        let range = self.lists[2 * i + 1] as usize..(end & !DRIVEN) as usize;
+        (range.clone(), self.lists.get(range).unwrap_or(&[]), end & DRIVEN != 0)
     }
 
     /// The extra candidates of a sphere with the cells to them.

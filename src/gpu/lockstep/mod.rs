@@ -172,8 +172,9 @@ impl Lockstep {
     pub fn step(&mut self) -> Result<Result<Agreement, Mismatch>, Error> {
         let step = self.steps + 1;
         let last_contact = |id: u32| self.contacts.get(&id).copied().unwrap_or(NEVER);
-        let twin = self.pool.install(|| twin_step(&self.system, last_contact));
-        let device = device_step(&self.system, &self.context, last_contact);
+        let time = self.steps as f64 * self.system.dt;
+        let twin = self.pool.install(|| twin_step(&self.system, last_contact, time));
+        let device = device_step(&self.system, &self.context, last_contact, time);
         let (device, (twin, contacts, has_rested)) = match (device, twin) {
             (Ok(device), Ok(twin)) => (device, twin),
             (Err(error), Ok(_)) if is_of_the_spheres(&error) => {
@@ -191,7 +192,7 @@ impl Lockstep {
             }
             Err(difference) => {
                 let scale = (self.tolerance / Self::ROUNDING) as f32;
-                let trace = || trace::first_difference(&self.system, &self.context, last_contact, scale);
+                let trace = || trace::first_difference(&self.system, &self.context, last_contact, scale, time);
                 if let Some((stage, difference)) = self.pool.install(trace)? {
                     return Ok(Err(Mismatch::new(step, Some(stage), difference)));
                 }
@@ -231,21 +232,30 @@ fn is_of_the_spheres(error: &Error) -> bool {
 type Contacts = HashMap<u32, f32>;
 
 // The step, the time of the last contact of every id, and whether any contact lasted to its end.
-fn twin_step(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<(Step, Contacts, bool), Error> {
+fn twin_step(
+    system: &System,
+    last_contact: impl Fn(u32) -> f32,
+    time: f64,
+) -> Result<(Step, Contacts, bool), Error> {
     let mut impacts: Vec<Impact> = vec![];
-    let mut stepper = Stepper::new(system, last_contact, 0.0)?;
-    let report = stepper.step(0.0, Some(&mut impacts))?;
+    let mut stepper = Stepper::new(system, last_contact, time)?;
+    let report = stepper.step(time, Some(&mut impacts))?;
     let mut spheres: Vec<Sphere> = system.spheres.clone();
     stepper.read(&mut spheres);
     let step = Step { impacts, spheres, kinetic_energy: report.kinetic_energy };
     Ok((step, stepper.contacts(), stepper.has_rested()))
 }
 
-fn device_step(system: &System, context: &Context, last_contact: impl Fn(u32) -> f32) -> Result<Step, Error> {
+fn device_step(
+    system: &System,
+    context: &Context,
+    last_contact: impl Fn(u32) -> f32,
+    time: f64,
+) -> Result<Step, Error> {
     let mut impacts: Vec<Impact> = vec![];
     let capacities = Capacities::for_spheres(system.spheres.len(), true);
-    let mut engine = GpuEngine::with(system, context.clone(), capacities, false, last_contact)?;
-    let report = engine.step(0.0, Some(&mut impacts), false)?;
+    let mut engine = GpuEngine::with(system, context.clone(), capacities, false, last_contact, time)?;
+    let report = engine.step(time, Some(&mut impacts), false)?;
     let mut spheres: Vec<Sphere> = system.spheres.clone();
     engine.read(&mut spheres)?;
     Ok(Step { impacts, spheres, kinetic_energy: report.kinetic_energy })

@@ -51,6 +51,7 @@ impl<'a> Rig<'a> {
         system: &System,
         context: &'a Context,
         last_contact: impl Fn(u32) -> f32,
+        time: f64,
     ) -> Result<(Self, Twin), Error> {
         let (mut host, mut state) = Host::new(system, &last_contact);
         let mut core = Core::new(system, &last_contact)?;
@@ -72,16 +73,21 @@ impl<'a> Rig<'a> {
                 _ => break plan,
             }
         };
-        let places = host.places(roomy(system.spheres.len()));
+        let places = host.places(Capacities { blocks: plan.substeps, ..roomy(system.spheres.len()) });
         places.check(&context.device.limits(), host.grid.buckets)?;
         let effort = Effort::new(context);
-        let division = Division { plan, wide_rounds: WIDE_ROUNDS, record: false, strict: false, effort };
+        let division = Division { plan, wide_rounds: WIDE_ROUNDS, record: false, strict: false, wakes: false, effort };
         let frames = division.frames(&host, &places, dt);
         let pipelines = context.pipelines(host.variant())?;
         let buffers = Buffers::new(context, &pipelines, places, None)?;
-        buffers.write_world(&context.queue, &host.world, host.materials.iter().copied());
+        buffers.write_world(&context.queue, &host);
+        let pieces = division.pieces(&host, dt);
+        if places.scenery.is_restless {
+            let motion = host.motion(time, &pieces);
+            buffers.write_motion(&context.queue, &motion);
+        }
         let mut twin = Twin::new(core, plan.budget, plan.drift);
-        twin.frames(&frames);
+        twin.frames(&frames, &pieces, time);
         let substeps_per_build = plan.substeps_per_build as usize;
         Ok((Self { context, pipelines, buffers, effort, host, places, frames, substeps_per_build }, twin))
     }
@@ -139,5 +145,6 @@ fn roomy(count: usize) -> Capacities {
         frozen: n / 4 + 256,
         log: 1,
         rows: 16 * n + 1024,
+        blocks: 1,
     }
 }

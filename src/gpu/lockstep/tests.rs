@@ -77,7 +77,7 @@ fn engines_agree_with_gravity_and_without_in_space_and_in_the_plane() {
 fn a_step_that_is_traced_without_an_error_names_no_stage() {
     let context = context();
     for system in [gas(), with_gaps(&scene().walled().gravity([0.0, 1.0, -9.0]))] {
-        let found = trace::first_difference(&system, &context, |_| NEVER, 1.0).unwrap();
+        let found = trace::first_difference(&system, &context, |_| NEVER, 1.0, 0.0).unwrap();
         assert_eq!(found, None);
     }
 }
@@ -219,7 +219,7 @@ fn an_error_in_the_order_of_things_is_named_by_the_trace() {
     ] {
         let context = context();
         context.slip(stage, text, instead);
-        let found = trace::first_difference(&gas(), &context, |_| NEVER, 1.0).unwrap();
+        let found = trace::first_difference(&gas(), &context, |_| NEVER, 1.0, 0.0).unwrap();
         assert_eq!(found.map(|(stage, _)| stage), Some(stage));
     }
 }

@@ -31,8 +31,9 @@ pub fn first_difference(
     context: &Context,
     last_contact: impl Fn(u32) -> f32,
     scale: f32,
+    time: f64,
 ) -> Result<Option<Found>, Error> {
-    let (rig, twin) = Rig::new(system, context, last_contact)?;
+    let (rig, twin) = Rig::new(system, context, last_contact, time)?;
     Trace { rig, twin, scale, frame: 0 }.run()
 }
 

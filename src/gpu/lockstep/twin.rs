@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use glam::DVec3;
 
-use super::super::layout;
+use super::super::{division::Piece, layout};
 use crate::{
     Error,
     cpu::{
@@ -44,6 +44,8 @@ pub struct Twin {
     pub drift: DVec3,
     drift_reach: f32,
     frames: Vec<Frame>,
+    /// When each substep begins, and its length (scaled).
+    begins: Vec<(f64, f64)>,
     /// The frame of the substep that is looked at.
     pub frame: Frame,
     /// Why a stage could not be done.
@@ -68,6 +70,7 @@ impl Twin {
             drift,
             drift_reach: 0.0,
             frames: vec![],
+            begins: vec![],
             frame: Frame {
                 h: 0.0,
                 gravity: core.world.gravity,
@@ -79,8 +82,10 @@ impl Twin {
         }
     }
 
-    /// Takes over the frames of the device.
-    pub fn frames(&mut self, frames: &[layout::Frame]) {
+    /// Takes over the frames of the device and the pieces of a step that begins at `time`.
+    pub fn frames(&mut self, frames: &[layout::Frame], pieces: &[Piece], time: f64) {
+        let unit = self.core.units.time;
+        self.begins = pieces.iter().map(|piece| (time + piece.time * unit, piece.h)).collect();
         let frame =
             |f: &layout::Frame| Frame { h: f.h, gravity: f.gravity, drift: f.drift, drifted: f.drifted };
         // The last one is that of the audit.
@@ -90,8 +95,14 @@ impl Twin {
 
     /// Goes to substep `k`, which has this frame on the device.
     pub fn enter(&mut self, k: usize, frame: &layout::Frame) {
-        self.frame = self.frames[k];
+        self.go_to(k);
         self.drift_reach = frame.drift_reach;
+    }
+
+    fn go_to(&mut self, k: usize) {
+        self.frame = self.frames[k];
+        let (begin, h) = self.begins[k];
+        self.core.place_walls(begin, h);
     }
 
     /// How far the drift goes until the next broad phase.
@@ -158,7 +169,7 @@ impl Twin {
             self.advance();
             self.count_on();
             self.relax();
-            self.frame = self.frames[k];
+            self.go_to(k);
         }
     }
 

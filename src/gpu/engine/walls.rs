@@ -1,0 +1,57 @@
+//! Walls in the course of time: where they are in the substeps that are submitted, and what they felt.
+
+use super::GpuEngine;
+use crate::{
+    Error, WallLoad,
+    cpu::{Stepper, report::CRUSHED},
+    gpu::{buffers::Buffers, division::Piece, places::Capacities},
+    model::state::NEVER,
+};
+
+impl GpuEngine {
+    /// When a step begins.
+    pub(super) fn time_of(&self, step: u64) -> f64 {
+        self.time + (step - self.step) as f64 * self.host.system.dt
+    }
+
+    /// Puts down where walls are in so many substeps of a step that are submitted together.
+    pub(super) fn place_walls(&mut self, step: u64, pieces: &[Piece]) -> Result<(), Error> {
+        let places = self.buffers.places;
+        if !places.scenery.is_restless {
+            return Ok(());
+        }
+        if pieces.len() > places.capacities.blocks as usize {
+            // What stands still because of want of room goes on to do so: only this buffer is another one.
+            let blocks = 2 * pieces.len() as u32;
+            let places = self.host.places(Capacities { blocks, ..places.capacities });
+            places.check(&self.context.device.limits(), self.host.grid.buckets)?;
+            self.buffers = Buffers::new(&self.context, &self.pipelines, places, Some(&self.buffers))?;
+            self.buffers.write_world(&self.context.queue, &self.host);
+        }
+        let words = self.host.motion(self.time_of(step), pieces);
+        self.buffers.write_motion(&self.context.queue, &words);
+        Ok(())
+    }
+
+    pub(super) fn end_step(&mut self) {
+        self.step += 1;
+        self.time += self.host.system.dt;
+    }
+
+    /// What walls felt in the last step.
+    pub(super) fn felt(&self) -> Vec<WallLoad> {
+        self.felt.iter().map(|sum| sum.load(&self.host.units, self.dt)).collect()
+    }
+
+    /// The wall that crushes spheres after a step, if one does, and how deep they are in it: seldom, so it is looked for by the twin.
+    pub(super) fn crushed_by(&self, step: u64) -> Result<Option<(u32, f64)>, Error> {
+        if self.measured.deepest_overlap <= CRUSHED {
+            return Ok(None);
+        }
+        // A step that is under way already has not touched what it starts from.
+        let end = self.ahead.as_ref().map_or(self.current, |ahead| ahead.start);
+        let state = self.host.download(&self.context, &self.buffers, end)?;
+        let time = self.time_of(step) + self.host.system.dt;
+        Ok(Stepper::new(&self.system_of(&state), |_| NEVER, time)?.crushed_by())
+    }
+}
