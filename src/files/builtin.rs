@@ -52,6 +52,7 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "hopper": "6,000 grains run out of a funnel when its flap is gone",
     "hourglass": "2,500 grains run from one cone into another through a neck",
     "silo": "a tall silo whose wall carries most of the grains",
+    "galton": "a Galton board: marbles, twelve rows of pins, a binomial distribution, in 2D",
     "drum": "a turning drum, a third full, with a slope that stays as it is",
     "column_collapse": "a column of grains whose cylinder is suddenly gone",
     "avalanche": "grains that run down a gully, a mesh, and spread over the plain",
