@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use carom::scene::Scene;
-use carom::{Backend, Error, Simulation, Sphere, StepReport};
+use carom::{Backend, CompressionStage, Error, Simulation, Sphere, StepReport};
 
 use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, RunArguments};
@@ -358,7 +358,7 @@ fn describe_end(
         ("state", state_hash.map_or("lost".to_owned(), |hash| format!("{hash:016x}"))),
     ];
     screen.line("");
-    for (name, text) in lines.into_iter().chain(describe_flow(simulation)) {
+    for (name, text) in lines.into_iter().chain(describe_flow(simulation)).chain(describe_box(simulation)) {
         screen.line(&format!("{name:<9} {text}"));
     }
     if let Some(folder) = &arguments.out {
@@ -370,6 +370,18 @@ fn describe_end(
     if let Some(path) = &arguments.walls {
         screen.line(&format!("walls     {}", path.display()));
     }
+}
+
+// How far the box was compressed, where it is.
+fn describe_box(simulation: &Simulation) -> Option<(&'static str, String)> {
+    let compressed = simulation.compressed()?;
+    let stage = match compressed.stage {
+        CompressionStage::Running => "no target reached yet",
+        CompressionStage::Reached => "target reached",
+        CompressionStage::Stuck => "stuck: the spheres can get no closer",
+    };
+    let (fraction, pressure) = (number(compressed.packing_fraction, 5), number(compressed.pressure, 4));
+    Some(("box", format!("packing fraction {fraction}, pressure {pressure}; {stage}")))
 }
 
 // What came and went, where anything does.

@@ -44,6 +44,7 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "break": "the break of a game of pool, in SI units, seen from above",
     "bullets": "fast spheres shot at a wall of spheres, 50 diameters a step",
     "balls_in_a_box": "10,000 discs bouncing about a square box, in 2D",
+    "compress": "4,000 elastic spheres in a box that shrinks until they fill 0.55 of it",
     "cooling": "a granular gas: every impact takes energy out (restitution 0.9)",
     "marbles": "3,000 marbles poured into a tray, where they come to rest",
     "rolling": "balls that roll down a ramp and stop one after the other",
