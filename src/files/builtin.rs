@@ -46,7 +46,7 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "balls_in_a_box": "10,000 discs bouncing about a square box, in 2D",
     "compress": "4,000 elastic spheres in a box that shrinks until they fill 0.55 of it",
     "cooling": "a granular gas: every impact takes energy out (restitution 0.9)",
-    "marbles": "3,000 marbles poured into a tray, where they come to rest",
+    "marbles": "3,000 marbles poured onto a ramp, into a tray where they come to rest",
     "rolling": "balls that roll down a ramp and stop one after the other",
     "heap": "grains on a plate: what is too steep runs off, a heap is left",
     "pile50": "50 loose layers that fall as one block and have to come to rest",
