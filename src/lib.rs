@@ -138,6 +138,11 @@
 //! out what comes into its box and counts it. Both work between steps, on every backend alike, and the energy that comes and goes with spheres is part of the ledger.
 //! [`System::drag`] slows velocities down by exp(-drag dt/2) before and after every step (not on `gpu`), and [`Simulation::set_gravity`] turns gravity between steps.
 //!
+//! # Compression
+//!
+//! A periodic box may shrink between steps until its spheres fill a given share of it or press with a given pressure ([`Compression`],
+//! [`Simulation::compressed`]), on every backend alike.
+//!
 //! # What is not modelled
 //!
 //! Cohesion, soft contact forces and stiffness, bodies that are not spheres, joints, fluids. [`Backend::Exact`] has no friction,
@@ -151,6 +156,7 @@
 //! are on by default.
 #![warn(missing_docs)]
 
+mod compression;
 mod contact;
 mod cpu;
 mod error;
@@ -176,6 +182,7 @@ mod validate;
 pub mod viewer;
 mod wall;
 
+pub use compression::{Compressed, Compression, CompressionStage};
 pub use contact::{Cells, Contact, contact_stress};
 pub use error::Error;
 pub use flow::{Sink, SinkCount, Source};

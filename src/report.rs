@@ -97,6 +97,10 @@ pub struct StepReport {
     pub removed: u64,
     /// The same for each of [`System::sinks`](crate::System::sinks); empty where there is none.
     pub removed_by_sink: Vec<u64>,
+    /// Share of the box that spheres fill, in 2D of its area; 0 without a [`Compression`](crate::Compression).
+    pub packing_fraction: f64,
+    /// Pressure in this step (energy/volume), likewise; it scatters, [`Simulation::compressed`](crate::Simulation::compressed) has a mean.
+    pub pressure: f64,
     /// Work of walls that move.
     pub wall_work: f64,
     /// Potential energy gained by moving overlapping spheres apart.

@@ -1,5 +1,6 @@
 //! The library's face: a system, an engine, steps.
 
+mod compress;
 mod edit;
 mod flow;
 mod pour;
@@ -12,7 +13,7 @@ use glam::DVec3;
 use xxhash_rust::xxh3::Xxh3;
 
 pub use self::walls::WallLoad;
-use self::{flow::Flow, start::start_engine};
+use self::{compress::Squeeze, flow::Flow, start::start_engine};
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{
@@ -168,6 +169,7 @@ pub struct Simulation {
     summary: Summary,
     edited: bool,
     flow: Flow,
+    squeeze: Squeeze,
 }
 
 impl Simulation {
@@ -184,6 +186,7 @@ impl Simulation {
         let summary = Summary::new(&system, engine.measure());
         Ok(Self {
             flow: Flow::new(&system),
+            squeeze: Squeeze::default(),
             system,
             options,
             engine,
@@ -253,7 +256,8 @@ impl Simulation {
         self.apply_edits()?;
         let start = std::time::Instant::now();
         self.exchange()?;
-        let more = more && !self.flows_next();
+        self.compress()?;
+        let more = more && !self.flows_next() && !self.is_squeezed();
         self.flow.ran_ahead = more;
         self.impacts.clear();
         let log = self.options.record_impacts.then_some(&mut self.impacts);
@@ -272,6 +276,7 @@ impl Simulation {
         report.step = self.step;
         report.time = self.time;
         self.drain(&mut report)?;
+        self.gauge(&mut report);
         report.wall_seconds = start.elapsed().as_secs_f64();
         self.summary.add(&report);
         self.last = report;

@@ -157,7 +157,9 @@ impl Summary {
             is_left_alone && system.all_walls().is_empty() && !fixed && system.gravity == DVec3::ZERO;
         // Where something rubs, the energy of the spins does not stay what it was.
         let smooth = !system.materials.surfaces().iter().any(Surface::rubs);
+        // Of a box that shrinks there is no one pressure.
         self.homogeneous = smooth
+            && system.compression.is_none()
             && self.conserves_momentum
             && axes.clone().all(|a| system.bounds.sides[a] == Side::Periodic);
         self.dissipated = 0.0;

@@ -5,7 +5,7 @@
 
 use glam::DVec3;
 
-use crate::{Sink, Source, Wall, WallShape};
+use crate::{Compression, Sink, Source, Wall, WallShape};
 
 /// Index of a material in [`Materials`].
 pub type MaterialIndex = u16;
@@ -362,6 +362,8 @@ pub struct System {
     pub sources: Vec<Source>,
     /// Where they leave.
     pub sinks: Vec<Sink>,
+    /// How its periodic box shrinks.
+    pub compression: Option<Compression>,
     /// What sources draw from.
     pub seed: u64,
 }
@@ -381,6 +383,7 @@ impl Default for System {
             spheres: vec![],
             sources: vec![],
             sinks: vec![],
+            compression: None,
             seed: 1,
         }
     }

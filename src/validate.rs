@@ -1,5 +1,6 @@
 //! What makes a system one that can be run.
 
+mod compression;
 mod flow;
 mod spheres;
 mod times;
@@ -27,6 +28,8 @@ impl System {
     /// - Normals of walls have length 1. Ids are unique. In 2D every `z` is 0 and the third side is open.
     /// - Drag is finite and >= 0. Boxes of sources and sinks are the right way round; those of sources have room for their
     ///   largest sphere, in front of every plane at rest and inside periodic bounds. Sinks have names of their own.
+    /// - A box that is compressed is periodic on every axis and has neither walls nor fixed spheres, sources or sinks. It loses at most a
+    ///   hundredth of its length in a step, and its target lies above what spheres fill already.
     /// - No two spheres overlap, and no sphere reaches into a wall, deeper than
     ///   [`max_initial_overlap`](crate::Solver::max_initial_overlap) times the mean diameter. Fixed spheres
     ///   may overlap one another and walls: they never meet.
@@ -57,7 +60,8 @@ impl System {
         self.inspect_bounds()?;
         self.inspect_materials()?;
         self.inspect_wall_shapes()?;
-        self.inspect_flow()
+        self.inspect_flow()?;
+        self.inspect_compression()
     }
 
     fn inspect_gravity(&self) -> Result<(), Fault> {

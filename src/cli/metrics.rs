@@ -16,7 +16,7 @@ pub struct Metrics {
 }
 
 // Names and values in the order of the columns. Integers of a step are far below 2^53, where JSON readers lose digits.
-fn columns(report: &StepReport) -> [(&'static str, Value); 30] {
+fn columns(report: &StepReport) -> [(&'static str, Value); 32] {
     let [momentum_x, momentum_y, momentum_z] = report.momentum.to_array();
     [
         ("step", report.step.into()),
@@ -48,6 +48,8 @@ fn columns(report: &StepReport) -> [(&'static str, Value); 30] {
         ("relax_work", report.relax_work.into()),
         ("wall_work", report.wall_work.into()),
         ("virial", report.virial.into()),
+        ("packing_fraction", report.packing_fraction.into()),
+        ("pressure", report.pressure.into()),
         ("wall_seconds", report.wall_seconds.into()),
     ]
 }

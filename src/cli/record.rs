@@ -9,6 +9,7 @@ use super::adapters::fields;
 /// lost.
 pub fn record(simulation: &Simulation, state_hash: Option<u64>) -> Value {
     let summary = simulation.summary();
+    let compressed = simulation.compressed();
     let (adapter, adapter_type) = fields(simulation);
     json!({
         "backend": simulation.backend().name(),
@@ -38,6 +39,9 @@ pub fn record(simulation: &Simulation, state_hash: Option<u64>) -> Value {
         "ledger_error": summary.ledger_error,
         "momentum_error": summary.momentum_error,
         "compressibility": summary.compressibility,
+        "compression": compressed.map(|c| c.stage.name()),
+        "packing_fraction": compressed.map(|c| c.packing_fraction),
+        "pressure": compressed.map(|c| c.pressure),
         "collision_rate": summary.collision_rate,
         "state_hash": state_hash.map(|hash| format!("{hash:016x}")),
     })

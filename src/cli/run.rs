@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use carom::scene::Scene;
-use carom::{Backend, Error, Simulation, Sphere, StepReport};
+use carom::{Backend, CompressionStage, Error, Simulation, Sphere, StepReport};
 
 use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, RunArguments};
@@ -217,13 +217,21 @@ fn recover<T>(read: Result<T, Error>, failed: &mut Option<Error>) -> Option<T> {
 }
 
 // A GPU has time for more marbles, in a larger tray.
-const MARBLES_ON_GPU: [&str; 3] =
-    ["spheres.0.random.count=20000", "spheres.0.random.max=[1.1, 1.18, 1.2]", "bounds.max=[1.6, 1.2, 1.2]"];
+const MARBLES_ON_GPU: [&str; 6] = [
+    "spheres.0.random.count=20000",
+    "spheres.0.random.min=[0.02, 0.02, 0.66]",
+    "spheres.0.random.max=[1.1, 1.18, 2.2]",
+    "bounds.max=[2.4, 1.2, 2.2]",
+    "walls.0.box.center=[0.54, 0.6, 0.3]",
+    "walls.0.box.size=[1.3, 1.2, 0.04]",
+];
 
 /// Carries out `carom` without arguments: something to see, and what to try next.
 pub fn demonstrate() -> Result<Exit, Failure> {
     let command = std::env::args().next().unwrap_or_else(|| "carom".to_owned());
-    let chosen = choose(BackendChoice::Auto, None)?;
+    // What a GPU does not do of the small tray, it does not do of the large one.
+    let small = source::scene("marbles", &[], None)?.scene.build()?;
+    let chosen = choose(BackendChoice::Auto, None)?.for_system(BackendChoice::Auto, &small);
     let settings = if chosen.is_on_adapter() { &MARBLES_ON_GPU[..] } else { &[] };
     let arguments = RunArguments {
         scene: "marbles".to_owned(),
@@ -358,7 +366,7 @@ fn describe_end(
         ("state", state_hash.map_or("lost".to_owned(), |hash| format!("{hash:016x}"))),
     ];
     screen.line("");
-    for (name, text) in lines.into_iter().chain(describe_flow(simulation)) {
+    for (name, text) in lines.into_iter().chain(describe_flow(simulation)).chain(describe_box(simulation)) {
         screen.line(&format!("{name:<9} {text}"));
     }
     if let Some(folder) = &arguments.out {
@@ -370,6 +378,18 @@ fn describe_end(
     if let Some(path) = &arguments.walls {
         screen.line(&format!("walls     {}", path.display()));
     }
+}
+
+// How far the box was compressed, where it is.
+fn describe_box(simulation: &Simulation) -> Option<(&'static str, String)> {
+    let compressed = simulation.compressed()?;
+    let stage = match compressed.stage {
+        CompressionStage::Running => "no target reached yet",
+        CompressionStage::Reached => "target reached",
+        CompressionStage::Stuck => "stuck: the spheres can get no closer",
+    };
+    let (fraction, pressure) = (number(compressed.packing_fraction, 5), number(compressed.pressure, 4));
+    Some(("box", format!("packing fraction {fraction}, pressure {pressure}; {stage}")))
 }
 
 // What came and went, where anything does.

@@ -1,9 +1,9 @@
-//! Sources and sinks: from tables to those of a scene.
+//! Sources, sinks and compression: from tables to those of a scene.
 
 use super::fields::{Fields, Slip, number, string, vector, whole};
 use super::read::diameters;
 use super::tree::Node;
-use crate::{Sink, scene::Source};
+use crate::{Compression, Sink, scene::Source};
 
 /// The field `source` of a group of spheres.
 pub(super) fn source(fields: &Fields) -> Result<Source, Slip> {
@@ -36,4 +36,15 @@ pub(super) fn sink(node: &Node, path: &str) -> Result<Sink, Slip> {
     fields.set("name", &mut sink.name, string)?;
     fields.set("every", &mut sink.every, whole)?;
     Ok(sink)
+}
+
+/// The table `[compression]`.
+pub(super) fn compression(top: &Fields) -> Result<Option<Compression>, Slip> {
+    let Some(node) = top.get("compression") else { return Ok(None) };
+    let fields = Fields::new(Some(node), "compression", &["rate", "fraction", "pressure"])?;
+    Ok(Some(Compression {
+        rate: fields.required("rate", "0.01", number)?,
+        fraction: fields.optional("fraction", number)?,
+        pressure: fields.optional("pressure", number)?,
+    }))
 }

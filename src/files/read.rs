@@ -1,7 +1,7 @@
 //! From a tree to a scene.
 
 use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, one_of, string, vector, whole};
-use super::flow::{sink, source};
+use super::flow::{compression, sink, source};
 use super::tree::{Node, Value};
 use super::walls::{OpenMesh, wall};
 use crate::{
@@ -18,13 +18,25 @@ pub(crate) fn read_scene(tree: &Node, open: Open, open_mesh: OpenMesh) -> Result
     let top = Fields::new(
         Some(tree),
         "",
-        &["world", "solver", "bounds", "materials", "pairs", "spheres", "walls", "sinks", "view"],
+        &[
+            "world",
+            "solver",
+            "bounds",
+            "materials",
+            "pairs",
+            "spheres",
+            "walls",
+            "sinks",
+            "compression",
+            "view",
+        ],
     )?;
     let mut scene = Scene {
         world: world(&top)?,
         solver: solver(&top)?,
         bounds: bounds(&top)?,
         materials: materials(&top)?,
+        compression: compression(&top)?,
         view: view(&top)?,
         ..Scene::default()
     };

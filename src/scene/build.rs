@@ -86,6 +86,7 @@ impl Scene {
             drag: self.world.drag,
             seed: self.world.seed,
             sinks: self.sinks.clone(),
+            compression: self.compression,
             dt: self.world.dt,
             solver: self.solver.clone(),
             bounds: Bounds::default(),

@@ -29,7 +29,7 @@ mod motion;
 mod note;
 mod pack;
 pub(crate) mod portable;
-mod push;
+pub(crate) mod push;
 pub(crate) mod region;
 mod relax;
 pub(crate) mod scatter;
@@ -44,7 +44,7 @@ pub use source::Source;
 
 use glam::DVec3;
 
-use crate::{Dimensions, Side, Sink, Solver, Surface, WallMotion, WallShape};
+use crate::{Compression, Dimensions, Side, Sink, Solver, Surface, WallMotion, WallShape};
 
 /// The name that a material has where none is given.
 pub const DEFAULT_MATERIAL: &str = "default";
@@ -71,6 +71,8 @@ pub struct Scene {
     pub walls: Vec<Wall>,
     /// Where spheres leave the world.
     pub sinks: Vec<Sink>,
+    /// How the periodic box shrinks.
+    pub compression: Option<Compression>,
     /// How to look at it.
     pub view: View,
     #[cfg(feature = "files")]

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{Options, Simulation, start::start_engine};
+use super::{Options, Simulation, compress::Squeeze, start::start_engine};
 use crate::{Error, Sphere, System};
 
 impl Simulation {
@@ -107,6 +107,7 @@ impl Simulation {
             self.system.validate()?;
             self.options.backend.supports(&self.system)?;
             self.reload()?;
+            self.squeeze = Squeeze::default();
             self.flow.see_ids(&self.system);
             self.summary.restart(&self.system, self.engine.measure());
             self.edited = false;

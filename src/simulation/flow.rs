@@ -240,7 +240,7 @@ impl Simulation {
     }
 
     /// Brings all spheres of the engine to the host.
-    fn read_all(&mut self) -> Result<(), Error> {
+    pub(super) fn read_all(&mut self) -> Result<(), Error> {
         if !self.flow.is_read {
             self.engine.read(&mut self.system.spheres)?;
             self.flow.is_read = true;

@@ -35,6 +35,7 @@ impl System {
         self.inspect_ids()?;
         let largest = self.spheres.par_iter().map(|s| s.radius).reduce(|| 0.0, f64::max);
         self.inspect_periods(largest)?;
+        self.inspect_squeezed()?;
         let deepest = self.inspect_walls()?;
         Ok(deepest.max(self.inspect_pairs()?))
     }

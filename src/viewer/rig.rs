@@ -203,6 +203,7 @@ impl Rig {
             seed: system.seed,
             sources: system.sources.clone(),
             sinks: system.sinks.clone(),
+            compression: system.compression,
             walls: system.walls.clone(),
         })
     }

@@ -16,7 +16,7 @@ enum Kind {
 use Kind::*;
 
 // Name for name what the command promises to scripts.
-const SCHEMA: [(&str, Kind); 29] = [
+const SCHEMA: [(&str, Kind); 32] = [
     ("backend", Text),
     ("adapter", Null),
     ("adapter_type", Null),
@@ -44,6 +44,9 @@ const SCHEMA: [(&str, Kind); 29] = [
     ("ledger_error", Number),
     ("momentum_error", NumberOrNull),
     ("compressibility", NumberOrNull),
+    ("compression", Null),
+    ("packing_fraction", Null),
+    ("pressure", Null),
     ("collision_rate", Number),
     ("state_hash", Hash),
 ];

@@ -4,6 +4,8 @@ mod distance;
 mod drag;
 #[cfg(feature = "files")]
 mod errors;
+#[cfg(feature = "files")]
+mod galton;
 mod gravity;
 mod ledger;
 #[path = "../walls/oracle.rs"]

@@ -199,6 +199,9 @@ impl Stage {
 
     // Spheres and walls as they are now.
     fn show(&mut self) -> Result<(), Error> {
+        if self.simulation.compressed().is_some() {
+            self.scenery = self.scenery.of_changed(self.simulation.system());
+        }
         self.scenery = self.scenery.at(self.simulation.time());
         match self.simulation.state_buffers() {
             Some(state) if self.generation == self.simulation.generation() => self.spheres.follow(&state),

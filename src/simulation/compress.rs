@@ -1,0 +1,179 @@
+//! A periodic box that shrinks between two steps.
+
+use glam::DVec3;
+
+use super::Simulation;
+use crate::{
+    Compressed, CompressionStage, Error, StepReport, System,
+    scene::{
+        push::Crowd,
+        space::{Round, Space},
+    },
+};
+
+/// Gap that pairs are left that would overlap, in mean diameters: twenty times the rounding of f32 in a place.
+const SPARE: f64 = 1e-6;
+/// Passes over the overlaps before the box is shrunk by less. In a gas ten do; close to jamming long chains of spheres have to move.
+const PASSES: usize = 1000;
+/// How often what a step shrinks by is halved: down to a 16th. With more of them a gas creeps on towards jamming for as long as its
+/// collisions, ever more of them, can be computed.
+const MOST_HALVINGS: i32 = 4;
+/// Over how much shrinking the pressure is averaged, as a share of the length: in a dense gas it grows by 2% meanwhile.
+const WINDOW: f64 = 0.002;
+/// How near to a fraction is there, as a share of it.
+const NEAR: f64 = 1e-9;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Squeeze {
+    stage: CompressionStage,
+    /// Kinetic energy of the spins and of the common motion, which bear no pressure.
+    idle: f64,
+    /// Time integral of the pressure and its time, both fading while the box shrinks.
+    impulse: f64,
+    span: f64,
+}
+
+impl Squeeze {
+    /// The mean pressure so far counts as one step of what follows.
+    fn stop(&mut self, stage: CompressionStage, dt: f64) {
+        let mean = if self.span > 0.0 { self.impulse / self.span } else { 0.0 };
+        let span = dt.min(self.span);
+        *self = Self { stage, impulse: mean * span, span, ..*self };
+    }
+}
+
+impl System {
+    /// Volume of the box, in 2D its area; for worlds all of whose axes are periodic.
+    pub(crate) fn content(&self) -> f64 {
+        (0..self.dimensions.count()).map(|axis| self.bounds.max[axis] - self.bounds.min[axis]).product()
+    }
+
+    /// Share of the box that spheres fill.
+    pub(crate) fn packing_fraction(&self) -> f64 {
+        let sphere = |radius: f64| match self.dimensions {
+            crate::Dimensions::Two => std::f64::consts::PI * radius * radius,
+            crate::Dimensions::Three => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
+        };
+        self.spheres.iter().map(|s| sphere(s.radius)).sum::<f64>() / self.content()
+    }
+}
+
+impl Simulation {
+    /// How far the [`Compression`](crate::Compression) is; `None` without one.
+    pub fn compressed(&self) -> Option<Compressed> {
+        self.system.compression.map(|_| {
+            let Squeeze { stage, impulse, span, .. } = self.squeeze;
+            Compressed {
+                stage,
+                packing_fraction: self.system.packing_fraction(),
+                pressure: if span > 0.0 { impulse / span } else { 0.0 },
+            }
+        })
+    }
+
+    /// Whether a step begins with another box.
+    pub(super) fn is_squeezed(&self) -> bool {
+        self.system.compression.is_some() && self.squeeze.stage == CompressionStage::Running
+    }
+
+    /// Before a step: the box shrinks.
+    pub(super) fn compress(&mut self) -> Result<(), Error> {
+        let Some(compression) = self.system.compression.filter(|_| self.is_squeezed()) else {
+            return Ok(());
+        };
+        if self.system.spheres.is_empty() {
+            return Ok(());
+        }
+        self.read_all()?;
+        self.squeeze.idle = idle(&self.system);
+        let mut share = compression.rate * self.system.dt;
+        if let Some(target) = compression.fraction {
+            let ratio = self.system.packing_fraction() / target;
+            share = share.min(1.0 - ratio.powf(1.0 / self.system.dimensions.count() as f64));
+        }
+        if share <= NEAR {
+            self.squeeze.stop(CompressionStage::Reached, self.system.dt);
+            return Ok(());
+        }
+        let found = (0..=MOST_HALVINGS).find_map(|k| shrunk(&self.system, 1.0 - share * 0.5f64.powi(k)));
+        let Some(smaller) = found else {
+            self.squeeze.stop(CompressionStage::Stuck, self.system.dt);
+            return Ok(());
+        };
+        let before = std::mem::replace(&mut self.system, smaller);
+        if let Err(error) = self.reload() {
+            self.system = before;
+            return Err(error);
+        }
+        self.flow.forget_leaving();
+        self.flow.is_read = false;
+        if compression.fraction.is_some_and(|f| self.system.packing_fraction() >= f * (1.0 - NEAR)) {
+            self.squeeze.stop(CompressionStage::Reached, self.system.dt);
+        }
+        Ok(())
+    }
+
+    /// After a step: the pressure in it.
+    pub(super) fn gauge(&mut self, report: &mut StepReport) {
+        let Some(compression) = self.system.compression else { return };
+        let (dt, axes) = (self.system.dt, self.system.dimensions.count() as f64);
+        let moving = (report.kinetic_energy - self.squeeze.idle).max(0.0);
+        let impulse = (2.0 * moving * dt + report.virial) / (axes * self.system.content());
+        let kept = if self.is_squeezed() { (-dt * compression.rate / WINDOW).exp() } else { 1.0 };
+        let squeeze = &mut self.squeeze;
+        squeeze.impulse = kept * squeeze.impulse + impulse;
+        squeeze.span = kept * squeeze.span + dt;
+        report.packing_fraction = self.system.packing_fraction();
+        report.pressure = impulse / dt;
+        // The mean is one once it is made of half of the window.
+        let is_known = squeeze.span > 0.5 * WINDOW / compression.rate;
+        let is_high = compression.pressure.is_some_and(|target| squeeze.impulse >= target * squeeze.span);
+        if squeeze.stage == CompressionStage::Running && is_known && is_high {
+            squeeze.stop(CompressionStage::Reached, dt);
+        }
+    }
+}
+
+/// The system in a smaller box; none where that is too full.
+fn shrunk(system: &System, factor: f64) -> Option<System> {
+    let mut smaller = system.clone();
+    let bounds = &mut smaller.bounds;
+    let middle = 0.5 * (bounds.min + bounds.max);
+    bounds.min = middle + factor * (bounds.min - middle);
+    bounds.max = middle + factor * (bounds.max - middle);
+    let largest = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max);
+    smaller.inspect_periods(largest).ok()?;
+    let space = Space::new(&smaller);
+    let place = |p: DVec3| space.wrap(middle + factor * (p - middle));
+    let mut crowd = Crowd {
+        space,
+        planes: &[],
+        rounds: (system.spheres.iter())
+            .map(|s| Round { center: place(s.position), radius: s.radius })
+            .collect(),
+        limits: vec![
+            Some((DVec3::splat(f64::NEG_INFINITY), DVec3::splat(f64::INFINITY)));
+            system.spheres.len()
+        ],
+    };
+    let (_, left) = crowd.push_apart(SPARE, PASSES);
+    if left.count > 0 {
+        return None;
+    }
+    for (sphere, round) in smaller.spheres.iter_mut().zip(&crowd.rounds) {
+        sphere.position = round.center;
+    }
+    Some(smaller)
+}
+
+/// Kinetic energy of the spins and of the common motion.
+fn idle(system: &System) -> f64 {
+    let (mut mass, mut momentum, mut spins) = (0.0, DVec3::ZERO, 0.0);
+    for s in &system.spheres {
+        mass += s.mass;
+        momentum += s.mass * s.velocity;
+        spins += 0.2 * s.mass * s.radius * s.radius * s.spin.length_squared();
+    }
+    spins + 0.5 * momentum.length_squared() / mass
+}

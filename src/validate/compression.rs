@@ -1,0 +1,101 @@
+//! Checks of a compression.
+
+use super::{AXES, require};
+use crate::{Compression, Dimensions, Side, System, scene::Fault};
+
+/// Most that a box may lose of its length in a step, and so neighbours of their distance: more would push most spheres
+/// about, not a few.
+const MOST_SHARE: f64 = 0.01;
+
+/// What equal spheres, and equal discs, fill at most: pi / sqrt(18) and pi / sqrt(12).
+const DENSEST: [f64; 2] = [0.7405, 0.9069];
+
+/// What rounding may have made the fraction too large by, as a share of it.
+const SLACK: f64 = 1e-6;
+
+impl System {
+    /// What needs no spheres.
+    pub(super) fn inspect_compression(&self) -> Result<(), Fault> {
+        let Some(Compression { rate, fraction, pressure }) = self.compression else { return Ok(()) };
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        require(positive(rate), "compression.rate", rate, "a rate (1/time) is finite and > 0")?;
+        let share = rate * self.dt;
+        if share > MOST_SHARE {
+            return Err(Fault::field(
+                "compression.rate",
+                format!("the box would lose {share} of its length in a step"),
+                format!("at most {MOST_SHARE}: choose a smaller rate or world.dt"),
+            ));
+        }
+        if fraction.is_none() && pressure.is_none() {
+            return Err(Fault::field(
+                "compression",
+                "compression has no target",
+                "give fraction or pressure",
+            ));
+        }
+        if let Some(pressure) = pressure {
+            require(
+                positive(pressure),
+                "compression.pressure",
+                pressure,
+                "a pressure (energy/volume) is finite and > 0",
+            )?;
+        }
+        if let Some(fraction) = fraction {
+            let densest = DENSEST[usize::from(self.dimensions == Dimensions::Two)];
+            let right = fraction > 0.0 && fraction <= densest;
+            let remedy = format!(
+                "a packing fraction is > 0 and at most {densest}, that of equal spheres in perfect order"
+            );
+            require(right, "compression.fraction", fraction, &remedy)?;
+        }
+        let sides = &self.bounds.sides[..self.dimensions.count()];
+        if let Some(axis) = sides.iter().position(|side| *side != Side::Periodic) {
+            return Err(Fault::field(
+                format!("bounds.{}", AXES[axis]),
+                format!("the box is to be compressed, and {} is not periodic", AXES[axis]),
+                "make every axis \"periodic\", or leave compression out",
+            ));
+        }
+        if let Some(wall) = self.walls.first() {
+            return Err(Fault::field(
+                "walls[0]",
+                format!("the box is to be compressed, and the wall {} stands in it", wall.name),
+                "take the walls out, or leave compression out",
+            ));
+        }
+        if self.has_flow() {
+            let field = if self.sources.is_empty() { "sinks[0]" } else { "compression" };
+            return Err(Fault::field(
+                field,
+                "the box is to be compressed, and spheres come or go",
+                "take sources and sinks out, or leave compression out",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What needs them.
+    pub(super) fn inspect_squeezed(&self) -> Result<(), Fault> {
+        let Some(compression) = self.compression else { return Ok(()) };
+        if let Some(index) = self.spheres.iter().position(|s| s.fixed) {
+            return Err(Fault::sphere(
+                index,
+                format!("the box is to be compressed, and sphere {} is fixed", self.spheres[index].id),
+                "let it go, or leave compression out",
+            ));
+        }
+        let present = self.packing_fraction();
+        match compression.fraction {
+            Some(fraction) if fraction < present * (1.0 - SLACK) => Err(Fault::field(
+                "compression.fraction",
+                format!(
+                    "compression.fraction is {fraction}, and spheres fill {present:.4} of the box from the start"
+                ),
+                "a box only shrinks: choose a larger one",
+            )),
+            _ => Ok(()),
+        }
+    }
+}

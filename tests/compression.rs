@@ -1,0 +1,238 @@
+//! Periodic boxes that shrink.
+
+use std::f64::consts::PI;
+
+use carom::{
+    Backend, Compressed, Compression, CompressionStage, Options, Side, Simulation, Sink, Surface, System,
+    scene::{Fill, Scene},
+};
+use glam::DVec3;
+
+fn gas(count: u64, fraction: f64, dt: f64, compression: Compression) -> System {
+    let fill = Fill::random(count).volume_fraction(fraction).temperature(1.0);
+    let mut system = Scene::new(dt).periodic().seed(3).fill(fill).build().unwrap();
+    system.compression = Some(compression);
+    system
+}
+
+fn to_fraction(rate: f64, fraction: f64) -> Compression {
+    Compression { rate, fraction: Some(fraction), pressure: None }
+}
+
+fn on(backend: Backend, threads: usize, system: &System) -> Simulation {
+    Simulation::new(system.clone(), Options { backend, threads, ..Options::default() }).unwrap()
+}
+
+/// Until the box stays.
+fn squeeze(simulation: &mut Simulation, most: u32) -> Compressed {
+    for _ in 0..most {
+        simulation.step().unwrap();
+        let now = simulation.compressed().unwrap();
+        if now.stage != CompressionStage::Running {
+            return now;
+        }
+    }
+    panic!("still running: {:?}", simulation.compressed());
+}
+
+// Deepest overlap in diameters of equal spheres, by looking at all pairs.
+fn deepest(simulation: &Simulation) -> f64 {
+    let spheres = simulation.spheres();
+    let system = simulation.system();
+    let pairs = spheres.iter().enumerate().flat_map(|(i, a)| spheres[..i].iter().map(move |b| (a, b)));
+    let gaps = pairs.map(|(a, b)| system.separation(a.position, b.position).length() - a.radius - b.radius);
+    -gaps.fold(f64::INFINITY, f64::min)
+}
+
+/// Carnahan & Starling, J. Chem. Phys. 51, 635, 1969.
+fn carnahan_starling(fraction: f64) -> f64 {
+    (1.0 + fraction + fraction * fraction - fraction.powi(3)) / (1.0 - fraction).powi(3)
+}
+
+/// Pressure at kT = 1 of spheres of diameter 1.
+fn pressure(fraction: f64) -> f64 {
+    carnahan_starling(fraction) * fraction * 6.0 / PI
+}
+
+fn fill_up(count: u64, backend: Backend, rate: f64) {
+    let system = gas(count, 0.2, 0.02, to_fraction(rate, 0.55));
+    let mut simulation = on(backend, 0, &system);
+    let end = squeeze(&mut simulation, 5000);
+    let s = simulation.summary().clone();
+    let bounds = &simulation.system().bounds;
+    let volume = (bounds.max - bounds.min).element_product();
+    let fraction = count as f64 * PI / 6.0 / volume;
+    println!(
+        "{count} on {backend:?}: {end:?} after {} steps, {:.1} s; deepest overlap {:.2e} (ever {:.2e}), energy {:?}, momentum {:?}, late {}",
+        s.steps,
+        s.wall_seconds,
+        deepest(&simulation),
+        s.deepest_overlap,
+        s.energy_error,
+        s.momentum_error,
+        s.late
+    );
+    assert_eq!(end.stage, CompressionStage::Reached);
+    assert!((fraction - 0.55).abs() < 1e-6 && (end.packing_fraction - fraction).abs() < 1e-9, "{fraction}");
+    assert!(deepest(&simulation) < 1e-5 && s.deepest_overlap < 1e-5);
+    assert!(s.energy_error.unwrap().abs() < 1e-5, "{:?}", s.energy_error);
+    assert!(s.momentum_error.unwrap() < 1e-5, "{:?}", s.momentum_error);
+    // And the box stays.
+    simulation.step().unwrap();
+    assert_eq!(simulation.compressed().unwrap().packing_fraction, end.packing_fraction);
+}
+
+#[test]
+fn spheres_fill_the_share_that_was_asked_for() {
+    fill_up(500, Backend::Cpu, 0.2);
+}
+
+#[test]
+fn spheres_fill_the_share_that_was_asked_for_event_by_event() {
+    fill_up(200, Backend::Exact, 0.2);
+}
+
+#[test]
+#[ignore = "long: a minute"]
+fn two_thousand_spheres_fill_the_share_that_was_asked_for() {
+    fill_up(2000, Backend::Cpu, 0.05);
+}
+
+#[test]
+#[ignore = "long: a minute"]
+fn a_gas_is_compressed_to_the_pressure_that_was_asked_for() {
+    let target = pressure(0.4);
+    let compression = Compression { rate: 0.01, fraction: None, pressure: Some(target) };
+    let mut simulation = on(Backend::Cpu, 0, &gas(1000, 0.35, 0.02, compression));
+    let end = squeeze(&mut simulation, 5000);
+    let at_once = simulation.compressed().unwrap();
+    for _ in 0..500 {
+        simulation.step().unwrap();
+    }
+    let later = simulation.compressed().unwrap();
+    println!(
+        "asked for {target:.3}: stopped at {:.4} ({at_once:?}), there it is {:.3}, Carnahan and Starling {:.3}",
+        end.packing_fraction,
+        later.pressure,
+        pressure(later.packing_fraction)
+    );
+    assert_eq!(later.stage, CompressionStage::Reached);
+    assert_eq!(later.packing_fraction, end.packing_fraction);
+    assert!((later.pressure / pressure(later.packing_fraction) - 1.0).abs() < 0.02);
+    assert!((later.pressure / target - 1.0).abs() < 0.06);
+}
+
+#[test]
+fn the_same_compression_gives_the_same_bits_on_any_number_of_threads() {
+    let system = gas(400, 0.3, 0.02, to_fraction(0.2, 0.45));
+    let hash = |threads| {
+        let mut simulation = on(Backend::Cpu, threads, &system);
+        for _ in 0..40 {
+            simulation.step().unwrap();
+        }
+        assert!(simulation.compressed().unwrap().packing_fraction > 0.35);
+        simulation.state_hash()
+    };
+    let first = hash(1);
+    assert_eq!([hash(1), hash(2)], [first; 2]);
+}
+
+#[test]
+fn a_box_that_is_jammed_stays_as_it_is() {
+    let mut system = gas(200, 0.4, 0.02, to_fraction(0.5, 0.74));
+    // Without heat: pushes alone, to the end.
+    system.spheres.iter_mut().for_each(|s| s.velocity = DVec3::ZERO);
+    let mut simulation = on(Backend::Cpu, 0, &system);
+    let end = squeeze(&mut simulation, 2000);
+    println!("jammed at {:.4} after {} steps", end.packing_fraction, simulation.steps());
+    assert_eq!(end.stage, CompressionStage::Stuck);
+    assert!((0.55..0.68).contains(&end.packing_fraction), "{end:?}");
+    assert!(deepest(&simulation) < 1e-5, "{}", deepest(&simulation));
+    simulation.step().unwrap();
+    assert_eq!(simulation.compressed().unwrap().packing_fraction, end.packing_fraction);
+}
+
+#[test]
+#[ignore = "long: a minute"]
+fn a_gas_that_jams_is_not_compressed_any_further() {
+    let mut simulation = on(Backend::Cpu, 0, &gas(200, 0.4, 0.02, to_fraction(0.2, 0.72)));
+    let end = squeeze(&mut simulation, 2000);
+    println!(
+        "a gas jams: {end:?} after {} steps, {:.1} s",
+        simulation.steps(),
+        simulation.summary().wall_seconds
+    );
+    assert_eq!(end.stage, CompressionStage::Stuck);
+    assert!((0.6..0.72).contains(&end.packing_fraction), "{end:?}");
+    assert!(deepest(&simulation) < 1e-5, "{}", deepest(&simulation));
+}
+
+#[test]
+fn discs_fill_an_area() {
+    let fill = Fill::random(200).volume_fraction(0.3).temperature(1.0);
+    let mut system = Scene::new(0.02).flat().periodic().fill(fill).build().unwrap();
+    system.compression = Some(to_fraction(0.3, 0.6));
+    let mut simulation = on(Backend::Cpu, 0, &system);
+    let end = squeeze(&mut simulation, 500);
+    let edge = simulation.system().period(0).unwrap();
+    assert_eq!(end.stage, CompressionStage::Reached);
+    assert!((200.0 * PI / 4.0 / edge / edge - 0.6).abs() < 1e-6);
+    assert!(simulation.spheres().iter().all(|s| s.position.z == 0.0));
+}
+
+#[test]
+fn grains_that_lose_energy_are_compressed_and_the_ledger_is_closed() {
+    let mut system = gas(300, 0.2, 0.02, to_fraction(0.2, 0.5));
+    let surface = Surface { restitution: 0.8, friction: 0.3, ..Surface::default() };
+    system.materials.set_surface(0, 0, surface);
+    let mut simulation = on(Backend::Cpu, 0, &system);
+    assert_eq!(squeeze(&mut simulation, 500).stage, CompressionStage::Reached);
+    assert!(simulation.summary().ledger_error < 1e-5, "{}", simulation.summary().ledger_error);
+    assert!(deepest(&simulation) < 1e-5);
+}
+
+#[test]
+fn what_cannot_be_compressed_is_refused_by_name() {
+    let refused = |change: &dyn Fn(&mut System), words: &str| {
+        let mut system = gas(100, 0.2, 0.02, to_fraction(0.1, 0.3));
+        change(&mut system);
+        let error = Simulation::new(system, Options::default()).err().expect(words).to_string();
+        assert!(error.contains(words), "{error}: {words}");
+    };
+    let with = |rate, fraction, pressure| {
+        move |system: &mut System| system.compression = Some(Compression { rate, fraction, pressure })
+    };
+    refused(&with(0.0, Some(0.3), None), "compression.rate is 0");
+    refused(&with(-1.0, Some(0.3), None), "compression.rate is -1");
+    refused(&with(f64::NAN, Some(0.3), None), "compression.rate is NaN");
+    refused(&with(1.0, Some(0.3), None), "0.02 of its length in a step");
+    refused(&with(0.1, None, None), "no target");
+    refused(&with(0.1, Some(0.8), None), "compression.fraction is 0.8");
+    refused(&with(0.1, Some(0.1), None), "spheres fill 0.2000 of the box");
+    refused(&with(0.1, None, Some(0.0)), "compression.pressure is 0");
+    refused(&|s| s.bounds.sides[1] = Side::Wall, "y is not periodic");
+    refused(&|s| s.spheres[3].fixed = true, "sphere 3 is fixed");
+    refused(&|s| s.sinks.push(Sink::new(DVec3::ZERO, DVec3::ONE, "drain")), "spheres come or go");
+}
+
+#[cfg(feature = "files")]
+#[test]
+fn a_slip_in_a_table_is_shown_where_it_is() {
+    let slip = |table: &str, words: &str| {
+        let text = format!(
+            "[world]\ndt = 0.02\n[bounds]\nx = \"periodic\"\ny = \"periodic\"\nz = \"periodic\"\n[compression]\n{table}\n\
+             [[spheres]]\nrandom = {{ count = 100, volume_fraction = 0.2 }}\n"
+        );
+        let scene = carom::files::parse_scene(&text, "test.toml", None, &[]);
+        let error = match scene {
+            Err(error) => error.to_string(),
+            Ok(scene) => scene.build().expect_err(words).to_string(),
+        };
+        assert!(error.contains(words) && error.contains("^"), "{error}");
+    };
+    slip("rate = 0.1\nfractoin = 0.3", "`fraction`");
+    slip("fraction = 0.3", "compression.rate is missing");
+    slip("rate = 0.1", "no target");
+    slip("rate = 0.1\nfraction = 0.1", "spheres fill 0.2000 of the box");
+    slip("rate = -0.1\nfraction = 0.3", "compression.rate is -0.1");
+}
