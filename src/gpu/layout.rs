@@ -1,7 +1,9 @@
 //! What the buffers hold: the structs of `shaders/shared/layout.wgsl`, and the words of the work buffer.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{IVec3, UVec3, Vec3};
+use glam::{IVec3, UVec3, UVec4, Vec3};
+
+use crate::model::levels;
 
 /// A sphere's hot half.
 #[repr(C)]
@@ -143,7 +145,10 @@ pub struct Frame {
     pub settled: f32,
     pub sleep_speed: f32,
     pub sleep_ticks: u32,
-    pub unused: u32,
+    pub bucket_mask: u32,
+    pub per_edge: Vec3,
+    pub parts: u32,
+    pub levels: [UVec4; levels::MOST_LEVELS],
 }
 
 /// Which round a dispatch belongs to.
@@ -347,7 +352,7 @@ pub fn structs() -> Vec<Struct> {
             entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
             frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt,
             at_rested, at_row_heads, at_flags, at_wall_hits, at_carried, at_stirred, at_slots, at_slot_cursors, at_order, at_begin,
-            at_rows, slow, shock, settled, sleep_speed, sleep_ticks, unused),
+            at_rows, slow, shock, settled, sleep_speed, sleep_ticks, bucket_mask, per_edge, parts, levels),
         fields!(Round: number),
     ]
 }

@@ -317,6 +317,10 @@ impl Places {
             at_order: self.order,
             at_begin: self.begin,
             at_rows: self.rows,
+            bucket_mask: (grid.buckets / grid.levels.parts as usize - 1) as u32,
+            per_edge: grid.levels.per_edge,
+            parts: grid.levels.parts,
+            levels: grid.levels.words(),
             ..Frame::default()
         }
     }

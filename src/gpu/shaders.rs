@@ -2,8 +2,8 @@
 
 use super::layout::WORDS;
 use crate::{
-    cpu::{collide, event, fast, relax, rest, rounds, rows, sweep},
-    model::{grid, state, sums},
+    cpu::{collide, event, fast, neighbors, relax, rest, rounds, rows, sweep},
+    model::{grid, levels, state, sums},
 };
 
 /// A time beyond all times: no impact. WGSL has no infinity.
@@ -139,7 +139,7 @@ pub struct Variant {
     pub has_walls: bool,
     /// Spheres fall onto fixed ones.
     pub has_fixed: bool,
-    /// Radii differ by more than half.
+    /// Radii differ so much that cells are divided.
     pub is_mixed: bool,
     /// Contacts may rest.
     pub has_rest: bool,
@@ -194,6 +194,7 @@ fn constants() -> String {
     }
     for (name, value) in [
         ("CODES", grid::CODES),
+        ("MOST_LEVELS", levels::MOST_LEVELS as u32),
         ("ADVANCES", sweep::ADVANCES),
         ("CROWDED_ROUNDS", rounds::CROWDED_ROUNDS),
         ("CROWD", rounds::CROWD as u32),
@@ -225,6 +226,7 @@ fn constants() -> String {
         ("DEEP", rest::DEEP),
         ("SHORTEST", rest::SHORTEST),
         ("RELAX_SLOP", relax::SLOP),
+        ("REACH_HAIR", neighbors::parts::HAIR),
         ("RELAX_FACTOR", relax::FACTOR),
     ] {
         declare(name, format!("{value:e}f"));
