@@ -159,6 +159,9 @@ fn search_level(finder: ptr<function, Finder>, level: vec4u) {
     }
 }
 
+// Whether cells are divided at all.
+fn has_parts() -> bool { return (frame.parts | opaque_zero) > 1u; }
+
 fn search_parts(finder: ptr<function, Finder>) {
     for (var k = 0u; k < MOST_LEVELS; k++) {
         if frame.levels[k].x == opaque_zero { break; }
@@ -167,7 +170,7 @@ fn search_parts(finder: ptr<function, Finder>) {
 }
 
 fn search(finder: ptr<function, Finder>) {
-    if IS_MIXED {
+    if IS_MIXED && has_parts() {
         search_parts(finder);
         return;
     }
@@ -264,7 +267,7 @@ fn walls_in_reach(i: u32) -> u32 {
 
 fn finder_of(i: u32) -> Finder {
     let body = bodies[i];
-    let close = !IS_DIRECT || IS_MIXED;
+    let close = !IS_DIRECT || (IS_MIXED && has_parts());
     return Finder(i, tags[i].cell, body.offset, body.radius, body.inverse_mass == 0.0, 0u, 0u, 0u, close, 0u, 0u);
 }
 

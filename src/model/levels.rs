@@ -37,6 +37,9 @@ pub struct Level {
     pub first: u32,
     /// Largest radius (scaled units).
     pub largest: f32,
+    /// Parts over the length, and the length of one.
+    scale: Vec3,
+    unit: Vec3,
 }
 
 /// All levels, the coarsest first; one where all have about one size.
@@ -75,7 +78,9 @@ impl Levels {
         }
         let mut parts = 0;
         let all = groups.into_iter().map(|(m, class)| {
-            let level = Level { parts: parts_of(m), first: parts, largest: class.radius as f32 };
+            let scale = edge.recip() * parts_of(m).as_vec3();
+            let (largest, unit) = (class.radius as f32, scale.recip());
+            let level = Level { parts: parts_of(m), first: parts, largest, scale, unit };
             parts += level.parts.element_product() as u32;
             level
         });
@@ -106,35 +111,31 @@ impl Levels {
         let level = self.of(radius);
         // What is held in an outermost cell from beyond it lies in the outermost part.
         let last = (level.parts - 1).as_vec3();
-        let at = (offset * self.per_scale(level)).floor().max(Vec3::ZERO).min(last).as_uvec3();
+        let at = (offset * level.scale).max(Vec3::ZERO).min(last).as_uvec3();
         let parts = level.parts.as_uvec3();
         level.first + (at.z * parts.y + at.y) * parts.x + at.x
     }
+}
 
-    /// Parts of a level over the length.
+impl Level {
+    /// The parts along one axis, both ends included, where all spheres of the level are whose centres are within `reach` of
+    /// an offset, or a millionth less; 0 is the first of the offset's cell.
     #[inline]
-    pub fn per_scale(&self, level: &Level) -> Vec3 {
-        self.per_edge * level.parts.as_vec3()
-    }
-
-    /// The parts along one axis, both ends included, where all spheres of a level are whose centres are within `reach` of
-    /// an offset; 0 is the first of the offset's cell.
-    #[inline]
-    pub fn span(&self, level: &Level, axis: usize, offset: f32, reach: f32) -> (i32, i32) {
-        let (scale, parts) = (self.per_scale(level)[axis], level.parts[axis] as f32);
+    pub fn span(&self, axis: usize, offset: f32, reach: f32) -> (i32, i32) {
+        let (scale, parts) = (self.scale[axis], self.parts[axis] as f32);
         // Who is held in an outermost cell from beyond it lies in the outermost part.
-        let low = ((offset - reach) * scale).floor().clamp(-parts, parts - 1.0);
-        let high = ((offset + reach) * scale).floor().clamp(0.0, 2.0 * parts - 1.0);
-        (low as i32, high as i32)
+        let low = ((offset - reach) * scale).clamp(-parts, parts - 1.0);
+        let high = ((offset + reach) * scale).clamp(0.0, 2.0 * parts - 1.0);
+        // To round down is a call where the processor need not know it; what is positive is cut off.
+        ((low + parts) as i32 - self.parts[axis], high as i32)
     }
 
     /// How far an offset is from the parts at `part` along an axis.
     #[inline]
-    pub fn gap(&self, level: &Level, axis: usize, offset: f32, part: i32) -> f32 {
+    pub fn gap(&self, axis: usize, offset: f32, part: i32) -> f32 {
         // From the nearest face of the cell if it is beyond: the outermost parts have no end.
-        let at = (offset * self.per_scale(level)[axis]).clamp(0.0, level.parts[axis] as f32);
-        let parts = (part as f32 - at).max(at - (part + 1) as f32).max(0.0);
-        parts / self.per_scale(level)[axis]
+        let at = (offset * self.scale[axis]).clamp(0.0, self.parts[axis] as f32);
+        (part as f32 - at).max(at - (part + 1) as f32).max(0.0) * self.unit[axis]
     }
 }
 
@@ -188,12 +189,12 @@ mod tests {
                     let other = offset + way * reach;
                     // Both in the one cell, with none beyond it.
                     let part = |x: Vec3| {
-                        let at = (x * levels.per_scale(level)).floor().x as i32;
+                        let at = (x * level.scale).floor().x as i32;
                         at.clamp(0, level.parts.x - 1)
                     };
-                    let (low, high) = levels.span(level, 0, offset.x, reach * (1.0 + 1e-5));
+                    let (low, high) = level.span(0, offset.x, reach * (1.0 + 1e-5));
                     assert!((low..=high).contains(&part(other)), "{k} {way}: {low} {high}");
-                    assert!(levels.gap(level, 0, offset.x, part(other)) <= reach * (1.0 + 1e-5), "{k} {way}");
+                    assert!(level.gap(0, offset.x, part(other)) <= reach * (1.0 + 1e-5), "{k} {way}");
                     seen += 1;
                 }
             }

@@ -6,7 +6,7 @@ use super::{
     Case, PRESENT, Rig, Slip, Twin, agrees,
     memory::rough_place,
     notices,
-    starts::{Start, start},
+    starts::{Start, has_sizes, start},
 };
 use crate::{
     cpu::{neighbors::wall_bit, sweep::from_wall},
@@ -41,7 +41,7 @@ fn case(start: &Start) -> Case {
     let walls: Vec<u32> = (0..n).map(|i| rig.twin.core.lists.walls(i)).collect();
     // Cells of large spheres hold many small ones: one search is near what llvmpipe allows an invocation.
     let blocks = rig.places.sphere_count.div_ceil(GROUP).max(1);
-    let groups = if start.name == "mixture" { blocks } else { rig.all() };
+    let groups = if has_sizes(start.name) { blocks } else { rig.all() };
     let dispatches = encode::neighbors(groups).to_vec();
     let path = rig.twin.budget + rig.frame.drift_reach;
     let twin = Rim::new(&rig.twin, path);
@@ -125,6 +125,16 @@ impl Rim {
 #[test]
 fn neighbors_agree_with_their_twin() {
     agrees("neighbors", case);
+}
+
+#[test]
+fn neighbors_of_sizes_from_one_to_ten_agree() {
+    for (kind, size) in ["sizes", "strewn"].into_iter().flat_map(|kind| [65, 1500, 4001].map(|n| (kind, n))) {
+        let case = case(&start(kind, size));
+        let verdict = case.verdict(&case.run());
+        verdict.assert_clean();
+        assert!(size < 1000 || verdict.compared > size as u64 / 2, "{kind}: {} compared", verdict.compared);
+    }
 }
 
 #[test]

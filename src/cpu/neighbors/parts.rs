@@ -57,24 +57,24 @@ impl Finder<'_> {
     // Calls `visit(cell, how many cells away, spheres)` for the parts of a level that are within reach, those of a cell that
     // are side by side along x at once.
     fn for_parts(&self, starts: &[u32], level: &Level, mut visit: impl FnMut(IVec3, IVec3, Range<u32>)) {
-        let (grid, levels, offset) = (self.grid, &self.grid.levels, self.offset);
+        let (grid, offset) = (self.grid, self.offset);
         let home = self.state.cell[self.i].truncate();
         let parts = level.parts;
         let away = |part: i32, axis: usize| i32::from(part >= parts[axis]) - i32::from(part < 0);
         let reach = ((self.radius + level.largest) + self.skin) * (1.0 + HAIR);
-        let (low, high) = levels.span(level, 2, offset.z, reach);
+        let (low, high) = level.span(2, offset.z, reach);
         for part_z in low..=high {
             let dz = away(part_z, 2);
             let Some(z) = grid.wrap(2, home.z + dz) else { continue };
-            let gap = levels.gap(level, 2, offset.z, part_z);
+            let gap = level.gap(2, offset.z, part_z);
             let within = (reach * reach - gap * gap).max(0.0);
-            let (low, high) = levels.span(level, 1, offset.y, within.sqrt());
+            let (low, high) = level.span(1, offset.y, within.sqrt());
             for part_y in low..=high {
                 let dy = away(part_y, 1);
                 let Some(y) = grid.wrap(1, home.y + dy) else { continue };
-                let gap = levels.gap(level, 1, offset.y, part_y);
+                let gap = level.gap(1, offset.y, part_y);
                 let within = (within - gap * gap).max(0.0);
-                let (low, high) = levels.span(level, 0, offset.x, within.sqrt());
+                let (low, high) = level.span(0, offset.x, within.sqrt());
                 let row = grid.row(y, z);
                 let before = ((part_z - dz * parts.z) * parts.y + (part_y - dy * parts.y)) * parts.x;
                 for dx in away(low, 0)..=away(high, 0) {
