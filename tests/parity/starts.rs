@@ -76,8 +76,8 @@ pub fn start(kind: &'static str, size: usize) -> Start {
         "sizes" => scene.periodic().fill(gas(0.2).diameters(one_to_ten).temperature(1.0)),
         "strewn" => {
             let side = (8.0 * count as f64).cbrt();
-            scene
-                .fill(Fill::random(count).diameters(one_to_ten).region([-side; 3], [0.0; 3]).temperature(1.0))
+            let fill = Fill::random(count).diameters(one_to_ten).region([-side; 3], [0.0; 3]);
+            scene.gravity([0.1, 0.0, -1.0]).fill(fill.temperature(1.0))
         }
         // Tight and sloping, so that most spheres meet a plane.
         "box" | "rough" => scene
