@@ -32,6 +32,20 @@ fn settle_axis(axis: u32, cell: ptr<function, vec3i>, offset: ptr<function, vec3
     (*cell)[axis] = settled;
 }
 
+// Number of the part of its cell in which a sphere lies.
+fn part_of(offset: vec3f, radius: f32) -> u32 {
+    var k = 0u;
+    for (var finer = 1u; finer < MOST_LEVELS; finer++) {
+        let level = frame.levels[finer];
+        k = select(k, finer, level.x != 0u && radius <= bitcast<f32>(level.z));
+    }
+    let level = frame.levels[k];
+    let parts = level_parts(level.x);
+    // What is held in an outermost cell from beyond it lies in the outermost part.
+    let at = vec3u(clamp(floor(offset * (frame.per_edge * vec3f(parts))), vec3f(0.0), vec3f(parts - 1)));
+    return level.y + (at.z * level.x + at.y) * level.x + at.x;
+}
+
 @compute @workgroup_size(GROUP)
 fn bin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -47,7 +61,9 @@ fn bin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups
             source_tags[i].cell = cell;
             source_bodies[i].offset = offset;
         }
-        let key = min(bucket_of(row_of(cell.y, cell.z), cell.x), frame.buckets - 1u);
+        var key = bucket_of(row_of(cell.y, cell.z), cell.x);
+        if IS_MIXED { key += part_of(offset, source_bodies[i].radius); }
+        key = min(key, frame.buckets - 1u);
         // The list of pending spheres is free until the sweep.
         atomicStore(&work[frame.at_pending + i], key);
         atomicAdd(&work[frame.at_counts + key], 1u);

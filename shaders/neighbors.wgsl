@@ -11,10 +11,6 @@ const NO_ROOM: u32 = 0xffffffffu;
 // Candidates that one pass of the search keeps; longer lists take several.
 const KEPT: u32 = 32u;
 
-// How much the reach to the largest may exceed that to the smallest: beyond, most that the rough look lets through is no
-// candidate.
-const CLOSE: f32 = 1.5;
-
 var<private> kept: array<u32, KEPT>;
 
 struct Finder {
@@ -28,7 +24,7 @@ struct Finder {
     first: u32,
     // Bit k: whether kept[k] is near enough is not known yet.
     unclear: u32,
-    // Sizes differ so much that most would be unclear: each is looked at closely at once.
+    // Each is looked at closely at once.
     close: bool,
     // Where the pass writes the list itself, and how much; 0 = it keeps what it finds.
     list: u32,
@@ -82,9 +78,7 @@ fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: 
         let d = base - place * step - vec3f(f32(side) * x_edge, 0.0, 0.0);
         let square = dot(d, d);
         if (square <= surely_not * surely_not || outside) && j != (*finder).i {
-            let close = IS_MIXED && (*finder).close;
-            if close && !is_candidate(finder, j, cells_shift(vec3i(side, dy, dz))) { continue; }
-            found(finder, ((code + u32(side)) << CODE_SHIFT) | j, close || (square <= surely * surely && !outside));
+            found(finder, ((code + u32(side)) << CODE_SHIFT) | j, square <= surely * surely && !outside);
         }
     }
 }
@@ -101,7 +95,85 @@ fn search_cell(finder: ptr<function, Finder>, bucket: u32, cell: vec3i, away: ve
     }
 }
 
+// The parts along one axis, both ends included, where all spheres of a level are whose centres are within reach.
+fn span(offset: f32, reach: f32, scale: f32, parts: i32) -> vec2i {
+    let most = f32(parts);
+    // Who is held in an outermost cell from beyond it lies in the outermost part.
+    let low = clamp(floor((offset - reach) * scale), -most, most - 1.0);
+    let high = clamp(floor((offset + reach) * scale), 0.0, 2.0 * most - 1.0);
+    return vec2i(i32(low), i32(high));
+}
+
+// How far an offset is from a part along an axis; from the nearest face of the cell if it is beyond.
+fn gap_to(offset: f32, part: i32, scale: f32, parts: i32) -> f32 {
+    let at = clamp(offset * scale, 0.0, f32(parts));
+    return max(max(f32(part) - at, at - f32(part + 1)), 0.0) / scale;
+}
+
+// How many cells away a part is.
+fn cells_to(part: i32, parts: i32) -> i32 { return i32(part >= parts) - i32(part < 0); }
+
+// Spheres start..end of one cell, `away` from the finder's.
+fn search_part(finder: ptr<function, Finder>, start: u32, end: u32, cell: vec3i, away: vec3i) {
+    let code = u32(9 * away.z + 3 * away.y + away.x + 13);
+    let shift = cells_shift(away);
+    for (var j = start; j < end; j++) {
+        if !IS_DIRECT && any(tags[j].cell != cell) { continue; }
+        if j != (*finder).i && is_candidate(finder, j, shift) { found(finder, (code << CODE_SHIFT) | j, true); }
+    }
+}
+
+// Where cells are divided: the parts of a level within reach. Twin: src/cpu/neighbors/parts.rs.
+fn search_level(finder: ptr<function, Finder>, level: vec4u) {
+    let home = (*finder).cell;
+    let offset = (*finder).offset;
+    let parts = level_parts(level.x);
+    let scale = frame.per_edge * vec3f(parts);
+    let reach = ((*finder).radius + bitcast<f32>(level.z) + 2.0 * frame.budget) * (1.0 + REACH_HAIR);
+    let spans_z = span(offset.z, reach, scale.z, parts.z);
+    for (var part_z = spans_z.x; part_z <= spans_z.y; part_z++) {
+        let dz = cells_to(part_z, parts.z);
+        let z = wrap_next(2u, home.z + dz);
+        if !z.inside { continue; }
+        let gap_z = gap_to(offset.z, part_z, scale.z, parts.z);
+        let within_z = max(reach * reach - gap_z * gap_z, 0.0);
+        let spans_y = span(offset.y, sqrt(within_z), scale.y, parts.y);
+        for (var part_y = spans_y.x; part_y <= spans_y.y; part_y++) {
+            let dy = cells_to(part_y, parts.y);
+            let y = wrap_next(1u, home.y + dy);
+            if !y.inside { continue; }
+            let gap_y = gap_to(offset.y, part_y, scale.y, parts.y);
+            let spans_x = span(offset.x, sqrt(max(within_z - gap_y * gap_y, 0.0)), scale.x, parts.x);
+            let row = row_of(y.cell, z.cell);
+            let before = i32(level.y) + ((part_z - dz * parts.z) * parts.y + part_y - dy * parts.y) * parts.x;
+            for (var dx = cells_to(spans_x.x, parts.x); dx <= cells_to(spans_x.y, parts.x); dx++) {
+                let x = wrap_next(0u, home.x + dx);
+                if !x.inside { continue; }
+                let first = bucket_of(row, x.cell) + u32(before);
+                let low = u32(max(spans_x.x - dx * parts.x, 0));
+                let high = u32(min(spans_x.y - dx * parts.x, parts.x - 1));
+                let cell = vec3i(x.cell, y.cell, z.cell);
+                search_part(finder, starts(first + low), starts(first + high + 1u), cell, vec3i(dx, dy, dz));
+            }
+        }
+    }
+}
+
+// Whether cells are divided at all.
+fn has_parts() -> bool { return (frame.parts | opaque_zero) > 1u; }
+
+fn search_parts(finder: ptr<function, Finder>) {
+    for (var k = 0u; k < MOST_LEVELS; k++) {
+        if frame.levels[k].x == opaque_zero { break; }
+        search_level(finder, frame.levels[k]);
+    }
+}
+
 fn search(finder: ptr<function, Finder>) {
+    if IS_MIXED && has_parts() {
+        search_parts(finder);
+        return;
+    }
     let cell = (*finder).cell;
     let o = (*finder).offset;
     let farthest = ((*finder).radius + frame.radius_max + 2.0 * frame.budget) * (1.0 + 1e-4);
@@ -226,7 +298,7 @@ fn patches_in_reach(i: u32, at: u32) -> u32 {
 
 fn finder_of(i: u32) -> Finder {
     let body = bodies[i];
-    let close = !IS_DIRECT || body.radius + frame.radius_max > CLOSE * (body.radius + frame.radius_min);
+    let close = !IS_DIRECT || (IS_MIXED && has_parts());
     return Finder(i, tags[i].cell, body.offset, body.radius, body.inverse_mass == 0.0, 0u, 0u, 0u, close, 0u, 0u);
 }
 

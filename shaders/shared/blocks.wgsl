@@ -32,7 +32,7 @@ fn key_of(cell: vec3i) -> u32 {
 // Spheres of the bucket of a cell.
 fn bucket_range(cell: vec3i) -> vec2u {
     let bucket = frame.at_starts + bucket_of(row_of(cell.y, cell.z), cell.x);
-    return vec2u(atomicLoad(&work[bucket]), atomicLoad(&work[bucket + 1u]));
+    return vec2u(atomicLoad(&work[bucket]), atomicLoad(&work[bucket + frame.parts]));
 }
 
 // Whether the sphere stands for its cell: a bucket may hold several cells, in no order.

@@ -110,7 +110,7 @@ fn look(c: Capsule, cell: vec3i) {
     let w = wrapped.cell;
     let bucket = bucket_of(row_of(w.y, w.z), w.x);
     let image = cell - c.home;
-    let end = atomicLoad(&work[frame.at_starts + bucket + 1u]);
+    let end = atomicLoad(&work[frame.at_starts + bucket + frame.parts]);
     for (var j = atomicLoad(&work[frame.at_starts + bucket]); j < end; j++) {
         if any(tags[j].cell != w) || nodes[j].walk != 0u { continue; }
         let drifted = frame.drifted + frame.drift * nodes[j].clock;

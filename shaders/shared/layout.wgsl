@@ -159,10 +159,18 @@ struct Frame {
     // In `lists`; in `work`.
     at_patch_ends: u32,
     at_wall_loads: u32,
-    // The whole is a multiple of 16 bytes.
+    // A vector begins at a multiple of 16 bytes.
     unused_a: u32,
     unused_b: u32,
-    unused_c: u32,
+    // Of the bucket of a whole cell, where cells are hashed.
+    bucket_mask: u32,
+    // 1 / edge.
+    per_edge: vec3f,
+    // Buckets of a cell: one for each of its parts, where sizes differ.
+    parts: u32,
+    // Of each level, the coarsest first: parts along x and y, the first of them, bits of the largest radius. src/model/levels.rs
+    // says why.
+    levels: array<vec4u, MOST_LEVELS>,
 }
 
 // Which round a dispatch belongs to.
@@ -224,9 +232,10 @@ fn row_of(y: i32, z: i32) -> u32 {
     return h ^ (h >> 13u);
 }
 
+// First bucket of a cell; those of its parts follow.
 fn bucket_of(row: u32, x: i32) -> u32 {
     let k = row + u32(x);
-    return select(k & (frame.buckets - 1u), k, is_direct());
+    return select(k & frame.bucket_mask, k, is_direct()) * frame.parts;
 }
 
 // Where a coordinate beyond the grid really is; `inside` is false where there is nothing, outside walls.

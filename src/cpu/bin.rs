@@ -14,7 +14,7 @@ pub fn bin(grid: &Grid, state: &mut State, keys: &mut [u32], histogram: &[Atomic
         let (c, offset) = grid.settle(cell.truncate(), place.truncate());
         *cell = c.extend(cell.w);
         *place = offset.extend(place.w);
-        *key = grid.bucket(grid.row(c.y, c.z), c.x) as u32;
+        *key = grid.bucket(grid.row(c.y, c.z), c.x) as u32 + grid.levels.part(offset, place.w);
         histogram[*key as usize].fetch_add(1, Relaxed);
     });
 }

@@ -118,7 +118,7 @@ impl Blocks {
                     let row = grid.row(cy, cz);
                     for cx in every_third(&x, inner % 3) {
                         let bucket = grid.bucket(row, cx);
-                        self.owners.extend(starts[bucket]..starts[bucket + 1]);
+                        self.owners.extend(grid.range(starts, bucket));
                     }
                 }
             }

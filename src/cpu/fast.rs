@@ -212,7 +212,8 @@ impl Walk {
         let Some(wrapped) = wrap(grid, cell) else { return };
         let bucket = grid.bucket(grid.row(wrapped.y, wrapped.z), wrapped.x);
         let image = cell - view.cell(i);
-        for j in starts[bucket] as usize..starts[bucket + 1] as usize {
+        for j in grid.range(starts, bucket) {
+            let j = j as usize;
             if state.cell[j].truncate() != wrapped || view.extras.is_fast(j) {
                 continue;
             }

@@ -1,6 +1,8 @@
 //! Stage 4: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
 //! leaves its path budget.
 
+pub mod parts;
+
 use std::{
     ops::Range,
     sync::atomic::{AtomicU8, Ordering::Relaxed},
@@ -232,12 +234,14 @@ pub fn neighbors(
         block.patches.clear();
         block.patch_ends.clear();
         block.driven.clear();
-        let mut rows = Rows::default();
+        let (mut rows, mut parts) = (Rows::default(), vec![]);
         for i in range {
             let finder = Finder::new(grid, state, i, 2.0 * reach.budget);
-            if grid.direct {
+            if grid.levels.parts > 1 {
+                finder.in_parts(starts, columns, &mut parts, &mut block.entries);
+            } else if grid.direct {
                 rows.around(grid, starts, state.cell[i].truncate());
-                finder.in_rows(&rows, columns, &mut block.entries);
+                finder.in_rows(&rows.rows[..rows.count], columns, &mut block.entries);
             } else {
                 finder.in_buckets(starts, &mut block.entries);
             }
@@ -334,11 +338,11 @@ impl<'a> Finder<'a> {
 
     /// Four spheres at a time: a row holds two or three. Who is near in up to sixteen fours is put down as one word: with a
     /// loop for each row most of the time goes into branches that are guessed wrong.
-    fn in_rows(&self, rows: &Rows, columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
+    fn in_rows(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
         let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
         let [xs, ys, zs, radii] = columns;
         let (mut fours, mut count, mut hits) = ([(0u32, 0u32); 16], 0, 0u64);
-        for (place, row) in rows.rows[..rows.count].iter().enumerate() {
+        for (place, row) in rows.iter().enumerate() {
             let (start, end) = (row.start as usize, row.end as usize);
             let middle = ((row.middle.0 - row.start) as f32, (row.middle.1 - row.start) as f32);
             let mut first = start;
@@ -370,12 +374,12 @@ impl<'a> Finder<'a> {
     }
 
     // `fours` says where each four begins and in which row.
-    fn put_down(&self, mut hits: u64, fours: &[(u32, u32)], rows: &Rows, entries: &mut Vec<Candidate>) {
+    fn put_down(&self, mut hits: u64, fours: &[(u32, u32)], rows: &[Row], entries: &mut Vec<Candidate>) {
         while hits != 0 {
             let bit = hits.trailing_zeros();
             hits &= hits - 1;
             let (first, row) = fours[bit as usize / 4];
-            let (j, row) = (first + bit % 4, &rows.rows[row as usize]);
+            let (j, row) = (first + bit % 4, &rows[row as usize]);
             let side = i32::from(j >= row.middle.1) - i32::from(j < row.middle.0);
             self.push(j as usize, row.code + side, entries);
         }

@@ -12,7 +12,7 @@ use super::{
     fast::{Lines, Walk},
     frame::Frame,
     parallel::{Disjoint, Outputs, for_ranges},
-    select::{self, Bounds, Threat},
+    select::{self, Bounds, Crowded, Threat},
     sweep,
 };
 use crate::{Error, Impact};
@@ -56,6 +56,10 @@ pub struct Rounds {
     near: Vec<u32>,
     pub threats: Vec<Threat>,
     pub first: Vec<Bounds>,
+    /// Spheres whose bounds are those of now: nothing near them has changed since they were found.
+    bounded: Bits,
+    crowded: Outputs<Vec<Crowded>>,
+    all_crowded: Vec<Crowded>,
     picked: Outputs<Vec<u32>>,
     tallies: Outputs<Tally>,
     touched: Bits,
@@ -96,15 +100,15 @@ impl Rounds {
             first: vec![Bounds::NONE; spheres],
             ..Self::default()
         };
-        let Self { pending, touched, affected, first_touch, .. } = &mut rounds;
-        [pending, touched, affected, first_touch].into_iter().for_each(|bits| bits.reset(spheres));
+        let Self { pending, touched, affected, first_touch, bounded, .. } = &mut rounds;
+        [pending, touched, affected, first_touch, bounded].into_iter().for_each(|bits| bits.reset(spheres));
         rounds
     }
 
     pub fn bytes(&self) -> usize {
         size_of::<Event>() * self.events.capacity()
             + size_of::<Bounds>() * self.first.capacity()
-            + 4 * self.pending.bytes()
+            + 5 * self.pending.bytes()
             + 4 * (self.pending_list.capacity()
                 + self.selected.capacity()
                 + self.mutual.capacity()
@@ -121,6 +125,12 @@ impl Rounds {
         self.pushes.clear();
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
         self.round = 0;
+        self.forget_bounds();
+    }
+
+    /// Bounds are found anew: something has changed that no sweep saw.
+    pub fn forget_bounds(&self) {
+        self.bounded.clear();
     }
 }
 
@@ -223,18 +233,28 @@ impl Rounds {
             }
         });
         affected.list(&mut self.affected_list);
-        let (first, around) = (Disjoint::new(&mut self.first), &self.affected_list);
+        let (first, around, bounded) = (Disjoint::new(&mut self.first), &self.affected_list, &self.bounded);
         for_ranges(around.len(), ROUND_TASK, |range| {
-            for &k in &around[range] {
+            for k in around[range].iter().map(|&k| k as usize).filter(|&k| !bounded.contains(k)) {
                 // SAFETY: a set lists each member once.
-                unsafe { first.set(k as usize, select::first_hop(&view, events, k as usize)) };
+                unsafe { first.set(k, select::first_hop(&view, events, k)) };
+                bounded.insert(k);
             }
         });
         affected.clear();
         let first = &self.first;
+        self.crowded.run(near.len(), ROUND_TASK, |range, crowded| {
+            crowded.clear();
+            crowded.extend(
+                near[range].iter().filter_map(|&k| select::crowded(&view, events, first, k as usize)),
+            );
+        });
+        self.all_crowded.clear();
+        self.crowded.iter().for_each(|crowded| self.all_crowded.extend_from_slice(crowded));
+        let hops = select::Hops { first, crowded: &self.all_crowded };
         self.selected.clear();
         gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
-            select::select(&view, events, first, threats, i)
+            select::select(&view, events, hops, threats, i)
         });
         if self.selected.is_empty() {
             // Cannot be while partners agree to the last bit; then the earliest impact of all is right.
@@ -294,6 +314,7 @@ impl Rounds {
         if state.inverse_mass(i) == 0.0 {
             return;
         }
+        self.forget_bounds();
         if !self.first_touch.contains(i) {
             self.first_touch.insert(i);
             self.undo.push(Undo {
@@ -317,6 +338,10 @@ impl Rounds {
 
     /// Walks the capsules of the spheres that became fast.
     pub fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
+        if !self.fast.is_empty() {
+            // Spheres get new candidates.
+            self.forget_bounds();
+        }
         core.extras.mark(&self.fast);
         let (view, fast) = (core.view(frame), &self.fast);
         self.walks.run(fast.len(), WALK_TASK, |range, walk| {
@@ -335,7 +360,8 @@ impl Rounds {
 
     pub fn sweep_again(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
-        let Self { events, pending, touched, touched_list, affected, affected_list, .. } = self;
+        let Self { events, pending, touched, touched_list, affected, affected_list, near, bounded, .. } =
+            self;
         touched_list.iter().for_each(|&i| touched.insert(i as usize));
         {
             let affected = &*affected;
@@ -347,6 +373,8 @@ impl Rounds {
             });
         }
         affected.list(affected_list);
+        affected.clear();
+        let changed = &*affected;
         {
             let (touched, pending) = (&*touched, &*pending);
             let events = Disjoint::new(events);
@@ -354,7 +382,8 @@ impl Rounds {
                 for &i in &affected_list[range] {
                     let i = i as usize;
                     // SAFETY: a set lists each member once.
-                    let mut event = unsafe { events.get(i) };
+                    let before = unsafe { events.get(i) };
+                    let mut event = before;
                     let stale =
                         event.is_some() && event.wall().is_none() && touched.contains(event.partner as usize);
                     if touched.contains(i) || stale {
@@ -371,12 +400,22 @@ impl Rounds {
                     } else {
                         pending.remove(i)
                     }
+                    if touched.contains(i) || event != before {
+                        changed.insert(i);
+                    }
                     unsafe { events.set(i, event) };
                 }
             });
         }
+        changed.list(near);
+        changed.clear();
+        for_ranges(near.len(), ROUND_TASK, |range| {
+            for &i in &near[range] {
+                bounded.remove(i as usize);
+                view.for_candidates(i as usize, |k, _, _| bounded.remove(k));
+            }
+        });
         touched.clear();
-        affected.clear();
     }
 
     /// The last resort: stops the spheres of every impact that is still pending, at its time, and whatever would run

@@ -133,16 +133,67 @@ pub fn first_hop(view: &View, events: &[Event], k: usize) -> Bounds {
     bounds.with_own(Unrest::of(&events[k], limit))
 }
 
-/// Whether nobody can forestall the impact of sphere `i`; `first` holds the [`first_hop`] of the candidates of the two
+/// Candidates from which a sphere is a crowd's: a large sphere among small ones is near hundreds of them, and each of those
+/// would look at all the others.
+const CROWD: usize = 64;
+
+/// A sphere with many candidates, and a bound on what any of them may do to it in the substep.
+#[derive(Clone, Copy)]
+pub struct Crowded {
+    pub sphere: u32,
+    unrest: Unrest,
+}
+
+/// What the hops before know.
+#[derive(Clone, Copy)]
+pub struct Hops<'a> {
+    pub first: &'a [Bounds],
+    /// Those that were asked for, by ascending index.
+    pub crowded: &'a [Crowded],
+}
+
+impl Hops<'_> {
+    fn crowded(&self, k: usize) -> Option<Unrest> {
+        let place = self.crowded.binary_search_by_key(&(k as u32), |crowded| crowded.sphere).ok()?;
+        Some(self.crowded[place].unrest)
+    }
+}
+
+/// The bound for sphere `k`, if it has so many candidates.
+pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Option<Crowded> {
+    if view.lists.of(k).len() <= CROWD || view.state.inverse_mass(k) == 0.0 {
+        return None;
+    }
+    let (state, limit) = (view.state, view.frame.h);
+    let own = Unrest::of(&events[k], limit);
+    let mut unrest = Unrest { time: own.time, jolt: own.jolt };
+    view.for_candidates(k, |m, _, shift| {
+        // Whether the own impact comes before or not; `any` bounds the neighbour in both cases.
+        let theirs = first[m].any;
+        let mutual = events[m].partner == k as u32 && events[k].partner == m as u32;
+        let touches = |own| touch(view, k, m, shift, own, theirs);
+        let time = if mutual { touches(Unrest::NONE) } else { touches(own).min(touches(Unrest::NONE)) };
+        if time < limit || mutual {
+            let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
+            let speed = (state.velocity(m) - state.velocity(k)).length() + own.jolt + theirs.jolt;
+            let jolt = own.jolt + view.world.jolt * speed * inverse_k / (inverse_k + inverse_m);
+            unrest.time = unrest.time.min(time);
+            unrest.jolt = unrest.jolt.max(jolt);
+        }
+    });
+    Some(Crowded { sphere: k as u32, unrest })
+}
+
+/// Whether nobody can forestall the impact of sphere `i`; `hops.first` holds the [`first_hop`] of the candidates of the two
 /// partners and of the candidates of those.
 ///
 /// `threats` are those of the round in the order of their times.
-pub fn select(view: &View, events: &[Event], first: &[Bounds], threats: &[Threat], i: usize) -> bool {
+pub fn select(view: &View, events: &[Event], hops: Hops, threats: &[Threat], i: usize) -> bool {
     let event = events[i];
     if is_threatened(view, threats, i, event.toi) {
         return false;
     }
-    let undisturbed = |i, j| undisturbed(view, events, first, i, j, event.toi);
+    let undisturbed = |i, j| undisturbed(view, events, hops, i, j, event.toi);
     if event.wall().is_some() {
         return undisturbed(i, usize::MAX);
     }
@@ -151,18 +202,11 @@ pub fn select(view: &View, events: &[Event], first: &[Bounds], threats: &[Threat
 }
 
 /// Whether nobody but `partner` can reach `i` before `limit` once earlier impacts have happened.
-fn undisturbed(
-    view: &View,
-    events: &[Event],
-    first: &[Bounds],
-    i: usize,
-    partner: usize,
-    limit: f32,
-) -> bool {
+fn undisturbed(view: &View, events: &[Event], hops: Hops, i: usize, partner: usize, limit: f32) -> bool {
     let mut free = true;
     view.for_candidates(i, |k, _, shift| {
         if free && k != partner && view.state.inverse_mass(k) != 0.0 {
-            free = !reaches(view, events, first, i, k, shift, limit);
+            free = !reaches(view, events, hops, i, k, shift, limit);
         }
     });
     free
@@ -170,22 +214,22 @@ fn undisturbed(
 
 /// Whether sphere `k` can touch `i`, which keeps its line, before `limit`: after its own impact, or after touching one
 /// more sphere.
-fn reaches(
-    view: &View,
-    events: &[Event],
-    first: &[Bounds],
-    i: usize,
-    k: usize,
-    shift: Vec3,
-    limit: f32,
-) -> bool {
+fn reaches(view: &View, events: &[Event], hops: Hops, i: usize, k: usize, shift: Vec3, limit: f32) -> bool {
     let own = Unrest::of(&events[k], limit);
     let touches = |unrest| touch(view, i, k, shift, Unrest::NONE, unrest) < limit;
     if own.jolt > 0.0 && touches(own) {
         return true;
     }
+    if let Some(bound) = hops.crowded(k) {
+        // A little wider than it is: what only rounding tells apart is looked at closely.
+        let speed = (view.state.velocity(i) - view.state.velocity(k)).length();
+        let jolt = bound.jolt * 1.001 + 1e-5 * speed;
+        if touch(view, i, k, shift, Unrest::NONE, Unrest { time: bound.time, jolt }) >= limit {
+            return false;
+        }
+    }
     let mut found = false;
-    for_unrest(view, events, Some(first), k, limit, |unrest| found = found || touches(unrest));
+    for_unrest(view, events, Some(hops.first), k, limit, |unrest| found = found || touches(unrest));
     found
 }
 

@@ -121,7 +121,7 @@ impl Host {
             has_walls: !self.world.walls.is_empty(),
             has_rest: self.world.rests,
             has_shapes: self.world.has_shapes(),
-            is_mixed: self.census.radius_max > 1.5 * self.census.radius_min,
+            is_mixed: self.grid.levels.parts > 1,
             // Spheres that rest on a plane may be stopped, and count as fixed then.
             has_fixed: (self.has_fixed || !self.world.walls.is_empty()) && self.world.has_gravity,
         }

@@ -1,7 +1,9 @@
 //! What the buffers hold: the structs of `shaders/shared/layout.wgsl`, and the words of the work buffer.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{IVec3, UVec3, Vec3};
+use glam::{IVec3, UVec3, UVec4, Vec3};
+
+use crate::model::levels;
 
 /// A sphere's hot half.
 #[repr(C)]
@@ -155,7 +157,10 @@ pub struct Frame {
     pub at_wall_loads: u32,
     pub unused_a: u32,
     pub unused_b: u32,
-    pub unused_c: u32,
+    pub bucket_mask: u32,
+    pub per_edge: Vec3,
+    pub parts: u32,
+    pub levels: [UVec4; levels::MOST_LEVELS],
 }
 
 /// Which round a dispatch belongs to.
@@ -387,7 +392,8 @@ pub fn structs() -> Vec<Struct> {
             frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt,
             at_rested, at_row_heads, at_flags, at_wall_hits, at_carried, at_stirred, at_slots, at_slot_cursors, at_order, at_begin,
             at_rows, slow, shock, settled, sleep_speed, sleep_ticks, at_motion, at_sites, at_movers,
-            at_patches, at_fans, at_sets, at_tree, set_count, at_patch_ends, at_wall_loads, unused_a, unused_b, unused_c),
+            at_patches, at_fans, at_sets, at_tree, set_count, at_patch_ends, at_wall_loads, unused_a, unused_b,
+            bucket_mask, per_edge, parts, levels),
         fields!(Round: number),
     ]
 }

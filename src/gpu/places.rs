@@ -142,13 +142,7 @@ pub fn speeds(world: &World, h: f32) -> [f32; 3] {
 }
 
 impl Places {
-    pub fn new(
-        count: usize,
-        buckets: usize,
-        scenery: Scenery,
-        slots: u32,
-        capacities: Capacities,
-    ) -> Self {
+    pub fn new(count: usize, buckets: usize, scenery: Scenery, slots: u32, capacities: Capacities) -> Self {
         let (n, buckets) = (count as u64, buckets as u64);
         // What only contacts that rest need.
         let resting = if slots > 0 { n } else { 0 };
@@ -333,6 +327,10 @@ impl Places {
             at_rows: self.rows,
             at_patch_ends: self.patch_ends,
             at_wall_loads: self.wall_loads,
+            bucket_mask: (grid.buckets / grid.levels.parts as usize - 1) as u32,
+            per_edge: grid.levels.per_edge,
+            parts: grid.levels.parts,
+            levels: grid.levels.words(),
             ..Frame::default()
         };
         self.world.enter(&self.scenery, 0, &mut frame);

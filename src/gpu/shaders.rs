@@ -2,8 +2,8 @@
 
 use super::layout::{WORDS, row_words};
 use crate::{
-    cpu::{collide, event, fast, patch, relax, rest, rounds, rows, sweep},
-    model::{grid, patches::form, state, sums},
+    cpu::{collide, event, fast, neighbors, patch, relax, rest, rounds, rows, sweep},
+    model::{grid, levels, patches::form, state, sums},
 };
 
 /// A time beyond all times: no impact. WGSL has no infinity.
@@ -165,7 +165,7 @@ pub struct Variant {
     pub has_walls: bool,
     /// Spheres fall onto fixed ones.
     pub has_fixed: bool,
-    /// Radii differ by more than half.
+    /// Radii differ so much that cells are divided.
     pub is_mixed: bool,
     /// Contacts may rest.
     pub has_rest: bool,
@@ -225,6 +225,7 @@ fn constants() -> String {
     }
     for (name, value) in [
         ("CODES", grid::CODES),
+        ("MOST_LEVELS", levels::MOST_LEVELS as u32),
         ("ADVANCES", sweep::ADVANCES),
         ("CROWDED_ROUNDS", rounds::CROWDED_ROUNDS),
         ("CROWD", rounds::CROWD as u32),
@@ -256,6 +257,7 @@ fn constants() -> String {
         ("DEEP", rest::DEEP),
         ("SHORTEST", rest::SHORTEST),
         ("RELAX_SLOP", relax::SLOP),
+        ("REACH_HAIR", neighbors::parts::HAIR),
         ("RELAX_FACTOR", relax::FACTOR),
         ("LEAN", form::LEAN),
         ("BLUR", patch::BLUR),
@@ -294,8 +296,14 @@ mod tests {
     #[test]
     fn structs_of_shaders_and_of_rust_have_one_layout() {
         let mut seen = 0;
-        let variant =
-            Variant { is_direct: true, has_walls: true, has_fixed: true, is_mixed: true, has_rest: true, has_shapes: true };
+        let variant = Variant {
+            is_direct: true,
+            has_walls: true,
+            has_fixed: true,
+            is_mixed: true,
+            has_rest: true,
+            has_shapes: true,
+        };
         for wanted in MODULES {
             let module = module(&wanted.source(variant));
             for (name, size, fields) in layout::structs() {

@@ -2,7 +2,10 @@
 
 use glam::DVec3;
 
-use super::units::{self, Units};
+use super::{
+    levels::{CLASSES, Class},
+    units::{self, Units},
+};
 use crate::{Side, System};
 
 /// Expected candidates per sphere up to which a dilute system may have longer paths between broad phases.
@@ -17,6 +20,10 @@ pub struct Census {
     pub radius_max: f64,
     pub radius_min: f64,
     pub mean_diameter: f64,
+    /// The spheres by size, the largest first.
+    pub classes: [Class; CLASSES],
+    /// Of the box, on open axes of where the spheres are.
+    pub volume: f64,
     /// Sum of the masses that are not fixed.
     pub mass: f64,
     /// Path budgets for which cells may be made.
@@ -55,6 +62,8 @@ impl Census {
             radius_max,
             radius_min: if radius_min.is_finite() { radius_min } else { radius_max },
             mean_diameter,
+            classes: classes(system, radius_max, units),
+            volume,
             mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
             budget_least: 0.02 * mean_diameter,
             // A quarter diameter each, half a diameter of skin; more where lists stay short all the same, as far as offsets in
@@ -62,4 +71,16 @@ impl Census {
             budget_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 1.5 * mean_diameter),
         }
     }
+}
+
+// Two classes for each factor of two.
+fn classes(system: &System, radius_max: f64, units: &Units) -> [Class; CLASSES] {
+    let mut classes = [Class::default(); CLASSES];
+    for sphere in &system.spheres {
+        let radius = sphere.radius / units.length;
+        let class = &mut classes[((2.0 * (radius_max / radius).log2()) as usize).min(CLASSES - 1)];
+        class.count += 1;
+        class.radius = class.radius.max(radius);
+    }
+    classes
 }

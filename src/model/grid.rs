@@ -2,15 +2,21 @@
 //!
 //! A position is an integer cell and an f32 offset inside it, so that its precision is the same everywhere. Buckets
 //! of cells that follow each other along x follow each other too. Where the world is bounded and not nearly empty,
-//! a bucket is a cell; else rows along x are hashed, and a cell found in a bucket must be checked.
+//! a bucket is a cell; else rows along x are hashed, and a cell found in a bucket must be checked. Where sizes differ the
+//! bucket of a cell is the first of several, one for each of its [parts](super::levels).
+
+use std::ops::Range;
 
 use glam::{DVec3, IVec3, Vec3};
 
-use super::{census::Census, units::Units};
+use super::{census::Census, levels::Levels, units::Units};
 use crate::{Side, System};
 
 /// No cell is further from the origin than this; beyond, offsets grow instead (and lose precision).
 pub const FARTHEST: i32 = 1 << 28;
+
+/// Fewest rows' buckets of a hashed grid.
+const LEAST_HASHED: usize = 64;
 
 /// The first of the 27 cells around a cell has code 0, the cell itself 13: 9 dz + 3 dy + dx + 13.
 pub const CODES: u32 = 27;
@@ -30,8 +36,10 @@ pub struct Grid {
     pub periodic: [bool; 3],
     /// Whether a bucket is a cell.
     pub direct: bool,
-    /// Buckets; a power of two unless `direct`.
+    /// Buckets of all cells and their parts; those of whole cells are a power of two unless `direct`.
     pub buckets: usize,
+    /// How cells are divided where sizes differ.
+    pub levels: Levels,
     /// Path that a sphere may take between two broad phases so that all it could meet is in the 27 cells.
     pub budget_limit: f32,
     /// The budget that was asked for.
@@ -75,6 +83,16 @@ impl Grid {
         }
         let cells = count.as_dvec3().element_product();
         let direct = bounded && cells <= (4 * spheres.max(1024)) as f64;
+        let filled = census.volume / edge.truncate().element_product() / if flat { 1.0 } else { edge.z };
+        let filled = if direct { cells } else { filled.clamp(1.0, spheres.max(1) as f64) };
+        let levels = Levels::new(&census.classes, budget, filled, edge.as_vec3(), flat);
+        let hashed = 2 * spheres.max(512);
+        let rows = match levels.parts {
+            _ if direct => cells as usize,
+            1 => hashed.next_power_of_two(),
+            // The parts share out what there would be of cells.
+            parts => (2 * hashed / parts as usize).next_power_of_two().max(LEAST_HASHED),
+        };
         // On open axes near the spheres, so that cells stay small numbers.
         let origin = std::array::from_fn(|axis| match system.bounds.sides[axis] {
             Side::Open => lowest[axis],
@@ -88,7 +106,8 @@ impl Grid {
             count,
             periodic,
             direct,
-            buckets: if direct { cells as usize } else { (2 * spheres.max(512)).next_power_of_two() },
+            buckets: rows * levels.parts as usize,
+            levels,
             budget_limit: ((shortest / (1.0 + 1e-5) - 2.0 * radius_max) / 2.0) as f32,
             layers: i32::from(!flat),
         }
@@ -177,11 +196,18 @@ impl Grid {
         }
     }
 
-    /// Bucket of a cell of the row that begins at `row`.
+    /// First bucket of a cell of the row that begins at `row`; the others follow.
     #[inline]
     pub fn bucket(&self, row: u32, x: i32) -> usize {
         let k = row.wrapping_add(x as u32) as usize;
-        if self.direct { k } else { k & (self.buckets - 1) }
+        let parts = self.levels.parts as usize;
+        (if self.direct { k } else { k & (self.buckets / parts - 1) }) * parts
+    }
+
+    /// Spheres of all buckets from the first of a cell on; `starts` says where each bucket begins.
+    #[inline]
+    pub fn range(&self, starts: &[u32], bucket: usize) -> Range<u32> {
+        starts[bucket]..starts[bucket + self.levels.parts as usize]
     }
 
     /// Where a coordinate beyond the grid really is: wrapped, itself on an endless axis, or `None` outside walls.
@@ -235,6 +261,7 @@ mod tests {
             periodic: [true, false, false],
             direct: false,
             buckets: 64,
+            levels: Levels::new(&[], 0.1, 64.0, edges, false),
             budget_limit: 0.1,
             made_for: 0.1,
             layers: 1,

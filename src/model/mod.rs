@@ -5,6 +5,7 @@ pub(crate) mod census;
 pub(crate) mod contacts;
 pub(crate) mod frame;
 pub(crate) mod grid;
+pub(crate) mod levels;
 pub(crate) mod patches;
 pub(crate) mod plan;
 pub(crate) mod state;

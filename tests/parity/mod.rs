@@ -65,7 +65,14 @@ fn context() -> &'static Context {
 fn pipelines(host: &Host) -> Arc<Pipelines> {
     let Variant { is_direct, has_rest, has_shapes, .. } = host.variant();
     context()
-        .pipelines(Variant { is_direct, has_walls: true, has_fixed: true, is_mixed: true, has_rest, has_shapes })
+        .pipelines(Variant {
+            is_direct,
+            has_walls: true,
+            has_fixed: true,
+            is_mixed: true,
+            has_rest,
+            has_shapes,
+        })
         .unwrap()
 }
 
@@ -128,7 +135,8 @@ impl Rig {
         let dt = start.system.dt / host.units.time;
         let frames = division.frames(&host, &places, dt);
         let pieces = division.pieces(&host, dt);
-        let motion: Arc<[u32]> = host.motion(0.0, &pieces[..if places.scenery.is_restless { pieces.len() } else { 1 }]).into();
+        let motion: Arc<[u32]> =
+            host.motion(0.0, &pieces[..if places.scenery.is_restless { pieces.len() } else { 1 }]).into();
         twin.frames(&frames, &pieces, 0.0);
         let (frame, last) = (frames[0], frames[start.substeps as usize - 1]);
         let name = format!("{} of {n}", start.name);
@@ -205,7 +213,18 @@ impl Case {
         check: impl Fn(&Memory, &mut Verdict) + 'static,
     ) -> Self {
         let Site { name, host, motion, places, frame, .. } = site.into();
-        Self { name, host, motion, places, frame, input, dispatches, is_broad, sample: 0, check: Box::new(check) }
+        Self {
+            name,
+            host,
+            motion,
+            places,
+            frame,
+            input,
+            dispatches,
+            is_broad,
+            sample: 0,
+            check: Box::new(check),
+        }
     }
 
     fn with_sample(mut self, sample: usize) -> Self {

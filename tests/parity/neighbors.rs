@@ -6,7 +6,7 @@ use super::{
     Case, PRESENT, Rig, Slip, Twin, agrees,
     memory::rough_place,
     notices,
-    starts::{Start, start},
+    starts::{Start, has_sizes, start},
 };
 use glam::Vec3;
 
@@ -44,7 +44,7 @@ fn case(start: &Start) -> Case {
     let walls: Vec<u32> = (0..n).map(|i| rig.twin.core.lists.walls(i)).collect();
     // Cells of large spheres hold many small ones: one search is near what llvmpipe allows an invocation.
     let blocks = rig.places.sphere_count.div_ceil(GROUP).max(1);
-    let groups = if start.name == "mixture" { blocks } else { rig.all() };
+    let groups = if has_sizes(start.name) { blocks } else { rig.all() };
     let patches: Vec<Vec<u32>> = (0..n).map(|i| rig.twin.core.lists.patches(i).to_vec()).collect();
     let driven: Vec<bool> = (0..n).map(|i| rig.twin.core.lists.is_driven(i)).collect();
     let dispatches = encode::neighbors(groups).to_vec();
@@ -77,7 +77,12 @@ fn case(start: &Start) -> Case {
                 verdict.near_ties += 1;
                 let all = || found.iter().chain(&patches[i]).copied();
                 let only_one = all().filter(|k| all().filter(|other| other == k).count() == 1);
-                verdict.equal("patches", i, only_one.filter(|&k| !twin.is_patch_on_rim(i, k, edge)).collect::<Vec<_>>(), vec![]);
+                verdict.equal(
+                    "patches",
+                    i,
+                    only_one.filter(|&k| !twin.is_patch_on_rim(i, k, edge)).collect::<Vec<_>>(),
+                    vec![],
+                );
             } else {
                 verdict.equal("driven", i, is_driven, driven[i]);
             }
@@ -129,7 +134,8 @@ impl Rim {
     fn is_patch_on_rim(&self, i: usize, patch: u32, edge: f32) -> bool {
         let patches = &self.world.patches;
         let Some(patch) = patches.all.get(patch as usize) else { return false };
-        let (cell, offset, radius) = (self.state.cell[i].truncate(), self.state.offset(i), self.state.radius(i));
+        let (cell, offset, radius) =
+            (self.state.cell[i].truncate(), self.state.offset(i), self.state.radius(i));
         let at = Instant { cell, offset, velocity: Vec3::ZERO, radius, t: 0.0 };
         let x = patches.sight(&self.grid, patch, &at, Vec3::ZERO).x;
         let reach = radius + self.path * 1.001 + self.world.slop;
@@ -151,6 +157,16 @@ impl Rim {
 #[test]
 fn neighbors_agree_with_their_twin() {
     agrees("neighbors", case);
+}
+
+#[test]
+fn neighbors_of_sizes_from_one_to_ten_agree() {
+    for (kind, size) in ["sizes", "strewn"].into_iter().flat_map(|kind| [65, 1500, 4001].map(|n| (kind, n))) {
+        let case = case(&start(kind, size));
+        let verdict = case.verdict(&case.run());
+        verdict.assert_clean();
+        assert!(size < 1000 || verdict.compared > size as u64 / 2, "{kind}: {} compared", verdict.compared);
+    }
 }
 
 #[test]

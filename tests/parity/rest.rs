@@ -233,7 +233,7 @@ fn what_sleeps_agrees_with_the_twin() {
 
 #[test]
 fn every_sphere_is_once_in_the_order_of_contacts() {
-    for kind in ["pile", "heap"] {
+    for kind in ["pile", "heap", "strewn"] {
         let verdict = order(kind);
         verdict.assert_clean();
         verdict.report();

@@ -9,7 +9,10 @@ use super::{
     notices,
     starts::{SIZES, Start, dice, start},
 };
-use crate::{cpu::scan::scan, gpu::{places::Places, scenery::Scenery}};
+use crate::{
+    cpu::scan::scan,
+    gpu::{places::Places, scenery::Scenery},
+};
 
 // A histogram of any length, on a system of one sphere.
 fn of_length(buckets: usize) -> Case {

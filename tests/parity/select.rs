@@ -91,11 +91,11 @@ fn in_round(start: &Start, round: u32) -> Case {
 fn is_on_rim(twin: &Twin, i: usize) -> bool {
     let view = twin.view();
     let rounds = &twin.rounds;
+    let hops = select::Hops { first: &rounds.first, crowded: &[] };
     let decides = |shift: f32| {
         let mut events = rounds.events.clone();
         events[i].toi += shift * twin.frame.h;
-        select::is_mutual(&view, &events, i)
-            && select::select(&view, &events, &rounds.first, &rounds.threats, i)
+        select::is_mutual(&view, &events, i) && select::select(&view, &events, hops, &rounds.threats, i)
     };
     decides(-TIME) != decides(TIME)
 }

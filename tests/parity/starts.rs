@@ -4,7 +4,8 @@ use glam::{DVec3, IVec3};
 
 use super::twin::Twin;
 use crate::{
-    Dimensions, MaterialIndex, Materials, Oscillation, Rotation, Side, Surface, System, WallMotion, WallShape,
+    Dimensions, MaterialIndex, Materials, Oscillation, Rotation, Side, Surface, System, WallMotion,
+    WallShape,
     cpu::{audit::Audit, core::Core},
     model::state::{NEVER, State},
     scene::{Fill, Scene, Wall},
@@ -14,8 +15,8 @@ use crate::{
 pub const SIZES: [usize; 6] = [0, 1, 63, 64, 65, 10_007];
 
 const KINDS: [&str; 14] = [
-    "gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast", "rough", "pile", "heap", "vessel",
-    "drum",
+    "gas", "box", "floor", "mixture", "open", "dilute", "flat", "fixed", "fast", "rough", "pile", "heap",
+    "vessel", "drum",
 ];
 
 /// One system and how far into a step the stages are looked at.
@@ -56,12 +57,13 @@ impl Start {
 /// One of them.
 pub fn start(kind: &'static str, size: usize) -> Start {
     // Enough to make a box of; the rest is cut off below.
-    let count = size.max(if kind == "mixture" { 1500 } else { 60 }) as u64;
+    let count = size.max(if has_sizes(kind) { 1500 } else { 60 }) as u64;
     let side = (count as f64).cbrt().ceil() as u64;
     let gas = |fraction: f64| Fill::random(count).volume_fraction(fraction).temperature(3.0);
     let scene = Scene::new(0.03).seed(size as u64 + 1);
     let tight = || Fill::lattice([side; 3], 1.004).temperature(1e-4);
     let lattice = || Fill::lattice([side; 3], 1.12).origin(DVec3::splat(0.5)).temperature(3.0);
+    let one_to_ten = [(10.0, 0.002), (3.0, 0.02), (1.0, 0.978)];
     // So tight that many meet somebody or a plane in a step.
     let (spacing, corner) = if kind == "rough" { (1.03, 0.51) } else { (1.12, 0.55) };
     let scene = match kind {
@@ -73,6 +75,13 @@ pub fn start(kind: &'static str, size: usize) -> Start {
         "mixture" => scene
             .periodic()
             .fill(gas(0.3).diameters([(6.0, 0.003), (2.0, 0.04), (1.0, 0.957)]).temperature(1.0)),
+        // Cells are divided: in a period, and where they have no end.
+        "sizes" => scene.periodic().fill(gas(0.2).diameters(one_to_ten).temperature(1.0)),
+        "strewn" => {
+            let side = (8.0 * count as f64).cbrt();
+            let fill = Fill::random(count).diameters(one_to_ten).region([-side; 3], [0.0; 3]);
+            scene.gravity([0.1, 0.0, -1.0]).fill(fill.temperature(1.0))
+        }
         // Tight and sloping, so that most spheres meet a plane.
         "box" | "rough" => scene
             .walled()
@@ -109,6 +118,11 @@ pub fn start(kind: &'static str, size: usize) -> Start {
     // Contacts keep something from one substep to the next.
     let substeps = if is_fast || is_pile(kind) { 2 } else { 1 };
     Start { name: kind, system, substeps, for_the_bulk: is_fast }
+}
+
+/// Whether radii differ so much that cells of the largest hold many of the smallest.
+pub fn has_sizes(kind: &str) -> bool {
+    matches!(kind, "mixture" | "sizes" | "strewn")
 }
 
 fn is_pile(kind: &str) -> bool {
@@ -238,7 +252,9 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
     for (k, sphere) in system.spheres.iter_mut().enumerate() {
         sphere.id = 3 * k as u32 + 7;
         sphere.spin = DVec3::new(draw(), draw(), draw()) - 0.5;
-        if matches!(kind, "box" | "floor" | "flat" | "mixture" | "pile" | "heap" | "vessel" | "drum") && k % 3 == 0 {
+        if matches!(kind, "box" | "floor" | "flat" | "mixture" | "pile" | "heap" | "vessel" | "drum")
+            && k % 3 == 0
+        {
             sphere.material = soft;
         }
         match kind {

@@ -137,6 +137,33 @@ fn a_flat_mixture_is_the_same_on_any_number_of_threads() {
     compare_on_cpu(&mixture(COUNT, 44), STEPS, 44);
 }
 
+// Diameters of one to ten, of each as much volume: cells of the largest are divided for the smallest.
+const ONE_TO_TEN: [(f64, f64); 3] = [(10.0, 0.001), (3.0, 0.036), (1.0, 0.963)];
+
+#[test]
+fn a_gas_of_sizes_from_one_to_ten_is_the_same_on_any_number_of_threads() {
+    let fill = Fill::random(COUNT / 4).diameters(ONE_TO_TEN).volume_fraction(0.3).temperature(3.0);
+    let system = Scene::new(1.0 / 60.0).seed(50).periodic().fill(fill).build().unwrap();
+    compare_on_cpu(&system, STEPS, 50);
+}
+
+#[test]
+fn falling_spheres_of_sizes_from_one_to_ten_are_the_same_on_any_number_of_threads() {
+    let fill = Fill::random(4000).diameters(ONE_TO_TEN).region([0.0; 3], [24.0, 24.0, 38.0]);
+    let mut system = Scene::new(0.05)
+        .seed(51)
+        .material("default", 0.3, DENSITY)
+        .gravity([0.0, 0.0, -1.0])
+        .bounds([0.0; 3], [24.0, 24.0, 40.0])
+        .walled()
+        .fill(fill.velocity([0.0, 0.0, -2.0]))
+        .build()
+        .unwrap();
+    let surface = Surface { friction: 0.5, ..*system.materials.surface(0, 0) };
+    system.materials.set_surface(0, 0, surface);
+    compare_on_cpu(&system, 40, 51);
+}
+
 // One sphere in twenty far too fast for the lists of candidates, steps so long that some are divided.
 #[test]
 fn fast_spheres_in_a_gas_are_the_same_on_any_number_of_threads() {

@@ -33,7 +33,14 @@ impl GpuEngine {
     pub(super) fn deepest_now(&mut self) -> Result<f32, Error> {
         let plan =
             Plan { substeps: 1, substeps_per_build: 1, budget: 0.0, drift: glam::DVec3::ZERO, regrid: None };
-        let division = Division { plan, wide_rounds: 0, record: false, strict: false, wakes: false, effort: self.effort };
+        let division = Division {
+            plan,
+            wide_rounds: 0,
+            record: false,
+            strict: false,
+            wakes: false,
+            effort: self.effort,
+        };
         loop {
             let frames = division.frames(&self.host, &self.buffers.places, self.dt);
             self.buffers.write_frames(&self.context, &self.pipelines, &frames)?;

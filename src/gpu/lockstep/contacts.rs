@@ -9,8 +9,7 @@ use super::{
         host::Host,
         layout::{
             ASLEEP_COUNT, DEMOTED, HELD, HITS, INDEX_MASK, INNER_COLOURS, LAST_CARRIED, LOAD_COUNT,
-            LOAD_WORDS, LOADS_HEAD, PAST_H, RANK_WORDS, RESTED, ROUSED, ROW_COUNT, UNREST, WALL,
-            row_words,
+            LOAD_WORDS, LOADS_HEAD, PAST_H, RANK_WORDS, RESTED, ROUSED, ROW_COUNT, UNREST, WALL, row_words,
         },
         places::Places,
     },
@@ -72,7 +71,8 @@ fn put_order(twin: &Twin, places: &Places, memory: &mut Memory) {
     let mut heads: Vec<(usize, usize, usize)> = vec![];
     for i in (0..twin.core.state.len()).filter(|_| twin.has_starts) {
         let bucket = grid.bucket(grid.row(cell(i).y, cell(i).z), cell(i).x);
-        let (begin, end) = (starts[bucket] as usize, starts[bucket + 1] as usize);
+        let spheres = grid.range(starts, bucket);
+        let (begin, end) = (spheres.start as usize, spheres.end as usize);
         if (begin..i).all(|k| cell(k) != cell(i)) {
             heads.push((key_of(twin, places, cell(i)), i, end));
         }

@@ -192,7 +192,8 @@ impl Lockstep {
             }
             Err(difference) => {
                 let scale = (self.tolerance / Self::ROUNDING) as f32;
-                let trace = || trace::first_difference(&self.system, &self.context, last_contact, scale, time);
+                let trace =
+                    || trace::first_difference(&self.system, &self.context, last_contact, scale, time);
                 if let Some((stage, difference)) = self.pool.install(trace)? {
                     return Ok(Err(Mismatch::new(step, Some(stage), difference)));
                 }

@@ -76,7 +76,8 @@ impl<'a> Rig<'a> {
         let places = host.places(Capacities { blocks: plan.substeps, ..roomy(system.spheres.len()) });
         places.check(&context.device.limits(), host.grid.buckets)?;
         let effort = Effort::new(context);
-        let division = Division { plan, wide_rounds: WIDE_ROUNDS, record: false, strict: false, wakes: false, effort };
+        let division =
+            Division { plan, wide_rounds: WIDE_ROUNDS, record: false, strict: false, wakes: false, effort };
         let frames = division.frames(&host, &places, dt);
         let pipelines = context.pipelines(host.variant())?;
         let buffers = Buffers::new(context, &pipelines, places, None)?;

@@ -222,11 +222,11 @@ pub fn select(_: &Rig, twin: &Twin, found: &[u32], findings: &mut Findings) {
 fn is_on_rim(twin: &Twin, i: usize, scale: f32) -> bool {
     let view = twin.view();
     let rounds = &twin.rounds;
+    let hops = select::Hops { first: &rounds.first, crowded: &[] };
     let decides = |shift: f32| {
         let mut events = rounds.events.clone();
         events[i].toi += shift * twin.frame.h;
-        select::is_mutual(&view, &events, i)
-            && select::select(&view, &events, &rounds.first, &rounds.threats, i)
+        select::is_mutual(&view, &events, i) && select::select(&view, &events, hops, &rounds.threats, i)
     };
     let now = decides(0.0);
     decides(-GUARD * scale) != now || decides(GUARD * scale) != now

@@ -231,6 +231,7 @@ impl Twin {
 
     pub fn select(&mut self) {
         self.rounds.round += 1;
+        self.rounds.forget_bounds();
         self.rounds.select(&self.core, self.frame);
     }
 

@@ -1,0 +1,204 @@
+//! Levels: where sizes differ, cells are divided for the search, so that a cell of large spheres is no heap of thousands
+//! of small ones.
+//!
+//! Positions and candidates know of whole cells alone, which are wide enough for the largest. Spheres of each range of
+//! sizes lie in parts of the cell as wide as they are themselves; all parts of all levels of a cell follow each other.
+
+#[cfg(feature = "gpu")]
+use glam::UVec4;
+use glam::{IVec3, Vec3};
+
+/// Classes of size, the largest first: the radii of each are within a factor of `sqrt(2)`.
+pub const CLASSES: usize = 40;
+
+/// The spheres of a class of size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Class {
+    pub count: usize,
+    /// Largest radius (scaled units).
+    pub radius: f64,
+}
+
+/// Most levels: the finest has parts of 1/64 of a cell.
+pub const MOST_LEVELS: usize = 7;
+
+/// Share of what a sphere reaches that a part has at least. Smaller parts hold fewer that are out of reach, larger ones are fewer.
+const WIDTH: f64 = 0.8;
+
+/// Parts for each sphere of a level at most: where spheres are few and far between, their parts are larger.
+const PARTS_PER_SPHERE: f64 = 4.0;
+
+/// Spheres of a range of sizes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Parts along each edge of a cell.
+    pub parts: IVec3,
+    /// The first of its parts among all of a cell.
+    pub first: u32,
+    /// Largest radius (scaled units).
+    pub largest: f32,
+    /// Parts over the length, and the length of one.
+    scale: Vec3,
+    unit: Vec3,
+}
+
+/// All levels, the coarsest first; one where all have about one size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levels {
+    pub all: Vec<Level>,
+    /// Parts of a cell in all levels.
+    pub parts: u32,
+    /// 1 / edges of a cell.
+    pub per_edge: Vec3,
+}
+
+impl Levels {
+    /// Levels for `classes` of spheres with a path of `budget` in about `cells` cells with these edges.
+    pub fn new(classes: &[Class], budget: f64, cells: f64, edge: Vec3, flat: bool) -> Self {
+        let largest = classes.iter().fold(0.0, |most: f64, class| most.max(class.radius));
+        let parts_of = |m: i32| IVec3::new(m, m, if flat { 1 } else { m });
+        // Parts along an edge, and what is in them; the coarsest first.
+        let mut groups: Vec<(i32, Class)> = vec![];
+        let mut enter = |m: i32, class: Class| match groups.last_mut() {
+            Some((last, all)) if *last >= m => all.count += class.count,
+            _ => groups.push((m, class)),
+        };
+        enter(1, Class { count: 0, radius: largest });
+        for class in classes.iter().filter(|class| class.count > 0) {
+            let times = (largest + budget) / (class.radius + budget) / WIDTH;
+            let most = 1 << (MOST_LEVELS - 1);
+            let room = |m: i32| {
+                cells * parts_of(m).as_dvec3().element_product() <= PARTS_PER_SPHERE * class.count as f64
+            };
+            let mut m = 1;
+            while m < most && f64::from(2 * m) <= times && room(2 * m) {
+                m *= 2;
+            }
+            enter(m, *class);
+        }
+        let mut parts = 0;
+        let all = groups.into_iter().map(|(m, class)| {
+            let scale = edge.recip() * parts_of(m).as_vec3();
+            let (largest, unit) = (class.radius as f32, scale.recip());
+            let level = Level { parts: parts_of(m), first: parts, largest, scale, unit };
+            parts += level.parts.element_product() as u32;
+            level
+        });
+        Self { all: all.collect(), parts, per_edge: edge.recip() }
+    }
+
+    /// What the device knows of each level: parts along x and y, the first, bits of the largest radius. No parts: there
+    /// is no such level.
+    #[cfg(feature = "gpu")]
+    pub fn words(&self) -> [UVec4; MOST_LEVELS] {
+        let word = |level: &Level| UVec4::new(level.parts.x as u32, level.first, level.largest.to_bits(), 0);
+        std::array::from_fn(|k| self.all.get(k).map_or(UVec4::ZERO, word))
+    }
+
+    /// Level of a sphere of this radius.
+    #[inline]
+    pub fn of(&self, radius: f32) -> &Level {
+        let finer = self.all[1..].iter().take_while(|level| radius <= level.largest).count();
+        &self.all[finer]
+    }
+
+    /// Number of the part in which a sphere lies, among all of its cell.
+    #[inline]
+    pub fn part(&self, offset: Vec3, radius: f32) -> u32 {
+        if self.parts == 1 {
+            return 0;
+        }
+        let level = self.of(radius);
+        // What is held in an outermost cell from beyond it lies in the outermost part.
+        let last = (level.parts - 1).as_vec3();
+        let at = (offset * level.scale).max(Vec3::ZERO).min(last).as_uvec3();
+        let parts = level.parts.as_uvec3();
+        level.first + (at.z * parts.y + at.y) * parts.x + at.x
+    }
+}
+
+impl Level {
+    /// The parts along one axis, both ends included, where all spheres of the level are whose centres are within `reach` of
+    /// an offset, or a millionth less; 0 is the first of the offset's cell.
+    #[inline]
+    pub fn span(&self, axis: usize, offset: f32, reach: f32) -> (i32, i32) {
+        let (scale, parts) = (self.scale[axis], self.parts[axis] as f32);
+        // Who is held in an outermost cell from beyond it lies in the outermost part.
+        let low = ((offset - reach) * scale).clamp(-parts, parts - 1.0);
+        let high = ((offset + reach) * scale).clamp(0.0, 2.0 * parts - 1.0);
+        // To round down is a call where the processor need not know it; what is positive is cut off.
+        ((low + parts) as i32 - self.parts[axis], high as i32)
+    }
+
+    /// How far an offset is from the parts at `part` along an axis.
+    #[inline]
+    pub fn gap(&self, axis: usize, offset: f32, part: i32) -> f32 {
+        // From the nearest face of the cell if it is beyond: the outermost parts have no end.
+        let at = (offset * self.scale[axis]).clamp(0.0, self.parts[axis] as f32);
+        (part as f32 - at).max(at - (part + 1) as f32).max(0.0) * self.unit[axis]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(count: usize, radius: f64) -> Class {
+        Class { count, radius }
+    }
+
+    fn levels(classes: &[Class], cells: f64) -> Levels {
+        Levels::new(classes, 0.1, cells, Vec3::splat(2.0 * (classes[0].radius + 0.1) as f32), false)
+    }
+
+    #[test]
+    fn spheres_of_about_one_size_have_one_level() {
+        for classes in [&[class(1000, 0.5)][..], &[class(10, 0.5), class(1000, 0.35)], &[class(0, 0.0)]] {
+            let levels = levels(classes, 10.0);
+            assert_eq!((levels.parts, levels.all.len()), (1, 1), "{classes:?}");
+        }
+    }
+
+    #[test]
+    fn a_ratio_of_ten_has_parts_of_an_eighth() {
+        let levels = levels(&[class(10, 5.0), class(10_000, 0.5)], 10.0);
+        let parts: Vec<_> = levels.all.iter().map(|level| (level.parts.x, level.first)).collect();
+        assert_eq!((parts, levels.parts), (vec![(1, 0), (8, 1)], 513));
+        assert_eq!((levels.of(5.0).first, levels.of(0.6).first, levels.of(0.5).first), (0, 0, 1));
+    }
+
+    #[test]
+    fn where_small_spheres_are_few_their_parts_are_larger() {
+        for (cells, parts) in [(10.0, 8), (100.0, 4), (1000.0, 2), (1e5, 1)] {
+            let levels = levels(&[class(10, 5.0), class(10_000, 0.5)], cells);
+            assert_eq!(levels.all.last().unwrap().parts.x, parts, "{cells} cells");
+        }
+    }
+
+    // Whoever is near lies in the span, also beyond the cell, where the outermost cells hold what is outside.
+    #[test]
+    fn the_span_covers_all_that_is_near() {
+        let levels = levels(&[class(10, 5.0), class(100_000, 0.5)], 100.0);
+        let edge = 1.0 / levels.per_edge;
+        let mut seen = 0;
+        for level in &levels.all {
+            for k in -40..80 {
+                let offset = edge * (k as f32 / 39.0);
+                for way in [-1.0, -0.5, 0.0, 0.5, 1.0] {
+                    let reach = 5.0;
+                    let other = offset + way * reach;
+                    // Both in the one cell, with none beyond it.
+                    let part = |x: Vec3| {
+                        let at = (x * level.scale).floor().x as i32;
+                        at.clamp(0, level.parts.x - 1)
+                    };
+                    let (low, high) = level.span(0, offset.x, reach * (1.0 + 1e-5));
+                    assert!((low..=high).contains(&part(other)), "{k} {way}: {low} {high}");
+                    assert!(level.gap(0, offset.x, part(other)) <= reach * (1.0 + 1e-5), "{k} {way}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 1000);
+    }
+}
