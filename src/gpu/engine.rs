@@ -4,6 +4,7 @@ mod contacts;
 mod handover;
 mod measure;
 mod pieces;
+mod room;
 mod walls;
 
 use std::sync::Arc;
@@ -19,9 +20,7 @@ use super::{
     host::Host,
     impacts,
     layout::{
-        CANDIDATES_NEEDED, EXTRAS_NEEDED, FROZEN_NEEDED, HALT, HALT_CUT, HALT_OVERFLOW, HALT_STUCK,
-        HALT_TOO_LONG, HALT_TURNS, HALT_UNFINISHED, LOG_NEEDED, ROWS_NEEDED, STICKY_END, THREATS_NEEDED,
-        TOO_LONG, VISITS_NEEDED,
+        HALT, HALT_CUT, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, HALT_TURNS, HALT_UNFINISHED, TOO_LONG,
     },
     pipelines::Pipelines,
     places::Capacities,
@@ -40,9 +39,6 @@ use crate::{
 
 /// How often a substep is halved, as on the CPU: down to 64 parts.
 const MOST_HALVINGS: u32 = 6;
-
-/// More room than was needed, so that a growing system is not done twice at every step.
-const SPARE_ROOM: f64 = 1.25;
 
 /// See the module.
 pub struct GpuEngine {
@@ -212,47 +208,6 @@ impl GpuEngine {
             self.make_room(Capacities { log, ..self.buffers.places.capacities })?;
         }
         Ok(division)
-    }
-
-    // Goes on from a state on the present cells.
-    fn load(&mut self, state: &State) -> Result<(), Error> {
-        if self.host.variant() != self.pipelines.variant {
-            self.pipelines = self.context.pipelines(self.host.variant())?;
-        }
-        self.make_room(self.buffers.places.capacities)?;
-        self.buffers.bring_loads(&self.context, self.current);
-        self.current = 0;
-        self.host.upload(&self.context.queue, &self.buffers, 0, state);
-        Ok(())
-    }
-
-    fn make_room(&mut self, capacities: Capacities) -> Result<(), Error> {
-        let places = self.host.places(capacities);
-        if places != self.buffers.places {
-            places.check(&self.context.device.limits(), self.host.grid.buckets)?;
-            self.buffers = Buffers::new(&self.context, &self.pipelines, places, Some(&self.buffers))?;
-        }
-        self.context.queue.write_buffer(&self.buffers.work, 0, &[0; 4 * STICKY_END as usize]);
-        Ok(())
-    }
-
-    // Makes room for what a halted step asked for.
-    fn grow(&mut self, words: &[u32]) -> Result<(), Error> {
-        let roomier = |have: u32, needed: u32| {
-            let needed = words[needed as usize];
-            if needed <= have { have } else { ((f64::from(needed) * SPARE_ROOM) as u32).saturating_add(64) }
-        };
-        let c = self.buffers.places.capacities;
-        self.make_room(Capacities {
-            entries: roomier(c.entries, CANDIDATES_NEEDED),
-            extras: roomier(c.extras, EXTRAS_NEEDED),
-            visits: roomier(c.visits, VISITS_NEEDED),
-            threats: roomier(c.threats, THREATS_NEEDED),
-            frozen: roomier(c.frozen, FROZEN_NEEDED),
-            log: roomier(c.log, LOG_NEEDED),
-            rows: roomier(c.rows, ROWS_NEEDED),
-            blocks: c.blocks,
-        })
     }
 
     fn drop_ahead(&mut self) -> Result<(), Error> {
