@@ -1,4 +1,4 @@
-// Stage 5: the start of a substep: clocks to 0, and who is too fast for the candidate lists. Twin: src/cpu/launch.rs.
+// Stage 5: the drag of a medium before a step and after it, and the start of a substep: clocks to 0, and who is too fast for the candidate lists. Twin: src/cpu/launch.rs.
 
 @compute @workgroup_size(GROUP)
 fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -16,6 +16,22 @@ fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
             atomicStore(&work[frame.at_walkers + count_up(WALKERS)], i);
             atomicAdd(&work[FAST_COUNT], 1u);
         }
+    }
+    check_loops();
+}
+
+// Half of the drag of a step. Twin: src/cpu/drag.rs.
+@compute @workgroup_size(GROUP)
+fn launch_drag(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let body = bodies[i];
+        if body.inverse_mass == 0.0 { continue; }
+        // What is taken is known to all its digits, what is left is not.
+        let slower = body.velocity - body.velocity * frame.slowing;
+        bodies[i].velocity = slower;
+        nodes[i].loss += 0.5 * dot(body.velocity - slower, body.velocity + slower) / body.inverse_mass;
     }
     check_loops();
 }

@@ -130,13 +130,14 @@
 //! In a substep a wall goes from where it is to where it will be along a straight line and with constant spin; substeps are short enough for
 //! that (a tenth of a radian). What a wall that moves gives to the spheres is [`StepReport::wall_work`], what all of them feel
 //! [`Simulation::wall_loads`]. Impacts on walls that move are never made elastic by the TC model. Where a wall presses spheres that have no room they overlap, and
-//! [`StepReport::crushed_by`] names it. `cpu` does all of this; `gpu` and `exact` have planes alone that always stand still, and refuse others by name.
+//! [`StepReport::crushed_by`] names it. `cpu` and `gpu` do all of this; `exact` has planes alone
+//! that always stand still, and refuses others by name.
 //!
 //! # Flow
 //!
 //! A [`Source`] pours spheres into a box of the world at a rate, each at a place of its own where nothing is, and waits where there is no room; a [`Sink`] takes
 //! out what comes into its box and counts it. Both work between steps, on every backend alike, and the energy that comes and goes with spheres is part of the ledger.
-//! [`System::drag`] slows velocities down by exp(-drag dt/2) before and after every step (not on `gpu`), and [`Simulation::set_gravity`] turns gravity between steps.
+//! [`System::drag`] slows velocities down by exp(-drag dt/2) before and after every step, and [`Simulation::set_gravity`] turns gravity between steps.
 //!
 //! # Compression
 //!

@@ -79,7 +79,7 @@ pub struct StepReport {
     /// of the pair; 0 when nothing overlaps.
     pub deepest_overlap: f64,
     /// Where the deepest overlap is more than a twentieth of a diameter: the wall that spheres reach into deepest, by its place in
-    /// [`System::all_walls`](crate::System::all_walls), and how deep, in diameters; it crushes them. (`cpu` alone.)
+    /// [`System::all_walls`](crate::System::all_walls), and how deep, in diameters; it crushes them.
     pub crushed_by: Option<(u32, f64)>,
     /// Kinetic energy at the end of the step.
     pub kinetic_energy: f64,

@@ -159,9 +159,10 @@ struct Frame {
     // In `lists`; in `work`.
     at_patch_ends: u32,
     at_wall_loads: u32,
+    // Share of velocities that half of the drag of a step takes.
+    slowing: f32,
     // A vector begins at a multiple of 16 bytes.
-    unused_a: u32,
-    unused_b: u32,
+    unused: u32,
     // Of the bucket of a whole cell, where cells are hashed.
     bucket_mask: u32,
     // 1 / edge.

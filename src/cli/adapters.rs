@@ -1,6 +1,6 @@
 //! `carom adapters`, and the way from the backend that the user names to one that runs.
 
-use carom::{Backend, Options, Simulation, StepReport, System};
+use carom::{Backend, Options, Simulation, StepReport};
 use serde_json::Value;
 
 use super::arguments::{AdaptersArguments, BackendChoice};
@@ -53,16 +53,6 @@ impl Chosen {
             return Ok(Some(context.copy_bandwidth()?));
         }
         Ok(None)
-    }
-
-    /// What runs this system: where the choice was free and the adapter's backend has not all of its walls, cpu.
-    pub fn for_system(self, choice: BackendChoice, system: &System) -> Self {
-        match self.backend.supports(system) {
-            Err(error) if choice == BackendChoice::Auto && self.is_on_adapter() => {
-                Self::without_adapter(Backend::Cpu, Some(format!("note: running on cpu, not gpu: {error}")))
-            }
-            _ => self,
-        }
     }
 
     /// The options of a run on it.

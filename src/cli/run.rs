@@ -36,7 +36,6 @@ fn run_on(chosen: Chosen, arguments: &RunArguments, source: Source, steps: u64) 
     let Source { name, scene } = source;
     let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
-    let chosen = chosen.for_system(arguments.backend, &system);
     let mut simulation = Simulation::new(system, chosen.options(arguments.threads))?;
     if arguments.contacts.is_some() {
         // Who cannot tell them says so now, not after the run.
@@ -229,9 +228,7 @@ const MARBLES_ON_GPU: [&str; 6] = [
 /// Carries out `carom` without arguments: something to see, and what to try next.
 pub fn demonstrate() -> Result<Exit, Failure> {
     let command = std::env::args().next().unwrap_or_else(|| "carom".to_owned());
-    // What a GPU does not do of the small tray, it does not do of the large one.
-    let small = source::scene("marbles", &[], None)?.scene.build()?;
-    let chosen = choose(BackendChoice::Auto, None)?.for_system(BackendChoice::Auto, &small);
+    let chosen = choose(BackendChoice::Auto, None)?;
     let settings = if chosen.is_on_adapter() { &MARBLES_ON_GPU[..] } else { &[] };
     let arguments = RunArguments {
         scene: "marbles".to_owned(),

@@ -18,9 +18,9 @@ pub struct Walls {
 impl Walls {
     /// Opens the file aside.
     pub fn create(path: &Path, simulation: &Simulation) -> Result<Self, Failure> {
-        if simulation.backend() != Backend::Cpu {
+        if simulation.backend() == Backend::Exact {
             return Err(Failure::usage(format!(
-                "--walls is for the cpu backend; {} does not tell what walls feel",
+                "--walls is for cpu and gpu; {} does not tell what walls feel",
                 simulation.backend().name()
             )));
         }

@@ -54,6 +54,11 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Whether the step begins with it.
+    pub fn begins(&self) -> bool {
+        self.time == 0.0
+    }
+
     /// Its halves, both on the lists that it had.
     pub fn halves(&self, host: &Host) -> [Self; 2] {
         let gravity = host.world.gravity.as_dvec3();
@@ -142,6 +147,7 @@ impl Division {
             wide_rounds: self.wide_rounds,
             tail_rounds: self.effort.tail_rounds,
             radius_min: host.census.radius_min as f32,
+            slowing: host.slowing as f32,
             flags,
             ..places.frame(&host.grid, &host.world, host.census.radius_max as f32)
         }
@@ -151,7 +157,7 @@ impl Division {
     pub fn frame(&self, host: &Host, places: &Places, piece: &Piece, substep: u32) -> Frame {
         let base = self.base(host, places);
         let mut flags = base.flags;
-        if piece.time == 0.0 {
+        if piece.begins() {
             flags |= FLAG_FIRST_BUILD;
         }
         if piece.shortest {

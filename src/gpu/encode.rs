@@ -253,6 +253,13 @@ impl<'a> Encoder<'a> {
         self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
     }
 
+    /// Half of the drag of a step, before its first substep or after its last one.
+    pub fn drag(&mut self, frame: u32) {
+        let all = self.effort.groups(self.buffers.places.sphere_count);
+        let group = &self.buffers.view[self.current];
+        self.stage("launch", group, frame, &[("launch_drag", 0, all)]);
+    }
+
     /// Stage 12.
     pub fn audit(&mut self, frame: u32) {
         let group = &self.buffers.view[self.current];

@@ -90,7 +90,13 @@ impl Runway {
             if piece.builds {
                 encoder.broad_phase(k);
             }
+            if piece.begins() && host.slowing > 0.0 {
+                encoder.drag(k);
+            }
             encoder.substep(k, division.wide_rounds);
+        }
+        if host.slowing > 0.0 {
+            encoder.drag(division.substeps());
         }
         encoder.audit(division.substeps());
         let (end, dispatches) = (encoder.current, encoder.dispatches);

@@ -29,6 +29,8 @@ pub struct Host {
     pub ids: Vec<u32>,
     pub materials: Vec<u32>,
     pub reference: DVec3,
+    /// Share of velocities that half of the drag of a step takes.
+    pub slowing: f64,
     contact_time: f64,
     has_fixed: bool,
 }
@@ -47,6 +49,7 @@ impl Host {
             ids: system.spheres.iter().map(|s| s.id).collect(),
             materials: system.spheres.iter().map(|s| u32::from(s.material)).collect(),
             reference: system.gravity_reference() / units.length,
+            slowing: -(-0.5 * system.drag * system.dt).exp_m1(),
             contact_time: system.contact_time(),
             has_fixed: system.spheres.iter().any(|s| s.fixed),
             system: System { spheres: vec![], ..system.clone() },

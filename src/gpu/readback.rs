@@ -1,9 +1,15 @@
 //! Bytes from the device to the host.
 
-use std::sync::mpsc::{Receiver, channel};
+use std::{
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
 
 use super::{Context, buffers::make_buffer};
 use crate::Error;
+
+/// How long a result that is there may take to be told.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A buffer that is being mapped.
 pub struct Pending {
@@ -37,7 +43,8 @@ impl Pending {
         let wait = wgpu::PollType::Wait { submission_index: Some(self.submission), timeout: None };
         context.device.poll(wait).map_err(|e| lost(e.to_string()))?;
         context.check()?;
-        match self.mapped.try_recv() {
+        // Another thread that polls the device too may be the one that tells, and a moment later.
+        match self.mapped.recv_timeout(PATIENCE) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(lost(error.to_string())),
             Err(_) => return Err(lost("a result did not come back".to_owned())),

@@ -80,7 +80,12 @@ pub const MODULES: &[Module] = &[
         entries: &["neighbors", "neighbors_long"],
         parts: &[FORM, shader!("neighbors")],
     },
-    Module { name: "launch", group: Group::Substep, entries: &["launch"], parts: &[shader!("launch")] },
+    Module {
+        name: "launch",
+        group: Group::Substep,
+        entries: &["launch", "launch_drag"],
+        parts: &[shader!("launch")],
+    },
     Module {
         name: "sweep",
         group: Group::Substep,

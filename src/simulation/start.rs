@@ -27,33 +27,27 @@ pub(super) fn start_engine(
 }
 
 impl Backend {
-    /// Whether this backend does all of a system: `cpu` does all there is; `gpu` no drag; `exact` no drag either, of walls planes alone
-    /// that always stand still, and of surfaces restitution alone.
+    /// Whether this backend does all of a system: `cpu` and `gpu` do all there is; `exact` of walls planes alone that always stand still,
+    /// and of surfaces restitution alone.
     ///
     /// # Errors
     /// [`Error::Unsupported`] with what it does not do and who does.
     pub fn supports(self, system: &System) -> Result<(), Error> {
-        if self == Self::Cpu {
+        if self != Self::Exact {
             return Ok(());
         }
-        let refuse = |what: String| Err(Error::Unsupported(format!("{}: {what}, use cpu", self.name())));
-        if self == Self::Exact {
-            if let Some(wall) = system.walls.iter().find(|wall| wall.as_plane().is_none()) {
-                let what = match wall.shape {
-                    WallShape::Plane { .. } if wall.is_lasting() => "plane that moves",
-                    WallShape::Plane { .. } => "plane that comes or goes",
-                    ref shape => shape.kind(),
-                };
-                return refuse(format!(
-                    "{} is a {what}; this backend does planes alone that stand still",
-                    wall.name
-                ));
-            }
-            return crate::exact::refuse_rough(&system.materials);
+        if let Some(wall) = system.walls.iter().find(|wall| wall.as_plane().is_none()) {
+            let what = match wall.shape {
+                WallShape::Plane { .. } if wall.is_lasting() => "plane that moves",
+                WallShape::Plane { .. } => "plane that comes or goes",
+                ref shape => shape.kind(),
+            };
+            return Err(Error::Unsupported(format!(
+                "{}: {} is a {what}; this backend does planes alone that stand still, use cpu",
+                self.name(),
+                wall.name
+            )));
         }
-        if system.drag > 0.0 {
-            return refuse(format!("drag {}; this backend has none", system.drag));
-        }
-        Ok(())
+        crate::exact::refuse_rough(&system.materials)
     }
 }

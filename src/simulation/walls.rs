@@ -18,7 +18,7 @@ pub struct WallLoad {
 
 impl Simulation {
     /// What each wall felt in the last step, by impacts and by contacts that rest, in the order of
-    /// [`System::all_walls`](crate::System::all_walls); nothing on backends that do not say so: `exact` and `gpu`.
+    /// [`System::all_walls`](crate::System::all_walls); nothing on `exact`, which does not say so.
     ///
     /// ```
     /// use carom::{Materials, Options, Simulation, Sphere, Surface, System, Wall, WallShape};

@@ -179,8 +179,7 @@ impl Open {
         let adapter = settings.adapter.as_deref();
         let surface = Surface::new(window.clone(), event_loop.owned_display_handle(), adapter)?;
         let context = surface.context().clone();
-        let is_able = context.is_hardware() && Backend::Gpu.supports(&system).is_ok();
-        let auto = if is_able { Backend::Gpu } else { Backend::Cpu };
+        let auto = if context.is_hardware() { Backend::Gpu } else { Backend::Cpu };
         let options = Options {
             backend: settings.backend.unwrap_or(auto),
             threads: settings.threads,

@@ -5,12 +5,17 @@ use glam::DVec3;
 
 use crate::support::{on, sphere};
 
+#[cfg(feature = "gpu")]
+const BACKENDS: [Backend; 3] = [Backend::Cpu, Backend::Exact, Backend::Gpu];
+#[cfg(not(feature = "gpu"))]
 const BACKENDS: [Backend; 2] = [Backend::Cpu, Backend::Exact];
 
 #[test]
 fn what_falls_tends_to_gravity_over_drag() {
     for backend in BACKENDS {
-        for (drag, dt) in [(1.0, 0.01), (0.2, 0.05), (5.0, 0.1)] {
+        // A software adapter takes milliseconds for a step.
+        let cases = if backend.name() == "gpu" { 1 } else { 3 };
+        for (drag, dt) in [(5.0, 0.1), (1.0, 0.01), (0.2, 0.05)].into_iter().take(cases) {
             let gravity = DVec3::NEG_Z * 9.81;
             let mut system = System { dt, drag, gravity, ..System::default() };
             system.spheres.push(sphere(0, DVec3::ZERO));
@@ -23,7 +28,7 @@ fn what_falls_tends_to_gravity_over_drag() {
             // The splitting's own: g dt / (2 sinh(drag dt / 2)).
             let split = 9.81 * dt / (2.0 * (0.5 * x).sinh());
             // In f32 it stands still where half a last bit is what a step would change.
-            let rounding = if backend == Backend::Cpu { 2e-7 / x } else { 1e-9 };
+            let rounding = if backend == Backend::Exact { 1e-9 } else { 2e-7 / x };
             assert!((speed / split - 1.0).abs() < rounding, "{backend:?} {drag} {dt}: {speed}, {split}");
             let error = speed / (9.81 / drag) - 1.0;
             assert!((error + x * x / 24.0).abs() < 0.1 * x * x / 24.0 + rounding, "{error}");
@@ -77,13 +82,4 @@ fn what_collides_in_a_medium_keeps_its_ledger() {
         assert!(s.pair_impacts > 500 && s.ledger_error < 1e-6 && s.late == 0, "{}", s.ledger_error);
         assert_eq!((s.energy_error, s.momentum_error, s.compressibility), (None, None, None));
     }
-}
-
-#[cfg(feature = "gpu")]
-#[test]
-fn a_device_refuses_drag_by_name() {
-    let options = carom::Options { backend: Backend::Gpu, ..carom::Options::default() };
-    let system = System { drag: 0.5, spheres: vec![sphere(0, DVec3::ZERO)], ..System::default() };
-    let error = carom::Simulation::new(system, options).err().unwrap().to_string();
-    assert!(error.contains("gpu: drag 0.5") && error.contains("use cpu"), "{error}");
 }

@@ -139,7 +139,7 @@ fn shoot(shape: WallShape, count: u32, k: usize) {
 }
 
 #[test]
-fn bullets_pass_no_shape_whether_it_stands_or_moves() {
+pub fn bullets_pass_no_shape_whether_it_stands_or_moves() {
     for (k, shape) in shapes(DVec3::ZERO, 4.0).into_iter().enumerate() {
         shoot(shape, 100, k);
     }
@@ -147,14 +147,14 @@ fn bullets_pass_no_shape_whether_it_stands_or_moves() {
 
 #[test]
 #[ignore = "long: minutes"]
-fn ten_thousand_bullets_pass_no_shape_whether_it_stands_or_moves() {
+pub fn ten_thousand_bullets_pass_no_shape_whether_it_stands_or_moves() {
     for (k, shape) in shapes(DVec3::ZERO, 4.0).into_iter().enumerate() {
         shoot(shape, 2000, 100 + k);
     }
 }
 
 #[test]
-fn elastic_bullets_keep_their_energy_in_every_closed_shape() {
+pub fn elastic_bullets_keep_their_energy_in_every_closed_shape() {
     for shape in shapes(DVec3::ZERO, 4.0).into_iter().take(CLOSED) {
         let still = wall(shape, Default::default());
         let clear = |x: DVec3| distance(&still, x, 0.0) > 0.1 && x.length() < 2.0;
@@ -175,7 +175,7 @@ fn elastic_bullets_keep_their_energy_in_every_closed_shape() {
 
 // In the mouth of a bowl, as near to the whole sphere as it is large itself, it still meets the bottom.
 #[test]
-fn a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom() {
+pub fn a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom() {
     for (radius, height, speed) in [(3.0, 7.5, 100.0), (0.5, 9.8, 300.0), (0.5, 9.8, 20.0)] {
         let bowl = WallShape::Sphere { center: DVec3::ZERO, radius: 10.0, axis: DVec3::NEG_Z, angle: 2.2 };
         let mut system = System { dt: 0.27, ..System::default() };
@@ -192,7 +192,7 @@ fn a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom() {
 
 // It touches all the while and never approaches: only the curve of the wall turns it.
 #[test]
-fn what_runs_round_inside_a_sphere_stays_inside() {
+pub fn what_runs_round_inside_a_sphere_stays_inside() {
     for gravity in [0.0, 1.0] {
         let shell = WallShape::Sphere {
             center: DVec3::ZERO,
@@ -216,7 +216,7 @@ fn what_runs_round_inside_a_sphere_stays_inside() {
 
 // However few substeps are asked for, a blade that turns by a whole turn in a step strikes what is in its way.
 #[test]
-fn a_blade_strikes_also_where_one_substep_is_asked_for() {
+pub fn a_blade_strikes_also_where_one_substep_is_asked_for() {
     let blade = WallShape::Box { center: DVec3::X * 3.0, size: DVec3::new(5.0, 0.2, 2.0), turn: DVec3::ZERO };
     let rotation = Some(carom::Rotation { point: DVec3::ZERO, axis: DVec3::Z, speed: 6.0 });
     let motion = carom::WallMotion { rotation, ..Default::default() };
@@ -230,7 +230,7 @@ fn a_blade_strikes_also_where_one_substep_is_asked_for() {
 }
 
 #[test]
-fn walls_that_nothing_can_follow_are_refused() {
+pub fn walls_that_nothing_can_follow_are_refused() {
     let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
     let swing = carom::Oscillation { amplitude: DVec3::Z, frequency: 1e6, phase: 0.0 };
     let fast = carom::WallMotion { oscillation: Some(swing), ..Default::default() };

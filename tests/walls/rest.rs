@@ -47,7 +47,7 @@ fn fill(system: &mut System, radius: f64, height: f64, count: usize) {
 }
 
 #[test]
-fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
+pub fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
     let sheet = |size: f64, n: i32| {
         // A bowl of triangles.
         let at = |i: i32, j: i32| {
@@ -100,7 +100,7 @@ fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
 
 // Rolling over flat triangles is rolling over a plane: no edge is felt.
 #[test]
-fn a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane() {
+pub fn a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane() {
     let mut dice = dice(8);
     let n = 30;
     let mut at = vec![];
@@ -153,7 +153,7 @@ fn a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane() {
 
 // Where nothing slides nothing drives it up.
 #[test]
-fn a_ball_stays_at_the_bottom_of_a_turning_drum() {
+pub fn a_ball_stays_at_the_bottom_of_a_turning_drum() {
     let shape = WallShape::Cone { from: -DVec3::Y, to: DVec3::Y, radii: [5.0; 2], closed: [true; 2] };
     let rotation = Some(Rotation { point: DVec3::ZERO, axis: DVec3::Y, speed: 2.0 });
     for friction in [0.0, 0.5] {

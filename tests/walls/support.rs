@@ -1,6 +1,6 @@
 //! Shapes, spheres and dice.
 
-use std::{f64::consts::PI, sync::Arc};
+use std::{cell::RefCell, f64::consts::PI, sync::Arc};
 
 use carom::{Mesh, Options, Oscillation, Rotation, Simulation, Sphere, System, Wall, WallMotion, WallShape};
 use glam::DVec3;
@@ -113,8 +113,21 @@ pub fn wall(shape: WallShape, motion: WallMotion) -> Wall {
     Wall { motion, ..Wall::new(shape.clone(), 0, name) }
 }
 
+thread_local! {
+    static OPTIONS: RefCell<Options> = RefCell::new(Options::default());
+}
+
+/// On the cpu, or where [`with`] says.
 pub fn simulate(system: System) -> Simulation {
-    Simulation::new(system, Options { record_impacts: true, ..Options::default() }).unwrap()
+    let options = OPTIONS.with_borrow(Clone::clone);
+    Simulation::new(system, Options { record_impacts: true, ..options }).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// What `test` [simulates](simulate) is done with these options.
+#[cfg(feature = "gpu")]
+pub fn with(options: Options, test: fn()) {
+    OPTIONS.set(options);
+    test();
 }
 
 pub fn sphere(id: u32, position: DVec3, velocity: DVec3, radius: f64) -> Sphere {

@@ -26,7 +26,7 @@ fn gas(count: u32, radius: f64, speed: f64, surface: Surface, clear: impl Fn(DVe
 }
 
 #[test]
-fn the_work_of_moving_walls_is_what_the_spheres_gain() {
+pub fn the_work_of_moving_walls_is_what_the_spheres_gain() {
     let surfaces = [Surface::default(), Surface { restitution: 0.8, friction: 0.3, ..Surface::default() }];
     for shape in shapes(DVec3::ZERO, 4.0).into_iter().take(CLOSED) {
         for (k, surface) in surfaces.into_iter().enumerate() {
@@ -54,7 +54,7 @@ fn the_work_of_moving_walls_is_what_the_spheres_gain() {
 
 // A piston that comes with constant speed turns elastic spheres back faster by twice its speed.
 #[test]
-fn a_moving_wall_turns_a_sphere_back_by_twice_its_speed() {
+pub fn a_moving_wall_turns_a_sphere_back_by_twice_its_speed() {
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 3.0, hole: 0.0 };
     let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::X };
     for shape in [disc, plane] {
@@ -78,7 +78,7 @@ fn a_moving_wall_turns_a_sphere_back_by_twice_its_speed() {
 
 // One that swings gives a sphere the velocity that it has where they meet.
 #[test]
-fn a_swinging_floor_throws_as_fast_as_it_moves() {
+pub fn a_swinging_floor_throws_as_fast_as_it_moves() {
     let swing = Oscillation { amplitude: DVec3::Z * 0.1, frequency: 2.0, phase: 0.0 };
     let motion = WallMotion { oscillation: Some(swing), ..WallMotion::default() };
     let mut system = System { dt: 1e-3, ..System::default() };
@@ -106,7 +106,7 @@ fn a_swinging_floor_throws_as_fast_as_it_moves() {
 // A ball that rests on a turntable, off its axis, is carried round: it rolls with 2/7 of the angular velocity.
 // (A sphere on a turntable goes round in a circle of its own with 2/7 of the angular velocity of the table. K. Weltner, Am. J. Phys. 47, 984, 1979.)
 #[test]
-fn a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed() {
+pub fn a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed() {
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius: 30.0, hole: 0.0 };
     let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
     for shape in [disc, plane] {
@@ -144,7 +144,7 @@ fn a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed() {
 }
 
 #[test]
-fn walls_that_come_and_go_are_there_in_their_time_alone() {
+pub fn walls_that_come_and_go_are_there_in_their_time_alone() {
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 3.0, hole: 0.0 };
     let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::X };
     for shape in [disc, plane] {
@@ -169,7 +169,7 @@ fn walls_that_come_and_go_are_there_in_their_time_alone() {
 }
 
 #[test]
-fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
+pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     // Bullets of mass m at speed v, turned back at a rate: 2 m v times the rate.
     let mut system = System { dt: 1.0, ..System::default() };
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 5.0, hole: 0.0 };
@@ -197,7 +197,7 @@ fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
 
 // A press that leaves no room: what cannot be is reported, with the wall's name; nothing hangs and all stays finite.
 #[test]
-fn a_wall_that_crushes_spheres_is_named() {
+pub fn a_wall_that_crushes_spheres_is_named() {
     let surface = Surface { restitution: 0.3, friction: 0.3, ..Surface::default() };
     for (gravity, what) in [(0.0, "a press in free fall"), (1.0, "a press with gravity")] {
         let mut system = System {

@@ -39,7 +39,7 @@ pub fn render(arguments: &RenderArguments) -> Result<Exit, Failure> {
     )?;
     let (system, notes) = scene.build_with_notes()?;
     let context = open(arguments.adapter.as_deref())?;
-    let (backend, note) = backend(arguments.backend, &context, &system);
+    let (backend, note) = backend(arguments.backend, &context);
     let PictureSize(size) = arguments.size;
     let (picture, chart) = match arguments.plot {
         Some(_) => chart::divide(size),
@@ -231,7 +231,7 @@ fn open(adapter: Option<&str>) -> Result<Context, Failure> {
 }
 
 // Who computes, and what the user should know of it.
-fn backend(choice: BackendChoice, context: &Context, system: &System) -> (Backend, Option<String>) {
+fn backend(choice: BackendChoice, context: &Context) -> (Backend, Option<String>) {
     let info = context.info();
     let drawn = format!("note: {info} draws");
     let note = (!context.is_hardware()).then(|| format!("{drawn}: a software adapter, not a GPU"));
@@ -239,10 +239,7 @@ fn backend(choice: BackendChoice, context: &Context, system: &System) -> (Backen
         BackendChoice::Gpu => (Backend::Gpu, note),
         BackendChoice::Exact => (Backend::Exact, note),
         BackendChoice::Cpu => (Backend::Cpu, note),
-        BackendChoice::Auto if context.is_hardware() => match Backend::Gpu.supports(system) {
-            Ok(()) => (Backend::Gpu, None),
-            Err(error) => (Backend::Cpu, Some(format!("{drawn}, cpu computes: {error}"))),
-        },
+        BackendChoice::Auto if context.is_hardware() => (Backend::Gpu, None),
         BackendChoice::Auto => {
             (Backend::Cpu, Some(format!("{drawn}, cpu computes: a software adapter, not a GPU")))
         }

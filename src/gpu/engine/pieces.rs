@@ -113,9 +113,14 @@ impl GpuEngine {
         self.runway.middle.make_room(&self.context, &sources)?;
         self.place_walls(step, std::slice::from_ref(piece))?;
         let frame = division.frame(&self.host, &self.buffers.places, piece, 0);
+        let slowing = self.host.slowing;
         self.submit_alone(frame, division, redone, |encoder, middle| {
             if piece.builds {
                 encoder.broad_phase(0);
+                // With the lists, so that it is done again where they are.
+                if piece.begins() && slowing > 0.0 {
+                    encoder.drag(0);
+                }
             }
             let sources = encoder.buffers.substep_state(encoder.current);
             middle.keep(&mut encoder.encoder, &sources);
@@ -125,7 +130,13 @@ impl GpuEngine {
 
     fn audit(&mut self, division: &Division, redone: &mut Redone) -> Result<Vec<u32>, Error> {
         let frame = division.audit(&self.host, &self.buffers.places);
-        self.submit_alone(frame, division, redone, |encoder, _| encoder.audit(0))
+        let slowing = self.host.slowing;
+        self.submit_alone(frame, division, redone, |encoder, _| {
+            if slowing > 0.0 {
+                encoder.drag(0);
+            }
+            encoder.audit(0);
+        })
     }
 
     fn submit_alone(

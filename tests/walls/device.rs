@@ -1,0 +1,139 @@
+//! The same on a device.
+
+use std::sync::OnceLock;
+
+use carom::{Backend, Options, Oscillation, Rotation, WallMotion, WallShape, gpu::Context, gpu::Lockstep};
+use glam::DVec3;
+
+use crate::support::{cube, dice, simulate, sphere, wall, with};
+
+// One for all tests of the process.
+fn context() -> Context {
+    static CONTEXT: OnceLock<Context> = OnceLock::new();
+    CONTEXT.get_or_init(|| Context::open(None).unwrap_or_else(|e| panic!("{e}"))).clone()
+}
+
+fn on_device(test: fn()) {
+    with(Options { backend: Backend::Gpu, context: Some(context()), ..Options::default() }, test);
+}
+
+macro_rules! on_device {
+    ($($(#[$attribute:meta])* $module:ident::$name:ident),* $(,)?) => {
+        $(#[test]
+        $(#[$attribute])*
+        fn $name() {
+            on_device(crate::$module::$name);
+        })*
+    };
+}
+
+on_device!(
+    bullets::bullets_pass_no_shape_whether_it_stands_or_moves,
+    #[ignore = "long: an hour on a software adapter"]
+    bullets::ten_thousand_bullets_pass_no_shape_whether_it_stands_or_moves,
+    bullets::elastic_bullets_keep_their_energy_in_every_closed_shape,
+    bullets::a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom,
+    bullets::what_runs_round_inside_a_sphere_stays_inside,
+    bullets::a_blade_strikes_also_where_one_substep_is_asked_for,
+    work::the_work_of_moving_walls_is_what_the_spheres_gain,
+    work::a_moving_wall_turns_a_sphere_back_by_twice_its_speed,
+    work::a_swinging_floor_throws_as_fast_as_it_moves,
+    work::a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed,
+    work::walls_that_come_and_go_are_there_in_their_time_alone,
+    work::what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns,
+    work::a_wall_that_crushes_spheres_is_named,
+    rest::vessels_of_every_shape_carry_the_weight_of_what_lies_in_them,
+    rest::a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane,
+    rest::a_ball_stays_at_the_bottom_of_a_turning_drum,
+);
+
+// A box that shakes round a cylinder that turns about an axis of its own, grains in between.
+fn shaken() -> carom::System {
+    let mut system = carom::System { dt: 0.02, gravity: DVec3::NEG_Z, ..carom::System::default() };
+    system.materials = carom::Materials::empty();
+    let surface = carom::Surface { restitution: 0.5, friction: 0.4, ..carom::Surface::default() };
+    system.materials.add("grain", surface, 1.0);
+    let cuboid = WallShape::Box { center: DVec3::ZERO, size: DVec3::splat(12.0), turn: DVec3::splat(0.1) };
+    let swing = Oscillation { amplitude: DVec3::new(0.2, 0.0, 0.4), frequency: 0.3, phase: 0.5 };
+    system.walls.push(wall(cuboid, WallMotion { oscillation: Some(swing), ..WallMotion::default() }));
+    let pipe = WallShape::Cone {
+        from: DVec3::new(-4.0, 0.0, -1.0),
+        to: DVec3::new(4.0, 0.0, 1.0),
+        radii: [1.0, 1.5],
+        closed: [true; 2],
+    };
+    let rotation = Some(Rotation { point: DVec3::ZERO, axis: DVec3::Z, speed: 1.0 });
+    system.walls.push(wall(pipe, WallMotion { rotation, ..WallMotion::default() }));
+    let mut dice = dice(3);
+    while system.spheres.len() < 300 {
+        let x = 5.0 * cube(&mut dice);
+        let apart = |other: &carom::Sphere| other.position.distance(x) > 1.02;
+        if system.walls.iter().all(|wall| wall.distance(x, 0.0) > 0.52) && system.spheres.iter().all(apart) {
+            system.spheres.push(sphere(system.spheres.len() as u32, x, 0.5 * cube(&mut dice), 0.5));
+        }
+    }
+    system
+}
+
+#[test]
+fn walls_that_move_give_the_same_bits_in_every_run_one_by_one_and_at_once() {
+    on_device(|| {
+        let run = |at_once: bool| {
+            let mut simulation = simulate(shaken());
+            if at_once {
+                simulation.run(40, |_| std::ops::ControlFlow::Continue(())).unwrap();
+            } else {
+                (0..40).for_each(|_| drop(simulation.step().unwrap().clone()));
+            }
+            let loads = simulation.wall_loads();
+            assert!(loads[1].torque.length() > 0.0 && loads[0].power != 0.0, "{loads:?}");
+            let summary = simulation.summary();
+            assert!(summary.ledger_error < 1e-5, "{}", summary.ledger_error);
+            (simulation.state_hash(), format!("{loads:?}"))
+        };
+        let first = run(true);
+        assert_eq!(run(true), first);
+        assert_eq!(run(false), first);
+    });
+}
+
+// What walls feel, and what they do, is the same on both engines but for rounding, step by step from the same start.
+#[test]
+fn a_device_and_the_cpu_agree_on_what_walls_do_and_feel() {
+    let step = |options: Options| {
+        let mut simulation = carom::Simulation::new(shaken(), options).unwrap_or_else(|e| panic!("{e}"));
+        let mut felt = vec![];
+        for _ in 0..3 {
+            let work = simulation.step().unwrap().wall_work;
+            felt.push((work, simulation.wall_loads()));
+        }
+        felt
+    };
+    let cpu = step(Options::default());
+    let device = step(Options { backend: Backend::Gpu, context: Some(context()), ..Options::default() });
+    let largest = cpu.iter().flat_map(|(_, loads)| loads).map(|load| load.force.length()).fold(0.0, f64::max);
+    assert!(largest > 0.0);
+    for ((work, loads), (other, others)) in cpu.iter().zip(&device) {
+        assert!((work - other).abs() < 1e-4 * largest, "{work} {other}");
+        for (a, b) in loads.iter().zip(others) {
+            assert!((a.force - b.force).length() < 1e-4 * largest, "{a:?} {b:?}");
+            assert!((a.torque - b.torque).length() < 1e-3 * largest, "{a:?} {b:?}");
+            assert!((a.power - b.power).abs() < 1e-3 * largest, "{a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
+fn both_engines_agree_step_by_step_where_walls_move() {
+    let mut system = shaken();
+    for s in &mut system.spheres {
+        s.velocity *= 10.0;
+    }
+    let mut lockstep = Lockstep::new(system, context(), 0, Lockstep::ROUNDING).unwrap();
+    let mut impacts = 0;
+    for _ in 0..4 {
+        let agreement = lockstep.step().unwrap().unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        impacts += agreement.impacts;
+    }
+    assert!(impacts > 30, "{impacts} impacts");
+}
