@@ -45,7 +45,7 @@ pub enum CompressionStage {
     Running,
     /// A target is reached; the box stays.
     Reached,
-    /// The spheres can get no closer; the box stays.
+    /// The spheres can get no closer, or the box is as small as its periods may be for such spheres; it stays.
     Stuck,
 }
 

@@ -92,6 +92,50 @@ fn spheres_fill_the_share_that_was_asked_for_event_by_event() {
     fill_up(200, Backend::Exact, 0.2);
 }
 
+#[cfg(feature = "gpu")]
+#[test]
+fn spheres_fill_the_share_that_was_asked_for_on_a_device() {
+    fill_up(200, Backend::Gpu, 0.4);
+}
+
+// With bounds that are not even about the plane of the discs, as those of a file are.
+#[test]
+fn discs_stay_in_their_plane_while_their_box_shrinks() {
+    let gas = Fill::random(100).volume_fraction(0.3).temperature(1.0);
+    let mut system = Scene::new(0.02).flat().periodic().fill(gas).build().unwrap();
+    (system.bounds.min.z, system.bounds.max.z) = (0.0, 1.0);
+    system.compression = Some(to_fraction(0.4, 0.4));
+    let mut simulation = on(Backend::Cpu, 0, &system);
+    let end = squeeze(&mut simulation, 1000);
+    assert_eq!(end.stage, CompressionStage::Reached);
+    assert!(simulation.spheres().iter().all(|s| s.position.z == 0.0));
+}
+
+// So slow that a step changes nearly nothing: that is no arrival.
+#[test]
+fn a_slow_compression_goes_on() {
+    let mut system = gas(100, 0.2, 1e-3, to_fraction(1e-6, 0.3));
+    system.solver.substeps = 1;
+    let mut simulation = on(Backend::Cpu, 0, &system);
+    simulation.step().unwrap();
+    assert_eq!(simulation.compressed().unwrap().stage, CompressionStage::Running);
+}
+
+// Eight spheres would have to be in a box of less than 2.1 diameters.
+#[test]
+fn a_box_that_would_be_too_small_for_its_periods_is_refused() {
+    let mut few = gas(8, 0.1, 0.02, to_fraction(0.2, 0.5));
+    assert!(
+        Simulation::new(few.clone(), Options::default())
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("take more spheres")
+    );
+    few.compression = Some(to_fraction(0.2, 0.2));
+    assert!(Simulation::new(few, Options::default()).is_ok());
+}
+
 #[test]
 #[ignore = "long: a minute"]
 fn two_thousand_spheres_fill_the_share_that_was_asked_for() {

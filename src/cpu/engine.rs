@@ -75,7 +75,7 @@ impl Engine for CpuEngine {
     }
 
     fn wall_loads(&self) -> Vec<WallLoad> {
-        self.stepper.walls.loads(&self.stepper.core, self.stepper.dt)
+        self.stepper.wall_loads()
     }
 
     fn reload(&mut self, system: &System) -> Result<(), Error> {

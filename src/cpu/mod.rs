@@ -320,6 +320,11 @@ impl Stepper {
         state.id.iter().zip(&state.spin).map(|(&id, s)| (id, s.w)).collect()
     }
 
+    /// What walls felt in the last step.
+    pub(crate) fn wall_loads(&self) -> Vec<crate::WallLoad> {
+        self.walls.loads(&self.core, self.dt)
+    }
+
     /// What contacts that rest hand on to the next step.
     pub(crate) fn loads(&self) -> Loads {
         self.core.loads()

@@ -1,4 +1,5 @@
-//! When spheres meet patches of walls, which are neither flat nor still, and how. Twin: shaders/shared/patch.wgsl.
+//! When spheres meet patches of walls, which are neither flat nor still, and how. Twins: shaders/shared/touch.wgsl and
+//! shaders/shared/approach.wgsl.
 
 use glam::Vec3;
 

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
-    cpu::{audit::Audit, neighbors::Candidate, walls::Sum},
+    cpu::{audit::Audit, neighbors::Candidate},
     model::{
         contacts::Loads,
         plan::{self, Past},
@@ -66,7 +66,7 @@ pub struct GpuEngine {
     timing: Option<Timing>,
     /// At the end of the last step, and what walls felt in it.
     time: f64,
-    felt: Vec<Sum>,
+    felt: Vec<WallLoad>,
 }
 
 /// What a step took, with all that had to be done again.
@@ -147,7 +147,7 @@ impl GpuEngine {
             start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
             timing,
             time,
-            felt: vec![],
+            felt: vec![WallLoad::default(); host.world.patches.wall_count()],
             host,
         };
         let deepest = engine.deepest_now()?;
@@ -321,7 +321,7 @@ impl GpuEngine {
         self.is_idle = self.rests_for_ever(&tally, step);
         let crushed_by = self.crushed_by(step)?;
         let wall_work: f64 = tally.felt.iter().map(|sum| sum.work).sum();
-        self.felt = tally.felt;
+        self.felt = tally.felt.iter().map(|sum| sum.load(&self.host.units, self.dt)).collect();
         let energy = self.host.units.energy();
         let mut report = StepReport {
             crushed_by,
@@ -450,7 +450,7 @@ impl Engine for GpuEngine {
     }
 
     fn wall_loads(&self) -> Vec<WallLoad> {
-        self.felt()
+        self.felt.clone()
     }
 
     fn state_buffers(&self) -> Option<super::StateBuffers> {

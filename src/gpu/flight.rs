@@ -204,10 +204,10 @@ impl Tally {
         self.asleep = count(ASLEEP_COUNT);
         self.awake = words[UNREST as usize] != 0;
         let words = &words[places.report_words() as usize..];
-        let [work, felt @ ..] = words.as_chunks::<2>().0 else { return };
+        let [work, felt @ ..] = words.as_chunks::<3>().0 else { return };
         self.rest_work += exact(*work);
         self.felt.resize(places.scenery.walls as usize, Sum::default());
-        for (sum, words) in self.felt.iter_mut().zip(felt.chunks_exact(WALL_LOAD_WORDS as usize / 2)) {
+        for (sum, words) in self.felt.iter_mut().zip(felt.chunks_exact(WALL_LOAD_WORDS as usize / 3)) {
             let vector = |at: usize| DVec3::new(exact(words[at]), exact(words[at + 1]), exact(words[at + 2]));
             sum.impulse -= vector(0);
             sum.twist -= vector(3);
@@ -216,9 +216,10 @@ impl Tally {
     }
 }
 
-// A sum in parts of 2^-32.
-fn exact([low, high]: [u32; 2]) -> f64 {
-    (i64::from(high as i32) << 32 | i64::from(low)) as f64 / (1_u64 << 32) as f64
+// A sum in parts of 2^-64, the least word first.
+fn exact([low, middle, high]: [u32; 3]) -> f64 {
+    let parts = i128::from(high as i32) << 64 | i128::from(middle) << 32 | i128::from(low);
+    parts as f64 / 2.0f64.powi(64)
 }
 
 /// The sums of an audit from the words of a report.

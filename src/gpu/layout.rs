@@ -271,8 +271,8 @@ words! {
     DRIVEN = 1 << 31;
     /// Where rows say on which side of a narrow pipe they are.
     SIDE_SHIFT = crate::cpu::event::SIDE_SHIFT;
-    /// Two words each of what a wall felt: impulse, angular impulse, work.
-    WALL_LOAD_WORDS = 14;
+    /// Three words each of what a wall felt: impulse, angular impulse, work.
+    WALL_LOAD_WORDS = 21;
 
     // The work buffer begins with what only the host clears: why everything stands still, and what room is needed.
     HALT = 0;

@@ -168,7 +168,7 @@ impl Places {
         let slot_starts = work.take(if slots > 0 { keys + 1 } else { 0 });
         let order = work.take(2 * resting);
         // Work on what rests first, then the sums of each wall.
-        let wall_load_words = if scenery.walls > 0 { 2 + WALL_LOAD_WORDS * scenery.walls } else { 0 };
+        let wall_load_words = if scenery.walls > 0 { 3 + WALL_LOAD_WORDS * scenery.walls } else { 0 };
         let wall_loads = work.take(u64::from(wall_load_words));
         // Where each sphere's list begins and ends.
         let mut list = Ruler(2 * n);

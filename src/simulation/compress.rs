@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::Simulation;
 use crate::{
-    Compressed, CompressionStage, Error, StepReport, System,
+    Compressed, CompressionStage, Dimensions, Error, StepReport, System,
     scene::{
         push::Crowd,
         space::{Round, Space},
@@ -79,22 +79,30 @@ impl Simulation {
 
     /// Before a step: the box shrinks.
     pub(super) fn compress(&mut self) -> Result<(), Error> {
-        let Some(compression) = self.system.compression.filter(|_| self.is_squeezed()) else {
-            return Ok(());
+        let Some(compression) = self.system.compression else { return Ok(()) };
+        let is_squeezed = self.is_squeezed();
+        // What spins and what all do together changes by friction and drag alone.
+        let changes = || {
+            let surfaces = self.system.materials.surfaces();
+            self.system.drag > 0.0 || surfaces.iter().any(|surface| surface.friction > 0.0)
         };
-        if self.system.spheres.is_empty() {
+        if self.system.spheres.is_empty() || !(is_squeezed || changes()) {
             return Ok(());
         }
         self.read_all()?;
         self.squeeze.idle = idle(&self.system);
+        if !is_squeezed {
+            return Ok(());
+        }
         let mut share = compression.rate * self.system.dt;
         if let Some(target) = compression.fraction {
             let ratio = self.system.packing_fraction() / target;
-            share = share.min(1.0 - ratio.powf(1.0 / self.system.dimensions.count() as f64));
-        }
-        if share <= NEAR {
-            self.squeeze.stop(CompressionStage::Reached, self.system.dt);
-            return Ok(());
+            let left = 1.0 - ratio.powf(1.0 / self.system.dimensions.count() as f64);
+            if left <= NEAR {
+                self.squeeze.stop(CompressionStage::Reached, self.system.dt);
+                return Ok(());
+            }
+            share = share.min(left);
         }
         let found = (0..=MOST_HALVINGS).find_map(|k| shrunk(&self.system, 1.0 - share * 0.5f64.powi(k)));
         let Some(smaller) = found else {
@@ -140,12 +148,19 @@ fn shrunk(system: &System, factor: f64) -> Option<System> {
     let mut smaller = system.clone();
     let bounds = &mut smaller.bounds;
     let middle = 0.5 * (bounds.min + bounds.max);
+    // Discs stay in their plane.
+    let across = if system.dimensions == Dimensions::Two { 1.0 } else { factor };
+    let factor = DVec3::new(factor, factor, across);
     bounds.min = middle + factor * (bounds.min - middle);
     bounds.max = middle + factor * (bounds.max - middle);
     let largest = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max);
     smaller.inspect_periods(largest).ok()?;
     let space = Space::new(&smaller);
-    let place = |p: DVec3| space.wrap(middle + factor * (p - middle));
+    let flat = system.dimensions == Dimensions::Two;
+    let place = |p: DVec3| {
+        let placed = space.wrap(middle + factor * (p - middle));
+        if flat { placed.with_z(p.z) } else { placed }
+    };
     let mut crowd = Crowd {
         space,
         planes: &[],

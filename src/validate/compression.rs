@@ -1,6 +1,6 @@
 //! Checks of a compression.
 
-use super::{AXES, require};
+use super::{AXES, PERIOD_IN_RADII, require};
 use crate::{Compression, Dimensions, Side, System, scene::Fault};
 
 /// Most that a box may lose of its length in a step, and so neighbours of their distance: more would push most spheres
@@ -87,6 +87,24 @@ impl System {
             ));
         }
         let present = self.packing_fraction();
+        if let Some(fraction) = compression.fraction {
+            let ratio = (present / fraction).powf(1.0 / self.dimensions.count() as f64).min(1.0);
+            let least = PERIOD_IN_RADII * self.spheres.iter().map(|s| s.radius).fold(0.0, f64::max);
+            for axis in 0..self.dimensions.count() {
+                let Some(period) = self.period(axis).filter(|period| period * ratio < least) else {
+                    continue;
+                };
+                return Err(Fault::field(
+                    "compression.fraction",
+                    format!(
+                        "at a packing fraction of {fraction} the period in {} is {}, too short for such spheres",
+                        AXES[axis],
+                        period * ratio
+                    ),
+                    format!("it must be at least {least} (2.1 diameters): take more spheres"),
+                ));
+            }
+        }
         match compression.fraction {
             Some(fraction) if fraction < present * (1.0 - SLACK) => Err(Fault::field(
                 "compression.fraction",

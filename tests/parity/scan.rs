@@ -17,7 +17,7 @@ use crate::{
 // A histogram of any length, on a system of one sphere.
 fn of_length(buckets: usize) -> Case {
     let rig = Rig::new(&start("gas", 1));
-    let places = Places::new(1, buckets, Scenery::default(), 0, rig.places.capacities);
+    let places = Places::new(1, buckets, Scenery::of(&rig.host.world), 0, rig.places.capacities);
     let base = places.frame(&rig.host.grid, &rig.host.world, 1.0);
     let frame = Frame { buckets: buckets as u32, ..base };
     let mut draw = dice(buckets as u64);

@@ -27,6 +27,7 @@ impl GpuEngine {
         let mut twin = Stepper::new(&system, last_contact, start_time)?;
         twin.restore(&self.read_loads()?);
         let mut report = twin.step(start_time, impacts)?;
+        self.felt = twin.wall_loads();
         let mut spheres = system.spheres;
         twin.read(&mut spheres);
         let mut system = System { spheres, ..self.host.system.clone() };

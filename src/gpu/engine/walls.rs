@@ -2,7 +2,7 @@
 
 use super::GpuEngine;
 use crate::{
-    Error, WallLoad,
+    Error,
     cpu::{Stepper, report::CRUSHED},
     gpu::{buffers::Buffers, division::Piece, places::Capacities},
     model::state::NEVER,
@@ -38,14 +38,9 @@ impl GpuEngine {
         self.time += self.host.system.dt;
     }
 
-    /// What walls felt in the last step.
-    pub(super) fn felt(&self) -> Vec<WallLoad> {
-        self.felt.iter().map(|sum| sum.load(&self.host.units, self.dt)).collect()
-    }
-
     /// The wall that crushes spheres after a step, if one does, and how deep they are in it: seldom, so it is looked for by the twin.
     pub(super) fn crushed_by(&self, step: u64) -> Result<Option<(u32, f64)>, Error> {
-        if self.measured.deepest_overlap <= CRUSHED {
+        if self.measured.deepest_overlap <= CRUSHED || self.host.world.patches.wall_count() == 0 {
             return Ok(None);
         }
         // A step that is under way already has not touched what it starts from.

@@ -102,8 +102,8 @@ fn with_slip(
 const OF_ONE: [(&str, &str, &str); 4] = [
     (
         "bin",
-        "let key = min(",
-        "if source_tags[i].rank == 40u { source_bodies[i].offset.x += 0.001; }\nlet key = min(",
+        "key = min(key",
+        "if source_tags[i].rank == 40u { source_bodies[i].offset.x += 0.001; }\nkey = min(key",
     ),
     (
         "scatter",

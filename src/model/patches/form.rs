@@ -1,4 +1,5 @@
-//! The forms of patches and the way from a point to the nearest point of one. Twin: shaders/shared/patch.wgsl.
+//! The forms of patches and the way from a point to the nearest point of one. Twins: shaders/shared/form.wgsl
+//! and, for times, shaders/shared/approach.wgsl.
 
 use glam::{Vec2, Vec3};
 
