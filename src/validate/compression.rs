@@ -90,7 +90,7 @@ impl System {
         if let Some(fraction) = compression.fraction {
             let ratio = (present / fraction).powf(1.0 / self.dimensions.count() as f64).min(1.0);
             let least = PERIOD_IN_RADII * self.spheres.iter().map(|s| s.radius).fold(0.0, f64::max);
-            for axis in 0..self.dimensions.count() {
+            for (axis, name) in AXES.into_iter().enumerate() {
                 let Some(period) = self.period(axis).filter(|period| period * ratio < least) else {
                     continue;
                 };
@@ -98,7 +98,7 @@ impl System {
                     "compression.fraction",
                     format!(
                         "at a packing fraction of {fraction} the period in {} is {}, too short for such spheres",
-                        AXES[axis],
+                        name,
                         period * ratio
                     ),
                     format!("it must be at least {least} (2.1 diameters): take more spheres"),

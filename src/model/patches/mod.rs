@@ -223,6 +223,7 @@ impl Patches {
     }
 
     /// Walls there are, planes among them.
+    #[cfg(feature = "gpu")]
     pub fn wall_count(&self) -> usize {
         self.walls.len()
     }
