@@ -223,7 +223,7 @@ pub fn neighbors(
 ) {
     let Lists { blocks, columns, planes } = lists;
     *planes = world.walls.len() as u32;
-    if grid.direct {
+    if grid.direct || grid.levels.parts == 1 {
         columns.fill(&state.place);
     }
     let columns = columns.each();
@@ -239,11 +239,9 @@ pub fn neighbors(
             let finder = Finder::new(grid, state, i, 2.0 * reach.budget);
             if grid.levels.parts > 1 {
                 finder.in_parts(starts, columns, &mut parts, &mut block.entries);
-            } else if grid.direct {
+            } else {
                 rows.around(grid, starts, state.cell[i].truncate());
                 finder.in_rows(&rows.rows[..rows.count], columns, &mut block.entries);
-            } else {
-                finder.in_buckets(starts, &mut block.entries);
             }
             block.ends.push(block.entries.len() as u32);
             let walls = walls_in_reach(grid, world, state, i, reach.budget + drift);
@@ -268,13 +266,15 @@ struct Row {
     /// Code and shift of the middle cell.
     code: i32,
     shift: Vec3,
+    /// The middle cell.
+    cell: IVec3,
 }
 
-/// The rows around a cell of a direct grid: nine, and as many again where x wraps.
+/// The rows around a cell: nine, or one for each cell where x wraps or the hashed buckets do.
 #[derive(Default)]
 struct Rows {
     cell: Option<IVec3>,
-    rows: [Row; 18],
+    rows: [Row; CODES as usize],
     count: usize,
 }
 
@@ -286,27 +286,33 @@ impl Rows {
         }
         self.cell = Some(cell);
         self.count = 0;
-        let last = grid.count.x - 1;
         for dz in -grid.layers..=grid.layers {
             let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
             for dy in -1..=1 {
                 let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
+                let code = 9 * dz + 3 * dy + CODES as i32 / 2;
+                let shift = grid.shift(IVec3::new(0, dy, dz));
                 let row = grid.row(y, z);
-                let begin = |x: i32| starts[grid.bucket(row, x)];
-                let end = |x: i32| starts[grid.bucket(row, x) + 1];
-                let (low, high) = ((cell.x - 1).max(0), (cell.x + 1).min(last));
-                let mut add = |start: u32, middle: (u32, u32), end: u32| {
-                    let code = 9 * dz + 3 * dy + CODES as i32 / 2;
-                    let shift = grid.shift(IVec3::new(0, dy, dz));
-                    self.rows[self.count] = Row { start, middle, end, code, shift };
+                let bucket = |dx: i32| grid.wrap(0, cell.x + dx).map(|x| grid.bucket(row, x));
+                let [left, middle, right] = [-1, 0, 1].map(bucket);
+                let Some(middle) = middle else { continue };
+                let mut add = |start: usize, (from, to): (usize, usize), end: usize| {
+                    let (start, end) = (starts[start], starts[end]);
+                    let (middle, cell) = ((starts[from], starts[to]), IVec3::new(cell.x, y, z));
+                    self.rows[self.count] = Row { start, middle, end, code, shift, cell };
                     self.count += usize::from(start < end);
                 };
-                add(begin(low), (begin(cell.x), end(cell.x)), end(high));
-                if grid.periodic[0] && cell.x == 0 {
-                    add(begin(last), (end(last), end(last)), end(last));
-                }
-                if grid.periodic[0] && cell.x == last {
-                    add(begin(0), (begin(0), begin(0)), end(0));
+                let before = left.filter(|k| k + 1 == middle);
+                let after = right.filter(|&k| k == middle + 1);
+                let wraps = before != left || after != right;
+                if grid.direct || !wraps {
+                    add(before.unwrap_or(middle), (middle, middle + 1), after.unwrap_or(middle) + 1);
+                    left.filter(|_| before.is_none()).into_iter().for_each(|k| add(k, (k + 1, k + 1), k + 1));
+                    right.filter(|_| after.is_none()).into_iter().for_each(|k| add(k, (k, k), k + 1));
+                } else {
+                    left.into_iter().for_each(|k| add(k, (k + 1, k + 1), k + 1));
+                    add(middle, (middle, middle + 1), middle + 1);
+                    right.into_iter().for_each(|k| add(k, (k, k), k + 1));
                 }
             }
         }
@@ -381,36 +387,16 @@ impl<'a> Finder<'a> {
             let (first, row) = fours[bit as usize / 4];
             let (j, row) = (first + bit % 4, &rows[row as usize]);
             let side = i32::from(j >= row.middle.1) - i32::from(j < row.middle.0);
-            self.push(j as usize, row.code + side, entries);
+            if self.grid.direct || self.is_in(j as usize, row.cell, side) {
+                self.push(j as usize, row.code + side, entries);
+            }
         }
     }
 
     /// Hashed buckets: several cells may share one.
-    fn in_buckets(&self, starts: &[u32], entries: &mut Vec<Candidate>) {
-        let (grid, state) = (self.grid, self.state);
-        let cell = state.cell[self.i];
-        for dz in -grid.layers..=grid.layers {
-            let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
-            for dy in -1..=1 {
-                let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
-                let row = grid.row(y, z);
-                let code = 9 * dz + 3 * dy + CODES as i32 / 2;
-                for dx in -1..=1 {
-                    let Some(x) = grid.wrap(0, cell.x + dx) else { continue };
-                    let bucket = grid.bucket(row, x);
-                    let shift = grid.shift(IVec3::new(dx, dy, dz));
-                    for j in starts[bucket] as usize..starts[bucket + 1] as usize {
-                        if state.cell[j].truncate() == IVec3::new(x, y, z) {
-                            let d = (self.offset - state.offset(j)) - shift;
-                            let reach = (self.radius + state.radius(j)) + self.skin;
-                            if d.length_squared() <= reach * reach {
-                                self.push(j, code + dx, entries);
-                            }
-                        }
-                    }
-                }
-            }
-        }
+    fn is_in(&self, j: usize, middle: IVec3, side: i32) -> bool {
+        let x = self.grid.wrap(0, middle.x + side);
+        x.is_some_and(|x| self.state.cell[j].truncate() == IVec3::new(x, middle.y, middle.z))
     }
 }
 

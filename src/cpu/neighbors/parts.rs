@@ -33,7 +33,7 @@ impl Finder<'_> {
                         _ => (spheres.start, spheres.start),
                     };
                     let shift = grid.shift(IVec3::new(0, away.y, away.z));
-                    rows.push(Row { start: spheres.start, middle, end: spheres.end, code, shift });
+                    rows.push(Row { start: spheres.start, middle, end: spheres.end, code, shift, cell });
                 } else {
                     let shift = grid.shift(away);
                     for j in spheres {
