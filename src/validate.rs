@@ -30,15 +30,20 @@ impl System {
     ///   largest sphere, in front of every plane at rest and inside periodic bounds. Sinks have names of their own.
     /// - A box that is compressed is periodic on every axis and has neither walls nor fixed spheres, sources or sinks. It loses at most a
     ///   hundredth of its length in a step, and its target lies above what spheres fill already.
-    /// - No two spheres overlap, and no sphere reaches into a wall, deeper than
+    /// - No two spheres overlap, and no sphere reaches into a wall as that is at time 0, deeper than
     ///   [`max_initial_overlap`](crate::Solver::max_initial_overlap) times the mean diameter. Fixed spheres
     ///   may overlap one another and walls: they never meet.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the first thing found wrong.
     pub fn validate(&self) -> Result<(), Error> {
+        self.validate_at(0.0)
+    }
+
+    /// The same, with the walls where they are at a time.
+    pub(crate) fn validate_at(&self, time: f64) -> Result<(), Error> {
         self.inspect_world()?;
-        self.inspect_spheres()?;
+        self.inspect_spheres(time)?;
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Places for random fills: which way they are found, and whether there are any.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::{
     Fault,
@@ -11,7 +12,7 @@ use super::{
     scatter::{Run, Site, scatter},
     space::{Round, Space},
 };
-use crate::{Dimensions, System, WallShape};
+use crate::{Dimensions, System, WallShape, wall::Nearby};
 
 /// A random group whose spheres are to be placed.
 #[derive(Clone, Debug)]
@@ -59,7 +60,9 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
     let standing: Vec<Round> =
         system.spheres.iter().map(|s| Round { center: space.wrap(s.position), radius: s.radius }).collect();
     let vessels: Vec<WallShape> = wanted.iter().filter_map(|group| group.vessel.clone()).collect();
-    let site = Site { space, dimensions, planes: &planes, vessels: &vessels, standing: &standing };
+    let walls = walls_of(system, wanted);
+    let site =
+        Site { space, dimensions, planes: &planes, walls: &walls, vessels: &vessels, standing: &standing };
     let mut next = 0..vessels.len();
 
     let mut runs = vec![];
@@ -90,6 +93,9 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
         let ranges: Vec<(DVec3, DVec3)> =
             owners.iter().zip(&runs).map(|(&at, run)| wanted[at].region.limits(run.low, run.high)).collect();
         packed = crowd(&site, &runs, &ranges, growth, &mut dice);
+        // Nor does it know of walls that are no planes.
+        let is_clear = |round: &Round| site.is_clear(round.center, round.radius);
+        packed = packed.filter(|rounds| rounds[standing.len()..].par_iter().all(is_clear));
     }
     let packed = packed.ok_or_else(|| {
         let count: usize = runs.iter().map(|run| run.count).sum();
@@ -108,6 +114,16 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
         places[owner].extend_from_slice(own);
     }
     Ok(places)
+}
+
+/// What of the walls that are no planes reaches into the regions at the start.
+fn walls_of<'a>(system: &'a System, wanted: &[Wanted]) -> Vec<Nearby<'a>> {
+    let ends = wanted.iter().map(|group| (group.region.low, group.region.high));
+    let Some((low, high)) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return vec![] };
+    let largest = wanted.iter().flat_map(|group| &group.runs).map(|&(radius, _)| radius).fold(0.0, f64::max);
+    let (center, reach) = (0.5 * (low + high), 0.5 * (high - low).length() + 2.0 * largest);
+    let others = system.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(0.0));
+    others.filter_map(|wall| Nearby::new(wall, 0.0, center, reach)).collect()
 }
 
 /// The largest fraction that any region is filled to, with what others contribute to it.

@@ -9,7 +9,7 @@ use super::{
     region::{MARGIN, clearance},
     space::{Round, Space, corners, spatial_order},
 };
-use crate::{Dimensions, Plane, WallShape};
+use crate::{Dimensions, Plane, WallShape, wall::Nearby};
 
 /// Places tried for each sphere, on average over a run, before the fill counts as full. At a volume fraction of 0.30
 /// it is about 100.
@@ -38,10 +38,20 @@ pub(crate) struct Site<'a> {
     pub space: Space,
     pub dimensions: Dimensions,
     pub planes: &'a [Plane],
+    /// All other walls there are at the start.
+    pub walls: &'a [Nearby<'a>],
     /// Walls that fills are kept inside of.
     pub vessels: &'a [WallShape],
     /// Spheres that are there already.
     pub standing: &'a [Round],
+}
+
+impl Site<'_> {
+    /// Whether a sphere keeps [`MARGIN`] to the walls that are no planes.
+    pub fn is_clear(&self, center: DVec3, radius: f64) -> bool {
+        let room = radius * (1.0 + MARGIN);
+        self.walls.iter().all(|wall| wall.within(center, room).is_none())
+    }
 }
 
 /// Finds places for the spheres of `runs`, run after run, each place drawn uniformly until one is free. Returns the
@@ -109,6 +119,7 @@ fn draw(site: &Site, grid: &Grid, run: &Run, count: usize, dice: &mut Dice) -> V
         .filter(|&at| {
             let center = drawn[at as usize].center;
             run.vessel.is_none_or(|k| site.vessels[k].holds(center, run.radius * (1.0 + MARGIN)))
+                && site.is_clear(center, run.radius)
         })
         .filter(|&at| is_free(grid, site.planes, None, drawn[at as usize].center, run.radius))
         .collect();

@@ -207,7 +207,7 @@ impl<'a> Site<'a> {
                 center[axis] = dice.within(low[axis], high[axis]);
             }
             let center = self.space.wrap(center);
-            let is_clear = || walls.iter().all(|wall| wall.distance(center) >= room);
+            let is_clear = || walls.iter().all(|wall| wall.within(center, room).is_none());
             (is_free(grid, planes, None, center, room) && is_clear()).then_some(center)
         })
     }

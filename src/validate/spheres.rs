@@ -1,15 +1,17 @@
 //! Checks of the spheres, one by one and pair by pair.
 
+use glam::DVec3;
 use rayon::prelude::*;
 
 use super::AXES;
 use crate::{
-    Dimensions, Plane, Sphere, System,
+    Dimensions, Sphere, System, Wall,
     scene::{
         Fault,
         grid::Grid,
         space::{Round, Space, spatial_order},
     },
+    wall::Nearby,
 };
 
 /// A pair, or a sphere and a wall, that overlaps.
@@ -22,8 +24,9 @@ struct Overlap {
 }
 
 impl System {
-    /// The checks of the spheres; the world has been found right. Returns the deepest overlap in mean diameters.
-    pub(crate) fn inspect_spheres(&self) -> Result<f64, Fault> {
+    /// The checks of the spheres, with the walls as they are at a time; the world has been found right. Returns the deepest overlap in
+    /// mean diameters that has to be put right first.
+    pub(crate) fn inspect_spheres(&self, time: f64) -> Result<f64, Fault> {
         let fault = self
             .spheres
             .par_iter()
@@ -36,7 +39,7 @@ impl System {
         let largest = self.spheres.par_iter().map(|s| s.radius).reduce(|| 0.0, f64::max);
         self.inspect_periods(largest)?;
         self.inspect_squeezed()?;
-        let deepest = self.inspect_walls()?;
+        let deepest = self.inspect_walls(time)?;
         Ok(deepest.max(self.inspect_pairs()?))
     }
 
@@ -83,21 +86,32 @@ impl System {
         }
     }
 
-    fn inspect_walls(&self) -> Result<f64, Fault> {
-        let planes = self.planes();
+    // Returns the deepest overlap with a plane: those are put right before the start, others in the first step.
+    fn inspect_walls(&self, time: f64) -> Result<f64, Fault> {
+        let space = Space::new(self);
+        let (low, high) = corners(self.spheres.par_iter().map(|s| (space.wrap(s.position), s.radius)));
+        let (center, reach) = (0.5 * (low + high), 0.5 * (high - low).length());
+        let near = |wall| Nearby::new(wall, time, center, reach);
+        let planes: Vec<Wall> = self.planes().into_iter().map(Wall::from).collect();
+        let others = self.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(time));
+        let deepest = self.deepest_in(&planes.iter().filter_map(near).collect::<Vec<_>>(), space)?;
+        self.deepest_in(&others.filter_map(near).collect::<Vec<_>>(), space)?;
+        Ok(deepest)
+    }
+
+    fn deepest_in(&self, walls: &[Nearby], space: Space) -> Result<f64, Fault> {
         let deepest = self
             .spheres
             .par_iter()
             .enumerate()
             .filter(|(_, sphere)| !sphere.fixed)
             .flat_map_iter(|(index, sphere)| {
-                planes.iter().enumerate().map(move |(partner, plane)| Overlap {
-                    sphere: index,
-                    partner,
-                    depth: -gap(plane, sphere) / (2.0 * sphere.radius),
+                let (center, radius) = (space.wrap(sphere.position), sphere.radius);
+                walls.iter().enumerate().filter_map(move |(partner, wall)| {
+                    let depth = (radius - wall.within(center, radius)?) / (2.0 * radius);
+                    Some(Overlap { sphere: index, partner, depth })
                 })
             })
-            .filter(|overlap| overlap.depth > 0.0)
             .reduce_with(deeper);
         let Some(Overlap { sphere, partner, depth }) = deepest else {
             return Ok(0.0);
@@ -106,7 +120,7 @@ impl System {
         if depth <= limit {
             return Ok(depth);
         }
-        let (id, wall) = (self.spheres[sphere].id, &planes[partner].name);
+        let (id, wall) = (self.spheres[sphere].id, walls[partner].name());
         let found = if depth >= 1.0 {
             format!("sphere {id} lies behind the wall {wall}")
         } else {
@@ -164,8 +178,10 @@ impl System {
     }
 }
 
-fn gap(plane: &Plane, sphere: &Sphere) -> f64 {
-    (sphere.position - plane.point).dot(plane.normal) - sphere.radius
+// The box of all spheres.
+fn corners(spheres: impl ParallelIterator<Item = (DVec3, f64)>) -> (DVec3, DVec3) {
+    let boxes = spheres.map(|(center, radius)| (center - radius, center + radius));
+    boxes.reduce(|| (DVec3::INFINITY, DVec3::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// The deeper of two; of equal ones the first, so that the order of the threads has no say.

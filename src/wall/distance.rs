@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec2, DVec3};
 
-use crate::{Wall, WallShape};
+use crate::{Wall, WallShape, model::patches::tree::Tree};
 
 impl Wall {
     /// Distance of a point from the surface at a time (length), whether the wall is there then or not. Of a plane it is
@@ -23,7 +23,9 @@ impl Wall {
     pub fn distance(&self, point: DVec3, time: f64) -> f64 {
         match &self.shape {
             WallShape::Mesh(mesh) => {
-                nearest(self.at_start(point, time), mesh.triangles().iter(), mesh.vertices())
+                let x = self.at_start(point, time);
+                let squares = mesh.triangles().iter().map(|&t| to_triangle(x, t, mesh.vertices()));
+                squares.fold(f64::INFINITY, f64::min).sqrt()
             }
             shape => to_shape(shape, self.at_start(point, time)),
         }
@@ -31,6 +33,9 @@ impl Wall {
 
     /// Where the point of the wall was at time 0 that is at `point` now.
     fn at_start(&self, point: DVec3, time: f64) -> DVec3 {
+        if self.motion.is_still() {
+            return point;
+        }
         let pivot = self.motion.rotation.map_or(DVec3::ZERO, |rotation| rotation.point);
         pivot + self.motion.turn(time).inverse() * (point - self.motion.displacement(time) - pivot)
     }
@@ -40,39 +45,52 @@ impl Wall {
 pub(crate) struct Nearby<'a> {
     wall: &'a Wall,
     time: f64,
-    /// Triangles of a mesh that are within reach.
+    /// Triangles of a mesh that are within reach, in the order of the tree, and the point that their boxes are relative to.
     triangles: Vec<[u32; 3]>,
+    tree: Tree,
+    base: DVec3,
 }
 
 impl<'a> Nearby<'a> {
     /// What of a wall may be nearer to `center` than `reach`, if anything is.
     pub fn new(wall: &'a Wall, time: f64, center: DVec3, reach: f64) -> Option<Self> {
-        let mut triangles = vec![];
-        if let WallShape::Mesh(mesh) = &wall.shape {
-            let (center, corner) = (wall.at_start(center, time), |k: u32| mesh.vertices()[k as usize]);
-            let is_near = |t: &&[u32; 3]| {
-                let [a, b, c] = t.map(corner);
-                let (low, high) = (a.min(b).min(c), a.max(b).max(c));
-                center.distance(center.clamp(low, high)) <= reach
-            };
-            triangles.extend(mesh.triangles().iter().filter(is_near));
-            if triangles.is_empty() {
-                return None;
-            }
-        } else if wall.distance(center, time) > reach {
-            return None;
-        }
-        Some(Self { wall, time, triangles })
+        let base = wall.at_start(center, time);
+        let mut near = Self { wall, time, triangles: vec![], tree: Tree::default(), base };
+        let WallShape::Mesh(mesh) = &wall.shape else {
+            return (wall.distance(center, time) <= reach).then_some(near);
+        };
+        let ends = |t: &[u32; 3]| {
+            let [a, b, c] = t.map(|k| mesh.vertices()[k as usize] - base);
+            (a.min(b).min(c), a.max(b).max(c))
+        };
+        let all = mesh.triangles().iter().map(|t| (*t, ends(t)));
+        let within = all.filter(|(_, (low, high))| DVec3::ZERO.clamp(*low, *high).length() <= reach);
+        let (triangles, boxes): (Vec<[u32; 3]>, Vec<_>) = within.unzip();
+        let (tree, order) = Tree::new(&boxes, 0);
+        near.triangles = order.into_iter().map(|k| triangles[k as usize]).collect();
+        near.tree = tree;
+        (!near.triangles.is_empty()).then_some(near)
     }
 
-    /// As [`Wall::distance`], for points within reach.
-    pub fn distance(&self, point: DVec3) -> f64 {
-        match &self.wall.shape {
+    pub fn name(&self) -> &str {
+        &self.wall.name
+    }
+
+    /// Distance of a point, as [`Wall::distance`] has it, where it is less than `reach`.
+    pub fn within(&self, point: DVec3, reach: f64) -> Option<f64> {
+        let distance = match &self.wall.shape {
             WallShape::Mesh(mesh) => {
-                nearest(self.wall.at_start(point, self.time), self.triangles.iter(), mesh.vertices())
+                let x = self.wall.at_start(point, self.time);
+                let (low, high) = ((x - self.base - reach).as_vec3(), (x - self.base + reach).as_vec3());
+                let mut square = f64::INFINITY;
+                self.tree.visit(low, high, |k| {
+                    square = square.min(to_triangle(x, self.triangles[k as usize], mesh.vertices()));
+                });
+                square.sqrt()
             }
             _ => self.wall.distance(point, self.time),
-        }
+        };
+        (distance < reach).then_some(distance)
     }
 }
 
@@ -120,9 +138,9 @@ fn to_line(x: DVec2, a: DVec2, b: DVec2) -> f64 {
     x.distance(a + along * part.clamp(0.0, 1.0))
 }
 
-fn nearest<'t>(x: DVec3, triangles: impl Iterator<Item = &'t [u32; 3]>, vertices: &[DVec3]) -> f64 {
-    let square = |t: &[u32; 3]| x.distance_squared(foot(x, t.map(|k| vertices[k as usize])));
-    triangles.map(square).fold(f64::INFINITY, f64::min).sqrt()
+/// The square of the distance.
+fn to_triangle(x: DVec3, triangle: [u32; 3], vertices: &[DVec3]) -> f64 {
+    x.distance_squared(foot(x, triangle.map(|k| vertices[k as usize])))
 }
 
 /// The point of a triangle nearest to `x`, by the region of its plane that `x` is above (Ericson, Real-Time Collision

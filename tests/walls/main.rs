@@ -6,5 +6,6 @@ mod device;
 mod flow;
 mod oracle;
 mod rest;
+mod starts;
 mod support;
 mod work;

@@ -1,0 +1,128 @@
+//! What stands next to walls at the start, and what fills put there.
+
+use carom::{
+    Options, Simulation, System, Wall,
+    scene::{Fill, Scene, Wall as SceneWall},
+};
+use glam::DVec3;
+use rand::RngExt;
+
+use crate::support::{cube, dice, motions, shapes, sphere, wall};
+
+const LIMIT: f64 = 0.01;
+
+// In mean diameters, whatever the walls are made of: triangle by triangle.
+fn depth(walls: &[Wall], center: DVec3, radius: f64, time: f64) -> f64 {
+    let deepest =
+        walls.iter().map(|wall| radius - wall.distance(center, time)).fold(f64::NEG_INFINITY, f64::max);
+    deepest / (2.0 * radius)
+}
+
+#[test]
+fn a_sphere_that_reaches_into_a_wall_is_refused() {
+    let mut dice = dice(5);
+    let center = DVec3::new(200.0, -70.0, 31.0);
+    let (mut refused, mut accepted) = (0, 0);
+    for shape in shapes(center, 3.0) {
+        let walls = vec![wall(shape, motions(center, 0.7)[4].clone())];
+        for _ in 0..400 {
+            let (place, radius) = (center + 5.0 * cube(&mut dice), dice.random_range(0.1..0.8));
+            let system = System {
+                walls: walls.clone(),
+                spheres: vec![sphere(3, place, DVec3::ZERO, radius)],
+                ..System::default()
+            };
+            let depth = depth(&walls, place, radius, 0.0);
+            match system.validate() {
+                Ok(()) => {
+                    assert!(
+                        depth <= LIMIT * (1.0 + 1e-9),
+                        "{depth} is accepted at {place} by {:?}",
+                        walls[0]
+                    );
+                    accepted += 1;
+                }
+                Err(error) => {
+                    assert!(depth > LIMIT * (1.0 - 1e-9), "{depth} is refused at {place} by {:?}", walls[0]);
+                    let expected = format!(
+                        "sphere 3 reaches {depth:.3} of its diameter into the wall {}; move it",
+                        walls[0].shape.kind()
+                    );
+                    assert!(error.to_string().contains(&expected), "{error}, not {expected}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 300 && accepted > 300, "{refused} refused, {accepted} accepted");
+}
+
+// An edit sees the walls where they are by then, and those that have come.
+#[test]
+fn an_edit_sees_the_walls_where_they_are() {
+    let center = DVec3::ZERO;
+    for motion in motions(center, 0.7).into_iter().skip(1) {
+        for shape in shapes(center, 2.0) {
+            let mut come = wall(shape, motion.clone());
+            come.span[0] = 0.5;
+            let system = System { walls: vec![come.clone()], dt: 0.1, ..System::default() };
+            let mut simulation =
+                Simulation::new(system, Options { threads: 1, ..Options::default() }).unwrap();
+            (0..20).for_each(|_| {
+                simulation.step().unwrap();
+            });
+            let (mut dice, time) = (dice(9), simulation.time());
+            for _ in 0..20 {
+                let (place, radius) = (4.0 * cube(&mut dice), 0.4);
+                let edit =
+                    simulation.edit(|system| system.spheres = vec![sphere(0, place, DVec3::ZERO, radius)]);
+                let depth = depth(std::slice::from_ref(&come), place, radius, time);
+                assert_eq!(edit.is_err(), depth > LIMIT, "{depth} at {place}: {edit:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wall_that_is_not_there_yet_is_nobodys_business() {
+    let mut late = wall(shapes(DVec3::ZERO, 2.0)[5].clone(), motions(DVec3::ZERO, 1.0)[0].clone());
+    let place = DVec3::X * 2.4;
+    let spheres = vec![sphere(0, place, DVec3::ZERO, 0.5)];
+    let mut system = System { walls: vec![late.clone()], spheres, ..System::default() };
+    system.validate().unwrap_err();
+    late.span[0] = 3.0;
+    system.walls = vec![late];
+    system.validate().unwrap();
+    system.walls[0].span[0] = f64::NEG_INFINITY;
+    system.spheres[0].fixed = true;
+    system.validate().unwrap();
+}
+
+#[test]
+fn random_fills_keep_clear_of_walls_of_every_shape() {
+    for motion in motions(DVec3::splat(10.0), 0.4) {
+        for (k, shape) in shapes(DVec3::splat(10.0), 4.0).into_iter().enumerate() {
+            let built = Wall { motion: motion.clone(), ..Wall::new(shape.clone(), 0, "it") };
+            let fill = Fill::random(2500).diameters([(0.8, 0.5), (1.2, 0.5)]).region([0.0; 3], [20.0; 3]);
+            let scene = Scene::new(0.01).seed(k as u64);
+            let wall = SceneWall::new(shape, "default").named("it").moving(motion.clone());
+            let system = scene.surface_wall(wall).fill(fill).build().unwrap();
+            assert_eq!(system.spheres.len(), 2500);
+            let walls = [built];
+            let deepest = system.spheres.iter().map(|s| depth(&walls, s.position, s.radius, 0.0));
+            let deepest = deepest.fold(f64::NEG_INFINITY, f64::max);
+            assert!(deepest < 0.0, "{deepest} into {:?}", walls[0]);
+            let near = system.spheres.iter().filter(|s| walls[0].distance(s.position, 0.0) < 2.0 * s.radius);
+            assert!(near.count() > 10, "nobody is near {:?}", walls[0]);
+        }
+    }
+}
+
+// Denser than one by one: grown and pushed apart in their box, and walls that are no planes are not pushed away from.
+#[test]
+fn a_crowd_does_not_reach_into_a_wall() {
+    let fill = || Fill::random(3000).volume_fraction(0.45).region([0.0; 3], [15.2; 3]);
+    let obstacle = |size| SceneWall::new(shapes(DVec3::splat(7.6), size)[5].clone(), "default").named("ball");
+    let error = Scene::new(0.01).surface_wall(obstacle(2.0)).fill(fill()).build().unwrap_err();
+    assert!(error.to_string().contains("no room was found for all 3000 spheres"), "{error}");
+}
