@@ -60,7 +60,7 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
     let standing: Vec<Round> =
         system.spheres.iter().map(|s| Round { center: space.wrap(s.position), radius: s.radius }).collect();
     let vessels: Vec<WallShape> = wanted.iter().filter_map(|group| group.vessel.clone()).collect();
-    let walls = walls_of(system, wanted);
+    let walls = walls_of(system, wanted, space);
     let site =
         Site { space, dimensions, planes: &planes, walls: &walls, vessels: &vessels, standing: &standing };
     let mut next = 0..vessels.len();
@@ -117,13 +117,17 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
 }
 
 /// What of the walls that are no planes reaches into the regions at the start.
-fn walls_of<'a>(system: &'a System, wanted: &[Wanted]) -> Vec<Nearby<'a>> {
+fn walls_of<'a>(system: &'a System, wanted: &[Wanted], space: Space) -> Vec<Nearby<'a>> {
     let ends = wanted.iter().map(|group| (group.region.low, group.region.high));
-    let Some((low, high)) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return vec![] };
+    let Some((mut low, mut high)) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return vec![] };
+    // Places are wrapped wherever the regions are.
+    for axis in (0..3).filter(|&axis| space.period[axis] > 0.0) {
+        (low[axis], high[axis]) = (space.origin[axis], space.origin[axis] + space.period[axis]);
+    }
     let largest = wanted.iter().flat_map(|group| &group.runs).map(|&(radius, _)| radius).fold(0.0, f64::max);
     let (center, reach) = (0.5 * (low + high), 0.5 * (high - low).length() + 2.0 * largest);
     let others = system.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(0.0));
-    others.filter_map(|wall| Nearby::new(wall, 0.0, center, reach)).collect()
+    others.flat_map(|wall| Nearby::images(wall, 0.0, (center, reach), space)).collect()
 }
 
 /// The largest fraction that any region is filled to, with what others contribute to it.

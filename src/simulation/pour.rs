@@ -143,9 +143,8 @@ impl<'a> Site<'a> {
     /// Walls that are no planes at rest and that reach into the box at a time.
     fn obstacles(&self, walls: &'a [Wall], time: f64) -> Vec<Nearby<'a>> {
         let reach = self.half.length() + self.source.largest_radius();
-        let middle = 0.5 * (self.region.low + self.region.high);
         let others = walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(time));
-        others.filter_map(|wall| Nearby::new(wall, time, middle, reach)).collect()
+        others.flat_map(|wall| Nearby::images(wall, time, (self.middle, reach), self.space)).collect()
     }
 
     /// The spheres in and around the box, `near` it and those that have just come, with room for so many more.

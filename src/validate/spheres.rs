@@ -91,11 +91,11 @@ impl System {
         let space = Space::new(self);
         let (low, high) = corners(self.spheres.par_iter().map(|s| (space.wrap(s.position), s.radius)));
         let (center, reach) = (0.5 * (low + high), 0.5 * (high - low).length());
-        let near = |wall| Nearby::new(wall, time, center, reach);
+        let near = |wall| Nearby::images(wall, time, (center, reach), space);
         let planes: Vec<Wall> = self.planes().into_iter().map(Wall::from).collect();
         let others = self.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(time));
-        let deepest = self.deepest_in(&planes.iter().filter_map(near).collect::<Vec<_>>(), space)?;
-        self.deepest_in(&others.filter_map(near).collect::<Vec<_>>(), space)?;
+        let deepest = self.deepest_in(&planes.iter().flat_map(near).collect::<Vec<_>>(), space)?;
+        self.deepest_in(&others.flat_map(near).collect::<Vec<_>>(), space)?;
         Ok(deepest)
     }
 

@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec2, DVec3};
 
-use crate::{Wall, WallShape, model::patches::tree::Tree};
+use crate::{Wall, WallShape, model::patches::tree::Tree, scene::space::Space};
 
 impl Wall {
     /// Distance of a point from the surface at a time (length), whether the wall is there then or not. Of a plane it is
@@ -45,6 +45,8 @@ impl Wall {
 pub(crate) struct Nearby<'a> {
     wall: &'a Wall,
     time: f64,
+    /// From the wall to its image that is meant.
+    shift: DVec3,
     /// Triangles of a mesh that are within reach, in the order of the tree, and the point that their boxes are relative to.
     triangles: Vec<[u32; 3]>,
     tree: Tree,
@@ -52,12 +54,29 @@ pub(crate) struct Nearby<'a> {
 }
 
 impl<'a> Nearby<'a> {
-    /// What of a wall may be nearer to `center` than `reach`, if anything is.
-    pub fn new(wall: &'a Wall, time: f64, center: DVec3, reach: f64) -> Option<Self> {
-        let base = wall.at_start(center, time);
-        let mut near = Self { wall, time, triangles: vec![], tree: Tree::default(), base };
+    /// What of a wall and of its images across periods may be nearer to `center`, in the middle of wrapped places, than `reach`.
+    pub fn images(wall: &'a Wall, time: f64, (center, reach): (DVec3, f64), space: Space) -> Vec<Self> {
+        if let WallShape::Plane { .. } = wall.shape {
+            // It lies along every period.
+            return Self::new(wall, time, (center, reach), DVec3::ZERO).into_iter().collect();
+        }
+        let middle = wall.motion.carry(middle(&wall.shape), time);
+        let home = space.wrap(middle) - middle;
+        let steps = |axis: usize| if space.period[axis] > 0.0 { -1..=1 } else { 0..=0 };
+        let shifts = steps(2).flat_map(|z| {
+            steps(1).flat_map(move |y| {
+                steps(0).map(move |x| home + DVec3::from([x, y, z].map(f64::from)) * space.period)
+            })
+        });
+        shifts.filter_map(|shift| Self::new(wall, time, (center, reach), shift)).collect()
+    }
+
+    /// What of one image may be.
+    fn new(wall: &'a Wall, time: f64, (center, reach): (DVec3, f64), shift: DVec3) -> Option<Self> {
+        let base = wall.at_start(center - shift, time);
+        let mut near = Self { wall, time, shift, triangles: vec![], tree: Tree::default(), base };
         let WallShape::Mesh(mesh) = &wall.shape else {
-            return (wall.distance(center, time) <= reach).then_some(near);
+            return (wall.distance(center - shift, time) <= reach).then_some(near);
         };
         let ends = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|k| mesh.vertices()[k as usize] - base);
@@ -76,11 +95,11 @@ impl<'a> Nearby<'a> {
         &self.wall.name
     }
 
-    /// Distance of a point, as [`Wall::distance`] has it, where it is less than `reach`.
+    /// Distance of a wrapped point, as [`Wall::distance`] has it, where it is less than `reach`.
     pub fn within(&self, point: DVec3, reach: f64) -> Option<f64> {
         let distance = match &self.wall.shape {
             WallShape::Mesh(mesh) => {
-                let x = self.wall.at_start(point, self.time);
+                let x = self.wall.at_start(point - self.shift, self.time);
                 let (low, high) = ((x - self.base - reach).as_vec3(), (x - self.base + reach).as_vec3());
                 let mut square = f64::INFINITY;
                 self.tree.visit(low, high, |k| {
@@ -88,9 +107,21 @@ impl<'a> Nearby<'a> {
                 });
                 square.sqrt()
             }
-            _ => self.wall.distance(point, self.time),
+            _ => self.wall.distance(point - self.shift, self.time),
         };
         (distance < reach).then_some(distance)
+    }
+}
+
+/// Somewhere in the middle.
+fn middle(shape: &WallShape) -> DVec3 {
+    match shape {
+        WallShape::Plane { point, .. } => *point,
+        WallShape::Cone { from, to, .. } => 0.5 * (*from + *to),
+        WallShape::Box { center, .. } | WallShape::Disc { center, .. } | WallShape::Sphere { center, .. } => {
+            *center
+        }
+        WallShape::Mesh(mesh) => 0.5 * (mesh.bounds()[0] + mesh.bounds()[1]),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What stands next to walls at the start, and what fills put there.
 
 use carom::{
-    Options, Simulation, System, Wall,
+    Options, Side, Simulation, System, Wall,
     scene::{Fill, Scene, Wall as SceneWall},
 };
 use glam::DVec3;
@@ -78,6 +78,46 @@ fn an_edit_sees_the_walls_where_they_are() {
                     simulation.edit(|system| system.spheres = vec![sphere(0, place, DVec3::ZERO, radius)]);
                 let depth = depth(std::slice::from_ref(&come), place, radius, time);
                 assert_eq!(edit.is_err(), depth > LIMIT, "{depth} at {place}: {edit:?}");
+            }
+        }
+    }
+}
+
+// Half of each wall is on the other side of the box.
+#[test]
+fn the_images_of_walls_count() {
+    const PERIOD: f64 = 20.0;
+    let (low, mut dice) = (DVec3::new(-3.0, 5.0, 0.0), dice(6));
+    let images = |place: DVec3| {
+        let steps = (-1..=3).flat_map(|x| (-1..=2).map(move |y| DVec3::new(f64::from(x), f64::from(y), 0.0)));
+        steps.map(move |step| place + PERIOD * step)
+    };
+    for turns in [false, true] {
+        // Two boxes further off, which is all the same.
+        for center in [low, low + DVec3::new(2.0 * PERIOD, 0.5 * PERIOD, 10.0)] {
+            for shape in shapes(center, 3.0) {
+                let motion = motions(center, 0.2)[if turns { 2 } else { 0 }].clone();
+                let wall = wall(shape.clone(), motion.clone());
+                let scene = Scene::new(0.01).bounds(low, low + PERIOD).sides([
+                    Side::Periodic,
+                    Side::Periodic,
+                    Side::Open,
+                ]);
+                let high = low + DVec3::new(PERIOD, PERIOD, 10.0);
+                let fill = Fill::random(1200).region(low - DVec3::Z * 10.0, high);
+                let obstacle = SceneWall::new(shape, "default").named("it").moving(motion);
+                let mut system = scene.surface_wall(obstacle).fill(fill).build().unwrap();
+                let depth_at = |p: DVec3, radius: f64| {
+                    let depths = images(p).map(|p| depth(std::slice::from_ref(&wall), p, radius, 0.0));
+                    depths.fold(f64::NEG_INFINITY, f64::max)
+                };
+                assert!(system.spheres.iter().all(|s| depth_at(s.position, s.radius) < 0.0), "{wall:?}");
+                for _ in 0..60 {
+                    let place = center + 6.0 * cube(&mut dice);
+                    system.spheres = vec![sphere(0, place, DVec3::ZERO, 0.5)];
+                    let depth = depth_at(place, 0.5);
+                    assert_eq!(system.validate().is_err(), depth > LIMIT, "{depth} at {place}: {wall:?}");
+                }
             }
         }
     }
