@@ -41,6 +41,9 @@ struct Shove {
     pairs: usize,
     planes: usize,
     deepest: f64,
+    /// The longest of its pushes, and whether one comes from a sphere of another size.
+    longest: f64,
+    is_mixed: bool,
 }
 
 /// The neighbours of [`CHUNK`] spheres: those of the n-th end at `ends[n]`.
@@ -52,8 +55,8 @@ struct Neighbors {
 impl Crowd<'_> {
     /// Pushes until nothing overlaps or `passes` are used up; returns what the first and the last pass found.
     ///
-    /// Each pass moves both spheres of every pair nearer than `1 + spare` times the sum of the radii by half of
-    /// what is missing (all of it where the other is held). Some `spare` makes an end of what would otherwise
+    /// Each pass moves both spheres of every pair nearer than `1 + spare` times the sum of the radii, together by what is missing: each
+    /// by half of it, the larger by less (and by nothing where it is held). Some `spare` makes an end of what would otherwise
     /// converge for ever.
     pub(crate) fn push_apart(&mut self, spare: f64, passes: usize) -> (Overlaps, Overlaps) {
         let order = spatial_order(&self.rounds);
@@ -148,6 +151,11 @@ impl Crowd<'_> {
                     self.push(index, other as usize, spare, shove);
                 }
                 self.push_off_planes(index, spare, shove);
+                // A large sphere is touched by hundreds of small ones: added up, their pushes would throw it far out of its place.
+                let length = shove.way.length();
+                if shove.is_mixed && length > shove.longest {
+                    shove.way *= shove.longest / length;
+                }
                 start = end as usize;
             }
         });
@@ -171,8 +179,10 @@ impl Crowd<'_> {
         // Two spheres at one point have no direction: the one with the smaller index goes along -x.
         let side = if index < other { -DVec3::X } else { DVec3::X };
         let normal = if distance > 0.0 { d / distance } else { side };
-        let part = if self.limits[other].is_none() { 1.0 } else { 0.5 };
+        let part = if self.limits[other].is_none() { 1.0 } else { there.radius / sum };
         shove.way += normal * (aim - distance) * part;
+        shove.longest = shove.longest.max((aim - distance) * part);
+        shove.is_mixed |= here.radius != there.radius;
     }
 
     fn push_off_planes(&self, index: usize, spare: f64, shove: &mut Shove) {
@@ -186,7 +196,9 @@ impl Crowd<'_> {
                 shove.planes += 1;
                 shove.deepest = shove.deepest.max(-gap / (2.0 * radius));
             }
-            shove.way += plane.normal * (radius * spare - gap).max(0.0);
+            let push = (radius * spare - gap).max(0.0);
+            shove.way += plane.normal * push;
+            shove.longest = shove.longest.max(push);
         }
     }
 }

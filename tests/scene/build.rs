@@ -170,6 +170,33 @@ fn shallow_overlaps_are_relaxed_and_reported() {
     assert_eq!(Scene::new(0.01).fill(at(0.0)).fill(at(1.0)).build_with_notes().unwrap().1, []);
 }
 
+// Pushes of many small spheres on one large one must not add up: nobody is moved further than a few overlaps are deep.
+#[test]
+fn a_large_sphere_among_small_ones_is_not_thrown_about() {
+    const SMALL: usize = 140;
+    let turn = std::f64::consts::PI * (3.0 - 5.0f64.sqrt());
+    for (large, depth) in [(5.0, 0.009), (5.0, 1e-4), (20.0, 0.009)] {
+        // On the lower half of the large one, as on a bed.
+        let distance = (large + 0.5) * (1.0 - depth);
+        let low = |k: usize| {
+            let z = -(k as f64 + 0.5) / SMALL as f64;
+            let (r, angle) = ((1.0 - z * z).sqrt(), turn * k as f64);
+            DVec3::new(r * angle.cos(), r * angle.sin(), z) * distance
+        };
+        let placed: Vec<_> = std::iter::once(Placed { radius: large, ..Placed::default() })
+            .chain((0..SMALL).map(|k| Placed { position: low(k), ..Placed::default() }))
+            .collect();
+        let (system, notes) = Scene::new(0.01).fill(Fill::at(placed.clone())).build_with_notes().unwrap();
+        let [Note::Relaxed { overlaps, left, moved, .. }] = notes[..] else { panic!("{notes:?}") };
+        assert!(overlaps >= SMALL && left == 0.0, "{notes:?}");
+        let deep = (large + 0.5) * depth;
+        assert!(moved < 2.0 * deep, "{moved} for overlaps of {deep}");
+        let shift = system.spheres[0].position - placed[0].position;
+        assert!(shift.length() < 0.2 * deep, "the large one by {shift}");
+        system.validate().unwrap();
+    }
+}
+
 #[test]
 fn fixed_spheres_are_not_moved_by_relaxation() {
     let scene = Scene::new(0.01).fill(Fill::at([at(0.0)]).fixed()).fill(at(0.995));
