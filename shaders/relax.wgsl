@@ -54,6 +54,7 @@ var<workgroup> deepest_of_group: atomic<u32>;
 // Depths are not negative, so their bits are in their order.
 fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
     var depth = 0.0;
+    var in_wall = 0.0;
     if wanted {
         for (var i = id; i < frame.sphere_count; i += threads) {
             let offset = bodies[i].offset;
@@ -66,14 +67,17 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
                 }
             }
             for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
-                if meets_wall(i, plane) { depth = max(depth, wall_overlap(i, plane).depth); }
+                if meets_wall(i, plane) { in_wall = max(in_wall, wall_overlap(i, plane).depth); }
             }
             if HAS_SHAPES && bodies[i].inverse_mass > 0.0 {
                 var seeker = patches_of(i);
-                while next_patch(&seeker) { depth = max(depth, patch_overlap(i, seeker.found).depth); }
+                while next_patch(&seeker) { in_wall = max(in_wall, patch_overlap(i, seeker.found).depth); }
             }
         }
     }
+    // Seldom: which wall it is the host looks up.
+    if in_wall > CRUSHED { atomicMax(&work[DEEPEST_CRUSHED], bitcast<u32>(in_wall)); }
+    depth = max(depth, in_wall);
     if depth > 0.0 { atomicMax(&deepest_of_group, bitcast<u32>(depth)); }
     workgroupBarrier();
     if lane == 0u {

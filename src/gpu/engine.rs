@@ -319,7 +319,7 @@ impl GpuEngine {
         self.record(step, Past { sums, collisions }, tally.rounds);
         self.measured = self.measure_from(&sums, tally.deepest);
         self.is_idle = self.rests_for_ever(&tally, step);
-        let crushed_by = self.crushed_by(step)?;
+        let crushed_by = if tally.crushes { self.crushed_by(step)? } else { None };
         let wall_work: f64 = tally.felt.iter().map(|sum| sum.work).sum();
         self.felt = tally.felt.iter().map(|sum| sum.load(&self.host.units, self.dt)).collect();
         let energy = self.host.units.energy();

@@ -11,9 +11,9 @@ use super::{
     encode::Encoder,
     host::Host,
     layout::{
-        ASLEEP_COUNT, AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, DEEPEST, FAST_MAX, LATE_COUNT,
-        NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX, SAMPLE_WORDS, STOPPED_COUNT,
-        UNREST, WALL_COUNT, WALL_LOAD_WORDS,
+        ASLEEP_COUNT, AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_CRUSHED, FAST_MAX,
+        LATE_COUNT, NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX, SAMPLE_WORDS,
+        STOPPED_COUNT, UNREST, WALL_COUNT, WALL_LOAD_WORDS,
     },
     pipelines::Pipelines,
     places::Places,
@@ -180,6 +180,8 @@ pub struct Tally {
     pub fast: u64,
     /// Deepest overlap at the end, in mean diameters of the pair.
     pub deepest: f32,
+    /// Whether a wall may have crushed a sphere.
+    pub crushes: bool,
     /// Spheres that slept in the last substep, and whether any is awake after it.
     pub asleep: u64,
     pub awake: bool,
@@ -201,6 +203,7 @@ impl Tally {
         self.rounds = self.rounds.max(words[ROUNDS_MAX as usize]);
         self.fast = self.fast.max(count(FAST_MAX));
         self.deepest = f32::from_bits(words[DEEPEST as usize]);
+        self.crushes |= words[DEEPEST_CRUSHED as usize] != 0;
         self.asleep = count(ASLEEP_COUNT);
         self.awake = words[UNREST as usize] != 0;
         let words = &words[places.report_words() as usize..];

@@ -299,6 +299,8 @@ words! {
     NONFINITE_FIRST = 24;
     LOG_COUNT = 25;
     TOO_LONG = 26;
+    /// Deepest overlap with a wall that has crushed a sphere.
+    DEEPEST_CRUSHED = 27;
     CLASS_COUNTS = 32;
     STEP_END = CLASS_COUNTS + crate::model::sums::CLASSES as u32;
     CANDIDATE_COUNT = STEP_END;

@@ -2,7 +2,7 @@
 
 use super::layout::{WORDS, row_words};
 use crate::{
-    cpu::{collide, event, fast, neighbors, patch, relax, rest, rounds, rows, sweep},
+    cpu::{collide, event, fast, neighbors, patch, relax, report::CRUSHED, rest, rounds, rows, sweep},
     model::{grid, levels, patches::form, state, sums},
 };
 
@@ -262,6 +262,7 @@ fn constants() -> String {
         ("DEEP", rest::DEEP),
         ("SHORTEST", rest::SHORTEST),
         ("RELAX_SLOP", relax::SLOP),
+        ("CRUSHED", CRUSHED as f32),
         ("REACH_HAIR", neighbors::parts::HAIR),
         ("RELAX_FACTOR", relax::FACTOR),
         ("LEAN", form::LEAN),

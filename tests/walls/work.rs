@@ -195,6 +195,46 @@ pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     assert_eq!((load.power, simulation.wall_loads()[1].force), (0.0, DVec3::ZERO));
 }
 
+// The same with few grains and with nothing but planes; a pair that overlaps as deep is nobody's wall.
+#[test]
+pub fn a_wall_is_named_only_where_one_crushes() {
+    let floor = || Wall::new(WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z }, 0, "floor");
+    let press = |shape| {
+        let velocity = DVec3::NEG_Z * 2.0;
+        Wall { name: "press".into(), ..wall(shape, WallMotion { velocity, ..WallMotion::default() }) }
+    };
+    let plane = WallShape::Plane { point: DVec3::Z * 1.1, normal: DVec3::NEG_Z };
+    let disc = WallShape::Disc { center: DVec3::Z * 1.1, normal: DVec3::Z, radius: 9.0, hole: 0.0 };
+    for shape in [plane, disc] {
+        let mut system = System {
+            dt: 0.05,
+            gravity: DVec3::NEG_Z,
+            walls: vec![floor(), press(shape)],
+            ..System::default()
+        };
+        system.materials = Materials::empty();
+        system.materials.add("grain", Surface { restitution: 0.3, ..Surface::default() }, 1.0);
+        system
+            .spheres
+            .extend((0..3).map(|k| sphere(k, DVec3::new(2.0 * f64::from(k), 0.0, 0.5), DVec3::ZERO, 0.5)));
+        let mut simulation = simulate(system);
+        let mut named = vec![];
+        for _ in 0..4 {
+            let report = simulation.step().unwrap();
+            let (crushed, overlap) = (report.crushed_by, report.deepest_overlap);
+            // The gap is 1 at time .05, and .8 at .15.
+            assert!(crushed.is_some() || simulation.time() < 0.12, "{}: {overlap}", simulation.time());
+            let walls = simulation.system().all_walls();
+            let deepest = crushed.map(|(wall, depth)| (walls[wall as usize].name.clone(), depth));
+            named.extend(deepest);
+        }
+        assert!(
+            named.iter().all(|(name, depth)| (name == "press" || name == "floor") && *depth > 0.05),
+            "{named:?}"
+        );
+    }
+}
+
 // A press that leaves no room: what cannot be is reported, with the wall's name; nothing hangs and all stays finite.
 #[test]
 pub fn a_wall_that_crushes_spheres_is_named() {
