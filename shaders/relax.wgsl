@@ -67,7 +67,10 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
                 }
             }
             for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
-                if meets_wall(i, plane) { in_wall = max(in_wall, wall_overlap(i, plane).depth); }
+                if !meets_wall(i, plane) { continue; }
+                let found = wall_overlap(i, plane).depth;
+                // Fixed ones may stand in planes.
+                if bodies[i].inverse_mass > 0.0 { in_wall = max(in_wall, found); } else { depth = max(depth, found); }
             }
             if HAS_SHAPES && bodies[i].inverse_mass > 0.0 {
                 var seeker = patches_of(i);
@@ -75,7 +78,7 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
             }
         }
     }
-    // Seldom: which wall it is the host looks up.
+    // Seldom: the host looks up which wall it is.
     if in_wall > CRUSHED { atomicMax(&work[DEEPEST_CRUSHED], bitcast<u32>(in_wall)); }
     depth = max(depth, in_wall);
     if depth > 0.0 { atomicMax(&deepest_of_group, bitcast<u32>(depth)); }

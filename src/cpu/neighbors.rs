@@ -223,6 +223,7 @@ pub fn neighbors(
 ) {
     let Lists { blocks, columns, planes } = lists;
     *planes = world.walls.len() as u32;
+    // Hashed parts are searched sphere by sphere.
     if grid.direct || grid.levels.parts == 1 {
         columns.fill(&state.place);
     }
@@ -305,6 +306,7 @@ impl Rows {
                 let before = left.filter(|k| k + 1 == middle);
                 let after = right.filter(|&k| k == middle + 1);
                 let wraps = before != left || after != right;
+                // Where x wraps, a direct grid has what is beyond last, a hashed one in the order of x: so do the lists of a device.
                 if grid.direct || !wraps {
                     add(before.unwrap_or(middle), (middle, middle + 1), after.unwrap_or(middle) + 1);
                     left.filter(|_| before.is_none()).into_iter().for_each(|k| add(k, (k + 1, k + 1), k + 1));
@@ -393,7 +395,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Hashed buckets: several cells may share one.
+    /// Whether a sphere is in the cell to that side of the middle one: several cells may share a hashed bucket.
     fn is_in(&self, j: usize, middle: IVec3, side: i32) -> bool {
         let x = self.grid.wrap(0, middle.x + side);
         x.is_some_and(|x| self.state.cell[j].truncate() == IVec3::new(x, middle.y, middle.z))

@@ -80,7 +80,12 @@ impl Relax {
                 let gap = wall.normal.dot(view.wall_to(plane, i)) - wall.speed * at.t - at.radius;
                 see(wall.number, -gap / (2.0 * at.radius));
             }
-            view.for_patches(i, |_, patch| see(patch.wall, -view.touch(patch, &at).gap / (2.0 * at.radius)));
+            view.for_patches(i, |_, patch| {
+                let touch = view.touch(patch, &at);
+                if !touch.is_shadowed {
+                    see(patch.wall, -touch.gap / (2.0 * at.radius));
+                }
+            });
             deepest
         };
         let free = (0..view.state.len()).filter(|&i| view.state.inverse_mass(i) > 0.0);

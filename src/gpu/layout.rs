@@ -299,7 +299,7 @@ words! {
     NONFINITE_FIRST = 24;
     LOG_COUNT = 25;
     TOO_LONG = 26;
-    /// Deepest overlap with a wall that has crushed a sphere.
+    /// Deepest overlap with a wall in any substep, also before it was relaxed, if that crushes.
     DEEPEST_CRUSHED = 27;
     CLASS_COUNTS = 32;
     STEP_END = CLASS_COUNTS + crate::model::sums::CLASSES as u32;

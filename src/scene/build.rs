@@ -237,7 +237,7 @@ impl Scene {
             ranges.push(system.spheres.len()..system.spheres.len() + spheres.len());
             system.spheres.append(spheres);
         }
-        let deepest = system.inspect_spheres(0.0)?;
+        let deepest = system.inspect_spheres()?;
         Ok(if deepest > 0.0 { vec![relax(system)] } else { vec![] })
     }
 

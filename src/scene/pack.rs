@@ -125,9 +125,9 @@ fn walls_of<'a>(system: &'a System, wanted: &[Wanted], space: Space) -> Vec<Near
         (low[axis], high[axis]) = (space.origin[axis], space.origin[axis] + space.period[axis]);
     }
     let largest = wanted.iter().flat_map(|group| &group.runs).map(|&(radius, _)| radius).fold(0.0, f64::max);
-    let (center, reach) = (0.5 * (low + high), 0.5 * (high - low).length() + 2.0 * largest);
+    let ends = (low - 2.0 * largest, high + 2.0 * largest);
     let others = system.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(0.0));
-    others.flat_map(|wall| Nearby::images(wall, 0.0, (center, reach), space)).collect()
+    others.flat_map(|wall| Nearby::images(wall, 0.0, ends, space)).collect()
 }
 
 /// The largest fraction that any region is filled to, with what others contribute to it.

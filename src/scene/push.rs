@@ -12,6 +12,8 @@ use crate::Plane;
 /// How much further than contact neighbours are looked up, in largest radii: they hold until spheres have moved
 /// half of it. More makes the lists longer, less makes them anew more often.
 const SKIN: f64 = 0.4;
+/// From this ratio of radii on, what pushes on a sphere is not simply added up.
+const MIXED: f64 = 1.5;
 /// Spheres whose lists of neighbours are kept together.
 const CHUNK: usize = 512;
 
@@ -41,7 +43,7 @@ struct Shove {
     pairs: usize,
     planes: usize,
     deepest: f64,
-    /// The longest of its pushes, and whether one comes from a sphere of another size.
+    /// The longest of its pushes, and whether one comes from a sphere of quite another size.
     longest: f64,
     is_mixed: bool,
 }
@@ -55,9 +57,9 @@ struct Neighbors {
 impl Crowd<'_> {
     /// Pushes until nothing overlaps or `passes` are used up; returns what the first and the last pass found.
     ///
-    /// Each pass moves both spheres of every pair nearer than `1 + spare` times the sum of the radii, together by what is missing: each
-    /// by half of it, the larger by less (and by nothing where it is held). Some `spare` makes an end of what would otherwise
-    /// converge for ever.
+    /// Each pass moves both spheres of every pair nearer than `1 + spare` times the sum of the radii, together by what is
+    /// missing, the larger one less; where one is held, the other goes all the way. Some `spare` makes an end of what
+    /// would otherwise converge for ever.
     pub(crate) fn push_apart(&mut self, spare: f64, passes: usize) -> (Overlaps, Overlaps) {
         let order = spatial_order(&self.rounds);
         let places = order.iter().map(|&at| at as usize);
@@ -182,7 +184,7 @@ impl Crowd<'_> {
         let part = if self.limits[other].is_none() { 1.0 } else { there.radius / sum };
         shove.way += normal * (aim - distance) * part;
         shove.longest = shove.longest.max((aim - distance) * part);
-        shove.is_mixed |= here.radius != there.radius;
+        shove.is_mixed |= here.radius.max(there.radius) > MIXED * here.radius.min(there.radius);
     }
 
     fn push_off_planes(&self, index: usize, spare: f64, shove: &mut Shove) {

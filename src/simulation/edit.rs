@@ -60,7 +60,7 @@ impl Simulation {
     pub fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<(), Error> {
         let mut system = System { spheres: self.try_spheres()?, ..self.system.clone() };
         change(&mut system);
-        system.validate_at(self.time)?;
+        system.validate_on()?;
         system.spheres.sort_by_key(|s| s.id);
         self.system = system;
         self.edited = true;
@@ -75,7 +75,7 @@ impl Simulation {
     /// As [`new`](Self::new), and [`Error::DeviceLost`]. Then everything stays as it was.
     pub fn switch(&mut self, mut options: Options) -> Result<(), Error> {
         let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
-        system.validate_at(self.time)?;
+        system.validate_on()?;
         let mut engine = start_engine(&system, &mut options, self.time)?;
         // A device that is lost has none to hand on.
         engine.restore(&self.engine.loads().unwrap_or_default())?;
@@ -104,7 +104,7 @@ impl Simulation {
 
     pub(super) fn apply_edits(&mut self) -> Result<(), Error> {
         if self.edited {
-            self.system.validate_at(self.time)?;
+            self.system.validate_on()?;
             self.options.backend.supports(&self.system)?;
             self.reload()?;
             self.squeeze = Squeeze::default();

@@ -142,9 +142,10 @@ impl<'a> Site<'a> {
 
     /// Walls that are no planes at rest and that reach into the box at a time.
     fn obstacles(&self, walls: &'a [Wall], time: f64) -> Vec<Nearby<'a>> {
-        let reach = self.half.length() + self.source.largest_radius();
+        let reach = self.half + self.source.largest_radius();
+        let ends = (self.middle - reach, self.middle + reach);
         let others = walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(time));
-        others.flat_map(|wall| Nearby::images(wall, time, (self.middle, reach), self.space)).collect()
+        others.flat_map(|wall| Nearby::images(wall, time, ends, self.space)).collect()
     }
 
     /// The spheres in and around the box, `near` it and those that have just come, with room for so many more.

@@ -24,9 +24,16 @@ struct Overlap {
 }
 
 impl System {
-    /// The checks of the spheres, with the walls as they are at a time; the world has been found right. Returns the deepest overlap in
-    /// mean diameters that has to be put right first.
-    pub(crate) fn inspect_spheres(&self, time: f64) -> Result<f64, Fault> {
+    /// The checks of the spheres at the start; the world has been found right. Returns the deepest overlap, in mean diameters,
+    /// of what is put right before.
+    pub(crate) fn inspect_spheres(&self) -> Result<f64, Fault> {
+        let deepest = self.inspect_standing()?;
+        self.inspect_shapes()?;
+        Ok(deepest)
+    }
+
+    /// The same without the walls that are no planes at rest.
+    pub(crate) fn inspect_standing(&self) -> Result<f64, Fault> {
         let fault = self
             .spheres
             .par_iter()
@@ -39,7 +46,7 @@ impl System {
         let largest = self.spheres.par_iter().map(|s| s.radius).reduce(|| 0.0, f64::max);
         self.inspect_periods(largest)?;
         self.inspect_squeezed()?;
-        let deepest = self.inspect_walls(time)?;
+        let deepest = self.inspect_planes()?;
         Ok(deepest.max(self.inspect_pairs()?))
     }
 
@@ -86,20 +93,24 @@ impl System {
         }
     }
 
-    // Returns the deepest overlap with a plane: those are put right before the start, others in the first step.
-    fn inspect_walls(&self, time: f64) -> Result<f64, Fault> {
-        let space = Space::new(self);
-        let (low, high) = corners(self.spheres.par_iter().map(|s| (space.wrap(s.position), s.radius)));
-        let (center, reach) = (0.5 * (low + high), 0.5 * (high - low).length());
-        let near = |wall| Nearby::images(wall, time, (center, reach), space);
+    fn inspect_planes(&self) -> Result<f64, Fault> {
         let planes: Vec<Wall> = self.planes().into_iter().map(Wall::from).collect();
-        let others = self.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(time));
-        let deepest = self.deepest_in(&planes.iter().flat_map(near).collect::<Vec<_>>(), space)?;
-        self.deepest_in(&others.flat_map(near).collect::<Vec<_>>(), space)?;
-        Ok(deepest)
+        self.deepest_in(planes.iter())
     }
 
-    fn deepest_in(&self, walls: &[Nearby], space: Space) -> Result<f64, Fault> {
+    // What overlaps less than the limit is put right in the first step.
+    fn inspect_shapes(&self) -> Result<f64, Fault> {
+        self.deepest_in(self.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(0.0)))
+    }
+
+    fn deepest_in<'a>(&self, walls: impl Iterator<Item = &'a Wall>) -> Result<f64, Fault> {
+        if self.spheres.is_empty() {
+            return Ok(0.0);
+        }
+        let space = Space::new(self);
+        let ends = corners(self.spheres.par_iter().map(|s| (space.wrap(s.position), s.radius)));
+        let walls: Vec<Nearby> = walls.flat_map(|wall| Nearby::images(wall, 0.0, ends, space)).collect();
+        let walls = &walls;
         let deepest = self
             .spheres
             .par_iter()

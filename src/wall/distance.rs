@@ -41,12 +41,13 @@ impl Wall {
     }
 }
 
-/// A wall at one time, as far as it is within reach of a place.
+/// A wall at one time, as far as it is within reach of a box.
 pub(crate) struct Nearby<'a> {
     wall: &'a Wall,
-    time: f64,
-    /// From the wall to its image that is meant.
-    shift: DVec3,
+    /// Back to where the wall was at time 0: what is taken off a point, how it is turned about the pivot.
+    way: DVec3,
+    pivot: DVec3,
+    turn: Option<DQuat>,
     /// Triangles of a mesh that are within reach, in the order of the tree, and the point that their boxes are relative to.
     triangles: Vec<[u32; 3]>,
     tree: Tree,
@@ -54,41 +55,61 @@ pub(crate) struct Nearby<'a> {
 }
 
 impl<'a> Nearby<'a> {
-    /// What of a wall and of its images across periods may be nearer to `center`, in the middle of wrapped places, than `reach`.
-    pub fn images(wall: &'a Wall, time: f64, (center, reach): (DVec3, f64), space: Space) -> Vec<Self> {
+    /// What of a wall, and of its images one period away (as the engines see them), reaches into a box of wrapped places.
+    pub fn images(wall: &'a Wall, time: f64, ends: (DVec3, DVec3), space: Space) -> Vec<Self> {
         if let WallShape::Plane { .. } = wall.shape {
             // It lies along every period.
-            return Self::new(wall, time, (center, reach), DVec3::ZERO).into_iter().collect();
+            return Self::new(wall, time, ends, DVec3::ZERO).into_iter().collect();
         }
-        let middle = wall.motion.carry(middle(&wall.shape), time);
-        let home = space.wrap(middle) - middle;
         let steps = |axis: usize| if space.period[axis] > 0.0 { -1..=1 } else { 0..=0 };
         let shifts = steps(2).flat_map(|z| {
             steps(1).flat_map(move |y| {
-                steps(0).map(move |x| home + DVec3::from([x, y, z].map(f64::from)) * space.period)
+                steps(0).map(move |x| DVec3::from([x, y, z].map(f64::from)) * space.period)
             })
         });
-        shifts.filter_map(|shift| Self::new(wall, time, (center, reach), shift)).collect()
+        shifts.filter_map(|shift| Self::new(wall, time, ends, shift)).collect()
     }
 
-    /// What of one image may be.
-    fn new(wall: &'a Wall, time: f64, (center, reach): (DVec3, f64), shift: DVec3) -> Option<Self> {
-        let base = wall.at_start(center - shift, time);
-        let mut near = Self { wall, time, shift, triangles: vec![], tree: Tree::default(), base };
-        let WallShape::Mesh(mesh) = &wall.shape else {
-            return (wall.distance(center - shift, time) <= reach).then_some(near);
+    /// What of one image does.
+    fn new(wall: &'a Wall, time: f64, (low, high): (DVec3, DVec3), shift: DVec3) -> Option<Self> {
+        let (middle, extent) = ball(&wall.shape);
+        let middle = wall.motion.carry(middle, time) + shift;
+        // A hair more: it is reckoned in another way than the distance is.
+        if middle.distance(middle.max(low).min(high)) > extent * (1.0 + 1e-9) {
+            return None;
+        }
+        let motion = &wall.motion;
+        let mut near = Self {
+            wall,
+            way: shift + motion.displacement(time),
+            pivot: motion.rotation.map_or(DVec3::ZERO, |rotation| rotation.point),
+            turn: (!motion.is_still()).then(|| motion.turn(time).inverse()),
+            triangles: vec![],
+            tree: Tree::default(),
+            base: DVec3::ZERO,
         };
+        let WallShape::Mesh(mesh) = &wall.shape else { return Some(near) };
+        // The ball round the box, which may be turned.
+        near.base = near.at_start(0.5 * (low + high));
+        let reach = 0.5 * (high - low).length();
         let ends = |t: &[u32; 3]| {
-            let [a, b, c] = t.map(|k| mesh.vertices()[k as usize] - base);
+            let [a, b, c] = t.map(|k| mesh.vertices()[k as usize] - near.base);
             (a.min(b).min(c), a.max(b).max(c))
         };
         let all = mesh.triangles().iter().map(|t| (*t, ends(t)));
-        let within = all.filter(|(_, (low, high))| DVec3::ZERO.clamp(*low, *high).length() <= reach);
+        let within = all.filter(|(_, (low, high))| low.max(DVec3::ZERO).min(*high).length() <= reach);
         let (triangles, boxes): (Vec<[u32; 3]>, Vec<_>) = within.unzip();
         let (tree, order) = Tree::new(&boxes, 0);
         near.triangles = order.into_iter().map(|k| triangles[k as usize]).collect();
         near.tree = tree;
         (!near.triangles.is_empty()).then_some(near)
+    }
+
+    fn at_start(&self, point: DVec3) -> DVec3 {
+        match self.turn {
+            None => point - self.way,
+            Some(turn) => self.pivot + turn * (point - self.way - self.pivot),
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -99,7 +120,7 @@ impl<'a> Nearby<'a> {
     pub fn within(&self, point: DVec3, reach: f64) -> Option<f64> {
         let distance = match &self.wall.shape {
             WallShape::Mesh(mesh) => {
-                let x = self.wall.at_start(point - self.shift, self.time);
+                let x = self.at_start(point);
                 let (low, high) = ((x - self.base - reach).as_vec3(), (x - self.base + reach).as_vec3());
                 let mut square = f64::INFINITY;
                 self.tree.visit(low, high, |k| {
@@ -107,21 +128,25 @@ impl<'a> Nearby<'a> {
                 });
                 square.sqrt()
             }
-            _ => self.wall.distance(point - self.shift, self.time),
+            shape => to_shape(shape, self.at_start(point)),
         };
         (distance < reach).then_some(distance)
     }
 }
 
-/// Somewhere in the middle.
-fn middle(shape: &WallShape) -> DVec3 {
-    match shape {
-        WallShape::Plane { point, .. } => *point,
-        WallShape::Cone { from, to, .. } => 0.5 * (*from + *to),
-        WallShape::Box { center, .. } | WallShape::Disc { center, .. } | WallShape::Sphere { center, .. } => {
-            *center
+/// The middle and the radius of a ball round the shape.
+fn ball(shape: &WallShape) -> (DVec3, f64) {
+    match *shape {
+        WallShape::Plane { point, .. } => (point, f64::INFINITY),
+        WallShape::Cone { from, to, radii, .. } => {
+            (0.5 * (from + to), (0.5 * (to - from).length()).hypot(radii[0].max(radii[1])))
         }
-        WallShape::Mesh(mesh) => 0.5 * (mesh.bounds()[0] + mesh.bounds()[1]),
+        WallShape::Box { center, size, .. } => (center, 0.5 * size.length()),
+        WallShape::Disc { center, radius, .. } | WallShape::Sphere { center, radius, .. } => (center, radius),
+        WallShape::Mesh(ref mesh) => {
+            let [low, high] = mesh.bounds();
+            (0.5 * (low + high), 0.5 * (high - low).length())
+        }
     }
 }
 

@@ -225,6 +225,17 @@ fn dense_fills_are_no_crystal() {
 }
 
 /// Pair distribution in a shell.
+// Denser than one by one, with large ones that are touched by many small ones.
+#[test]
+fn dense_fills_of_quite_different_sizes_have_no_overlap() {
+    for (ratio, share) in [(1.6, 0.2), (3.0, 0.03), (8.0, 0.003)] {
+        let fill = Fill::random(3000).diameters([(ratio, share), (1.0, 1.0 - share)]).volume_fraction(0.48);
+        let system = Scene::new(0.01).periodic().fill(fill).build().unwrap();
+        assert_eq!(system.spheres.len(), 3000);
+        assert!(smallest_gap(&system) > 0.0, "{ratio}");
+    }
+}
+
 fn pair_distribution(system: &System, low: f64, high: f64) -> f64 {
     let count = system.spheres.len() as f64;
     let size = system.bounds.max - system.bounds.min;

@@ -38,8 +38,8 @@ impl GpuEngine {
         self.time += self.host.system.dt;
     }
 
-    /// The wall that crushes spheres after a step, if one does, and how deep they are in it: seldom, so it is looked for by the twin. It takes a look
-    /// at all spheres.
+    /// The wall that crushes spheres after a step, if one does, and how deep they are in it. Seldom, so the twin looks for it
+    /// among all spheres.
     pub(super) fn crushed_by(&self, step: u64) -> Result<Option<(u32, f64)>, Error> {
         if self.measured.deepest_overlap <= CRUSHED {
             return Ok(None);
