@@ -12,7 +12,7 @@ use crate::Plane;
 /// How much further than contact neighbours are looked up, in largest radii: they hold until spheres have moved
 /// half of it. More makes the lists longer, less makes them anew more often.
 const SKIN: f64 = 0.4;
-/// From this ratio of radii on, what pushes on a sphere is not simply added up.
+/// From this ratio of radii on the larger sphere of a pair moves less, and what pushes on a sphere is not simply added up.
 const MIXED: f64 = 1.5;
 /// Spheres whose lists of neighbours are kept together.
 const CHUNK: usize = 512;
@@ -57,9 +57,9 @@ struct Neighbors {
 impl Crowd<'_> {
     /// Pushes until nothing overlaps or `passes` are used up; returns what the first and the last pass found.
     ///
-    /// Each pass moves both spheres of every pair nearer than `1 + spare` times the sum of the radii, together by what is
-    /// missing, the larger one less; where one is held, the other goes all the way. Some `spare` makes an end of what
-    /// would otherwise converge for ever.
+    /// Each pass moves both spheres of every pair nearer than `1 + spare` times the sum of the radii by half of what is
+    /// missing, a much larger one by less; where one is held, the other goes all the way. Some `spare` makes an end of
+    /// what would otherwise converge for ever.
     pub(crate) fn push_apart(&mut self, spare: f64, passes: usize) -> (Overlaps, Overlaps) {
         let order = spatial_order(&self.rounds);
         let places = order.iter().map(|&at| at as usize);
@@ -181,10 +181,15 @@ impl Crowd<'_> {
         // Two spheres at one point have no direction: the one with the smaller index goes along -x.
         let side = if index < other { -DVec3::X } else { DVec3::X };
         let normal = if distance > 0.0 { d / distance } else { side };
-        let part = if self.limits[other].is_none() { 1.0 } else { there.radius / sum };
+        let is_mixed = here.radius.max(there.radius) > MIXED * here.radius.min(there.radius);
+        let part = match self.limits[other] {
+            None => 1.0,
+            _ if is_mixed => there.radius / sum,
+            _ => 0.5,
+        };
         shove.way += normal * (aim - distance) * part;
         shove.longest = shove.longest.max((aim - distance) * part);
-        shove.is_mixed |= here.radius.max(there.radius) > MIXED * here.radius.min(there.radius);
+        shove.is_mixed |= is_mixed;
     }
 
     fn push_off_planes(&self, index: usize, spare: f64, shove: &mut Shove) {

@@ -108,7 +108,15 @@ pub fn start(kind: &'static str, size: usize) -> Start {
         "flat" => scene.flat().sides([Side::Periodic, Side::Wall, Side::Open]).fill(gas(0.45)),
         _ => unreachable!("{kind}"),
     };
-    let mut system = scene.build().unwrap_or_else(|e| panic!("{kind} of {size}: {e}"));
+    let build = |scene: Scene| scene.build().unwrap_or_else(|e| panic!("{kind} of {size}: {e}"));
+    let mut system = match kind {
+        // Spheres in the way of these walls would be refused: they are taken out below.
+        "vessel" | "drum" => {
+            let spheres = build(Scene { walls: vec![], ..scene.clone() }).spheres;
+            System { spheres, ..build(Scene { fills: vec![], ..scene }) }
+        }
+        _ => build(scene),
+    };
     system.spheres.truncate(size);
     // In the way of walls there is nobody.
     let walls: Vec<_> = system.walls.iter().filter(|wall| wall.span[0] < 0.0 && wall.span[1] > 0.0).collect();
