@@ -24,7 +24,7 @@ fn a_sphere_that_reaches_into_a_wall_is_refused() {
     let center = DVec3::new(200.0, -70.0, 31.0);
     let (mut refused, mut accepted) = (0, 0);
     for shape in shapes(center, 3.0) {
-        let walls = vec![wall(shape, motions(center, 0.7)[4].clone())];
+        let walls = vec![wall(shape, motions(center, 0.7)[4])];
         for _ in 0..400 {
             let (place, radius) = (center + 5.0 * cube(&mut dice), dice.random_range(0.1..0.8));
             let system = System {
@@ -97,8 +97,8 @@ fn the_images_of_walls_count() {
         // The corner of the box, and one of its sides from the other end.
         for center in [low, low + DVec3::new(PERIOD, 0.5 * PERIOD, 10.0)] {
             for shape in shapes(center, 3.0) {
-                let motion = motions(center, 0.2)[if turns { 2 } else { 0 }].clone();
-                let wall = wall(shape.clone(), motion.clone());
+                let motion = motions(center, 0.2)[if turns { 2 } else { 0 }];
+                let wall = wall(shape.clone(), motion);
                 let scene = Scene::new(0.01).bounds(low, low + PERIOD).sides([
                     Side::Periodic,
                     Side::Periodic,
@@ -126,7 +126,7 @@ fn the_images_of_walls_count() {
 
 #[test]
 fn a_wall_that_is_not_there_yet_is_nobodys_business() {
-    let mut late = wall(shapes(DVec3::ZERO, 2.0)[5].clone(), motions(DVec3::ZERO, 1.0)[0].clone());
+    let mut late = wall(shapes(DVec3::ZERO, 2.0)[5].clone(), motions(DVec3::ZERO, 1.0)[0]);
     let place = DVec3::X * 2.4;
     let spheres = vec![sphere(0, place, DVec3::ZERO, 0.5)];
     let mut system = System { walls: vec![late.clone()], spheres, ..System::default() };
@@ -143,10 +143,10 @@ fn a_wall_that_is_not_there_yet_is_nobodys_business() {
 fn random_fills_keep_clear_of_walls_of_every_shape() {
     for motion in motions(DVec3::splat(10.0), 0.4) {
         for (k, shape) in shapes(DVec3::splat(10.0), 4.0).into_iter().enumerate() {
-            let built = Wall { motion: motion.clone(), ..Wall::new(shape.clone(), 0, "it") };
+            let built = Wall { motion, ..Wall::new(shape.clone(), 0, "it") };
             let fill = Fill::random(2500).diameters([(0.8, 0.5), (1.2, 0.5)]).region([0.0; 3], [20.0; 3]);
             let scene = Scene::new(0.01).seed(k as u64);
-            let wall = SceneWall::new(shape, "default").named("it").moving(motion.clone());
+            let wall = SceneWall::new(shape, "default").named("it").moving(motion);
             let system = scene.surface_wall(wall).fill(fill).build().unwrap();
             assert_eq!(system.spheres.len(), 2500);
             let walls = [built];
