@@ -306,7 +306,7 @@ impl Rows {
                 let before = left.filter(|k| k + 1 == middle);
                 let after = right.filter(|&k| k == middle + 1);
                 let wraps = before != left || after != right;
-                // Where x wraps, a direct grid has what is beyond last, a hashed one in the order of x: so do the lists of a device.
+                // Where x wraps, what is beyond comes last in a direct grid, and in the order of x in a hashed one: bits depend on it.
                 if grid.direct || !wraps {
                     add(before.unwrap_or(middle), (middle, middle + 1), after.unwrap_or(middle) + 1);
                     left.filter(|_| before.is_none()).into_iter().for_each(|k| add(k, (k + 1, k + 1), k + 1));

@@ -104,7 +104,8 @@ impl System {
     }
 
     fn deepest_in<'a>(&self, walls: impl Iterator<Item = &'a Wall>) -> Result<f64, Fault> {
-        if self.spheres.is_empty() {
+        let mut walls = walls.peekable();
+        if self.spheres.is_empty() || walls.peek().is_none() {
             return Ok(0.0);
         }
         let space = Space::new(self);

@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec2, DVec3};
 
-use crate::{Wall, WallShape, model::patches::tree::Tree, scene::space::Space};
+use crate::{Wall, WallMotion, WallShape, model::patches::tree::Tree, scene::space::Space};
 
 impl Wall {
     /// Distance of a point from the surface at a time (length), whether the wall is there then or not. Of a plane it is
@@ -23,31 +23,46 @@ impl Wall {
     pub fn distance(&self, point: DVec3, time: f64) -> f64 {
         match &self.shape {
             WallShape::Mesh(mesh) => {
-                let x = self.at_start(point, time);
+                let x = Pose::of(&self.motion, time).back(point);
                 let squares = mesh.triangles().iter().map(|&t| to_triangle(x, t, mesh.vertices()));
                 squares.fold(f64::INFINITY, f64::min).sqrt()
             }
-            shape => to_shape(shape, self.at_start(point, time)),
+            shape => to_shape(shape, Pose::of(&self.motion, time).back(point)),
+        }
+    }
+}
+
+/// Where a wall is at one time.
+struct Pose {
+    /// How far it has gone.
+    way: DVec3,
+    pivot: DVec3,
+    /// Back to how it stood; none for walls that never move.
+    turn: Option<DQuat>,
+}
+
+impl Pose {
+    fn of(motion: &WallMotion, time: f64) -> Self {
+        Self {
+            way: motion.displacement(time),
+            pivot: motion.rotation.map_or(DVec3::ZERO, |rotation| rotation.point),
+            turn: (!motion.is_still()).then(|| motion.turn(time).inverse()),
         }
     }
 
     /// Where the point of the wall was at time 0 that is at `point` now.
-    fn at_start(&self, point: DVec3, time: f64) -> DVec3 {
-        if self.motion.is_still() {
-            return point;
+    fn back(&self, point: DVec3) -> DVec3 {
+        match self.turn {
+            None => point - self.way,
+            Some(turn) => self.pivot + turn * (point - self.way - self.pivot),
         }
-        let pivot = self.motion.rotation.map_or(DVec3::ZERO, |rotation| rotation.point);
-        pivot + self.motion.turn(time).inverse() * (point - self.motion.displacement(time) - pivot)
     }
 }
 
 /// A wall at one time, as far as it is within reach of a box.
 pub(crate) struct Nearby<'a> {
     wall: &'a Wall,
-    /// Back to where the wall was at time 0: what is taken off a point, how it is turned about the pivot.
-    way: DVec3,
-    pivot: DVec3,
-    turn: Option<DQuat>,
+    pose: Pose,
     /// Triangles of a mesh that are within reach, in the order of the tree, and the point that their boxes are relative to.
     triangles: Vec<[u32; 3]>,
     tree: Tree,
@@ -78,22 +93,15 @@ impl<'a> Nearby<'a> {
         if middle.distance(middle.max(low).min(high)) > extent * (1.0 + 1e-9) {
             return None;
         }
-        let motion = &wall.motion;
-        let mut near = Self {
-            wall,
-            way: shift + motion.displacement(time),
-            pivot: motion.rotation.map_or(DVec3::ZERO, |rotation| rotation.point),
-            turn: (!motion.is_still()).then(|| motion.turn(time).inverse()),
-            triangles: vec![],
-            tree: Tree::default(),
-            base: DVec3::ZERO,
-        };
+        let mut pose = Pose::of(&wall.motion, time);
+        pose.way += shift;
+        // Of a mesh the ball round the box, which may be turned.
+        let base = pose.back(0.5 * (low + high));
+        let mut near = Self { wall, pose, triangles: vec![], tree: Tree::default(), base };
         let WallShape::Mesh(mesh) = &wall.shape else { return Some(near) };
-        // The ball round the box, which may be turned.
-        near.base = near.at_start(0.5 * (low + high));
         let reach = 0.5 * (high - low).length();
         let ends = |t: &[u32; 3]| {
-            let [a, b, c] = t.map(|k| mesh.vertices()[k as usize] - near.base);
+            let [a, b, c] = t.map(|k| mesh.vertices()[k as usize] - base);
             (a.min(b).min(c), a.max(b).max(c))
         };
         let all = mesh.triangles().iter().map(|t| (*t, ends(t)));
@@ -105,13 +113,6 @@ impl<'a> Nearby<'a> {
         (!near.triangles.is_empty()).then_some(near)
     }
 
-    fn at_start(&self, point: DVec3) -> DVec3 {
-        match self.turn {
-            None => point - self.way,
-            Some(turn) => self.pivot + turn * (point - self.way - self.pivot),
-        }
-    }
-
     pub fn name(&self) -> &str {
         &self.wall.name
     }
@@ -120,7 +121,7 @@ impl<'a> Nearby<'a> {
     pub fn within(&self, point: DVec3, reach: f64) -> Option<f64> {
         let distance = match &self.wall.shape {
             WallShape::Mesh(mesh) => {
-                let x = self.at_start(point);
+                let x = self.pose.back(point);
                 let (low, high) = ((x - self.base - reach).as_vec3(), (x - self.base + reach).as_vec3());
                 let mut square = f64::INFINITY;
                 self.tree.visit(low, high, |k| {
@@ -128,7 +129,7 @@ impl<'a> Nearby<'a> {
                 });
                 square.sqrt()
             }
-            shape => to_shape(shape, self.at_start(point)),
+            shape => to_shape(shape, self.pose.back(point)),
         };
         (distance < reach).then_some(distance)
     }
