@@ -224,7 +224,6 @@ fn dense_fills_are_no_crystal() {
     }
 }
 
-/// Pair distribution in a shell.
 // Denser than one by one, with large ones that are touched by many small ones.
 #[test]
 fn dense_fills_of_quite_different_sizes_have_no_overlap() {
@@ -236,6 +235,7 @@ fn dense_fills_of_quite_different_sizes_have_no_overlap() {
     }
 }
 
+/// Pair distribution in a shell.
 fn pair_distribution(system: &System, low: f64, high: f64) -> f64 {
     let count = system.spheres.len() as f64;
     let size = system.bounds.max - system.bounds.min;

@@ -91,9 +91,9 @@ fn walls_that_move_give_the_same_bits_in_every_run_one_by_one_and_at_once() {
         let run = |at_once: bool| {
             let mut simulation = simulate(shaken());
             if at_once {
-                simulation.run(40, |_| std::ops::ControlFlow::Continue(())).unwrap();
+                simulation.run(80, |_| std::ops::ControlFlow::Continue(())).unwrap();
             } else {
-                (0..40).for_each(|_| drop(simulation.step().unwrap().clone()));
+                (0..80).for_each(|_| drop(simulation.step().unwrap().clone()));
             }
             let loads = simulation.wall_loads();
             assert!(loads[1].torque.length() > 0.0 && loads[0].power != 0.0, "{loads:?}");

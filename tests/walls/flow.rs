@@ -178,6 +178,12 @@ fn thirty_thousand_grains_leave_a_hopper_as_beverloo_says() {
 }
 
 #[test]
+#[ignore = "long: days"]
+fn a_hundred_thousand_grains_leave_a_hopper_as_beverloo_says() {
+    hopper(&[20.0, 16.0, 12.0, 8.0], 25.0, 100_000, &[1, 2, 3], 0.05);
+}
+
+#[test]
 #[ignore = "long: ten minutes"]
 fn grains_leave_a_small_hopper_as_beverloo_says() {
     hopper(&[6.0, 8.0], 9.0, 6000, &[1, 2], 0.15);

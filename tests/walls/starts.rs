@@ -12,9 +12,9 @@ use crate::support::{cube, dice, motions, shapes, sphere, wall};
 const LIMIT: f64 = 0.01;
 
 // In mean diameters, whatever the walls are made of: triangle by triangle.
-fn depth(walls: &[Wall], center: DVec3, radius: f64, time: f64) -> f64 {
+fn depth(walls: &[Wall], center: DVec3, radius: f64) -> f64 {
     let deepest =
-        walls.iter().map(|wall| radius - wall.distance(center, time)).fold(f64::NEG_INFINITY, f64::max);
+        walls.iter().map(|wall| radius - wall.distance(center, 0.0)).fold(f64::NEG_INFINITY, f64::max);
     deepest / (2.0 * radius)
 }
 
@@ -32,7 +32,7 @@ fn a_sphere_that_reaches_into_a_wall_is_refused() {
                 spheres: vec![sphere(3, place, DVec3::ZERO, radius)],
                 ..System::default()
             };
-            let depth = depth(&walls, place, radius, 0.0);
+            let depth = depth(&walls, place, radius);
             match system.validate() {
                 Ok(()) => {
                     assert!(
@@ -109,7 +109,7 @@ fn the_images_of_walls_count() {
                 let obstacle = SceneWall::new(shape, "default").named("it").moving(motion);
                 let mut system = scene.surface_wall(obstacle).fill(fill).build().unwrap();
                 let depth_at = |p: DVec3, radius: f64| {
-                    let depths = images(p).map(|p| depth(std::slice::from_ref(&wall), p, radius, 0.0));
+                    let depths = images(p).map(|p| depth(std::slice::from_ref(&wall), p, radius));
                     depths.fold(f64::NEG_INFINITY, f64::max)
                 };
                 assert!(system.spheres.iter().all(|s| depth_at(s.position, s.radius) < 0.0), "{wall:?}");
@@ -150,7 +150,7 @@ fn random_fills_keep_clear_of_walls_of_every_shape() {
             let system = scene.surface_wall(wall).fill(fill).build().unwrap();
             assert_eq!(system.spheres.len(), 2500);
             let walls = [built];
-            let deepest = system.spheres.iter().map(|s| depth(&walls, s.position, s.radius, 0.0));
+            let deepest = system.spheres.iter().map(|s| depth(&walls, s.position, s.radius));
             let deepest = deepest.fold(f64::NEG_INFINITY, f64::max);
             assert!(deepest < 0.0, "{deepest} into {:?}", walls[0]);
             let near = system.spheres.iter().filter(|s| walls[0].distance(s.position, 0.0) < 2.0 * s.radius);

@@ -195,7 +195,7 @@ pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     assert_eq!((load.power, simulation.wall_loads()[1].force), (0.0, DVec3::ZERO));
 }
 
-// The same with few grains, and with nothing but planes. One that stands in the floor for good is not crushed.
+// A press of a plane, and of another shape. Who stands in the floor for good is not crushed.
 #[test]
 pub fn a_wall_is_named_only_where_one_crushes() {
     let floor = || Wall::new(WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z }, 0, "floor");
