@@ -41,7 +41,7 @@ use self::{
     relax::Relax,
     report::Run,
     rest::Rest,
-    rounds::{Outcome, Rounds},
+    rounds::{Outcome, Patience, Rounds},
     sleep::Sleep,
     walls::Walls,
 };
@@ -167,7 +167,8 @@ impl Stepper {
         {
             return Ok(self.idle());
         }
-        let mut run = Run { start_time, ..Run::default() };
+        let work = plan::most_work(self.core.census.count);
+        let mut run = Run { start_time, work, ..Run::default() };
         run.counts.dissipated += drag::slow(&mut self.core.state.motion, self.slowing);
         let mut plan = plan::plan(&self.limits(), &self.past[1]);
         if let Some(budget) = plan.regrid {
@@ -214,13 +215,14 @@ impl Stepper {
             Recorder { units: &units, start: run.start_time + time * units.time, on: impacts.is_some() };
         run.substeps += 1;
         self.core.place_walls(recorder.start, h);
-        let may_split = depth < MOST_HALVINGS;
+        let may_split = depth < MOST_HALVINGS && run.work > 0;
+        let patience = Patience { may_split, work: run.work };
         if self.core.world.rests {
             self.rest.before(&mut self.core, frame);
             self.clock.lap("rest");
         }
         let clock = &mut self.clock;
-        let outcome = self.rounds.run(&mut self.core, frame, recorder, may_split, |stage| clock.lap(stage));
+        let outcome = self.rounds.run(&mut self.core, frame, recorder, patience, |stage| clock.lap(stage));
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -228,6 +230,7 @@ impl Stepper {
                 return Err(error);
             }
         };
+        run.work = run.work.saturating_sub(self.rounds.work);
         run.rounds = run.rounds.max(self.rounds.round);
         run.fast = run.fast.max(self.core.extras.fast_count());
         let late = self.strict_order && self.rounds.counts.late > 0;

@@ -16,6 +16,8 @@ pub struct Run {
     pub substeps: u32,
     pub rounds: u32,
     pub redone: u64,
+    /// Rounds and impacts that it may still take.
+    pub work: u64,
     pub unresolved: u64,
     pub stopped: u64,
     pub fast: u64,

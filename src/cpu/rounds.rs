@@ -34,6 +34,18 @@ const WALK_TASK: usize = 16;
 /// would not help: all happens at one instant.
 pub const STUCK_ROUNDS: u32 = 2048;
 
+/// Rounds that a substep has even where the step has done more than it may: impacts that do end mostly end in so many.
+const LEAST_ROUNDS: u32 = 8;
+
+/// How long a substep may go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// It may be given up for shorter ones.
+    pub may_split: bool,
+    /// Rounds and impacts that are left to the step.
+    pub work: u64,
+}
+
 /// How the rounds of a substep came to their end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -41,7 +53,7 @@ pub enum Outcome {
     Ended,
     /// Shorter substeps would be quicker.
     Crowded,
-    /// Impacts are left that will never end.
+    /// Impacts are left that will never end, or for which the step has no work left.
     Stuck,
 }
 
@@ -77,6 +89,8 @@ pub struct Rounds {
     pub frozen: Vec<(u32, Vec4)>,
     pub to_freeze: Vec<u32>,
     pub round: u32,
+    /// Rounds and impacts of the substep.
+    pub work: u64,
 }
 
 /// Appends the members of `list` that `pick` accepts to `chosen`, in their order.
@@ -124,7 +138,7 @@ impl Rounds {
         self.impacts.clear();
         self.pushes.clear();
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
-        self.round = 0;
+        (self.round, self.work) = (0, 0);
         self.forget_bounds();
     }
 
@@ -135,14 +149,13 @@ impl Rounds {
 }
 
 impl Rounds {
-    /// Runs the substep up to the point where no impact is left. With `may_split` it gives up if shorter substeps would be
-    /// quicker.
+    /// Runs the substep up to the point where no impact is left, or its patience ends.
     pub fn run(
         &mut self,
         core: &mut Core,
         frame: Frame,
         recorder: Recorder,
-        may_split: bool,
+        patience: Patience,
         mut lap: impl FnMut(&str),
     ) -> Result<Outcome, Error> {
         self.begin();
@@ -176,9 +189,12 @@ impl Rounds {
             }
             let few = (core.state.len() / 20).max(CROWD);
             let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > few;
-            let crowded = may_split && (many || core.extras.is_crowded());
+            let crowded = patience.may_split && (many || core.extras.is_crowded());
             if crowded {
                 return Ok(Outcome::Crowded);
+            }
+            if self.round >= LEAST_ROUNDS && self.work >= patience.work {
+                return Ok(Outcome::Stuck);
             }
             if self.round.is_multiple_of(STUCK_ROUNDS) {
                 let earliest =
@@ -190,6 +206,7 @@ impl Rounds {
             }
             self.round += 1;
             self.select(core, frame);
+            self.work += 1 + self.selected.len() as u64;
             lap("select");
             self.collide(core, frame, recorder);
             for k in 0..self.to_freeze.len() {

@@ -111,10 +111,11 @@ impl Effort {
         self.grown(&before)
     }
 
-    /// More rounds, after some were left. False if there are no more.
-    pub fn go_on(&mut self) -> bool {
+    /// More rounds, after some were left, but at most so many. False if there are no more.
+    pub fn go_on(&mut self, most_rounds: u32) -> bool {
         let before = *self;
-        self.tails = (4 * self.tails).min(MOST_TAILS);
+        let most = (most_rounds / self.tail_rounds).clamp(self.tails, MOST_TAILS.max(self.tails));
+        self.tails = (4 * self.tails).min(most);
         self.grown(&before)
     }
 }

@@ -40,6 +40,9 @@ use crate::{
 /// How often a substep is halved, as on the CPU: down to 64 parts.
 const MOST_HALVINGS: u32 = 6;
 
+/// Rounds that finish each substep of a whole step at most: all of it is done again for more, in pieces only what lacked them.
+const MOST_TAIL_ROUNDS: u32 = 512;
+
 /// See the module.
 pub struct GpuEngine {
     context: Context,
@@ -280,7 +283,7 @@ impl GpuEngine {
                 // Whatever else it says may come from a cut.
                 let again = halt & HALT_CUT != 0 && self.effort.spread()
                     || halt & HALT_TURNS != 0 && self.effort.turn_again()
-                    || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on());
+                    || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on(MOST_TAIL_ROUNDS));
                 if halt & HALT_STUCK != 0 && !again {
                     return self.hand_over(step, start_time, impacts, redone);
                 } else if !again {

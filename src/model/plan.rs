@@ -18,6 +18,16 @@ const CROWD_PATH: f64 = 1.0;
 /// Most substeps that are chosen by themselves.
 pub const MOST_SUBSTEPS: f64 = 4096.0;
 
+/// Rounds that a step of a few spheres may take.
+const MOST_ROUNDS: u64 = 1 << 18;
+
+/// Impacts and rounds that a step may take, over all its substeps and their halves: what the most substeps come to that have
+/// as many collisions each as they should. Where walls close on elastic spheres, which bounce the faster the less room they
+/// have, there is no end to them: beyond, order is lost, but no time.
+pub fn most_work(spheres: usize) -> u64 {
+    MOST_ROUNDS + (0.5 * MOST_SUBSTEPS * COLLISIONS_PER_SUBSTEP) as u64 * spheres as u64
+}
+
 /// Longest substep with resting contacts, in units of sqrt(d/g). At twice as long a pile of
 /// 50 layers that comes down overlaps by 3 to 5% instead of 1 to 2, and does not come to rest.
 const REST: f64 = 0.012;

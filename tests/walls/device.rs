@@ -50,6 +50,8 @@ on_device!(
     #[ignore = "long: minutes"]
     work::a_wall_that_crushes_spheres_is_named,
     #[ignore = "long: minutes"]
+    work::walls_that_close_on_elastic_spheres_let_every_step_end,
+    #[ignore = "long: minutes"]
     rest::vessels_of_every_shape_carry_the_weight_of_what_lies_in_them,
     #[ignore = "long: minutes"]
     rest::a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane,

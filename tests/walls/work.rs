@@ -283,3 +283,48 @@ pub fn a_wall_that_crushes_spheres_is_named() {
         assert!(depth > 0.01 && simulation.spheres().iter().all(|s| s.position.is_finite()));
     }
 }
+
+// Spheres that lose nothing bounce the faster the less room they have: the impacts of a step have no end. It does, and says so.
+#[test]
+pub fn walls_that_close_on_elastic_spheres_let_every_step_end() {
+    for side in [1u32, 2] {
+        let mut system = System { dt: 0.05, ..System::default() };
+        let length = 1.5 * f64::from(side);
+        for (k, axis) in DVec3::AXES.into_iter().enumerate() {
+            for (name, point, normal) in
+                [("low", DVec3::ZERO, axis), ("high", DVec3::splat(length), DVec3::NEG_ONE * axis)]
+            {
+                let velocity = if k == 2 { normal * 0.2 * length } else { DVec3::ZERO };
+                let motion = WallMotion { velocity, ..WallMotion::default() };
+                let name = format!("{name} {k}");
+                system.walls.push(Wall { name, ..wall(WallShape::Plane { point, normal }, motion) });
+            }
+        }
+        let mut dice = dice(5);
+        for k in 0..side.pow(3) {
+            let cell =
+                DVec3::new(f64::from(k % side), f64::from(k / side % side), f64::from(k / side / side));
+            system.spheres.push(sphere(k, (cell + 0.5) * 1.5, cube(&mut dice), 0.5));
+        }
+        let count = u64::from(side.pow(3));
+        let mut simulation = simulate(system);
+        let (mut crushed, mut unresolved) = (0, 0);
+        // Layers touch the walls when a third of the way is gone, at time .83.
+        while crushed < 3 {
+            let report = simulation.step().unwrap();
+            let impacts = report.pair_impacts + report.wall_impacts;
+            assert!(report.substeps <= 2 * 4096, "{report:?}");
+            assert!(impacts <= (1 << 18) + (700 + 8 * 8192) * count, "{report:?}");
+            unresolved += report.unresolved;
+            if let Some((wall, depth)) = report.crushed_by {
+                let name = &simulation.system().all_walls()[wall as usize].name;
+                assert!(depth > 0.05 && name.ends_with('2'), "{name}: {depth}");
+                crushed += 1;
+            }
+            let spheres = simulation.spheres();
+            assert!(spheres.iter().all(|s| s.position.is_finite() && s.velocity.is_finite()));
+            assert!(simulation.time() < 2.0, "{side}: nobody was crushed");
+        }
+        assert!(unresolved > 0);
+    }
+}

@@ -6,16 +6,23 @@ use crate::{
     Error, Impact, StepReport,
     gpu::{
         division::{Division, Piece},
+        effort::Effort,
         encode::Encoder,
         flight::Tally,
         impacts,
         layout::{
             CANDIDATES_NEEDED, Frame, HALT, HALT_CUT, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG,
-            HALT_TURNS, HALT_UNFINISHED,
+            HALT_TURNS, HALT_UNFINISHED, ROUNDS_MAX,
         },
         snapshot::Snapshot,
     },
 };
+
+/// Rounds that a piece may have without being out of the ordinary: what is crowded is halved before.
+const ORDINARY_ROUNDS: u32 = 64;
+
+/// Rounds beyond those that the pieces of a step may have together: the twin does the same in a hundredth of the time.
+const MOST_OVERTIME: u32 = 1 << 12;
 
 impl GpuEngine {
     /// Takes a step from the present state; nothing is under way.
@@ -37,10 +44,18 @@ impl GpuEngine {
         let mut left = division.pieces(&self.host, self.dt);
         left.reverse();
         let mut tally = Tally::default();
+        let mut overtime = 0;
         while let Some(mut piece) = left.pop() {
             let words = self.fly(step, &piece, &division, &mut redone)?;
             let halt = words[HALT as usize];
-            if halt == 0 {
+            let Effort { tails, tail_rounds, .. } = division.effort;
+            let rounds = match halt & HALT_UNFINISHED {
+                0 => words[ROUNDS_MAX as usize],
+                _ => division.wide_rounds + tails * tail_rounds,
+            };
+            overtime += rounds.saturating_sub(ORDINARY_ROUNDS);
+            let goes_on = overtime < MOST_OVERTIME;
+            if halt == 0 && goes_on {
                 tally.add(&words, 1, &self.buffers.places);
                 if let Some(impacts) = &mut impacts {
                     let (context, buffers) = (&self.context, &self.buffers);
@@ -62,7 +77,7 @@ impl GpuEngine {
                 self.make_room(self.buffers.places.capacities)?;
                 halt & HALT_CUT != 0 && self.effort.spread()
                     || halt & HALT_TURNS != 0 && self.effort.turn_again()
-                    || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on())
+                    || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on(u32::MAX))
             };
             if again {
                 // Unless its lists are as they should be, from the copy of the state that they were made from.
@@ -76,14 +91,14 @@ impl GpuEngine {
                 continue;
             }
             tally.substeps += 1;
-            if halt & HALT_STUCK == 0 && piece.halvings < MOST_HALVINGS {
+            if goes_on && halt & HALT_STUCK == 0 && piece.halvings < MOST_HALVINGS {
                 redone.halvings += 1;
                 let mut halves = piece.halves(&self.host);
                 if halves[0].halvings == MOST_HALVINGS {
                     halves.iter_mut().for_each(|half| half.shortest = true);
                 }
                 left.extend(halves.into_iter().rev());
-            } else if halt == HALT_LATE {
+            } else if goes_on && halt == HALT_LATE {
                 (piece.lenient, piece.builds) = (true, false);
                 left.push(piece);
             } else {
