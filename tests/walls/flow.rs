@@ -32,11 +32,14 @@ fn poured(walls: Vec<SceneWall>, surface: Surface, radius: f64, count: u64, seed
         .diameters([(0.9, 0.5), (1.1, 0.5)])
         .region([-radius, -radius, 0.0], [radius, radius, height])
         .inside("pipe");
-    let scene = Scene::new(0.05).gravity(DVec3::NEG_Z).seed(seed).surface(
-        "default",
-        surface,
-        6.0 / std::f64::consts::PI,
-    );
+    // As of sandpaper: grains that touch it do not roll far.
+    let base = Surface { rolling_friction: 0.3, twisting_friction: 0.3, ..surface };
+    let scene = Scene::new(0.05)
+        .gravity(DVec3::NEG_Z)
+        .seed(seed)
+        .surface("default", surface, 6.0 / std::f64::consts::PI)
+        .surface("base", base, 1.0)
+        .pair_surface("base", "default", base);
     walls.into_iter().fold(scene.surface_wall(pipe), Scene::surface_wall).fill(fill).build().unwrap()
 }
 
@@ -105,7 +108,9 @@ fn filled(radius: f64, count: u64, seed: u64) -> System {
     while simulation.time() < 20.0 {
         simulation.step().unwrap();
     }
-    simulation.system().clone()
+    let kinetic = simulation.report().kinetic_energy;
+    assert!(kinetic < 1e-3 * count as f64, "the grains have not come to rest: {kinetic}");
+    System { spheres: simulation.spheres().to_vec(), ..simulation.system().clone() }
 }
 
 // Many run side by side.
@@ -150,8 +155,10 @@ fn hopper(diameters: &[f64], radius: f64, count: u64, seeds: &[u64], slack: f64)
     let rates = runs.iter().par_bridge().map(|&(diameter, (seed, bin))| {
         let interval = 0.06 * count as f64 / (0.58 * 1.15 * (diameter - 1.4f64).powf(2.5));
         let rates = discharge(bin.clone(), diameter, interval);
-        // The first interval is the start, the last one may be cut.
-        let steady = &rates[1..rates.len() - 1];
+        // The bed has to loosen up to its top, which takes as long as a fall from there; the last interval may be cut.
+        let depth = count as f64 / 6.0 / (0.58 * radius * radius);
+        let start = 1 + ((2.0 * depth).sqrt() / interval) as usize;
+        let steady = &rates[start..rates.len() - 1];
         let (early, late) = steady.split_at(steady.len() / 2);
         let (rate, early, late) = (mean(steady), mean(early), mean(late));
         println!(
@@ -174,7 +181,7 @@ fn hopper(diameters: &[f64], radius: f64, count: u64, seeds: &[u64], slack: f64)
 #[ignore = "long: hours"]
 fn thirty_thousand_grains_leave_a_hopper_as_beverloo_says() {
     // Twice as deep as the largest hole is wide, and never less than it is: of a shallower bed less runs out.
-    hopper(&[14.0, 11.0, 9.0], 16.0, 30_000, &[1, 2, 3], 0.05);
+    hopper(&[14.0, 11.0, 8.0], 16.0, 30_000, &[1, 2, 3], 0.05);
 }
 
 #[test]
@@ -234,13 +241,15 @@ fn rougher_grains_lie_steeper_in_a_turning_drum() {
 }
 
 // Run-out over the initial radius is about 1.2 times the aspect ratio up to 1.7 (Lube et al., J. Fluid Mech. 508, 175, 2004; Lajeunesse et al., Phys.
-// Fluids 16, 2371, 2004).
+// Fluids 16, 2371, 2004), of many grains and on a base on which they do not roll: on a smooth one beads that are perfectly round
+// roll on for hundreds of diameters.
 #[test]
 #[ignore = "long: minutes"]
 fn a_column_runs_out_as_far_as_its_aspect_ratio_says() {
-    for (count, aspect) in [(2500, 0.75), (5000, 1.5)] {
-        let radius = 9.0;
-        let floor = still(WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z }, "floor");
+    for (count, aspect) in [(6000, 0.7), (12_000, 1.35)] {
+        let radius = 14.0;
+        let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
+        let floor = SceneWall::new(plane, "base").named("floor");
         let gone = 40.0;
         let mut system = poured(vec![floor], GRAIN, radius, count, 5);
         system.walls[0].span[1] = gone;
