@@ -65,8 +65,8 @@ pub struct StepReport {
     pub late: u64,
     /// Substeps redone as halves because of order or unending rounds.
     pub redone: u64,
-    /// Spheres that still had a collision pending when rounds and halves were used up, or all that a step may take: so many
-    /// impacts and rounds as 4096 substeps of ordinary crowds come to, and a quarter of a million.
+    /// Spheres with a collision still pending when a substep was given up: its rounds never end, its halves did not help, or the
+    /// step has taken all that it may (2^18 rounds, and as many impacts with 1228 more for each sphere).
     pub unresolved: u64,
     /// Spheres stopped at their time of impact, the last resort.
     pub stopped: u64,

@@ -37,7 +37,7 @@ use self::{
     collide::{Counts, Recorder},
     core::Core,
     frame::Frame,
-    plan::{Limits, Past},
+    plan::{Limits, Past, Work},
     relax::Relax,
     report::Run,
     rest::Rest,
@@ -167,7 +167,7 @@ impl Stepper {
         {
             return Ok(self.idle());
         }
-        let work = plan::most_work(self.core.census.count);
+        let work = Work::most(self.core.census.count);
         let mut run = Run { start_time, work, ..Run::default() };
         run.counts.dissipated += drag::slow(&mut self.core.state.motion, self.slowing);
         let mut plan = plan::plan(&self.limits(), &self.past[1]);
@@ -215,7 +215,7 @@ impl Stepper {
             Recorder { units: &units, start: run.start_time + time * units.time, on: impacts.is_some() };
         run.substeps += 1;
         self.core.place_walls(recorder.start, h);
-        let may_split = depth < MOST_HALVINGS && run.work > 0;
+        let may_split = depth < MOST_HALVINGS;
         let patience = Patience { may_split, work: run.work };
         if self.core.world.rests {
             self.rest.before(&mut self.core, frame);
@@ -230,7 +230,9 @@ impl Stepper {
                 return Err(error);
             }
         };
-        run.work = run.work.saturating_sub(self.rounds.work);
+        // Without any work halves would only stop what the whole has resolved.
+        let may_split = may_split && !self.rounds.work.is_all(run.work);
+        run.work = run.work.without(self.rounds.work);
         run.rounds = run.rounds.max(self.rounds.round);
         run.fast = run.fast.max(self.core.extras.fast_count());
         let late = self.strict_order && self.rounds.counts.late > 0;

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::{Counts, Past, Stepper, drag, plan, relax::Relax, sums};
-use crate::{Error, Impact, Measure, StepReport};
+use crate::{Error, Impact, Measure, StepReport, model::plan::Work};
 
 /// Overlap from which something crushes spheres, in diameters: piles that come down fast reach a fiftieth.
 pub const CRUSHED: f64 = 0.05;
@@ -16,8 +16,8 @@ pub struct Run {
     pub substeps: u32,
     pub rounds: u32,
     pub redone: u64,
-    /// Rounds and impacts that it may still take.
-    pub work: u64,
+    /// What it may still take.
+    pub work: Work,
     pub unresolved: u64,
     pub stopped: u64,
     pub fast: u64,

@@ -15,7 +15,7 @@ use super::{
     select::{self, Bounds, Crowded, Threat},
     sweep,
 };
-use crate::{Error, Impact};
+use crate::{Error, Impact, model::plan::Work};
 
 /// Rounds after which a substep with more than a twentieth of its spheres pending is better split: so many impacts in
 /// one neighbourhood wait for each other, while two halves have half of them each.
@@ -34,16 +34,19 @@ const WALK_TASK: usize = 16;
 /// would not help: all happens at one instant.
 pub const STUCK_ROUNDS: u32 = 2048;
 
-/// Rounds that a substep has even where the step has done more than it may: impacts that do end mostly end in so many.
-const LEAST_ROUNDS: u32 = 8;
+/// Rounds that a substep has even where the step has done all that it may.
+const LEAST_ROUNDS: u32 = 16;
+
+/// What a substep costs besides its rounds, in rounds.
+const OUTSET: u64 = 8;
 
 /// How long a substep may go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// It may be given up for shorter ones.
     pub may_split: bool,
-    /// Rounds and impacts that are left to the step.
-    pub work: u64,
+    /// What is left to the step.
+    pub work: Work,
 }
 
 /// How the rounds of a substep came to their end.
@@ -89,8 +92,8 @@ pub struct Rounds {
     pub frozen: Vec<(u32, Vec4)>,
     pub to_freeze: Vec<u32>,
     pub round: u32,
-    /// Rounds and impacts of the substep.
-    pub work: u64,
+    /// What the substep has taken.
+    pub work: Work,
 }
 
 /// Appends the members of `list` that `pick` accepts to `chosen`, in their order.
@@ -138,7 +141,7 @@ impl Rounds {
         self.impacts.clear();
         self.pushes.clear();
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
-        (self.round, self.work) = (0, 0);
+        (self.round, self.work) = (0, Work { rounds: OUTSET, impacts: 0 });
         self.forget_bounds();
     }
 
@@ -193,7 +196,7 @@ impl Rounds {
             if crowded {
                 return Ok(Outcome::Crowded);
             }
-            if self.round >= LEAST_ROUNDS && self.work >= patience.work {
+            if self.round >= LEAST_ROUNDS && self.work.is_all(patience.work) {
                 return Ok(Outcome::Stuck);
             }
             if self.round.is_multiple_of(STUCK_ROUNDS) {
@@ -206,7 +209,8 @@ impl Rounds {
             }
             self.round += 1;
             self.select(core, frame);
-            self.work += 1 + self.selected.len() as u64;
+            self.work.rounds += 1;
+            self.work.impacts += self.selected.len() as u64;
             lap("select");
             self.collide(core, frame, recorder);
             for k in 0..self.to_freeze.len() {

@@ -88,6 +88,11 @@ impl Effort {
         true
     }
 
+    /// The same with no more than so many rounds that finish a substep.
+    pub fn within(self, most_rounds: u32) -> Self {
+        Self { tails: self.tails.min((most_rounds / self.tail_rounds).max(1)), ..self }
+    }
+
     /// Workgroups for so many spheres.
     pub fn groups(&self, spheres: u32) -> u32 {
         let wanted = spheres.div_ceil(GROUP * self.spheres).max(self.enough);
@@ -114,8 +119,8 @@ impl Effort {
     /// More rounds, after some were left, but at most so many. False if there are no more.
     pub fn go_on(&mut self, most_rounds: u32) -> bool {
         let before = *self;
-        let most = (most_rounds / self.tail_rounds).clamp(self.tails, MOST_TAILS.max(self.tails));
-        self.tails = (4 * self.tails).min(most);
+        let most = (most_rounds / self.tail_rounds).min(MOST_TAILS);
+        self.tails = (4 * self.tails).min(most).max(self.tails);
         self.grown(&before)
     }
 }

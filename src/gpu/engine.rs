@@ -179,7 +179,8 @@ impl GpuEngine {
         let strict = self.host.system.solver.strict_order;
         let begin = self.time_of(step);
         let wakes = self.host.world.patches.changes(begin, begin + self.host.system.dt);
-        Division { plan, wide_rounds, record, strict, wakes, effort: self.effort }
+        let effort = self.effort.within(MOST_TAIL_ROUNDS);
+        Division { plan, wide_rounds, record, strict, wakes, effort }
     }
 
     fn submit(&mut self, step: u64, division: Division) -> Result<Flight, Error> {
@@ -289,7 +290,7 @@ impl GpuEngine {
                 } else if !again {
                     return self.step_in_pieces(step, start_time, impacts, division, redone);
                 }
-                division.effort = self.effort;
+                division.effort = self.effort.within(MOST_TAIL_ROUNDS);
             }
             flight = self.submit(step, division)?;
             redone.waits += 1;

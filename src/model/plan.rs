@@ -18,14 +18,36 @@ const CROWD_PATH: f64 = 1.0;
 /// Most substeps that are chosen by themselves.
 pub const MOST_SUBSTEPS: f64 = 4096.0;
 
-/// Rounds that a step of a few spheres may take.
-const MOST_ROUNDS: u64 = 1 << 18;
+/// What a step may take, over all its substeps and their halves; beyond, spheres stop at their next impact until the
+/// substep ends. Walls that close on elastic spheres, which bounce the faster the less room they have, would else hold it
+/// up for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    pub rounds: u64,
+    pub impacts: u64,
+}
 
-/// Impacts and rounds that a step may take, over all its substeps and their halves: what the most substeps come to that have
-/// as many collisions each as they should. Where walls close on elastic spheres, which bounce the faster the less room they
-/// have, there is no end to them: beyond, order is lost, but no time.
-pub fn most_work(spheres: usize) -> u64 {
-    MOST_ROUNDS + (0.5 * MOST_SUBSTEPS * COLLISIONS_PER_SUBSTEP) as u64 * spheres as u64
+impl Work {
+    /// What is more than the most substeps come to where each is as crowded as it may be: 64 rounds each, however many spheres
+    /// there are, and twice as many impacts of each sphere as it should have.
+    pub fn most(spheres: usize) -> Self {
+        let collisions = (MOST_SUBSTEPS * COLLISIONS_PER_SUBSTEP) as u64;
+        let rounds = 64 * MOST_SUBSTEPS as u64;
+        Self { rounds, impacts: rounds + collisions * spheres as u64 }
+    }
+
+    /// What is left of it after `other`.
+    pub fn without(self, other: Self) -> Self {
+        Self {
+            rounds: self.rounds.saturating_sub(other.rounds),
+            impacts: self.impacts.saturating_sub(other.impacts),
+        }
+    }
+
+    /// Whether it is as much as `most` or more.
+    pub fn is_all(self, most: Self) -> bool {
+        self.rounds >= most.rounds || self.impacts >= most.impacts
+    }
 }
 
 /// Longest substep with resting contacts, in units of sqrt(d/g). At twice as long a pile of
@@ -184,6 +206,16 @@ mod tests {
             assert!(plan.budget <= 0.03, "{plan:?}");
         }
         assert_eq!(plan(&limits, &past(0.2, 0.0)).regrid, None);
+    }
+
+    #[test]
+    fn the_rounds_of_a_step_are_bounded_however_many_spheres_there_are() {
+        let (few, many) = (Work::most(1), Work::most(10_000_000));
+        assert_eq!(few.rounds, many.rounds);
+        assert!(few.impacts < 300_000 && many.impacts > 10_000_000_000);
+        let spent = Work { rounds: 10, impacts: 300_000 };
+        assert!(spent.is_all(few) && !spent.is_all(many));
+        assert!(Work::default().is_all(few.without(spent)) && !Work::default().is_all(many.without(spent)));
     }
 
     #[test]

@@ -242,7 +242,7 @@ fn rougher_grains_lie_steeper_in_a_turning_drum() {
 
 // Run-out over the initial radius is about 1.2 times the aspect ratio up to 1.7 (Lube et al., J. Fluid Mech. 508, 175, 2004; Lajeunesse et al., Phys.
 // Fluids 16, 2371, 2004), of many grains and on a base on which they do not roll: on a smooth one beads that are perfectly round
-// roll on for hundreds of diameters.
+// roll on and on.
 #[test]
 #[ignore = "long: minutes"]
 fn a_column_runs_out_as_far_as_its_aspect_ratio_says() {

@@ -42,7 +42,11 @@ impl GpuEngine {
         let sums = Audit::default().run(&self.host.grid, &state, self.past(step as i64 - 2).0.sums.drift);
         let before = self.past(step as i64 - 1).0.collisions;
         let struck = 2.0 * report.pair_impacts as f64 + report.wall_impacts as f64;
-        let collisions = plan::smooth(before, struck / self.host.census.count.max(1) as f64);
+        // As the twin has it.
+        let collisions = match report.unresolved {
+            0 => plan::smooth(before, struck / self.host.census.count.max(1) as f64),
+            _ => before,
+        };
         self.record(step, Past { sums, collisions }, report.rounds);
         self.measured = twin.measured();
         report.redone += redone.halvings;

@@ -19,10 +19,11 @@ use crate::{
 };
 
 /// Rounds that a piece may have without being out of the ordinary: what is crowded is halved before.
-const ORDINARY_ROUNDS: u32 = 64;
+const ORDINARY_ROUNDS: u64 = 64;
 
-/// Rounds beyond those that the pieces of a step may have together: the twin does the same in a hundredth of the time.
-const MOST_OVERTIME: u32 = 1 << 12;
+/// Rounds beyond those that the pieces of a step may have together before all of it is left to the twin: on llvmpipe that does the
+/// same in a hundredth of the time.
+const MOST_OVERTIME: u64 = 1 << 12;
 
 impl GpuEngine {
     /// Takes a step from the present state; nothing is under way.
@@ -43,19 +44,18 @@ impl GpuEngine {
         }
         let mut left = division.pieces(&self.host, self.dt);
         left.reverse();
+        let most_overtime = MOST_OVERTIME + ORDINARY_ROUNDS * left.len() as u64;
+        division.effort = self.effort;
         let mut tally = Tally::default();
         let mut overtime = 0;
         while let Some(mut piece) = left.pop() {
+            if overtime >= most_overtime {
+                return self.leave_to_twin(begin, step, start_time, impacts, redone);
+            }
             let words = self.fly(step, &piece, &division, &mut redone)?;
             let halt = words[HALT as usize];
-            let Effort { tails, tail_rounds, .. } = division.effort;
-            let rounds = match halt & HALT_UNFINISHED {
-                0 => words[ROUNDS_MAX as usize],
-                _ => division.wide_rounds + tails * tail_rounds,
-            };
-            overtime += rounds.saturating_sub(ORDINARY_ROUNDS);
-            let goes_on = overtime < MOST_OVERTIME;
-            if halt == 0 && goes_on {
+            if halt == 0 {
+                overtime += u64::from(words[ROUNDS_MAX as usize]).saturating_sub(ORDINARY_ROUNDS);
                 tally.add(&words, 1, &self.buffers.places);
                 if let Some(impacts) = &mut impacts {
                     let (context, buffers) = (&self.context, &self.buffers);
@@ -91,22 +91,22 @@ impl GpuEngine {
                 continue;
             }
             tally.substeps += 1;
-            if goes_on && halt & HALT_STUCK == 0 && piece.halvings < MOST_HALVINGS {
+            if halt & HALT_UNFINISHED != 0 {
+                let Effort { tails, tail_rounds, .. } = division.effort;
+                overtime += u64::from(tails * tail_rounds);
+            }
+            if halt & HALT_STUCK == 0 && piece.halvings < MOST_HALVINGS {
                 redone.halvings += 1;
                 let mut halves = piece.halves(&self.host);
                 if halves[0].halvings == MOST_HALVINGS {
                     halves.iter_mut().for_each(|half| half.shortest = true);
                 }
                 left.extend(halves.into_iter().rev());
-            } else if goes_on && halt == HALT_LATE {
+            } else if halt == HALT_LATE {
                 (piece.lenient, piece.builds) = (true, false);
                 left.push(piece);
             } else {
-                self.go_back(begin);
-                if let Some(impacts) = &mut impacts {
-                    impacts.clear();
-                }
-                return self.hand_over(step, start_time, impacts, redone);
+                return self.leave_to_twin(begin, step, start_time, impacts, redone);
             }
         }
         if let Some(impacts) = &mut impacts {
@@ -114,6 +114,22 @@ impl GpuEngine {
         }
         let words = self.audit(&division, &mut redone)?;
         self.finish(step, begin, &words, tally, redone)
+    }
+
+    // Gives up a step that began like this.
+    fn leave_to_twin(
+        &mut self,
+        begin: (usize, Division),
+        step: u64,
+        start_time: f64,
+        mut impacts: Option<&mut Vec<Impact>>,
+        redone: Redone,
+    ) -> Result<StepReport, Error> {
+        self.go_back(begin);
+        if let Some(impacts) = &mut impacts {
+            impacts.clear();
+        }
+        self.hand_over(step, start_time, impacts, redone)
     }
 
     // Submits one piece on its own and waits for it. The state before it is kept.
