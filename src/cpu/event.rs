@@ -1,6 +1,6 @@
 //! What is about to happen to a sphere, and the view that the stages of a round share.
 
-use glam::{IVec3, Vec3};
+use glam::{IVec3, Vec3, Vec3A};
 
 use super::{
     bits::Bits,
@@ -198,6 +198,25 @@ impl View<'_> {
             end -= self.world.gravity * (0.5 * left * left);
         }
         1.0 - end.length() / (self.state.radius(i) + self.state.radius(j))
+    }
+
+    /// Whether [`overlap_ahead`](Self::overlap_ahead) is not deeper than `depth`, told by the square with a hair of slack; false
+    /// where it is not known, and where one of the two is fixed.
+    #[inline(always)]
+    pub fn stays_clear(&self, i: usize, j: usize, shift: Vec3A, depth: f32) -> bool {
+        let Self { state, clock, .. } = self;
+        let (place, motion) = (state.place[i], state.motion[i]);
+        let (other, theirs) = (state.place[j], state.motion[j]);
+        if motion.w == 0.0 || theirs.w == 0.0 {
+            return false;
+        }
+        let t = clock[i].max(clock[j]);
+        let here = place + motion * (t - clock[i]);
+        let there = other + theirs * (t - clock[j]);
+        let d = Vec3A::from_vec4(here - there) - shift;
+        let end = d + Vec3A::from_vec4(motion - theirs) * (self.frame.h - t);
+        let near = (1.0 - depth) * (place.w + other.w);
+        end.length_squared() > near * near * (1.0 + 1e-5)
     }
 
     /// The same for a sphere and a plane.

@@ -24,6 +24,9 @@ pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync)
     }
 }
 
+/// Outputs of a chunk at least, where there are enough for all threads.
+const CHUNK: usize = 8;
+
 /// One output for each task, kept between calls so that a steady step allocates nothing.
 #[derive(Default)]
 pub struct Outputs<T> {
@@ -51,6 +54,14 @@ impl<T: Default + Send> Outputs<T> {
     /// Goes on with some of the outputs of the last call.
     pub fn for_each_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut T) + Send + Sync) {
         self.slots[tasks].par_iter_mut().for_each(work);
+    }
+
+    /// Goes on with some of the outputs of the last call, several at a time; how many is not fixed.
+    pub fn for_chunks_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut [T]) + Send + Sync) {
+        let threads = rayon::current_num_threads();
+        let chunks = threads * (tasks.len() / (CHUNK * threads)).max(1);
+        let size = tasks.len().div_ceil(chunks).max(1);
+        self.slots[tasks].par_chunks_mut(size).for_each(work);
     }
 
     /// Reads all outputs of the last call, in any order.

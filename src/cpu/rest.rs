@@ -6,6 +6,7 @@
 //! chord u = V - g h/2, and V = u + g h/2; a sphere in flight has V = u + g h. So each sphere says for how long it has
 //! rested in the substep, and V = u + g (h - rested/2).
 
+mod lanes;
 mod solve;
 
 use std::{
@@ -16,7 +17,7 @@ use std::{
 use glam::{DVec3, Vec3, Vec3A, Vec4};
 use rayon::prelude::*;
 
-use self::solve::Bodies;
+use self::solve::{Bodies, Body};
 use super::{
     bits::Flags,
     blocks::Blocks,
@@ -52,8 +53,8 @@ pub const SHORTEST: f32 = 1e-3;
 /// Buffers of the stage.
 #[derive(Default)]
 pub struct Rest {
-    /// V of each sphere, inverse mass.
-    lab: Vec<Vec4>,
+    /// Each sphere with V, and its spin.
+    lab: Vec<Body>,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
     /// Spheres that a row carries, as the last pass left it.
@@ -87,9 +88,9 @@ impl Rest {
             self.remember(core);
             self.enter_lab(core, frame);
             let all = core.sleep.is_roused();
-            self.warm(&mut rows, &blocks, &mut core.state.spin, all);
+            self.warm(&mut rows, &blocks, all);
             for _ in 0..BEFORE {
-                self.pass(&mut rows, &blocks, &mut core.state.spin, all);
+                self.pass(&mut rows, &blocks, all);
             }
             self.leave_lab(core, frame, true);
         }
@@ -116,10 +117,9 @@ impl Rest {
                     task.rows.iter_mut().for_each(|row| follow(&view, row));
                 }
             });
-            self.remember(core);
             self.enter_lab(core, frame);
             for _ in 0..AFTER {
-                let most = self.pass(&mut rows, &blocks, &mut core.state.spin, all);
+                let most = self.pass(&mut rows, &blocks, all);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
@@ -179,20 +179,22 @@ impl Rest {
     }
 
     fn enter_lab(&mut self, core: &Core, frame: Frame) {
-        self.lab.resize(core.state.len(), Vec4::ZERO);
-        let (view, motion) = (core.view(frame), &core.state.motion);
-        self.lab.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, lab)| {
-            *lab = if motion[i].w > 0.0 && !view.sleep.contains(i) {
-                motion[i] + (frame.gravity * (frame.h - 0.5 * view.rested[i])).extend(0.0)
+        self.lab.resize(core.state.len(), Body::default());
+        let (view, state) = (core.view(frame), &core.state);
+        self.lab.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, body)| {
+            let motion = state.motion[i];
+            body.motion = if motion.w > 0.0 && !view.sleep.contains(i) {
+                motion + (frame.gravity * (frame.h - 0.5 * view.rested[i])).extend(0.0)
             } else {
                 Vec4::ZERO
             };
+            body.spin = state.spin[i];
         });
     }
 
     // `all`: also the tasks of what sleeps.
-    fn warm(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4], all: bool) {
-        let bodies = Bodies { lab: Disjoint::new(&mut self.lab), spin: Disjoint::new(spin) };
+    fn warm(&mut self, rows: &mut Rows, blocks: &Blocks, all: bool) {
+        let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
             rows.tasks.for_each_of(colour.clone(), |task| {
                 if all || task.yields {
@@ -204,25 +206,16 @@ impl Rest {
     }
 
     /// Returns the largest change of a velocity by a row.
-    fn pass(&mut self, rows: &mut Rows, blocks: &Blocks, spin: &mut [Vec4], all: bool) -> f32 {
+    fn pass(&mut self, rows: &mut Rows, blocks: &Blocks, all: bool) -> f32 {
         let most = AtomicU32::new(0);
         self.loaded.reset(self.lab.len());
         let loaded = &self.loaded;
-        let bodies = Bodies { lab: Disjoint::new(&mut self.lab), spin: Disjoint::new(spin) };
+        let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
-            rows.tasks.for_each_of(colour.clone(), |task| {
-                if !all && !task.yields {
-                    return;
-                }
+            rows.tasks.for_chunks_of(colour.clone(), |tasks| {
+                let tasks = tasks.iter_mut().filter(|task| all || task.yields);
                 // SAFETY: tasks of one colour have no sphere in common.
-                let drives = &task.drives;
-                let change = task.rows.iter_mut().fold(0.0f32, |most, row| {
-                    let change = unsafe { bodies.solve(row, drives) };
-                    if row.load.normal > 0.0 {
-                        row.mark(loaded);
-                    }
-                    most.max(change)
-                });
+                let change = unsafe { lanes::solve(&bodies, tasks, loaded) };
                 // The bits of positive numbers are in their order.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
@@ -232,33 +225,20 @@ impl Rest {
 
     /// Whether spheres which rows carry will overlap deeper than [`DEEP`] at the end of the substep.
     fn runs_deep(&self, view: &View) -> bool {
-        let (state, clock, h) = (view.state, view.clock, view.frame.h);
+        let state = view.state;
         let carried = |i: usize| view.rested[i] > 0.0;
         let found = AtomicBool::new(false);
         let shifts = view.shifts.map(Vec3A::from);
         for_ranges(state.len(), TASK, |range| {
             // Of two of which one is quiet both sleep.
             for i in range.filter(|&i| !view.sleep.is_quiet(i)) {
-                let (place, motion, carries) = (state.place[i], state.motion[i], carried(i));
+                let carries = carried(i);
                 for candidate in view.lists.of(i) {
-                    let j = candidate.index();
-                    if j < i || !(carries || carried(j)) {
+                    let (j, code) = (candidate.index(), candidate.code() as usize);
+                    if j < i || !(carries || carried(j)) || view.stays_clear(i, j, shifts[code], DEEP) {
                         continue;
                     }
-                    let (other, theirs) = (state.place[j], state.motion[j]);
-                    // Told by the square, with a hair of slack, where both fall.
-                    if motion.w != 0.0 && theirs.w != 0.0 {
-                        let t = clock[i].max(clock[j]);
-                        let here = place + motion * (t - clock[i]);
-                        let there = other + theirs * (t - clock[j]);
-                        let d = Vec3A::from_vec4(here - there) - shifts[candidate.code() as usize];
-                        let end = d + Vec3A::from_vec4(motion - theirs) * (h - t);
-                        let near = (1.0 - DEEP) * (place.w + other.w);
-                        if end.length_squared() > near * near * (1.0 + 1e-5) {
-                            continue;
-                        }
-                    }
-                    if view.overlap_ahead(i, j, view.shifts[candidate.code() as usize]) > DEEP {
+                    if view.overlap_ahead(i, j, view.shifts[code]) > DEEP {
                         found.store(true, Relaxed);
                     }
                 }
@@ -284,7 +264,7 @@ impl Rest {
 
     /// Back into the falling frame: along the chord where a row carries, else in flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
-        let (lab, start, loaded, sleep) = (&self.lab, &self.start, &self.loaded, &core.sleep);
+        let (lab, loaded, sleep) = (&self.lab, &self.loaded, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);
         let spin = Disjoint::new(&mut core.state.spin);
@@ -292,32 +272,30 @@ impl Rest {
         self.losses.run(lab.len(), TASK, |range, loss| {
             *loss = 0.0;
             for i in range {
-                let (before, spin_before) = start[i];
                 // SAFETY: ranges do not overlap.
-                let (was, mut spin_now) = unsafe { (rested.get(i), spin.get(i)) };
+                let (before, spin_before, was) = unsafe { (motion.get(i), spin.get(i), rested.get(i)) };
+                let (now, mut spin_now) = (lab[i].motion.truncate(), lab[i].spin);
                 if before.w == 0.0 {
                     continue;
                 }
                 let sleeps = sleep.contains(i);
                 if sleeps {
                     spin_now = Vec3::ZERO.extend(spin_now.w);
-                    // SAFETY: as above.
-                    unsafe { spin.set(i, spin_now) };
                 }
                 let (time, u) = if sleeps || loaded.contains(i) {
                     let time = if was > 0.0 { was } else { frame.h - clock[i] };
-                    (time, lab[i].truncate() - frame.gravity * (frame.h - 0.5 * time))
+                    (time, now - frame.gravity * (frame.h - 0.5 * time))
                 } else if was > 0.0 {
-                    (0.0, lab[i].truncate() - frame.gravity * frame.h)
+                    (0.0, now - frame.gravity * frame.h)
                 } else {
-                    // In flight all the while: not a bit of it has changed.
-                    unsafe { spin.set(i, spin_before) };
+                    // In flight all the while: not a bit of it changes.
                     continue;
                 };
                 // SAFETY: as above.
                 unsafe {
                     rested.set(i, time);
                     motion.set(i, u.extend(before.w));
+                    spin.set(i, spin_now);
                 }
                 let gravity = frame.gravity.as_dvec3();
                 let begin = if was > 0.0 || !is_first {
@@ -337,7 +315,7 @@ impl Rest {
     }
 
     pub fn bytes(&self) -> usize {
-        16 * self.lab.capacity() + 32 * self.start.capacity() + self.loaded.bytes()
+        32 * self.lab.capacity() + 32 * self.start.capacity() + self.loaded.bytes()
     }
 }
 

@@ -32,8 +32,9 @@ pub const SHOCK: f32 = 32.0;
 /// well: what is pushed apart afterwards anyway.
 pub const AHEAD: f32 = 0.002;
 
-/// See the module.
+/// See the module. What is solved four rows at a time stands side by side in fours.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Row {
     /// The sphere whose row it is: the one of the smaller id, so that the order of rows is that of the cells and ids.
     pub i: u32,
@@ -41,13 +42,12 @@ pub struct Row {
     pub j: u32,
     /// Cells from i to the image of j, as the code of a candidate.
     pub code: u32,
+    /// Place, among those of its task, of how its wall moves; [`STANDS`] for all else.
+    pub drive: u32,
     /// Unit vector from j to i.
     pub normal: Vec3,
     /// Speed of approach that closes the gap by the end of the substep, >= 0.
     pub closing: f32,
-    /// Distance over the radius sum: where on the radii the point of contact is.
-    #[cfg(feature = "gpu")]
-    pub share: f32,
     /// From each centre to the point of contact.
     pub arms: [f32; 2],
     /// 5/2 over each radius; 0 for planes.
@@ -58,8 +58,9 @@ pub struct Row {
     /// Resistance to rolling and to twisting, times the reduced radius.
     pub resistance: [f32; 2],
     pub load: Load,
-    /// Place, among those of its task, of how its wall moves; [`STANDS`] for all else.
-    pub drive: u32,
+    /// Distance over the radius sum: where on the radii the point of contact is.
+    #[cfg(feature = "gpu")]
+    pub share: f32,
 }
 
 /// The drive of a row on something that does not move by itself.

@@ -10,7 +10,7 @@
 //! still, and asleep again after half of the time. What touches spheres that sleep and is itself not yet calm for long enough is
 //! held by them as by walls: it has all but stood for half of the time, or all wake.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
@@ -168,21 +168,35 @@ impl Sleep {
             // Not as what is fixed.
             _ => (calm[i] + step).min(STILL - 1),
         };
-        let next = &*next;
-        for_ranges(next.len(), TASK, |range| range.for_each(|i| next[i].store(own(i), Relaxed)));
-        view.rows.tasks.look(|task| {
-            for row in task.rows.iter().filter(|row| row.j & WALL == 0) {
-                let (i, j) = (row.i as usize, row.j as usize);
-                let counts = [own(i), own(j)];
-                // Fixed spheres hand nothing on.
-                if counts[0] > counts[1] + step && counts[0] < STILL {
-                    next[i].fetch_min(counts[1] + step, Relaxed);
-                }
-                if counts[1] > counts[0] + step && counts[1] < STILL {
-                    next[j].fetch_min(counts[0] + step, Relaxed);
-                }
+        let (next, any) = (&*next, AtomicBool::new(false));
+        for_ranges(next.len(), TASK, |range| {
+            let mut most = 0;
+            for i in range {
+                let own = own(i);
+                next[i].store(own, Relaxed);
+                most = most.max(if own == STILL { 0 } else { own });
+            }
+            if most > step {
+                any.store(true, Relaxed);
             }
         });
+        // Where none has been calm for longer than a substep none can hand on less.
+        let rows = &view.rows.tasks;
+        if any.into_inner() {
+            rows.look(|task| {
+                for row in task.rows.iter().filter(|row| row.j & WALL == 0) {
+                    let (i, j) = (row.i as usize, row.j as usize);
+                    let counts = [own(i), own(j)];
+                    // Fixed spheres hand nothing on.
+                    if counts[0] > counts[1] + step && counts[0] < STILL {
+                        next[i].fetch_min(counts[1] + step, Relaxed);
+                    }
+                    if counts[1] > counts[0] + step && counts[1] < STILL {
+                        next[j].fetch_min(counts[0] + step, Relaxed);
+                    }
+                }
+            });
+        }
         let most = if self.roused { SLEEP / 2 } else { STILL };
         let calm = Disjoint::new(calm);
         // SAFETY: ranges do not overlap.

@@ -10,6 +10,7 @@ use crate::{
 
 /// What a contact does to the first sphere in a substep; the opposite to the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
 pub struct Load {
     /// Along the normal, >= 0.
     pub normal: f32,

@@ -8,13 +8,60 @@ use crate::cpu::{
     rows::{Drive, Row, STANDS},
 };
 
-/// What rows act on.
-pub struct Bodies<'a> {
-    pub lab: Disjoint<'a, Vec4>,
-    pub spin: Disjoint<'a, Vec4>,
+/// A sphere as rows see it.
+#[derive(Clone, Copy, Default)]
+pub struct Body {
+    /// V, inverse mass; nothing for what sleeps.
+    pub motion: Vec4,
+    /// Angular velocity, time of the last contact.
+    pub spin: Vec4,
 }
 
+/// What rows act on.
+pub struct Bodies<'a>(pub Disjoint<'a, Body>);
+
 impl Bodies<'_> {
+    /// The sphere whose row it is.
+    ///
+    /// # Safety
+    /// Nobody else may write it meanwhile.
+    #[inline(always)]
+    pub unsafe fn first(&self, row: &Row) -> Body {
+        // SAFETY: passed on from the caller.
+        unsafe { self.0.get(row.i as usize) }
+    }
+
+    /// The other one, or how its wall moves.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    pub unsafe fn second(&self, row: &Row, drives: &[Drive]) -> Body {
+        if row.j & WALL == 0 {
+            // SAFETY: passed on from the caller.
+            unsafe { self.0.get(row.j as usize) }
+        } else if row.drive == STANDS {
+            Body::default()
+        } else {
+            let Drive([motion, spin]) = drives[row.drive as usize];
+            Body { motion, spin }
+        }
+    }
+
+    /// Both, as the row has left them; what is fixed is never written.
+    ///
+    /// # Safety
+    /// Nobody else may read or write them meanwhile.
+    #[inline(always)]
+    pub unsafe fn store(&self, row: &Row, first: Body, second: Body) {
+        for (k, body) in [(row.i, first), (row.j, second)] {
+            if body.motion.w > 0.0 {
+                // SAFETY: passed on from the caller.
+                unsafe { self.0.set(k as usize, body) };
+            }
+        }
+    }
+
     /// Puts the load of a row on its spheres.
     ///
     /// # Safety
@@ -123,28 +170,15 @@ impl Pair {
     #[inline(always)]
     unsafe fn load(bodies: &Bodies, row: &Row, drives: &[Drive]) -> Self {
         // SAFETY: passed on from the caller.
-        let of = |k: u32| unsafe { (bodies.lab.get(k as usize), bodies.spin.get(k as usize)) };
-        let a = of(row.i);
-        let b = if row.j & WALL == 0 {
-            of(row.j)
-        } else if row.drive == STANDS {
-            (Vec4::ZERO, Vec4::ZERO)
-        } else {
-            drives[row.drive as usize].0.into()
-        };
-        Self { motions: [a.0, b.0], spins: [a.1, b.1] }
+        let (a, b) = unsafe { (bodies.first(row), bodies.second(row, drives)) };
+        Self { motions: [a.motion, b.motion], spins: [a.spin, b.spin] }
     }
 
+    #[inline(always)]
     unsafe fn store(&self, bodies: &Bodies, row: &Row) {
-        for (side, k) in [row.i, row.j].into_iter().enumerate() {
-            if self.motions[side].w > 0.0 {
-                // SAFETY: passed on from the caller; what is fixed is never written.
-                unsafe {
-                    bodies.lab.set(k as usize, self.motions[side]);
-                    bodies.spin.set(k as usize, self.spins[side]);
-                }
-            }
-        }
+        let [a, b] = [0, 1].map(|side| Body { motion: self.motions[side], spin: self.spins[side] });
+        // SAFETY: passed on from the caller.
+        unsafe { bodies.store(row, a, b) };
     }
 
     /// Its last lane is nothing.

@@ -1,6 +1,6 @@
 //! Which contacts of a sphere rest.
 
-use glam::Vec3;
+use glam::{Vec3, Vec3A};
 
 use super::{AHEAD, Drive, Load, NEAR, Row, SHOCK, STANDS, Task};
 use crate::{
@@ -25,6 +25,13 @@ struct Side {
     moves: bool,
 }
 
+/// What a row of two spheres has for as long as they touch; one that was read from a file has none of it yet.
+struct Grip {
+    turns: [f32; 2],
+    friction: f32,
+    resistance: [f32; 2],
+}
+
 /// Looks for the rows of one sphere.
 pub(super) struct Finder<'a> {
     pub view: &'a View<'a>,
@@ -40,13 +47,12 @@ impl Finder<'_> {
     pub(super) fn run(&self, task: &mut Task) {
         let (view, i) = (self.view, self.i);
         let state = view.state;
+        let id = state.id[i];
         for &candidate in view.lists.of(i) {
             let j = candidate.index();
-            if state.id[j] > state.id[i] {
-                let surface = view.world.surface(state.material(i).into(), state.material(j).into());
-                if surface.restitution < 1.0 {
-                    self.pair(surface, candidate, task);
-                }
+            // What is far is told before anything else of it is fetched.
+            if state.id[j] > id && self.may_rest(candidate) {
+                self.pair(candidate, task);
             }
         }
         let walls = view.lists.walls(i);
@@ -82,13 +88,58 @@ impl Finder<'_> {
             && (carried || (approach <= slow && approach >= -slow))
     }
 
-    fn pair(&self, surface: &Surface, candidate: Candidate, task: &mut Task) {
+    // False where no row can be.
+    #[inline(always)]
+    fn may_rest(&self, candidate: Candidate) -> bool {
+        let (view, i, j) = (self.view, self.i, candidate.index());
+        let shift = Vec3A::from(view.shifts[candidate.code() as usize]);
+        if self.slow.is_some() {
+            // At the start all clocks are 0, whatever they hold.
+            let (here, there) = (view.state.place[i], view.state.place[j]);
+            let d = Vec3A::from_vec4(here - there) - shift;
+            let farthest = (here.w + there.w) * (1.0 + NEAR);
+            return d.length_squared() <= farthest * farthest;
+        }
+        self.past.iter().any(|row| row.j == j as u32)
+            || view.is_demoted(i, j as u32)
+            || (self.is_carried(i, j as u32) && !view.stays_clear(i, j, shift, AHEAD))
+    }
+
+    // None where all contacts of the two are impacts.
+    fn grip(&self, j: usize, past: Option<&Row>) -> Option<Grip> {
+        if let Some(row) = past
+            && row.turns[0] > 0.0
+        {
+            return Some(Grip { turns: row.turns, friction: row.friction, resistance: row.resistance });
+        }
+        let (view, state, i) = (self.view, self.view.state, self.i);
+        let surface = view.world.surface(state.material(i).into(), state.material(j).into());
+        let radii = [state.radius(i), state.radius(j)];
+        let reduced = radii[0] * radii[1] / (radii[0] + radii[1]);
+        (surface.restitution < 1.0).then(|| Grip {
+            turns: radii.map(|r| 2.5 / r),
+            friction: surface.friction,
+            resistance: [surface.rolling, surface.twisting].map(|c| c * reduced),
+        })
+    }
+
+    fn pair(&self, candidate: Candidate, task: &mut Task) {
         let (view, state) = (self.view, self.view.state);
         let (i, j) = (self.i, candidate.index());
         let shift = view.shifts[candidate.code() as usize];
         if state.inverse_mass(i) == 0.0 && state.inverse_mass(j) == 0.0 {
             // Both stopped in this substep.
             return;
+        }
+        let past = self.past.iter().find(|row| row.j == j as u32);
+        if let (None, Some(row)) = (self.slow, past)
+            && view.clock[i] == 0.0
+            && view.clock[j] == 0.0
+            && row.code == candidate.code()
+        {
+            // Nothing has happened to them since the start.
+            let row = Row { load: self.warm(past, row.normal), ..*row };
+            return task.push(row, view.yields(i) || view.yields(j));
         }
         let diameter = state.radius(i) + state.radius(j);
         // At the start all clocks are 0, whatever they hold.
@@ -97,15 +148,9 @@ impl Finder<'_> {
         } else {
             view.in_lab(i, j, shift).0
         };
-        let square = d.length_squared();
-        let farthest = diameter * (1.0 + NEAR);
-        if self.slow.is_some() && square > farthest * farthest {
-            return;
-        }
-        let distance = square.sqrt();
+        let distance = d.length();
         let normal = if distance > 0.0 { d / distance } else { Vec3::X };
         let gap = distance - diameter;
-        let past = self.past.iter().find(|row| row.j == j as u32);
         let approach = -normal.dot(state.velocity(i) - state.velocity(j));
         let is_row = if self.slow.is_some() {
             self.rests(j as u32, gap, diameter, approach, past)
@@ -117,6 +162,7 @@ impl Finder<'_> {
         if !is_row {
             return;
         }
+        let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
         task.stirs |= self.slow.is_some() && view.sleep.is_stirred(i, j);
         let radii = [state.radius(self.i), state.radius(j)];
         let share = distance / diameter;
@@ -129,10 +175,10 @@ impl Finder<'_> {
             #[cfg(feature = "gpu")]
             share,
             arms: radii.map(|r| r * share),
-            turns: radii.map(|r| 2.5 / r),
+            turns,
             masses: masses(state.inverse_mass(self.i) + state.inverse_mass(j), share),
-            friction: surface.friction,
-            resistance: [surface.rolling, surface.twisting].map(|c| c * (radii[0] * radii[1] / diameter)),
+            friction,
+            resistance,
             load: self.warm(past, normal),
             drive: STANDS,
         };
