@@ -200,6 +200,18 @@ impl View<'_> {
         1.0 - end.length() / (self.state.radius(i) + self.state.radius(j))
     }
 
+    /// The same for a sphere and a plane.
+    #[inline]
+    pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> f32 {
+        let (gap, v) = super::sweep::wall_gap(self, i, plane);
+        let left = self.frame.h - self.clock[i];
+        if !self.world.walls[plane].there {
+            return 0.0;
+        }
+        let end = gap + v * left + 0.5 * self.world.walls[plane].acceleration * left * left;
+        -end / (2.0 * self.state.radius(i))
+    }
+
     /// Whether [`overlap_ahead`](Self::overlap_ahead) is not deeper than `depth`, told by the square with a hair of slack; false
     /// where it is not known, and where one of the two is fixed.
     #[inline(always)]
@@ -219,18 +231,6 @@ impl View<'_> {
         end.length_squared() > near * near * (1.0 + 1e-5)
     }
 
-    /// The same for a sphere and a plane.
-    #[inline]
-    pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> f32 {
-        let (gap, v) = super::sweep::wall_gap(self, i, plane);
-        let left = self.frame.h - self.clock[i];
-        if !self.world.walls[plane].there {
-            return 0.0;
-        }
-        let end = gap + v * left + 0.5 * self.world.walls[plane].acceleration * left * left;
-        -end / (2.0 * self.state.radius(i))
-    }
-
     /// Vector from a plane's point to the centre of sphere `i` at its clock, in the lab.
     #[inline]
     pub fn wall_to(&self, plane: usize, i: usize) -> Vec3 {
@@ -242,5 +242,50 @@ impl View<'_> {
     #[inline]
     pub fn cell(&self, i: usize) -> IVec3 {
         self.state.cell[i].truncate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    use super::*;
+    use crate::{Sphere, System, cpu::core::Core};
+
+    // What is told by the square is never deeper than asked, and most of what lies apart is told.
+    #[test]
+    fn what_stays_clear_does_not_overlap_ahead() {
+        const DEPTH: f32 = 0.002;
+        let mut rng = Pcg64::seed_from_u64(5);
+        let mut vector =
+            |most: f64| DVec3::from_array(std::array::from_fn(|_| most * (2.0 * rng.random::<f64>() - 1.0)));
+        let mut system = System { gravity: -DVec3::Z, ..System::default() };
+        system.spheres = (0..60)
+            .map(|id| Sphere {
+                id,
+                position: vector(1.0),
+                velocity: vector(3.0),
+                fixed: id % 10 == 0,
+                ..Sphere::default()
+            })
+            .collect();
+        let mut core = Core::new(&system, |_| -1.0).unwrap();
+        core.clock.iter_mut().enumerate().for_each(|(k, clock)| *clock = 0.001 * k as f32);
+        let frame = Frame { h: 0.1, gravity: core.world.gravity, drift: Vec3::ZERO, drifted: Vec3::ZERO };
+        let view = core.view(frame);
+        let (mut told, mut clear) = (0, 0);
+        for (i, j) in (0..60).flat_map(|i| (0..i).map(move |j| (i, j))) {
+            let shift = core.grid.shift(core.state.cell[j].truncate() - core.state.cell[i].truncate());
+            let depth = view.overlap_ahead(i, j, shift);
+            let stays_clear = view.stays_clear(i, j, Vec3A::from(shift), DEPTH);
+            assert!(!stays_clear || depth <= DEPTH, "{i} and {j}: {depth}");
+            let is_fixed = core.state.inverse_mass(i) == 0.0 || core.state.inverse_mass(j) == 0.0;
+            assert!(!(stays_clear && is_fixed));
+            told += u32::from(stays_clear);
+            clear += u32::from(depth <= DEPTH - 1e-4 && !is_fixed);
+        }
+        assert!(told >= clear && clear > 200, "{told} of {clear}");
     }
 }

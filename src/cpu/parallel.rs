@@ -24,7 +24,7 @@ pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync)
     }
 }
 
-/// Outputs of a chunk at least, where there are enough for all threads.
+/// Outputs that a thread goes on with at a time, or more; fewer where there are not as many for each.
 const CHUNK: usize = 8;
 
 /// One output for each task, kept between calls so that a steady step allocates nothing.
@@ -56,7 +56,8 @@ impl<T: Default + Send> Outputs<T> {
         self.slots[tasks].par_iter_mut().for_each(work);
     }
 
-    /// Goes on with some of the outputs of the last call, several at a time; how many is not fixed.
+    /// Goes on with some of the outputs of the last call, several at a time; how many depends on
+    /// the threads, so what becomes of an output must not depend on which others are with it.
     pub fn for_chunks_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut [T]) + Send + Sync) {
         let threads = rayon::current_num_threads();
         let chunks = threads * (tasks.len() / (CHUNK * threads)).max(1);
@@ -129,5 +130,20 @@ impl<'a, T: Copy> Disjoint<'a, T> {
         assert!(i < self.len);
         // SAFETY: in bounds by the assertion, not shared by the caller's promise.
         unsafe { self.start.add(i).write(value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_hold_every_output_once() {
+        for count in [0, 1, 3, 7, 8, 9, 31, 200] {
+            let mut outputs = Outputs::<u32>::default();
+            outputs.run(count + 2, 1, |_, out| *out = 0);
+            outputs.for_chunks_of(1..count + 1, |chunk| chunk.iter_mut().for_each(|out| *out += 1));
+            assert!(outputs.iter().enumerate().all(|(k, &out)| out == u32::from((1..=count).contains(&k))));
+        }
     }
 }

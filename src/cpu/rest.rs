@@ -1,5 +1,5 @@
-//! Stage 9: contacts that rest. The rows are solved one after the other (Gauss-Seidel), by blocks of cells, once before the sweep and
-//! again after the rounds.
+//! Stage 9: contacts that rest. The rows of a block of cells are solved one after the other (Gauss-Seidel), four blocks side by side,
+//! once before the sweep and again after the rounds.
 //!
 //! Rows act on the velocity that a sphere has in the lab at the end of the substep, V. A sphere that a row carries moves
 //! with it all the while: gravity is in its rows already. In the falling frame that is a straight line too, with the
@@ -215,7 +215,7 @@ impl Rest {
             rows.tasks.for_chunks_of(colour.clone(), |tasks| {
                 let tasks = tasks.iter_mut().filter(|task| all || task.yields);
                 // SAFETY: tasks of one colour have no sphere in common.
-                let change = unsafe { lanes::solve(&bodies, tasks, loaded) };
+                let change = unsafe { lanes::solve_all(&bodies, tasks, loaded) };
                 // The bits of positive numbers are in their order.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
@@ -315,7 +315,7 @@ impl Rest {
     }
 
     pub fn bytes(&self) -> usize {
-        32 * self.lab.capacity() + 32 * self.start.capacity() + self.loaded.bytes()
+        size_of::<Body>() * self.lab.capacity() + 32 * self.start.capacity() + self.loaded.bytes()
     }
 }
 

@@ -32,7 +32,7 @@ pub const SHOCK: f32 = 32.0;
 /// well: what is pushed apart afterwards anyway.
 pub const AHEAD: f32 = 0.002;
 
-/// See the module. What is solved four rows at a time stands side by side in fours.
+/// See the module. In this order most of what four lanes need of a row are four numbers side by side.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Row {
@@ -50,7 +50,7 @@ pub struct Row {
     pub closing: f32,
     /// From each centre to the point of contact.
     pub arms: [f32; 2],
-    /// 5/2 over each radius; 0 for planes.
+    /// 5/2 over each radius; 0 for walls, and for spheres where only the load was restored.
     pub turns: [f32; 2],
     /// Reduced mass along the normal, and along the plane of contact.
     pub masses: [f32; 2],

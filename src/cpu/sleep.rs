@@ -172,9 +172,9 @@ impl Sleep {
         for_ranges(next.len(), TASK, |range| {
             let mut most = 0;
             for i in range {
-                let own = own(i);
-                next[i].store(own, Relaxed);
-                most = most.max(if own == STILL { 0 } else { own });
+                let count = own(i);
+                next[i].store(count, Relaxed);
+                most = most.max(if count == STILL { 0 } else { count });
             }
             if most > step {
                 any.store(true, Relaxed);

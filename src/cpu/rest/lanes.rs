@@ -5,7 +5,7 @@ use std::ops::{Add, Mul, Sub};
 
 use glam::{BVec4A, Mat4, Vec3, Vec4};
 
-use super::solve::{Bodies, Body};
+use super::solve::{self, Bodies, Body};
 use crate::cpu::{
     bits::Flags,
     rows::{Drive, Row, Task},
@@ -18,7 +18,7 @@ const LANES: usize = 4;
 ///
 /// # Safety
 /// Nobody else may read or write the spheres of these tasks meanwhile, and the tasks have none in common.
-pub unsafe fn solve<'t>(
+pub unsafe fn solve_all<'t>(
     bodies: &Bodies,
     mut tasks: impl Iterator<Item = &'t mut Task>,
     loaded: &Flags,
@@ -31,7 +31,7 @@ pub unsafe fn solve<'t>(
             let mut rows = [a, b, c, d];
             let drives = lanes.each_ref().map(|lane| lane.drives);
             // SAFETY: passed on from the caller.
-            most = most.max(unsafe { solve_four(bodies, &mut rows, drives) });
+            most = solve::larger(most, unsafe { solve_four(bodies, &mut rows, drives) });
             rows.iter().for_each(|row| mark(row, loaded));
             continue;
         }
@@ -40,7 +40,7 @@ pub unsafe fn solve<'t>(
         for (row, lane) in rows.into_iter().zip(&lanes) {
             let Some(row) = row else { continue };
             // SAFETY: passed on from the caller.
-            most = most.max(unsafe { bodies.solve(row, lane.drives) });
+            most = solve::larger(most, unsafe { bodies.solve(row, lane.drives) });
             mark(row, loaded);
             any = true;
         }
@@ -119,7 +119,7 @@ impl Four {
 
     #[inline(always)]
     fn largest(self) -> Vec4 {
-        self.x.abs().max(self.y.abs()).max(self.z.abs())
+        larger(larger(self.x.abs(), self.y.abs()), self.z.abs())
     }
 }
 
@@ -145,6 +145,12 @@ impl Mul<Vec4> for Four {
     fn mul(self, factor: Vec4) -> Self {
         Self { x: self.x * factor, y: self.y * factor, z: self.z * factor }
     }
+}
+
+/// [`solve::larger`](super::solve::larger) in each lane.
+#[inline(always)]
+fn larger(a: Vec4, b: Vec4) -> Vec4 {
+    Vec4::select(b.cmpgt(a), b, a)
 }
 
 /// One quantity of four lanes each: from the four of every lane.
@@ -230,7 +236,7 @@ unsafe fn solve_four(bodies: &Bodies, rows: &mut [&mut Row; LANES], drives: [&[D
 
     let yields = (a.inverse + b.inverse).cmpne(Vec4::ZERO);
     let speed = normal.dot(a.motion - b.motion);
-    let wanted = (pressed + (-closing - speed) * mass).max(Vec4::ZERO);
+    let wanted = larger(Vec4::ZERO, pressed + (-closing - speed) * mass);
     let acts = yields & (wanted.cmpne(Vec4::ZERO) | pressed.cmpne(Vec4::ZERO));
     if !acts.any() {
         return 0.0;
@@ -258,7 +264,7 @@ unsafe fn solve_four(bodies: &Bodies, rows: &mut [&mut Row; LANES], drives: [&[D
             side.motion = Four::select(rubs, motion, side.motion);
             side.spin = Four::select(rubs, spin, side.spin);
         }
-        change = change.max(rub.largest());
+        change = larger(change, rub.largest());
     }
     let acts_in = acts.bitmask();
     let resists = rows.each_ref().map(|row| row.resistance != [0.0; 2]);
@@ -275,8 +281,7 @@ unsafe fn solve_four(bodies: &Bodies, rows: &mut [&mut Row; LANES], drives: [&[D
         let by = turn - turned;
         a.spin = Four::select(resists, a.spin + by * (0.4 * turnabilities[0]), a.spin);
         b.spin = Four::select(resists, b.spin - by * (0.4 * turnabilities[1]), b.spin);
-        let by = by.largest() * a.turn;
-        change = Vec4::select(resists, change.max(by), change);
+        change = Vec4::select(resists, larger(change, by.largest() * a.turn), change);
         let turns = lanes_of(turn, Vec4::ZERO);
         for (k, row) in rows.iter_mut().enumerate() {
             if acts_in >> k & 1 == 1 {
@@ -293,7 +298,7 @@ unsafe fn solve_four(bodies: &Bodies, rows: &mut [&mut Row; LANES], drives: [&[D
             unsafe { bodies.store(row, a[k], b[k]) };
         }
     }
-    Vec4::select(acts, change / mass, Vec4::ZERO).max_element()
+    Vec4::select(acts, change / mass, Vec4::ZERO).to_array().into_iter().fold(0.0, solve::larger)
 }
 
 #[cfg(test)]
@@ -311,8 +316,8 @@ mod tests {
         Vec3::from_array(std::array::from_fn(|_| 2.0 * rng.random::<f32>() - 1.0))
     }
 
-    // A row among the spheres of a task, of every kind in turn.
-    fn row(rng: &mut impl Rng, first: u32, k: usize, drives: &mut Vec<Drive>) -> Row {
+    // A row among the spheres of a task, of every kind in turn; `wild`: some with loads that overflow.
+    fn row(rng: &mut impl Rng, (first, k, wild): (u32, usize, bool), drives: &mut Vec<Drive>) -> Row {
         let radii = [0.5, 0.4 + 0.2 * rng.random::<f32>()];
         let i = first + rng.random_range(0..OWN);
         let other = first + (i - first + rng.random_range(1..OWN)) % OWN;
@@ -335,7 +340,7 @@ mod tests {
             resistance: [[0.0; 2], [0.01, 0.0], [0.0, 0.02], [0.02, 0.01]][k % 4],
             ..Row::default()
         };
-        row.load.normal = pressed;
+        row.load.normal = if wild && k.is_multiple_of(6) { [f32::NAN, 3e38][k / 6 % 2] } else { pressed };
         row.load.tangent = vector(rng) * (0.4 * pressed);
         row.load.turn = vector(rng) * (0.02 * pressed);
         row
@@ -345,7 +350,7 @@ mod tests {
     #[test]
     fn rows_side_by_side_have_the_bits_of_rows_one_by_one() {
         let mut rng = Pcg64::seed_from_u64(11);
-        for tasks in [1, 3, 4, 5, 11] {
+        for (tasks, wild) in [1, 3, 4, 5, 11].into_iter().flat_map(|tasks| [(tasks, false), (tasks, true)]) {
             let mut bodies: Vec<Body> = (0..tasks * OWN)
                 .map(|k| Body {
                     // One in nine is fixed or asleep.
@@ -358,7 +363,7 @@ mod tests {
                     let mut all = Task::default();
                     // Of unequal lengths, and one without any.
                     for k in 0..13 * (task as usize % 4) {
-                        all.rows.push(row(&mut rng, task * OWN, k, &mut all.drives));
+                        all.rows.push(row(&mut rng, (task * OWN, k, wild), &mut all.drives));
                     }
                     all
                 })
@@ -369,14 +374,14 @@ mod tests {
             for task in &all {
                 for mut row in task.rows.iter().copied() {
                     // SAFETY: nobody else is there.
-                    most[0] = most[0].max(unsafe { one.solve(&mut row, &task.drives) });
+                    most[0] = solve::larger(most[0], unsafe { one.solve(&mut row, &task.drives) });
                     rows.push(row);
                 }
             }
             let mut loaded = Flags::default();
             loaded.reset(bodies.len());
             // SAFETY: as above.
-            most[1] = unsafe { solve(&Bodies(Disjoint::new(&mut bodies)), all.iter_mut(), &loaded) };
+            most[1] = unsafe { solve_all(&Bodies(Disjoint::new(&mut bodies)), all.iter_mut(), &loaded) };
             let bits = |v: &[Vec4]| v.iter().map(|v| v.to_array().map(f32::to_bits)).collect::<Vec<_>>();
             let of_body = |b: &Body| bits(&[b.motion, b.spin]);
             let of_row = |r: &Row| bits(&[r.load.tangent.extend(r.load.normal), r.load.turn.extend(0.0)]);
@@ -387,6 +392,7 @@ mod tests {
             let side_by_side = all.iter().flat_map(|task| &task.rows);
             assert!(side_by_side.clone().map(of_row).eq(rows.iter().map(of_row)), "rows of {tasks} tasks");
             assert_eq!(most[0].to_bits(), most[1].to_bits());
+            assert_eq!(wild && tasks > 1, bodies.iter().any(|body| !body.motion.is_finite()));
             for (k, _) in bodies.iter().enumerate() {
                 let carries = |row: &&Row| row.load.normal > 0.0 && [row.i, row.j].contains(&(k as u32));
                 assert_eq!(loaded.contains(k), rows.iter().any(|row| carries(&row)), "sphere {k}");

@@ -99,7 +99,7 @@ impl Bodies<'_> {
         let across = row.normal.extend(0.0);
         let speed = dot(across, pair.relative());
         let before = row.load.normal;
-        let normal = (before + (-row.closing - speed) * row.masses[0]).max(0.0);
+        let normal = larger(0.0, before + (-row.closing - speed) * row.masses[0]);
         if normal == 0.0 && before == 0.0 {
             // They part: nothing to press, nothing to rub.
             return 0.0;
@@ -113,7 +113,7 @@ impl Bodies<'_> {
             let tangent = clamped(before - slip * row.masses[1], row.friction * normal);
             pair.rub(row, across, tangent - before);
             row.load.tangent = tangent.truncate();
-            change = change.max((tangent - before).abs().max_element());
+            change = larger(change, largest(tangent - before));
         }
         if row.resistance != [0.0; 2] {
             let before = row.load.turn.extend(0.0);
@@ -126,7 +126,7 @@ impl Bodies<'_> {
             pair.turn(row, turn - before);
             row.load.turn = turn.truncate();
             // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
-            change = change.max((turn - before).abs().max_element() * row.turns[0]);
+            change = larger(change, largest(turn - before) * row.turns[0]);
         }
         // SAFETY: passed on from the caller.
         unsafe { pair.store(self, row) };
@@ -154,6 +154,18 @@ fn flat(v: Vec4) -> Vec4 {
     Vec4::select(BVec4A::new(true, true, true, false), v, Vec4::ZERO)
 }
 
+/// The larger of two; the first where the second is not a number.
+#[inline(always)]
+pub fn larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
+#[inline(always)]
+fn largest(v: Vec4) -> f32 {
+    let v = v.abs();
+    larger(larger(v.x, v.y), v.z)
+}
+
 #[inline(always)]
 fn clamped(v: Vec4, most: f32) -> Vec4 {
     let square = dot(v, v);
@@ -164,6 +176,8 @@ fn clamped(v: Vec4, most: f32) -> Vec4 {
 struct Pair {
     motions: [Vec4; 2],
     spins: [Vec4; 2],
+    /// Inverse mass and time of the last contact, which no impulse changes, be it infinite.
+    kept: [[f32; 2]; 2],
 }
 
 impl Pair {
@@ -171,12 +185,19 @@ impl Pair {
     unsafe fn load(bodies: &Bodies, row: &Row, drives: &[Drive]) -> Self {
         // SAFETY: passed on from the caller.
         let (a, b) = unsafe { (bodies.first(row), bodies.second(row, drives)) };
-        Self { motions: [a.motion, b.motion], spins: [a.spin, b.spin] }
+        let kept = [a, b].map(|body| [body.motion.w, body.spin.w]);
+        Self { motions: [a.motion, b.motion], spins: [a.spin, b.spin], kept }
     }
 
     #[inline(always)]
     unsafe fn store(&self, bodies: &Bodies, row: &Row) {
-        let [a, b] = [0, 1].map(|side| Body { motion: self.motions[side], spin: self.spins[side] });
+        let [a, b] = [0, 1].map(|side| {
+            let [mass, contact] = self.kept[side];
+            Body {
+                motion: self.motions[side].truncate().extend(mass),
+                spin: self.spins[side].truncate().extend(contact),
+            }
+        });
         // SAFETY: passed on from the caller.
         unsafe { bodies.store(row, a, b) };
     }

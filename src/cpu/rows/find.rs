@@ -25,7 +25,7 @@ struct Side {
     moves: bool,
 }
 
-/// What a row of two spheres has for as long as they touch; one that was read from a file has none of it yet.
+/// What a row of two spheres has for as long as they touch; one that was restored has none of it yet.
 struct Grip {
     turns: [f32; 2],
     friction: f32,
@@ -132,12 +132,14 @@ impl Finder<'_> {
             return;
         }
         let past = self.past.iter().find(|row| row.j == j as u32);
+        // An impact at the very start leaves the clock at 0.
+        let is_as_before =
+            |k: usize| view.clock[k] == 0.0 && state.spin[k].w < 0.0 && state.inverse_mass(k) != 0.0;
         if let (None, Some(row)) = (self.slow, past)
-            && view.clock[i] == 0.0
-            && view.clock[j] == 0.0
+            && is_as_before(i)
+            && is_as_before(j)
             && row.code == candidate.code()
         {
-            // Nothing has happened to them since the start.
             let row = Row { load: self.warm(past, row.normal), ..*row };
             return task.push(row, view.yields(i) || view.yields(j));
         }
