@@ -2,18 +2,28 @@
 // src/cpu/rest.rs and src/cpu/rows.rs, which say why; a row itself is in shared/row.wgsl, which there are in shared/find.wgsl, their
 // order in shared/blocks.wgsl.
 
-// The number of a dispatch says when (0 = before the launch, then the turns after the rounds), which pass (0 puts on
-// the loads of the substep before, where there are any), and which colour.
-fn turn_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> 6u; }
-fn pass_of_dispatch() -> u32 { return ((round_of_dispatch.number | opaque_zero) >> 3u) & 7u; }
-fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & 7u; }
+// The number of a dispatch says which pass and which colour. Passes are numbered through: first those before the launch (0 puts on
+// the loads of the substep before, where there are any), then those of the turns after the rounds, each with twice as many as
+// the one before.
+fn pass_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> COLOUR_BITS; }
+fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & ALL_COLOURS; }
 
-fn word_of_turn(first: u32, turn: u32) -> f32 { return bitcast<f32>(atomicLoad(&work[first + turn])); }
+fn turn_of_dispatch() -> u32 {
+    let number = pass_of_dispatch();
+    if number < PASSES_AFTER { return 0u; }
+    return 1u + firstLeadingBit(number / PASSES_AFTER);
+}
+
+// The first pass of a turn that solves anything.
+fn first_pass(turn: u32) -> u32 {
+    if turn == 0u { return 1u; }
+    return PASSES_AFTER << (turn - 1u);
+}
 
 // Whether anything is to be solved: there are rows, and what they pushed last still runs into others.
 fn is_active(turn: u32) -> bool {
     if is_halted() { return false; }
-    if turn >= 2u { return word_of_turn(AHEAD, turn - 2u) > DEEP; }
+    if turn >= 2u { return bitcast<f32>(atomicLoad(&work[AHEAD + turn - 2u])) > DEEP; }
     let has_rows = atomicLoad(&work[ROW_COUNT]) > 0u;
     return has_rows || (turn == 1u && atomicLoad(&work[DEMOTED]) > 0u);
 }
@@ -131,18 +141,16 @@ var<workgroup> group_plan: vec4u;
 var<workgroup> group_change: atomic<u32>;
 var<workgroup> group_most: f32;
 
-// What a dispatch solves: a pass over the blocks of one colour, or where one workgroup is enough all that a turn has.
+// What a dispatch solves: a pass over the blocks of one colour, or where one workgroup is enough several over all of them.
 fn plan_of_dispatch() -> vec4u {
     let turn = turn_of_dispatch();
     let number = pass_of_dispatch();
+    let colour = colour_of_dispatch();
     if !is_active(turn) { return vec4u(0u); }
-    if number == ALL_PASSES {
-        if turn == 0u { return vec4u(0u, PASSES_BEFORE + 1u, 0u, COLOURS); }
-        return vec4u(1u, PASSES_AFTER + 1u, 0u, COLOURS);
-    }
     // Passes end when no row changes anything any more.
-    if number > 1u && word_of_turn(CHANGES, 4u * turn + number - 2u) <= frame.settled { return vec4u(0u); }
-    return vec4u(number, number + 1u, colour_of_dispatch(), colour_of_dispatch() + 1u);
+    if number > first_pass(turn) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
+    if colour != ALL_COLOURS { return vec4u(number, number + 1u, colour, colour + 1u); }
+    return vec4u(number, select(number + PASSES_AFTER, PASSES_BEFORE + 1u, turn == 0u), 0u, COLOURS);
 }
 
 // The contacts of the blocks, each block by the lanes of a workgroup.
@@ -175,7 +183,7 @@ fn rest_solve(
         workgroupBarrier();
         if lane == 0u {
             let found = atomicExchange(&group_change, 0u);
-            if number > 0u && found > 0u { atomicMax(&work[CHANGES + 4u * turn_of_dispatch() + number - 1u], found); }
+            if number > 0u && found > 0u { atomicMax(&work[CHANGES + number], found); }
             group_most = bitcast<f32>(found);
         }
         let most = workgroupUniformLoad(&group_most);
@@ -272,7 +280,7 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 // After the last turn that was thought to be enough the step is done again with more.
 fn note_ahead(turn: u32, depth: f32) {
     if depth <= DEEP { return; }
-    if pass_of_dispatch() == ALL_PASSES { halt(HALT_TURNS); }
+    if colour_of_dispatch() == ALL_COLOURS { halt(HALT_TURNS); }
     atomicMax(&work[AHEAD + turn - 1u], bitcast<u32>(depth));
 }
 

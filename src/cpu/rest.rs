@@ -33,11 +33,13 @@ use super::{
 /// Passes before the sweep: warm loads need little, and what they leave the second half removes.
 pub const BEFORE: u32 = 1;
 
-/// Passes after the rounds.
+/// Passes after the rounds; each further turn has twice as many as the one before, since what it is for, large spheres on
+/// small ones, takes passes in proportion to the ratio of their masses.
 pub const AFTER: u32 = 4;
 
-/// How often the rows are looked for again after the rounds, while what they push runs into others deeper than [`DEEP`].
-pub const TURNS: u32 = 3;
+/// How often the rows are solved after the rounds, while what they push runs into others deeper than [`DEEP`]; for each turn
+/// but the first they are looked for again.
+pub const TURNS: u32 = 4;
 
 /// Overlap at the end of the substep, in mean diameters, that is not left without another turn.
 pub const DEEP: f32 = 0.01;
@@ -118,7 +120,7 @@ impl Rest {
                 }
             });
             self.enter_lab(core, frame);
-            for _ in 0..AFTER {
+            for _ in 0..AFTER << turn {
                 let most = self.pass(&mut rows, &blocks, all);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;

@@ -3,7 +3,7 @@
 use super::{
     Context,
     host::Host,
-    layout::{Body, Frame, LAUNCH, MOST_WIDE_ROUNDS, Round, Tag},
+    layout::{Body, COLOUR_BITS, Frame, LAUNCH, MOST_PASSES, MOST_WIDE_ROUNDS, Round, Tag},
     pipelines::Pipelines,
     places::Places,
     scenery,
@@ -15,8 +15,8 @@ pub const UNIFORM_STRIDE: u64 = 512;
 
 const _: () = assert!(size_of::<Frame>() as u64 <= UNIFORM_STRIDE);
 
-/// Numbers of a dispatch: rounds, or when contacts are solved.
-const MOST_NUMBERS: u32 = 256;
+/// Numbers of a dispatch: rounds, or the pass and the colour of the contacts that are solved.
+const MOST_NUMBERS: u32 = MOST_PASSES << COLOUR_BITS;
 
 const _: () = assert!(MOST_WIDE_ROUNDS <= MOST_NUMBERS);
 

@@ -23,7 +23,7 @@ pub struct Effort {
     pub tails: u32,
     /// Rounds of each.
     pub tail_rounds: u32,
-    /// How often contacts that rest are looked for after the rounds.
+    /// How often contacts that rest are solved after the rounds.
     pub turns: u32,
     /// Steps in a row that this was enough for.
     calm: u32,
@@ -109,10 +109,10 @@ impl Effort {
         self.grown(&before)
     }
 
-    /// More searches for contacts, after one was not enough. False if there are no more.
+    /// More turns of solving contacts, after fewer were not enough. False if there are no more.
     pub fn turn_again(&mut self) -> bool {
         let before = *self;
-        self.turns = TURNS;
+        self.turns = (2 * self.turns).min(TURNS);
         self.grown(&before)
     }
 

@@ -1,11 +1,13 @@
 //! A step as commands: every stage in the order of the table, and not one decision of the host in between.
 
+use std::ops::Range;
+
 use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     effort::Effort,
     layout::{
-        ALL_PASSES, CANDIDATE_COUNT, COLOURS, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LONG_COUNT, SCAN_PART,
-        STEP_END, STICKY_END,
+        ALL_COLOURS, CANDIDATE_COUNT, COLOUR_BITS, COLOURS, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LONG_COUNT,
+        SCAN_PART, STEP_END, STICKY_END, first_pass,
     },
     pipelines::Pipelines,
     timing::Timing,
@@ -58,14 +60,16 @@ pub struct Solving {
 }
 
 impl Solving {
-    // Passes over all contacts in one turn: the first puts on the loads of the substep before, where there are any.
-    fn passes(self, turn: u32, passes: std::ops::RangeInclusive<u32>) -> Vec<Dispatch> {
+    // Passes over all contacts.
+    fn passes(self, passes: Range<u32>) -> Vec<Dispatch> {
         if self.sphere_count <= FEW {
-            return vec![("rest_solve", turn << 6 | ALL_PASSES << 3, 1)];
+            // No more of them at a time: drivers end loops that go on too long.
+            let some = passes.step_by(AFTER as usize);
+            return some.map(|pass| ("rest_solve", pass << COLOUR_BITS | ALL_COLOURS, 1)).collect();
         }
         // Beyond, each takes several blocks.
         let solvers = self.slots.min(self.all.saturating_mul(4)).min(MOST_SOLVERS);
-        let of_pass = |pass| (0..COLOURS).map(move |colour| turn << 6 | pass << 3 | colour);
+        let of_pass = |pass| (0..COLOURS).map(move |colour| pass << COLOUR_BITS | colour);
         passes.flat_map(of_pass).map(|number| ("rest_solve", number, solvers)).collect()
     }
 
@@ -73,7 +77,7 @@ impl Solving {
     pub fn before(self) -> Vec<Dispatch> {
         let all = self.all;
         let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all)];
-        dispatches.extend(self.passes(0, 0..=BEFORE));
+        dispatches.extend(self.passes(0..BEFORE + 1));
         dispatches.extend([("rest_mark", 0, all), ("rest_leave", 0, all)]);
         dispatches
     }
@@ -82,12 +86,12 @@ impl Solving {
     pub fn after(self) -> Vec<Dispatch> {
         let (all, mut dispatches) = (self.all, vec![]);
         for turn in 1..=self.turns.min(TURNS) {
-            let number = turn << 6;
+            let number = first_pass(turn) << COLOUR_BITS;
             dispatches.extend([("rest_again", number, all), ("rest_enter", number, all)]);
-            dispatches.extend(self.passes(turn, 1..=AFTER));
+            dispatches.extend(self.passes(first_pass(turn)..first_pass(turn + 1)));
             dispatches.extend([("rest_mark", number, all), ("rest_leave", number, all)]);
             if turn < TURNS {
-                let last = if turn == self.turns { ALL_PASSES << 3 } else { 0 };
+                let last = if turn == self.turns { ALL_COLOURS } else { 0 };
                 dispatches.push(("rest_ahead", number | last, all));
             }
         }

@@ -3,7 +3,10 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, UVec3, UVec4, Vec3};
 
-use crate::model::levels;
+use crate::{
+    cpu::rest::{AFTER, BEFORE, TURNS},
+    model::levels,
+};
 
 /// A sphere's hot half.
 #[repr(C)]
@@ -170,6 +173,14 @@ pub struct Round {
     pub number: u32,
 }
 
+/// Number of the first pass of a turn in which contacts that rest are solved. Passes are numbered through: those before the
+/// sweep are turn 0, with pass 0 for the loads of the substep before, and each turn has twice as many as the one before.
+pub const fn first_pass(turn: u32) -> u32 {
+    if turn == 0 { 0 } else { AFTER << (turn - 1) }
+}
+
+const _: () = assert!(BEFORE < AFTER);
+
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
         $($(#[$doc])* pub const $name: u32 = $value;)*
@@ -242,10 +253,13 @@ words! {
     REST_GROUP = 8;
     INNER_COLOURS = 27;
     COLOURS = crate::cpu::blocks::COLOURS as u32;
-    PASSES_BEFORE = crate::cpu::rest::BEFORE;
-    PASSES_AFTER = crate::cpu::rest::AFTER;
-    /// The number that stands for all passes of a turn; of the look ahead, that no other turn comes.
-    ALL_PASSES = 7;
+    PASSES_BEFORE = BEFORE;
+    PASSES_AFTER = AFTER;
+    /// End of the numbers of passes.
+    MOST_PASSES = first_pass(TURNS + 1);
+    /// Stands for as many passes over all colours; of the look ahead, that no other turn comes.
+    ALL_COLOURS = 15;
+    COLOUR_BITS = 4;
 
     /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.
     HITS = 3;
@@ -326,13 +340,13 @@ words! {
     /// Deepest overlap ahead after each turn.
     AHEAD = EXTRA_COUNT + 12;
     /// Spheres that sleep; whether any will be awake, and whether all were woken.
-    ASLEEP_COUNT = EXTRA_COUNT + 14;
-    UNREST = EXTRA_COUNT + 15;
+    ASLEEP_COUNT = AHEAD + TURNS - 1;
+    UNREST = ASLEEP_COUNT + 1;
     AWAKE = 1;
     ROUSED = 2;
     /// Largest change of a velocity by a contact, of each pass.
-    CHANGES = EXTRA_COUNT + 16;
-    LAUNCH_BLOCK = EXTRA_COUNT + 32;
+    CHANGES = UNREST + 1;
+    LAUNCH_BLOCK = CHANGES + MOST_PASSES;
     ROUND_BLOCKS = LAUNCH_BLOCK + ROUND_WORDS;
     /// Rounds that can be done over the whole array.
     MOST_WIDE_ROUNDS = 48;

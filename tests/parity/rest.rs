@@ -6,7 +6,8 @@ use super::{
         effort::Effort,
         encode::{self, Encoder, Solving},
         layout::{
-            ASLEEP_COUNT, INNER_COLOURS, LOAD_COUNT, LOADS_HEAD, RANK_WORDS, ROW_COUNT, ROW_WORDS, WALL,
+            ASLEEP_COUNT, INNER_COLOURS, LAST_CARRIED, LOAD_COUNT, LOADS_HEAD, RANK_WORDS, ROW_COUNT,
+            ROW_WORDS, WALL,
         },
     },
     Case, PRESENT, Rig, Slip, Verdict, agrees, contacts,
@@ -206,6 +207,23 @@ fn order(kind: &'static str) -> Verdict {
 fn rest_agrees_with_its_twin() {
     agrees("rest before", before);
     agrees("rest after", after);
+}
+
+// Heavy spheres on light ones, pulled so hard that they run into each other in turn after turn.
+#[test]
+fn every_turn_agrees_with_its_twin() {
+    for size in [65, 1500, 10_007] {
+        let mut start = start("pile", size);
+        start.system.gravity *= 100.0;
+        let top = start.system.spheres.iter().map(|s| s.position.z).fold(0.0, f64::max);
+        for sphere in &mut start.system.spheres {
+            sphere.mass *= if sphere.position.z > 0.5 * top { 1000.0 } else { 1.0 };
+        }
+        let case = after(&start);
+        let output = case.run();
+        assert_eq!(output.work[LAST_CARRIED as usize], TURNS + 1, "turns of {size} spheres");
+        case.verdict(&output).assert_clean();
+    }
 }
 
 #[test]

@@ -8,6 +8,8 @@ use glam::DVec3;
 
 use crate::support::simulate_silently;
 
+on_each_engine!(large_grains_do_not_sink_into_the_small_ones_they_fall_on (gpu: "long: minutes"));
+
 /// Height (diameters) that the floor orders, and as much below the surface.
 const MARGIN: f64 = 4.0;
 
@@ -131,4 +133,38 @@ fn rough_grains_come_to_rest_in_a_loose_packing() {
     // The figures of the long tests, and how far so few spheres scatter.
     assert!((0.57..=0.63).contains(&packing.fraction), "{}", packing.fraction);
     assert!((3.9..=5.1).contains(&packing.coordination), "{}", packing.coordination);
+}
+
+// Of each as much volume; with four passes in every turn, however deep they are, it is .037 in one of the pours.
+fn large_grains_do_not_sink_into_the_small_ones_they_fall_on(backend: Backend) {
+    const RATIO: f64 = 4.0;
+    let grain = Surface {
+        restitution: 0.3,
+        friction: 0.5,
+        rolling_friction: 0.05,
+        twisting_friction: 0.05,
+        ..Surface::default()
+    };
+    let large = 1.0 / (1.0 + RATIO.powi(3));
+    for seed in 1..=3 {
+        let system = Scene::new(0.05)
+            .gravity(-DVec3::Z)
+            .seed(seed)
+            .bounds(DVec3::ZERO, DVec3::new(10.5, 10.5, 30.0))
+            .sides([Side::Periodic, Side::Periodic, Side::Wall])
+            .surface("default", grain, 6.0 / std::f64::consts::PI)
+            .fill(Fill::random(800).diameters([(1.0, 1.0 - large), (RATIO, large)]))
+            .build()
+            .unwrap();
+        let mut simulation = simulate_silently(&system, backend);
+        let mut deepest = 0.0f64;
+        for _ in 0..160 {
+            let report = simulation.step().unwrap();
+            assert_eq!((report.stopped, report.unresolved), (0, 0), "{report:?}");
+            deepest = deepest.max(report.deepest_overlap);
+        }
+        let report = simulation.report();
+        println!("seed {seed}: overlap {deepest:.4} while they fall, then {:.4}", report.deepest_overlap);
+        assert!(deepest <= 0.025, "overlap {deepest} while they fall");
+    }
 }
