@@ -14,8 +14,8 @@ fn turn_of_dispatch() -> u32 {
     return 1u + firstLeadingBit(number / PASSES_AFTER);
 }
 
-// The first pass of a turn that solves anything.
-fn first_pass(turn: u32) -> u32 {
+// The first pass of a turn that solves anything. Of the numbers: `first_pass` of src/gpu/layout.rs.
+fn first_solving_pass(turn: u32) -> u32 {
     if turn == 0u { return 1u; }
     return PASSES_AFTER << (turn - 1u);
 }
@@ -141,14 +141,14 @@ var<workgroup> group_plan: vec4u;
 var<workgroup> group_change: atomic<u32>;
 var<workgroup> group_most: f32;
 
-// What a dispatch solves: a pass over the blocks of one colour, or where one workgroup is enough several over all of them.
+// What a dispatch solves: a pass over the blocks of one colour, or where one workgroup is enough some passes over the blocks of all.
 fn plan_of_dispatch() -> vec4u {
     let turn = turn_of_dispatch();
     let number = pass_of_dispatch();
     let colour = colour_of_dispatch();
     if !is_active(turn) { return vec4u(0u); }
     // Passes end when no row changes anything any more.
-    if number > first_pass(turn) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
+    if number > first_solving_pass(turn) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
     if colour != ALL_COLOURS { return vec4u(number, number + 1u, colour, colour + 1u); }
     return vec4u(number, select(number + PASSES_AFTER, PASSES_BEFORE + 1u, turn == 0u), 0u, COLOURS);
 }

@@ -109,10 +109,10 @@ impl Effort {
         self.grown(&before)
     }
 
-    /// More turns of solving contacts, after fewer were not enough. False if there are no more.
-    pub fn turn_again(&mut self) -> bool {
+    /// More turns of solving contacts than so many, which were not enough. False if there are no more.
+    pub fn turn_again(&mut self, tried: u32) -> bool {
         let before = *self;
-        self.turns = (2 * self.turns).min(TURNS);
+        self.turns = (2 * tried).min(TURNS).max(self.turns);
         self.grown(&before)
     }
 
@@ -122,5 +122,34 @@ impl Effort {
         let most = (most_rounds / self.tail_rounds).min(MOST_TAILS);
         self.tails = (4 * self.tails).min(most).max(self.tails);
         self.grown(&before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_grow_until_there_are_no_more() {
+        let calm = Effort {
+            enough: 1,
+            spheres: 1,
+            tails: 1,
+            tail_rounds: 1,
+            turns: 1,
+            calm: 0,
+            patience: PATIENCE.0,
+            lowered: false,
+        };
+        let mut effort = calm;
+        for turns in [2, TURNS] {
+            assert!(effort.turn_again(effort.turns));
+            assert_eq!(effort.turns, turns);
+        }
+        assert!(!effort.turn_again(TURNS));
+        // The step was under way with more than what is tried again since.
+        let mut lowered = calm;
+        assert!(lowered.turn_again(2));
+        assert_eq!(lowered.turns, TURNS);
     }
 }

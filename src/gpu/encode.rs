@@ -63,7 +63,7 @@ impl Solving {
     // Passes over all contacts.
     fn passes(self, passes: Range<u32>) -> Vec<Dispatch> {
         if self.sphere_count <= FEW {
-            // No more of them at a time: drivers end loops that go on too long.
+            // No more than those of one turn at a time: a driver may end loops that go on for too long.
             let some = passes.step_by(AFTER as usize);
             return some.map(|pass| ("rest_solve", pass << COLOUR_BITS | ALL_COLOURS, 1)).collect();
         }

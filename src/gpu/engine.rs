@@ -283,7 +283,7 @@ impl GpuEngine {
                 self.make_room(self.buffers.places.capacities)?;
                 // Whatever else it says may come from a cut.
                 let again = halt & HALT_CUT != 0 && self.effort.spread()
-                    || halt & HALT_TURNS != 0 && self.effort.turn_again()
+                    || halt & HALT_TURNS != 0 && self.effort.turn_again(division.effort.turns)
                     || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on(MOST_TAIL_ROUNDS));
                 if halt & HALT_STUCK != 0 && !again {
                     return self.hand_over(step, start_time, impacts, redone);

@@ -179,7 +179,8 @@ pub const fn first_pass(turn: u32) -> u32 {
     if turn == 0 { 0 } else { AFTER << (turn - 1) }
 }
 
-const _: () = assert!(BEFORE < AFTER);
+// Passes before the sweep leave those of the first turn their numbers and never end early; the sentinel is no colour.
+const _: () = assert!(BEFORE == 1 && AFTER.is_power_of_two() && COLOURS <= ALL_COLOURS);
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
@@ -257,9 +258,10 @@ words! {
     PASSES_AFTER = AFTER;
     /// End of the numbers of passes.
     MOST_PASSES = first_pass(TURNS + 1);
-    /// Stands for as many passes over all colours; of the look ahead, that no other turn comes.
-    ALL_COLOURS = 15;
+    /// Bits of a dispatch's number that are the colour, below those of the pass.
     COLOUR_BITS = 4;
+    /// Instead of a colour: `PASSES_AFTER` passes from this one on over all colours. For the look ahead: no other turn comes.
+    ALL_COLOURS = (1 << COLOUR_BITS) - 1;
 
     /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.
     HITS = 3;

@@ -76,7 +76,7 @@ impl GpuEngine {
             } else {
                 self.make_room(self.buffers.places.capacities)?;
                 halt & HALT_CUT != 0 && self.effort.spread()
-                    || halt & HALT_TURNS != 0 && self.effort.turn_again()
+                    || halt & HALT_TURNS != 0 && self.effort.turn_again(division.effort.turns)
                     || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on(u32::MAX))
             };
             if again {
