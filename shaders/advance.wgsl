@@ -35,7 +35,7 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         var body = bodies[i];
         let node = nodes[i];
         tags[i].last_contact = max(tags[i].last_contact - h, NEVER);
-        nodes[i].budget = node.budget - path_ahead(body.velocity, body.inverse_mass, node.clock);
+        nodes[i].motion_margin = node.motion_margin - path_ahead(body.velocity, body.inverse_mass, node.clock);
         if (node.support & FROZEN) != 0u {
             // It goes on as it was.
             let at = frame.at_frozen + (node.support & ~FROZEN) * FROZEN_WORDS;

@@ -1,5 +1,5 @@
 // Stage 8: the impulses of the selected impacts, and the walks of the spheres that became fast. Twins: src/cpu/collide.rs
-// and src/cpu/fast.rs; what happens in an impact is in shared/strike.wgsl.
+// and src/cpu/fast.rs; what happens in an impact is in shared/impact_response.wgsl.
 
 @compute @workgroup_size(GROUP)
 fn collide(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {

@@ -10,7 +10,7 @@ fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
         nodes[i].clock = 0.0;
         nodes[i].support = 0u;
         nodes[i].touched = 0u;
-        let fast = path_ahead(body.velocity, body.inverse_mass, 0.0) > nodes[i].budget;
+        let fast = path_ahead(body.velocity, body.inverse_mass, 0.0) > nodes[i].motion_margin;
         nodes[i].walk = u32(fast);
         if fast {
             atomicStore(&work[frame.at_walkers + count_up(WALKERS)], i);

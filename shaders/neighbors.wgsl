@@ -36,7 +36,7 @@ fn starts(bucket: u32) -> u32 { return atomicLoad(&work[frame.at_starts + bucket
 // Whether the sphere's surface is near enough to that of j, in an image `shift` away.
 fn is_near(finder: ptr<function, Finder>, j: u32, shift: vec3f) -> bool {
     let d = ((*finder).offset - bodies[j].offset) - shift;
-    let near = ((*finder).radius + bodies[j].radius) + 2.0 * frame.budget;
+    let near = ((*finder).radius + bodies[j].radius) + 2.0 * frame.motion_margin;
     return dot(d, d) <= near * near;
 }
 
@@ -65,8 +65,8 @@ fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: 
     let x_edge = frame.edge.x;
     // Half the diagonal of what the word leaves open, and a hair for rounding.
     let open = 0.5 * length(step) + 1e-5 * (x_edge + frame.edge.y + frame.edge.z);
-    let surely_not = (*finder).radius + frame.radius_max + 2.0 * frame.budget + open;
-    let surely = max((*finder).radius + frame.radius_min + 2.0 * frame.budget - open, 0.0);
+    let surely_not = (*finder).radius + frame.radius_max + 2.0 * frame.motion_margin + open;
+    let surely = max((*finder).radius + frame.radius_min + 2.0 * frame.motion_margin - open, 0.0);
     let own_x = u32((*finder).cell.x) - 1u;
     let code = u32(9 * dz + 3 * dy + 13);
     for (var j = start; j < end; j++) {
@@ -129,7 +129,7 @@ fn search_level(finder: ptr<function, Finder>, level: vec4u) {
     let offset = (*finder).offset;
     let parts = level_parts(level.x);
     let scale = frame.per_edge * vec3f(parts);
-    let reach = ((*finder).radius + bitcast<f32>(level.z) + 2.0 * frame.budget) * (1.0 + REACH_HAIR);
+    let reach = ((*finder).radius + bitcast<f32>(level.z) + 2.0 * frame.motion_margin) * (1.0 + REACH_HAIR);
     let spans_z = span(offset.z, reach, scale.z, parts.z);
     for (var part_z = spans_z.x; part_z <= spans_z.y; part_z++) {
         let dz = cells_to(part_z, parts.z);
@@ -176,11 +176,11 @@ fn search(finder: ptr<function, Finder>) {
     }
     let cell = (*finder).cell;
     let o = (*finder).offset;
-    let farthest = ((*finder).radius + frame.radius_max + 2.0 * frame.budget) * (1.0 + 1e-4);
+    let farthest = ((*finder).radius + frame.radius_max + 2.0 * frame.motion_margin) * (1.0 + 1e-4);
     let last = cell_count(0u) - 1;
-    for (var row_number = 0; row_number < 9; row_number++) {
-        let dz = row_number / 3 - 1;
-        let dy = row_number % 3 - 1;
+    for (var constraint_number = 0; constraint_number < 9; constraint_number++) {
+        let dz = constraint_number / 3 - 1;
+        let dy = constraint_number % 3 - 1;
         let z = wrap_next(2u, cell.z + dz);
         let y = wrap_next(1u, cell.y + dy);
         // How far the sphere is from the cells of the row; a corner is often out of reach.
@@ -254,7 +254,7 @@ fn pass_from(finder: ptr<function, Finder>, first: u32) -> u32 {
 
 fn walls_in_reach(i: u32) -> u32 {
     var reached = 0u;
-    let path = frame.budget + frame.drift_reach;
+    let path = frame.motion_margin + frame.drift_reach;
     for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
         let wall = frame.at_motion + WALL_ROWS * plane;
         let normal = world[wall].xyz;
@@ -270,28 +270,28 @@ fn walls_in_reach(i: u32) -> u32 {
 fn any_moves(planes: u32) -> u32 {
     for (var plane = 0u; planes != 0u && plane < wall_count(); plane++) {
         let mover = bitcast<u32>(world[frame.at_motion + WALL_ROWS * plane + 3u].x);
-        if mover != 0u && (planes & (1u << min(plane, 31u))) != 0u { return DRIVEN; }
+        if mover != 0u && (planes & (1u << min(plane, 31u))) != 0u { return WALL_MOVES; }
     }
     return 0u;
 }
 
-// Patches that sphere i comes near on its path, with DRIVEN if any of them moves; puts them down from `at` on where that is not
+// WallFeatures that sphere i comes near on its path, with WALL_MOVES if any of them moves; puts them down from `at` on where that is not
 // NO_ROOM.
-fn patches_in_reach(i: u32, at: u32) -> u32 {
+fn features_in_reach(i: u32, at: u32) -> u32 {
     let body = bodies[i];
     if body.inverse_mass == 0.0 { return 0u; }
     // As for planes, a thousandth more.
-    let reach = body.radius + (frame.budget + frame.drift_reach) * 1.001 + frame.slop;
+    let reach = body.radius + (frame.motion_margin + frame.drift_reach) * 1.001 + frame.slop;
     let now = Instant(tags[i].cell, body.offset, vec3f(0.0), body.radius, 0.0);
     var seeker = seek(now.cell, now.offset, now.offset, vec2f(0.0), reach, 0.0);
     var count = 0u;
     var driven = 0u;
     while seek_next(&seeker) {
-        let p = patch_at(seeker.found);
+        let p = feature_at(seeker.found);
         if near_of(p, sight_of(p, now, vec3f(0.0)).x).distance > reach { continue; }
         if at != NO_ROOM { lists[at + count] = seeker.found; }
         count += 1u;
-        driven |= select(0u, DRIVEN, p.mover != 0u);
+        driven |= select(0u, WALL_MOVES, p.mover != 0u);
     }
     return count | driven;
 }
@@ -328,17 +328,17 @@ fn neighbors(
         workgroupBarrier();
         var count = 0u;
         var found = 0u;
-        var patches = 0u;
+        var features = 0u;
         if alive {
             var finder = finder_of(i);
             let walls = walls_in_reach(i);
             lists[frame.at_walls + i] = walls;
             count = count_of(&finder);
             found = finder.found;
-            if HAS_SHAPES { patches = patches_in_reach(i, NO_ROOM) | any_moves(walls); }
+            if HAS_SHAPES { features = features_in_reach(i, NO_ROOM) | any_moves(walls); }
         }
-        let patch_count = patches & ~DRIVEN;
-        let before = atomicAdd(&entries_of_group, count + patch_count);
+        let feature_count = features & ~WALL_MOVES;
+        let before = atomicAdd(&entries_of_group, count + feature_count);
         workgroupBarrier();
         if lane == 0u {
             let total = atomicLoad(&entries_of_group);
@@ -355,8 +355,8 @@ fn neighbors(
             lists[2u * i] = at;
             lists[2u * i + 1u] = at + count;
             if HAS_SHAPES {
-                lists[frame.at_patch_ends + i] = (at + count + patch_count) | (patches & DRIVEN);
-                if patch_count > 0u { _ = patches_in_reach(i, at + count); }
+                lists[frame.at_feature_ends + i] = (at + count + feature_count) | (features & WALL_MOVES);
+                if feature_count > 0u { _ = features_in_reach(i, at + count); }
             }
             if found <= KEPT {
                 for (var k = 0u; k < count; k++) { lists[at + k] = kept[k]; }

@@ -31,20 +31,20 @@ fn wall_overlap(i: u32, plane: u32) -> Overlap {
     return Overlap(wall.normal, max(-gap, 0.0) / (2.0 * radius), 2.0 * radius);
 }
 
-fn patch_overlap(i: u32, number: u32) -> Overlap {
+fn feature_overlap(i: u32, number: u32) -> Overlap {
     let radius = bodies[i].radius;
-    let touch = touch_of(patch_at(number), instant_at(i, frame.h));
+    let touch = touch_of(feature_at(number), instant_at(i, frame.h));
     return Overlap(touch.normal, select(max(-touch.gap, 0.0) / (2.0 * radius), 0.0, touch.is_shadowed), 2.0 * radius);
 }
 
 fn meets_wall(i: u32, plane: u32) -> bool { return (walls_of(i) & (1u << min(plane, 31u))) != 0u; }
 
 // What a fast sphere meets may be in its list as well.
-fn is_listed(i: u32, extra: Cursor) -> bool {
-    if extra.link < CODES { return false; }
+fn is_listed(i: u32, dynamic: Cursor) -> bool {
+    if dynamic.link < CODES { return false; }
     for (var at = list_begin(i); at < list_end(i); at++) {
         let c = candidate(at);
-        if c.other == extra.other && all(c.shift == extra.shift) { return true; }
+        if c.other == dynamic.other && all(c.shift == dynamic.shift) { return true; }
     }
     return false;
 }
@@ -73,8 +73,8 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
                 if bodies[i].inverse_mass > 0.0 { in_wall = max(in_wall, found); } else { depth = max(depth, found); }
             }
             if HAS_SHAPES && bodies[i].inverse_mass > 0.0 {
-                var seeker = patches_of(i);
-                while next_patch(&seeker) { in_wall = max(in_wall, patch_overlap(i, seeker.found).depth); }
+                var seeker = features_of(i);
+                while next_feature(&seeker) { in_wall = max(in_wall, feature_overlap(i, seeker.found).depth); }
             }
         }
     }
@@ -132,9 +132,9 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 }
             }
             if HAS_SHAPES {
-                var seeker = patches_of(i);
-                while next_patch(&seeker) {
-                    let overlap = patch_overlap(i, seeker.found);
+                var seeker = features_of(i);
+                while next_feature(&seeker) {
+                    let overlap = feature_overlap(i, seeker.found);
                     if overlap.depth > RELAX_SLOP {
                         push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter);
                         contacts += 1.0;
@@ -143,8 +143,8 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             }
             if contacts > 1.0 { push /= contacts; }
         }
-        fates[i].any = Unrest(push.x, push.y);
-        fates[i].others = Unrest(push.z, 0.0);
+        next_events[i].any = VelocityBound(push.x, push.y);
+        next_events[i].others = VelocityBound(push.z, 0.0);
     }
     check_loops();
 }
@@ -154,10 +154,10 @@ fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     begin(groups);
     if !is_needed() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let push = vec3f(fates[i].any.time, fates[i].any.jolt, fates[i].others.time);
+        let push = vec3f(next_events[i].any.time, next_events[i].any.delta_v_bound, next_events[i].others.time);
         if all(push == vec3f(0.0)) { continue; }
         bodies[i].offset += push;
-        nodes[i].budget -= length(push);
+        nodes[i].motion_margin -= length(push);
         nodes[i].relax_work -= dot(frame.gravity, push) / bodies[i].inverse_mass;
     }
     check_loops();

@@ -1,5 +1,5 @@
 // Stage 9: contacts that rest are found and solved, once before the launch and again after the rounds. Twins:
-// src/cpu/rest.rs and src/cpu/rows.rs, which say why; a row itself is in shared/row.wgsl, which there are in shared/find.wgsl, their
+// src/cpu/rest.rs and src/cpu/constraints.rs, which say why; a row itself is in shared/constraint.wgsl, which there are in shared/find_constraints.wgsl, their
 // order in shared/blocks.wgsl.
 
 // The number of a dispatch says which pass and which colour. Passes are numbered through: first those before the launch (0 puts on
@@ -8,24 +8,24 @@
 fn pass_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> COLOUR_BITS; }
 fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & ALL_COLOURS; }
 
-fn turn_of_dispatch() -> u32 {
+fn batch_of_dispatch() -> u32 {
     let number = pass_of_dispatch();
-    if number < PASSES_AFTER { return 0u; }
-    return 1u + firstLeadingBit(number / PASSES_AFTER);
+    if number < ITERATIONS_AFTER { return 0u; }
+    return 1u + firstLeadingBit(number / ITERATIONS_AFTER);
 }
 
-// The first pass of a turn that solves anything. Of the numbers: `first_pass` of src/gpu/layout.rs.
-fn first_solving_pass(turn: u32) -> u32 {
-    if turn == 0u { return 1u; }
-    return PASSES_AFTER << (turn - 1u);
+// The first pass of a turn that solves anything. Of the numbers: `first_iteration` of src/gpu/layout.rs.
+fn first_solving_iteration(batch: u32) -> u32 {
+    if batch == 0u { return 1u; }
+    return ITERATIONS_AFTER << (batch - 1u);
 }
 
 // Whether anything is to be solved: there are rows, and what they pushed last still runs into others.
-fn is_active(turn: u32) -> bool {
+fn is_active(batch: u32) -> bool {
     if is_halted() { return false; }
-    if turn >= 2u { return bitcast<f32>(atomicLoad(&work[AHEAD + turn - 2u])) > DEEP; }
-    let has_rows = atomicLoad(&work[ROW_COUNT]) > 0u;
-    return has_rows || (turn == 1u && atomicLoad(&work[DEMOTED]) > 0u);
+    if batch >= 2u { return bitcast<f32>(atomicLoad(&work[AHEAD + batch - 2u])) > DEEP; }
+    let has_constraints = atomicLoad(&work[CONSTRAINT_COUNT]) > 0u;
+    return has_constraints || (batch == 1u && atomicLoad(&work[CONVERTED]) > 0u);
 }
 
 // What the copy before kept comes along: here `pool` is that of the other copy. A command that copies would do so even where
@@ -34,8 +34,8 @@ fn is_active(turn: u32) -> bool {
 fn rest_hand(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     if is_halted() { return; }
-    let end = place_of_load(pool[LOAD_COUNT]);
-    for (var k = id.x; k < end; k += groups.x * GROUP) { atomicStore(&loads[k], pool[k]); }
+    let end = place_of_impulse(pool[IMPULSE_COUNT]);
+    for (var k = id.x; k < end; k += groups.x * GROUP) { atomicStore(&warm_start[k], pool[k]); }
     check_loops();
 }
 
@@ -44,19 +44,19 @@ fn rest_hand(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
 fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     if is_halted() { return; }
-    let past_h = loads_word(PAST_H);
+    let past_h = warm_start_word(PAST_H);
     var scale = 0.0;
     if past_h > 0.0 { scale = frame.h / past_h; }
     // From here on those of before are asked for by rank.
-    if id.x == 0u { atomicStore(&loads[LOAD_COUNT], 0u); }
+    if id.x == 0u { atomicStore(&warm_start[IMPULSE_COUNT], 0u); }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        renew_rows(i, false, scale);
+        renew_constraints(i, false, scale);
     }
     check_loops();
 }
 
 // Gives a row another normal.
-fn turn_row(at: u32, normal: vec3f) {
+fn turn_constraint(at: u32, normal: vec3f) {
     let tangent = vector(at + 9u);
     put_vector(at + 2u, normal);
     put_vector(at + 9u, tangent - normal * dot(normal, tangent));
@@ -64,19 +64,19 @@ fn turn_row(at: u32, normal: vec3f) {
 
 // A row as it is after the rounds: at the later clock of the two.
 fn follow_row(i: u32, number: u32) {
-    let at = place_of_row(number);
+    let at = place_of_constraint(number);
     let j = pool[at];
     var gap = 0.0;
     var now = nodes[i].clock;
     if (j & WALL) != 0u {
-        let wall = wall_of_row(j);
+        let wall = wall_of_constraint(j);
         if HAS_SHAPES && wall >= wall_count() {
             // Nothing has happened: the gap and the normal are those of the start.
             if now == 0.0 { return; }
-            let touch = touch_side(patch_at(wall - wall_count()), instant_of(i, now), side_of_row(j));
+            let touch = touch_side(feature_at(wall - wall_count()), instant_of(i, now), side_of_constraint(j));
             // Over the edge to a neighbour, or out of the pipe: it goes on as it was.
             if touch.is_shadowed { return; }
-            turn_row(at, touch.normal);
+            turn_constraint(at, touch.normal);
             gap = touch.gap;
         } else {
             gap = wall_gap(wall_of(wall), i).x;
@@ -87,7 +87,7 @@ fn follow_row(i: u32, number: u32) {
         let apart = in_lab(i, j, shift_of(pool[at + 1u]));
         let distance = length(apart.d);
         if distance > 0.0 {
-            turn_row(at, apart.d / distance);
+            turn_constraint(at, apart.d / distance);
         }
         gap = distance - (bodies[i].radius + bodies[j].radius);
         now = apart.now;
@@ -97,17 +97,17 @@ fn follow_row(i: u32, number: u32) {
 
 // After the rounds: adds the pairs that collided too often, and those that what the rows did drives into each other.
 @compute @workgroup_size(GROUP)
-fn rest_again(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
-    let turn = turn_of_dispatch();
-    if !is_active(turn) { return; }
+    let batch = batch_of_dispatch();
+    if !is_active(batch) { return; }
     let any_sleeps = atomicLoad(&work[ASLEEP_COUNT]) > 0u;
-    let adds = turn > 1u || atomicLoad(&work[DEMOTED]) > 0u;
+    let adds = batch > 1u || atomicLoad(&work[CONVERTED]) > 0u;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        if adds { renew_rows(i, true, 1.0); }
+        if adds { renew_constraints(i, true, 1.0); }
         // What is drowsy has long had no contact: before, the time of the last one is negative.
-        if turn == 1u && any_sleeps && is_drowsy(i) && tags[i].last_contact >= 0.0 { atomicOr(&work[UNREST], ROUSED); }
-        for (var row = row_begin(i); row < row_end(i); row++) { follow_row(i, row); }
+        if batch == 1u && any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0 { atomicOr(&work[WAKE_STATE], ALL_WOKEN); }
+        for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { follow_row(i, constraint); }
     }
     check_loops();
 }
@@ -119,7 +119,7 @@ fn place_of_begin(i: u32) -> u32 { return frame.at_begin + i * BEGIN_WORDS; }
 @compute @workgroup_size(GROUP)
 fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
-    if !is_active(turn_of_dispatch()) { return; }
+    if !is_active(batch_of_dispatch()) { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let velocity = bodies[i].velocity;
         put_vector(place_of_begin(i), velocity);
@@ -128,7 +128,7 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         if sleeps(i) {
             bodies[i].velocity = vec3f(0.0);
             bodies[i].inverse_mass = -bodies[i].inverse_mass;
-            if turn_of_dispatch() == 0u { atomicAdd(&work[ASLEEP_COUNT], 1u); }
+            if batch_of_dispatch() == 0u { atomicAdd(&work[ASLEEP_COUNT], 1u); }
         } else {
             bodies[i].velocity = velocity + frame.gravity * (frame.h - 0.5 * rested(i));
         }
@@ -143,14 +143,14 @@ var<workgroup> group_most: f32;
 
 // What a dispatch solves: a pass over the blocks of one colour, or where one workgroup is enough some passes over the blocks of all.
 fn plan_of_dispatch() -> vec4u {
-    let turn = turn_of_dispatch();
+    let batch = batch_of_dispatch();
     let number = pass_of_dispatch();
     let colour = colour_of_dispatch();
-    if !is_active(turn) { return vec4u(0u); }
+    if !is_active(batch) { return vec4u(0u); }
     // Passes end when no row changes anything any more.
-    if number > first_solving_pass(turn) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
+    if number > first_solving_iteration(batch) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
     if colour != ALL_COLOURS { return vec4u(number, number + 1u, colour, colour + 1u); }
-    return vec4u(number, select(number + PASSES_AFTER, PASSES_BEFORE + 1u, turn == 0u), 0u, COLOURS);
+    return vec4u(number, select(number + ITERATIONS_AFTER, ITERATIONS_BEFORE + 1u, batch == 0u), 0u, COLOURS);
 }
 
 // The contacts of the blocks, each block by the lanes of a workgroup.
@@ -199,8 +199,8 @@ fn solve_cell(place: u32, warms: bool) -> f32 {
     var change = 0.0;
     for (var i = head; i < end; i++) {
         if !is_direct() && any(tags[i].cell != tags[head].cell) { continue; }
-        for (var row = row_begin(i); row < row_end(i); row++) {
-            if warms { warm_row(i, row); } else { change = max(change, solve_row(i, row)); }
+        for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
+            if warms { warm_constraint(i, constraint); } else { change = max(change, solve_constraint(i, constraint)); }
         }
     }
     return change;
@@ -210,15 +210,15 @@ fn solve_cell(place: u32, warms: bool) -> f32 {
 @compute @workgroup_size(GROUP)
 fn rest_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
-    let turn = turn_of_dispatch();
-    if !is_active(turn) { return; }
-    if id.x == 0u { atomicMax(&work[LAST_CARRIED], turn + 1u); }
+    let batch = batch_of_dispatch();
+    if !is_active(batch) { return; }
+    if id.x == 0u { atomicMax(&work[LAST_IN_CONTACT], batch + 1u); }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        for (var row = row_begin(i); row < row_end(i); row++) {
-            if word(place_of_row(row) + 8u) <= 0.0 { continue; }
-            let j = row_partner(row);
-            atomicMax(&work[frame.at_carried + i], turn + 1u);
-            if (j & WALL) == 0u { atomicMax(&work[frame.at_carried + j], turn + 1u); }
+        for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
+            if word(place_of_constraint(constraint) + 8u) <= 0.0 { continue; }
+            let j = constraint_partner(constraint);
+            atomicMax(&work[frame.at_in_contact + i], batch + 1u);
+            if (j & WALL) == 0u { atomicMax(&work[frame.at_in_contact + j], batch + 1u); }
         }
     }
     check_loops();
@@ -234,8 +234,8 @@ fn rounding(a: vec3f, b: vec3f) -> vec3f {
 @compute @workgroup_size(GROUP)
 fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
-    let turn = turn_of_dispatch();
-    if !is_active(turn) { return; }
+    let batch = batch_of_dispatch();
+    if !is_active(batch) { return; }
     let g = frame.gravity;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         if bodies[i].inverse_mass == 0.0 { continue; }
@@ -249,9 +249,9 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         let spin_before = vector(place_of_begin(i) + 3u);
         let was = rested(i);
         var clock = 0.0;
-        if turn > 0u { clock = nodes[i].clock; }
+        if batch > 0u { clock = nodes[i].clock; }
         var time = 0.0;
-        if stands || atomicLoad(&work[frame.at_carried + i]) == turn + 1u {
+        if stands || atomicLoad(&work[frame.at_in_contact + i]) == batch + 1u {
             time = was;
             if was <= 0.0 { time = frame.h - clock; }
         } else if was <= 0.0 {
@@ -266,7 +266,7 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         // Energy lost, as products of small differences: the squares would round it away. What the velocities themselves are
         // rounded by counts too, but for a flight, which makes up for it on its way.
         var lost = (before - u) + g * (0.5 * (time - was)) - rounding(u, g * (frame.h - 0.5 * time));
-        if was > 0.0 || turn > 0u { lost += rounding(before, g * (frame.h - 0.5 * was)); }
+        if was > 0.0 || batch > 0u { lost += rounding(before, g * (frame.h - 0.5 * was)); }
         let sum = (before + u) + g * (2.0 * frame.h - 0.5 * (was + time));
         let spin = tags[i].spin;
         let radius = bodies[i].radius;
@@ -278,30 +278,30 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 }
 
 // After the last turn that was thought to be enough the step is done again with more.
-fn note_ahead(turn: u32, depth: f32) {
+fn note_ahead(batch: u32, depth: f32) {
     if depth <= DEEP { return; }
     if colour_of_dispatch() == ALL_COLOURS { halt(HALT_TURNS); }
-    atomicMax(&work[AHEAD + turn - 1u], bitcast<u32>(depth));
+    atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(depth));
 }
 
 // Whether spheres that rows carry will overlap deeply at the end of the substep.
 @compute @workgroup_size(GROUP)
 fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
-    let turn = turn_of_dispatch();
-    if !is_active(turn) { return; }
+    let batch = batch_of_dispatch();
+    if !is_active(batch) { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let end = list_end(i);
         for (var at = list_begin(i); at < end; at++) {
             let c = candidate(at);
-            if c.other > i && is_carried(i, c.other) { note_ahead(turn, overlap_ahead(i, c.other, c.shift)); }
+            if c.other > i && is_in_contact(i, c.other) { note_ahead(batch, overlap_ahead(i, c.other, c.shift)); }
         }
         for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
-            if is_near_plane(i, plane) && rested(i) > 0.0 { note_ahead(turn, overlap_of_wall_ahead(i, wall_of(plane))); }
+            if is_near_plane(i, plane) && rested(i) > 0.0 { note_ahead(batch, overlap_of_wall_ahead(i, wall_of(plane))); }
         }
         if HAS_SHAPES && rested(i) > 0.0 {
-            var seeker = listed_patches(i);
-            while next_patch(&seeker) { note_ahead(turn, overlap_of_patch_ahead(i, patch_at(seeker.found))); }
+            var seeker = listed_features(i);
+            while next_feature(&seeker) { note_ahead(batch, overlap_of_feature_ahead(i, feature_at(seeker.found))); }
         }
     }
     check_loops();
@@ -311,51 +311,51 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 fn moves(i: u32) -> bool {
     let rim = tags[i].spin * bodies[i].radius;
     let square = max(dot(bodies[i].velocity, bodies[i].velocity), dot(rim, rim));
-    return rested(i) <= 0.0 || is_driven(i) || tags[i].last_contact >= -frame.h || square > frame.sleep_speed * frame.sleep_speed;
+    return rested(i) <= 0.0 || is_near_moving_wall(i) || tags[i].last_contact >= -frame.h || square > frame.sleep_speed * frame.sleep_speed;
 }
 
 // Calm for all that is known of the sphere itself.
-fn own_calm(i: u32) -> u32 {
+fn own_timer(i: u32) -> u32 {
     if sleep_ticks() == 0u { return 0u; }
     if bodies[i].inverse_mass == 0.0 { return STILL; }
-    return select(min(calm(i) + sleep_ticks(), STILL - 1u), 0u, moves(i));
+    return select(min(sleep_timer(i) + sleep_ticks(), STILL - 1u), 0u, moves(i));
 }
 
 // Calm at the end of the substep, as what is missing of STILL: what a sphere touches may have been calm for a substep less.
 @compute @workgroup_size(GROUP)
-fn rest_stir(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     if is_halted() { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let own = own_calm(i);
-        atomicMax(&work[frame.at_stirred + i], STILL - own);
-        for (var row = row_begin(i); row < row_end(i); row++) {
-            let j = row_partner(row);
+        let own = own_timer(i);
+        atomicMax(&work[frame.at_woken + i], STILL - own);
+        for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
+            let j = constraint_partner(constraint);
             if (j & WALL) != 0u { continue; }
-            let theirs = own_calm(j);
+            let theirs = own_timer(j);
             // Fixed spheres hand nothing on.
             let ticks = sleep_ticks();
-            if own > theirs + ticks && own < STILL { atomicMax(&work[frame.at_stirred + i], STILL - (theirs + ticks)); }
-            if theirs > own + ticks && theirs < STILL { atomicMax(&work[frame.at_stirred + j], STILL - (own + ticks)); }
+            if own > theirs + ticks && own < STILL { atomicMax(&work[frame.at_woken + i], STILL - (theirs + ticks)); }
+            if theirs > own + ticks && theirs < STILL { atomicMax(&work[frame.at_woken + j], STILL - (own + ticks)); }
         }
     }
     check_loops();
 }
 
 // What walls gave a sphere that rests on them. Twin: `book` of src/cpu/rest.rs.
-fn feel_row(i: u32, number: u32) {
-    if !(HAS_WALLS || HAS_SHAPES) || (row_partner(number) & WALL) == 0u { return; }
-    let row = row_at(number);
-    if row.load.normal <= 0.0 { return; }
-    let push = row.normal * row.load.normal + row.load.tangent;
+fn feel_constraint(i: u32, number: u32) {
+    if !(HAS_WALLS || HAS_SHAPES) || (constraint_partner(number) & WALL) == 0u { return; }
+    let constraint = constraint_at(number);
+    if constraint.impulse.normal <= 0.0 { return; }
+    let push = constraint.normal * constraint.impulse.normal + constraint.impulse.tangent;
     var spin = vec3f(0.0);
-    if HAS_SHAPES && row.mover != 0u {
-        spin = drive_of(row.mover).spin;
-        add_exactly(frame.at_wall_loads, dot(push, row.drive) + dot(row.load.turn, spin));
+    if HAS_SHAPES && constraint.mover != 0u {
+        spin = wall_velocity_of(constraint.mover).spin;
+        add_exactly(frame.at_wall_loads, dot(push, constraint.wall_velocity) + dot(constraint.impulse.moment, spin));
     }
-    let wall = number_of_wall(wall_of_row(row.j));
-    let point = bodies[i].offset - row.normal * bodies[i].radius;
-    feel_wall(wall, push, row.load.turn, row.drive, spin, tags[i].cell, point);
+    let wall = number_of_wall(wall_of_constraint(constraint.j));
+    let point = bodies[i].offset - constraint.normal * bodies[i].radius;
+    feel_wall(wall, push, constraint.impulse.moment, constraint.wall_velocity, spin, tags[i].cell, point);
 }
 
 // Keeps the loads for the next substep.
@@ -363,28 +363,28 @@ fn feel_row(i: u32, number: u32) {
 fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     if is_halted() { return; }
-    if id.x == 0u { atomicStore(&loads[PAST_H], bitcast<u32>(frame.h)); }
-    let last = atomicLoad(&work[LAST_CARRIED]);
+    if id.x == 0u { atomicStore(&warm_start[PAST_H], bitcast<u32>(frame.h)); }
+    let last = atomicLoad(&work[LAST_IN_CONTACT]);
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let count = row_end(i) - row_begin(i);
-        let first = atomicAdd(&loads[LOAD_COUNT], count);
-        var at = place_of_load(first);
-        for (var row = row_begin(i); row < row_end(i); row++) {
-            var key = row_partner(row);
+        let count = constraint_end(i) - constraint_begin(i);
+        let first = atomicAdd(&warm_start[IMPULSE_COUNT], count);
+        var at = place_of_impulse(first);
+        for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
+            var key = constraint_partner(constraint);
             if (key & WALL) == 0u { key = tags[key].rank; }
-            atomicStore(&loads[at], key);
-            for (var k = 0u; k < LOAD_WORDS - 1u; k++) { atomicStore(&loads[at + 1u + k], pool[place_of_row(row) + 8u + k]); }
-            at += LOAD_WORDS;
-            feel_row(i, row);
+            atomicStore(&warm_start[at], key);
+            for (var k = 0u; k < IMPULSE_WORDS - 1u; k++) { atomicStore(&warm_start[at + 1u + k], pool[place_of_constraint(constraint) + 8u + k]); }
+            at += IMPULSE_WORDS;
+            feel_constraint(i, constraint);
         }
-        let carried = last > 0u && atomicLoad(&work[frame.at_carried + i]) == last;
+        let in_contact = last > 0u && atomicLoad(&work[frame.at_in_contact + i]) == last;
         let head = rank_head(tags[i].rank);
-        atomicStore(&loads[head], first);
-        atomicStore(&loads[head + 1u], count | select(0u, RESTED, carried));
-        var calm = STILL - atomicLoad(&work[frame.at_stirred + i]);
-        if is_roused() { calm = min(calm, SLEEP / 2u); }
-        atomicStore(&loads[head + 2u], calm);
-        if calm < SLEEP { atomicOr(&work[UNREST], AWAKE); }
+        atomicStore(&warm_start[head], first);
+        atomicStore(&warm_start[head + 1u], count | select(0u, RESTED, in_contact));
+        var sleep_timer = STILL - atomicLoad(&work[frame.at_woken + i]);
+        if all_are_woken() { sleep_timer = min(sleep_timer, SLEEP / 2u); }
+        atomicStore(&warm_start[head + 2u], sleep_timer);
+        if sleep_timer < SLEEP { atomicOr(&work[WAKE_STATE], AWAKE); }
     }
     check_loops();
 }

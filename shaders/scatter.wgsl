@@ -44,7 +44,7 @@ fn scatter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         tags[place] = tag;
         // Free until the launch.
         nodes[place].touched = rough_place(body, tag);
-        nodes[place].budget = frame.budget;
+        nodes[place].motion_margin = frame.motion_margin;
         if is_first_build() {
             nodes[place].loss = 0.0;
             nodes[place].virial = 0.0;

@@ -1,4 +1,4 @@
-// Stage 7: which impacts may happen in this round. Twin: src/cpu/select.rs; the decision itself is in shared/guard.wgsl.
+// Stage 7: which impacts may happen in this round. Twin: src/cpu/select.rs; the decision itself is in shared/causality.wgsl.
 
 // Threats of the round, and all that could interfere with its impacts.
 @compute @workgroup_size(GROUP)
@@ -24,7 +24,7 @@ fn select_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     if is_dense() {
         let apart = counter(AROUND);
         for (var slot = id.x; slot < apart; slot += groups.x * GROUP) {
-            hop(atomicLoad(&work[frame.at_near + slot]));
+            propagate(atomicLoad(&work[frame.at_near + slot]));
         }
         check_loops();
         return;
@@ -36,7 +36,7 @@ fn select_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
 
 // The first hop of those, or in a dense round of all spheres.
 @compute @workgroup_size(GROUP)
-fn select_hop(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn select_propagate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     round = round_of_dispatch.number;
     if is_halted() || counter(PENDING) == 0u { return; }
@@ -45,14 +45,14 @@ fn select_hop(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             if is_apart(i) {
                 atomicStore(&work[frame.at_near + count_up(AROUND)], i);
             } else {
-                var hop = begin_hop(i);
-                hop_listed(&hop);
-                end_hop(hop);
+                var propagate = begin_propagation(i);
+                propagate_listed(&propagate);
+                end_propagation(propagate);
             }
         }
     } else {
         let marked = counter(NEAR) + counter(AROUND);
-        for (var slot = id.x; slot < marked; slot += groups.x * GROUP) { hop_marked(slot); }
+        for (var slot = id.x; slot < marked; slot += groups.x * GROUP) { propagate_marked(slot); }
     }
     check_loops();
 }

@@ -2,7 +2,7 @@
 // itself is in shared/impact.wgsl.
 
 fn keep_event(i: u32, event: Event) {
-    fates[i].event = event;
+    next_events[i].event = event;
     if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
 }
 
@@ -28,7 +28,7 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
         if a.inverse_mass != 0.0 {
             event = event_of(a, search);
             consider_walls(i, &event);
-            consider_patches(i, &event);
+            consider_features(i, &event);
         }
         keep_event(i, event);
     }
@@ -87,7 +87,7 @@ fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
         }
     } else {
         for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
-            sweep_again(atomicLoad(&work[frame.at_near + slot]));
+            resweep(atomicLoad(&work[frame.at_near + slot]));
         }
     }
     let pending = counter(PENDING);

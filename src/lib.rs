@@ -187,7 +187,7 @@ pub use compression::{Compressed, Compression, CompressionStage};
 pub use contact::{Cells, Contact, contact_stress};
 pub use error::Error;
 pub use flow::{Sink, SinkCount, Source};
-pub use mesh::{Facet, Flaw, Mesh};
+pub use mesh::{Facet, Mesh, MeshWarning};
 pub use report::{Impact, Partner, StepReport};
 pub use simulation::{Backend, Measure, Options, Simulation, WallLoad};
 pub use summary::Summary;

@@ -1,8 +1,8 @@
 //! Surfaces of triangles.
 
 mod edges;
-mod flaw;
 mod shape;
+mod warning;
 mod weld;
 
 use glam::{DQuat, DVec3};
@@ -10,9 +10,9 @@ use rustc_hash::FxHashSet;
 
 use crate::Error;
 use edges::{Edges, NONE};
-pub use flaw::Flaw;
-use flaw::{Seen, at};
 use shape::{gate, is_thin};
+pub use warning::MeshWarning;
+use warning::{Seen, at};
 use weld::weld;
 
 /// Most triangles of a mesh: indices of corners and edges fit in 32 bits and leave some, and memory in a few gigabytes.
@@ -25,7 +25,7 @@ const TURN_SLACK: f64 = 1e-6;
 /// Both sides of a triangle are solid, so the order of its corners does not matter. A mesh need not be closed.
 ///
 /// ```
-/// use carom::{Flaw, Mesh};
+/// use carom::{MeshWarning, Mesh};
 /// use glam::DVec3;
 ///
 /// // A square of two triangles, each with corners of its own, and one triangle along the diagonal that has no area.
@@ -36,7 +36,7 @@ const TURN_SLACK: f64 = 1e-6;
 /// // Equal corners were welded, and the third triangle was left out.
 /// assert_eq!((mesh.vertices().len(), mesh.triangles().len()), (4, 2));
 /// assert_eq!(mesh.bounds(), [DVec3::ZERO, DVec3::new(1.0, 1.0, 0.0)]);
-/// assert_eq!(mesh.flaws()[0], Flaw::Degenerate { triangles: 1, first: 2 });
+/// assert_eq!(mesh.flaws()[0], MeshWarning::Degenerate { triangles: 1, first: 2 });
 /// assert!(mesh.flaws()[1].to_string().starts_with("4 of its edges belong to one triangle only (1 rim"));
 ///
 /// // Across the diagonal, the third edge of the first triangle, lies the second; across the first edge lies nothing.
@@ -77,7 +77,7 @@ impl Mesh {
     ///
     /// Vertices closer to each other than 2.4e-7 of the longest side of the bounds (twice the last place of `f32`, which
     /// most files hold) become one, the first of them. Triangles that have no area then (they are less than 1e-9 of their
-    /// longest edge high), and triangles that name the same three vertices as one before, are left out; [`Mesh::flaws`]
+    /// longest edge high), and triangles that name the same three vertices as one before, are left out; [`Mesh::warnings`]
     /// tells of them. So are vertices that no triangle names. The others keep their order.
     ///
     /// # Errors
@@ -147,8 +147,8 @@ impl Mesh {
     }
 
     /// What looks wrong with it and can be simulated all the same; empty for a closed surface with one outside.
-    pub fn flaws(&self) -> Vec<Flaw> {
-        self.seen.flaws(&self.vertices)
+    pub fn warnings(&self) -> Vec<MeshWarning> {
+        self.seen.warnings(&self.vertices)
     }
 
     /// The mesh scaled about the origin, then turned about it, then shifted: every vertex `v` is at

@@ -18,7 +18,7 @@ use self::{compress::Squeeze, flow::Flow, start::start_engine};
 use crate::gpu;
 use crate::{
     Contact, Error, Impact, Sphere, StepReport, Summary, System,
-    model::{contacts::Loads, state::Found},
+    model::{contacts::WarmStartCache, state::Found},
 };
 
 /// Who computes the steps.
@@ -121,11 +121,11 @@ pub(crate) trait Engine: Send {
     /// Goes on from other spheres (sorted by id); what the engine remembers of surviving ids is kept.
     fn reload(&mut self, system: &System) -> Result<(), Error>;
     /// What contacts that rest bear, to be handed on to another engine or to this one after a reload.
-    fn loads(&self) -> Result<Loads, Error> {
-        Ok(Loads::default())
+    fn warm_start(&self) -> Result<WarmStartCache, Error> {
+        Ok(WarmStartCache::default())
     }
     /// Goes on from such loads, as far as there are spheres of these ids.
-    fn restore(&mut self, _loads: &Loads) -> Result<(), Error> {
+    fn restore(&mut self, _loads: &WarmStartCache) -> Result<(), Error> {
         Ok(())
     }
     /// Where the state lies on a device.

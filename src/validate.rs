@@ -10,7 +10,7 @@ use glam::DVec3;
 
 use crate::{
     Dimensions, Error, Side, Surface, System,
-    scene::{Fault, Place},
+    scene::{Place, ValidationError},
 };
 
 /// How much longer than four radii a period is, in radii: two spheres side by side and a skin of 5% of the diameter
@@ -50,7 +50,7 @@ impl System {
     }
 
     /// The checks that need no spheres.
-    pub(crate) fn inspect_world(&self) -> Result<(), Fault> {
+    pub(crate) fn inspect_world(&self) -> Result<(), ValidationError> {
         require(self.dt > 0.0 && self.dt.is_finite(), "world.dt", self.dt, "a step is finite and > 0")?;
         self.inspect_gravity()?;
         let solver = &self.solver;
@@ -71,12 +71,12 @@ impl System {
         self.inspect_compression()
     }
 
-    fn inspect_gravity(&self) -> Result<(), Fault> {
+    fn inspect_gravity(&self) -> Result<(), ValidationError> {
         finite("world.gravity", self.gravity)?;
         self.flat("world.gravity", self.gravity)?;
         for (axis, name) in AXES.into_iter().enumerate() {
             if self.period(axis).is_some() && self.gravity[axis] != 0.0 {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     "world.gravity",
                     format!("gravity acts along {name}, and {name} is periodic"),
                     format!("make bounds.{name} \"wall\" or \"open\", or take gravity out of it"),
@@ -86,14 +86,14 @@ impl System {
         Ok(())
     }
 
-    fn inspect_bounds(&self) -> Result<(), Fault> {
+    fn inspect_bounds(&self) -> Result<(), ValidationError> {
         let bounds = &self.bounds;
         finite("bounds.min", bounds.min)?;
         finite("bounds.max", bounds.max)?;
         for (axis, name) in AXES.into_iter().enumerate().take(self.dimensions.count()) {
             let (min, max) = (bounds.min[axis], bounds.max[axis]);
             if bounds.sides[axis] != Side::Open && !(min < max && (max - min).is_finite()) {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     "bounds.max",
                     format!("bounds run from {min} to {max} in {name}"),
                     "bounds.max is above bounds.min on every axis that is not open",
@@ -101,17 +101,21 @@ impl System {
             }
         }
         if self.dimensions == Dimensions::Two && bounds.sides[2] != Side::Open {
-            return Err(Fault::field("bounds.z", "bounds.z is bounded", "in 2D the third side is open"));
+            return Err(ValidationError::field(
+                "bounds.z",
+                "bounds.z is bounded",
+                "in 2D the third side is open",
+            ));
         }
         let exists = usize::from(bounds.material) < self.materials.len();
         require(exists, "bounds.material", bounds.material, &self.material_range())
     }
 
-    fn inspect_materials(&self) -> Result<(), Fault> {
+    fn inspect_materials(&self) -> Result<(), ValidationError> {
         let materials = &self.materials;
         let indices = 0..materials.len() as u16;
         if indices.is_empty() {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 "materials",
                 "there is no material",
                 "add one, or use Materials::default()",
@@ -132,12 +136,12 @@ impl System {
     }
 
     /// Whether every period is long enough for spheres of this radius.
-    pub(crate) fn inspect_periods(&self, largest: f64) -> Result<(), Fault> {
+    pub(crate) fn inspect_periods(&self, largest: f64) -> Result<(), ValidationError> {
         let least = PERIOD_IN_RADII * largest;
         for (axis, name) in AXES.into_iter().enumerate() {
             if let Some(period) = self.period(axis).filter(|period| *period < least) {
                 let diameter = 2.0 * largest;
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     format!("bounds.{name}"),
                     format!("the period {period} in {name} is too short for spheres of diameter {diameter}"),
                     format!("it must be at least {least} (2.1 diameters)"),
@@ -151,15 +155,15 @@ impl System {
         format!("there are {} materials, counted from 0", self.materials.len())
     }
 
-    fn flat(&self, path: &str, v: DVec3) -> Result<(), Fault> {
+    fn flat(&self, path: &str, v: DVec3) -> Result<(), ValidationError> {
         let right = self.dimensions == Dimensions::Three || v.z == 0.0;
         require(right, &format!("{path}.z"), v.z, "in 2D it is 0")
-            .map_err(|fault| Fault { place: Place::Field(path.into()), ..fault })
+            .map_err(|invalid| ValidationError { place: Place::Field(path.into()), ..invalid })
     }
 }
 
 /// Faults what two surfaces cannot be.
-pub(crate) fn inspect_surface(path: &str, surface: &Surface) -> Result<(), Fault> {
+pub(crate) fn inspect_surface(path: &str, surface: &Surface) -> Result<(), ValidationError> {
     const COEFFICIENT: &str = "a coefficient of friction is between 0 and 1000";
     let coefficient = |x: f64| (0.0..=1000.0).contains(&x);
     let at_least_zero = |x: f64| x >= 0.0 && x.is_finite();
@@ -179,17 +183,22 @@ pub(crate) fn inspect_surface(path: &str, surface: &Surface) -> Result<(), Fault
     })
 }
 
-fn require(right: bool, path: &str, found: impl std::fmt::Display, remedy: &str) -> Result<(), Fault> {
-    if right { Ok(()) } else { Err(Fault::field(path, format!("{path} is {found}"), remedy)) }
+fn require(
+    right: bool,
+    path: &str,
+    found: impl std::fmt::Display,
+    remedy: &str,
+) -> Result<(), ValidationError> {
+    if right { Ok(()) } else { Err(ValidationError::field(path, format!("{path} is {found}"), remedy)) }
 }
 
 /// Faults a vector that has a component that is not a finite number.
-pub(crate) fn finite(path: &str, v: DVec3) -> Result<(), Fault> {
+pub(crate) fn finite(path: &str, v: DVec3) -> Result<(), ValidationError> {
     (0..3).try_for_each(|axis| {
         if v[axis].is_finite() {
             return Ok(());
         }
-        Err(Fault::field(
+        Err(ValidationError::field(
             path,
             format!("{path} has the {} component {}", AXES[axis], v[axis]),
             "every component is a finite number",

@@ -61,9 +61,9 @@ fn hit(quad: Quad) -> Seen {
     let step = 2.0 / look.size * vec2f(look.right.w, look.up.w);
     let x = m.x + step.x * vec4f(-0.125, 0.375, -0.375, 0.125);
     let y = m.y - step.y * vec4f(-0.375, -0.125, 0.125, 0.375);
-    let form = (quad.squares.x * x + quad.squares.y * y + quad.rest.z) * x
+    let shape = (quad.squares.x * x + quad.squares.y * y + quad.rest.z) * x
         + (quad.squares.z * y + quad.rest.w) * y;
-    let bits = select(vec4u(0u), vec4u(1u, 2u, 4u, 8u), form <= vec4f(quad.squares.w));
+    let bits = select(vec4u(0u), vec4u(1u, 2u, 4u, 8u), shape <= vec4f(quad.squares.w));
     return Seen(quad.id, bits.x | bits.y | bits.z | bits.w);
 }
 

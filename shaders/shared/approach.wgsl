@@ -1,4 +1,4 @@
-// When spheres meet patches of walls: conservative advancement. Twins: src/cpu/patch.rs and src/model/patches/form.rs, which say why.
+// When spheres meet patches of walls: conservative advancement. Twins: src/cpu/feature.rs and src/model/features/shape.rs, which say why.
 
 // When a point at height `gap` over a plane reaches it.
 fn tangent_time(gap: f32, rate: f32) -> f32 {
@@ -19,13 +19,13 @@ fn first_root(a: f32, b: f32, c: f32) -> f32 {
     return known_root(a, b, c, sqrt(q));
 }
 
-fn ring_time(ring: Ring, x: vec3f, w: vec3f, near: Near, gap: f32) -> f32 {
-    let place = place_by(ring.axis, x);
+fn frustum_time(frustum: Frustum, x: vec3f, w: vec3f, near: Near, gap: f32) -> f32 {
+    let place = place_by(frustum.axis, x);
     let outward = dot(near.normal, place.out);
-    let upward = dot(near.normal, ring.axis);
+    let upward = dot(near.normal, frustum.axis);
     if outward >= 0.0 { return tangent_time(gap, dot(near.normal, w)); }
-    let rise = upward * dot(ring.axis, w);
-    let level = w - ring.axis * dot(ring.axis, w);
+    let rise = upward * dot(frustum.axis, w);
+    let level = w - frustum.axis * dot(frustum.axis, w);
     let inward = -outward;
     let far = place.at.x;
     let square = inward * inward;
@@ -39,7 +39,7 @@ fn ring_time(ring: Ring, x: vec3f, w: vec3f, near: Near, gap: f32) -> f32 {
     return known_root(rise * rise - square * dot(level, level), start * rise - square * far * away, c, root);
 }
 
-fn cap_time(p: Patch, x: vec3f, w: vec3f, radius: f32) -> f32 {
+fn cap_time(p: WallFeature, x: vec3f, w: vec3f, radius: f32) -> f32 {
     let own = world[p.at + 3u].w;
     let size = length(x);
     let over = size - own;
@@ -58,29 +58,29 @@ fn cap_time(p: Patch, x: vec3f, w: vec3f, radius: f32) -> f32 {
     }
     if world[p.at + 4u].z != 0.0 { return whole; }
     let rim = rim_at(p);
-    let near = near_ring(rim, x);
+    let near = near_frustum(rim, x);
     let gap = near.distance - radius;
     if gap <= 0.0 { return 0.0; }
-    return min(ring_time(rim, x, w, near, gap), whole);
+    return min(frustum_time(rim, x, w, near, gap), whole);
 }
 
 // A time before which a point that is at x now and moves on with w does not come nearer than `radius`.
-fn safe_time(p: Patch, s: Sight, near: Near, radius: f32) -> f32 {
+fn safe_time(p: WallFeature, s: Sight, near: Near, radius: f32) -> f32 {
     let gap = near.distance - radius;
     if gap <= 0.0 { return 0.0; }
-    if p.kind == KIND_RING { return ring_time(ring_at(p), s.x, s.w, near, gap); }
+    if p.kind == KIND_FRUSTUM { return frustum_time(frustum_at(p), s.x, s.w, near, gap); }
     if p.kind == KIND_CAP { return cap_time(p, s.x, s.w, radius); }
     return tangent_time(gap, dot(near.normal, s.w));
 }
 
 // When a point that leaves the surface, which it touches, is back, maybe on the other side of a pipe.
-fn chord_time(p: Patch, s: Sight, near: Near) -> f32 {
+fn chord_time(p: WallFeature, s: Sight, near: Near) -> f32 {
     if p.kind == KIND_CAP {
         let square = dot(s.w, s.w);
         let way = dot(s.x, s.w);
         if dot(near.normal, s.x) < 0.0 && way <= 0.0 && square >= SMALLEST { return -2.0 * way / square; }
     }
-    if p.kind == KIND_RING {
+    if p.kind == KIND_FRUSTUM {
         let axis = world[p.at + 3u].xyz;
         let place = place_by(axis, s.x);
         let inward = -dot(near.normal, place.out);
@@ -95,7 +95,7 @@ fn chord_time(p: Patch, s: Sight, near: Near) -> f32 {
 
 // A time in which nothing is met; NO_IMPACT if that is so for all of `left`. The second look takes off the gap what the acceleration
 // may do on the way.
-fn advance_by(p: Patch, s: Sight, near: Near, radius: f32, left: f32) -> f32 {
+fn advance_by(p: WallFeature, s: Sight, near: Near, radius: f32, left: f32) -> f32 {
     let gap = near.distance - radius;
     let k = s.acceleration;
     var lost = 0.0;
@@ -116,7 +116,7 @@ fn advance_by(p: Patch, s: Sight, near: Near, radius: f32, left: f32) -> f32 {
 }
 
 // When what touches a patch and leaves it is back, 0 for what does neither; NO_IMPACT if it never is.
-fn return_time(p: Patch, s: Sight, near: Near, rate: f32) -> f32 {
+fn return_time(p: WallFeature, s: Sight, near: Near, rate: f32) -> f32 {
     var pull = -dot(near.normal, frame.gravity);
     if p.turns { pull = s.acceleration; }
     let chord = chord_time(p, s, near);
@@ -128,7 +128,7 @@ fn return_time(p: Patch, s: Sight, near: Near, rate: f32) -> f32 {
 }
 
 // When sphere i meets a patch before the end of the substep, and how fast.
-fn patch_contact(i: u32, p: Patch) -> Contact {
+fn feature_contact(i: u32, p: WallFeature) -> Contact {
     let h = frame.h;
     var t = nodes[i].clock;
     var last = NO_CONTACT;
@@ -160,28 +160,28 @@ fn patch_contact(i: u32, p: Patch) -> Contact {
 }
 
 // Whether a row holds sphere i on a patch, so that there is no impact.
-fn patch_holds(i: u32, number: u32, p: Patch) -> bool {
-    if is_patch_demoted(i, number) { return true; }
-    if !wall_holds(i, wall_count() + number) { return false; }
+fn feature_holds(i: u32, number: u32, p: WallFeature) -> bool {
+    if is_feature_converted(i, number) { return true; }
+    if !wall_is_constrained(i, wall_count() + number) { return false; }
     let o = instant_of(i, nodes[i].clock);
     let t = touch_of(p, o);
-    let rate = dot(t.normal, o.velocity - t.drive);
+    let rate = dot(t.normal, o.velocity - t.wall_velocity);
     // What leaves fast, or runs round fast, may meet the other side of a pipe.
     return rate >= -frame.shock && rate + t.bend * frame.h <= frame.shock;
 }
 
 // Takes up the patches that sphere i could meet.
-fn consider_patches(i: u32, best: ptr<function, Event>) {
+fn consider_features(i: u32, best: ptr<function, Event>) {
     if !HAS_SHAPES { return; }
-    var seeker = patches_of(i);
-    while next_patch(&seeker) {
-        let p = patch_at(seeker.found);
-        if HAS_REST && patch_holds(i, seeker.found, p) { continue; }
-        let contact = patch_contact(i, p);
+    var seeker = features_of(i);
+    while next_feature(&seeker) {
+        let p = feature_at(seeker.found);
+        if HAS_REST && feature_holds(i, seeker.found, p) { continue; }
+        let contact = feature_contact(i, p);
         let partner = WALL | (wall_count() + seeker.found);
         if contact.time >= frame.h { continue; }
         if contact.time < (*best).toi || (contact.time == (*best).toi && precedes(i, partner, (*best).partner)) {
-            *best = Event(contact.time, partner, 0u, frame.jolt * contact.speed);
+            *best = Event(contact.time, partner, 0u, frame.delta_v_bound * contact.speed);
         }
     }
 }

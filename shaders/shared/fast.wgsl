@@ -27,8 +27,8 @@ fn capsule_of(i: u32) -> Capsule {
         tags[i].cell,
         body.offset - (frame.drifted + frame.drift * t),
         (body.velocity - frame.drift) * (frame.h - t),
-        radius + frame.radius_max + frame.budget,
-        radius + 2.0 * frame.budget,
+        radius + frame.radius_max + frame.motion_margin,
+        radius + 2.0 * frame.motion_margin,
         // A hair more than what passes: the cell in which a pair is entered lies in both tubes.
         (PASSING * 1.001) * radius,
     );
@@ -84,7 +84,7 @@ fn distance_to_segment(point: vec3f, begin: vec3f, along: vec3f) -> f32 {
 }
 
 fn enter_one(slot: u32, i: u32, other: u32, cells: vec3i) {
-    let at = slot * EXTRA_WORDS;
+    let at = slot * DYNAMIC_WORDS;
     let words = bitcast<vec3u>(cells);
     pool[at] = other;
     pool[at + 2u] = words.x;
@@ -94,9 +94,9 @@ fn enter_one(slot: u32, i: u32, other: u32, cells: vec3i) {
 }
 
 fn enter(i: u32, other: u32, cells: vec3i) {
-    let slot = atomicAdd(&work[EXTRA_COUNT], 2u);
-    if slot + 2u > frame.extra_capacity {
-        overflow(EXTRAS_NEEDED, slot + 2u);
+    let slot = atomicAdd(&work[DYNAMIC_COUNT], 2u);
+    if slot + 2u > frame.dynamic_capacity {
+        overflow(DYNAMIC_NEEDED, slot + 2u);
         return;
     }
     enter_one(slot, i, other, cells);
@@ -239,7 +239,7 @@ fn walk_cells(c: Capsule, purpose: u32, lane: u32, lanes: u32) {
 // Whether fast spheres have so many candidates and cells that shorter substeps are quicker.
 fn check_crowd() {
     if is_shortest() { return; }
-    if atomicLoad(&work[EXTRA_COUNT]) > 2u * frame.sphere_count + 4096u
+    if atomicLoad(&work[DYNAMIC_COUNT]) > 2u * frame.sphere_count + 4096u
         || atomicLoad(&work[VISIT_COUNT]) > 8u * frame.sphere_count + 65536u {
         halt(HALT_CROWDED);
     }

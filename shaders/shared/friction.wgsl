@@ -8,7 +8,7 @@ fn rub(
     d: vec3f,
     w: vec3f,
     radius_sum: f32,
-    a: ptr<function, Striker>,
+    a: ptr<function, ImpactBody>,
     partner: u32,
     radius: f32,
     inverse_mass: f32,

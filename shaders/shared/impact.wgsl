@@ -108,7 +108,7 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     if HAS_FIXED { is_fixed = bodies[j].inverse_mass == 0.0; }
     if !is_fixed && dot(d, w) >= 0.0 { return NO_CONTACT; }
     let radius_sum = a.radius + bodies[j].radius;
-    if HAS_REST && is_held(c.flags, d, w, radius_sum, is_fixed, now) { return NO_CONTACT; }
+    if HAS_REST && is_constrained(c.flags, d, w, radius_sum, is_fixed, now) { return NO_CONTACT; }
     var contact = NO_CONTACT;
     if HAS_FIXED && is_fixed {
         // In the lab the fixed sphere rests and the other one falls.
@@ -143,7 +143,7 @@ fn settle_tie(i: u32, a: Mover, search: ptr<function, Search>) {
         if contact.time == (*search).best.toi && precedes(i, cursor.other, (*search).best.partner) {
             (*search).best.partner = cursor.other;
             (*search).best.link = cursor.link;
-            (*search).best.jolt = 0.0;
+            (*search).best.delta_v_bound = 0.0;
             (*search).speed = contact.speed;
         }
     }
@@ -152,8 +152,8 @@ fn settle_tie(i: u32, a: Mover, search: ptr<function, Search>) {
 // The event of what was found; one that was there before the search knows its jolt.
 fn event_of(a: Mover, search: Search) -> Event {
     var event = search.best;
-    if event.jolt == 0.0 && is_some(event) && (event.partner & WALL) == 0u {
-        event.jolt = frame.jolt * search.speed * a.inverse_mass / (a.inverse_mass + bodies[event.partner].inverse_mass);
+    if event.delta_v_bound == 0.0 && is_some(event) && (event.partner & WALL) == 0u {
+        event.delta_v_bound = frame.delta_v_bound * search.speed * a.inverse_mass / (a.inverse_mass + bodies[event.partner].inverse_mass);
     }
     return event;
 }
@@ -165,14 +165,14 @@ fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     let t = nodes[i].clock;
     let gap = wall_gap(wall, i);
     let v = gap.y;
-    if HAS_REST && ((v >= -frame.shock && wall_holds(i, plane)) || is_wall_demoted(i, plane)) { return; }
+    if HAS_REST && ((v >= -frame.shock && wall_is_constrained(i, plane)) || is_wall_converted(i, plane)) { return; }
     let contact = plane_contact(gap.x, v, wall.acceleration);
     if contact >= NO_IMPACT { return; }
     let toi = t + contact;
     if toi >= frame.h { return; }
     let partner = WALL | plane;
     if toi < (*best).toi || (toi == (*best).toi && precedes(i, partner, (*best).partner)) {
-        *best = Event(toi, partner, 0u, frame.jolt * abs(v + wall.acceleration * contact));
+        *best = Event(toi, partner, 0u, frame.delta_v_bound * abs(v + wall.acceleration * contact));
     }
 }
 
@@ -197,6 +197,6 @@ fn sweep_sphere(i: u32, fresh: bool) -> Event {
     settle_tie(i, a, &search);
     var best = event_of(a, search);
     consider_walls(i, &best);
-    consider_patches(i, &best);
+    consider_features(i, &best);
     return best;
 }

@@ -25,7 +25,7 @@ struct Node {
     // Time of the body's offset and velocity.
     clock: f32,
     // Path it may still take before its candidates no longer cover it.
-    budget: f32,
+    motion_margin: f32,
     // Plane that carries it, plus 1; FROZEN | slot for one that was stopped; 0 = neither.
     support: u32,
     // Number of its last walk as a fast sphere; 0 = not fast.
@@ -47,20 +47,20 @@ struct Event {
     // Which image of the partner: code of a candidate, or CODES + place among the extras.
     link: u32,
     // Bound on the change of the sphere's velocity in the impact.
-    jolt: f32,
+    delta_v_bound: f32,
 }
 
-// From `time` on, a sphere's velocity may differ by up to `jolt` from the one it has.
-struct Unrest {
+// From `time` on, a sphere's velocity may differ by up to `delta_v_bound` from the one it has.
+struct VelocityBound {
     time: f32,
-    jolt: f32,
+    delta_v_bound: f32,
 }
 
 // What may happen to a sphere: next, by anything, by its neighbours.
-struct Fate {
+struct NextEvent {
     event: Event,
-    any: Unrest,
-    others: Unrest,
+    any: VelocityBound,
+    others: VelocityBound,
 }
 
 // One substep, and where everything lies.
@@ -69,7 +69,7 @@ struct Frame {
     h: f32,
     drift: vec3f,
     // Path budget of the broad phase.
-    budget: f32,
+    motion_margin: f32,
     drifted: vec3f,
     // How far the drift itself goes between two broad phases.
     drift_reach: f32,
@@ -85,7 +85,7 @@ struct Frame {
     // Blocks of a colour, or places for them where there is no end.
     slots: u32,
     block_count: vec3i,
-    row_capacity: u32,
+    constraint_capacity: u32,
     buckets: u32,
     direct: u32,
     wall_count: u32,
@@ -110,7 +110,7 @@ struct Frame {
     at_threats: u32,
     at_frozen: u32,
     at_log: u32,
-    extra_capacity: u32,
+    dynamic_capacity: u32,
     visit_capacity: u32,
     threat_capacity: u32,
     frozen_capacity: u32,
@@ -125,19 +125,19 @@ struct Frame {
     radius_min: f32,
     // Bound on the change of a velocity in an impact, in units of the reduced mass over the own times the speed of
     // approach.
-    jolt: f32,
+    delta_v_bound: f32,
     at_rested: u32,
-    at_row_heads: u32,
+    at_constraint_heads: u32,
     at_flags: u32,
     at_wall_hits: u32,
-    at_carried: u32,
-    at_stirred: u32,
+    at_in_contact: u32,
+    at_woken: u32,
     at_slots: u32,
     at_slot_cursors: u32,
     at_order: u32,
     // In `pool`.
     at_begin: u32,
-    at_rows: u32,
+    at_constraints: u32,
     // Speeds of approach: below the first a contact rests, above the second it is an impact all the same.
     slow: f32,
     shock: f32,
@@ -151,13 +151,13 @@ struct Frame {
     at_motion: u32,
     at_sites: u32,
     at_movers: u32,
-    at_patches: u32,
+    at_features: u32,
     at_fans: u32,
     at_sets: u32,
     at_tree: u32,
     set_count: u32,
     // In `lists`; in `work`.
-    at_patch_ends: u32,
+    at_feature_ends: u32,
     at_wall_loads: u32,
     // Share of velocities that half of the drag of a step takes.
     slowing: f32,
@@ -234,8 +234,8 @@ fn row_of(y: i32, z: i32) -> u32 {
 }
 
 // First bucket of a cell; those of its parts follow.
-fn bucket_of(row: u32, x: i32) -> u32 {
-    let k = row + u32(x);
+fn bucket_of(constraint: u32, x: i32) -> u32 {
+    let k = constraint + u32(x);
     return select(k & frame.bucket_mask, k, is_direct()) * frame.parts;
 }
 

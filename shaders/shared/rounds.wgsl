@@ -32,7 +32,7 @@ fn select_earliest(pending: u32) {
     var chosen = 0xffffffffu;
     for (var slot = 0u; slot < pending; slot++) {
         let i = atomicLoad(&work[at_pending(round) + slot]);
-        let toi = fates[i].event.toi;
+        let toi = next_events[i].event.toi;
         if toi < best || (toi == best && tags[i].rank < tags[chosen].rank) {
             best = toi;
             chosen = i;
@@ -51,7 +51,7 @@ fn earliest_pending(pending: u32, lane: u32) -> u32 {
     workgroupBarrier();
     for (var slot = lane; slot < pending; slot += TAIL_GROUP) {
         let i = atomicLoad(&work[at_pending(round) + slot]);
-        atomicMin(&work[EARLIEST], bitcast<u32>(fates[i].event.toi));
+        atomicMin(&work[EARLIEST], bitcast<u32>(next_events[i].event.toi));
     }
     storageBarrier();
     workgroupBarrier();
@@ -95,7 +95,7 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
         let near = agreed(lane, NEAR);
         for (var slot = lane; slot < near; slot += TAIL_GROUP) { mark_around(slot); }
         let marked = near + agreed(lane, AROUND);
-        for (var slot = lane; slot < marked; slot += TAIL_GROUP) { hop_marked(slot); }
+        for (var slot = lane; slot < marked; slot += TAIL_GROUP) { propagate_marked(slot); }
         storageBarrier();
         workgroupBarrier();
         for (var slot = lane; slot < pending; slot += TAIL_GROUP) { select_pending(slot); }
@@ -123,7 +123,7 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
         for (var slot = lane; slot < selected; slot += TAIL_GROUP) { mark_affected(slot); }
         let affected = agreed(lane, AFFECTED);
         for (var slot = lane; slot < affected; slot += TAIL_GROUP) {
-            sweep_again(atomicLoad(&work[frame.at_near + slot]));
+            resweep(atomicLoad(&work[frame.at_near + slot]));
         }
         for (var slot = lane; slot < pending; slot += TAIL_GROUP) { keep_pending(slot); }
         storageBarrier();

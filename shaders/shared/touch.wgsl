@@ -1,4 +1,4 @@
-// How spheres lie to patches of walls. Twin: src/cpu/patch.rs, which says why.
+// How spheres lie to patches of walls. Twin: src/cpu/feature.rs, which says why.
 
 // How a sphere lies to a wall.
 struct Touch {
@@ -6,7 +6,7 @@ struct Touch {
     // Unit vector from the wall, in the lab.
     normal: vec3f,
     // Velocity of the surface there.
-    drive: vec3f,
+    wall_velocity: vec3f,
     // Acceleration towards the sphere that the surface has by its curvature, for the sphere's velocity.
     bend: f32,
     // Another patch of the same surface is nearer.
@@ -26,18 +26,18 @@ fn instant_at(i: u32, t: f32) -> Instant {
 }
 
 // Velocity of the surface that a mover carries along, at `distance` below a place along the normal.
-fn drive_at(mover: u32, o: Instant, below: vec3f) -> vec3f {
-    let drive = drive_of(mover);
-    return drive.velocity + cross(drive.spin, arm_of(drive, o.cell, o.offset, o.t) - below);
+fn wall_velocity_at(mover: u32, o: Instant, below: vec3f) -> vec3f {
+    let wall_velocity = wall_velocity_of(mover);
+    return wall_velocity.velocity + cross(wall_velocity.spin, arm_of(wall_velocity, o.cell, o.offset, o.t) - below);
 }
 
-fn bend_of(p: Patch, s: Sight, near: Near, radius: f32) -> f32 {
+fn bend_of(p: WallFeature, s: Sight, near: Near, radius: f32) -> f32 {
     if p.kind == KIND_CAP {
         if dot(near.normal, s.x) >= 0.0 { return 0.0; }
         let across = s.w - near.normal * dot(near.normal, s.w);
         return dot(across, across) / max(length(s.x), 0.5 * radius);
     }
-    if p.kind == KIND_RING {
+    if p.kind == KIND_FRUSTUM {
         let axis = world[p.at + 3u].xyz;
         let out = s.x - axis * dot(axis, s.x);
         let far = length(out);
@@ -51,53 +51,53 @@ fn bend_of(p: Patch, s: Sight, near: Near, radius: f32) -> f32 {
 
 // From another side of a pipe, a third of the way round to the left (1) or to the right (2) of the nearest; shadowed where there is
 // none.
-fn near_side(p: Patch, x: vec3f, side: u32) -> Near {
+fn near_side(p: WallFeature, x: vec3f, side: u32) -> Near {
     let none = Near(0.0, vec3f(0.0), true);
-    if p.kind != KIND_RING { return none; }
-    let ring = ring_at(p);
-    let place = place_by(ring.axis, x);
-    var across = vec2f(-ring.along.y, ring.along.x);
-    let start = place.at - ring.start;
+    if p.kind != KIND_FRUSTUM { return none; }
+    let frustum = frustum_at(p);
+    let place = place_by(frustum.axis, x);
+    var across = vec2f(-frustum.along.y, frustum.along.x);
+    let start = place.at - frustum.start;
     if dot(across, start) < 0.0 { across = -across; }
-    let s = dot(start, ring.along);
-    if across.x >= 0.0 || s <= 0.0 || s >= ring.length { return none; }
+    let s = dot(start, frustum.along);
+    if across.x >= 0.0 || s <= 0.0 || s >= frustum.length { return none; }
     let turn = select(-0.8660254, 0.8660254, side == 1u);
-    let out = place.out * -0.5 + cross(ring.axis, place.out) * turn;
-    let there = vec2f(-0.5 * place.at.x, place.at.y) - ring.start;
-    let along = dot(there, ring.along);
-    if along <= 0.0 || along >= ring.length { return none; }
-    return Near(dot(across, there), out * across.x + ring.axis * across.y, false);
+    let out = place.out * -0.5 + cross(frustum.axis, place.out) * turn;
+    let there = vec2f(-0.5 * place.at.x, place.at.y) - frustum.start;
+    let along = dot(there, frustum.along);
+    if along <= 0.0 || along >= frustum.length { return none; }
+    return Near(dot(across, there), out * across.x + frustum.axis * across.y, false);
 }
 
 // How a sphere lies to a patch, on a side of it; shadowed where there is no such side.
-fn touch_side(p: Patch, o: Instant, side: u32) -> Touch {
+fn touch_side(p: WallFeature, o: Instant, side: u32) -> Touch {
     let s = sight_of(p, o, frame.gravity);
     var near = near_of(p, s.x);
     if side != 0u { near = near_side(p, s.x, side); }
     let normal = out_of(p, near.normal, o.t);
-    var drive = vec3f(0.0);
-    if p.mover != 0u { drive = drive_at(p.mover, o, normal * near.distance); }
-    return Touch(near.distance - o.radius, normal, drive, bend_of(p, s, near, o.radius), near.is_shadowed);
+    var wall_velocity = vec3f(0.0);
+    if p.mover != 0u { wall_velocity = wall_velocity_at(p.mover, o, normal * near.distance); }
+    return Touch(near.distance - o.radius, normal, wall_velocity, bend_of(p, s, near, o.radius), near.is_shadowed);
 }
 
-fn touch_of(p: Patch, o: Instant) -> Touch { return touch_side(p, o, 0u); }
+fn touch_of(p: WallFeature, o: Instant) -> Touch { return touch_side(p, o, 0u); }
 
 // By how much sphere i will overlap a patch at the end of the substep if it goes on as it does (diameters).
-fn overlap_of_patch_ahead(i: u32, p: Patch) -> f32 {
+fn overlap_of_feature_ahead(i: u32, p: WallFeature) -> f32 {
     let t = touch_of(p, instant_of(i, frame.h));
     return select(-t.gap / (2.0 * bodies[i].radius), 0.0, t.is_shadowed);
 }
 
 // The patches in the list of sphere i.
-fn listed_patches(i: u32) -> Seeker {
+fn listed_features(i: u32) -> Seeker {
     let o = vec3f(0.0);
     let none = frame.set_count;
-    return Seeker(list_end(i), patch_end(i), none, 0u, 0u, 0u, 0u, o, o, vec3i(0), o, o, vec2f(0.0), 0.0, 0.0, 0u);
+    return Seeker(list_end(i), feature_end(i), none, 0u, 0u, 0u, 0u, o, o, vec3i(0), o, o, vec2f(0.0), 0.0, 0.0, 0u);
 }
 
 // Those that it could meet in the substep.
-fn patches_of(i: u32) -> Seeker {
-    if nodes[i].walk == 0u { return listed_patches(i); }
+fn features_of(i: u32) -> Seeker {
+    if nodes[i].walk == 0u { return listed_features(i); }
     let start = instant_of(i, nodes[i].clock);
     let to = instant_of(i, frame.h);
     let h = frame.h;
@@ -107,7 +107,7 @@ fn patches_of(i: u32) -> Seeker {
 }
 
 // Whether there is one more that is there.
-fn next_patch(seeker: ptr<function, Seeker>) -> bool {
+fn next_feature(seeker: ptr<function, Seeker>) -> bool {
     var more = true;
     var absent = true;
     while more && absent {
@@ -117,19 +117,19 @@ fn next_patch(seeker: ptr<function, Seeker>) -> bool {
         } else {
             more = seek_next(seeker);
         }
-        absent = more && !is_there(patch_at((*seeker).found).wall);
+        absent = more && !is_there(feature_at((*seeker).found).wall);
     }
     return more;
 }
 
 // Unit vector from a wall to sphere i at time t; planes come first among walls, then patches.
 fn normal_of_wall(i: u32, wall: u32, t: f32) -> vec3f {
-    if HAS_SHAPES && wall >= wall_count() { return touch_of(patch_at(wall - wall_count()), instant_of(i, t)).normal; }
+    if HAS_SHAPES && wall >= wall_count() { return touch_of(feature_at(wall - wall_count()), instant_of(i, t)).normal; }
     return wall_of(wall).normal;
 }
 
 // The number among all walls of a plane or of the wall of a patch.
 fn number_of_wall(wall: u32) -> u32 {
-    if HAS_SHAPES && wall >= wall_count() { return patch_at(wall - wall_count()).wall; }
+    if HAS_SHAPES && wall >= wall_count() { return feature_at(wall - wall_count()).wall; }
     return wall_of(wall).number;
 }

@@ -34,15 +34,15 @@ fn at_pending(number: u32) -> u32 { return frame.at_pending + (number & 1u) * fr
 fn is_some(event: Event) -> bool { return event.toi < NO_IMPACT; }
 fn is_wall(event: Event) -> bool { return is_some(event) && (event.partner & WALL) != 0u; }
 
-fn extra_cells(place: u32) -> vec3i {
-    let at = place * EXTRA_WORDS;
+fn dynamic_cells(place: u32) -> vec3i {
+    let at = place * DYNAMIC_WORDS;
     return bitcast<vec3i>(vec3u(pool[at + 2u], pool[at + 3u], pool[at + 4u]));
 }
 
 // Vector from a sphere's cell to that of the image behind a link.
 fn shift_of(link: u32) -> vec3f {
     if link < CODES { return cells_shift(code_cells(link)); }
-    return cells_shift(extra_cells(link - CODES));
+    return cells_shift(dynamic_cells(link - CODES));
 }
 
 // Where a sphere's list is.
@@ -50,15 +50,15 @@ fn list_begin(i: u32) -> u32 { return lists[2u * i]; }
 fn list_end(i: u32) -> u32 { return lists[2u * i + 1u]; }
 
 // Behind it come the patches of walls that the sphere could meet; a bit says whether a wall in reach moves.
-fn patch_end(i: u32) -> u32 { return lists[frame.at_patch_ends + i] & ~DRIVEN; }
-fn is_driven(i: u32) -> bool { return HAS_SHAPES && (lists[frame.at_patch_ends + i] & DRIVEN) != 0u; }
+fn feature_end(i: u32) -> u32 { return lists[frame.at_feature_ends + i] & ~WALL_MOVES; }
+fn is_near_moving_wall(i: u32) -> bool { return HAS_SHAPES && (lists[frame.at_feature_ends + i] & WALL_MOVES) != 0u; }
 
 // Walks over all that a sphere could meet: the list, then the extras.
 struct Cursor {
     at: u32,
     end: u32,
     // Place of the next extra, plus 1; 0 = none.
-    extra: u32,
+    dynamic: u32,
     other: u32,
     link: u32,
     shift: vec3f,
@@ -74,7 +74,7 @@ fn candidates(i: u32) -> Cursor {
 
 // Whether there is one more; `other`, `link` and `shift` tell of it.
 fn next(cursor: ptr<function, Cursor>) -> bool {
-    if (*cursor).at >= (*cursor).end && (*cursor).extra == 0u { return false; }
+    if (*cursor).at >= (*cursor).end && (*cursor).dynamic == 0u { return false; }
     // Where a branch does not spare anybody the work on the other side, it is best to have little there.
     let is_listed = (*cursor).at < (*cursor).end;
     let place = min((*cursor).at, (*cursor).end - 1u);
@@ -84,11 +84,11 @@ fn next(cursor: ptr<function, Cursor>) -> bool {
     (*cursor).link = entry >> CODE_SHIFT;
     var cells = code_cells(entry >> CODE_SHIFT);
     if !is_listed {
-        let place = (*cursor).extra - 1u;
-        (*cursor).other = pool[place * EXTRA_WORDS];
-        (*cursor).extra = pool[place * EXTRA_WORDS + 1u];
+        let place = (*cursor).dynamic - 1u;
+        (*cursor).other = pool[place * DYNAMIC_WORDS];
+        (*cursor).dynamic = pool[place * DYNAMIC_WORDS + 1u];
         (*cursor).link = CODES + place;
-        cells = extra_cells(place);
+        cells = dynamic_cells(place);
     }
     if HAS_REST {
         if is_listed {

@@ -4,7 +4,7 @@ use carom::{Backend, Options, Simulation, StepReport};
 use serde_json::Value;
 
 use super::arguments::{AdaptersArguments, BackendChoice};
-use super::failure::{Exit, Failure};
+use super::command_error::{CommandError, Exit};
 
 #[cfg(feature = "gpu")]
 pub use with_gpu::{adapters, fields, keep_layers_silent, kind_note, least_traffic};
@@ -47,7 +47,7 @@ impl Chosen {
     }
 
     /// Bytes per second of a plain copy on the device, read and written together; none without one.
-    pub fn copy_bandwidth(&self) -> Result<Option<f64>, Failure> {
+    pub fn copy_bandwidth(&self) -> Result<Option<f64>, CommandError> {
         #[cfg(feature = "gpu")]
         if let Some(context) = &self.context {
             return Ok(Some(context.copy_bandwidth()?));
@@ -68,7 +68,7 @@ impl Chosen {
 }
 
 /// What `choice` comes to; `adapter` is the name the user asks for.
-pub fn choose(choice: BackendChoice, adapter: Option<&str>) -> Result<Chosen, Failure> {
+pub fn choose(choice: BackendChoice, adapter: Option<&str>) -> Result<Chosen, CommandError> {
     let unused = adapter.map(|_| "note: --adapter is for the gpu backend".to_owned());
     match choice {
         BackendChoice::Cpu => Ok(Chosen::without_adapter(Backend::Cpu, unused)),
@@ -98,12 +98,12 @@ mod with_gpu {
     use crate::cli::screen::Screen;
     use crate::cli::text::{Align, Table, bytes};
 
-    pub fn open(adapter: Option<&str>) -> Result<Chosen, Failure> {
+    pub fn open(adapter: Option<&str>) -> Result<Chosen, CommandError> {
         Ok(on(Context::open(adapter)?))
     }
 
     // A name on the command line is a demand, so that none of that name is an error; one in the environment is not.
-    pub fn hardware_or_cpu(adapter: Option<&str>) -> Result<Chosen, Failure> {
+    pub fn hardware_or_cpu(adapter: Option<&str>) -> Result<Chosen, CommandError> {
         let why_not = match gpu::preferred(adapter) {
             Ok(info) if info.is_hardware() => match Context::open(adapter) {
                 Ok(context) => return Ok(on(context)),
@@ -168,7 +168,7 @@ mod with_gpu {
     }
 
     /// Carries out `carom adapters`.
-    pub fn adapters(arguments: &AdaptersArguments) -> Result<Exit, Failure> {
+    pub fn adapters(arguments: &AdaptersArguments) -> Result<Exit, CommandError> {
         let mut screen = Screen::new(false, arguments.json);
         let adapters = gpu::adapters();
         let preferred = gpu::preferred(None);
@@ -231,9 +231,9 @@ mod with_gpu {
 mod without_gpu {
     use super::*;
 
-    pub fn failure() -> Failure {
+    pub fn failure() -> CommandError {
         let message = "this build has no gpu backend; use --backend cpu".to_owned();
-        Failure { exit: Exit::NoAdapter, message }
+        CommandError { exit: Exit::NoAdapter, message }
     }
 
     /// There are none in this build.
@@ -250,7 +250,7 @@ mod without_gpu {
     }
 
     /// Carries out `carom adapters`.
-    pub fn adapters(_arguments: &AdaptersArguments) -> Result<Exit, Failure> {
+    pub fn adapters(_arguments: &AdaptersArguments) -> Result<Exit, CommandError> {
         Err(failure())
     }
 }

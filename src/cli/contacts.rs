@@ -4,13 +4,13 @@ use std::path::Path;
 
 use carom::{Contact, Partner, Simulation};
 
-use super::{arguments::RunArguments, aside::Aside, failure::Failure, walls::quoted};
+use super::{arguments::RunArguments, atomic_file::AtomicFile, command_error::CommandError, walls::quoted};
 
 /// Names of the columns. The partner is a sphere or a wall; the other cell is empty.
 const COLUMNS: &str = "sphere,partner_sphere,partner_wall,x,y,z,nx,ny,nz,fx,fy,fz,tx,ty,tz,bx,by,bz,gap";
 
 /// Refuses a file that the run also writes something else to: one of the two would be lost.
-pub fn check_path(arguments: &RunArguments) -> Result<(), Failure> {
+pub fn check_path(arguments: &RunArguments) -> Result<(), CommandError> {
     let place = |path: &Path| std::path::absolute(path).ok();
     let state = arguments.out.as_ref().map(|folder| folder.join("final.csv"));
     let (metrics, walls) = ((&arguments.metrics, "--metrics"), (&arguments.walls, "--walls"));
@@ -21,7 +21,7 @@ pub fn check_path(arguments: &RunArguments) -> Result<(), Failure> {
         let Some(path) = one else { continue };
         for (other, also) in others {
             if other.as_ref().is_some_and(|other| place(other) == place(path)) {
-                return Err(Failure::usage(format!(
+                return Err(CommandError::usage(format!(
                     "{option} {} is a file that {also} writes too; choose another name",
                     path.display()
                 )));
@@ -33,23 +33,23 @@ pub fn check_path(arguments: &RunArguments) -> Result<(), Failure> {
 
 /// A file of contacts in the making.
 pub struct Contacts {
-    aside: Aside,
+    file: AtomicFile,
 }
 
 impl Contacts {
     /// Opens the file aside.
-    pub fn create(path: &Path) -> Result<Self, Failure> {
-        Ok(Self { aside: Aside::create(path)? })
+    pub fn create(path: &Path) -> Result<Self, CommandError> {
+        Ok(Self { file: AtomicFile::create(path)? })
     }
 
     /// Writes the contacts as they are now and gives the file its name.
-    pub fn write(mut self, simulation: &Simulation) -> Result<(), Failure> {
+    pub fn write(mut self, simulation: &Simulation) -> Result<(), CommandError> {
         let walls: Vec<String> = simulation.system().all_walls().into_iter().map(|wall| wall.name).collect();
-        self.aside.line(COLUMNS)?;
+        self.file.line(COLUMNS)?;
         for contact in simulation.contacts()? {
-            self.aside.line(&line(&contact, &walls))?;
+            self.file.line(&line(&contact, &walls))?;
         }
-        self.aside.commit()
+        self.file.commit()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
-use super::failure::Exit;
+use super::command_error::Exit;
 use super::screen;
 
 // A step that takes longer than this after Ctrl-C is not waited for. Long enough for ten million spheres.

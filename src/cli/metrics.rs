@@ -5,11 +5,11 @@ use std::path::Path;
 use carom::{Sink, StepReport};
 use serde_json::{Map, Value};
 
-use super::{aside::Aside, failure::Failure};
+use super::{atomic_file::AtomicFile, command_error::CommandError};
 
 /// A metrics file in the making.
 pub struct Metrics {
-    aside: Aside,
+    file: AtomicFile,
     json_lines: bool,
     /// Names of the columns of sinks, in their order.
     sinks: Vec<String>,
@@ -57,38 +57,38 @@ fn columns(report: &StepReport) -> [(&'static str, Value); 32] {
 impl Metrics {
     /// Opens the file aside; `.jsonl` gives JSON lines, anything else CSV with a header. After all other columns each sink has
     /// one, `removed_` and its name.
-    pub fn create(path: &Path, sinks: &[Sink]) -> Result<Self, Failure> {
+    pub fn create(path: &Path, sinks: &[Sink]) -> Result<Self, CommandError> {
         let json_lines = path.extension().is_some_and(|e| e == "jsonl");
-        let mut aside = Aside::create(path)?;
+        let mut file = AtomicFile::create(path)?;
         let sinks: Vec<String> = sinks.iter().map(|sink| format!("removed_{}", sink.name)).collect();
         if !json_lines {
             let names = columns(&StepReport::default()).map(|(name, _)| name.to_owned());
             let names: Vec<String> = names.into_iter().chain(sinks.iter().map(|name| quoted(name))).collect();
-            aside.line(&names.join(","))?;
+            file.line(&names.join(","))?;
         }
-        Ok(Self { aside, json_lines, sinks })
+        Ok(Self { file, json_lines, sinks })
     }
 
     /// Adds the line of a step.
-    pub fn add(&mut self, report: &StepReport) -> Result<(), Failure> {
+    pub fn add(&mut self, report: &StepReport) -> Result<(), CommandError> {
         let removed = |k: usize| report.removed_by_sink.get(k).copied().unwrap_or(0);
         let own = columns(report).map(|(name, value)| (name.to_owned(), value));
         let of_sinks = self.sinks.iter().enumerate().map(|(k, name)| (name.clone(), removed(k).into()));
         let columns = own.into_iter().chain(of_sinks);
         if self.json_lines {
             let object: Map<String, Value> = columns.collect();
-            self.aside.line(&Value::Object(object).to_string())
+            self.file.line(&Value::Object(object).to_string())
         } else {
             // Numbers and null need no quotes; an empty cell stands for what is not finite.
             let cell = |value: Value| if value.is_null() { String::new() } else { value.to_string() };
             let cells: Vec<String> = columns.map(|(_, value)| cell(value)).collect();
-            self.aside.line(&cells.join(","))
+            self.file.line(&cells.join(","))
         }
     }
 
     /// Gives the file its name.
-    pub fn finish(self) -> Result<(), Failure> {
-        self.aside.commit()
+    pub fn finish(self) -> Result<(), CommandError> {
+        self.file.commit()
     }
 }
 

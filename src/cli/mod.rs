@@ -2,10 +2,10 @@
 
 mod adapters;
 mod arguments;
-mod aside;
+mod atomic_file;
 mod bench;
+mod command_error;
 mod contacts;
-mod failure;
 mod interrupt;
 mod metrics;
 mod output;
@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use failure::{Exit, Failure};
+use command_error::{CommandError, Exit};
 
 /// Carries out the command line of the process.
 pub fn main() -> ExitCode {
@@ -52,7 +52,7 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "viewer")]
         Some(Command::View(arguments)) => view::view(arguments),
     };
-    let exit = result.unwrap_or_else(|Failure { exit, message }| {
+    let exit = result.unwrap_or_else(|CommandError { exit, message }| {
         screen::error(&message);
         exit
     });

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use carom::{Simulation, Sphere};
 
-use super::aside::cannot_write;
-use super::failure::Failure;
+use super::atomic_file::cannot_write;
+use super::command_error::CommandError;
 
 // Sphere files of both kinds are written: CSV for tables and to go on from, extended XYZ for viewers.
 const EXTENSIONS: [&str; 2] = ["csv", "xyz"];
@@ -18,7 +18,7 @@ pub struct Output {
 
 impl Output {
     /// Makes the folder where there is none.
-    pub fn create(folder: &Path, every: Option<u64>) -> Result<Self, Failure> {
+    pub fn create(folder: &Path, every: Option<u64>) -> Result<Self, CommandError> {
         std::fs::create_dir_all(folder).map_err(|e| cannot_write(folder, &e))?;
         Ok(Self { folder: folder.to_owned(), every })
     }
@@ -36,7 +36,7 @@ impl Output {
     }
 
     /// Writes the spheres as they are now.
-    pub fn write(&self, stem: &str, simulation: &Simulation, spheres: &[Sphere]) -> Result<(), Failure> {
+    pub fn write(&self, stem: &str, simulation: &Simulation, spheres: &[Sphere]) -> Result<(), CommandError> {
         for extension in EXTENSIONS {
             let path = self.folder.join(format!("{stem}.{extension}"));
             carom::files::write_spheres(&path, simulation.system(), simulation.time(), spheres)

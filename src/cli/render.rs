@@ -25,11 +25,11 @@ pub use without_render::render;
 #[cfg(not(feature = "render"))]
 mod without_render {
     use crate::cli::arguments::RenderArguments;
-    use crate::cli::failure::{Exit, Failure};
+    use crate::cli::command_error::{CommandError, Exit};
 
     /// There is nothing to draw with in this build.
-    pub fn render(_arguments: &RenderArguments) -> Result<Exit, Failure> {
+    pub fn render(_arguments: &RenderArguments) -> Result<Exit, CommandError> {
         let message = "this build draws no pictures; build it with the feature `render`".to_owned();
-        Err(Failure { exit: Exit::NoAdapter, message })
+        Err(CommandError { exit: Exit::NoAdapter, message })
     }
 }

@@ -7,8 +7,8 @@ use carom::{Backend, CompressionStage, Error, Simulation, Sphere, StepReport};
 
 use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, RunArguments};
+use super::command_error::{CommandError, Exit};
 use super::contacts::{self, Contacts};
-use super::failure::{Exit, Failure};
 use super::interrupt::{self, Phase};
 use super::metrics::Metrics;
 use super::output::Output;
@@ -24,7 +24,7 @@ const LOG_ROWS: u64 = 20;
 const STEPS_MAX: f64 = 1e15;
 
 /// Carries out `carom run`.
-pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
+pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
     let source = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &source.scene)?;
     contacts::check_path(arguments)?;
@@ -32,7 +32,12 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, Failure> {
     run_on(chosen, arguments, source, steps)
 }
 
-fn run_on(chosen: Chosen, arguments: &RunArguments, source: Source, steps: u64) -> Result<Exit, Failure> {
+fn run_on(
+    chosen: Chosen,
+    arguments: &RunArguments,
+    source: Source,
+    steps: u64,
+) -> Result<Exit, CommandError> {
     let Source { name, scene } = source;
     let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
@@ -116,7 +121,7 @@ fn run_on(chosen: Chosen, arguments: &RunArguments, source: Source, steps: u64) 
         print_object(&object)?;
     }
     if let Some(error) = failed {
-        return Err(Failure { exit: Exit::RunFailed, message: error.to_string() });
+        return Err(CommandError { exit: Exit::RunFailed, message: error.to_string() });
     }
     if simulation.steps() < steps && interrupt::requested() {
         screen.note(&format!("interrupted after step {} of {}", simulation.steps(), steps));
@@ -134,7 +139,7 @@ struct Watch<'a> {
     progress: Progress,
     // Whether there is a use in going on when nobody reads the screen.
     is_asked_for_more: bool,
-    failure: Option<Failure>,
+    failure: Option<CommandError>,
     // Whether it has been said that a wall crushes spheres.
     is_crushing: bool,
 }
@@ -167,7 +172,7 @@ impl Watch<'_> {
         if self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn finish(self, last: &StepReport) -> Result<(), Failure> {
+    fn finish(self, last: &StepReport) -> Result<(), CommandError> {
         self.log.finish(self.screen, last);
         self.progress.finish(self.screen);
         if let Some(failure) = self.failure {
@@ -185,7 +190,7 @@ fn step_to_end(
     steps: u64,
     watch: &mut Watch,
     output: Option<&Output>,
-) -> Result<Option<Error>, Failure> {
+) -> Result<Option<Error>, CommandError> {
     while simulation.steps() < steps && !watch.is_over() {
         let left = steps - simulation.steps();
         let to_next = output.and_then(|output| output.steps_to_next(simulation.steps()));
@@ -226,7 +231,7 @@ const MARBLES_ON_GPU: [&str; 6] = [
 ];
 
 /// Carries out `carom` without arguments: something to see, and what to try next.
-pub fn demonstrate() -> Result<Exit, Failure> {
+pub fn demonstrate() -> Result<Exit, CommandError> {
     let command = std::env::args().next().unwrap_or_else(|| "carom".to_owned());
     let chosen = choose(BackendChoice::Auto, None)?;
     let settings = if chosen.is_on_adapter() { &MARBLES_ON_GPU[..] } else { &[] };
@@ -264,10 +269,10 @@ pub fn demonstrate() -> Result<Exit, Failure> {
 }
 
 /// Prints the one object of `--json`.
-pub fn print_object(object: &serde_json::Value) -> Result<(), Failure> {
+pub fn print_object(object: &serde_json::Value) -> Result<(), CommandError> {
     match write_stdout(&format!("{object}\n")) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::files(format!("cannot write to stdout: {error}")))
+            Err(CommandError::files(format!("cannot write to stdout: {error}")))
         }
         _ => Ok(()),
     }
@@ -277,14 +282,14 @@ fn is_finite(spheres: &[Sphere]) -> bool {
     spheres.iter().all(|s| s.position.is_finite() && s.velocity.is_finite() && s.spin.is_finite())
 }
 
-fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, Failure> {
+fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, CommandError> {
     let Some(time) = arguments.time else {
         return Ok(arguments.steps.unwrap_or(scene.world.steps));
     };
     let dt = scene.world.dt;
     let exact = time / dt;
     if exact.is_nan() || exact > STEPS_MAX {
-        return Err(Failure::usage(format!(
+        return Err(CommandError::usage(format!(
             "--time {time} is {exact:e} steps of {dt}; at most {STEPS_MAX:e} can be run"
         )));
     }

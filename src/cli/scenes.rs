@@ -3,13 +3,13 @@
 use carom::files::BUILTIN;
 
 use super::arguments::ScenesArguments;
-use super::failure::{Exit, Failure};
+use super::command_error::{CommandError, Exit};
 use super::screen::Screen;
 use super::source;
 use super::text::{Align, Table};
 
 /// Carries out `carom scenes`.
-pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, Failure> {
+pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, CommandError> {
     let mut screen = Screen::new(false, false);
     if let Some(name) = &arguments.show {
         screen.text(source::builtin(name)?.text);

@@ -5,7 +5,7 @@ use std::path::Path;
 use carom::files::{BUILTIN, Builtin, SceneError, builtin as find_builtin, load_scene};
 use carom::scene::{LatticeKind, Scene, Shape};
 
-use super::failure::Failure;
+use super::command_error::CommandError;
 
 /// A scene and what messages call it.
 pub struct Source {
@@ -13,7 +13,7 @@ pub struct Source {
     pub scene: Scene,
 }
 
-impl From<SceneError> for Failure {
+impl From<SceneError> for CommandError {
     fn from(error: SceneError) -> Self {
         Self::usage(error.to_string())
     }
@@ -22,7 +22,7 @@ impl From<SceneError> for Failure {
 /// Loads a built-in scene by name, or a file. `settings` (`key=value`) and the seed replace what the scene says.
 ///
 /// A built-in name wins over a file of that name in the working directory; `./gas` is the file.
-pub fn scene(name: &str, settings: &[String], seed: Option<u64>) -> Result<Source, Failure> {
+pub fn scene(name: &str, settings: &[String], seed: Option<u64>) -> Result<Source, CommandError> {
     let mut settings: Vec<String> = settings.iter().map(|setting| quoted(setting)).collect();
     settings.extend(seed.map(|seed| format!("world.seed={seed}")));
     let path = Path::new(name);
@@ -37,12 +37,12 @@ pub fn scene(name: &str, settings: &[String], seed: Option<u64>) -> Result<Sourc
 }
 
 /// A built-in scene by name.
-pub fn builtin(name: &str) -> Result<&'static Builtin, Failure> {
+pub fn builtin(name: &str) -> Result<&'static Builtin, CommandError> {
     find_builtin(name).ok_or_else(|| unknown(name))
 }
 
 /// Number of spheres of a scene; random fills without a stated count are drawn to count them.
-pub fn sphere_count(scene: &Scene) -> Result<u64, Failure> {
+pub fn sphere_count(scene: &Scene) -> Result<u64, CommandError> {
     let counts = scene.fills.iter().map(|fill| match &fill.shape {
         Shape::Random(random) => random.count,
         Shape::Lattice(lattice) => {
@@ -58,7 +58,7 @@ pub fn sphere_count(scene: &Scene) -> Result<u64, Failure> {
     }
 }
 
-fn unknown(name: &str) -> Failure {
+fn unknown(name: &str) -> CommandError {
     // Three slips of the finger are taken for a misspelling, more for another word.
     let nearest = BUILTIN
         .iter()
@@ -66,7 +66,7 @@ fn unknown(name: &str) -> Failure {
         .min()
         .filter(|(distance, _)| *distance <= 3);
     let hint = nearest.map_or(String::new(), |(_, nearest)| format!("did you mean `{nearest}`? "));
-    Failure::usage(format!(
+    CommandError::usage(format!(
         "no built-in scene and no file is called `{name}`; {hint}`carom scenes` lists the built-in ones"
     ))
 }

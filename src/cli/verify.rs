@@ -8,12 +8,12 @@ pub use without_gpu::verify;
 #[cfg(not(feature = "gpu"))]
 mod without_gpu {
     use crate::cli::arguments::VerifyArguments;
-    use crate::cli::failure::{Exit, Failure};
+    use crate::cli::command_error::{CommandError, Exit};
 
     /// There is nothing to compare in this build.
-    pub fn verify(_arguments: &VerifyArguments) -> Result<Exit, Failure> {
+    pub fn verify(_arguments: &VerifyArguments) -> Result<Exit, CommandError> {
         let message = "this build has no gpu backend to compare with cpu".to_owned();
-        Err(Failure { exit: Exit::NoAdapter, message })
+        Err(CommandError { exit: Exit::NoAdapter, message })
     }
 }
 
@@ -27,7 +27,7 @@ mod with_gpu {
 
     use crate::cli::adapters::kind_note;
     use crate::cli::arguments::VerifyArguments;
-    use crate::cli::failure::{Exit, Failure};
+    use crate::cli::command_error::{CommandError, Exit};
     use crate::cli::interrupt::{self, Phase};
     use crate::cli::run::print_object;
     use crate::cli::screen::{Progress, Screen};
@@ -41,11 +41,11 @@ mod with_gpu {
     const MANY: f64 = 5.0;
 
     /// Carries out `carom verify`.
-    pub fn verify(arguments: &VerifyArguments) -> Result<Exit, Failure> {
+    pub fn verify(arguments: &VerifyArguments) -> Result<Exit, CommandError> {
         let mut screen = Screen::new(arguments.quiet, arguments.json);
         let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
         let context = Context::open(arguments.adapter.as_deref()).map_err(|error| match error {
-            Error::NoAdapter(text) => Failure { exit: Exit::NoAdapter, message: text },
+            Error::NoAdapter(text) => CommandError { exit: Exit::NoAdapter, message: text },
             error => error.into(),
         })?;
         let (system, notes) = scene.build_with_notes()?;
@@ -77,7 +77,7 @@ mod with_gpu {
             print_object(&object)?;
         }
         if let Some(mismatch) = run.mismatch {
-            return Err(Failure { exit: Exit::Mismatch, message: mismatch.to_string() });
+            return Err(CommandError { exit: Exit::Mismatch, message: mismatch.to_string() });
         }
         if run.agreed < arguments.steps && interrupt::requested() {
             screen.note(&format!("interrupted after step {} of {}", run.agreed, arguments.steps));
@@ -102,7 +102,7 @@ mod with_gpu {
             tolerance: f64,
             arguments: &VerifyArguments,
             screen: &mut Screen,
-        ) -> Result<(), Failure> {
+        ) -> Result<(), CommandError> {
             let dt = system.dt;
             let every = arguments.steps.div_ceil(ROWS);
             let mut lockstep = Lockstep::new(system, context, arguments.threads, tolerance)?;

@@ -4,11 +4,11 @@ use carom::viewer::{self, Settings};
 use carom::{Backend, Error};
 
 use super::arguments::{BackendChoice, ViewArguments};
-use super::failure::{Exit, Failure};
+use super::command_error::{CommandError, Exit};
 use super::source::{self, Source};
 
 /// Carries out `carom view`.
-pub fn view(arguments: ViewArguments) -> Result<Exit, Failure> {
+pub fn view(arguments: ViewArguments) -> Result<Exit, CommandError> {
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let backend = match arguments.backend {
         BackendChoice::Auto => None,
@@ -31,18 +31,20 @@ pub fn view(arguments: ViewArguments) -> Result<Exit, Failure> {
     }
 }
 
-fn explained(failure: viewer::Failure, scene: &str) -> Failure {
+fn explained(failure: viewer::ViewerError, scene: &str) -> CommandError {
     match failure {
-        viewer::Failure::NoDisplay(text) => Failure {
+        viewer::ViewerError::NoDisplay(text) => CommandError {
             exit: Exit::NoAdapter,
             message: format!("{text}; `carom render {scene}` makes pictures without one"),
         },
         // No backend can do without an adapter here.
-        viewer::Failure::Engine(Error::NoAdapter(message)) => Failure { exit: Exit::NoAdapter, message },
-        viewer::Failure::Engine(error) => error.into(),
-        viewer::Failure::Events(text) => Failure::files(text),
+        viewer::ViewerError::Engine(Error::NoAdapter(message)) => {
+            CommandError { exit: Exit::NoAdapter, message }
+        }
+        viewer::ViewerError::Engine(error) => error.into(),
+        viewer::ViewerError::Events(text) => CommandError::files(text),
         // The list of failures may grow.
-        other => Failure { exit: Exit::RunFailed, message: other.to_string() },
+        other => CommandError { exit: Exit::RunFailed, message: other.to_string() },
     }
 }
 
@@ -54,16 +56,16 @@ mod tests {
     fn each_failure_of_a_window_has_its_exit_code() {
         let text = || "why".to_owned();
         for (failure, exit) in [
-            (viewer::Failure::NoDisplay(text()), Exit::NoAdapter),
-            (viewer::Failure::Engine(Error::NoAdapter(text())), Exit::NoAdapter),
-            (viewer::Failure::Engine(Error::DeviceLost(text())), Exit::RunFailed),
-            (viewer::Failure::Engine(Error::Invalid(text())), Exit::Usage),
-            (viewer::Failure::Events(text()), Exit::Files),
+            (viewer::ViewerError::NoDisplay(text()), Exit::NoAdapter),
+            (viewer::ViewerError::Engine(Error::NoAdapter(text())), Exit::NoAdapter),
+            (viewer::ViewerError::Engine(Error::DeviceLost(text())), Exit::RunFailed),
+            (viewer::ViewerError::Engine(Error::Invalid(text())), Exit::Usage),
+            (viewer::ViewerError::Events(text()), Exit::Files),
         ] {
             let told = explained(failure.clone(), "gas");
             assert_eq!(told.exit, exit, "{failure:?}");
             assert!(told.message.contains("why"), "{}", told.message);
-            let is_display = matches!(failure, viewer::Failure::NoDisplay(_));
+            let is_display = matches!(failure, viewer::ViewerError::NoDisplay(_));
             assert_eq!(told.message.contains("`carom render gas`"), is_display, "{}", told.message);
         }
     }

@@ -4,34 +4,34 @@ use std::path::Path;
 
 use carom::{Backend, Simulation};
 
-use super::{aside::Aside, failure::Failure};
+use super::{atomic_file::AtomicFile, command_error::CommandError};
 
 /// Names of the columns: one line for each wall and step.
 const COLUMNS: &str = "step,time,wall,fx,fy,fz,tx,ty,tz,power";
 
 /// A file of wall loads in the making.
 pub struct Walls {
-    aside: Aside,
+    file: AtomicFile,
     names: Vec<String>,
 }
 
 impl Walls {
     /// Opens the file aside.
-    pub fn create(path: &Path, simulation: &Simulation) -> Result<Self, Failure> {
+    pub fn create(path: &Path, simulation: &Simulation) -> Result<Self, CommandError> {
         if simulation.backend() == Backend::Exact {
-            return Err(Failure::usage(format!(
+            return Err(CommandError::usage(format!(
                 "--walls is for cpu and gpu; {} does not tell what walls feel",
                 simulation.backend().name()
             )));
         }
-        let mut aside = Aside::create(path)?;
-        aside.line(COLUMNS)?;
+        let mut file = AtomicFile::create(path)?;
+        file.line(COLUMNS)?;
         let names = simulation.system().all_walls().into_iter().map(|wall| wall.name).collect();
-        Ok(Self { aside, names })
+        Ok(Self { file, names })
     }
 
     /// Adds the lines of a step.
-    pub fn add(&mut self, simulation: &Simulation) -> Result<(), Failure> {
+    pub fn add(&mut self, simulation: &Simulation) -> Result<(), CommandError> {
         let report = simulation.report();
         for (name, load) in self.names.iter().zip(simulation.wall_loads()) {
             let mut line = format!("{},{},{}", report.step, report.time, quoted(name));
@@ -39,14 +39,14 @@ impl Walls {
                 line.push(',');
                 line.push_str(&value.to_string());
             }
-            self.aside.line(&line)?;
+            self.file.line(&line)?;
         }
         Ok(())
     }
 
     /// Gives the file its name.
-    pub fn finish(self) -> Result<(), Failure> {
-        self.aside.commit()
+    pub fn finish(self) -> Result<(), CommandError> {
+        self.file.commit()
     }
 }
 

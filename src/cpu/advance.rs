@@ -10,7 +10,7 @@ pub struct Bodies<'a> {
     pub place: &'a mut [Vec4],
     pub motion: &'a mut [Vec4],
     pub spin: &'a mut [Vec4],
-    pub budget: &'a mut [f32],
+    pub motion_margin: &'a mut [f32],
     pub support: &'a mut [u8],
 }
 
@@ -18,14 +18,14 @@ pub struct Bodies<'a> {
 pub fn advance(view: &View, bodies: Bodies) {
     let (frame, h) = (view.frame, view.frame.h);
     let fall = frame.gravity * (0.5 * h * h);
-    let Bodies { place, motion, spin, budget, support } = bodies;
-    (place, motion, spin, budget, support, view.clock, &view.state.cell, view.rested)
+    let Bodies { place, motion, spin, motion_margin, support } = bodies;
+    (place, motion, spin, motion_margin, support, view.clock, &view.state.cell, view.rested)
         .into_par_iter()
         .with_min_len(TASK)
-        .for_each(|(place, motion, spin, budget, support, &clock, cell, &rested)| {
+        .for_each(|(place, motion, spin, motion_margin, support, &clock, cell, &rested)| {
             let u = motion.truncate();
             spin.w = (spin.w - h).max(NEVER);
-            *budget -= frame.path(u, motion.w, clock);
+            *motion_margin -= frame.path(u, motion.w, clock);
             if motion.w == 0.0 {
                 return;
             }

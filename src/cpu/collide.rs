@@ -1,7 +1,7 @@
 //! Stage 8: the impulses of the selected impacts. Both partners are moved to the time of impact, and only they change,
 //! so momentum, angular momentum and energy are exact pair by pair.
 
-mod demote;
+mod convert;
 mod friction;
 mod wall;
 
@@ -9,9 +9,9 @@ use glam::{DVec3, Vec3, Vec4};
 
 pub use self::wall::Push;
 use self::{
-    demote::{along_chord, count_hit, lay_down},
+    convert::{along_chord, convert_to_resting, count_hit},
     friction::rub,
-    wall::strike_wall,
+    wall::wall_impact,
 };
 use super::{
     bits::Bits,
@@ -28,7 +28,7 @@ pub const RESTING: f32 = 1e-3;
 
 /// Least speed after a resting contact that has no chord, as a share of what gravity adds in a substep: back after an
 /// eighth of it. Smaller and there are more rounds, larger and the hops show.
-pub const HOP: f32 = 1.0 / 16.0;
+pub const REBOUND: f32 = 1.0 / 16.0;
 
 /// Bounces lower than this share of the radius are rounding of the position.
 pub const LOWEST_BOUNCE: f32 = 1e-6;
@@ -43,7 +43,7 @@ pub struct Bodies<'a> {
     pub motion: Disjoint<'a, Vec4>,
     pub spin: Disjoint<'a, Vec4>,
     pub clock: Disjoint<'a, f32>,
-    pub budget: Disjoint<'a, f32>,
+    pub motion_margin: Disjoint<'a, f32>,
     pub support: Disjoint<'a, u8>,
 }
 
@@ -54,7 +54,7 @@ pub struct Undo {
     pub place: Vec4,
     pub motion: Vec4,
     pub spin: Vec4,
-    pub budget: f32,
+    pub motion_margin: f32,
     pub support: u8,
 }
 
@@ -87,7 +87,7 @@ impl Counts {
 
 /// What one task produced.
 #[derive(Default)]
-pub struct Tally {
+pub struct CollideOutput {
     pub counts: Counts,
     pub impacts: Vec<Impact>,
     pub touched: Vec<u32>,
@@ -100,7 +100,7 @@ pub struct Tally {
     pub pushes: Vec<Push>,
 }
 
-impl Tally {
+impl CollideOutput {
     pub fn bytes(&self) -> usize {
         4 * (self.touched.capacity() + self.fast.capacity() + self.frozen.capacity())
             + size_of::<Impact>() * self.impacts.capacity()
@@ -134,7 +134,7 @@ struct Body {
     place: Vec4,
     motion: Vec4,
     spin: Vec4,
-    budget: f32,
+    motion_margin: f32,
     support: u8,
 }
 
@@ -180,28 +180,28 @@ pub unsafe fn collide(
     recorder: Recorder,
     i: usize,
     event: Event,
-    tally: &mut Tally,
+    output: &mut CollideOutput,
 ) {
     let t = event.toi;
     // SAFETY: passed on from the caller.
-    let mut a = unsafe { load(view, bodies, first_touch, i, t, tally) };
+    let mut a = unsafe { load(view, bodies, first_touch, i, t, output) };
     if let Some(wall) = event.wall() {
-        strike_wall(view, recorder, &mut a, wall, t, tally);
+        wall_impact(view, recorder, &mut a, wall, t, output);
     } else {
         let j = event.partner as usize;
         // SAFETY: what is fixed is only read, and nobody writes it in this stage; else passed on from the caller.
         unsafe {
             if bodies.motion.get(j).w == 0.0 {
-                strike_fixed(view, recorder, &mut a, j, bodies.place.get(j), event, tally);
+                fixed_impact(view, recorder, &mut a, j, bodies.place.get(j), event, output);
             } else {
-                let mut b = load(view, bodies, first_touch, j, t, tally);
-                strike(view, recorder, &mut a, &mut b, event, tally);
-                store(view, bodies, b, t, tally);
+                let mut b = load(view, bodies, first_touch, j, t, output);
+                pair_impact(view, recorder, &mut a, &mut b, event, output);
+                store(view, bodies, b, t, output);
             }
         }
     }
     // SAFETY: passed on from the caller.
-    unsafe { store(view, bodies, a, t, tally) };
+    unsafe { store(view, bodies, a, t, output) };
 }
 
 unsafe fn load(
@@ -210,7 +210,7 @@ unsafe fn load(
     first_touch: &Bits,
     i: usize,
     t: f32,
-    tally: &mut Tally,
+    output: &mut CollideOutput,
 ) -> Body {
     // SAFETY: passed on from the caller.
     let mut body = unsafe {
@@ -219,38 +219,38 @@ unsafe fn load(
             place: bodies.place.get(i),
             motion: bodies.motion.get(i),
             spin: bodies.spin.get(i),
-            budget: bodies.budget.get(i),
+            motion_margin: bodies.motion_margin.get(i),
             support: bodies.support.get(i),
         }
     };
     if !first_touch.contains(i) {
         first_touch.insert(i);
-        let Body { place, motion, spin, budget, support, .. } = body;
-        tally.undo.push(Undo { index: i as u32, place, motion, spin, budget, support });
+        let Body { place, motion, spin, motion_margin, support, .. } = body;
+        output.undo.push(Undo { index: i as u32, place, motion, spin, motion_margin, support });
     }
     // SAFETY: passed on from the caller.
     let clock = unsafe { bodies.clock.get(i) };
     let path = body.velocity() * (t - clock);
     body.place += path.extend(0.0);
-    body.budget -= (path - view.frame.drift * (t - clock)).length();
+    body.motion_margin -= (path - view.frame.drift * (t - clock)).length();
     body
 }
 
-unsafe fn store(view: &View, bodies: &Bodies, mut body: Body, t: f32, tally: &mut Tally) {
+unsafe fn store(view: &View, bodies: &Bodies, mut body: Body, t: f32, output: &mut CollideOutput) {
     let i = body.index;
     let ahead = view.frame.path(body.velocity(), body.inverse_mass(), t);
-    if view.extras.is_fast(i) || ahead > body.budget {
-        tally.fast.push(i as u32);
+    if view.dynamic_candidates.is_fast(i) || ahead > body.motion_margin {
+        output.fast.push(i as u32);
     }
     body.spin.w = t;
-    tally.touched.push(i as u32);
+    output.touched.push(i as u32);
     // SAFETY: passed on from the caller.
     unsafe {
         bodies.place.set(i, body.place);
         bodies.motion.set(i, body.motion);
         bodies.spin.set(i, body.spin);
         bodies.clock.set(i, t);
-        bodies.budget.set(i, body.budget);
+        bodies.motion_margin.set(i, body.motion_margin);
         bodies.support.set(i, body.support);
     }
 }
@@ -266,7 +266,7 @@ fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
     let height = wall.normal.dot(view.grid.shift(cells) + (body.offset() - wall.offset));
     let gap = height - body.radius() + 0.5 * wall.acceleration * t * t;
     body.place -= (wall.normal * gap).extend(0.0);
-    body.budget -= gap.abs();
+    body.motion_margin -= gap.abs();
     let speed = wall.normal.dot(body.velocity()) + wall.acceleration * t;
     body.push(-wall.normal * speed);
     body.support = 0;
@@ -296,7 +296,14 @@ fn impulse(d: Vec3, w: Vec3, inverse_masses: (f32, f32), e: f32, speed: f32) -> 
     }
 }
 
-fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Event, tally: &mut Tally) {
+fn pair_impact(
+    view: &View,
+    recorder: Recorder,
+    a: &mut Body,
+    b: &mut Body,
+    event: Event,
+    output: &mut CollideOutput,
+) {
     let t = event.toi;
     let shift = view.shift(event.link);
     let supported = leave_support(view, a, t) | leave_support(view, b, t);
@@ -305,13 +312,13 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
     let (approach, square) = (d.dot(w), d.length_squared());
     let distance = square.sqrt();
     if supported && -approach <= RESTING * view.frame.h * view.frame.gravity.length() * distance {
-        tally.frozen.extend([a.index as u32, b.index as u32]);
+        output.frozen.extend([a.index as u32, b.index as u32]);
         return;
     }
     if approach >= 0.0 {
         return;
     }
-    let counts = &mut tally.counts;
+    let counts = &mut output.counts;
     if (a.radius() + b.radius()) - distance > view.world.slop {
         counts.late += 1;
     }
@@ -336,18 +343,18 @@ fn strike(view: &View, recorder: Recorder, a: &mut Body, b: &mut Body, event: Ev
         let normal = d.as_dvec3().normalize_or(DVec3::X) * if ida < idb { 1.0 } else { -1.0 };
         let impulse = f64::from(j.length());
         let partner = Partner::Sphere(ida.max(idb));
-        tally.impacts.push(record(view, recorder, a, t, ida.min(idb), partner, point, normal, impulse));
+        output.impacts.push(record(view, recorder, a, t, ida.min(idb), partner, point, normal, impulse));
     }
 }
 
-fn strike_fixed(
+fn fixed_impact(
     view: &View,
     recorder: Recorder,
     a: &mut Body,
     other: usize,
     place: Vec4,
     event: Event,
-    tally: &mut Tally,
+    output: &mut CollideOutput,
 ) {
     let t = event.toi;
     let (offset, radius) = (place.truncate(), place.w);
@@ -362,18 +369,20 @@ fn strike_fixed(
         let surface =
             view.world.surface(view.state.material(a.index).into(), view.state.material(other).into());
         let (normal, speed) = (d / distance, approach / distance);
-        if surface.restitution < 1.0 && lay_down(view, a, other as u32, normal, speed, &mut tally.counts) {
+        if surface.restitution < 1.0
+            && convert_to_resting(view, a, other as u32, normal, speed, &mut output.counts)
+        {
             return;
         }
         // The chord that carries a sphere on a plane would leave a round one: it hops, and slides off as it should.
-        let gain = hop(a, d / distance, -approach / distance, towards * view.frame.h);
-        tally.counts.dissipated -= gain;
+        let gain = propagate(a, d / distance, -approach / distance, towards * view.frame.h);
+        output.counts.dissipated -= gain;
         return;
     }
     if approach >= 0.0 {
         return;
     }
-    let counts = &mut tally.counts;
+    let counts = &mut output.counts;
     if (a.radius() + radius) - distance > view.world.slop {
         counts.late += 1;
     }
@@ -394,14 +403,14 @@ fn strike_fixed(
         let normal = d.as_dvec3().normalize_or(DVec3::X) * if ida < idj { 1.0 } else { -1.0 };
         let impulse = f64::from(j.length());
         let partner = Partner::Sphere(ida.max(idj));
-        tally.impacts.push(record(view, recorder, a, t, ida.min(idj), partner, point, normal, impulse));
+        output.impacts.push(record(view, recorder, a, t, ida.min(idj), partner, point, normal, impulse));
     }
 }
 
 // Lets a sphere leave along `normal` with the least speed that brings it back a few times in a substep at most; `gain` is
 // the velocity that gravity adds in a substep. Returns the energy it got.
-fn hop(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
-    let speed = HOP * gain;
+fn propagate(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
+    let speed = REBOUND * gain;
     a.push(normal * (approach + speed));
     let (before, after) = (f64::from(approach), f64::from(speed));
     0.5 * (after * after - before * before) / f64::from(a.inverse_mass())

@@ -8,24 +8,24 @@ use super::{
     bin::bin,
     bits::Bits,
     blocks::Blocks,
-    census::Census,
+    constraints::{ContactConstraint, ContactConstraints},
     event::{View, WALL, wall_of},
-    fast::{Extras, Reach},
+    fast::{DynamicCandidates, Reach},
     frame::Frame,
     grid::Grid,
     launch::launch,
     neighbors::{Candidate, Lists, neighbors},
-    rows::{Row, Rows},
     scan::scan,
     scatter::scatter,
     sleep::Sleep,
     state::State,
+    statistics::SystemStatistics,
     units::Units,
     world::World,
 };
 use crate::{
     Contact, Error, Partner, System,
-    model::contacts::{Ground, Kept, Loads, Other, sort},
+    model::contacts::{CachedImpulse, Ground, Other, WarmStartCache, sort},
 };
 
 /// See the module.
@@ -35,22 +35,22 @@ pub struct Core {
     pub grid: Grid,
     pub state: State,
     pub lists: Lists,
-    pub extras: Extras,
+    pub dynamic_candidates: DynamicCandidates,
     pub clock: Vec<f32>,
     /// Path that each sphere may still take before its candidate list no longer covers it.
-    pub budget: Vec<f32>,
+    pub motion_margin: Vec<f32>,
     pub support: Vec<u8>,
     pub starts: Vec<u32>,
     /// Contacts that rest, and the order in which they are solved.
-    pub rows: Rows,
+    pub constraints: ContactConstraints,
     pub blocks: Blocks,
     pub sleep: Sleep,
     /// Spheres of pairs that collided too often in the substep.
-    pub demoted: Bits,
+    pub converted: Bits,
     /// For how long of the substep each sphere has been carried by rows.
     pub rested: Vec<f32>,
     pub reach: Reach,
-    pub census: Census,
+    pub statistics: SystemStatistics,
     shifts: [Vec3; 32],
     /// The world without its spheres.
     system: System,
@@ -74,26 +74,27 @@ impl Core {
             )));
         }
         let units = Units::new(system);
-        let census = Census::new(system, &units);
+        let statistics = SystemStatistics::new(system, &units);
         let lowest = system.spheres.iter().map(|s| s.position / units.length).reduce(DVec3::min);
-        let grid = Grid::new(system, &units, &census, census.budget_most, lowest.unwrap_or(DVec3::ZERO));
+        let grid =
+            Grid::new(system, &units, &statistics, statistics.margin_most, lowest.unwrap_or(DVec3::ZERO));
         let contact_time = system.contact_time();
         let mut state = State::default();
         state.load(system, &units, &grid, last_contact);
         let mut core = Self {
             world: World::default(),
             lists: Lists::default(),
-            extras: Extras::default(),
+            dynamic_candidates: DynamicCandidates::default(),
             clock: vec![0.0; count],
-            budget: vec![0.0; count],
+            motion_margin: vec![0.0; count],
             support: vec![0; count],
             starts: vec![],
-            rows: Rows::default(),
+            constraints: ContactConstraints::default(),
             blocks: Blocks::default(),
             sleep: Sleep::new(count),
-            demoted: Bits::default(),
+            converted: Bits::default(),
             rested: vec![0.0; count],
-            reach: Reach { radius_max: census.radius_max as f32, budget: 0.0 },
+            reach: Reach { radius_max: statistics.radius_max as f32, motion_margin: 0.0 },
             shifts: grid.shifts(),
             system: System { spheres: vec![], ..system.clone() },
             contact_time,
@@ -104,21 +105,23 @@ impl Core {
             partial_sums: vec![],
             launched: Bits::default(),
             units,
-            census,
+            statistics,
             grid,
             state,
         };
         core.back.resize(count);
         core.launched.reset(count);
-        core.demoted.reset(count);
+        core.converted.reset(count);
         core.lay_out();
         Ok(core)
     }
 
     /// Makes cells for another path budget. Positions are rounded once more.
-    pub fn regrid(&mut self, budget: f64) {
-        let Self { system, units, census, .. } = self;
-        self.grid = self.state.regrid(&self.grid, |lowest| Grid::new(system, units, census, budget, lowest));
+    pub fn regrid(&mut self, motion_margin: f64) {
+        let Self { system, units, statistics, .. } = self;
+        self.grid = self
+            .state
+            .regrid(&self.grid, |lowest| Grid::new(system, units, statistics, motion_margin, lowest));
         self.lay_out();
     }
 
@@ -130,14 +133,14 @@ impl Core {
             &self.grid,
             self.state.middle(&self.grid),
             self.contact_time / self.units.time,
-            &self.census,
+            &self.statistics,
         );
         self.shifts = self.grid.shifts();
         self.cursors.resize_with(self.grid.buckets, AtomicU32::default);
         self.cursors.shrink_to_fit();
         self.starts.resize(self.grid.buckets + 1, 0);
         self.starts.shrink_to_fit();
-        self.extras.reset(self.state.len(), self.grid.buckets);
+        self.dynamic_candidates.reset(self.state.len(), self.grid.buckets);
     }
 
     /// Puts the walls where they are in the substep of length `h` (scaled) that begins at `time`.
@@ -145,10 +148,10 @@ impl Core {
         self.world.place_walls(time, h, &self.units, &self.grid);
     }
 
-    /// Stages 1 to 4, for paths up to `budget` relative to the drift, which itself goes up to `drift` meanwhile.
-    pub fn broad_phase(&mut self, budget: f32, drift: f32, mut lap: impl FnMut(&str)) {
-        debug_assert!(budget <= self.grid.budget_limit, "paths longer than the cells cover");
-        self.extras.clear();
+    /// Stages 1 to 4, for paths up to `motion_margin` relative to the drift, which itself goes up to `drift` meanwhile.
+    pub fn broad_phase(&mut self, motion_margin: f32, drift: f32, mut lap: impl FnMut(&str)) {
+        debug_assert!(motion_margin <= self.grid.margin_limit, "paths longer than the cells cover");
+        self.dynamic_candidates.clear();
         bin(&self.grid, &mut self.state, &mut self.keys, &self.cursors);
         lap("bin");
         scan(&self.cursors, &mut self.starts, &mut self.partial_sums);
@@ -160,16 +163,16 @@ impl Core {
         self.order_contacts(&order);
         self.order = order;
         lap("rest");
-        self.reach.budget = budget;
+        self.reach.motion_margin = motion_margin;
         neighbors(&self.grid, &self.world, &self.state, &self.starts, self.reach, drift, &mut self.lists);
-        self.budget.fill(budget);
+        self.motion_margin.fill(motion_margin);
         lap("neighbors");
     }
 
     /// Contacts that rest follow the spheres into their new order; `order` says where each came from.
     pub fn order_contacts(&mut self, order: &[u32]) {
         if self.world.rests {
-            self.rows.follow(order);
+            self.constraints.follow(order);
             self.sleep.follow(order);
             let cell = |i: usize| self.state.cell[i].truncate();
             self.blocks.lay(&self.grid, &self.starts, cell, self.state.len());
@@ -177,15 +180,15 @@ impl Core {
     }
 
     /// Who has been calm counts on at the end of a substep.
-    pub fn count_on(&mut self, frame: Frame) {
+    pub fn advance_sleep_timers(&mut self, frame: Frame) {
         let mut sleep = std::mem::take(&mut self.sleep);
-        sleep.count_on(&self.view(frame));
+        sleep.advance_sleep_timers(&self.view(frame));
         self.sleep = sleep;
     }
 
     /// Contacts bear nothing, and nobody sleeps.
     pub fn forget_contacts(&mut self) {
-        self.rows = Rows::default();
+        self.constraints = ContactConstraints::default();
         self.sleep = Sleep::new(self.state.len());
     }
 
@@ -196,8 +199,8 @@ impl Core {
 
     /// Stage 5; `fast` becomes the list of the spheres that are fast from the start.
     pub fn launch(&mut self, frame: Frame, fast: &mut Vec<u32>) {
-        self.extras.clear();
-        launch(&self.state, &frame, &self.budget, &mut self.clock, &self.launched);
+        self.dynamic_candidates.clear();
+        launch(&self.state, &frame, &self.motion_margin, &mut self.clock, &self.launched);
         self.launched.list(fast);
         fast.iter().for_each(|&i| self.launched.remove(i as usize));
     }
@@ -208,13 +211,13 @@ impl Core {
             world: &self.world,
             state: &self.state,
             lists: &self.lists,
-            extras: &self.extras,
+            dynamic_candidates: &self.dynamic_candidates,
             shifts: &self.shifts,
             frame,
             clock: &self.clock,
             support: &self.support,
-            rows: &self.rows,
-            demoted: &self.demoted,
+            constraints: &self.constraints,
+            converted: &self.converted,
             rested: &self.rested,
             sleep: &self.sleep,
         }
@@ -228,28 +231,38 @@ impl Core {
             0 => Other::Sphere(j as usize),
             _ => Other::Wall(j),
         };
-        let loaded = self.rows.loaded();
-        let mut contacts: Vec<_> =
-            loaded.map(|(row, h)| ground.contact(row.i as usize, other(row.j), row.load, h)).collect();
+        let in_contact = self.constraints.in_contact();
+        let mut contacts: Vec<_> = in_contact
+            .map(|(constraint, h)| {
+                ground.contact(constraint.i as usize, other(constraint.j), constraint.impulse, h)
+            })
+            .collect();
         sort(&mut contacts);
         contacts
     }
 
     /// What all contacts hand on to the next substep.
-    pub fn loads(&self) -> Loads {
-        let Self { units, state, rows, .. } = self;
+    pub fn warm_start(&self) -> WarmStartCache {
+        let Self { units, state, constraints, .. } = self;
         let partner = |j: u32| match j & WALL {
             0 => Partner::Sphere(state.id[j as usize]),
             _ => Partner::Wall(j & !WALL),
         };
-        let of = |i: usize| rows.handed_on(i).0.iter();
-        let kept = |row: &Row| Kept::new(state.id[row.i as usize], partner(row.j), row.load, units);
-        let h = f64::from(rows.handed_on(0).1) * units.time;
-        Loads { h, kept: (0..state.len()).flat_map(|i| of(i).map(kept)).collect() }
+        let of = |i: usize| constraints.handed_on(i).0.iter();
+        let kept = |constraint: &ContactConstraint| {
+            CachedImpulse::new(
+                state.id[constraint.i as usize],
+                partner(constraint.j),
+                constraint.impulse,
+                units,
+            )
+        };
+        let h = f64::from(constraints.handed_on(0).1) * units.time;
+        WarmStartCache { h, kept: (0..state.len()).flat_map(|i| of(i).map(kept)).collect() }
     }
 
     /// Goes on from such loads, as far as there are their spheres and planes.
-    pub fn restore(&mut self, loads: &Loads) {
+    pub fn restore(&mut self, warm_start: &WarmStartCache) {
         if !self.world.rests {
             return;
         }
@@ -257,24 +270,24 @@ impl Core {
         let mut places: Vec<(u32, u32)> = state.id.iter().copied().zip(0..).collect();
         places.sort_unstable();
         let place = |id| places.binary_search_by_key(&id, |p| p.0).ok().map(|k| places[k].1);
-        let known = |kept: &Kept| {
+        let known = |kept: &CachedImpulse| {
             let j = match kept.partner {
                 Partner::Sphere(id) => place(id)?,
                 Partner::Wall(j) => {
-                    (wall_of(j) < world.walls.len() + world.patches.all.len()).then_some(WALL | j)?
+                    (wall_of(j) < world.walls.len() + world.features.all.len()).then_some(WALL | j)?
                 }
             };
             Some((place(kept.sphere)?, j, kept.load(units)?))
         };
-        let mut known: Vec<_> = loads.kept.iter().filter_map(known).collect();
+        let mut known: Vec<_> = warm_start.kept.iter().filter_map(known).collect();
         known.sort_unstable_by_key(|&(i, j, _)| (i, j));
-        self.rows.restore(state.len(), &known, (loads.h / units.time) as f32);
+        self.constraints.restore(state.len(), &known, (warm_start.h / units.time) as f32);
     }
 
     /// Bytes of all buffers that grow with the number of spheres.
     pub fn bytes(&self) -> usize {
         let words = self.clock.capacity()
-            + self.budget.capacity()
+            + self.motion_margin.capacity()
             + self.starts.capacity()
             + self.keys.capacity()
             + self.order.capacity()
@@ -285,12 +298,12 @@ impl Core {
             + self.support.capacity()
             + self.launched.bytes()
             + self.lists.bytes()
-            + self.extras.bytes()
-            + self.rows.bytes()
+            + self.dynamic_candidates.bytes()
+            + self.constraints.bytes()
             + self.blocks.bytes()
             + self.sleep.bytes()
             + 4 * self.rested.capacity()
-            + self.demoted.bytes()
-            + self.world.patches.bytes()
+            + self.converted.bytes()
+            + self.world.features.bytes()
     }
 }

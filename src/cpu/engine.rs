@@ -6,7 +6,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::{Stepper, parallel, state::NEVER};
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
-    model::{contacts::Loads, state::Found},
+    model::{contacts::WarmStartCache, state::Found},
     simulation::Engine,
 };
 
@@ -65,12 +65,12 @@ impl Engine for CpuEngine {
         self.stepper.bytes()
     }
 
-    fn loads(&self) -> Result<Loads, Error> {
-        Ok(self.stepper.loads())
+    fn warm_start(&self) -> Result<WarmStartCache, Error> {
+        Ok(self.stepper.warm_start())
     }
 
-    fn restore(&mut self, loads: &Loads) -> Result<(), Error> {
-        self.stepper.restore(loads);
+    fn restore(&mut self, warm_start: &WarmStartCache) -> Result<(), Error> {
+        self.stepper.restore(warm_start);
         Ok(())
     }
 

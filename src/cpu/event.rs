@@ -4,11 +4,11 @@ use glam::{IVec3, Vec3, Vec3A};
 
 use super::{
     bits::Bits,
-    fast::Extras,
+    constraints::ContactConstraints,
+    fast::DynamicCandidates,
     frame::Frame,
     grid::{CODES, Grid},
     neighbors::{Lists, wall_bit},
-    rows::Rows,
     sleep::Sleep,
     state::State,
     world::World,
@@ -24,7 +24,7 @@ pub struct Event {
     /// Which image of the partner: the code of a candidate, or [`CODES`] + the place among the extras.
     pub link: u32,
     /// Bound on the change of this sphere's velocity in the impact.
-    pub jolt: f32,
+    pub delta_v_bound: f32,
 }
 
 /// Impacts of one pair in a substep, above which it rests. What gravity alone brings back within a substep is slower than
@@ -34,7 +34,7 @@ pub const MOST_HITS: u8 = 1;
 /// Marks a partner that is a wall.
 pub const WALL: u32 = 1 << 31;
 
-/// Where rows say on which side of a narrow pipe they are; see [`Form::side`](crate::model::patches::form::Form::side).
+/// Where rows say on which side of a narrow pipe they are; see [`FeatureShape::side`](crate::model::patches::form::FeatureShape::side).
 pub const SIDE_SHIFT: u32 = 29;
 
 /// The wall of a partner: planes first, then patches.
@@ -56,7 +56,7 @@ pub fn side_partner(wall: usize, side: u32) -> u32 {
 }
 
 impl Event {
-    pub const NONE: Self = Self { toi: f32::INFINITY, partner: u32::MAX, link: 0, jolt: 0.0 };
+    pub const NONE: Self = Self { toi: f32::INFINITY, partner: u32::MAX, link: 0, delta_v_bound: 0.0 };
 
     #[inline]
     pub fn is_some(&self) -> bool {
@@ -77,7 +77,7 @@ pub struct View<'a> {
     pub world: &'a World,
     pub state: &'a State,
     pub lists: &'a Lists,
-    pub extras: &'a Extras,
+    pub dynamic_candidates: &'a DynamicCandidates,
     pub shifts: &'a [Vec3; 32],
     pub frame: Frame,
     /// Time of each sphere's place and motion, from the start of the substep.
@@ -85,9 +85,9 @@ pub struct View<'a> {
     /// Plane that carries the sphere, plus 1; 0 = none.
     pub support: &'a [u8],
     /// Contacts that rest: their slow approach is no impact.
-    pub rows: &'a Rows,
+    pub constraints: &'a ContactConstraints,
     /// Spheres of pairs that collided too often in the substep to be anything but at rest on each other.
-    pub demoted: &'a Bits,
+    pub converted: &'a Bits,
     /// For how long of the substep each sphere has been carried by rows.
     pub rested: &'a [f32],
     pub sleep: &'a Sleep,
@@ -102,8 +102,8 @@ impl View<'_> {
             let code = candidate.code();
             visit(candidate.index(), code, self.shifts[code as usize]);
         }
-        for (place, extra) in self.extras.of(i) {
-            visit(extra.other as usize, CODES + place, self.grid.shift(extra.cells));
+        for (place, dynamic) in self.dynamic_candidates.of(i) {
+            visit(dynamic.other as usize, CODES + place, self.grid.shift(dynamic.cells));
         }
     }
 
@@ -115,16 +115,16 @@ impl View<'_> {
         }
         let wall = wall_of(partner);
         match wall.checked_sub(self.world.walls.len()) {
-            Some(patch) => self.lists.patches(i).contains(&(patch as u32)),
+            Some(feature) => self.lists.features(i).contains(&(feature as u32)),
             None => self.lists.walls(i) & wall_bit(wall) != 0,
         }
     }
 
     /// Whether a pair collided too often in the substep; `partner` may be a plane with [`WALL`] set.
     #[inline]
-    pub fn is_demoted(&self, i: usize, partner: u32) -> bool {
-        self.demoted.contains(i)
-            && (partner & WALL != 0 || self.demoted.contains(partner as usize))
+    pub fn is_converted(&self, i: usize, partner: u32) -> bool {
+        self.converted.contains(i)
+            && (partner & WALL != 0 || self.converted.contains(partner as usize))
             && self.lists.hits(i, partner) > MOST_HITS
             && self.is_counted(i, partner)
     }
@@ -142,7 +142,7 @@ impl View<'_> {
         let rim = spin.truncate() * self.state.radius(i);
         let fast = self.world.sleep_speed * self.world.sleep_speed;
         self.rested[i] <= 0.0
-            || self.lists.is_driven(i)
+            || self.lists.is_near_moving_wall(i)
             || spin.w >= -self.frame.h
             || speed.length_squared().max(rim.length_squared()) > fast
     }
@@ -153,7 +153,7 @@ impl View<'_> {
         if link < CODES {
             self.shifts[link as usize]
         } else {
-            self.grid.shift(self.extras.get(link - CODES).cells)
+            self.grid.shift(self.dynamic_candidates.get(link - CODES).cells)
         }
     }
 

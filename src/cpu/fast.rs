@@ -20,7 +20,7 @@ pub const PASSING: f32 = 1.5;
 
 /// One more candidate of a sphere.
 #[derive(Clone, Copy, Debug)]
-pub struct Extra {
+pub struct DynamicCandidate {
     pub other: u32,
     pub next: u32,
     /// Cells from the sphere's cell to that of the other's image.
@@ -38,9 +38,9 @@ pub struct Visit {
 
 /// Candidates that fast spheres bring, chained per sphere.
 #[derive(Default)]
-pub struct Extras {
+pub struct DynamicCandidates {
     pub head: Vec<u32>,
-    pub pool: Vec<Extra>,
+    pub pool: Vec<DynamicCandidate>,
     changed: Vec<u32>,
     pub visit_head: Vec<u32>,
     pub visits: Vec<Visit>,
@@ -54,7 +54,7 @@ pub struct Extras {
     any: bool,
 }
 
-impl Extras {
+impl DynamicCandidates {
     /// Makes room for as many spheres and buckets, and forgets all.
     pub fn reset(&mut self, spheres: usize, buckets: usize) {
         self.head.clear();
@@ -85,19 +85,19 @@ impl Extras {
 
     /// The extra candidates of a sphere, each with its place.
     #[inline]
-    pub fn of(&self, i: usize) -> impl Iterator<Item = (u32, &Extra)> {
+    pub fn of(&self, i: usize) -> impl Iterator<Item = (u32, &DynamicCandidate)> {
         let mut next = if self.any { self.head[i] } else { END };
         std::iter::from_fn(move || {
             let place = next;
             (place != END).then(|| {
-                let extra = &self.pool[place as usize];
-                next = extra.next;
-                (place, extra)
+                let dynamic = &self.pool[place as usize];
+                next = dynamic.next;
+                (place, dynamic)
             })
         })
     }
 
-    pub fn get(&self, place: u32) -> &Extra {
+    pub fn get(&self, place: u32) -> &DynamicCandidate {
         &self.pool[place as usize]
     }
 
@@ -111,7 +111,7 @@ impl Extras {
             + self.visit_head.capacity()
             + self.changed.capacity()
             + self.latest_walk.capacity())
-            + size_of::<Extra>() * self.pool.capacity()
+            + size_of::<DynamicCandidate>() * self.pool.capacity()
             + size_of::<Visit>() * self.visits.capacity()
             + 4 * self.visited.capacity()
             + 2 * self.fast.bytes()
@@ -143,7 +143,7 @@ impl Extras {
             if self.head[i] == END {
                 self.changed.push(i as u32);
             }
-            self.pool.push(Extra { other: other as u32, next: self.head[i], cells });
+            self.pool.push(DynamicCandidate { other: other as u32, next: self.head[i], cells });
             self.head[i] = self.pool.len() as u32 - 1;
         }
     }
@@ -159,7 +159,7 @@ pub struct Reach {
     /// Largest radius of all spheres.
     pub radius_max: f32,
     /// Path budget of the spheres that are not fast.
-    pub budget: f32,
+    pub motion_margin: f32,
 }
 
 /// What walks found; kept between them for its buffers.
@@ -214,7 +214,7 @@ impl Walk {
         let image = cell - view.cell(i);
         for j in grid.range(starts, bucket) {
             let j = j as usize;
-            if state.cell[j].truncate() != wrapped || view.extras.is_fast(j) {
+            if state.cell[j].truncate() != wrapped || view.dynamic_candidates.is_fast(j) {
                 continue;
             }
             let drifted = frame.drifted + frame.drift * view.clock[j];
@@ -249,8 +249,8 @@ impl Capsule {
         Self {
             begin: state.offset(i) - (frame.drifted + frame.drift * t),
             along: (state.velocity(i) - frame.drift) * (frame.h - t),
-            reach: radius + reach.radius_max + reach.budget,
-            wide: radius + 2.0 * reach.budget,
+            reach: radius + reach.radius_max + reach.motion_margin,
+            wide: radius + 2.0 * reach.motion_margin,
             own: PASSING * radius,
         }
     }
@@ -301,7 +301,7 @@ impl Capsule {
     }
 }
 
-impl Extras {
+impl DynamicCandidates {
     /// Enters what a walk found, and the fast pairs whose capsules share a cell.
     pub fn enter_walk(&mut self, walk: &Walk, lines: Lines) {
         let grid = lines.grid;

@@ -8,13 +8,13 @@ use super::{
 };
 
 /// Sets all clocks to 0 and collects in `fast` every sphere whose path in the substep exceeds its budget.
-pub fn launch(state: &State, frame: &Frame, budget: &[f32], clock: &mut [f32], fast: &Bits) {
+pub fn launch(state: &State, frame: &Frame, motion_margin: &[f32], clock: &mut [f32], fast: &Bits) {
     let clock = Disjoint::new(clock);
     for_ranges(state.len(), TASK, |range| {
         for i in range {
             // SAFETY: ranges do not overlap.
             unsafe { clock.set(i, 0.0) };
-            if frame.path(state.velocity(i), state.inverse_mass(i), 0.0) > budget[i] {
+            if frame.path(state.velocity(i), state.inverse_mass(i), 0.0) > motion_margin[i] {
                 fast.insert(i);
             }
         }

@@ -7,20 +7,20 @@ pub(crate) mod bits;
 pub(crate) mod blocks;
 mod clock;
 pub(crate) mod collide;
+pub(crate) mod constraints;
 pub(crate) mod core;
 mod drag;
 mod engine;
 pub(crate) mod event;
 pub(crate) mod fast;
+pub(crate) mod feature;
 pub(crate) mod launch;
 pub(crate) mod neighbors;
 pub(crate) mod parallel;
-pub(crate) mod patch;
 pub(crate) mod relax;
 pub(crate) mod report;
 pub(crate) mod rest;
 pub(crate) mod rounds;
-pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod select;
@@ -47,7 +47,7 @@ use self::{
 };
 use crate::{
     Error, Impact, Measure, Sphere, StepReport, System,
-    model::{census, contacts::Loads, frame, grid, plan, state, sums, units, world},
+    model::{contacts::WarmStartCache, frame, grid, plan, state, statistics, sums, units, world},
 };
 use glam::DVec3;
 
@@ -110,8 +110,8 @@ impl Stepper {
         let sums = stepper.audit.run(&stepper.core.grid, &stepper.core.state, still.drift);
         stepper.past = [Past { sums, collisions: 0.0 }; 2];
         stepper.start_nonfinite = (sums.nonfinite > 0).then_some(sums.first_nonfinite);
-        let budget = plan::wanted_budget(&stepper.limits(), &stepper.past[0]);
-        stepper.core.regrid(budget);
+        let motion_margin = plan::wanted_margin(&stepper.limits(), &stepper.past[0]);
+        stepper.core.regrid(motion_margin);
         stepper.core.place_walls(time, 0.0);
         // Lists for the measure of overlap.
         stepper.clock.start();
@@ -126,14 +126,14 @@ impl Stepper {
         Limits {
             dt: self.dt,
             substeps: self.substeps,
-            budget_limit: self.core.grid.budget_limit,
+            margin_limit: self.core.grid.margin_limit,
             made_for: self.core.grid.made_for,
-            least_substeps: self.core.world.least_substeps(self.dt, &self.core.census, &self.core.units),
-            wall_substeps: self.core.world.patches.substeps(self.dt * self.core.units.time),
+            least_substeps: self.core.world.least_substeps(self.dt, &self.core.statistics, &self.core.units),
+            wall_substeps: self.core.world.features.substeps(self.dt * self.core.units.time),
             fall: self.fall,
             cell: f64::from(self.core.grid.edge.min_element()),
-            budget_most: self.core.census.budget_most,
-            budget_least: self.core.census.budget_least,
+            margin_most: self.core.statistics.margin_most,
+            margin_least: self.core.statistics.margin_least,
         }
     }
 
@@ -157,23 +157,23 @@ impl Stepper {
         self.clock.start();
         let span = self.dt * self.core.units.time;
         self.time = start_time + span;
-        let patches = &self.core.world.patches;
-        if patches.changes(start_time, self.time) {
+        let features = &self.core.world.features;
+        if features.changes(start_time, self.time) {
             self.core.sleep = Sleep::new(self.core.state.len());
         }
-        if !self.core.world.patches.is_restless(start_time)
-            && self.core.sleep.is_all(self.core.census.movable)
+        if !self.core.world.features.is_restless(start_time)
+            && self.core.sleep.is_all(self.core.statistics.movable)
             && self.measured.deepest_overlap <= f64::from(relax::SLOP)
         {
             return Ok(self.idle());
         }
-        let work = Work::most(self.core.census.count);
+        let work = Work::most(self.core.statistics.count);
         let mut run = Run { start_time, work, ..Run::default() };
         run.counts.dissipated += drag::slow(&mut self.core.state.motion, self.slowing);
         let mut plan = plan::plan(&self.limits(), &self.past[1]);
-        if let Some(budget) = plan.regrid {
+        if let Some(motion_margin) = plan.regrid {
             // The new cells may allow less than was asked for.
-            self.core.regrid(budget);
+            self.core.regrid(motion_margin);
             plan = plan::plan(&self.limits(), &self.past[1]);
         }
         self.walls.clear();
@@ -186,9 +186,9 @@ impl Stepper {
                 (drift, drifted) = (plan.drift + gravity * (h * f64::from(k)), DVec3::ZERO);
                 let reach = drift.length() * span + gravity.length() * span * span;
                 self.core.place_walls(start_time + h * f64::from(k) * self.core.units.time, h);
-                let stride = self.core.world.patches.stride(span, &self.core.units);
+                let stride = self.core.world.features.stride(span, &self.core.units);
                 let clock = &mut self.clock;
-                self.core.broad_phase(plan.budget, reach as f32 + stride, |stage| clock.lap(stage));
+                self.core.broad_phase(plan.motion_margin, reach as f32 + stride, |stage| clock.lap(stage));
             }
             self.substep(h, drift, drifted, h * f64::from(k), 0, &mut run, impacts.as_deref_mut())?;
             drifted += drift * h + gravity * (0.5 * h * h);
@@ -234,7 +234,7 @@ impl Stepper {
         let may_split = may_split && !self.rounds.work.is_all(run.work);
         run.work = run.work.without(self.rounds.work);
         run.rounds = run.rounds.max(self.rounds.round);
-        run.fast = run.fast.max(self.core.extras.fast_count());
+        run.fast = run.fast.max(self.core.dynamic_candidates.fast_count());
         let late = self.strict_order && self.rounds.counts.late > 0;
         if (outcome == Outcome::Crowded || late) && may_split {
             self.undo();
@@ -262,7 +262,7 @@ impl Stepper {
         }
         self.advance(frame);
         run.stopped += self.rounds.thaw(&mut self.core);
-        self.core.count_on(frame);
+        self.core.advance_sleep_timers(frame);
         self.clock.lap("advance");
         self.relax(frame, run);
         self.clock.lap("relax");
@@ -282,18 +282,18 @@ impl Stepper {
         let mut place = take(&mut core.state.place);
         let mut motion = take(&mut core.state.motion);
         let mut spin = take(&mut core.state.spin);
-        let mut budget = take(&mut core.budget);
+        let mut motion_margin = take(&mut core.motion_margin);
         let mut support = take(&mut core.support);
         let bodies = advance::Bodies {
             place: &mut place,
             motion: &mut motion,
             spin: &mut spin,
-            budget: &mut budget,
+            motion_margin: &mut motion_margin,
             support: &mut support,
         };
         advance::advance(&core.view(frame), bodies);
         (core.state.place, core.state.motion, core.state.spin) = (place, motion, spin);
-        (core.budget, core.support) = (budget, support);
+        (core.motion_margin, core.support) = (motion_margin, support);
     }
 
     fn relax(&mut self, frame: Frame, run: &mut Run) {
@@ -307,7 +307,7 @@ impl Stepper {
             for (i, &push) in pushes.iter().enumerate() {
                 if push != glam::Vec3::ZERO {
                     state.place[i] += push.extend(0.0);
-                    self.core.budget[i] -= push.length();
+                    self.core.motion_margin[i] -= push.length();
                     let mass = 1.0 / f64::from(state.inverse_mass(i));
                     run.relax_work -= gravity.dot(push.as_dvec3()) * mass;
                 }
@@ -327,23 +327,23 @@ impl Stepper {
 
     /// What walls felt in the last step.
     pub(crate) fn wall_loads(&self) -> Vec<crate::WallLoad> {
-        self.walls.loads(&self.core, self.dt)
+        self.walls.warm_start(&self.core, self.dt)
     }
 
     /// What contacts that rest hand on to the next step.
-    pub(crate) fn loads(&self) -> Loads {
-        self.core.loads()
+    pub(crate) fn warm_start(&self) -> WarmStartCache {
+        self.core.warm_start()
     }
 
     /// Goes on from such loads.
-    pub(crate) fn restore(&mut self, loads: &Loads) {
-        self.core.restore(loads);
+    pub(crate) fn restore(&mut self, warm_start: &WarmStartCache) {
+        self.core.restore(warm_start);
     }
 
     /// Whether any contact lasted to the end of the last step.
     #[cfg(feature = "gpu")]
     pub(crate) fn has_rested(&self) -> bool {
-        self.core.rows.count > 0
+        self.core.constraints.count > 0
     }
 
     /// The sums over the present state.

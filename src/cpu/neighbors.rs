@@ -19,7 +19,7 @@ use super::{
     state::State,
     world::World,
 };
-use crate::model::patches::Instant;
+use crate::model::features::Instant;
 
 /// Spheres whose candidates share one buffer.
 pub const BLOCK: usize = 256;
@@ -65,10 +65,10 @@ pub struct Block {
     hits: Vec<AtomicU8>,
     /// The same for each sphere and each of the first planes.
     wall_hits: Vec<[AtomicU8; COUNTED_PLANES]>,
-    /// Patches of walls that each sphere could meet, where those of each end, and the count of each.
-    patches: Vec<u32>,
-    patch_ends: Vec<u32>,
-    patch_hits: Vec<AtomicU8>,
+    /// WallFeatures of walls that each sphere could meet, where those of each end, and the count of each.
+    features: Vec<u32>,
+    feature_ends: Vec<u32>,
+    feature_hits: Vec<AtomicU8>,
     /// Whether a wall in reach of the sphere moves.
     driven: Vec<bool>,
 }
@@ -83,9 +83,9 @@ pub struct Lists {
 }
 
 impl Block {
-    fn patch_range(&self, k: usize) -> Range<usize> {
-        let start = if k == 0 { 0 } else { self.patch_ends[k - 1] as usize };
-        start..self.patch_ends[k] as usize
+    fn feature_range(&self, k: usize) -> Range<usize> {
+        let start = if k == 0 { 0 } else { self.feature_ends[k - 1] as usize };
+        start..self.feature_ends[k] as usize
     }
 }
 
@@ -136,14 +136,14 @@ impl Lists {
 
     /// The patches of walls sphere `i` could meet.
     #[inline]
-    pub fn patches(&self, i: usize) -> &[u32] {
+    pub fn features(&self, i: usize) -> &[u32] {
         let block = self.blocks.get(i / BLOCK);
-        &block.patches[block.patch_range(i % BLOCK)]
+        &block.features[block.feature_range(i % BLOCK)]
     }
 
     /// Whether a wall in reach of sphere `i` moves.
     #[inline]
-    pub fn is_driven(&self, i: usize) -> bool {
+    pub fn is_near_moving_wall(&self, i: usize) -> bool {
         self.blocks.get(i / BLOCK).driven[i % BLOCK]
     }
 
@@ -154,8 +154,8 @@ impl Lists {
             block.hits.resize_with(block.entries.len(), AtomicU8::default);
             block.wall_hits.clear();
             block.wall_hits.resize_with(block.walls.len(), Default::default);
-            block.patch_hits.clear();
-            block.patch_hits.resize_with(block.patches.len(), AtomicU8::default);
+            block.feature_hits.clear();
+            block.feature_hits.resize_with(block.features.len(), AtomicU8::default);
         });
     }
 
@@ -171,9 +171,10 @@ impl Lists {
             if wall < self.planes {
                 return block.wall_hits.get(k)?.get(wall as usize);
             }
-            let range = block.patch_range(k);
-            let place = block.patches[range.clone()].iter().position(|&patch| patch == wall - self.planes)?;
-            return block.patch_hits.get(range.start + place);
+            let range = block.feature_range(k);
+            let place =
+                block.features[range.clone()].iter().position(|&feature| feature == wall - self.planes)?;
+            return block.feature_hits.get(range.start + place);
         }
         let start = if k == 0 { 0 } else { block.ends[k - 1] as usize };
         let range = start..block.ends[k] as usize;
@@ -202,8 +203,8 @@ impl Lists {
             4 * (b.entries.capacity() + b.ends.capacity() + b.walls.capacity())
                 + b.hits.capacity()
                 + b.wall_hits.capacity()
-                + 4 * (b.patches.capacity() + b.patch_ends.capacity())
-                + b.patch_hits.capacity()
+                + 4 * (b.features.capacity() + b.feature_ends.capacity())
+                + b.feature_hits.capacity()
                 + b.driven.capacity()
         };
         self.blocks.all().iter().map(bytes).sum::<usize>() + self.columns.bytes()
@@ -232,27 +233,27 @@ pub fn neighbors(
         block.entries.clear();
         block.ends.clear();
         block.walls.clear();
-        block.patches.clear();
-        block.patch_ends.clear();
+        block.features.clear();
+        block.feature_ends.clear();
         block.driven.clear();
         let (mut rows, mut parts) = (Rows::default(), vec![]);
         for i in range {
-            let finder = Finder::new(grid, state, i, 2.0 * reach.budget);
+            let finder = Finder::new(grid, state, i, 2.0 * reach.motion_margin);
             if grid.levels.parts > 1 {
                 finder.in_parts(starts, columns, &mut parts, &mut block.entries);
             } else {
                 rows.around(grid, starts, state.cell[i].truncate());
-                finder.in_rows(&rows.rows[..rows.count], columns, &mut block.entries);
+                finder.in_constraints(&rows.rows[..rows.count], columns, &mut block.entries);
             }
             block.ends.push(block.entries.len() as u32);
-            let walls = walls_in_reach(grid, world, state, i, reach.budget + drift);
+            let walls = walls_in_reach(grid, world, state, i, reach.motion_margin + drift);
             block.walls.push(walls);
-            let first = block.patches.len();
-            patches_in_reach(grid, world, state, i, reach.budget + drift, &mut block.patches);
-            block.patch_ends.push(block.patches.len() as u32);
+            let first = block.features.len();
+            features_in_reach(grid, world, state, i, reach.motion_margin + drift, &mut block.features);
+            block.feature_ends.push(block.features.len() as u32);
             let moves =
-                |&patch: &u32| world.patches.mover_of(world.patches.all[patch as usize].wall).is_some();
-            block.driven.push(walls & world.moving != 0 || block.patches[first..].iter().any(moves));
+                |&feature: &u32| world.features.mover_of(world.features.all[feature as usize].wall).is_some();
+            block.driven.push(walls & world.moving != 0 || block.features[first..].iter().any(moves));
         }
     });
 }
@@ -346,7 +347,7 @@ impl<'a> Finder<'a> {
 
     /// Four spheres at a time: a row holds two or three. Who is near in up to sixteen fours is put down as one word: with a
     /// loop for each row most of the time goes into branches that are guessed wrong.
-    fn in_rows(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
+    fn in_constraints(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
         let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
         let [xs, ys, zs, radii] = columns;
         let (mut fours, mut count, mut hits) = ([(0u32, 0u32); 16], 0, 0u64);
@@ -415,18 +416,18 @@ fn walls_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32
 }
 
 /// Appends the patches that a sphere comes near on a path of this length, as the walls stand at the start of the substep.
-fn patches_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32, found: &mut Vec<u32>) {
-    let patches = &world.patches;
-    if patches.is_empty() || state.inverse_mass(i) == 0.0 {
+fn features_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32, found: &mut Vec<u32>) {
+    let features = &world.features;
+    if features.is_empty() || state.inverse_mass(i) == 0.0 {
         return;
     }
     let (cell, offset, radius) = (state.cell[i].truncate(), state.offset(i), state.radius(i));
     let at = Instant { cell, offset, velocity: Vec3::ZERO, radius, t: 0.0 };
-    for set in &patches.sets {
+    for set in &features.sets {
         let x = match set.mover {
             None => grid.shift(cell - set.cell) + (offset - set.offset),
             Some(mover) => {
-                let mover = &patches.movers[mover as usize];
+                let mover = &features.movers[mover as usize];
                 let r = mover.arm(grid, cell, offset, 0.0);
                 if set.turns { mover.turn.transpose() * r } else { r }
             }
@@ -434,9 +435,9 @@ fn patches_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f
         // As for planes, a thousandth more.
         let reach = radius + path * 1.001 + world.slop;
         set.tree.visit(x - reach, x + reach, |k| {
-            let patch = &patches.all[k as usize];
-            let sight = patches.sight(grid, patch, &at, Vec3::ZERO);
-            if patches.near(patch, sight.x).distance <= reach {
+            let feature = &features.all[k as usize];
+            let sight = features.sight(grid, feature, &at, Vec3::ZERO);
+            if features.near(feature, sight.x).distance <= reach {
                 found.push(k);
             }
         });

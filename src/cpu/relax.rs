@@ -45,7 +45,7 @@ impl Relax {
         self.deepest.run(count, TASK, |range, deepest| {
             *deepest = 0.0;
             for i in range {
-                let is_quiet = view.sleep.is_quiet(i) && view.extras.of(i).next().is_none();
+                let is_quiet = view.sleep.is_quiet(i) && view.dynamic_candidates.of(i).next().is_none();
                 // SAFETY: ranges do not overlap.
                 let known =
                     if is_quiet && view.sleep.stays_quiet(i) { unsafe { quiet.get(i) } } else { UNKNOWN };
@@ -80,10 +80,10 @@ impl Relax {
                 let gap = wall.normal.dot(view.wall_to(plane, i)) - wall.speed * at.t - at.radius;
                 see(wall.number, -gap / (2.0 * at.radius));
             }
-            view.for_patches(i, |_, patch| {
-                let touch = view.touch(patch, &at);
+            view.for_features(i, |_, feature| {
+                let touch = view.touch(feature, &at);
                 if !touch.is_shadowed {
-                    see(patch.wall, -touch.gap / (2.0 * at.radius));
+                    see(feature.wall, -touch.gap / (2.0 * at.radius));
                 }
             });
             deepest
@@ -209,8 +209,8 @@ fn overlap(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(Vec3, f32)> 
 /// list: planes, and what fast spheres brought.
 #[inline]
 fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usize>, f32)) {
-    for (_, extra) in view.extras.of(i) {
-        let (j, shift) = (extra.other as usize, view.grid.shift(extra.cells));
+    for (_, dynamic) in view.dynamic_candidates.of(i) {
+        let (j, shift) = (dynamic.other as usize, view.grid.shift(dynamic.cells));
         // What a fast sphere meets may be in its list as well.
         let is_listed = |of: &Candidate| of.index() == j && view.shifts[of.code() as usize] == shift;
         if !view.lists.of(i).iter().any(is_listed)
@@ -219,7 +219,7 @@ fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usi
             visit(normal, Some(j), depth);
         }
     }
-    let walls = if view.extras.is_fast(i) { u32::MAX } else { view.lists.walls(i) };
+    let walls = if view.dynamic_candidates.is_fast(i) { u32::MAX } else { view.lists.walls(i) };
     if walls != 0 {
         let radius = view.state.radius(i);
         for (plane, wall) in view.world.walls.iter().enumerate() {
@@ -233,8 +233,8 @@ fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usi
     }
     if view.state.inverse_mass(i) > 0.0 {
         let at = view.at_end(i);
-        view.for_patches(i, |_, patch| {
-            let touch = view.touch(patch, &at);
+        view.for_features(i, |_, feature| {
+            let touch = view.touch(feature, &at);
             if touch.gap < 0.0 && !touch.is_shadowed {
                 visit(touch.normal, None, -touch.gap / (2.0 * at.radius));
             }

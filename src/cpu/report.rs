@@ -33,7 +33,7 @@ impl Stepper {
     pub(super) fn idle(&self) -> StepReport {
         StepReport {
             stage_seconds: self.clock.seconds.clone(),
-            ..self.measured.at_rest(self.core.census.movable as u64)
+            ..self.measured.at_rest(self.core.statistics.movable as u64)
         }
     }
 
@@ -59,7 +59,7 @@ impl Stepper {
             self.core.forget_contacts();
             return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
         }
-        let count = self.core.census.count.max(1) as f64;
+        let count = self.core.statistics.count.max(1) as f64;
         let struck = 2.0 * run.counts.pairs as f64 + run.counts.walls as f64;
         // Impacts that never end are no reason for shorter substeps: they would not end there either.
         let collisions = match run.unresolved {
@@ -114,7 +114,8 @@ impl Stepper {
     pub(super) fn measure(&self, sums: &sums::Sums, deepest: f32) -> Measure {
         let units = &self.core.units;
         let gravity = self.core.world.gravity.as_dvec3();
-        let height = sums.mass_position + (self.core.grid.origin - self.reference) * self.core.census.mass;
+        let height =
+            sums.mass_position + (self.core.grid.origin - self.reference) * self.core.statistics.mass;
         Measure {
             kinetic_energy: sums.kinetic * units.energy(),
             potential_energy: -gravity.dot(height) * units.energy(),

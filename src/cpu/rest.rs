@@ -1,7 +1,7 @@
 //! Stage 9: contacts that rest. The rows of a block of cells are solved one after the other (Gauss-Seidel), four blocks side by side,
 //! once before the sweep and again after the rounds.
 //!
-//! Rows act on the velocity that a sphere has in the lab at the end of the substep, V. A sphere that a row carries moves
+//! ContactConstraints act on the velocity that a sphere has in the lab at the end of the substep, V. A sphere that a row carries moves
 //! with it all the while: gravity is in its rows already. In the falling frame that is a straight line too, with the
 //! chord u = V - g h/2, and V = u + g h/2; a sphere in flight has V = u + g h. So each sphere says for how long it has
 //! rested in the substep, and V = u + g (h - rested/2).
@@ -22,24 +22,24 @@ use super::{
     bits::Flags,
     blocks::Blocks,
     collide::Push,
+    constraints::{ContactConstraint, ContactConstraints, WallVelocity},
     core::Core,
     event::{View, WALL, side_of, wall_of},
     frame::Frame,
     neighbors::wall_bit,
     parallel::{Disjoint, Outputs, TASK, for_ranges},
-    rows::{Drive, Row, Rows},
 };
 
 /// Passes before the sweep: warm loads need little, and what they leave the second half removes.
-pub const BEFORE: u32 = 1;
+pub const ITERATIONS_BEFORE: u32 = 1;
 
 /// Passes after the rounds; each further turn has twice as many as the one before, since what it is for, large spheres on
 /// small ones, takes passes in proportion to the ratio of their masses.
-pub const AFTER: u32 = 4;
+pub const ITERATIONS_AFTER: u32 = 4;
 
 /// How often the rows are solved after the rounds, while what they push runs into others deeper than [`DEEP`]; for each turn
 /// but the first they are looked for again.
-pub const TURNS: u32 = 4;
+pub const ITERATION_BATCHES: u32 = 4;
 
 /// Overlap at the end of the substep, in mean diameters, that is not left without another turn.
 pub const DEEP: f32 = 0.01;
@@ -60,7 +60,7 @@ pub struct Rest {
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
     /// Spheres that a row carries, as the last pass left it.
-    loaded: Flags,
+    in_contact: Flags,
     losses: Outputs<f64>,
     /// Energy that the rows took from the spheres, without what walls gave.
     pub dissipated: f64,
@@ -75,85 +75,87 @@ impl Rest {
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
         (self.dissipated, self.wall_work) = (0.0, 0.0);
         self.pushes.clear();
-        let mut rows = take(&mut core.rows);
+        let mut constraints = take(&mut core.constraints);
         let blocks = take(&mut core.blocks);
         core.clock.fill(0.0);
         core.sleep.begin(core.world.sleep_ticks(frame.h), &core.lists);
-        rows.find(&core.view(frame), &blocks);
-        if rows.stir() {
-            core.sleep.rouse();
+        constraints.find(&core.view(frame), &blocks);
+        if constraints.wakes_any() {
+            core.sleep.wake_all();
         }
         core.rested.fill(0.0);
         core.lists.forget_hits();
-        core.demoted.reset(core.state.len());
-        if rows.count > 0 {
+        core.converted.reset(core.state.len());
+        if constraints.count > 0 {
             self.remember(core);
             self.enter_lab(core, frame);
-            let all = core.sleep.is_roused();
-            self.warm(&mut rows, &blocks, all);
-            for _ in 0..BEFORE {
-                self.pass(&mut rows, &blocks, all);
+            let all = core.sleep.all_are_woken();
+            self.warm(&mut constraints, &blocks, all);
+            for _ in 0..ITERATIONS_BEFORE {
+                self.iteration(&mut constraints, &blocks, all);
             }
             self.leave_lab(core, frame, true);
         }
-        (core.rows, core.blocks) = (rows, blocks);
+        (core.constraints, core.blocks) = (constraints, blocks);
     }
 
     /// Solves the rows again after the rounds, over what is left of the substep.
     pub fn after(&mut self, core: &mut Core, frame: Frame) {
-        let mut again = core.demoted.count() > 0;
-        if core.rows.count == 0 && !again {
+        let mut again = core.converted.count() > 0;
+        if core.constraints.count == 0 && !again {
             return;
         }
-        core.sleep.rouse_struck(&core.state);
-        let mut rows = take(&mut core.rows);
+        core.sleep.wake_struck(&core.state);
+        let mut constraints = take(&mut core.constraints);
         let blocks = take(&mut core.blocks);
-        let all = core.sleep.is_roused();
-        for turn in 0..TURNS {
+        let all = core.sleep.all_are_woken();
+        for batch in 0..ITERATION_BATCHES {
             let view = core.view(frame);
             if again {
-                rows.find_again(&view, &blocks);
+                constraints.find_after_rounds(&view, &blocks);
             }
-            rows.tasks.for_each(|task| {
+            constraints.tasks.for_each(|task| {
                 if all || task.yields {
-                    task.rows.iter_mut().for_each(|row| follow(&view, row));
+                    task.constraints.iter_mut().for_each(|constraint| follow(&view, constraint));
                 }
             });
             self.enter_lab(core, frame);
-            for _ in 0..AFTER << turn {
-                let most = self.pass(&mut rows, &blocks, all);
+            for _ in 0..ITERATIONS_AFTER << batch {
+                let most = self.iteration(&mut constraints, &blocks, all);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
             }
             self.leave_lab(core, frame, false);
-            again = turn + 1 < TURNS && self.runs_deep(&core.view(frame));
+            again = batch + 1 < ITERATION_BATCHES && self.runs_deep(&core.view(frame));
             if !again {
                 break;
             }
         }
         if core.world.is_watched {
-            self.book(&core.view(frame), &rows);
+            self.book(&core.view(frame), &constraints);
         }
-        (core.rows, core.blocks) = (rows, blocks);
+        (core.constraints, core.blocks) = (constraints, blocks);
     }
 
     // What walls gave the spheres that rest on them.
-    fn book(&mut self, view: &View, rows: &Rows) {
+    fn book(&mut self, view: &View, constraints: &ContactConstraints) {
         self.pushes.clear();
-        for (row, drive) in rows.on_walls() {
-            let push = row.normal * row.load.normal + row.load.tangent;
-            if let Some(Drive([velocity, spin])) = drive {
+        for (constraint, wall_velocity) in constraints.on_walls() {
+            let push = constraint.normal * constraint.impulse.normal + constraint.impulse.tangent;
+            if let Some(WallVelocity([velocity, spin])) = wall_velocity {
                 self.wall_work += push.as_dvec3().dot(velocity.truncate().as_dvec3())
-                    + row.load.turn.as_dvec3().dot(spin.truncate().as_dvec3());
+                    + constraint.impulse.moment.as_dvec3().dot(spin.truncate().as_dvec3());
             }
-            let (i, wall) = (row.i as usize, wall_of(row.j));
+            let (i, wall) = (constraint.i as usize, wall_of(constraint.j));
             self.pushes.push(Push {
-                wall: view.patch(wall).map_or_else(|| view.world.walls[wall].number, |patch| patch.wall),
+                wall: view
+                    .feature(wall)
+                    .map_or_else(|| view.world.walls[wall].number, |feature| feature.wall),
                 impulse: push,
-                turn: row.load.turn,
+                turn: constraint.impulse.moment,
                 cell: view.cell(i),
-                offset: view.state.offset(i) - row.normal * view.state.radius(i),
+                offset: view.state.offset(i) - constraint.normal * view.state.radius(i),
             });
         }
     }
@@ -167,7 +169,7 @@ impl Rest {
 
     /// Takes back [`before`](Self::before).
     pub fn undo(&mut self, core: &mut Core) {
-        if core.rows.count > 0 {
+        if core.constraints.count > 0 {
             let state = &mut core.state;
             (&mut state.motion, &mut state.spin, &self.start).into_par_iter().for_each(
                 |(motion, spin, start)| {
@@ -176,7 +178,7 @@ impl Rest {
             );
         }
         core.rested.fill(0.0);
-        core.rows.take_back();
+        core.constraints.take_back();
         core.sleep.forget_quiet();
     }
 
@@ -195,29 +197,31 @@ impl Rest {
     }
 
     // `all`: also the tasks of what sleeps.
-    fn warm(&mut self, rows: &mut Rows, blocks: &Blocks, all: bool) {
+    fn warm(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, all: bool) {
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
-            rows.tasks.for_each_of(colour.clone(), |task| {
+            constraints.tasks.for_each_of(colour.clone(), |task| {
                 if all || task.yields {
                     // SAFETY: tasks of one colour have no sphere in common.
-                    task.rows.iter().for_each(|row| unsafe { bodies.push(row, &task.drives) });
+                    task.constraints
+                        .iter()
+                        .for_each(|constraint| unsafe { bodies.push(constraint, &task.wall_velocities) });
                 }
             });
         }
     }
 
     /// Returns the largest change of a velocity by a row.
-    fn pass(&mut self, rows: &mut Rows, blocks: &Blocks, all: bool) -> f32 {
+    fn iteration(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, all: bool) -> f32 {
         let most = AtomicU32::new(0);
-        self.loaded.reset(self.lab.len());
-        let loaded = &self.loaded;
+        self.in_contact.reset(self.lab.len());
+        let in_contact = &self.in_contact;
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
-            rows.tasks.for_chunks_of(colour.clone(), |tasks| {
+            constraints.tasks.for_chunks_of(colour.clone(), |tasks| {
                 let tasks = tasks.iter_mut().filter(|task| all || task.yields);
                 // SAFETY: tasks of one colour have no sphere in common.
-                let change = unsafe { lanes::solve_all(&bodies, tasks, loaded) };
+                let change = unsafe { lanes::solve_all(&bodies, tasks, in_contact) };
                 // The bits of positive numbers are in their order.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
@@ -228,16 +232,16 @@ impl Rest {
     /// Whether spheres which rows carry will overlap deeper than [`DEEP`] at the end of the substep.
     fn runs_deep(&self, view: &View) -> bool {
         let state = view.state;
-        let carried = |i: usize| view.rested[i] > 0.0;
+        let in_contact = |i: usize| view.rested[i] > 0.0;
         let found = AtomicBool::new(false);
         let shifts = view.shifts.map(Vec3A::from);
         for_ranges(state.len(), TASK, |range| {
             // Of two of which one is quiet both sleep.
             for i in range.filter(|&i| !view.sleep.is_quiet(i)) {
-                let carries = carried(i);
+                let carries = in_contact(i);
                 for candidate in view.lists.of(i) {
                     let (j, code) = (candidate.index(), candidate.code() as usize);
-                    if j < i || !(carries || carried(j)) || view.stays_clear(i, j, shifts[code], DEEP) {
+                    if j < i || !(carries || in_contact(j)) || view.stays_clear(i, j, shifts[code], DEEP) {
                         continue;
                     }
                     if view.overlap_ahead(i, j, view.shifts[code]) > DEEP {
@@ -253,8 +257,8 @@ impl Rest {
                     }
                 }
                 if carries {
-                    view.for_listed_patches(i, |_, patch| {
-                        if view.overlap_of_patch_ahead(i, patch) > DEEP {
+                    view.for_listed_features(i, |_, feature| {
+                        if view.overlap_of_feature_ahead(i, feature) > DEEP {
                             found.store(true, Relaxed);
                         }
                     });
@@ -266,7 +270,7 @@ impl Rest {
 
     /// Back into the falling frame: along the chord where a row carries, else in flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
-        let (lab, loaded, sleep) = (&self.lab, &self.loaded, &core.sleep);
+        let (lab, in_contact, sleep) = (&self.lab, &self.in_contact, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);
         let spin = Disjoint::new(&mut core.state.spin);
@@ -284,7 +288,7 @@ impl Rest {
                 if sleeps {
                     spin_now = Vec3::ZERO.extend(spin_now.w);
                 }
-                let (time, u) = if sleeps || loaded.contains(i) {
+                let (time, u) = if sleeps || in_contact.contains(i) {
                     let time = if was > 0.0 { was } else { frame.h - clock[i] };
                     (time, now - frame.gravity * (frame.h - 0.5 * time))
                 } else if was > 0.0 {
@@ -317,7 +321,7 @@ impl Rest {
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<Body>() * self.lab.capacity() + 32 * self.start.capacity() + self.loaded.bytes()
+        size_of::<Body>() * self.lab.capacity() + 32 * self.start.capacity() + self.in_contact.bytes()
     }
 }
 
@@ -329,42 +333,45 @@ fn lost(inverse_mass: f32, radius: f32, ends: (DVec3, DVec3), spins: (Vec3, Vec3
 }
 
 /// A row as it is after the rounds: at the later clock of the two.
-fn follow(view: &View, row: &mut Row) {
-    let i = row.i as usize;
-    let (gap, now) = if row.j & WALL != 0 {
-        let wall = wall_of(row.j);
+fn follow(view: &View, constraint: &mut ContactConstraint) {
+    let i = constraint.i as usize;
+    let (gap, now) = if constraint.j & WALL != 0 {
+        let wall = wall_of(constraint.j);
         let now = view.clock[i];
-        match view.patch(wall) {
+        match view.feature(wall) {
             // Nothing has happened: the gap and the normal are those of the start.
             Some(_) if now == 0.0 => return,
-            Some(patch) => {
+            Some(feature) => {
                 // Where the sphere has left the pipe the row stays as it was.
-                let Some(touch) = view.touch_side(patch, &view.instant(i, now), side_of(row.j)) else {
+                let Some(touch) = view.touch_side(feature, &view.instant(i, now), side_of(constraint.j))
+                else {
                     return;
                 };
                 if touch.is_shadowed {
                     // Over the edge to a neighbour: it goes on as if the face did. The load was along its normal.
                     return;
                 }
-                row.normal = touch.normal;
-                row.load.tangent -= row.normal * row.normal.dot(row.load.tangent);
+                constraint.normal = touch.normal;
+                constraint.impulse.tangent -=
+                    constraint.normal * constraint.normal.dot(constraint.impulse.tangent);
                 (touch.gap, now)
             }
             None => (super::sweep::wall_gap(view, i, wall).0, now),
         }
     } else {
-        let j = row.j as usize;
+        let j = constraint.j as usize;
         if view.clock[i] == 0.0 && view.clock[j] == 0.0 {
             // Nothing has happened: the gap and the normal are those of the start.
             return;
         }
-        let (d, _, now) = view.in_lab(i, j, view.shift(row.code));
+        let (d, _, now) = view.in_lab(i, j, view.shift(constraint.code));
         let distance = d.length();
         if distance > 0.0 {
-            row.normal = d / distance;
-            row.load.tangent -= row.normal * row.normal.dot(row.load.tangent);
+            constraint.normal = d / distance;
+            constraint.impulse.tangent -=
+                constraint.normal * constraint.normal.dot(constraint.impulse.tangent);
         }
         (distance - (view.state.radius(i) + view.state.radius(j)), now)
     };
-    row.closing = gap.max(0.0) / (view.frame.h - now).max(SHORTEST * view.frame.h);
+    constraint.closing = gap.max(0.0) / (view.frame.h - now).max(SHORTEST * view.frame.h);
 }

@@ -6,7 +6,7 @@ use std::mem::take;
 
 use super::{
     bits::Bits,
-    collide::{self, Counts, Push, Recorder, Tally, Undo},
+    collide::{self, CollideOutput, Counts, Push, Recorder, Undo},
     core::Core,
     event::Event,
     fast::{Lines, Walk},
@@ -76,7 +76,7 @@ pub struct Rounds {
     crowded: Outputs<Vec<Crowded>>,
     all_crowded: Vec<Crowded>,
     picked: Outputs<Vec<u32>>,
-    tallies: Outputs<Tally>,
+    outputs: Outputs<CollideOutput>,
     touched: Bits,
     pub touched_list: Vec<u32>,
     affected: Bits,
@@ -133,7 +133,7 @@ impl Rounds {
             + 4 * (self.affected_list.capacity() + self.near.capacity() + self.fast.capacity())
             + size_of::<Undo>() * self.undo.capacity()
             + self.picked.all().iter().map(|v| 4 * v.capacity()).sum::<usize>()
-            + self.tallies.all().iter().map(Tally::bytes).sum::<usize>()
+            + self.outputs.all().iter().map(CollideOutput::bytes).sum::<usize>()
     }
 
     pub fn begin(&mut self) {
@@ -192,7 +192,7 @@ impl Rounds {
             }
             let few = (core.state.len() / 20).max(CROWD);
             let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > few;
-            let crowded = patience.may_split && (many || core.extras.is_crowded());
+            let crowded = patience.may_split && (many || core.dynamic_candidates.is_crowded());
             if crowded {
                 return Ok(Outcome::Crowded);
             }
@@ -219,7 +219,7 @@ impl Rounds {
             }
             self.walk_fast(core, frame)?;
             lap("collide");
-            self.sweep_again(core, frame);
+            self.resweep(core, frame);
         }
     }
 
@@ -231,7 +231,7 @@ impl Rounds {
             select::is_mutual(&view, events, i)
         });
         self.threats.clear();
-        let threatening = |&i: &u32| select::threat(&view, events, &core.budget, i as usize);
+        let threatening = |&i: &u32| select::threat(&view, events, &core.motion_margin, i as usize);
         self.threats.extend(self.pending_list.iter().filter_map(threatening));
         self.threats.sort_unstable_by(|a, b| a.time.total_cmp(&b.time));
         let threats = &self.threats;
@@ -258,7 +258,7 @@ impl Rounds {
         for_ranges(around.len(), ROUND_TASK, |range| {
             for k in around[range].iter().map(|&k| k as usize).filter(|&k| !bounded.contains(k)) {
                 // SAFETY: a set lists each member once.
-                unsafe { first.set(k, select::first_hop(&view, events, k)) };
+                unsafe { first.set(k, select::first_propagation(&view, events, k)) };
                 bounded.insert(k);
             }
         });
@@ -272,10 +272,10 @@ impl Rounds {
         });
         self.all_crowded.clear();
         self.crowded.iter().for_each(|crowded| self.all_crowded.extend_from_slice(crowded));
-        let hops = select::Hops { first, crowded: &self.all_crowded };
+        let propagation = select::Propagation { first, crowded: &self.all_crowded };
         self.selected.clear();
         gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
-            select::select(&view, events, hops, threats, i)
+            select::select(&view, events, propagation, threats, i)
         });
         if self.selected.is_empty() {
             // Cannot be while partners agree to the last bit; then the earliest impact of all is right.
@@ -292,7 +292,7 @@ impl Rounds {
         let (mut place, mut motion, mut spin) =
             (take(&mut core.state.place), take(&mut core.state.motion), take(&mut core.state.spin));
         let (mut clock, mut support) = (take(&mut core.clock), take(&mut core.support));
-        let mut budget = take(&mut core.budget);
+        let mut motion_margin = take(&mut core.motion_margin);
         {
             let view = core.view(frame);
             let bodies = collide::Bodies {
@@ -300,32 +300,32 @@ impl Rounds {
                 motion: Disjoint::new(&mut motion),
                 spin: Disjoint::new(&mut spin),
                 clock: Disjoint::new(&mut clock),
-                budget: Disjoint::new(&mut budget),
+                motion_margin: Disjoint::new(&mut motion_margin),
                 support: Disjoint::new(&mut support),
             };
             let (selected, events, first_touch) = (&self.selected, &self.events, &self.first_touch);
-            self.tallies.run(selected.len(), ROUND_TASK, |range, tally| {
-                tally.clear();
+            self.outputs.run(selected.len(), ROUND_TASK, |range, output| {
+                output.clear();
                 for &i in &selected[range] {
                     let i = i as usize;
                     // SAFETY: the selected impacts have no sphere in common that is not fixed.
-                    unsafe { collide::collide(&view, &bodies, first_touch, recorder, i, events[i], tally) };
+                    unsafe { collide::collide(&view, &bodies, first_touch, recorder, i, events[i], output) };
                 }
             });
         }
         (core.state.place, core.state.motion, core.state.spin) = (place, motion, spin);
-        (core.clock, core.support, core.budget) = (clock, support, budget);
+        (core.clock, core.support, core.motion_margin) = (clock, support, motion_margin);
         self.touched_list.clear();
         self.fast.clear();
         self.to_freeze.clear();
-        for tally in self.tallies.iter() {
-            self.counts.add(&tally.counts);
-            self.impacts.extend_from_slice(&tally.impacts);
-            self.touched_list.extend_from_slice(&tally.touched);
-            self.fast.extend_from_slice(&tally.fast);
-            self.to_freeze.extend_from_slice(&tally.frozen);
-            self.undo.extend_from_slice(&tally.undo);
-            self.pushes.extend_from_slice(&tally.pushes);
+        for output in self.outputs.iter() {
+            self.counts.add(&output.counts);
+            self.impacts.extend_from_slice(&output.impacts);
+            self.touched_list.extend_from_slice(&output.touched);
+            self.fast.extend_from_slice(&output.fast);
+            self.to_freeze.extend_from_slice(&output.frozen);
+            self.undo.extend_from_slice(&output.undo);
+            self.pushes.extend_from_slice(&output.pushes);
         }
     }
 
@@ -343,7 +343,7 @@ impl Rounds {
                 place: state.place[i],
                 motion: state.motion[i],
                 spin: state.spin[i],
-                budget: core.budget[i],
+                motion_margin: core.motion_margin[i],
                 support: core.support[i],
             });
         }
@@ -363,7 +363,7 @@ impl Rounds {
             // Spheres get new candidates.
             self.forget_bounds();
         }
-        core.extras.mark(&self.fast);
+        core.dynamic_candidates.mark(&self.fast);
         let (view, fast) = (core.view(frame), &self.fast);
         self.walks.run(fast.len(), WALK_TASK, |range, walk| {
             walk.clear();
@@ -373,13 +373,13 @@ impl Rounds {
             if let Some(error) = walk.error() {
                 return Err(error.clone());
             }
-            let Core { grid, state, clock, extras, .. } = core;
-            extras.enter_walk(walk, Lines { grid, state, clock, frame });
+            let Core { grid, state, clock, dynamic_candidates, .. } = core;
+            dynamic_candidates.enter_walk(walk, Lines { grid, state, clock, frame });
         }
         Ok(())
     }
 
-    pub fn sweep_again(&mut self, core: &Core, frame: Frame) {
+    pub fn resweep(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
         let Self { events, pending, touched, touched_list, affected, affected_list, near, bounded, .. } =
             self;
@@ -465,7 +465,7 @@ impl Rounds {
                 self.touched_list.push(i);
                 self.freeze(core, frame, i as usize, toi);
             }
-            self.sweep_again(core, frame);
+            self.resweep(core, frame);
         }
     }
 
@@ -486,7 +486,7 @@ impl Rounds {
             core.state.place[i] = undo.place;
             core.state.motion[i] = undo.motion;
             core.state.spin[i] = undo.spin;
-            core.budget[i] = undo.budget;
+            core.motion_margin[i] = undo.motion_margin;
             core.support[i] = undo.support;
         }
         self.pending.list(&mut self.pending_list);

@@ -11,19 +11,23 @@ use glam::{IVec3, Vec3};
 
 use super::event::{Event, View};
 
-/// From `time` on, a sphere's velocity may differ by up to `jolt` from the one it has.
+/// From `time` on, a sphere's velocity may differ by up to `delta_v_bound` from the one it has.
 #[derive(Clone, Copy)]
-pub struct Unrest {
+pub struct VelocityBound {
     pub time: f32,
-    pub jolt: f32,
+    pub delta_v_bound: f32,
 }
 
-impl Unrest {
-    pub const NONE: Self = Self { time: f32::INFINITY, jolt: 0.0 };
+impl VelocityBound {
+    pub const NONE: Self = Self { time: f32::INFINITY, delta_v_bound: 0.0 };
 
     /// What the next impact of a sphere does, as far as it matters before `limit`.
     fn of(event: &Event, limit: f32) -> Self {
-        if event.toi < limit { Self { time: event.toi, jolt: event.jolt } } else { Self::NONE }
+        if event.toi < limit {
+            Self { time: event.toi, delta_v_bound: event.delta_v_bound }
+        } else {
+            Self::NONE
+        }
     }
 }
 
@@ -51,20 +55,20 @@ pub struct Threat {
 
 /// The threat that the next impact of sphere `i` is, if it is one: the sphere is fast, or becomes so fast that it leaves
 /// its budget by as much again. (A little beyond the budget the lists still show it to all but equally fast ones.)
-pub fn threat(view: &View, events: &[Event], budget: &[f32], i: usize) -> Option<Threat> {
+pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) -> Option<Threat> {
     let event = events[i];
     let (state, frame) = (view.state, &view.frame);
     let along = state.velocity(i) - frame.drift;
-    let leaves = |speed: f32| speed * (frame.h - event.toi) > 2.0 * budget[i];
-    let fast = view.extras.is_fast(i);
+    let leaves = |speed: f32| speed * (frame.h - event.toi) > 2.0 * motion_margin[i];
+    let fast = view.dynamic_candidates.is_fast(i);
     // Nearly all are told here.
-    if !fast && !leaves(along.length() + event.jolt) {
+    if !fast && !leaves(along.length() + event.delta_v_bound) {
         return None;
     }
     let place = view.offset_at(i, event.toi);
     let normal = match event.wall() {
-        Some(wall) => match view.patch(wall) {
-            Some(patch) => view.touch(patch, &view.instant(i, event.toi)).normal,
+        Some(wall) => match view.feature(wall) {
+            Some(feature) => view.touch(feature, &view.instant(i, event.toi)).normal,
             None => view.world.walls[wall].normal,
         },
         None => {
@@ -73,10 +77,10 @@ pub fn threat(view: &View, events: &[Event], budget: &[f32], i: usize) -> Option
         }
     };
     // Friction turns the change of the velocity away from the normal.
-    let speed = if view.world.jolt > 2.0 {
-        along.length() + event.jolt
+    let speed = if view.world.delta_v_bound > 2.0 {
+        along.length() + event.delta_v_bound
     } else {
-        along.length().max((along + normal * event.jolt).length())
+        along.length().max((along + normal * event.delta_v_bound).length())
     };
     (fast || leaves(speed)).then(|| Threat {
         time: event.toi,
@@ -104,33 +108,33 @@ fn is_threatened(view: &View, threats: &[Threat], i: usize, limit: f32) -> bool 
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// By its own next impact or by a neighbour.
-    pub any: Unrest,
+    pub any: VelocityBound,
     /// By a neighbour, before or after its own impact.
-    pub others: Unrest,
+    pub others: VelocityBound,
 }
 
 impl Bounds {
-    pub const NONE: Self = Self { any: Unrest::NONE, others: Unrest::NONE };
+    pub const NONE: Self = Self { any: VelocityBound::NONE, others: VelocityBound::NONE };
 
     /// Widens what neighbours may do by one more possibility.
-    fn widen(&mut self, unrest: Unrest) {
-        self.others.time = self.others.time.min(unrest.time);
-        self.others.jolt = self.others.jolt.max(unrest.jolt);
+    fn widen(&mut self, velocity_bound: VelocityBound) {
+        self.others.time = self.others.time.min(velocity_bound.time);
+        self.others.delta_v_bound = self.others.delta_v_bound.max(velocity_bound.delta_v_bound);
     }
 
-    fn with_own(mut self, own: Unrest) -> Self {
+    fn with_own(mut self, own: VelocityBound) -> Self {
         self.any.time = own.time.min(self.others.time);
-        self.any.jolt = own.jolt.max(self.others.jolt);
+        self.any.delta_v_bound = own.delta_v_bound.max(self.others.delta_v_bound);
         self
     }
 }
 
 /// First hop: what the next impacts of sphere `k` and of its neighbours may do to it.
-pub fn first_hop(view: &View, events: &[Event], k: usize) -> Bounds {
+pub fn first_propagation(view: &View, events: &[Event], k: usize) -> Bounds {
     let limit = view.frame.h;
     let mut bounds = Bounds::NONE;
-    for_unrest(view, events, None, k, limit, |unrest| bounds.widen(unrest));
-    bounds.with_own(Unrest::of(&events[k], limit))
+    for_velocity_bounds(view, events, None, k, limit, |velocity_bound| bounds.widen(velocity_bound));
+    bounds.with_own(VelocityBound::of(&events[k], limit))
 }
 
 /// Candidates from which a sphere is a crowd's: a large sphere among small ones is near hundreds of them, and each of those
@@ -141,21 +145,21 @@ const CROWD: usize = 64;
 #[derive(Clone, Copy)]
 pub struct Crowded {
     pub sphere: u32,
-    unrest: Unrest,
+    velocity_bound: VelocityBound,
 }
 
 /// What the hops before know.
 #[derive(Clone, Copy)]
-pub struct Hops<'a> {
+pub struct Propagation<'a> {
     pub first: &'a [Bounds],
     /// Those that were asked for, by ascending index.
     pub crowded: &'a [Crowded],
 }
 
-impl Hops<'_> {
-    fn crowded(&self, k: usize) -> Option<Unrest> {
+impl Propagation<'_> {
+    fn crowded(&self, k: usize) -> Option<VelocityBound> {
         let place = self.crowded.binary_search_by_key(&(k as u32), |crowded| crowded.sphere).ok()?;
-        Some(self.crowded[place].unrest)
+        Some(self.crowded[place].velocity_bound)
     }
 }
 
@@ -165,35 +169,41 @@ pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Opt
         return None;
     }
     let (state, limit) = (view.state, view.frame.h);
-    let own = Unrest::of(&events[k], limit);
-    let mut unrest = Unrest { time: own.time, jolt: own.jolt };
+    let own = VelocityBound::of(&events[k], limit);
+    let mut velocity_bound = VelocityBound { time: own.time, delta_v_bound: own.delta_v_bound };
     view.for_candidates(k, |m, _, shift| {
         // Whether the own impact comes before or not; `any` bounds the neighbour in both cases.
         let theirs = first[m].any;
         let mutual = events[m].partner == k as u32 && events[k].partner == m as u32;
         let touches = |own| touch(view, k, m, shift, own, theirs);
-        let time = if mutual { touches(Unrest::NONE) } else { touches(own).min(touches(Unrest::NONE)) };
+        let time = if mutual {
+            touches(VelocityBound::NONE)
+        } else {
+            touches(own).min(touches(VelocityBound::NONE))
+        };
         if time < limit || mutual {
             let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
-            let speed = (state.velocity(m) - state.velocity(k)).length() + own.jolt + theirs.jolt;
-            let jolt = own.jolt + view.world.jolt * speed * inverse_k / (inverse_k + inverse_m);
-            unrest.time = unrest.time.min(time);
-            unrest.jolt = unrest.jolt.max(jolt);
+            let speed =
+                (state.velocity(m) - state.velocity(k)).length() + own.delta_v_bound + theirs.delta_v_bound;
+            let delta_v_bound =
+                own.delta_v_bound + view.world.delta_v_bound * speed * inverse_k / (inverse_k + inverse_m);
+            velocity_bound.time = velocity_bound.time.min(time);
+            velocity_bound.delta_v_bound = velocity_bound.delta_v_bound.max(delta_v_bound);
         }
     });
-    Some(Crowded { sphere: k as u32, unrest })
+    Some(Crowded { sphere: k as u32, velocity_bound })
 }
 
-/// Whether nobody can forestall the impact of sphere `i`; `hops.first` holds the [`first_hop`] of the candidates of the two
+/// Whether nobody can forestall the impact of sphere `i`; `propagation.first` holds the [`first_propagation`] of the candidates of the two
 /// partners and of the candidates of those.
 ///
 /// `threats` are those of the round in the order of their times.
-pub fn select(view: &View, events: &[Event], hops: Hops, threats: &[Threat], i: usize) -> bool {
+pub fn select(view: &View, events: &[Event], propagation: Propagation, threats: &[Threat], i: usize) -> bool {
     let event = events[i];
     if is_threatened(view, threats, i, event.toi) {
         return false;
     }
-    let undisturbed = |i, j| undisturbed(view, events, hops, i, j, event.toi);
+    let undisturbed = |i, j| undisturbed(view, events, propagation, i, j, event.toi);
     if event.wall().is_some() {
         return undisturbed(i, usize::MAX);
     }
@@ -202,11 +212,18 @@ pub fn select(view: &View, events: &[Event], hops: Hops, threats: &[Threat], i: 
 }
 
 /// Whether nobody but `partner` can reach `i` before `limit` once earlier impacts have happened.
-fn undisturbed(view: &View, events: &[Event], hops: Hops, i: usize, partner: usize, limit: f32) -> bool {
+fn undisturbed(
+    view: &View,
+    events: &[Event],
+    propagation: Propagation,
+    i: usize,
+    partner: usize,
+    limit: f32,
+) -> bool {
     let mut free = true;
     view.for_candidates(i, |k, _, shift| {
         if free && k != partner && view.state.inverse_mass(k) != 0.0 {
-            free = !reaches(view, events, hops, i, k, shift, limit);
+            free = !reaches(view, events, propagation, i, k, shift, limit);
         }
     });
     free
@@ -214,77 +231,92 @@ fn undisturbed(view: &View, events: &[Event], hops: Hops, i: usize, partner: usi
 
 /// Whether sphere `k` can touch `i`, which keeps its line, before `limit`: after its own impact, or after touching one
 /// more sphere.
-fn reaches(view: &View, events: &[Event], hops: Hops, i: usize, k: usize, shift: Vec3, limit: f32) -> bool {
-    let own = Unrest::of(&events[k], limit);
-    let touches = |unrest| touch(view, i, k, shift, Unrest::NONE, unrest) < limit;
-    if own.jolt > 0.0 && touches(own) {
+fn reaches(
+    view: &View,
+    events: &[Event],
+    propagation: Propagation,
+    i: usize,
+    k: usize,
+    shift: Vec3,
+    limit: f32,
+) -> bool {
+    let own = VelocityBound::of(&events[k], limit);
+    let touches = |velocity_bound| touch(view, i, k, shift, VelocityBound::NONE, velocity_bound) < limit;
+    if own.delta_v_bound > 0.0 && touches(own) {
         return true;
     }
-    if let Some(bound) = hops.crowded(k) {
+    if let Some(bound) = propagation.crowded(k) {
         // A little wider than it is: what only rounding tells apart is looked at closely.
         let speed = (view.state.velocity(i) - view.state.velocity(k)).length();
-        let jolt = bound.jolt * 1.001 + 1e-5 * speed;
-        if touch(view, i, k, shift, Unrest::NONE, Unrest { time: bound.time, jolt }) >= limit {
+        let delta_v_bound = bound.delta_v_bound * 1.001 + 1e-5 * speed;
+        if touch(view, i, k, shift, VelocityBound::NONE, VelocityBound { time: bound.time, delta_v_bound })
+            >= limit
+        {
             return false;
         }
     }
     let mut found = false;
-    for_unrest(view, events, Some(hops.first), k, limit, |unrest| found = found || touches(unrest));
+    for_velocity_bounds(view, events, Some(propagation.first), k, limit, |velocity_bound| {
+        found = found || touches(velocity_bound)
+    });
     found
 }
 
 /// Calls `visit` for every touch with a neighbour that may turn sphere `k` before `limit`, one of the two having been
 /// struck before: by its own next impact, and with `first` also by what else may happen to the neighbour.
-fn for_unrest(
+fn for_velocity_bounds(
     view: &View,
     events: &[Event],
     first: Option<&[Bounds]>,
     k: usize,
     limit: f32,
-    mut visit: impl FnMut(Unrest),
+    mut visit: impl FnMut(VelocityBound),
 ) {
     let state = view.state;
-    let own = Unrest::of(&events[k], limit);
+    let own = VelocityBound::of(&events[k], limit);
     view.for_candidates(k, |m, _, shift| {
-        let mutual = events[m].partner == k as u32 && events[k].partner == m as u32 && own.jolt > 0.0;
+        let mutual =
+            events[m].partner == k as u32 && events[k].partner == m as u32 && own.delta_v_bound > 0.0;
         let theirs = match (first, mutual) {
-            (None, false) => Unrest::of(&events[m], limit),
+            (None, false) => VelocityBound::of(&events[m], limit),
             // The impact of the two with each other is `own`; they meet again only if a third turns one back.
             (None, true) => return,
             (Some(first), false) => first[m].any,
             (Some(first), true) => first[m].others,
         };
         // Two lines that meet are an impact of their own.
-        if theirs.time >= limit && (mutual || own.jolt == 0.0) {
+        if theirs.time >= limit && (mutual || own.delta_v_bound == 0.0) {
             return;
         }
         let time = if mutual { own.time.max(theirs.time) } else { touch(view, k, m, shift, own, theirs) };
         if time < limit {
             let (inverse_k, inverse_m) = (state.inverse_mass(k), state.inverse_mass(m));
-            let speed = (state.velocity(m) - state.velocity(k)).length() + own.jolt + theirs.jolt;
-            let jolt = own.jolt + view.world.jolt * speed * inverse_k / (inverse_k + inverse_m);
-            visit(Unrest { time, jolt });
+            let speed =
+                (state.velocity(m) - state.velocity(k)).length() + own.delta_v_bound + theirs.delta_v_bound;
+            let delta_v_bound =
+                own.delta_v_bound + view.world.delta_v_bound * speed * inverse_k / (inverse_k + inverse_m);
+            visit(VelocityBound { time, delta_v_bound });
         }
     });
 }
 
 /// The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
-fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: Unrest, b: Unrest) -> f32 {
+fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: VelocityBound, b: VelocityBound) -> f32 {
     let state = view.state;
     let restless = a.time.min(b.time);
-    let jolt = a.jolt + b.jolt;
+    let delta_v_bound = a.delta_v_bound + b.delta_v_bound;
     let t = restless.max(view.clock[i]).max(view.clock[k]);
     let d = (view.offset_at(i, t) - view.offset_at(k, t)) - shift;
     let w = state.velocity(i) - state.velocity(k);
     // |d + w s| = reach + jolt s, the first root as in the sweep.
-    let reach = state.radius(i) + state.radius(k) + jolt * (t - restless);
+    let reach = state.radius(i) + state.radius(k) + delta_v_bound * (t - restless);
     let distance = d.length();
     let c = (distance - reach) * (distance + reach);
     if c <= 0.0 {
         return t;
     }
-    let b = d.dot(w) - reach * jolt;
-    let a = w.length_squared() - jolt * jolt;
+    let b = d.dot(w) - reach * delta_v_bound;
+    let a = w.length_squared() - delta_v_bound * delta_v_bound;
     let q = b * b - a * c;
     if q < 0.0 || (b >= 0.0 && a >= 0.0) {
         return f32::INFINITY;

@@ -32,7 +32,7 @@ pub const STILL: u32 = u32::MAX / 2;
 #[derive(Default)]
 pub struct Sleep {
     /// Ticks for which each sphere has been calm.
-    pub calm: Vec<u32>,
+    pub sleep_timer: Vec<u32>,
     back: Vec<u32>,
     next: Vec<AtomicU32>,
     asleep: Bits,
@@ -43,13 +43,13 @@ pub struct Sleep {
     count: u64,
     /// Ticks of the substep; 0 = nobody ever sleeps.
     step: u32,
-    roused: bool,
+    all_woken: bool,
 }
 
 impl Sleep {
     /// All are awake.
     pub fn new(count: usize) -> Self {
-        let mut sleep = Self { calm: vec![0; count], ..Self::default() };
+        let mut sleep = Self { sleep_timer: vec![0; count], ..Self::default() };
         [&mut sleep.asleep, &mut sleep.quiet, &mut sleep.was_quiet]
             .into_iter()
             .for_each(|set| set.reset(count));
@@ -58,32 +58,32 @@ impl Sleep {
 
     /// Says who sleeps in a substep of so many ticks.
     pub fn begin(&mut self, step: u32, lists: &Lists) {
-        if self.roused {
+        if self.all_woken {
             self.forget_quiet();
         }
         std::mem::swap(&mut self.quiet, &mut self.was_quiet);
-        self.quiet.reset(self.calm.len());
-        (self.step, self.count, self.roused) = (step, 0, false);
+        self.quiet.reset(self.sleep_timer.len());
+        (self.step, self.count, self.all_woken) = (step, 0, false);
         if step == 0 {
             return;
         }
-        self.asleep.reset(self.calm.len());
+        self.asleep.reset(self.sleep_timer.len());
         let asleep = &self.asleep;
-        for_ranges(self.calm.len(), TASK, |range| {
-            for i in range.filter(|&i| (SLEEP..STILL).contains(&self.calm[i])) {
+        for_ranges(self.sleep_timer.len(), TASK, |range| {
+            for i in range.filter(|&i| (SLEEP..STILL).contains(&self.sleep_timer[i])) {
                 asleep.insert(i);
             }
         });
         self.count = self.asleep.count();
         if self.count > 0 {
             let quiet = &self.quiet;
-            for_ranges(self.calm.len(), TASK, |range| {
+            for_ranges(self.sleep_timer.len(), TASK, |range| {
                 for i in range.filter(|&i| asleep.contains(i)) {
-                    if !lists.is_driven(i)
+                    if !lists.is_near_moving_wall(i)
                         && lists
                             .of(i)
                             .iter()
-                            .all(|of| asleep.contains(of.index()) || self.calm[of.index()] == STILL)
+                            .all(|of| asleep.contains(of.index()) || self.sleep_timer[of.index()] == STILL)
                     {
                         quiet.insert(i);
                     }
@@ -95,7 +95,7 @@ impl Sleep {
     /// Whether a sphere and all its candidates sleep.
     #[inline]
     pub fn is_quiet(&self, i: usize) -> bool {
-        self.count > 0 && !self.roused && self.quiet.contains(i)
+        self.count > 0 && !self.all_woken && self.quiet.contains(i)
     }
 
     /// Whether it was so in the substep before too.
@@ -105,43 +105,45 @@ impl Sleep {
     }
 
     /// All wake before the substep has begun.
-    pub fn rouse(&mut self) {
-        (self.count, self.roused) = (0, true);
+    pub fn wake_all(&mut self) {
+        (self.count, self.all_woken) = (0, true);
     }
 
     /// Whether all were woken in the substep.
-    pub fn is_roused(&self) -> bool {
-        self.roused
+    pub fn all_are_woken(&self) -> bool {
+        self.all_woken
     }
 
     /// Whether a sphere has been calm for half of the time that it takes.
     #[inline]
-    fn is_drowsy(&self, i: usize) -> bool {
-        self.calm[i] >= SLEEP / 2
+    fn is_nearly_asleep(&self, i: usize) -> bool {
+        self.sleep_timer[i] >= SLEEP / 2
     }
 
     /// Whether a contact of two spheres wakes all: one sleeps, and the other has moved of late.
     #[inline]
     pub fn is_stirred(&self, i: usize, j: usize) -> bool {
-        self.contains(i) != self.contains(j) && !(self.is_drowsy(i) && self.is_drowsy(j))
+        self.contains(i) != self.contains(j) && !(self.is_nearly_asleep(i) && self.is_nearly_asleep(j))
     }
 
     /// Wakes all if in the substep any has been struck that sleeps or may touch what does.
-    pub fn rouse_struck(&mut self, state: &State) {
+    pub fn wake_struck(&mut self, state: &State) {
         // What is drowsy has long had no contact: before, the time of the last one is negative.
-        let is_struck = |i: usize| self.is_drowsy(i) && state.spin[i].w >= 0.0;
+        let is_struck = |i: usize| self.is_nearly_asleep(i) && state.spin[i].w >= 0.0;
         if self.count > 0
-            && !self.roused
+            && !self.all_woken
             && (0..state.len()).into_par_iter().with_min_len(TASK).any(is_struck)
         {
-            self.roused = true;
+            self.all_woken = true;
         }
     }
 
     /// Whether all that could move, so many, slept in the last substep and nothing has woken them: nothing will ever happen
     /// here by itself.
     pub fn is_all(&self, movable: usize) -> bool {
-        self.count > 0 && self.count == movable as u64 && self.calm.iter().all(|&calm| calm >= SLEEP)
+        self.count > 0
+            && self.count == movable as u64
+            && self.sleep_timer.iter().all(|&sleep_timer| sleep_timer >= SLEEP)
     }
 
     /// Spheres that sleep in the substep, or did when it began.
@@ -151,22 +153,22 @@ impl Sleep {
 
     #[inline]
     pub fn contains(&self, i: usize) -> bool {
-        self.count > 0 && !self.roused && self.asleep.contains(i)
+        self.count > 0 && !self.all_woken && self.asleep.contains(i)
     }
 
     /// Counts on at the end of a substep.
-    pub fn count_on(&mut self, view: &View) {
+    pub fn advance_sleep_timers(&mut self, view: &View) {
         let step = self.step;
         if step == 0 {
             return;
         }
-        let Self { calm, next, .. } = self;
-        next.resize_with(calm.len(), AtomicU32::default);
+        let Self { sleep_timer, next, .. } = self;
+        next.resize_with(sleep_timer.len(), AtomicU32::default);
         let own = |i: usize| match (view.state.inverse_mass(i) == 0.0, view.moves(i)) {
             (true, _) => STILL,
             (_, true) => 0,
             // Not as what is fixed.
-            _ => (calm[i] + step).min(STILL - 1),
+            _ => (sleep_timer[i] + step).min(STILL - 1),
         };
         let (next, any) = (&*next, AtomicBool::new(false));
         for_ranges(next.len(), TASK, |range| {
@@ -181,11 +183,11 @@ impl Sleep {
             }
         });
         // Where none has been calm for longer than a substep none can hand on less.
-        let rows = &view.rows.tasks;
+        let constraints = &view.constraints.tasks;
         if any.into_inner() {
-            rows.look(|task| {
-                for row in task.rows.iter().filter(|row| row.j & WALL == 0) {
-                    let (i, j) = (row.i as usize, row.j as usize);
+            constraints.look(|task| {
+                for constraint in task.constraints.iter().filter(|constraint| constraint.j & WALL == 0) {
+                    let (i, j) = (constraint.i as usize, constraint.j as usize);
                     let counts = [own(i), own(j)];
                     // Fixed spheres hand nothing on.
                     if counts[0] > counts[1] + step && counts[0] < STILL {
@@ -197,29 +199,30 @@ impl Sleep {
                 }
             });
         }
-        let most = if self.roused { SLEEP / 2 } else { STILL };
-        let calm = Disjoint::new(calm);
+        let most = if self.all_woken { SLEEP / 2 } else { STILL };
+        let sleep_timer = Disjoint::new(sleep_timer);
         // SAFETY: ranges do not overlap.
         for_ranges(next.len(), TASK, |range| {
-            range.for_each(|i| unsafe { calm.set(i, next[i].load(Relaxed).min(most)) });
+            range.for_each(|i| unsafe { sleep_timer.set(i, next[i].load(Relaxed).min(most)) });
         });
     }
 
     /// What was quiet is no longer known: the substep is done again.
     pub fn forget_quiet(&mut self) {
-        self.quiet.reset(self.calm.len());
+        self.quiet.reset(self.sleep_timer.len());
     }
 
     /// Follows the spheres into their new order; `order` says where each came from.
     pub fn follow(&mut self, order: &[u32]) {
         self.forget_quiet();
-        let Self { calm, back, .. } = self;
+        let Self { sleep_timer, back, .. } = self;
         back.clear();
-        back.extend(order.iter().map(|&i| calm[i as usize]));
-        std::mem::swap(calm, back);
+        back.extend(order.iter().map(|&i| sleep_timer[i as usize]));
+        std::mem::swap(sleep_timer, back);
     }
 
     pub fn bytes(&self) -> usize {
-        4 * (self.calm.capacity() + self.back.capacity() + self.next.capacity()) + 3 * self.asleep.bytes()
+        4 * (self.sleep_timer.capacity() + self.back.capacity() + self.next.capacity())
+            + 3 * self.asleep.bytes()
     }
 }

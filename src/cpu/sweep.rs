@@ -7,9 +7,9 @@ use glam::{Vec3, Vec3A, Vec4};
 use super::{
     bits::Bits,
     event::{Event, View, WALL},
+    feature::consider_features,
     grid::Grid,
     neighbors::wall_bit,
-    patch::consider_patches,
     state::State,
     world::Wall,
 };
@@ -33,7 +33,7 @@ pub fn sweep(view: &View, i: usize) -> Event {
     }
     view.for_candidates(i, |j, link, shift| consider(view, i, j, link, shift, &mut best));
     consider_walls(view, i, &mut best);
-    consider_patches(view, i, &mut best);
+    consider_features(view, i, &mut best);
     best
 }
 
@@ -46,7 +46,7 @@ pub fn seek(view: &View, range: Range<usize>, pending: &Bits) {
     let shifts = view.shifts.map(Vec3A::from);
     let h = view.frame.h;
     // What is quiet meets only what comes from afar.
-    for i in range.filter(|&i| !view.sleep.is_quiet(i) || view.extras.of(i).next().is_some()) {
+    for i in range.filter(|&i| !view.sleep.is_quiet(i) || view.dynamic_candidates.of(i).next().is_some()) {
         let (place, motion) = (state.place[i], state.motion[i]);
         for &candidate in view.lists.of(i) {
             let j = candidate.index();
@@ -97,17 +97,17 @@ fn seeks_more(view: &View, i: usize) -> bool {
     let mut best = Event::NONE;
     consider_walls(view, i, &mut best);
     if !best.is_some() {
-        consider_patches(view, i, &mut best);
+        consider_features(view, i, &mut best);
     }
-    best.is_some() || view.extras.of(i).next().is_some()
+    best.is_some() || view.dynamic_candidates.of(i).next().is_some()
 }
 
 /// Replaces `best` if `i` meets the image `link` of `j` sooner.
 #[inline(always)]
 pub fn consider(view: &View, i: usize, j: usize, link: u32, shift: Vec3, best: &mut Event) {
-    let Some((toi, jolt)) = pair(view, i, j, shift) else { return };
+    let Some((toi, delta_v_bound)) = pair(view, i, j, shift) else { return };
     if toi < best.toi || (toi == best.toi && precedes(view.state, i, j as u32, best.partner)) {
-        *best = Event { toi, partner: j as u32, link, jolt };
+        *best = Event { toi, partner: j as u32, link, delta_v_bound };
     }
 }
 
@@ -118,28 +118,30 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     let (d, w, now) = view.relative(i, j, shift);
     let radius_sum = state.radius(i) + state.radius(j);
     let (inverse_i, inverse_j) = (state.inverse_mass(i), state.inverse_mass(j));
-    let held = || view.world.rests && is_held(view, (i, j), (d, w), radius_sum, (inverse_j == 0.0, now));
+    let contact_flags =
+        || view.world.rests && is_constrained(view, (i, j), (d, w), radius_sum, (inverse_j == 0.0, now));
     let (t, speed) = if view.world.has_gravity && inverse_j == 0.0 {
-        if held() {
+        if contact_flags() {
             return None;
         }
         // In the lab the fixed sphere rests and the other one falls.
         let (g, t) = (view.world.gravity, now);
         against_fixed(d + g * (0.5 * t * t), w + g * t, g, radius_sum, view.frame.h - now)?
     } else {
-        // Rows are looked up last: most pairs are told without.
-        if stays_apart(d, w, radius_sum, view.frame.h - now) || held() {
+        // ContactConstraints are looked up last: most pairs are told without.
+        if stays_apart(d, w, radius_sum, view.frame.h - now) || contact_flags() {
             return None;
         }
         first_contact(d, w, radius_sum)?
     };
     let toi = now + t;
-    (toi < view.frame.h).then(|| (toi, view.world.jolt * speed * inverse_i / (inverse_i + inverse_j)))
+    (toi < view.frame.h)
+        .then(|| (toi, view.world.delta_v_bound * speed * inverse_i / (inverse_i + inverse_j)))
 }
 
 /// Whether a row holds the pair: no impact, unless they approach too fast.
 #[inline]
-fn is_held(
+fn is_constrained(
     view: &View,
     (i, j): (usize, usize),
     (d, w): (Vec3, Vec3),
@@ -154,9 +156,10 @@ fn is_held(
     };
     let (square, b) = (d.length_squared(), d.dot(w));
     let farthest = radius_sum * FAR;
-    let slow = b >= 0.0 || b * b <= view.rows.shock * view.rows.shock * square;
+    let slow = b >= 0.0 || b * b <= view.constraints.shock * view.constraints.shock * square;
     square < farthest * farthest
-        && ((slow && view.rows.contains(&view.state.id, i, j as u32)) || view.is_demoted(i, j as u32))
+        && ((slow && view.constraints.contains(&view.state.id, i, j as u32))
+            || view.is_converted(i, j as u32))
 }
 
 /// Most candidates are still apart and still approaching, or have long been receding, at the end of the substep: told
@@ -266,7 +269,7 @@ pub fn from_wall(grid: &Grid, state: &State, wall: &Wall, i: usize) -> Vec3 {
 /// Replaces `best` if `i` meets a plane sooner.
 #[inline]
 fn consider_walls(view: &View, i: usize, best: &mut Event) {
-    let walls = if view.extras.is_fast(i) { u32::MAX } else { view.lists.walls(i) };
+    let walls = if view.dynamic_candidates.is_fast(i) { u32::MAX } else { view.lists.walls(i) };
     if walls != 0 {
         for plane in (0..view.world.walls.len()).filter(|&plane| walls & wall_bit(plane) != 0) {
             consider_wall(view, i, plane, best);
@@ -286,8 +289,8 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     let (gap, v) = wall_gap(view, i, plane);
     if view.world.rests {
         let partner = WALL | plane as u32;
-        if (v >= -view.rows.shock && view.rows.contains(&view.state.id, i, partner))
-            || view.is_demoted(i, partner)
+        if (v >= -view.constraints.shock && view.constraints.contains(&view.state.id, i, partner))
+            || view.is_converted(i, partner)
         {
             return;
         }
@@ -299,7 +302,7 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
         && (toi < best.toi || (toi == best.toi && precedes(view.state, i, partner, best.partner)))
     {
         let speed = v + wall.acceleration * t;
-        *best = Event { toi, partner, link: 0, jolt: view.world.jolt * speed.abs() };
+        *best = Event { toi, partner, link: 0, delta_v_bound: view.world.delta_v_bound * speed.abs() };
     }
 }
 

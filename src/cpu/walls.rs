@@ -47,22 +47,22 @@ impl Walls {
         if self.sums.is_empty() {
             return;
         }
-        let patches = &core.world.patches;
+        let features = &core.world.features;
         for push in impacts.iter().chain(resting) {
             let sum = &mut self.sums[push.wall as usize];
             let impulse = push.impulse.as_dvec3();
-            let arm = core.grid.world(push.cell, push.offset) - patches.pivot(push.wall) / core.units.length;
+            let arm = core.grid.world(push.cell, push.offset) - features.pivot(push.wall) / core.units.length;
             sum.impulse -= impulse;
             let turn = push.turn.as_dvec3();
             sum.twist -= arm.cross(impulse) + turn;
-            if let Some(mover) = patches.mover_of(push.wall) {
+            if let Some(mover) = features.mover_of(push.wall) {
                 let spin = mover.spin.as_dvec3();
                 sum.work += impulse.dot(mover.velocity.as_dvec3() + spin.cross(arm)) + turn.dot(spin);
             }
         }
     }
 
-    pub fn loads(&self, core: &Core, dt: f64) -> Vec<WallLoad> {
+    pub fn warm_start(&self, core: &Core, dt: f64) -> Vec<WallLoad> {
         self.sums.iter().map(|sum| sum.load(&core.units, dt)).collect()
     }
 }

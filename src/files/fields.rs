@@ -6,7 +6,7 @@ use super::tree::{Node, Span, Value};
 
 /// Something in a text that cannot be read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Slip {
+pub(crate) struct ParseError {
     pub span: Span,
     pub problem: String,
     pub remedy: String,
@@ -21,7 +21,7 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// The table `node`, which messages call `path` and which may have the `known` fields and no others. `None`
     /// reads as an empty table.
-    pub(crate) fn new(node: Option<&'a Node>, path: &str, known: &[&str]) -> Result<Self, Slip> {
+    pub(crate) fn new(node: Option<&'a Node>, path: &str, known: &[&str]) -> Result<Self, ParseError> {
         let fields = Self { node, path: path.to_owned() };
         let Some(node) = node else { return Ok(fields) };
         let Value::Table(entries) = &node.value else {
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         };
         let key = &entry.key;
         let (problem, remedy) = (format!("unknown field `{key}` in {place}"), suggestion(key, known));
-        Err(Slip { span: entry.key_span.clone(), problem, remedy })
+        Err(ParseError { span: entry.key_span.clone(), problem, remedy })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&'a Node> {
@@ -49,16 +49,16 @@ impl<'a> Fields<'a> {
         &self,
         name: &str,
         expected: &str,
-        read: impl Fn(&'a Node, &str) -> Result<T, Slip>,
-    ) -> Result<T, Slip> {
+        read: impl Fn(&'a Node, &str) -> Result<T, ParseError>,
+    ) -> Result<T, ParseError> {
         match self.get(name) {
             Some(node) => read(node, &self.path(name)),
             None => Err(self.missing(name, expected)),
         }
     }
 
-    pub(crate) fn missing(&self, name: &str, expected: &str) -> Slip {
-        Slip {
+    pub(crate) fn missing(&self, name: &str, expected: &str) -> ParseError {
+        ParseError {
             span: self.node.map(|node| node.span.clone()).unwrap_or_default(),
             problem: format!("{} is missing", self.path(name)),
             remedy: format!("expected {name} = {expected}"),
@@ -69,8 +69,8 @@ impl<'a> Fields<'a> {
     pub(crate) fn optional<T>(
         &self,
         name: &str,
-        read: impl Fn(&'a Node, &str) -> Result<T, Slip>,
-    ) -> Result<Option<T>, Slip> {
+        read: impl Fn(&'a Node, &str) -> Result<T, ParseError>,
+    ) -> Result<Option<T>, ParseError> {
         self.get(name).map(|node| read(node, &self.path(name))).transpose()
     }
 
@@ -79,8 +79,8 @@ impl<'a> Fields<'a> {
         &self,
         name: &str,
         target: &mut T,
-        read: impl Fn(&'a Node, &str) -> Result<T, Slip>,
-    ) -> Result<(), Slip> {
+        read: impl Fn(&'a Node, &str) -> Result<T, ParseError>,
+    ) -> Result<(), ParseError> {
         if let Some(value) = self.optional(name, read)? {
             *target = value;
         }
@@ -94,11 +94,11 @@ pub(crate) fn one_of<'n>(
     node: &Node,
     path: &str,
     names: &[&'n str],
-) -> Result<Option<&'n str>, Slip> {
+) -> Result<Option<&'n str>, ParseError> {
     let mut found = names.iter().filter(|name| fields.get(name).is_some());
     let first = found.next().copied();
     match (first, found.next()) {
-        (Some(first), Some(second)) => Err(Slip {
+        (Some(first), Some(second)) => Err(ParseError {
             span: node.get(second).map_or_else(|| node.span.clone(), |entry| entry.key_span.clone()),
             problem: format!("{path} has both {first} and {second}"),
             remedy: format!("expected only one of {}", names.join(", ")),
@@ -120,15 +120,15 @@ pub(crate) fn suggestion(found: &str, known: &[&str]) -> String {
     }
 }
 
-pub(crate) fn mismatch(node: &Node, path: &str, expected: &str) -> Slip {
-    Slip {
+pub(crate) fn mismatch(node: &Node, path: &str, expected: &str) -> ParseError {
+    ParseError {
         span: node.span.clone(),
         problem: format!("{path} is {}", node.value.kind()),
         remedy: format!("expected {expected}"),
     }
 }
 
-pub(crate) fn number(node: &Node, path: &str) -> Result<f64, Slip> {
+pub(crate) fn number(node: &Node, path: &str) -> Result<f64, ParseError> {
     match node.value {
         Value::Float(value) => Ok(value),
         Value::Integer(value) => Ok(value as f64),
@@ -137,11 +137,11 @@ pub(crate) fn number(node: &Node, path: &str) -> Result<f64, Slip> {
 }
 
 /// A whole number from 0 to the largest `T`.
-pub(crate) fn whole<T: Whole>(node: &Node, path: &str) -> Result<T, Slip> {
+pub(crate) fn whole<T: Whole>(node: &Node, path: &str) -> Result<T, ParseError> {
     let Value::Integer(value) = node.value else {
         return Err(mismatch(node, path, "a whole number"));
     };
-    T::try_from(value).map_err(|_| Slip {
+    T::try_from(value).map_err(|_| ParseError {
         span: node.span.clone(),
         problem: format!("{path} is {value}"),
         remedy: format!("expected a whole number from 0 to {}", T::MOST),
@@ -161,14 +161,14 @@ impl Whole for u64 {
     const MOST: u64 = u64::MAX;
 }
 
-pub(crate) fn string(node: &Node, path: &str) -> Result<String, Slip> {
+pub(crate) fn string(node: &Node, path: &str) -> Result<String, ParseError> {
     match &node.value {
         Value::String(value) => Ok(value.clone()),
         _ => Err(mismatch(node, path, "a string")),
     }
 }
 
-pub(crate) fn boolean(node: &Node, path: &str) -> Result<bool, Slip> {
+pub(crate) fn boolean(node: &Node, path: &str) -> Result<bool, ParseError> {
     match node.value {
         Value::Boolean(value) => Ok(value),
         _ => Err(mismatch(node, path, "true or false")),
@@ -176,10 +176,10 @@ pub(crate) fn boolean(node: &Node, path: &str) -> Result<bool, Slip> {
 }
 
 /// `[x, y, z]`, or `[x, y]` in the plane z = 0.
-pub(crate) fn vector(node: &Node, path: &str) -> Result<DVec3, Slip> {
+pub(crate) fn vector(node: &Node, path: &str) -> Result<DVec3, ParseError> {
     let components = list(node, path, "[x, y, z], or [x, y] in 2D")?;
     if !(2..=3).contains(&components.len()) {
-        return Err(Slip {
+        return Err(ParseError {
             span: node.span.clone(),
             problem: format!("{path} has {} components", components.len()),
             remedy: "expected [x, y, z], or [x, y] in 2D".into(),
@@ -192,7 +192,7 @@ pub(crate) fn vector(node: &Node, path: &str) -> Result<DVec3, Slip> {
     Ok(vector)
 }
 
-pub(crate) fn list<'a>(node: &'a Node, path: &str, expected: &str) -> Result<&'a [Node], Slip> {
+pub(crate) fn list<'a>(node: &'a Node, path: &str, expected: &str) -> Result<&'a [Node], ParseError> {
     match &node.value {
         Value::Array(nodes) => Ok(nodes),
         _ => Err(mismatch(node, path, expected)),
@@ -200,12 +200,12 @@ pub(crate) fn list<'a>(node: &'a Node, path: &str, expected: &str) -> Result<&'a
 }
 
 /// One of a few words.
-pub(crate) fn choice<T: Copy>(node: &Node, path: &str, choices: &[(&str, T)]) -> Result<T, Slip> {
+pub(crate) fn choice<T: Copy>(node: &Node, path: &str, choices: &[(&str, T)]) -> Result<T, ParseError> {
     let words = || choices.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
     let Value::String(found) = &node.value else {
         return Err(mismatch(node, path, &format!("one of {}", words())));
     };
-    choices.iter().find(|(word, _)| word == found).map(|(_, value)| *value).ok_or_else(|| Slip {
+    choices.iter().find(|(word, _)| word == found).map(|(_, value)| *value).ok_or_else(|| ParseError {
         span: node.span.clone(),
         problem: format!("{path} is {found:?}"),
         remedy: format!("expected one of {}", words()),

@@ -1,12 +1,12 @@
 //! Sources, sinks and compression: from tables to those of a scene.
 
-use super::fields::{Fields, Slip, number, string, vector, whole};
+use super::fields::{Fields, ParseError, number, string, vector, whole};
 use super::read::diameters;
 use super::tree::Node;
 use crate::{Compression, Sink, scene::Source};
 
 /// The field `source` of a group of spheres.
-pub(super) fn source(fields: &Fields) -> Result<Source, Slip> {
+pub(super) fn source(fields: &Fields) -> Result<Source, ParseError> {
     let path = fields.path("source");
     let known = ["min", "max", "rate", "diameter", "diameters", "count", "from", "until", "spread", "name"];
     let node = fields.get("source");
@@ -26,7 +26,7 @@ pub(super) fn source(fields: &Fields) -> Result<Source, Slip> {
 }
 
 /// One table of `[[sinks]]`, which messages call `path`.
-pub(super) fn sink(node: &Node, path: &str) -> Result<Sink, Slip> {
+pub(super) fn sink(node: &Node, path: &str) -> Result<Sink, ParseError> {
     let fields = Fields::new(Some(node), path, &["min", "max", "name", "every"])?;
     let mut sink = Sink::new(
         fields.required("min", "[0, 0, -2]", vector)?,
@@ -39,7 +39,7 @@ pub(super) fn sink(node: &Node, path: &str) -> Result<Sink, Slip> {
 }
 
 /// The table `[compression]`.
-pub(super) fn compression(top: &Fields) -> Result<Option<Compression>, Slip> {
+pub(super) fn compression(top: &Fields) -> Result<Option<Compression>, ParseError> {
     let Some(node) = top.get("compression") else { return Ok(None) };
     let fields = Fields::new(Some(node), "compression", &["rate", "fraction", "pressure"])?;
     Ok(Some(Compression {

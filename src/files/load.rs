@@ -9,7 +9,7 @@ use std::{
 use super::{
     builtin::embedded,
     error::{SceneError, SceneErrorKind},
-    fields::{Slip, suggestion},
+    fields::{ParseError, suggestion},
     mesh::parse_mesh,
     origin::{Origin, Text, show},
     read::read_scene,
@@ -45,7 +45,9 @@ pub fn parse_scene(
 ) -> Result<Scene, SceneError> {
     let mut texts = vec![Text { name: name.into(), text: text.into() }];
     texts.extend(overrides.iter().map(|text| Text { name: "override".into(), text: text.clone() }));
-    let slipped = |slip: Slip| SceneError::invalid(show(&texts, &slip.span, &slip.problem, &slip.remedy));
+    let slipped = |parse_error: ParseError| {
+        SceneError::invalid(show(&texts, &parse_error.span, &parse_error.problem, &parse_error.remedy))
+    };
     let tree = merge(&texts).map_err(slipped)?;
     let mut kind = SceneErrorKind::Invalid;
     let mut open = |file: &str, materials: &[Material]| {
@@ -61,10 +63,10 @@ pub fn parse_scene(
             error.to_string()
         })
     };
-    let mut scene = read_scene(&tree, &mut open, &mut open_mesh).map_err(|slip| {
+    let mut scene = read_scene(&tree, &mut open, &mut open_mesh).map_err(|parse_error| {
         SceneError::new(
             if no_mesh { SceneErrorKind::Missing } else { kind },
-            show(&texts, &slip.span, &slip.problem, &slip.remedy),
+            show(&texts, &parse_error.span, &parse_error.problem, &parse_error.remedy),
         )
     })?;
     scene.origin = Origin::new(texts.clone(), tree);
@@ -72,9 +74,9 @@ pub fn parse_scene(
     Ok(scene)
 }
 
-fn merge(texts: &[Text]) -> Result<Node, Slip> {
+fn merge(texts: &[Text]) -> Result<Node, ParseError> {
     let parse = |at: usize| {
-        Node::parse(&texts[at].text, at).map_err(|(span, problem)| Slip {
+        Node::parse(&texts[at].text, at).map_err(|(span, problem)| ParseError {
             span,
             problem,
             remedy: if at == 0 { "this is not TOML" } else { "expected KEY=VALUE, as in world.dt=0.001" }
@@ -85,13 +87,13 @@ fn merge(texts: &[Text]) -> Result<Node, Slip> {
     for at in 1..texts.len() {
         let over = parse(at)?;
         refuse_new_materials(&tree, &over)?;
-        tree.overlay(over).map_err(|(span, problem, remedy)| Slip { span, problem, remedy })?;
+        tree.overlay(over).map_err(|(span, problem, remedy)| ParseError { span, problem, remedy })?;
     }
     Ok(tree)
 }
 
 /// A misspelt material would otherwise become one that nothing is made of.
-fn refuse_new_materials(tree: &Node, over: &Node) -> Result<(), Slip> {
+fn refuse_new_materials(tree: &Node, over: &Node) -> Result<(), ParseError> {
     let Some(Value::Table(changed)) = over.get("materials").map(|entry| &entry.node.value) else {
         return Ok(());
     };
@@ -100,7 +102,7 @@ fn refuse_new_materials(tree: &Node, over: &Node) -> Result<(), Slip> {
         known.extend(entries.iter().map(|entry| entry.key.as_str()));
     }
     match changed.iter().find(|entry| !known.contains(&entry.key.as_str())) {
-        Some(entry) => Err(Slip {
+        Some(entry) => Err(ParseError {
             span: entry.key_span.clone(),
             problem: format!("the scene has no material `{}`", entry.key),
             remedy: suggestion(&entry.key, &known),

@@ -1,6 +1,8 @@
 //! From a tree to a scene.
 
-use super::fields::{Fields, Slip, boolean, choice, list, mismatch, number, one_of, string, vector, whole};
+use super::fields::{
+    Fields, ParseError, boolean, choice, list, mismatch, number, one_of, string, vector, whole,
+};
 use super::flow::{compression, sink, source};
 use super::tree::{Node, Value};
 use super::walls::{OpenMesh, wall};
@@ -14,7 +16,7 @@ use crate::{
 /// Reads the spheres of a file, given the materials there are; the error is a message.
 pub(crate) type Open<'o> = &'o mut dyn FnMut(&str, &[Material]) -> Result<Vec<Placed>, String>;
 
-pub(crate) fn read_scene(tree: &Node, open: Open, open_mesh: OpenMesh) -> Result<Scene, Slip> {
+pub(crate) fn read_scene(tree: &Node, open: Open, open_mesh: OpenMesh) -> Result<Scene, ParseError> {
     let top = Fields::new(
         Some(tree),
         "",
@@ -64,14 +66,14 @@ pub(crate) fn read_scene(tree: &Node, open: Open, open_mesh: OpenMesh) -> Result
     Ok(scene)
 }
 
-fn world(top: &Fields) -> Result<World, Slip> {
+fn world(top: &Fields) -> Result<World, ParseError> {
     let known = ["dimensions", "gravity", "dt", "steps", "seed", "drag"];
     let fields = Fields::new(top.get("world"), "world", &known)?;
     let mut world = World { dt: fields.required("dt", "0.0166667", number)?, ..World::default() };
     fields.set("dimensions", &mut world.dimensions, |node, path| match node.value {
         Value::Integer(2) => Ok(Dimensions::Two),
         Value::Integer(3) => Ok(Dimensions::Three),
-        Value::Integer(other) => Err(Slip {
+        Value::Integer(other) => Err(ParseError {
             span: node.span.clone(),
             problem: format!("{path} is {other}"),
             remedy: "expected 2 or 3".into(),
@@ -85,7 +87,7 @@ fn world(top: &Fields) -> Result<World, Slip> {
     Ok(world)
 }
 
-fn solver(top: &Fields) -> Result<Solver, Slip> {
+fn solver(top: &Fields) -> Result<Solver, ParseError> {
     let known = ["strict_order", "substeps", "max_initial_overlap", "contact_time", "sleeping"];
     let fields = Fields::new(top.get("solver"), "solver", &known)?;
     let mut solver = Solver::default();
@@ -97,7 +99,7 @@ fn solver(top: &Fields) -> Result<Solver, Slip> {
     Ok(solver)
 }
 
-fn bounds(top: &Fields) -> Result<Walls, Slip> {
+fn bounds(top: &Fields) -> Result<Walls, ParseError> {
     let known = ["min", "max", "x", "y", "z", "material"];
     let fields = Fields::new(top.get("bounds"), "bounds", &known)?;
     let mut bounds = Walls {
@@ -113,7 +115,7 @@ fn bounds(top: &Fields) -> Result<Walls, Slip> {
     Ok(bounds)
 }
 
-fn materials(top: &Fields) -> Result<Vec<Material>, Slip> {
+fn materials(top: &Fields) -> Result<Vec<Material>, ParseError> {
     let Some(node) = top.get("materials") else { return Ok(vec![]) };
     let Value::Table(entries) = &node.value else {
         return Err(mismatch(node, "materials", "tables like [materials.steel]"));
@@ -135,7 +137,7 @@ fn materials(top: &Fields) -> Result<Vec<Material>, Slip> {
     entries.iter().map(read).collect()
 }
 
-fn view(top: &Fields) -> Result<View, Slip> {
+fn view(top: &Fields) -> Result<View, ParseError> {
     let fields = Fields::new(top.get("view"), "view", &["eye", "target", "fov", "color"])?;
     Ok(View {
         eye: fields.optional("eye", vector)?,
@@ -145,7 +147,7 @@ fn view(top: &Fields) -> Result<View, Slip> {
     })
 }
 
-fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<Fill, Slip> {
+fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<Fill, ParseError> {
     const SHAPES: [&str; 5] = ["random", "lattice", "at", "file", "source"];
     const MOTIONS: [&str; 3] = ["temperature", "speed_uniform", "velocity"];
     let known: Vec<&str> = SHAPES.into_iter().chain(MOTIONS).chain(["material", "fixed", "inside"]).collect();
@@ -159,14 +161,14 @@ fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<F
             let name =
                 fields.required("file", "\"grains.csv\"", |node, path| Ok((string(node, path)?, node)))?;
             let (file, node) = name;
-            Shape::At(open(&file, materials).map_err(|problem| Slip {
+            Shape::At(open(&file, materials).map_err(|problem| ParseError {
                 span: node.span.clone(),
                 problem,
                 remedy: "the spheres of this group are read from it".into(),
             })?)
         }
         None => {
-            return Err(Slip {
+            return Err(ParseError {
                 span: node.span.clone(),
                 problem: format!("{path} does not say where its spheres are"),
                 remedy: format!("expected one of {}", SHAPES.join(", ")),
@@ -186,7 +188,7 @@ fn fill(node: &Node, path: &str, materials: &[Material], open: Open) -> Result<F
     Ok(fill)
 }
 
-fn random(fields: &Fields) -> Result<Random, Slip> {
+fn random(fields: &Fields) -> Result<Random, ParseError> {
     let path = fields.path("random");
     let known = ["count", "volume_fraction", "diameter", "diameters", "min", "max"];
     let node = fields.get("random");
@@ -207,7 +209,11 @@ fn random(fields: &Fields) -> Result<Random, Slip> {
 }
 
 /// The diameter of all, or those of shares, in a table called `path`.
-pub(super) fn diameters(inner: &Fields, node: Option<&Node>, path: &str) -> Result<Vec<(f64, f64)>, Slip> {
+pub(super) fn diameters(
+    inner: &Fields,
+    node: Option<&Node>,
+    path: &str,
+) -> Result<Vec<(f64, f64)>, ParseError> {
     if let Some(node) = node {
         one_of(inner, node, path, &["diameter", "diameters"])?;
     }
@@ -231,7 +237,7 @@ pub(super) fn diameters(inner: &Fields, node: Option<&Node>, path: &str) -> Resu
     Ok(diameters)
 }
 
-fn lattice(fields: &Fields) -> Result<Lattice, Slip> {
+fn lattice(fields: &Fields) -> Result<Lattice, ParseError> {
     let known = ["kind", "count", "spacing", "origin", "diameter"];
     let inner = Fields::new(fields.get("lattice"), &fields.path("lattice"), &known)?;
     let kinds =
@@ -260,7 +266,7 @@ fn lattice(fields: &Fields) -> Result<Lattice, Slip> {
     Ok(lattice)
 }
 
-fn at(fields: &Fields) -> Result<Vec<Placed>, Slip> {
+fn at(fields: &Fields) -> Result<Vec<Placed>, ParseError> {
     let known = ["id", "position", "velocity", "spin", "radius", "mass", "material", "fixed"];
     let nodes = fields.required("at", "[{ position = [0, 0, 0] }]", |node, path| {
         list(node, path, "a list like [{ position = [0, 0, 0], radius = 0.5 }]")
@@ -284,14 +290,14 @@ fn at(fields: &Fields) -> Result<Vec<Placed>, Slip> {
 }
 
 /// The tables of a list like `[[spheres]]`, each with its path.
-fn tables<'a>(top: &Fields<'a>, name: &str) -> Result<Vec<(&'a Node, String)>, Slip> {
+fn tables<'a>(top: &Fields<'a>, name: &str) -> Result<Vec<(&'a Node, String)>, ParseError> {
     let nodes =
         top.optional(name, |node, path| list(node, path, &format!("a list of tables: [[{name}]]")))?;
     let nodes = nodes.unwrap_or(&[]).iter().enumerate();
     Ok(nodes.map(|(index, node)| (node, format!("{name}[{index}]"))).collect())
 }
 
-fn two_names(node: &Node, path: &str) -> Result<[String; 2], Slip> {
+fn two_names(node: &Node, path: &str) -> Result<[String; 2], ParseError> {
     match list(node, path, "two names")? {
         [a, b] => Ok([string(a, path)?, string(b, path)?]),
         _ => Err(mismatch(node, path, "two names")),

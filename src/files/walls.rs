@@ -4,7 +4,7 @@ use std::{f64::consts::PI, sync::Arc};
 
 use glam::{DQuat, DVec3};
 
-use super::fields::{Fields, Slip, boolean, list, mismatch, number, one_of, string, vector};
+use super::fields::{Fields, ParseError, boolean, list, mismatch, number, one_of, string, vector};
 use super::tree::Node;
 use crate::{
     Mesh, Oscillation, Rotation, WallMotion, WallShape,
@@ -20,11 +20,11 @@ const OTHERS: [&str; 7] = ["name", "material", "velocity", "oscillation", "rotat
 /// Reads the mesh of a file; the error is a message.
 pub(crate) type OpenMesh<'o> = &'o mut dyn FnMut(&str) -> Result<Mesh, String>;
 
-pub(super) fn wall(node: &Node, path: &str, open: OpenMesh) -> Result<Wall, Slip> {
+pub(super) fn wall(node: &Node, path: &str, open: OpenMesh) -> Result<Wall, ParseError> {
     let known: Vec<&str> = SHAPES.into_iter().chain(OTHERS).collect();
     let fields = Fields::new(Some(node), path, &known)?;
     let Some(kind) = one_of(&fields, node, path, &SHAPES)? else {
-        return Err(Slip {
+        return Err(ParseError {
             span: node.span.clone(),
             problem: format!("{path} has no shape"),
             remedy: format!("expected one of {}", SHAPES.join(", ")),
@@ -39,7 +39,7 @@ pub(super) fn wall(node: &Node, path: &str, open: OpenMesh) -> Result<Wall, Slip
     Ok(wall)
 }
 
-fn shape(fields: &Fields, kind: &str, open: OpenMesh) -> Result<WallShape, Slip> {
+fn shape(fields: &Fields, kind: &str, open: OpenMesh) -> Result<WallShape, ParseError> {
     let inner = |known: &[&str]| Fields::new(fields.get(kind), &fields.path(kind), known);
     let set = |inner: &Fields, name: &str, otherwise: f64| {
         inner.optional(name, number).map(|value| value.unwrap_or(otherwise))
@@ -90,16 +90,18 @@ fn shape(fields: &Fields, kind: &str, open: OpenMesh) -> Result<WallShape, Slip>
             let inner = inner(&["file", "scale", "turn", "shift"])?;
             let file =
                 inner.required("file", "\"terrain.stl\"", |node, path| Ok((node, string(node, path)?)))?;
-            let slip = |problem: String| Slip {
+            let parse_error = |problem: String| ParseError {
                 span: file.0.span.clone(),
                 problem,
                 remedy: "a mesh is a file of triangles, .stl or .obj".to_owned(),
             };
             let turn = DQuat::from_scaled_axis(inner.optional("turn", vector)?.unwrap_or(DVec3::ZERO));
             let shift = inner.optional("shift", vector)?.unwrap_or(DVec3::ZERO);
-            let mesh = open(&file.1).map_err(slip)?;
+            let mesh = open(&file.1).map_err(parse_error)?;
             let scale = set(&inner, "scale", 1.0)?;
-            WallShape::Mesh(Arc::new(mesh.transformed(scale, turn, shift).map_err(|e| slip(e.to_string()))?))
+            WallShape::Mesh(Arc::new(
+                mesh.transformed(scale, turn, shift).map_err(|e| parse_error(e.to_string()))?,
+            ))
         }
         _ => {
             let inner = inner(&["center", "radius", "axis", "angle"])?;
@@ -113,7 +115,7 @@ fn shape(fields: &Fields, kind: &str, open: OpenMesh) -> Result<WallShape, Slip>
     })
 }
 
-fn motion(fields: &Fields) -> Result<WallMotion, Slip> {
+fn motion(fields: &Fields) -> Result<WallMotion, ParseError> {
     let mut motion = WallMotion::default();
     fields.set("velocity", &mut motion.velocity, vector)?;
     if let Some(node) = fields.get("oscillation") {
@@ -141,8 +143,8 @@ fn two<T>(
     node: &Node,
     path: &str,
     expected: &str,
-    read: impl Fn(&Node, &str) -> Result<T, Slip>,
-) -> Result<[T; 2], Slip> {
+    read: impl Fn(&Node, &str) -> Result<T, ParseError>,
+) -> Result<[T; 2], ParseError> {
     match list(node, path, expected)? {
         [a, b] => Ok([read(a, &format!("{path}[0]"))?, read(b, &format!("{path}[1]"))?]),
         _ => Err(mismatch(node, path, expected)),

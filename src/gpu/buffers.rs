@@ -2,21 +2,21 @@
 
 use super::{
     Context,
-    host::Host,
-    layout::{Body, COLOUR_BITS, Frame, LAUNCH, MOST_PASSES, MOST_WIDE_ROUNDS, Round, Tag},
+    buffer_layout::BufferLayout,
+    host_mirror::HostMirror,
+    layout::{Body, COLOUR_BITS, Frame, LAUNCH, MOST_ITERATIONS, MOST_WIDE_ROUNDS, Round, Tag},
     pipelines::Pipelines,
-    places::Places,
-    scenery,
+    static_world,
 };
 use crate::Error;
 
-/// Distance between two uniforms: the alignment that WebGPU promises.
+/// Distance between two uniforms: the alignment that WebGPU invariants.
 pub const UNIFORM_STRIDE: u64 = 512;
 
 const _: () = assert!(size_of::<Frame>() as u64 <= UNIFORM_STRIDE);
 
 /// Numbers of a dispatch: rounds, or the pass and the colour of the contacts that are solved.
-const MOST_NUMBERS: u32 = MOST_PASSES << COLOUR_BITS;
+const MOST_NUMBERS: u32 = MOST_ITERATIONS << COLOUR_BITS;
 
 const _: () = assert!(MOST_WIDE_ROUNDS <= MOST_NUMBERS);
 
@@ -28,18 +28,18 @@ pub fn round_offset(number: u32) -> u32 {
 
 /// See the module.
 pub struct Buffers {
-    pub places: Places,
+    pub layout: BufferLayout,
     /// Two copies of the state: a step reads one and leaves its result in the other.
     pub bodies: [wgpu::Buffer; 2],
     pub tags: [wgpu::Buffer; 2],
     pub nodes: wgpu::Buffer,
-    pub fates: wgpu::Buffer,
+    pub next_events: wgpu::Buffer,
     pub lists: wgpu::Buffer,
     pub work: wgpu::Buffer,
     pub world: wgpu::Buffer,
     pub pool: wgpu::Buffer,
     /// What contacts that rest keep, beside each copy of the state.
-    pub loads: [wgpu::Buffer; 2],
+    pub warm_start: [wgpu::Buffer; 2],
     pub frames: wgpu::Buffer,
     /// Frames that were put down last; of the last one the order of contacts is summed.
     pub frame_count: u32,
@@ -93,14 +93,14 @@ impl Buffers {
     pub fn new(
         context: &Context,
         pipelines: &Pipelines,
-        places: Places,
+        layout: BufferLayout,
         before: Option<&Self>,
     ) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usage;
         let storage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
         let mut made = vec![];
         let kept = before.map(Self::sized);
-        for (k, (label, bytes)) in places.sizes().into_iter().enumerate() {
+        for (k, (label, bytes)) in layout.sizes().into_iter().enumerate() {
             if let Some((_, buffer)) = kept.as_ref().map(|kept| &kept[k]).filter(|(size, _)| *size == bytes) {
                 made.push(wgpu::Buffer::clone(buffer));
                 continue;
@@ -109,8 +109,20 @@ impl Buffers {
             let usage = if label == "bodies" { storage | Usage::VERTEX } else { storage };
             made.push(make_buffer(context, label, bytes, usage)?);
         }
-        let [body_a, body_b, tag_a, tag_b, nodes, fates, lists, work, world, pool, load_a, load_b] =
-            <[wgpu::Buffer; 12]>::try_from(made).expect("as many buffers as sizes");
+        let [
+            body_a,
+            body_b,
+            tag_a,
+            tag_b,
+            nodes,
+            next_events,
+            lists,
+            work,
+            world,
+            pool,
+            warm_start_a,
+            warm_start_b,
+        ] = <[wgpu::Buffer; 12]>::try_from(made).expect("as many buffers as sizes");
         let frames = make_buffer(context, "frames", 8 * UNIFORM_STRIDE, Usage::UNIFORM | Usage::COPY_DST)?;
         let round_count = u64::from(MOST_NUMBERS) + 1;
         let rounds =
@@ -121,9 +133,9 @@ impl Buffers {
             numbers[at..at + size_of::<Round>()].copy_from_slice(bytemuck::bytes_of(&Round { number }));
         }
         context.queue.write_buffer(&rounds, 0, &numbers);
-        let (bodies, tags, loads) = ([body_a, body_b], [tag_a, tag_b], [load_a, load_b]);
+        let (bodies, tags, warm_start) = ([body_a, body_b], [tag_a, tag_b], [warm_start_a, warm_start_b]);
         if let Some(before) = before {
-            keep_loads(context, before, &loads);
+            keep_warm_start(context, before, &warm_start);
         }
         let group = |layout, buffers: [&wgpu::Buffer; 8]| {
             let entries: Vec<_> = (0..)
@@ -147,27 +159,33 @@ impl Buffers {
             )
         });
         let view = [0, 1].map(|k| {
-            group(&pipelines.view, [&bodies[k], &tags[k], &nodes, &fates, &lists, &work, &world, &pool])
+            group(&pipelines.view, [&bodies[k], &tags[k], &nodes, &next_events, &lists, &work, &world, &pool])
         });
         let rest = [0, 1].map(|k| {
-            group(&pipelines.rest, [&bodies[k], &tags[k], &nodes, &loads[k], &lists, &work, &world, &pool])
+            group(
+                &pipelines.rest,
+                [&bodies[k], &tags[k], &nodes, &warm_start[k], &lists, &work, &world, &pool],
+            )
         });
         let hand = [0, 1].map(|k| {
-            let from = &loads[1 - k];
-            group(&pipelines.rest, [&bodies[k], &tags[k], &nodes, &loads[k], &lists, &work, &world, from])
+            let from = &warm_start[1 - k];
+            group(
+                &pipelines.rest,
+                [&bodies[k], &tags[k], &nodes, &warm_start[k], &lists, &work, &world, from],
+            )
         });
         let uniforms = bind_uniforms(context, pipelines, &frames, &rounds);
         Ok(Self {
-            places,
+            layout,
             bodies,
             tags,
             nodes,
-            fates,
+            next_events,
             lists,
             work,
             world,
             pool,
-            loads,
+            warm_start,
             frames,
             frame_count: 1,
             rounds,
@@ -180,32 +198,38 @@ impl Buffers {
     }
 
     /// Puts what contacts keep of copy `k` into copy 0.
-    pub fn bring_loads(&self, context: &Context, k: usize) {
+    pub fn bring_warm_start(&self, context: &Context, k: usize) {
         if k != 0 {
             let mut encoder = context.device.create_command_encoder(&Default::default());
-            encoder.copy_buffer_to_buffer(&self.loads[k], 0, &self.loads[0], 0, self.loads[k].size());
+            encoder.copy_buffer_to_buffer(
+                &self.warm_start[k],
+                0,
+                &self.warm_start[0],
+                0,
+                self.warm_start[k].size(),
+            );
             context.queue.submit([encoder.finish()]);
         }
     }
 
     /// Copy `k` of the state.
     pub fn state(&self, k: usize) -> [&wgpu::Buffer; 3] {
-        [&self.bodies[k], &self.tags[k], &self.loads[k]]
+        [&self.bodies[k], &self.tags[k], &self.warm_start[k]]
     }
 
     /// What a substep on copy `k` writes over and needs to begin again.
     pub fn substep_state(&self, k: usize) -> [&wgpu::Buffer; 4] {
-        [&self.bodies[k], &self.tags[k], &self.nodes, &self.loads[k]]
+        [&self.bodies[k], &self.tags[k], &self.nodes, &self.warm_start[k]]
     }
 
-    // The buffers with their sizes, in the order of `Places::sizes`.
+    // The buffers with their sizes, in the order of `BufferLayout::sizes`.
     fn sized(&self) -> [(u64, &wgpu::Buffer); 12] {
         let [a, b] = &self.bodies;
         let [c, d] = &self.tags;
-        let [e, f] = &self.loads;
-        let Self { nodes, fates, lists, work, world, pool, .. } = self;
-        let buffers = [a, b, c, d, nodes, fates, lists, work, world, pool, e, f];
-        let sizes = self.places.sizes();
+        let [e, f] = &self.warm_start;
+        let Self { nodes, next_events, lists, work, world, pool, .. } = self;
+        let buffers = [a, b, c, d, nodes, next_events, lists, work, world, pool, e, f];
+        let sizes = self.layout.sizes();
         std::array::from_fn(|k| (sizes[k].1, buffers[k]))
     }
 
@@ -219,7 +243,7 @@ impl Buffers {
         pipelines: &Pipelines,
         frames: &[Frame],
     ) -> Result<(), Error> {
-        let order = [self.places.frame_of_order()];
+        let order = [self.layout.frame_of_order()];
         self.frame_count = frames.len() as u32 + 1;
         let bytes = u64::from(self.frame_count) * UNIFORM_STRIDE;
         if bytes > self.frames.size() {
@@ -236,17 +260,17 @@ impl Buffers {
     }
 
     /// Puts down what no sphere moves, with walls where they are in the present substep.
-    pub fn write_world(&self, queue: &wgpu::Queue, host: &Host) {
-        let words = scenery::still(&self.places.world, &host.world, host.materials.iter().copied());
+    pub fn write_world(&self, queue: &wgpu::Queue, host: &HostMirror) {
+        let words = static_world::still(&self.layout.world, &host.world, host.materials.iter().copied());
         queue.write_buffer(&self.world, 0, bytemuck::cast_slice(&words));
         let mut words = vec![];
-        scenery::motion(&host.world, &host.units, &host.grid, &mut words);
+        static_world::motion(&host.world, &host.units, &host.grid, &mut words);
         self.write_motion(queue, &words);
     }
 
     /// Puts down where walls are in substeps, from the first block on.
     pub fn write_motion(&self, queue: &wgpu::Queue, words: &[u32]) {
-        let at = 16 * u64::from(self.places.world.motion);
+        let at = 16 * u64::from(self.layout.world.motion);
         queue.write_buffer(&self.world, at, bytemuck::cast_slice(words));
     }
 
@@ -258,9 +282,9 @@ impl Buffers {
 }
 
 // What contacts keep outlives the buffers: it is asked for by rank, whatever room there is behind.
-fn keep_loads(context: &Context, before: &Buffers, loads: &[wgpu::Buffer; 2]) {
+fn keep_warm_start(context: &Context, before: &Buffers, warm_start: &[wgpu::Buffer; 2]) {
     let mut encoder = context.device.create_command_encoder(&Default::default());
-    for (from, to) in before.loads.iter().zip(loads).filter(|(from, to)| from != to) {
+    for (from, to) in before.warm_start.iter().zip(warm_start).filter(|(from, to)| from != to) {
         encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size().min(to.size()));
     }
     context.queue.submit([encoder.finish()]);

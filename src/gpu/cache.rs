@@ -50,7 +50,8 @@ impl Cache {
     pub fn save(&self) {
         let Some(data) = self.pipelines.get_data() else { return };
         let hash = xxh3_64(&data);
-        if self.stored.load(Ordering::Relaxed) != hash && write_aside(&self.path, &packed(&data)).is_ok() {
+        if self.stored.load(Ordering::Relaxed) != hash && write_atomically(&self.path, &packed(&data)).is_ok()
+        {
             self.stored.store(hash, Ordering::Relaxed);
         }
     }
@@ -77,7 +78,7 @@ fn unpacked(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 // Whole or not at all, also when several processes write: each has a name of its own until the renaming.
-fn write_aside(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -159,12 +160,12 @@ mod tests {
     fn files_appear_whole_and_leave_nothing_beside() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b/cache");
-        write_aside(&path, b"first").unwrap();
-        write_aside(&path, b"second").unwrap();
+        write_atomically(&path, b"first").unwrap();
+        write_atomically(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         // A folder stands where the file should be.
-        assert!(write_aside(path.parent().unwrap(), b"third").is_err());
+        assert!(write_atomically(path.parent().unwrap(), b"third").is_err());
         assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::adapter::choose_for;
 use super::adapter::{AdapterInfo, choose, lacking};
 use super::cache::Cache;
-use super::fault::Faults;
+use super::device_fault::DeviceFaults;
 use super::pipelines::Pipelines;
 use super::shaders::Variant;
 use crate::Error;
@@ -33,7 +33,7 @@ pub struct Context {
 
 struct Shared {
     info: AdapterInfo,
-    faults: Faults,
+    faults: DeviceFaults,
     cache: Option<Cache>,
     /// One for each kind of system seen so far.
     pipelines: Mutex<Vec<Arc<Pipelines>>>,
@@ -92,7 +92,7 @@ impl Context {
                  wgpu::Limits::default() or more"
             )));
         }
-        Ok(Self::with_faults(device, queue, Faults::default()))
+        Ok(Self::with_faults(device, queue, DeviceFaults::default()))
     }
 
     /// The adapter. [`largest_buffer`](AdapterInfo::largest_buffer) is that of this device, which may have been
@@ -174,7 +174,7 @@ impl Context {
         let (device, queue) = pollster::block_on(request).map_err(|error| {
             Error::NoAdapter(format!("{} could not be opened: {error}", adapter.get_info().name))
         })?;
-        let faults = Faults::default();
+        let faults = DeviceFaults::default();
         let lost = faults.clone();
         device.set_device_lost_callback(move |_, reason| lost.lost(&reason));
         let uncaptured = faults.clone();
@@ -186,7 +186,7 @@ impl Context {
         Ok(context)
     }
 
-    fn with_faults(device: wgpu::Device, queue: wgpu::Queue, faults: Faults) -> Self {
+    fn with_faults(device: wgpu::Device, queue: wgpu::Queue, faults: DeviceFaults) -> Self {
         let info = AdapterInfo::new(device.adapter_info(), &device.limits());
         Self {
             device,

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
-    effort::Effort,
+    dispatch_budget::DispatchBudget,
     layout::{
-        ALL_COLOURS, CANDIDATE_COUNT, COLOUR_BITS, COLOURS, DENSE_ROUNDS, EXTRA_COUNT, LAUNCH, LONG_COUNT,
-        SCAN_PART, STEP_END, STICKY_END, first_pass,
+        ALL_COLOURS, CANDIDATE_COUNT, COLOUR_BITS, COLOURS, DENSE_ROUNDS, DYNAMIC_COUNT, LAUNCH, LONG_COUNT,
+        SCAN_PART, STEP_END, STICKY_END, first_iteration,
     },
     pipelines::Pipelines,
     timing::Timing,
 };
-use crate::cpu::rest::{AFTER, BEFORE, TURNS};
+use crate::cpu::rest::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE};
 
 /// Workgroups for the walks of fast spheres: mostly there are none.
 const WALK_GROUPS: u32 = 256;
@@ -28,7 +28,7 @@ pub struct Encoder<'a> {
     pub timing: Option<&'a mut Timing>,
     /// Which copy of the state is the present one.
     pub current: usize,
-    pub effort: Effort,
+    pub dispatch_budget: DispatchBudget,
     pub dispatches: u64,
     /// The frame in which the order of contacts is summed.
     pub order_frame: u32,
@@ -56,28 +56,28 @@ pub struct Solving {
     /// Workgroups for all spheres.
     pub all: u32,
     /// Turns after the rounds.
-    pub turns: u32,
+    pub batches: u32,
 }
 
 impl Solving {
     // Passes over all contacts.
-    fn passes(self, passes: Range<u32>) -> Vec<Dispatch> {
+    fn iterations(self, iterations: Range<u32>) -> Vec<Dispatch> {
         if self.sphere_count <= FEW {
             // No more than those of one turn at a time: a driver may end loops that go on for too long.
-            let some = passes.step_by(AFTER as usize);
+            let some = iterations.step_by(ITERATIONS_AFTER as usize);
             return some.map(|pass| ("rest_solve", pass << COLOUR_BITS | ALL_COLOURS, 1)).collect();
         }
         // Beyond, each takes several blocks.
         let solvers = self.slots.min(self.all.saturating_mul(4)).min(MOST_SOLVERS);
-        let of_pass = |pass| (0..COLOURS).map(move |colour| pass << COLOUR_BITS | colour);
-        passes.flat_map(of_pass).map(|number| ("rest_solve", number, solvers)).collect()
+        let of_iteration = |pass| (0..COLOURS).map(move |colour| pass << COLOUR_BITS | colour);
+        iterations.flat_map(of_iteration).map(|number| ("rest_solve", number, solvers)).collect()
     }
 
     /// Finds the contacts that rest and solves them for the first time.
     pub fn before(self) -> Vec<Dispatch> {
         let all = self.all;
         let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all)];
-        dispatches.extend(self.passes(0..BEFORE + 1));
+        dispatches.extend(self.iterations(0..ITERATIONS_BEFORE + 1));
         dispatches.extend([("rest_mark", 0, all), ("rest_leave", 0, all)]);
         dispatches
     }
@@ -85,13 +85,13 @@ impl Solving {
     /// Solves them again after the rounds, over what is left of the substep.
     pub fn after(self) -> Vec<Dispatch> {
         let (all, mut dispatches) = (self.all, vec![]);
-        for turn in 1..=self.turns.min(TURNS) {
-            let number = first_pass(turn) << COLOUR_BITS;
-            dispatches.extend([("rest_again", number, all), ("rest_enter", number, all)]);
-            dispatches.extend(self.passes(first_pass(turn)..first_pass(turn + 1)));
+        for batch in 1..=self.batches.min(ITERATION_BATCHES) {
+            let number = first_iteration(batch) << COLOUR_BITS;
+            dispatches.extend([("rest_update", number, all), ("rest_enter", number, all)]);
+            dispatches.extend(self.iterations(first_iteration(batch)..first_iteration(batch + 1)));
             dispatches.extend([("rest_mark", number, all), ("rest_leave", number, all)]);
-            if turn < TURNS {
-                let last = if turn == self.turns { ALL_COLOURS } else { 0 };
+            if batch < ITERATION_BATCHES {
+                let last = if batch == self.batches { ALL_COLOURS } else { 0 };
                 dispatches.push(("rest_ahead", number | last, all));
             }
         }
@@ -101,7 +101,7 @@ impl Solving {
 
 /// What contacts keep for the next substep.
 pub fn keep(all: u32) -> [Dispatch; 2] {
-    [("rest_stir", 0, all), ("rest_keep", 0, all)]
+    [("rest_wake", 0, all), ("rest_keep", 0, all)]
 }
 
 /// The sweep of all.
@@ -113,15 +113,15 @@ pub fn sweep(all: u32) -> [Dispatch; 2] {
 pub fn select(round: u32, some: u32, all: u32) -> [Dispatch; 4] {
     // A round that looks at all spheres hops first, and then by those that meet a fast one.
     let [second, third] = if round < DENSE_ROUNDS {
-        [("select_hop", round, all), ("select_around", round, some)]
+        [("select_propagate", round, all), ("select_around", round, some)]
     } else {
-        [("select_around", round, some), ("select_hop", round, some)]
+        [("select_around", round, some), ("select_propagate", round, some)]
     };
     [("select_near", round, some), second, third, ("select_impacts", round, some)]
 }
 
 /// The sweep of what a round has touched.
-pub fn sweep_again(round: u32, some: u32, all: u32) -> [Dispatch; 2] {
+pub fn resweep(round: u32, some: u32, all: u32) -> [Dispatch; 2] {
     let marks = if round < DENSE_ROUNDS { all } else { some };
     [("sweep_mark", round, marks), ("sweep_touched", round, some)]
 }
@@ -132,13 +132,13 @@ impl<'a> Encoder<'a> {
         pipelines: &'a Pipelines,
         buffers: &'a Buffers,
         current: usize,
-        effort: Effort,
+        dispatch_budget: DispatchBudget,
         timing: Option<&'a mut Timing>,
     ) -> Self {
         // The last frame of all.
         let order_frame = buffers.frame_count - 1;
         let encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") });
-        Self { encoder, pipelines, buffers, timing, current, effort, dispatches: 0, order_frame }
+        Self { encoder, pipelines, buffers, timing, current, dispatch_budget, dispatches: 0, order_frame }
     }
 
     fn clear(&mut self, from: u32, to: u32) {
@@ -152,8 +152,8 @@ impl<'a> Encoder<'a> {
     /// Before the first stage of a step.
     pub fn begin(&mut self) {
         self.clear(STICKY_END, STEP_END);
-        let places = &self.buffers.places;
-        let (at, words) = (places.wall_loads, places.wall_load_words);
+        let layout = &self.buffers.layout;
+        let (at, words) = (layout.wall_loads, layout.wall_load_words);
         if words > 0 {
             self.clear(at, at + words);
         }
@@ -161,11 +161,11 @@ impl<'a> Encoder<'a> {
 
     /// Stages 1 to 4 into the other copy, which becomes the present one.
     pub fn broad_phase(&mut self, frame: u32) {
-        let places = &self.buffers.places;
-        let (counts, heads) = (places.counts, places.heads);
+        let layout = &self.buffers.layout;
+        let (counts, heads) = (layout.counts, layout.heads);
         self.clear(CANDIDATE_COUNT, LONG_COUNT + 1);
         self.clear(counts, heads);
-        let all = self.effort.groups(places.sphere_count);
+        let all = self.dispatch_budget.groups(layout.sphere_count);
         let parts = (heads - counts).div_ceil(SCAN_PART);
         let dispatches: [(&str, &[Dispatch]); 4] = [
             ("bin", &[("bin", 0, all)]),
@@ -179,7 +179,7 @@ impl<'a> Encoder<'a> {
         }
         let before = self.current;
         self.current = 1 - before;
-        if self.buffers.places.slots > 0 {
+        if self.buffers.layout.slots > 0 {
             self.order(frame, before, all);
         }
     }
@@ -188,7 +188,7 @@ impl<'a> Encoder<'a> {
     pub fn order(&mut self, frame: u32, before: usize, all: u32) {
         let buffers = self.buffers;
         self.stage("rest", &buffers.hand[self.current], frame, &[("rest_hand", 0, all)]);
-        let (cursors, starts) = (buffers.places.slot_cursors, buffers.places.slot_starts);
+        let (cursors, starts) = (buffers.layout.slot_cursors, buffers.layout.slot_starts);
         self.clear(cursors, starts);
         let parts = (starts - cursors).div_ceil(SCAN_PART);
         let scan = [("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
@@ -203,12 +203,12 @@ impl<'a> Encoder<'a> {
 
     /// Stages 5 to 11, with so many rounds over the whole array.
     pub fn substep(&mut self, frame: u32, wide_rounds: u32) {
-        let places = &self.buffers.places;
-        let (all, end) = (self.effort.groups(places.sphere_count), places.starts);
-        self.clear(EXTRA_COUNT, end);
-        let turns = self.effort.turns;
-        let solving = Solving { sphere_count: places.sphere_count, slots: places.slots, all, turns };
-        let may_rest = places.slots > 0;
+        let layout = &self.buffers.layout;
+        let (all, end) = (self.dispatch_budget.groups(layout.sphere_count), layout.starts);
+        self.clear(DYNAMIC_COUNT, end);
+        let batches = self.dispatch_budget.batches;
+        let solving = Solving { sphere_count: layout.sphere_count, slots: layout.slots, all, batches };
+        let may_rest = layout.slots > 0;
         if may_rest {
             self.rest(frame, &solving.before());
         }
@@ -228,9 +228,9 @@ impl<'a> Encoder<'a> {
             let walks =
                 [("collide", round, some), ("collide_walk", round, walks), ("collide_meet", round, walks)];
             self.stage("collide", group, frame, &walks);
-            self.stage("sweep", group, frame, &sweep_again(round, some, all));
+            self.stage("sweep", group, frame, &resweep(round, some, all));
         }
-        for _ in 0..self.effort.tails {
+        for _ in 0..self.dispatch_budget.tails {
             self.stage("select", group, frame, &[("rounds", 0, 1)]);
         }
         if may_rest {
@@ -250,8 +250,8 @@ impl<'a> Encoder<'a> {
 
     /// The overlaps of the present state alone.
     pub fn measure(&mut self, frame: u32) {
-        self.clear(EXTRA_COUNT, self.buffers.places.starts);
-        let all = self.effort.groups(self.buffers.places.sphere_count);
+        self.clear(DYNAMIC_COUNT, self.buffers.layout.starts);
+        let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
         let group = &self.buffers.view[self.current];
         self.stage("launch", group, frame, &[("launch", 0, all)]);
         self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
@@ -259,7 +259,7 @@ impl<'a> Encoder<'a> {
 
     /// Half of the drag of a step, before its first substep or after its last one.
     pub fn drag(&mut self, frame: u32) {
-        let all = self.effort.groups(self.buffers.places.sphere_count);
+        let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
         let group = &self.buffers.view[self.current];
         self.stage("launch", group, frame, &[("launch_drag", 0, all)]);
     }
@@ -267,7 +267,7 @@ impl<'a> Encoder<'a> {
     /// Stage 12.
     pub fn audit(&mut self, frame: u32) {
         let group = &self.buffers.view[self.current];
-        self.stage("audit", group, frame, &[("audit", 0, self.buffers.places.parts())]);
+        self.stage("audit", group, frame, &[("audit", 0, self.buffers.layout.parts())]);
     }
 
     /// Dispatches of one stage; with timing in a pass of its own.

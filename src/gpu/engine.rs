@@ -1,10 +1,10 @@
 //! The GPU engine: plans steps, keeps one ahead of the reports, makes room where a buffer is too small.
 
+mod buffer_growth;
 mod contacts;
-mod handover;
+mod cpu_fallback;
 mod measure;
-mod pieces;
-mod room;
+mod substep_retry;
 mod walls;
 
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use glam::DVec3;
 
 use super::{
     Context,
+    buffer_layout::Capacities,
     buffers::Buffers,
-    division::Division,
-    effort::Effort,
-    flight::{Flight, History, Runway, Tally, sums},
-    host::Host,
+    dispatch_budget::DispatchBudget,
+    host_mirror::HostMirror,
     impacts,
     layout::{
-        HALT, HALT_CUT, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, HALT_TURNS, HALT_UNFINISHED, TOO_LONG,
+        HALT, HALT_CUT, HALT_ITERATIONS, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, HALT_UNFINISHED, TOO_LONG,
     },
     pipelines::Pipelines,
-    places::Capacities,
+    step_plan::StepPlan,
+    submit_queue::{History, StepCounts, StepInFlight, SubmitQueue, sums},
     timing::Timing,
 };
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     cpu::{audit::Audit, neighbors::Candidate},
     model::{
-        contacts::Loads,
+        contacts::WarmStartCache,
         plan::{self, Past},
         state::{Found, NEVER, State},
     },
@@ -48,22 +48,22 @@ pub struct GpuEngine {
     context: Context,
     pipelines: Arc<Pipelines>,
     buffers: Buffers,
-    pub(super) host: Host,
-    runway: Runway,
+    pub(super) host: HostMirror,
+    submit_queue: SubmitQueue,
     /// Which copy of the state is the latest.
     current: usize,
     dt: f64,
     /// The step that is reported next, counted from 0.
     step: u64,
-    flight: Option<Flight>,
+    in_flight: Option<StepInFlight>,
     /// The step after it.
-    ahead: Option<Flight>,
+    ahead: Option<StepInFlight>,
     history: History<(Past, u32)>,
     /// Substeps of the last step were halved: those of the next are taken one by one too.
-    pub(super) in_pieces: bool,
+    pub(super) substep_wise: bool,
     /// All sleep: no step changes anything.
     is_idle: bool,
-    effort: Effort,
+    dispatch_budget: DispatchBudget,
     measured: Measure,
     start_nonfinite: Option<u32>,
     timing: Option<Timing>,
@@ -74,7 +74,7 @@ pub struct GpuEngine {
 
 /// What a step took, with all that had to be done again.
 #[derive(Clone, Copy, Debug, Default)]
-struct Redone {
+struct Retries {
     overflows: u64,
     halvings: u64,
     dispatches: u64,
@@ -82,7 +82,7 @@ struct Redone {
     waits: u64,
 }
 
-impl Redone {
+impl Retries {
     fn put_into(self, report: &mut StepReport) {
         report.overflow = self.overflows;
         report.dispatches = self.dispatches;
@@ -116,41 +116,41 @@ impl GpuEngine {
                 Candidate::MAX_SPHERES
             )));
         }
-        let (mut host, mut state) = Host::new(system, last_contact);
+        let (mut host, mut state) = HostMirror::new(system, last_contact);
         let dt = system.dt / host.units.time;
         let mut audit = Audit::default();
         let still = audit.run(&host.grid, &state, DVec3::ZERO);
         let sums = audit.run(&host.grid, &state, still.drift);
         let past = Past { sums, collisions: 0.0 };
-        let budget = plan::wanted_budget(&host.limits(dt), &past);
-        host.regrid(&mut state, budget);
+        let motion_margin = plan::wanted_margin(&host.limits(dt), &past);
+        host.regrid(&mut state, motion_margin);
         host.place_walls(time, 0.0);
-        let places = host.places(capacities);
-        places.check(&context.device.limits(), host.grid.buckets)?;
+        let layout = host.layout(capacities);
+        layout.check(&context.device.limits(), host.grid.buckets)?;
         let pipelines = context.pipelines(host.variant())?;
-        let buffers = Buffers::new(&context, &pipelines, places, None)?;
-        let effort = Effort::new(&context);
+        let buffers = Buffers::new(&context, &pipelines, layout, None)?;
+        let dispatch_budget = DispatchBudget::new(&context);
         let timing = if profile { Timing::new(&context)? } else { None };
         host.upload(&context.queue, &buffers, 0, &state);
         let mut engine = Self {
             context,
             pipelines,
             buffers,
-            runway: Runway::default(),
+            submit_queue: SubmitQueue::default(),
             current: 0,
             dt,
             step: 0,
-            flight: None,
+            in_flight: None,
             ahead: None,
             history: [(-2, (past, 0)), (-1, (past, 0))].into(),
-            in_pieces: false,
+            substep_wise: false,
             is_idle: false,
-            effort,
+            dispatch_budget,
             measured: Measure::default(),
             start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
             timing,
             time,
-            felt: vec![WallLoad::default(); host.world.patches.wall_count()],
+            felt: vec![WallLoad::default(); host.world.features.wall_count()],
             host,
         };
         let deepest = engine.deepest_now()?;
@@ -171,104 +171,104 @@ impl GpuEngine {
     }
 
     // How step `step` is done, from what the step two before it measured.
-    fn plan(&self, step: u64, record: bool) -> Division {
+    fn plan(&self, step: u64, record: bool) -> StepPlan {
         let (past, rounds) = self.past(step as i64 - 2);
         let plan = plan::plan(&self.host.limits(self.dt), &past);
         let rounds = if rounds == 0 { 8 } else { rounds };
-        let wide_rounds = Division::wide_rounds(self.host.census.count, rounds);
+        let wide_rounds = StepPlan::wide_rounds(self.host.statistics.count, rounds);
         let strict = self.host.system.solver.strict_order;
         let begin = self.time_of(step);
-        let wakes = self.host.world.patches.changes(begin, begin + self.host.system.dt);
-        let effort = self.effort.within(MOST_TAIL_ROUNDS);
-        Division { plan, wide_rounds, record, strict, wakes, effort }
+        let wakes = self.host.world.features.changes(begin, begin + self.host.system.dt);
+        let dispatch_budget = self.dispatch_budget.within(MOST_TAIL_ROUNDS);
+        StepPlan { plan, wide_rounds, record, strict, wakes, dispatch_budget }
     }
 
-    fn submit(&mut self, step: u64, division: Division) -> Result<Flight, Error> {
-        self.place_walls(step, &division.pieces(&self.host, self.dt))?;
-        self.runway.submit(
+    fn submit(&mut self, step: u64, step_plan: StepPlan) -> Result<StepInFlight, Error> {
+        self.place_walls(step, &step_plan.substeps(&self.host, self.dt))?;
+        self.submit_queue.submit(
             &self.context,
             &self.pipelines,
             &mut self.buffers,
             &self.host,
             self.dt,
             step,
-            division,
+            step_plan,
             &mut self.current,
             self.timing.as_mut(),
         )
     }
 
     // How the step that is reported next is done; makes new cells if the plan wants them.
-    fn prepare(&mut self, record: bool) -> Result<Division, Error> {
-        let mut division = self.plan(self.step, record);
-        if let Some(budget) = division.plan.regrid {
+    fn prepare(&mut self, record: bool) -> Result<StepPlan, Error> {
+        let mut step_plan = self.plan(self.step, record);
+        if let Some(motion_margin) = step_plan.plan.regrid {
             let mut state = self.host.download(&self.context, &self.buffers, self.current)?;
-            self.host.regrid(&mut state, budget);
+            self.host.regrid(&mut state, motion_margin);
             self.load(&state)?;
-            division = self.plan(self.step, record);
+            step_plan = self.plan(self.step, record);
         }
-        if record && self.buffers.places.capacities.log <= 1 {
-            let log = Capacities::for_spheres(self.host.census.count, true).log;
-            self.make_room(Capacities { log, ..self.buffers.places.capacities })?;
+        if record && self.buffers.layout.capacities.log <= 1 {
+            let log = Capacities::for_spheres(self.host.statistics.count, true).log;
+            self.reallocate(Capacities { log, ..self.buffers.layout.capacities })?;
         }
-        Ok(division)
+        Ok(step_plan)
     }
 
     fn drop_ahead(&mut self) -> Result<(), Error> {
         if let Some(ahead) = self.ahead.take() {
             let (_, buffer) = ahead.pending.wait(&self.context)?;
-            self.runway.give_back(buffer);
+            self.submit_queue.give_back(buffer);
         }
         Ok(())
     }
 
     // Back to the state before a step. Nothing is under way.
-    fn go_back(&mut self, (start, division): (usize, Division)) {
+    fn go_back(&mut self, (start, step_plan): (usize, StepPlan)) {
         self.current = start;
-        self.runway.rewind(&self.context, &self.buffers, (start, division));
+        self.submit_queue.rewind(&self.context, &self.buffers, (start, step_plan));
     }
 
     // Gives up a step that began like this, because of a way that is too long.
-    fn too_long(&mut self, words: &[u32], begin: (usize, Division)) -> Error {
+    fn too_long(&mut self, words: &[u32], begin: (usize, StepPlan)) -> Error {
         self.go_back(begin);
         let id = self.host.ids[(!words[TOO_LONG as usize]) as usize];
         let text = format!(
             "sphere {id} passes more than {} cells in one substep; choose a smaller dt",
             crate::cpu::fast::LONGEST
         );
-        self.make_room(self.buffers.places.capacities).err().unwrap_or(Error::NoProgress(text))
+        self.reallocate(self.buffers.layout.capacities).err().unwrap_or(Error::NoProgress(text))
     }
 
     // Waits for a step; one that halted is done again until it ends.
     fn collect(
         &mut self,
-        mut flight: Flight,
+        mut in_flight: StepInFlight,
         start_time: f64,
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<StepReport, Error> {
-        let mut redone = Redone { waits: u64::from(self.ahead.is_none()), ..Redone::default() };
+        let mut redone = Retries { waits: u64::from(self.ahead.is_none()), ..Retries::default() };
         loop {
-            let (step, mut division) = (flight.step, flight.division);
-            let begin = (flight.start, division);
-            let (bytes, buffer) = flight.pending.wait(&self.context)?;
-            self.runway.give_back(buffer);
-            redone.dispatches += flight.dispatches;
+            let (step, mut step_plan) = (in_flight.step, in_flight.step_plan);
+            let begin = (in_flight.start, step_plan);
+            let (bytes, buffer) = in_flight.pending.wait(&self.context)?;
+            self.submit_queue.give_back(buffer);
+            redone.dispatches += in_flight.dispatches;
             if let Some(timing) = &mut self.timing {
                 timing.read(&self.context)?;
             }
             let words = words(&bytes);
             let halt = words[HALT as usize];
             if halt == 0 {
-                let mut tally = Tally::default();
-                tally.add(&words, division.substeps(), &self.buffers.places);
+                let mut counts = StepCounts::default();
+                counts.add(&words, step_plan.substep_count(), &self.buffers.layout);
                 if let Some(impacts) = impacts {
-                    let pieces = division.pieces(&self.host, self.dt);
-                    let begins: Vec<f64> = pieces.iter().map(|piece| piece.time).collect();
+                    let substeps = step_plan.substeps(&self.host, self.dt);
+                    let begins: Vec<f64> = substeps.iter().map(|substep| substep.time).collect();
                     let (context, buffers) = (&self.context, &self.buffers);
                     impacts::read(context, buffers, &self.host, &words, start_time, &begins, impacts)?;
                     impacts::sort(impacts);
                 }
-                return self.finish(step, begin, &words, tally, redone);
+                return self.finish(step, begin, &words, counts, redone);
             }
             // The step after it did nothing either.
             self.drop_ahead()?;
@@ -280,19 +280,21 @@ impl GpuEngine {
                 redone.overflows += 1;
                 self.grow(&words)?;
             } else {
-                self.make_room(self.buffers.places.capacities)?;
+                self.reallocate(self.buffers.layout.capacities)?;
                 // Whatever else it says may come from a cut.
-                let again = halt & HALT_CUT != 0 && self.effort.spread()
-                    || halt & HALT_TURNS != 0 && self.effort.turn_again(division.effort.turns)
-                    || halt == HALT_UNFINISHED && (division.widen() || self.effort.go_on(MOST_TAIL_ROUNDS));
+                let again = halt & HALT_CUT != 0 && self.dispatch_budget.spread()
+                    || halt & HALT_ITERATIONS != 0
+                        && self.dispatch_budget.more_batches(step_plan.dispatch_budget.batches)
+                    || halt == HALT_UNFINISHED
+                        && (step_plan.widen() || self.dispatch_budget.go_on(MOST_TAIL_ROUNDS));
                 if halt & HALT_STUCK != 0 && !again {
-                    return self.hand_over(step, start_time, impacts, redone);
+                    return self.step_on_cpu(step, start_time, impacts, redone);
                 } else if !again {
-                    return self.step_in_pieces(step, start_time, impacts, division, redone);
+                    return self.step_substep_wise(step, start_time, impacts, step_plan, redone);
                 }
-                division.effort = self.effort.within(MOST_TAIL_ROUNDS);
+                step_plan.dispatch_budget = self.dispatch_budget.within(MOST_TAIL_ROUNDS);
             }
-            flight = self.submit(step, division)?;
+            in_flight = self.submit(step, step_plan)?;
             redone.waits += 1;
         }
     }
@@ -301,53 +303,53 @@ impl GpuEngine {
     fn finish(
         &mut self,
         step: u64,
-        begin: (usize, Division),
+        begin: (usize, StepPlan),
         words: &[u32],
-        tally: Tally,
-        redone: Redone,
+        counts: StepCounts,
+        redone: Retries,
     ) -> Result<StepReport, Error> {
-        self.effort.ended_well(&self.context);
-        self.in_pieces = redone.halvings > 0;
-        let (sums, [loss, virial, relax_work]) = sums(words, &self.host, &self.buffers.places);
+        self.dispatch_budget.ended_well(&self.context);
+        self.substep_wise = redone.halvings > 0;
+        let (sums, [loss, virial, relax_work]) = sums(words, &self.host, &self.buffers.layout);
         if sums.nonfinite > 0 {
             // What the last broad phase found was still finite, unless it happened before that. The step after this
             // one has done nothing.
             self.drop_ahead()?;
             self.go_back(begin);
-            self.make_room(self.buffers.places.capacities)?;
+            self.reallocate(self.buffers.layout.capacities)?;
             return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
         }
-        let struck = 2.0 * tally.pairs as f64 + tally.walls as f64;
+        let struck = 2.0 * counts.pairs as f64 + counts.walls as f64;
         let before = self.past(step as i64 - 1).0.collisions;
-        let collisions = plan::smooth(before, struck / self.host.census.count.max(1) as f64);
-        self.record(step, Past { sums, collisions }, tally.rounds);
-        self.measured = self.measure_from(&sums, tally.deepest);
-        self.is_idle = self.rests_for_ever(&tally, step);
-        let crushed_by = if tally.crushes { self.crushed_by(step)? } else { None };
-        let wall_work: f64 = tally.felt.iter().map(|sum| sum.work).sum();
-        self.felt = tally.felt.iter().map(|sum| sum.load(&self.host.units, self.dt)).collect();
+        let collisions = plan::smooth(before, struck / self.host.statistics.count.max(1) as f64);
+        self.record(step, Past { sums, collisions }, counts.rounds);
+        self.measured = self.measure_from(&sums, counts.deepest);
+        self.is_idle = self.rests_for_ever(&counts, step);
+        let crushed_by = if counts.crushes { self.crushed_by(step)? } else { None };
+        let wall_work: f64 = counts.felt.iter().map(|sum| sum.work).sum();
+        self.felt = counts.felt.iter().map(|sum| sum.load(&self.host.units, self.dt)).collect();
         let energy = self.host.units.energy();
         let mut report = StepReport {
             crushed_by,
-            substeps: tally.substeps,
-            pair_impacts: tally.pairs,
-            wall_impacts: tally.walls,
-            contact_time_impacts: tally.softened,
-            rounds: tally.rounds,
-            late: tally.late,
+            substeps: counts.substeps,
+            pair_impacts: counts.pairs,
+            wall_impacts: counts.walls,
+            contact_time_impacts: counts.softened,
+            rounds: counts.rounds,
+            late: counts.late,
             redone: redone.halvings,
-            stopped: tally.stopped,
-            fast: tally.fast,
+            stopped: counts.stopped,
+            fast: counts.fast,
             deepest_overlap: self.measured.deepest_overlap,
             kinetic_energy: self.measured.kinetic_energy,
             potential_energy: self.measured.potential_energy,
             momentum: self.measured.momentum,
-            dissipated: (loss + tally.rest_work) * energy,
+            dissipated: (loss + counts.rest_work) * energy,
             wall_work: wall_work * energy,
             relax_work: relax_work * energy,
             virial: virial * energy * self.host.units.time,
-            asleep: tally.asleep,
-            submits: std::mem::take(&mut self.runway.submits),
+            asleep: counts.asleep,
+            submits: std::mem::take(&mut self.submit_queue.submits),
             stage_seconds: self.timing.as_mut().map_or_else(Vec::new, Timing::take),
             ..StepReport::default()
         };
@@ -358,7 +360,7 @@ impl GpuEngine {
     // Which copy holds the state of the last report. A step that is under way already, and so builds once, only reads
     // it: until the one after that is submitted, it stays as it is.
     fn reported(&self) -> usize {
-        self.flight.as_ref().map_or(self.current, |flight| flight.start)
+        self.in_flight.as_ref().map_or(self.current, |in_flight| in_flight.start)
     }
 }
 
@@ -373,40 +375,40 @@ impl Engine for GpuEngine {
             return Err(Error::NonFinite { id, last_good_step: 0 });
         }
         self.time = start_time;
-        if self.is_idle && self.flight.is_none() {
+        if self.is_idle && self.in_flight.is_none() {
             self.end_step();
             return Ok(self.idle());
         }
         let record = impacts.is_some();
-        let flight = match self.flight.take() {
-            Some(flight) => flight,
+        let in_flight = match self.in_flight.take() {
+            Some(in_flight) => in_flight,
             None => {
-                let division = self.prepare(record)?;
-                if self.in_pieces {
-                    let redone = Redone::default();
-                    let report = self.step_in_pieces(self.step, start_time, impacts, division, redone)?;
+                let step_plan = self.prepare(record)?;
+                if self.substep_wise {
+                    let redone = Retries::default();
+                    let report = self.step_substep_wise(self.step, start_time, impacts, step_plan, redone)?;
                     self.end_step();
                     return Ok(report);
                 }
-                self.submit(self.step, division)?
+                self.submit(self.step, step_plan)?
             }
         };
-        if more && !self.is_idle && !record && self.timing.is_none() && flight.division.builds_once() {
-            let division = self.plan(self.step + 1, false);
-            if division.plan.regrid.is_none() && division.builds_once() {
-                match self.submit(self.step + 1, division) {
+        if more && !self.is_idle && !record && self.timing.is_none() && in_flight.step_plan.builds_once() {
+            let step_plan = self.plan(self.step + 1, false);
+            if step_plan.plan.regrid.is_none() && step_plan.builds_once() {
+                match self.submit(self.step + 1, step_plan) {
                     Ok(ahead) => self.ahead = Some(ahead),
                     Err(error) => {
                         // The step under way is still to be reported.
-                        self.flight = Some(flight);
+                        self.in_flight = Some(in_flight);
                         return Err(error);
                     }
                 }
             }
         }
-        let report = self.collect(flight, start_time, impacts)?;
+        let report = self.collect(in_flight, start_time, impacts)?;
         self.end_step();
-        self.flight = self.ahead.take();
+        self.in_flight = self.ahead.take();
         Ok(report)
     }
 
@@ -425,12 +427,12 @@ impl Engine for GpuEngine {
         self.read_contacts()
     }
 
-    fn loads(&self) -> Result<Loads, Error> {
-        self.read_loads()
+    fn warm_start(&self) -> Result<WarmStartCache, Error> {
+        self.read_warm_start()
     }
 
-    fn restore(&mut self, loads: &Loads) -> Result<(), Error> {
-        self.write_loads(loads)
+    fn restore(&mut self, warm_start: &WarmStartCache) -> Result<(), Error> {
+        self.write_warm_start(warm_start)
     }
 
     fn measure(&self) -> Measure {
@@ -438,7 +440,7 @@ impl Engine for GpuEngine {
     }
 
     fn memory_bytes(&self) -> usize {
-        (self.buffers.places.bytes() + self.runway.bytes()) as usize
+        (self.buffers.layout.bytes() + self.submit_queue.bytes()) as usize
     }
 
     fn reload(&mut self, system: &System) -> Result<(), Error> {
@@ -447,7 +449,7 @@ impl Engine for GpuEngine {
         // Where this fails, as for too many spheres, the engine has to stay what it is.
         let ids = self.host.ids.clone();
         let last_contact = |id| ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
-        let capacities = self.buffers.places.capacities;
+        let capacities = self.buffers.layout.capacities;
         let profile = self.timing.is_some();
         *self = Self::with(system, self.context.clone(), capacities, profile, last_contact, self.time)?;
         Ok(())
@@ -468,7 +470,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 
 // One value of every sphere in the order of the ids.
 fn by_rank<T: Clone>(state: &State, ids: &[u32], value: impl Fn(usize) -> T) -> Vec<T> {
-    let mut places: Vec<usize> = (0..ids.len()).collect();
-    places.sort_unstable_by_key(|&i| state.id[i]);
-    places.into_iter().map(value).collect()
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.sort_unstable_by_key(|&i| state.id[i]);
+    order.into_iter().map(value).collect()
 }

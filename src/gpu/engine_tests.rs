@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use glam::DVec3;
 
-use super::{Context, engine::GpuEngine, places::Capacities};
+use super::{Context, buffer_layout::Capacities, engine::GpuEngine};
 use crate::{
     Error, Impact, Side, Solver, Sphere, StepReport, Surface, System,
     model::state::NEVER,
@@ -31,13 +31,13 @@ fn run(system: &System, capacities: Capacities, steps: u64, recorded: bool) -> (
     run_in(system, capacities, steps, recorded, false)
 }
 
-// The same; `in_pieces`: every substep is taken by itself.
+// The same; `substep_wise`: every substep is taken by itself.
 fn run_in(
     system: &System,
     capacities: Capacities,
     steps: u64,
     recorded: bool,
-    in_pieces: bool,
+    substep_wise: bool,
 ) -> (Trace, u64) {
     let mut engine = GpuEngine::with(system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
     let mut trace = Trace { spheres: vec![], impacts: vec![], reports: vec![] };
@@ -45,7 +45,7 @@ fn run_in(
     for step in 1..=steps {
         let mut impacts = vec![];
         let log = recorded.then_some(&mut impacts);
-        engine.in_pieces |= in_pieces;
+        engine.substep_wise |= substep_wise;
         let report = engine.step((step - 1) as f64 * system.dt, log, step < steps).unwrap();
         overflows += report.overflow;
         assert_eq!(
@@ -75,12 +75,12 @@ fn compare(system: &mut System, steps: u64) {
     let n = system.spheres.len() as u32;
     let ample = Capacities {
         entries: 400 * n,
-        extras: 400 * n,
+        dynamic_candidates: 400 * n,
         visits: 400 * n,
         threats: 40 * n,
         frozen: 40 * n,
         log: 400 * n,
-        rows: 100 * n,
+        constraints: 100 * n,
         blocks: 1,
     };
     for recorded in [true, false] {
@@ -152,11 +152,11 @@ fn a_step_in_pieces_is_the_same_step() {
     system.spheres.sort_by_key(|s| s.id);
     let capacities = Capacities::for_spheres(2000, true);
     for recorded in [true, false] {
-        let [(whole, _), (pieces, _)] =
-            [false, true].map(|in_pieces| run_in(&system, capacities, 4, recorded, in_pieces));
+        let [(whole, _), (substeps, _)] =
+            [false, true].map(|substep_wise| run_in(&system, capacities, 4, recorded, substep_wise));
         println!("{:?} substeps", whole.reports.iter().map(|r| r.substeps).collect::<Vec<_>>());
         assert!(whole.reports.iter().any(|r| r.substeps > 2), "nothing to take apart");
-        assert!(whole == pieces, "recorded {recorded}: not the same");
+        assert!(whole == substeps, "recorded {recorded}: not the same");
     }
 }
 
@@ -232,9 +232,9 @@ fn a_pile_does_not_see_that_buffers_grow_nor_how_its_steps_are_taken() {
     compare(&mut system, 14);
     let room = Capacities::for_spheres(system.spheres.len(), true);
     let (whole, _) = run_in(&system, room, 14, true, false);
-    let (pieces, _) = run_in(&system, room, 14, true, true);
-    assert!(whole.impacts == pieces.impacts, "other impacts in pieces");
-    assert!(whole.spheres == pieces.spheres, "other states in pieces");
+    let (substeps, _) = run_in(&system, room, 14, true, true);
+    assert!(whole.impacts == substeps.impacts, "other impacts in pieces");
+    assert!(whole.spheres == substeps.spheres, "other states in pieces");
     let (cramped, overflows) = run_in(&system, Capacities::tiny(), 14, true, true);
     assert!(overflows > 0 && whole.spheres == cramped.spheres, "other states in cramped pieces");
 }

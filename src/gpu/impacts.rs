@@ -5,7 +5,7 @@ use glam::{IVec3, Vec3};
 use super::{
     Context,
     buffers::Buffers,
-    host::Host,
+    host_mirror::HostMirror,
     layout::{LOG_COUNT, LOG_WORDS, WALL},
     readback::download,
 };
@@ -19,14 +19,14 @@ use crate::{Error, Impact, Partner};
 pub fn read(
     context: &Context,
     buffers: &Buffers,
-    host: &Host,
+    host: &HostMirror,
     words: &[u32],
     start_time: f64,
     begins: &[f64],
     impacts: &mut Vec<Impact>,
 ) -> Result<(), Error> {
     let count = u64::from(words[LOG_COUNT as usize]);
-    let from = 4 * u64::from(buffers.places.log);
+    let from = 4 * u64::from(buffers.layout.log);
     let bytes = 4 * count * u64::from(LOG_WORDS);
     let read = download(context, &[(&buffers.pool, from, bytes)])?;
     let records: Vec<u32> = bytemuck::pod_collect_to_vec(&read[0]);
@@ -42,7 +42,7 @@ pub fn sort(impacts: &mut [Impact]) {
 }
 
 /// Appends what records say, in their order.
-pub fn parse(records: &[u32], host: &Host, start_time: f64, begins: &[f64], impacts: &mut Vec<Impact>) {
+pub fn parse(records: &[u32], host: &HostMirror, start_time: f64, begins: &[f64], impacts: &mut Vec<Impact>) {
     let units = &host.units;
     for record in records.chunks_exact(LOG_WORDS as usize) {
         let float = |k: usize| f32::from_bits(record[k]);

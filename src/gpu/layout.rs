@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, UVec3, UVec4, Vec3};
 
 use crate::{
-    cpu::rest::{AFTER, BEFORE, TURNS},
+    cpu::rest::{self, ITERATION_BATCHES},
     model::levels,
 };
 
@@ -41,7 +41,7 @@ pub struct Tag {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Node {
     pub clock: f32,
-    pub budget: f32,
+    pub motion_margin: f32,
     pub support: u32,
     pub walk: u32,
     pub touched: u32,
@@ -57,24 +57,24 @@ pub struct Event {
     pub toi: f32,
     pub partner: u32,
     pub link: u32,
-    pub jolt: f32,
+    pub delta_v_bound: f32,
 }
 
-/// From `time` on a velocity may differ by up to `jolt`.
+/// From `time` on a velocity may differ by up to `delta_v_bound`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Unrest {
+pub struct VelocityBound {
     pub time: f32,
-    pub jolt: f32,
+    pub delta_v_bound: f32,
 }
 
 /// What may happen to a sphere.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Fate {
+pub struct NextEvent {
     pub event: Event,
-    pub any: Unrest,
-    pub others: Unrest,
+    pub any: VelocityBound,
+    pub others: VelocityBound,
 }
 
 /// One substep, and where everything lies; words unless said otherwise.
@@ -84,7 +84,7 @@ pub struct Frame {
     pub gravity: Vec3,
     pub h: f32,
     pub drift: Vec3,
-    pub budget: f32,
+    pub motion_margin: f32,
     pub drifted: Vec3,
     pub drift_reach: f32,
     pub edge: Vec3,
@@ -96,7 +96,7 @@ pub struct Frame {
     pub block_edge: IVec3,
     pub slots: u32,
     pub block_count: IVec3,
-    pub row_capacity: u32,
+    pub constraint_capacity: u32,
     pub buckets: u32,
     pub direct: u32,
     pub wall_count: u32,
@@ -121,7 +121,7 @@ pub struct Frame {
     pub at_threats: u32,
     pub at_frozen: u32,
     pub at_log: u32,
-    pub extra_capacity: u32,
+    pub dynamic_capacity: u32,
     pub visit_capacity: u32,
     pub threat_capacity: u32,
     pub frozen_capacity: u32,
@@ -131,18 +131,18 @@ pub struct Frame {
     pub wide_rounds: u32,
     pub tail_rounds: u32,
     pub radius_min: f32,
-    pub jolt: f32,
+    pub delta_v_bound: f32,
     pub at_rested: u32,
-    pub at_row_heads: u32,
+    pub at_constraint_heads: u32,
     pub at_flags: u32,
     pub at_wall_hits: u32,
-    pub at_carried: u32,
-    pub at_stirred: u32,
+    pub at_in_contact: u32,
+    pub at_woken: u32,
     pub at_slots: u32,
     pub at_slot_cursors: u32,
     pub at_order: u32,
     pub at_begin: u32,
-    pub at_rows: u32,
+    pub at_constraints: u32,
     pub slow: f32,
     pub shock: f32,
     pub settled: f32,
@@ -151,12 +151,12 @@ pub struct Frame {
     pub at_motion: u32,
     pub at_sites: u32,
     pub at_movers: u32,
-    pub at_patches: u32,
+    pub at_features: u32,
     pub at_fans: u32,
     pub at_sets: u32,
     pub at_tree: u32,
     pub set_count: u32,
-    pub at_patch_ends: u32,
+    pub at_feature_ends: u32,
     pub at_wall_loads: u32,
     pub slowing: f32,
     pub unused: u32,
@@ -175,12 +175,12 @@ pub struct Round {
 
 /// Number of the first pass of a turn in which contacts that rest are solved. Passes are numbered through: those before the
 /// sweep are turn 0, with pass 0 for the loads of the substep before, and each turn has twice as many as the one before.
-pub const fn first_pass(turn: u32) -> u32 {
-    if turn == 0 { 0 } else { AFTER << (turn - 1) }
+pub const fn first_iteration(batch: u32) -> u32 {
+    if batch == 0 { 0 } else { ITERATIONS_AFTER << (batch - 1) }
 }
 
 // Passes before the sweep leave those of the first turn their numbers and never end early; the sentinel is no colour.
-const _: () = assert!(BEFORE == 1 && AFTER.is_power_of_two() && COLOURS <= ALL_COLOURS);
+const _: () = assert!(ITERATIONS_BEFORE == 1 && ITERATIONS_AFTER.is_power_of_two() && COLOURS <= ALL_COLOURS);
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
@@ -225,26 +225,26 @@ words! {
     LAUNCH = u32::MAX;
 
     // Words of a record.
-    EXTRA_WORDS = 5;
+    DYNAMIC_WORDS = 5;
     VISIT_WORDS = 6;
     THREAT_WORDS = 9;
     FROZEN_WORDS = 4;
     LOG_WORDS = 14;
 
     /// Of a contact that rests, and of what the next substep needs of it.
-    ROW_WORDS = 18;
+    CONSTRAINT_WORDS = 18;
     /// The same where walls may move.
-    DRIVEN_ROW_WORDS = 22;
-    LOAD_WORDS = 8;
+    MOVING_CONSTRAINT_WORDS = 22;
+    IMPULSE_WORDS = 8;
     /// Velocity and spin of a sphere before its contacts were solved.
     BEGIN_WORDS = 6;
 
     /// The loads begin with the length of the substep that they are of, and how many there are; then comes for every rank
     /// where its loads begin, how many it has and whether any contact carries it, and for how long it has been calm.
-    LOADS_HEAD = 4;
+    WARM_START_HEAD = 4;
     RANK_WORDS = 3;
     PAST_H = 0;
-    LOAD_COUNT = 1;
+    IMPULSE_COUNT = 1;
     RESTED = 1 << 31;
     /// Calm that it takes to sleep, and that of what neither moves nor is moved.
     SLEEP = crate::cpu::sleep::SLEEP;
@@ -254,37 +254,37 @@ words! {
     REST_GROUP = 8;
     INNER_COLOURS = 27;
     COLOURS = crate::cpu::blocks::COLOURS as u32;
-    PASSES_BEFORE = BEFORE;
-    PASSES_AFTER = AFTER;
+    ITERATIONS_BEFORE = rest::ITERATIONS_BEFORE;
+    ITERATIONS_AFTER = rest::ITERATIONS_AFTER;
     /// End of the numbers of passes.
-    MOST_PASSES = first_pass(TURNS + 1);
+    MOST_ITERATIONS = first_iteration(ITERATION_BATCHES + 1);
     /// Bits of a dispatch's number that are the colour, below those of the pass.
     COLOUR_BITS = 4;
-    /// Instead of a colour: `PASSES_AFTER` passes from this one on over all colours. For the look ahead: no other turn comes.
+    /// Instead of a colour: `ITERATIONS_AFTER` passes from this one on over all colours. For the look ahead: no other turn comes.
     ALL_COLOURS = (1 << COLOUR_BITS) - 1;
 
     /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.
     HITS = 3;
-    HELD = 4;
+    CONSTRAINED = 4;
     /// Planes whose impacts are counted.
     COUNTED_PLANES = crate::cpu::neighbors::COUNTED_PLANES as u32;
 
-    // Rows of four in the buffer of the world: of a pair of materials, a plane, a wall's pivot, what moves walls, a patch, a set of
+    // ContactConstraints of four in the buffer of the world: of a pair of materials, a plane, a wall's pivot, what moves walls, a patch, a set of
     // patches and a node of its tree.
     SURFACE_ROWS = 2;
     WALL_ROWS = 4;
     SITE_ROWS = 2;
     MOVER_ROWS = 7;
-    PATCH_ROWS = 9;
+    FEATURE_ROWS = 9;
     SET_ROWS = 3;
     NODE_ROWS = 2;
     /// Bits of the number of patches of a leaf.
     LEAF_BITS = 3;
-    KIND_RING = 0;
+    KIND_FRUSTUM = 0;
     KIND_CAP = 1;
     KIND_TRIANGLE = 2;
     /// Marks the end of the patches of a sphere in whose reach a wall moves.
-    DRIVEN = 1 << 31;
+    WALL_MOVES = 1 << 31;
     /// Where rows say on which side of a narrow pipe they are.
     SIDE_SHIFT = crate::cpu::event::SIDE_SHIFT;
     /// Three words each of what a wall felt: impulse, angular impulse, work.
@@ -293,12 +293,12 @@ words! {
     // The work buffer begins with what only the host clears: why everything stands still, and what room is needed.
     HALT = 0;
     CANDIDATES_NEEDED = 1;
-    EXTRAS_NEEDED = 2;
+    DYNAMIC_NEEDED = 2;
     VISITS_NEEDED = 3;
     THREATS_NEEDED = 4;
     FROZEN_NEEDED = 5;
     LOG_NEEDED = 6;
-    ROWS_NEEDED = 8;
+    CONSTRAINTS_NEEDED = 8;
     /// Something is not finite: the steps after this one leave what was there before.
     BROKEN = 7;
     STICKY_END = 16;
@@ -325,30 +325,30 @@ words! {
     SAMPLE_WORDS = STEP_END + 2;
 
     // Then counts of a substep.
-    EXTRA_COUNT = SAMPLE_WORDS + 3 * crate::model::sums::SAMPLE as u32;
-    VISIT_COUNT = EXTRA_COUNT + 1;
-    FROZEN_COUNT = EXTRA_COUNT + 2;
-    FAST_COUNT = EXTRA_COUNT + 3;
-    DEEPEST_BEFORE = EXTRA_COUNT + 4;
-    DEEPEST = EXTRA_COUNT + 5;
-    EARLIEST = EXTRA_COUNT + 6;
-    TAIL_ROUND = EXTRA_COUNT + 7;
-    REACHED = EXTRA_COUNT + 8;
-    ROW_COUNT = EXTRA_COUNT + 9;
+    DYNAMIC_COUNT = SAMPLE_WORDS + 3 * crate::model::sums::SAMPLE as u32;
+    VISIT_COUNT = DYNAMIC_COUNT + 1;
+    FROZEN_COUNT = DYNAMIC_COUNT + 2;
+    FAST_COUNT = DYNAMIC_COUNT + 3;
+    DEEPEST_BEFORE = DYNAMIC_COUNT + 4;
+    DEEPEST = DYNAMIC_COUNT + 5;
+    EARLIEST = DYNAMIC_COUNT + 6;
+    TAIL_ROUND = DYNAMIC_COUNT + 7;
+    REACHED = DYNAMIC_COUNT + 8;
+    CONSTRAINT_COUNT = DYNAMIC_COUNT + 9;
     /// Whether any pair collided too often in the substep.
-    DEMOTED = EXTRA_COUNT + 10;
+    CONVERTED = DYNAMIC_COUNT + 10;
     /// Number of the last time that contacts were solved.
-    LAST_CARRIED = EXTRA_COUNT + 11;
+    LAST_IN_CONTACT = DYNAMIC_COUNT + 11;
     /// Deepest overlap ahead after each turn.
-    AHEAD = EXTRA_COUNT + 12;
+    AHEAD = DYNAMIC_COUNT + 12;
     /// Spheres that sleep; whether any will be awake, and whether all were woken.
-    ASLEEP_COUNT = AHEAD + TURNS - 1;
-    UNREST = ASLEEP_COUNT + 1;
+    ASLEEP_COUNT = AHEAD + ITERATION_BATCHES - 1;
+    WAKE_STATE = ASLEEP_COUNT + 1;
     AWAKE = 1;
-    ROUSED = 2;
+    ALL_WOKEN = 2;
     /// Largest change of a velocity by a contact, of each pass.
-    CHANGES = UNREST + 1;
-    LAUNCH_BLOCK = CHANGES + MOST_PASSES;
+    CHANGES = WAKE_STATE + 1;
+    LAUNCH_BLOCK = CHANGES + MOST_ITERATIONS;
     ROUND_BLOCKS = LAUNCH_BLOCK + ROUND_WORDS;
     /// Rounds that can be done over the whole array.
     MOST_WIDE_ROUNDS = 48;
@@ -376,12 +376,12 @@ words! {
     HALT_TOO_LONG = 16;
     HALT_CUT = 32;
     HALT_UNFINISHED = 64;
-    HALT_TURNS = 128;
+    HALT_ITERATIONS = 128;
 }
 
 /// Words of a contact that rests.
-pub fn row_words(has_shapes: bool) -> u32 {
-    if has_shapes { DRIVEN_ROW_WORDS } else { ROW_WORDS }
+pub fn constraint_words(has_shapes: bool) -> u32 {
+    if has_shapes { MOVING_CONSTRAINT_WORDS } else { CONSTRAINT_WORDS }
 }
 
 /// A struct: name, size, fields with their offsets.
@@ -399,18 +399,18 @@ pub fn structs() -> Vec<Struct> {
     vec![
         fields!(Body: offset, radius, velocity, inverse_mass),
         fields!(Tag: cell, rank, spin, last_contact),
-        fields!(Node: clock, budget, support, walk, touched, loss, virial, relax_work),
-        fields!(Event: toi, partner, link, jolt),
-        fields!(Unrest: time, jolt),
-        fields!(Fate: event, any, others),
-        fields!(Frame: gravity, h, drift, budget, drifted, drift_reach, edge, radius_max, count, sphere_count, periodic,
-            layers, block_edge, slots, block_count, row_capacity, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
+        fields!(Node: clock, motion_margin, support, walk, touched, loss, virial, relax_work),
+        fields!(Event: toi, partner, link, delta_v_bound),
+        fields!(VelocityBound: time, delta_v_bound),
+        fields!(NextEvent: event, any, others),
+        fields!(Frame: gravity, h, drift, motion_margin, drifted, drift_reach, edge, radius_max, count, sphere_count, periodic,
+            layers, block_edge, slots, block_count, constraint_capacity, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
             at_marks, at_starts, at_sums, at_pending, at_near, at_selected, at_walkers, at_walls, at_entries,
-            entry_capacity, at_visits, at_threats, at_frozen, at_log, extra_capacity, visit_capacity, threat_capacity,
-            frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, jolt,
-            at_rested, at_row_heads, at_flags, at_wall_hits, at_carried, at_stirred, at_slots, at_slot_cursors, at_order, at_begin,
-            at_rows, slow, shock, settled, sleep_speed, sleep_ticks, at_motion, at_sites, at_movers,
-            at_patches, at_fans, at_sets, at_tree, set_count, at_patch_ends, at_wall_loads, slowing, unused,
+            entry_capacity, at_visits, at_threats, at_frozen, at_log, dynamic_capacity, visit_capacity, threat_capacity,
+            frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, delta_v_bound,
+            at_rested, at_constraint_heads, at_flags, at_wall_hits, at_in_contact, at_woken, at_slots, at_slot_cursors, at_order, at_begin,
+            at_constraints, slow, shock, settled, sleep_speed, sleep_ticks, at_motion, at_sites, at_movers,
+            at_features, at_fans, at_sets, at_tree, set_count, at_feature_ends, at_wall_loads, slowing, unused,
             bucket_mask, per_edge, parts, levels),
         fields!(Round: number),
     ]

@@ -12,30 +12,30 @@
 //! only taken where there is nothing else.
 
 mod adapter;
+mod buffer_layout;
 mod buffers;
 mod cache;
 mod context;
 mod copy;
-mod division;
-mod effort;
+mod device_fault;
+mod dispatch_budget;
 mod encode;
 mod engine;
 #[cfg(test)]
 mod engine_tests;
-mod fault;
-mod flight;
-mod host;
+mod host_mirror;
 mod impacts;
 mod layout;
 mod lockstep;
 mod pipelines;
 #[cfg(test)]
 mod pipelines_tests;
-mod places;
 mod readback;
-mod scenery;
 mod shaders;
 mod snapshot;
+mod static_world;
+mod step_plan;
+mod submit_queue;
 mod timing;
 mod traffic;
 

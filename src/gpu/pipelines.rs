@@ -24,11 +24,11 @@ pub struct Pipelines {
     pub rest: wgpu::BindGroupLayout,
 }
 
-/// Places of the buffers that shaders only read.
+/// BufferLayout of the buffers that shaders only read.
 const BROAD_READ_ONLY: &[u32] = &[6];
 const VIEW_READ_ONLY: &[u32] = &[4, 6];
 
-/// Buffers of each group of storage buffers: WebGPU promises no more.
+/// Buffers of each group of storage buffers: WebGPU invariants no more.
 const STORAGE_BUFFERS: u32 = 8;
 
 impl Pipelines {

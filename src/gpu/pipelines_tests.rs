@@ -9,15 +9,15 @@ use bytemuck::Zeroable;
 
 use super::{
     Context,
+    buffer_layout::Capacities,
     buffers::{Buffers, round_offset},
-    effort::Effort,
+    dispatch_budget::DispatchBudget,
     encode::Encoder,
-    flight::Runway,
-    host::Host,
+    host_mirror::HostMirror,
     layout::Frame,
     pipelines::Pipelines,
-    places::Capacities,
     shaders::{Group, MODULES, Module, Variant},
+    submit_queue::SubmitQueue,
 };
 use crate::{Sphere, System, model::state::NEVER};
 
@@ -35,29 +35,30 @@ struct Bench {
     context: Context,
     pipelines: Arc<Pipelines>,
     buffers: Buffers,
-    runway: Runway,
+    submit_queue: SubmitQueue,
 }
 
 impl Bench {
     fn new(context: &Context, variant: Variant) -> Self {
         let system = System { spheres: vec![Sphere::default()], ..System::default() };
-        let places = Host::new(&system, |_| NEVER).0.places(Capacities::for_spheres(1, false));
+        let layout = HostMirror::new(&system, |_| NEVER).0.layout(Capacities::for_spheres(1, false));
         let pipelines = context.pipelines(variant).unwrap();
-        let mut buffers = Buffers::new(context, &pipelines, places, None).unwrap();
+        let mut buffers = Buffers::new(context, &pipelines, layout, None).unwrap();
         buffers.write_frames(context, &pipelines, &[Frame::zeroed()]).unwrap();
-        Self { context: context.clone(), pipelines, buffers, runway: Runway::default() }
+        Self { context: context.clone(), pipelines, buffers, submit_queue: SubmitQueue::default() }
     }
 
     // Time from the first command to the end of the last. Drivers look at uniforms where something is bound.
     fn time(&mut self, module: &Module, entry: &str, binds: u32) -> Duration {
-        let Self { context, pipelines, buffers, runway } = self;
+        let Self { context, pipelines, buffers, submit_queue } = self;
         let group = match module.group {
             Group::Broad => &buffers.broad[0],
             Group::Substep => &buffers.view[0],
             Group::Rest => &buffers.rest[0],
         };
         let start = Instant::now();
-        let mut encoder = Encoder::new(&context.device, pipelines, buffers, 0, Effort::new(context), None);
+        let mut encoder =
+            Encoder::new(&context.device, pipelines, buffers, 0, DispatchBudget::new(context), None);
         let mut pass = encoder.encoder.begin_compute_pass(&Default::default());
         pass.set_bind_group(1, group, &[]);
         for k in 0..DISPATCHES {
@@ -68,8 +69,8 @@ impl Bench {
             pass.dispatch_workgroups(1, 1, 1);
         }
         drop(pass);
-        let (_, buffer) = runway.send(context, buffers, encoder).unwrap().wait(context).unwrap();
-        runway.give_back(buffer);
+        let (_, buffer) = submit_queue.send(context, buffers, encoder).unwrap().wait(context).unwrap();
+        submit_queue.give_back(buffer);
         start.elapsed()
     }
 }

@@ -1,9 +1,11 @@
 //! The shaders: what each module is made of, and the numbers that Rust and WGSL share.
 
-use super::layout::{WORDS, row_words};
+use super::layout::{WORDS, constraint_words};
 use crate::{
-    cpu::{collide, event, fast, neighbors, patch, relax, report::CRUSHED, rest, rounds, rows, sweep},
-    model::{grid, levels, patches::form, state, sums},
+    cpu::{
+        collide, constraints, event, fast, feature, neighbors, relax, report::CRUSHED, rest, rounds, sweep,
+    },
+    model::{features::shape, grid, levels, state, sums},
 };
 
 /// A time beyond all times: no impact. WGSL has no infinity.
@@ -24,7 +26,7 @@ pub struct Module {
     parts: &'static [&'static str],
 }
 
-/// Sets of eight storage buffers: WebGPU promises no more.
+/// Sets of eight storage buffers: WebGPU invariants no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Both copies of the state.
@@ -44,19 +46,19 @@ macro_rules! shader {
 const LAYOUT: &str = shader!("shared/layout");
 const BROAD: &str = shader!("shared/broad");
 const VIEW: &str = shader!("shared/view");
-const FATES: &str = shader!("shared/fates");
-const HELD: &str = shader!("shared/held");
+const NEXT_EVENTS: &str = shader!("shared/next_events");
+const CONSTRAINED: &str = shader!("shared/contact_flags");
 const HALT: &str = shader!("shared/halt");
 const IMPACT: &str = shader!("shared/impact");
-const GUARD: &str = shader!("shared/guard");
-const STRIKE: &str = shader!("shared/strike");
+const CAUSALITY: &str = shader!("shared/causality");
+const IMPACT_RESPONSE: &str = shader!("shared/impact_response");
 const FRICTION: &str = shader!("shared/friction");
 const FAST: &str = shader!("shared/fast");
-const AGAIN: &str = shader!("shared/again");
-const FORM: &str = shader!("shared/form");
+const RESWEEP: &str = shader!("shared/resweep");
+const FEATURE: &str = shader!("shared/feature");
 const TOUCH: &str = shader!("shared/touch");
 const APPROACH: &str = shader!("shared/approach");
-const LOADS: &str = shader!("shared/loads");
+const WALL_LOADS: &str = shader!("shared/wall_loads");
 const WALL: &str = shader!("shared/wall");
 
 /// All modules in the order of the stages; the last finishes the rounds.
@@ -78,7 +80,7 @@ pub const MODULES: &[Module] = &[
         name: "neighbors",
         group: Group::Broad,
         entries: &["neighbors", "neighbors_long"],
-        parts: &[FORM, shader!("neighbors")],
+        parts: &[FEATURE, shader!("neighbors")],
     },
     Module {
         name: "launch",
@@ -90,19 +92,30 @@ pub const MODULES: &[Module] = &[
         name: "sweep",
         group: Group::Substep,
         entries: &["sweep", "sweep_apart", "sweep_mark", "sweep_touched"],
-        parts: &[FORM, TOUCH, IMPACT, APPROACH, GUARD, AGAIN, shader!("sweep")],
+        parts: &[FEATURE, TOUCH, IMPACT, APPROACH, CAUSALITY, RESWEEP, shader!("sweep")],
     },
     Module {
         name: "select",
         group: Group::Substep,
-        entries: &["select_near", "select_around", "select_hop", "select_impacts"],
-        parts: &[FORM, TOUCH, GUARD, shader!("select")],
+        entries: &["select_near", "select_around", "select_propagate", "select_impacts"],
+        parts: &[FEATURE, TOUCH, CAUSALITY, shader!("select")],
     },
     Module {
         name: "collide",
         group: Group::Substep,
         entries: &["collide", "collide_walk", "collide_meet"],
-        parts: &[FORM, TOUCH, IMPACT, APPROACH, STRIKE, LOADS, WALL, FRICTION, FAST, shader!("collide")],
+        parts: &[
+            FEATURE,
+            TOUCH,
+            IMPACT,
+            APPROACH,
+            IMPACT_RESPONSE,
+            WALL_LOADS,
+            WALL,
+            FRICTION,
+            FAST,
+            shader!("collide"),
+        ],
     },
     Module {
         name: "rest",
@@ -112,22 +125,22 @@ pub const MODULES: &[Module] = &[
             "rest_place",
             "rest_hand",
             "rest_find",
-            "rest_again",
+            "rest_update",
             "rest_enter",
             "rest_solve",
             "rest_mark",
             "rest_leave",
             "rest_ahead",
-            "rest_stir",
+            "rest_wake",
             "rest_keep",
         ],
         parts: &[
-            FORM,
+            FEATURE,
             TOUCH,
             shader!("shared/blocks"),
-            shader!("shared/row"),
-            shader!("shared/find"),
-            LOADS,
+            shader!("shared/constraint"),
+            shader!("shared/find_constraints"),
+            WALL_LOADS,
             shader!("rest"),
         ],
     },
@@ -136,7 +149,7 @@ pub const MODULES: &[Module] = &[
         name: "relax",
         group: Group::Substep,
         entries: &["relax_deepest", "relax_push", "relax_apply", "relax"],
-        parts: &[FORM, TOUCH, shader!("relax")],
+        parts: &[FEATURE, TOUCH, shader!("relax")],
     },
     Module { name: "audit", group: Group::Substep, entries: &["audit"], parts: &[shader!("audit")] },
     Module {
@@ -144,17 +157,17 @@ pub const MODULES: &[Module] = &[
         group: Group::Substep,
         entries: &["rounds"],
         parts: &[
-            FORM,
+            FEATURE,
             TOUCH,
             IMPACT,
             APPROACH,
-            GUARD,
-            STRIKE,
-            LOADS,
+            CAUSALITY,
+            IMPACT_RESPONSE,
+            WALL_LOADS,
             WALL,
             FRICTION,
             FAST,
-            AGAIN,
+            RESWEEP,
             shader!("shared/rounds"),
         ],
     },
@@ -207,11 +220,11 @@ impl Module {
         ] {
             text.push_str(&format!("const {name} = {value};\n"));
         }
-        text.push_str(&format!("const ROW_STRIDE = {}u;\n", row_words(variant.has_shapes)));
+        text.push_str(&format!("const CONSTRAINT_STRIDE = {}u;\n", constraint_words(variant.has_shapes)));
         let buffers: &[&str] = match self.group {
             Group::Broad => &[BROAD],
-            Group::Substep => &[VIEW, FATES, HELD],
-            Group::Rest => &[VIEW, HELD],
+            Group::Substep => &[VIEW, NEXT_EVENTS, CONSTRAINED],
+            Group::Rest => &[VIEW, CONSTRAINED],
         };
         for part in [LAYOUT].iter().chain(buffers).chain(&[HALT]).chain(self.parts) {
             text.push_str(part);
@@ -252,12 +265,12 @@ fn constants() -> String {
         ("NEVER", state::NEVER),
         ("TOUCHING", sweep::TOUCHING),
         ("RESTING", collide::RESTING),
-        ("LEAST_HOP", collide::HOP),
+        ("LEAST_GRAVITY_REBOUND", collide::REBOUND),
         ("LOWEST_BOUNCE", collide::LOWEST_BOUNCE),
         ("LEAST_REBOUND", collide::ROUNDING),
         ("PASSING", fast::PASSING),
-        ("ROW_GAP", rows::NEAR),
-        ("ROW_AHEAD", rows::AHEAD),
+        ("CONSTRAINT_GAP", constraints::NEAR),
+        ("CONSTRAINT_AHEAD", constraints::AHEAD),
         ("FAR", sweep::FAR),
         ("DEEP", rest::DEEP),
         ("SHORTEST", rest::SHORTEST),
@@ -265,9 +278,9 @@ fn constants() -> String {
         ("CRUSHED", CRUSHED as f32),
         ("REACH_HAIR", neighbors::parts::HAIR),
         ("RELAX_FACTOR", relax::FACTOR),
-        ("LEAN", form::LEAN),
-        ("BLUR", patch::BLUR),
-        ("LOOK_AGAIN", patch::LOOK_AGAIN),
+        ("LEAN", shape::LEAN),
+        ("BLUR", feature::BLUR),
+        ("LOOK_AGAIN", feature::LOOK_AGAIN),
     ] {
         declare(name, format!("{value:e}f"));
     }

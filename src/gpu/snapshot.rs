@@ -19,7 +19,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// [`Error::Capacity`] where the device has none.
-    pub fn make_room(&mut self, context: &Context, sources: &[&wgpu::Buffer]) -> Result<(), Error> {
+    pub fn reallocate(&mut self, context: &Context, sources: &[&wgpu::Buffer]) -> Result<(), Error> {
         let fits = self.buffers.iter().map(wgpu::Buffer::size).eq(sources.iter().map(|s| s.size()));
         if !fits {
             let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;

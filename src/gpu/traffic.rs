@@ -1,6 +1,6 @@
 //! How many bytes a step has to move at least: the model behind the bytes per second of a bench.
 
-use super::layout::{Body, Fate, Node, Tag};
+use super::layout::{Body, NextEvent, Node, Tag};
 use crate::{
     StepReport,
     stages::{STAGES, Stage},
@@ -9,7 +9,7 @@ use crate::{
 const BODY: u64 = size_of::<Body>() as u64;
 const TAG: u64 = size_of::<Tag>() as u64;
 const NODE: u64 = size_of::<Node>() as u64;
-const FATE: u64 = size_of::<Fate>() as u64;
+const NEXT_EVENT: u64 = size_of::<NextEvent>() as u64;
 const WORD: u64 = 4;
 
 /// What one pass over all spheres moves.
@@ -37,7 +37,7 @@ const PASSES: [Pass; 9] = [
     pass("neighbors", false, BODY + TAG + NODE, 3 * WORD),
     pass("launch", true, BODY + NODE, NODE),
     // Reads where the list begins and ends, and the extras.
-    pass("sweep", true, BODY + NODE + 3 * WORD, FATE),
+    pass("sweep", true, BODY + NODE + 3 * WORD, NEXT_EVENT),
     pass("advance", true, BODY + TAG + NODE, BODY + TAG + NODE),
     pass("relax", true, BODY + 3 * WORD, 0),
     pass("audit", false, BODY + TAG + NODE, 0),
@@ -69,11 +69,11 @@ mod tests {
 
     #[test]
     fn passes_are_of_stages_and_in_their_order() {
-        let places: Vec<usize> = PASSES
+        let layout: Vec<usize> = PASSES
             .iter()
             .map(|pass| STAGES.iter().position(|stage| stage.name == pass.stage).expect(pass.stage))
             .collect();
-        assert!(places.is_sorted(), "{places:?}");
+        assert!(layout.is_sorted(), "{layout:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use glam::DVec3;
 
-use super::{flaw::SeenEdges, shape::gate};
+use super::{shape::gate, warning::SeenEdges};
 use crate::toolbox::unit;
 
 /// No vertex.

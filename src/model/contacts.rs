@@ -2,7 +2,7 @@
 
 use glam::{DVec3, Vec3};
 
-use super::{grid::Grid, patches::Instant, state::State, units::Units, world::World};
+use super::{features::Instant, grid::Grid, state::State, units::Units, world::World};
 use crate::{
     Contact, Partner,
     cpu::event::{side_of, wall_of},
@@ -11,56 +11,56 @@ use crate::{
 /// What a contact does to the first sphere in a substep; the opposite to the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
-pub struct Load {
+pub struct ContactImpulse {
     /// Along the normal, >= 0.
     pub normal: f32,
     /// Friction, in the plane of contact.
     pub tangent: Vec3,
-    /// Angular impulse against rolling (in the plane) and twisting (along the normal).
-    pub turn: Vec3,
+    /// Angular unit against rolling (in the plane) and twisting (along the normal).
+    pub moment: Vec3,
 }
 
 /// What all contacts that rest hand on to the next substep, in the user's units: it outlives an engine.
 #[derive(Clone, Debug, Default)]
-pub struct Loads {
+pub struct WarmStartCache {
     /// Length of the substep that they are of.
     pub h: f64,
-    pub kept: Vec<Kept>,
+    pub kept: Vec<CachedImpulse>,
 }
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept {
+pub struct CachedImpulse {
     /// Id; of two spheres the smaller.
     pub sphere: u32,
     pub partner: Partner,
     normal: f64,
     tangent: DVec3,
-    turn: DVec3,
+    moment: DVec3,
 }
 
-impl Kept {
-    pub fn new(sphere: u32, partner: Partner, load: Load, units: &Units) -> Self {
-        let impulse = units.mass * units.velocity();
+impl CachedImpulse {
+    pub fn new(sphere: u32, partner: Partner, impulse: ContactImpulse, units: &Units) -> Self {
+        let unit = units.mass * units.velocity();
         Self {
             sphere,
             partner,
-            normal: f64::from(load.normal) * impulse,
-            tangent: load.tangent.as_dvec3() * impulse,
-            turn: load.turn.as_dvec3() * (impulse * units.length),
+            normal: f64::from(impulse.normal) * unit,
+            tangent: impulse.tangent.as_dvec3() * unit,
+            moment: impulse.moment.as_dvec3() * (unit * units.length),
         }
     }
 
     /// None if it is not finite: it is of a sphere that was not.
-    pub fn load(&self, units: &Units) -> Option<Load> {
-        let impulse = units.mass * units.velocity();
-        let normal = (self.normal / impulse) as f32;
-        let tangent = (self.tangent / impulse).as_vec3();
-        let turn = (self.turn / (impulse * units.length)).as_vec3();
-        (normal.is_finite() && tangent.is_finite() && turn.is_finite()).then_some(Load {
+    pub fn load(&self, units: &Units) -> Option<ContactImpulse> {
+        let unit = units.mass * units.velocity();
+        let normal = (self.normal / unit) as f32;
+        let tangent = (self.tangent / unit).as_vec3();
+        let moment = (self.moment / (unit * units.length)).as_vec3();
+        (normal.is_finite() && tangent.is_finite() && moment.is_finite()).then_some(ContactImpulse {
             normal,
             tangent,
-            turn,
+            moment,
         })
     }
 }
@@ -82,8 +82,8 @@ pub enum Other {
 }
 
 impl Ground<'_> {
-    /// The contact of sphere `i` with `other`, as they lie now, that carried `load` in a substep of length `h`.
-    pub fn contact(&self, i: usize, other: Other, load: Load, h: f32) -> Contact {
+    /// The contact of sphere `i` with `other`, as they lie now, that carried `impulse` in a substep of length `h`.
+    pub fn contact(&self, i: usize, other: Other, impulse: ContactImpulse, h: f32) -> Contact {
         let Self { units, grid, world, state } = *self;
         let (cell, offset) = (state.cell[i].truncate(), state.offset(i));
         let radius = f64::from(state.radius(i));
@@ -97,15 +97,15 @@ impl Ground<'_> {
                         (wall.number, normal, normal.dot(from.as_dvec3()))
                     }
                     None => {
-                        let patches = &world.patches;
-                        let patch = &patches.all[k - world.walls.len()];
+                        let features = &world.features;
+                        let feature = &features.all[k - world.walls.len()];
                         let velocity = Vec3::ZERO;
                         let at = Instant { cell, offset, velocity, radius: radius as f32, t: 0.0 };
-                        let sight = patches.sight(grid, patch, &at, Vec3::ZERO);
-                        let near = patch.form.side(sight.x, side_of(partner));
-                        let near = near.unwrap_or_else(|| patches.near(patch, sight.x));
-                        let normal = patches.out(patch, near.normal, 0.0).as_dvec3();
-                        (patch.wall, normal, f64::from(near.distance))
+                        let sight = features.sight(grid, feature, &at, Vec3::ZERO);
+                        let near = feature.shape.side(sight.x, side_of(partner));
+                        let near = near.unwrap_or_else(|| features.near(feature, sight.x));
+                        let normal = features.out(feature, near.normal, 0.0).as_dvec3();
+                        (feature.wall, normal, f64::from(near.distance))
                     }
                 };
                 (Partner::Wall(number), normal * height, normal, height - radius, radius)
@@ -119,7 +119,7 @@ impl Ground<'_> {
             }
         };
         let force = units.mass * units.velocity() / units.time;
-        let pressed = normal * f64::from(load.normal) + load.tangent.as_dvec3();
+        let pressed = normal * f64::from(impulse.normal) + impulse.tangent.as_dvec3();
         let (cell, offset) = grid.settle(cell, offset);
         Contact {
             sphere: state.id[i],
@@ -129,7 +129,7 @@ impl Ground<'_> {
             branch: branch * units.length,
             gap: gap * units.length,
             force: pressed * (force / f64::from(h)),
-            torque: load.turn.as_dvec3() * (force * units.length / f64::from(h)),
+            torque: impulse.moment.as_dvec3() * (force * units.length / f64::from(h)),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use glam::{DVec3, IVec3, Vec3};
 
-use super::{census::Census, levels::Levels, units::Units};
+use super::{levels::Levels, statistics::SystemStatistics, units::Units};
 use crate::{Side, System};
 
 /// No cell is further from the origin than this; beyond, offsets grow instead (and lose precision).
@@ -41,7 +41,7 @@ pub struct Grid {
     /// How cells are divided where sizes differ.
     pub levels: Levels,
     /// Path that a sphere may take between two broad phases so that all it could meet is in the 27 cells.
-    pub budget_limit: f32,
+    pub margin_limit: f32,
     /// The budget that was asked for.
     pub made_for: f64,
     /// Cells searched along z: -1..=1, or 0..=0 in 2D.
@@ -49,13 +49,19 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Cells for spheres that move up to `budget` between two broad phases; `lowest` is the lower corner of their
+    /// Cells for spheres that move up to `motion_margin` between two broad phases; `lowest` is the lower corner of their
     /// centres, both in scaled units.
-    pub fn new(system: &System, units: &Units, census: &Census, budget: f64, lowest: DVec3) -> Self {
-        let (length, radius_max, spheres) = (units.length, census.radius_max, census.count);
+    pub fn new(
+        system: &System,
+        units: &Units,
+        statistics: &SystemStatistics,
+        motion_margin: f64,
+        lowest: DVec3,
+    ) -> Self {
+        let (length, radius_max, spheres) = (units.length, statistics.radius_max, statistics.count);
         let flat = system.dimensions.count() == 2;
         // A hair more than needed: cells are compared in f32.
-        let least = 2.0 * (radius_max + budget) * (1.0 + 1e-5);
+        let least = 2.0 * (radius_max + motion_margin) * (1.0 + 1e-5);
         let (mut edge, mut count, mut periodic) = (DVec3::splat(least), IVec3::ZERO, [false; 3]);
         let mut bounded = true;
         for axis in 0..system.dimensions.count() {
@@ -83,9 +89,9 @@ impl Grid {
         }
         let cells = count.as_dvec3().element_product();
         let direct = bounded && cells <= (4 * spheres.max(1024)) as f64;
-        let filled = census.volume / edge.truncate().element_product() / if flat { 1.0 } else { edge.z };
+        let filled = statistics.volume / edge.truncate().element_product() / if flat { 1.0 } else { edge.z };
         let filled = if direct { cells } else { filled.clamp(1.0, spheres.max(1) as f64) };
-        let levels = Levels::new(&census.classes, budget, filled, edge.as_vec3(), flat);
+        let levels = Levels::new(&statistics.classes, motion_margin, filled, edge.as_vec3(), flat);
         let hashed = 2 * spheres.max(512);
         let rows = match levels.parts {
             _ if direct => cells as usize,
@@ -102,13 +108,13 @@ impl Grid {
             origin: DVec3::from_array(origin),
             edge: edge.as_vec3(),
             exact_edge: edge,
-            made_for: budget,
+            made_for: motion_margin,
             count,
             periodic,
             direct,
             buckets: rows * levels.parts as usize,
             levels,
-            budget_limit: ((shortest / (1.0 + 1e-5) - 2.0 * radius_max) / 2.0) as f32,
+            margin_limit: ((shortest / (1.0 + 1e-5) - 2.0 * radius_max) / 2.0) as f32,
             layers: i32::from(!flat),
         }
     }
@@ -130,9 +136,9 @@ impl Grid {
                 cell[axis] = cell[axis].rem_euclid(self.count[axis]);
             } else if self.count[axis] > 0 {
                 // Back into the offset what is beyond the first or last cell.
-                let held = cell[axis].clamp(0, self.count[axis] - 1);
-                offset[axis] += (cell[axis] - held) as f32 * self.edge[axis];
-                cell[axis] = held;
+                let contact_flags = cell[axis].clamp(0, self.count[axis] - 1);
+                offset[axis] += (cell[axis] - contact_flags) as f32 * self.edge[axis];
+                cell[axis] = contact_flags;
             }
         }
         self.settle(cell, offset)
@@ -262,7 +268,7 @@ mod tests {
             direct: false,
             buckets: 64,
             levels: Levels::new(&[], 0.1, 64.0, edges, false),
-            budget_limit: 0.1,
+            margin_limit: 0.1,
             made_for: 0.1,
             layers: 1,
         };

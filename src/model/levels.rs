@@ -53,8 +53,8 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Levels for `classes` of spheres with a path of `budget` in about `cells` cells with these edges.
-    pub fn new(classes: &[Class], budget: f64, cells: f64, edge: Vec3, flat: bool) -> Self {
+    /// Levels for `classes` of spheres with a path of `motion_margin` in about `cells` cells with these edges.
+    pub fn new(classes: &[Class], motion_margin: f64, cells: f64, edge: Vec3, flat: bool) -> Self {
         let largest = classes.iter().fold(0.0, |most: f64, class| most.max(class.radius));
         let parts_of = |m: i32| IVec3::new(m, m, if flat { 1 } else { m });
         // Parts along an edge, and what is in them; the coarsest first.
@@ -65,7 +65,7 @@ impl Levels {
         };
         enter(1, Class { count: 0, radius: largest });
         for class in classes.iter().filter(|class| class.count > 0) {
-            let times = (largest + budget) / (class.radius + budget) / WIDTH;
+            let times = (largest + motion_margin) / (class.radius + motion_margin) / WIDTH;
             let most = 1 << (MOST_LEVELS - 1);
             let room = |m: i32| {
                 cells * parts_of(m).as_dvec3().element_product() <= PARTS_PER_SPHERE * class.count as f64

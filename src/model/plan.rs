@@ -75,7 +75,7 @@ pub struct Plan {
     /// Substeps between two broad phases.
     pub substeps_per_build: u32,
     /// Path that a sphere may take between two broad phases, relative to the drift, before it counts as fast.
-    pub budget: f32,
+    pub motion_margin: f32,
     pub drift: DVec3,
     /// Budget that the cells should allow, if the present ones are far off.
     pub regrid: Option<f64>,
@@ -89,7 +89,7 @@ pub struct Limits {
     /// Substeps asked for by the user; 0 = free.
     pub substeps: u32,
     /// What the present cells allow; less than they were made for where a period is short.
-    pub budget_limit: f32,
+    pub margin_limit: f32,
     /// What the present cells were made for.
     pub made_for: f64,
     /// Substeps that resting contacts and moving walls ask for.
@@ -101,17 +101,17 @@ pub struct Limits {
     /// Shortest edge of the present cells.
     pub cell: f64,
     /// What cells should be made for at most: beyond, lists grow too long.
-    pub budget_most: f64,
+    pub margin_most: f64,
     /// And at least, in case spheres at rest start to move.
-    pub budget_least: f64,
+    pub margin_least: f64,
 }
 
 /// The budget that spheres of these speeds want in a step divided by its collision rate alone.
-pub fn wanted_budget(limits: &Limits, past: &Past) -> f64 {
+pub fn wanted_margin(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
     let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
     // Speeds whose squares overflow give no finite path.
-    if path.is_finite() { path.clamp(limits.budget_least, limits.budget_most) } else { limits.budget_most }
+    if path.is_finite() { path.clamp(limits.margin_least, limits.margin_most) } else { limits.margin_most }
 }
 
 fn by_collisions(limits: &Limits, past: &Past) -> f64 {
@@ -128,8 +128,8 @@ pub fn rest_substeps(dt: f64, gravity: f64, diameter: f64) -> f64 {
 
 /// Plans a step.
 pub fn plan(limits: &Limits, past: &Past) -> Plan {
-    let wanted = wanted_budget(limits, past);
-    let limit = f64::from(limits.budget_limit);
+    let wanted = wanted_margin(limits, past);
+    let limit = f64::from(limits.margin_limit);
     let regrid = (wanted > 1.3 * limits.made_for || wanted < 0.5 * limits.made_for).then_some(wanted);
     let mut substeps = by_collisions(limits, past);
     if limits.substeps == 0 {
@@ -145,7 +145,7 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     Plan {
         substeps: substeps as u32,
         substeps_per_build: substeps_per_build as u32,
-        budget: (path * substeps_per_build).max(limits.budget_least.min(limit)).min(limit) as f32,
+        motion_margin: (path * substeps_per_build).max(limits.margin_least.min(limit)).min(limit) as f32,
         drift: past.sums.drift,
         regrid,
     }
@@ -159,14 +159,14 @@ mod tests {
         Limits {
             dt: 1.0,
             substeps: 0,
-            budget_limit: 0.2,
+            margin_limit: 0.2,
             made_for: 0.2,
             least_substeps: 1.0,
             wall_substeps: 1.0,
             fall: 0.0,
             cell: 1.4,
-            budget_most: 0.25,
-            budget_least: 0.02,
+            margin_most: 0.25,
+            margin_least: 0.02,
         }
     }
 
@@ -194,16 +194,16 @@ mod tests {
         let plan = plan(&limits, &past(0.2, 1.2));
         assert_eq!((plan.substeps, plan.regrid), (4, None));
         assert_eq!(plan.substeps_per_build, 3);
-        assert!(plan.budget >= 0.2 * 3.0 / 4.0);
+        assert!(plan.motion_margin >= 0.2 * 3.0 / 4.0);
     }
 
     #[test]
     fn the_budget_is_never_more_than_the_cells_allow() {
         // A short period: the cells were made for .2 and got .03.
-        let limits = Limits { budget_limit: 0.03, ..limits() };
+        let limits = Limits { margin_limit: 0.03, ..limits() };
         for speed in [0.0, 0.1, 1.0, 30.0] {
             let plan = plan(&limits, &past(speed, 0.5));
-            assert!(plan.budget <= 0.03, "{plan:?}");
+            assert!(plan.motion_margin <= 0.03, "{plan:?}");
         }
         assert_eq!(plan(&limits, &past(0.2, 0.0)).regrid, None);
     }

@@ -2,7 +2,9 @@
 
 use glam::{DVec3, IVec3, Vec3};
 
-use super::{census::Census, grid::Grid, patches::Patches, plan::rest_substeps, units::Units};
+use super::{
+    features::WallFeatures, grid::Grid, plan::rest_substeps, statistics::SystemStatistics, units::Units,
+};
 use crate::{
     System, WallShape,
     cpu::{neighbors::wall_bit, relax::SLOP, sleep::SLEEP},
@@ -62,8 +64,8 @@ impl Surface {
 const SLEEP_SPEED: f64 = 2e-4;
 const SLEEP_TIME: f64 = 10.0;
 
-/// See [`World::jolt`].
-pub fn jolt(friction: f64) -> f32 {
+/// See [`World::delta_v_bound`].
+pub fn delta_v_bound(friction: f64) -> f32 {
     (2.0 * (1.0 + friction * friction).sqrt()) as f32
 }
 
@@ -77,7 +79,7 @@ pub struct World {
     pub is_watched: bool,
     /// Planes that move, as bits of the sets of walls.
     pub moving: u32,
-    pub patches: Patches,
+    pub features: WallFeatures,
     /// Whether contacts may rest: there is gravity, and something that takes energy out of impacts.
     pub rests: bool,
     /// Substep that resting contacts ask for.
@@ -90,7 +92,7 @@ pub struct World {
     pub surfaces: Vec<Surface>,
     /// Bound on the change of a sphere's velocity in an impact, in units of the reduced mass over its own times the
     /// speed of approach: 2 sqrt(1 + mu^2) for the largest coefficient of friction.
-    pub jolt: f32,
+    pub delta_v_bound: f32,
     /// t_c of the TC model.
     pub contact_time: f32,
     /// Overlaps up to this say nothing of the order of impacts: 1e-5 of the mean diameter, which is rounding. Larger hides
@@ -102,7 +104,7 @@ impl World {
     /// Whether walls are more than planes that stand for ever.
     #[cfg(feature = "gpu")]
     pub fn has_shapes(&self) -> bool {
-        !self.patches.is_empty() || self.patches.is_restless(f64::NEG_INFINITY)
+        !self.features.is_empty() || self.features.is_restless(f64::NEG_INFINITY)
     }
 
     /// What happens where two materials touch.
@@ -113,12 +115,12 @@ impl World {
 
     /// Puts every wall where it is in the substep of length `h` (scaled) that begins at `time`.
     pub fn place_walls(&mut self, time: f64, h: f64, units: &Units, grid: &Grid) {
-        let Self { patches, walls, .. } = self;
-        patches.place(time, h, units, grid);
+        let Self { features, walls, .. } = self;
+        features.place(time, h, units, grid);
         for wall in walls.iter_mut() {
-            wall.there = patches.there[wall.number as usize];
+            wall.there = features.there[wall.number as usize];
             if let Some(mover) = wall.mover {
-                let mover = &patches.movers[mover as usize];
+                let mover = &features.movers[mover as usize];
                 (wall.cell, wall.offset) = grid.locate_freely(wall.foot + mover.displacement(time, units));
                 wall.speed = wall.normal.dot(mover.velocity);
             }
@@ -142,12 +144,12 @@ impl World {
     }
 
     /// Substeps that resting contacts and moving walls ask for in a step of `dt`, scaled.
-    pub fn least_substeps(&self, dt: f64, census: &Census, units: &Units) -> f64 {
-        let walls = self.patches.substeps(dt * units.time);
+    pub fn least_substeps(&self, dt: f64, statistics: &SystemStatistics, units: &Units) -> f64 {
+        let walls = self.features.substeps(dt * units.time);
         if !self.rests {
             return walls;
         }
-        rest_substeps(dt, f64::from(self.gravity.length()), 2.0 * census.radius_min).max(walls)
+        rest_substeps(dt, f64::from(self.gravity.length()), 2.0 * statistics.radius_min).max(walls)
     }
 
     /// `middle` of the spheres and the contact time are in scaled units.
@@ -157,7 +159,7 @@ impl World {
         grid: &Grid,
         middle: DVec3,
         contact_time: f64,
-        census: &Census,
+        statistics: &SystemStatistics,
     ) -> Self {
         let gravity = (system.gravity / units.acceleration()).as_vec3();
         let dt = system.dt / units.time;
@@ -190,13 +192,13 @@ impl World {
                 })
             })
             .collect();
-        let patches = Patches::new(system, units, grid);
+        let features = WallFeatures::new(system, units, grid);
         let mut walls: Vec<Wall> = walls;
-        walls.iter_mut().for_each(|wall| wall.mover = patches.mover_number(wall.number));
+        walls.iter_mut().for_each(|wall| wall.mover = features.mover_number(wall.number));
         // What gravity gives in the fall of a diameter, and the time that this takes.
         let (speed, time) = match rests && system.solver.sleeping {
             true => {
-                let (g, d) = (f64::from(gravity.length()), 2.0 * census.radius_min);
+                let (g, d) = (f64::from(gravity.length()), 2.0 * statistics.radius_min);
                 (SLEEP_SPEED * (g * d).sqrt(), SLEEP_TIME * (d / g).sqrt())
             }
             false => (0.0, 0.0),
@@ -204,14 +206,14 @@ impl World {
         Self {
             gravity,
             has_gravity: gravity != Vec3::ZERO,
-            is_watched: !walls.is_empty() || !patches.is_empty(),
+            is_watched: !walls.is_empty() || !features.is_empty(),
             moving: (0..walls.len())
                 .filter(|&k| walls[k].mover.is_some())
                 .fold(0, |set, k| set | wall_bit(k)),
             walls,
-            patches,
+            features,
             rests,
-            rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * census.radius_min))
+            rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * statistics.radius_min))
                 as f32,
             sleep_speed: speed as f32,
             sleep_time: time as f32,
@@ -228,9 +230,9 @@ impl World {
                     threshold: (s.restitution_threshold / units.velocity()) as f32,
                 })
                 .collect(),
-            jolt: jolt(friction),
+            delta_v_bound: delta_v_bound(friction),
             contact_time: contact_time as f32,
-            slop: (if rests { f64::from(SLOP) } else { 1e-5 } * census.mean_diameter) as f32,
+            slop: (if rests { f64::from(SLOP) } else { 1e-5 } * statistics.mean_diameter) as f32,
         }
     }
 }

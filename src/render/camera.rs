@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::scenery::extent;
+use super::render_world::extent;
 use crate::{Dimensions, System, scene::View};
 
 /// Vertical field of view where none is given (degree): that of a 50 mm lens, near enough.

@@ -6,7 +6,7 @@ use glam::{DMat3, DVec3, IVec3, Vec3, Vec4};
 use super::{
     camera::Camera,
     maps::{KNOTS, MATERIALS},
-    scenery::{LINES, SURFACES, Scenery},
+    render_world::{LINES, RenderWorld, SURFACES},
     spheres::{Cells, Spheres},
     style::{Colour, Range, Style},
 };
@@ -92,7 +92,7 @@ impl Look {
     pub fn new(
         size: [u32; 2],
         spheres: &Spheres,
-        scenery: &Scenery,
+        render_world: &RenderWorld,
         camera: &Camera,
         style: &Style,
         circumstances: Circumstances,
@@ -103,10 +103,10 @@ impl Look {
         let slope = camera.slope();
         let [width, height] = size.map(|n| f64::from(n.max(1)));
         let (cell, offset) = cells.locate(camera.eye);
-        let is_flat_world = scenery.dimensions == Dimensions::Two;
+        let is_flat_world = render_world.dimensions == Dimensions::Two;
         let light = if is_flat_world { LIGHT_ABOVE } else { LIGHT }.normalize();
         let light_right = light.any_orthonormal_vector();
-        let (middle, half) = lit_part(scenery, camera);
+        let (middle, half) = lit_part(render_world, camera);
         let range = match style.range {
             Range::Automatic => [0.0, 1.0],
             Range::Locked(low, high) => [low, high].map(|end| (end / scale(style.colour, cells)) as f32),
@@ -126,13 +126,13 @@ impl Look {
             (circumstances.is_fresh, FRESH),
             (is_flat_world, PLANAR),
         ];
-        let (surfaces, surface_count) = padded(scenery.surfaces(style).map(|s| Surface {
+        let (surfaces, surface_count) = padded(render_world.surfaces(style).map(|s| Surface {
             middle: view.point(s.middle, s.fade / unit),
             normal: view.direction(s.normal, 0.0),
             across: view.direction(s.across / unit, 0.0),
             along: view.direction(s.along / unit, 0.0),
         }));
-        let (lines, ends) = padded(scenery.lines(style).flatten().map(|end| view.point(end, 0.0)));
+        let (lines, ends) = padded(render_world.lines(style).flatten().map(|end| view.point(end, 0.0)));
         let rgb = |[r, g, b]: [f32; 3]| Vec4::new(r, g, b, 0.0);
         let distance = (camera.target - camera.eye).length();
         Self {
@@ -209,9 +209,9 @@ impl<'a> View<'a> {
 
 // Middle and half the width of what has shadows: the scene, or around the target where the eye is close to it, so that
 // shadows are as sharp as the picture.
-fn lit_part(scenery: &Scenery, camera: &Camera) -> (DVec3, f64) {
-    let (radius, near) = (scenery.radius(), 1.2 * (camera.target - camera.eye).length());
-    if radius <= near { (scenery.middle(), radius) } else { (camera.target, near) }
+fn lit_part(render_world: &RenderWorld, camera: &Camera) -> (DVec3, f64) {
+    let (radius, near) = (render_world.radius(), 1.2 * (camera.target - camera.eye).length());
+    if radius <= near { (render_world.middle(), radius) } else { (camera.target, near) }
 }
 
 // As many as there is room for, and how many.

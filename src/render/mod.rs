@@ -1,12 +1,12 @@
 //! Pictures of spheres, drawn from where they lie on the device, with or without a window.
 //!
 //! [`Spheres`] are what is drawn: the buffers of the gpu engine themselves, a copy of them, or spheres uploaded by the
-//! other engines. [`Scenery`] is the world around them, [`Camera`] the eye, [`Style`] what colours and light mean.
+//! other engines. [`RenderWorld`] is the world around them, [`Camera`] the eye, [`Style`] what colours and light mean.
 //! [`Renderer`] draws into any texture; [`Studio`] owns one, and gives back an [`Image`].
 //!
 //! ```no_run
 //! use carom::gpu::Context;
-//! use carom::render::{Camera, Scenery, Spheres, Studio, Style};
+//! use carom::render::{Camera, RenderWorld, Spheres, Studio, Style};
 //! use carom::scene::{Fill, Scene};
 //!
 //! let gas = Fill::random(1000).volume_fraction(0.2).temperature(3.0);
@@ -14,7 +14,7 @@
 //! let context = Context::open(None)?;
 //! let spheres = Spheres::upload(&context, &system.spheres, &system, None);
 //! let mut studio = Studio::new(&context, [640, 480])?;
-//! let image = studio.picture(&spheres, &Scenery::of(&system), &Camera::framing(&system), &Style::default())?;
+//! let image = studio.picture(&spheres, &RenderWorld::of(&system), &Camera::framing(&system), &Style::default())?;
 //! let mut file = std::fs::File::create("gas.png").expect("a folder that can be written");
 //! image.write_png(&mut file, &[("Title", "a gas")]).expect("room on the disk");
 //! # Ok::<(), carom::Error>(())
@@ -53,8 +53,8 @@ mod maps;
 mod passes;
 mod range;
 mod recent;
+mod render_world;
 mod renderer;
-mod scenery;
 mod spheres;
 mod studio;
 mod style;
@@ -64,8 +64,8 @@ mod walls;
 pub use self::camera::Camera;
 pub use self::image::Image;
 pub use self::recent::Recent;
+pub use self::render_world::{RenderWorld, extent};
 pub use self::renderer::Renderer;
-pub use self::scenery::{Scenery, extent};
 pub use self::spheres::Spheres;
 pub use self::studio::Studio;
 pub use self::style::{Colour, Map, Range, Style};

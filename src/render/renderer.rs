@@ -6,7 +6,7 @@ use super::{
     look::{Circumstances, Look, View, scale},
     passes::{BINS, GROUP, Passes, bind},
     range::Readback,
-    scenery::Scenery,
+    render_world::RenderWorld,
     spheres::{Spheres, buffer},
     style::{Colour, Range, Style},
     targets::Targets,
@@ -17,7 +17,7 @@ use crate::gpu::Context;
 /// Words of the histogram: its bins and two more.
 const HISTOGRAM: u64 = BINS as u64 + 2;
 
-/// Workgroups along x of the passes over all spheres; WebGPU promises 65,535.
+/// Workgroups along x of the passes over all spheres; WebGPU invariants 65,535.
 const ACROSS: u32 = 1 << 15;
 
 /// Most workgroups that share the histogram: enough to fill a device, few enough that adding up is cheap.
@@ -89,16 +89,16 @@ impl Renderer {
         target: &wgpu::TextureView,
         size: [u32; 2],
         spheres: &Spheres,
-        scenery: &Scenery,
+        render_world: &RenderWorld,
         camera: &Camera,
         style: &Style,
     ) {
-        let prepared = self.prepare(encoder, size, spheres, scenery, camera, style);
+        let prepared = self.prepare(encoder, size, spheres, render_world, camera, style);
         let range = self.readback.latest(&self.context, style.colour);
         if style.legend && style.range == Range::Automatic {
             self.readback.ask(encoder, &self.range, style.colour, prepared.scale);
         }
-        self.paint(encoder, target, &prepared, spheres, scenery, style, range);
+        self.paint(encoder, target, &prepared, spheres, render_world, style, range);
     }
 
     /// The ends of the map (units of the system) that the last picture's legend could say; none before they came back from
@@ -114,7 +114,7 @@ impl Renderer {
         encoder: &mut wgpu::CommandEncoder,
         size: [u32; 2],
         spheres: &Spheres,
-        scenery: &Scenery,
+        render_world: &RenderWorld,
         camera: &Camera,
         style: &Style,
     ) -> Prepared {
@@ -124,10 +124,10 @@ impl Renderer {
         let ranged = Some((style.colour, scale));
         let circumstances = Circumstances { is_encoded: self.is_encoded, is_fresh: self.ranged != ranged };
         self.ranged = ranged;
-        let look = Look::new(size, spheres, scenery, camera, style, circumstances);
+        let look = Look::new(size, spheres, render_world, camera, style, circumstances);
         self.context.queue.write_buffer(&self.passes.look, 0, bytemuck::bytes_of(&look));
-        let (walls, view) = (scenery.walls(), View::new(camera, spheres));
-        self.walls.follow(&self.context, &self.passes.wall_layout, walls, scenery.time(), &view);
+        let (walls, view) = (render_world.walls(), View::new(camera, spheres));
+        self.walls.follow(&self.context, &self.passes.wall_layout, walls, render_world.time(), &view);
         let count = u64::from(spheres.count);
         for (buffer_of, label, stride) in [
             (&mut self.placed, "placed", 16),
@@ -186,7 +186,7 @@ impl Renderer {
         target: &wgpu::TextureView,
         prepared: &Prepared,
         spheres: &Spheres,
-        scenery: &Scenery,
+        render_world: &RenderWorld,
         style: &Style,
         range: Option<[f64; 2]>,
     ) {
@@ -266,7 +266,15 @@ impl Renderer {
                 Range::Locked(low, high) => Some([low, high]),
                 Range::Automatic => range,
             };
-            self.legend.draw(&self.context, encoder, target, prepared.size, style, range, &scenery.materials);
+            self.legend.draw(
+                &self.context,
+                encoder,
+                target,
+                prepared.size,
+                style,
+                range,
+                &render_world.materials,
+            );
         }
     }
 

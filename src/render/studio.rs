@@ -1,6 +1,6 @@
 //! Pictures without a window.
 
-use super::{Camera, Image, Range, Renderer, Scenery, Spheres, Style};
+use super::{Camera, Image, Range, RenderWorld, Renderer, Spheres, Style};
 use crate::{
     Error,
     gpu::{Context, read_mapped},
@@ -77,7 +77,7 @@ impl Studio {
     pub fn picture(
         &mut self,
         spheres: &Spheres,
-        scenery: &Scenery,
+        render_world: &RenderWorld,
         camera: &Camera,
         style: &Style,
     ) -> Result<Image, Error> {
@@ -89,9 +89,9 @@ impl Studio {
                 self.context.info()
             )));
         }
-        scenery.walls().check(&self.context)?;
+        render_world.walls().check(&self.context)?;
         let mut encoder = self.encoder();
-        let prepared = self.renderer.prepare(&mut encoder, self.size, spheres, scenery, camera, style);
+        let prepared = self.renderer.prepare(&mut encoder, self.size, spheres, render_world, camera, style);
         let mut range = None;
         if style.legend && style.range == Range::Automatic {
             // Whoever waits for the picture can wait for its numbers.
@@ -101,7 +101,7 @@ impl Studio {
             encoder = self.encoder();
         }
         let view = self.texture.create_view(&wgpu::TextureViewDescriptor::default());
-        self.renderer.paint(&mut encoder, &view, &prepared, spheres, scenery, style, range);
+        self.renderer.paint(&mut encoder, &view, &prepared, spheres, render_world, style, range);
         let [width, height] = self.size;
         encoder.copy_texture_to_buffer(
             self.texture.as_image_copy(),

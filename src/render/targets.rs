@@ -2,7 +2,7 @@
 
 use wgpu::TextureFormat;
 
-/// Samples of a pixel: WebGPU promises four and no other number.
+/// Samples of a pixel: WebGPU invariants four and no other number.
 pub const SAMPLES: u32 = 4;
 
 /// Which sphere each sample sees: 32 bits in two halves, since WebGPU has no multisampled texture of whole words.

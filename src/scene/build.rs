@@ -5,18 +5,17 @@ use std::ops::Range;
 use glam::DVec3;
 
 use super::{
-    DEFAULT_MATERIAL, Fault, Fill, Material, Note, Place, Random, Scene, Shape,
-    dice::Dice,
-    lattice,
+    DEFAULT_MATERIAL, Fill, Material, Note, Place, Random, Scene, Shape, ValidationError, lattice,
     motion::set_in_motion,
     pack::{Wanted, pack},
     portable::side,
     region::{Region, content, mass},
     relax::relax,
+    rng::SeededRng,
 };
 use crate::{
     Bounds, Dimensions, Error, MaterialIndex, Materials, Side, Sphere, System, Wall, WallShape,
-    scene::space::{Round, Space},
+    scene::space::{Space, SphereProxy},
 };
 
 /// Most spheres of a scene.
@@ -46,7 +45,7 @@ impl Scene {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn build_with_notes(&self) -> Result<(System, Vec<Note>), Error> {
-        let (mut system, counts) = self.outline().map_err(|fault| self.explain(fault, &[]))?;
+        let (mut system, counts) = self.outline().map_err(|invalid| self.explain(invalid, &[]))?;
         let total = counts.iter().fold(0, |sum: u64, &count| sum.saturating_add(count));
         if total > MAX_SPHERES {
             return Err(Error::Capacity(format!(
@@ -54,8 +53,9 @@ impl Scene {
             )));
         }
         let mut ranges = vec![];
-        let mut notes =
-            self.realise(&mut system, &counts, &mut ranges).map_err(|fault| self.explain(fault, &ranges))?;
+        let mut notes = self
+            .realise(&mut system, &counts, &mut ranges)
+            .map_err(|invalid| self.explain(invalid, &ranges))?;
         notes.extend(mesh_notes(&system));
         let surfaces = system.materials.surfaces();
         for (field, is_set) in [
@@ -74,11 +74,11 @@ impl Scene {
     /// # Errors
     /// [`Error::Invalid`] as [`build`](Self::build) would give it.
     pub fn check(&self) -> Result<(), Error> {
-        self.outline().map(drop).map_err(|fault| self.explain(fault, &[]))
+        self.outline().map(drop).map_err(|invalid| self.explain(invalid, &[]))
     }
 
     /// The world without spheres, and how many each group has.
-    fn outline(&self) -> Result<(System, Vec<u64>), Fault> {
+    fn outline(&self) -> Result<(System, Vec<u64>), ValidationError> {
         self.inspect()?;
         let mut system = System {
             dimensions: self.world.dimensions,
@@ -143,7 +143,7 @@ impl Scene {
         materials
     }
 
-    fn resolve_bounds(&self, materials: &Materials) -> Result<Bounds, Fault> {
+    fn resolve_bounds(&self, materials: &Materials) -> Result<Bounds, ValidationError> {
         let flat = self.world.dimensions == Dimensions::Two;
         let mut min = self.bounds.min.unwrap_or_default();
         let mut max = match (self.bounds.max, self.sizing_fill()) {
@@ -164,7 +164,7 @@ impl Scene {
         Ok(Bounds { min, max, sides, material: index_of(materials, &self.bounds.material) })
     }
 
-    fn count(&self, system: &System, fill: &Fill, path: &str) -> Result<u64, Fault> {
+    fn count(&self, system: &System, fill: &Fill, path: &str) -> Result<u64, ValidationError> {
         match &fill.shape {
             Shape::At(spheres) => Ok(spheres.len() as u64),
             Shape::Source(_) => Ok(0),
@@ -172,7 +172,7 @@ impl Scene {
             Shape::Random(random) => {
                 let volume = Region::new(system, random.region).volume();
                 if volume <= 0.0 {
-                    return Err(Fault::field(
+                    return Err(ValidationError::field(
                         format!("{path}.random"),
                         format!(
                             "{path}.random has no volume to fill: the bounds are open and have no extent"
@@ -188,7 +188,7 @@ impl Scene {
                         let filled = count as f64 * each / volume;
                         // A whole sphere more or less is no disagreement either.
                         if (filled - fraction).abs() > (AGREEMENT * fraction).max(each / volume) {
-                            return Err(Fault::field(
+                            return Err(ValidationError::field(
                                 format!("{path}.random.volume_fraction"),
                                 format!(
                                     "count, volume_fraction and bounds disagree: {count} spheres fill {filled:.4} \
@@ -204,7 +204,12 @@ impl Scene {
         }
     }
 
-    fn realise(&self, system: &mut System, counts: &[u64], ranges: &mut Ranges) -> Result<Vec<Note>, Fault> {
+    fn realise(
+        &self,
+        system: &mut System,
+        counts: &[u64],
+        ranges: &mut Ranges,
+    ) -> Result<Vec<Note>, ValidationError> {
         let mut groups: Vec<Vec<Sphere>> = vec![];
         let mut wanted = vec![];
         for (index, (fill, &count)) in self.fills.iter().zip(counts).enumerate() {
@@ -227,13 +232,14 @@ impl Scene {
             let standing = groups.iter().flatten().copied().collect();
             let places = pack(&System { spheres: standing, ..system.clone() }, &wanted, self.world.seed)?;
             for (group, places) in wanted.iter().zip(places) {
-                let sphere = |p: Round| Sphere { position: p.center, radius: p.radius, ..Sphere::default() };
+                let sphere =
+                    |p: SphereProxy| Sphere { position: p.center, radius: p.radius, ..Sphere::default() };
                 groups[group.group] = places.into_iter().map(sphere).collect();
             }
         }
         number(&self.fills, &mut groups)?;
         for (index, (spheres, fill)) in groups.iter_mut().zip(&self.fills).enumerate() {
-            self.finish(system, fill, spheres, &mut Dice::new(self.world.seed, "move", index));
+            self.finish(system, fill, spheres, &mut SeededRng::new(self.world.seed, "move", index));
             ranges.push(system.spheres.len()..system.spheres.len() + spheres.len());
             system.spheres.append(spheres);
         }
@@ -242,7 +248,7 @@ impl Scene {
     }
 
     /// The spheres of a group whose places are given.
-    fn standing(&self, system: &System, fill: &Fill, index: usize) -> Result<Vec<Sphere>, Fault> {
+    fn standing(&self, system: &System, fill: &Fill, index: usize) -> Result<Vec<Sphere>, ValidationError> {
         let vessel = vessel(system, fill, index)?;
         let mut spheres: Vec<Sphere> = match &fill.shape {
             Shape::Random(_) | Shape::Source(_) => vec![],
@@ -273,7 +279,7 @@ impl Scene {
     }
 
     /// Material, mass, velocity and the right image.
-    fn finish(&self, system: &System, fill: &Fill, spheres: &mut [Sphere], dice: &mut Dice) {
+    fn finish(&self, system: &System, fill: &Fill, spheres: &mut [Sphere], rng: &mut SeededRng) {
         let space = Space::new(system);
         let material = index_of(&system.materials, &fill.material);
         let placed = match &fill.shape {
@@ -291,22 +297,22 @@ impl Scene {
             sphere.fixed |= fill.fixed;
             sphere.position = space.wrap(sphere.position);
         }
-        set_in_motion(fill.motion, system.dimensions, spheres, dice);
+        set_in_motion(fill.motion, system.dimensions, spheres, rng);
     }
 
     /// A fault as an error that shows where in the scene it is.
-    fn explain(&self, fault: Fault, ranges: &[Range<usize>]) -> Error {
-        let path = match &fault.place {
+    fn explain(&self, invalid: ValidationError, ranges: &[Range<usize>]) -> Error {
+        let path = match &invalid.place {
             Place::Field(path) => path.clone(),
             Place::Sphere(index) => self.path_of(*index, ranges),
         };
         #[cfg(feature = "files")]
-        if let Some(text) = self.origin.show(&path, &fault.problem, &fault.remedy) {
+        if let Some(text) = self.origin.show(&path, &invalid.problem, &invalid.remedy) {
             return Error::Invalid(text);
         }
-        match fault.place {
-            Place::Sphere(_) if !path.is_empty() => Error::Invalid(format!("{} (in {path})", fault.text())),
-            _ => fault.into(),
+        match invalid.place {
+            Place::Sphere(_) if !path.is_empty() => Error::Invalid(format!("{} (in {path})", invalid.text())),
+            _ => invalid.into(),
         }
     }
 
@@ -330,7 +336,7 @@ fn mesh_notes(system: &System) -> Vec<Note> {
     for wall in &system.walls {
         let WallShape::Mesh(mesh) = &wall.shape else { continue };
         let name = || wall.name.clone();
-        notes.extend(mesh.flaws().into_iter().map(|flaw| Note::Mesh { wall: name(), flaw }));
+        notes.extend(mesh.warnings().into_iter().map(|warning| Note::Mesh { wall: name(), warning }));
         let ([low, high], Some([least, most])) = (mesh.bounds(), spheres) else { continue };
         let distance = (low - most).max(least - high).max(DVec3::ZERO).length();
         let (size, spread) = ((high - low).length(), (most - least).length());
@@ -342,20 +348,20 @@ fn mesh_notes(system: &System) -> Vec<Note> {
 }
 
 /// What a group has to be inside of.
-fn vessel(system: &System, fill: &Fill, index: usize) -> Result<Option<WallShape>, Fault> {
+fn vessel(system: &System, fill: &Fill, index: usize) -> Result<Option<WallShape>, ValidationError> {
     let Some(name) = &fill.inside else { return Ok(None) };
     let path = format!("spheres[{index}].inside");
     let is_vessel = |wall: &&Wall| wall.shape.is_vessel();
     let named: Vec<&str> = system.walls.iter().filter(is_vessel).map(|wall| wall.name.as_str()).collect();
     let Some(wall) = system.walls.iter().find(|wall| wall.name == *name) else {
-        return Err(Fault::field(
+        return Err(ValidationError::field(
             &path,
             format!("there is no wall {name:?}"),
             format!("the walls that spheres can be inside of are {}", named.join(", ")),
         ));
     };
     if !wall.shape.is_vessel() || matches!(fill.shape, Shape::At(_) | Shape::Source(_)) {
-        return Err(Fault::field(
+        return Err(ValidationError::field(
             &path,
             format!("{path} is a {}", wall.shape.kind()),
             "random fills and lattices are kept inside boxes, cylinders, cones, spheres and bowls",
@@ -365,7 +371,7 @@ fn vessel(system: &System, fill: &Fill, index: usize) -> Result<Option<WallShape
 }
 
 /// Numbers the spheres without an id on after the largest id given.
-fn number(fills: &[Fill], groups: &mut [Vec<Sphere>]) -> Result<(), Fault> {
+fn number(fills: &[Fill], groups: &mut [Vec<Sphere>]) -> Result<(), ValidationError> {
     let given = |fill: &Fill, index: usize| match &fill.shape {
         Shape::At(placed) => placed[index].id,
         _ => None,
@@ -382,7 +388,7 @@ fn number(fills: &[Fill], groups: &mut [Vec<Sphere>]) -> Result<(), Fault> {
                 continue;
             }
             sphere.id = u32::try_from(next).map_err(|_| {
-                Fault::field(
+                ValidationError::field(
                     format!("spheres[{group}]"),
                     format!("no ids are left after {}", u32::MAX),
                     "give smaller ids, or none",

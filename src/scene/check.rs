@@ -2,7 +2,9 @@
 
 use glam::DVec3;
 
-use super::{DEFAULT_MATERIAL, Fault, Fill, Lattice, LatticeKind, Motion, Pair, Random, Scene, Shape};
+use super::{
+    DEFAULT_MATERIAL, Fill, Lattice, LatticeKind, Motion, Pair, Random, Scene, Shape, ValidationError,
+};
 use crate::{
     Dimensions, Side, Surface, WallShape,
     validate::{finite, inspect_surface},
@@ -13,10 +15,10 @@ const SHARE_SLACK: f64 = 0.0101;
 
 impl Scene {
     /// Everything that can be said without bounds and sphere by sphere.
-    pub(crate) fn inspect(&self) -> Result<(), Fault> {
+    pub(crate) fn inspect(&self) -> Result<(), ValidationError> {
         for (index, material) in self.materials.iter().enumerate() {
             if self.materials[..index].iter().any(|other| other.name == material.name) {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     format!("materials.{}", material.name),
                     format!("there are two materials called {:?}", material.name),
                     "give each a name of its own",
@@ -29,7 +31,7 @@ impl Scene {
             }
             let path = format!("pairs[{index}]");
             if (Pair { between: pair.between.clone(), ..Pair::default() }) == *pair {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     &path,
                     format!("{path} says nothing of how the two meet"),
                     format!("give one or more of {}", Surface::FIELDS.join(", ")),
@@ -45,7 +47,7 @@ impl Scene {
                 let path = format!("{path}.plane.normal");
                 finite(&path, normal)?;
                 if normal == DVec3::ZERO {
-                    return Err(Fault::field(
+                    return Err(ValidationError::field(
                         &path,
                         format!("{path} is zero"),
                         "give the direction from the solid to the free side",
@@ -62,7 +64,7 @@ impl Scene {
         if self.bounds.max.is_none() && self.sizing_fill().is_none() {
             let bounded = (0..self.world.dimensions.count()).find(|&a| self.bounds.sides[a] != Side::Open);
             if let Some(axis) = bounded {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     "bounds",
                     format!("bounds.{} is bounded but bounds.max is missing", ["x", "y", "z"][axis]),
                     "give bounds.max, or a random fill with both count and volume_fraction, which decides it",
@@ -84,7 +86,7 @@ impl Scene {
         })
     }
 
-    fn known_material(&self, name: &str, path: &str) -> Result<(), Fault> {
+    fn known_material(&self, name: &str, path: &str) -> Result<(), ValidationError> {
         if name == DEFAULT_MATERIAL || self.materials.iter().any(|material| material.name == name) {
             return Ok(());
         }
@@ -92,14 +94,14 @@ impl Scene {
         if !names.contains(&DEFAULT_MATERIAL) {
             names.push(DEFAULT_MATERIAL);
         }
-        Err(Fault::field(
+        Err(ValidationError::field(
             path,
             format!("there is no material {name:?}"),
             format!("the materials are {}", names.join(", ")),
         ))
     }
 
-    fn inspect_fill(&self, fill: &Fill, path: &str) -> Result<(), Fault> {
+    fn inspect_fill(&self, fill: &Fill, path: &str) -> Result<(), ValidationError> {
         self.known_material(&fill.material, &format!("{path}.material"))?;
         match fill.motion {
             Motion::Kept => {}
@@ -135,7 +137,7 @@ impl Scene {
         }
     }
 
-    fn inspect_random(&self, random: &Random, path: &str) -> Result<(), Fault> {
+    fn inspect_random(&self, random: &Random, path: &str) -> Result<(), ValidationError> {
         if let Some(fraction) = random.volume_fraction {
             positive(
                 &format!("{path}.volume_fraction"),
@@ -143,7 +145,7 @@ impl Scene {
                 "a volume fraction is > 0 and at most 0.50 (2D: 0.70)",
             )?;
         } else if random.count.is_none() {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 path,
                 format!("{path} has neither count nor volume_fraction"),
                 "give one of them, or both where the box is left out",
@@ -153,7 +155,7 @@ impl Scene {
         if let Some((low, high)) = random.region {
             for axis in 0..self.world.dimensions.count() {
                 if !(low[axis] < high[axis] && (high - low).is_finite()) {
-                    return Err(Fault::field(
+                    return Err(ValidationError::field(
                         format!("{path}.max"),
                         format!("{path} runs from {} to {} in {}", low[axis], high[axis], AXES[axis]),
                         "its upper corner lies above its lower corner",
@@ -161,7 +163,7 @@ impl Scene {
                 }
             }
         } else if self.bounds.max.is_none() && self.sizing_fill().is_none() {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 path,
                 format!("{path} does not say how large a box to fill"),
                 "give bounds.min and bounds.max, or both count and volume_fraction",
@@ -170,7 +172,7 @@ impl Scene {
         Ok(())
     }
 
-    fn inspect_lattice(&self, lattice: &Lattice, path: &str) -> Result<(), Fault> {
+    fn inspect_lattice(&self, lattice: &Lattice, path: &str) -> Result<(), ValidationError> {
         positive(&format!("{path}.diameter"), lattice.diameter, "a diameter is finite and > 0")?;
         positive(&format!("{path}.spacing"), lattice.spacing, "a spacing is finite and > 0")?;
         self.in_world(&format!("{path}.origin"), lattice.origin)?;
@@ -185,19 +187,27 @@ impl Scene {
         if let Some(remedy) = wrong {
             let path = format!("{path}.kind");
             let dimensions = self.world.dimensions.count();
-            return Err(Fault::field(&path, format!("{path} does not exist in {dimensions}D"), remedy));
+            return Err(ValidationError::field(
+                &path,
+                format!("{path} does not exist in {dimensions}D"),
+                remedy,
+            ));
         }
         if flat && lattice.count[2] != 1 {
             let path = format!("{path}.count");
-            return Err(Fault::field(&path, format!("{path} has layers along z"), "in 2D give [nx, ny]"));
+            return Err(ValidationError::field(
+                &path,
+                format!("{path} has layers along z"),
+                "in 2D give [nx, ny]",
+            ));
         }
         Ok(())
     }
 
-    fn in_world(&self, path: &str, v: DVec3) -> Result<(), Fault> {
+    fn in_world(&self, path: &str, v: DVec3) -> Result<(), ValidationError> {
         finite(path, v)?;
         if self.world.dimensions == Dimensions::Two && v.z != 0.0 {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 path,
                 format!("{path} has the z component {}", v.z),
                 "in 2D everything lies in the plane z = 0",
@@ -208,10 +218,14 @@ impl Scene {
 }
 
 /// Faults what the diameters of what is called `path` cannot be.
-pub(crate) fn inspect_diameters(path: &str, diameters: &[(f64, f64)]) -> Result<(), Fault> {
+pub(crate) fn inspect_diameters(path: &str, diameters: &[(f64, f64)]) -> Result<(), ValidationError> {
     if diameters.is_empty() {
         let path = format!("{path}.diameters");
-        return Err(Fault::field(&path, format!("{path} is empty"), "list [diameter, share] pairs"));
+        return Err(ValidationError::field(
+            &path,
+            format!("{path} is empty"),
+            "list [diameter, share] pairs",
+        ));
     }
     let single = diameters.len() == 1;
     for (index, &(diameter, share)) in diameters.iter().enumerate() {
@@ -221,7 +235,7 @@ pub(crate) fn inspect_diameters(path: &str, diameters: &[(f64, f64)]) -> Result<
     }
     let total: f64 = diameters.iter().map(|&(_, share)| share).sum();
     if (total - 1.0).abs() > SHARE_SLACK {
-        return Err(Fault::field(
+        return Err(ValidationError::field(
             format!("{path}.diameters"),
             format!("the shares of {path}.diameters add up to {total}"),
             "they are parts of the number of spheres and add up to 1",
@@ -232,18 +246,18 @@ pub(crate) fn inspect_diameters(path: &str, diameters: &[(f64, f64)]) -> Result<
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-fn positive(path: &str, value: f64, remedy: &str) -> Result<(), Fault> {
+fn positive(path: &str, value: f64, remedy: &str) -> Result<(), ValidationError> {
     if value > 0.0 && value.is_finite() { Ok(()) } else { Err(wrong(path, value, remedy)) }
 }
 
-fn at_least_zero(path: &str, value: f64, remedy: &str) -> Result<(), Fault> {
+fn at_least_zero(path: &str, value: f64, remedy: &str) -> Result<(), ValidationError> {
     within(path, value, 0.0, f64::MAX, remedy)
 }
 
-fn within(path: &str, value: f64, low: f64, high: f64, remedy: &str) -> Result<(), Fault> {
+fn within(path: &str, value: f64, low: f64, high: f64, remedy: &str) -> Result<(), ValidationError> {
     if value >= low && value <= high { Ok(()) } else { Err(wrong(path, value, remedy)) }
 }
 
-fn wrong(path: &str, value: f64, remedy: &str) -> Fault {
-    Fault::field(path, format!("{path} is {value}"), remedy)
+fn wrong(path: &str, value: f64, remedy: &str) -> ValidationError {
+    ValidationError::field(path, format!("{path} is {value}"), remedy)
 }

@@ -3,12 +3,12 @@
 use glam::DVec3;
 
 use super::{
-    dice::Dice,
     grid::Grid,
     push::Crowd,
     region::MARGIN,
+    rng::SeededRng,
     scatter::{Run, Site, is_free, scatter},
-    space::Round,
+    space::SphereProxy,
 };
 
 /// Passes of pushing at the inflated size. More than 100 change the pair distribution no further.
@@ -40,10 +40,10 @@ pub(crate) fn crowd(
     runs: &[Run],
     limits: &[(DVec3, DVec3)],
     growth: Growth,
-    dice: &mut Dice,
-) -> Option<Vec<Round>> {
+    rng: &mut SeededRng,
+) -> Option<Vec<SphereProxy>> {
     let small: Vec<Run> = runs.iter().map(|run| Run { radius: growth.start * run.radius, ..*run }).collect();
-    let rounds = scatter(site, &small, dice)?;
+    let rounds = scatter(site, &small, rng)?;
     let mut crowd =
         Crowd { space: site.space, planes: site.planes, limits: vec![None; site.standing.len()], rounds };
     for (run, limits) in runs.iter().zip(limits) {
@@ -60,23 +60,23 @@ pub(crate) fn crowd(
     }
     crowd.resize(first, &full, 1.0);
     let mut grid = Grid::of(site.space, crowd.rounds);
-    shake(site, &mut grid, &crowd.limits, dice);
+    shake(site, &mut grid, &crowd.limits, rng);
     Some(grid.into_rounds())
 }
 
 /// Metropolis moves of hard spheres: a move to a free place is taken, any other is not. Spheres without limits are
 /// held.
-fn shake(site: &Site, grid: &mut Grid, limits: &[Option<(DVec3, DVec3)>], dice: &mut Dice) {
+fn shake(site: &Site, grid: &mut Grid, limits: &[Option<(DVec3, DVec3)>], rng: &mut SeededRng) {
     // Of the radius of the sphere; adjusted so that about four in ten moves are taken.
     let mut width = 0.3;
     for _ in 0..SWEEPS {
         let (mut tried, mut taken) = (0, 0);
         for (index, limits) in limits.iter().enumerate() {
             let Some((low, high)) = limits else { continue };
-            let Round { center, radius } = grid.rounds()[index];
+            let SphereProxy { center, radius } = grid.rounds()[index];
             let mut moved = center;
             for axis in 0..site.dimensions.count() {
-                moved[axis] += width * radius * dice.within(-1.0, 1.0);
+                moved[axis] += width * radius * rng.within(-1.0, 1.0);
             }
             let inside = moved.cmpge(*low).all() && moved.cmple(*high).all();
             let moved = site.space.wrap(moved);

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::space::{Round, Space, corners, spatial_order};
+use super::space::{Space, SphereProxy, corners, spatial_order};
 
 /// No further sphere in a cell's list.
 const NONE: u32 = u32::MAX;
@@ -30,7 +30,7 @@ struct Level {
 pub(crate) struct Grid {
     pub space: Space,
     levels: Vec<Level>,
-    rounds: Vec<Round>,
+    rounds: Vec<SphereProxy>,
     next: Vec<u32>,
 }
 
@@ -49,7 +49,7 @@ impl Grid {
     }
 
     /// A grid that holds all of `rounds`.
-    pub(crate) fn of(space: Space, rounds: Vec<Round>) -> Self {
+    pub(crate) fn of(space: Space, rounds: Vec<SphereProxy>) -> Self {
         let (low, high) = corners(&rounds);
         let mut grid = Self::new(space, low, high, rounds.iter().map(|r| r.radius).collect());
         grid.hold(rounds);
@@ -57,7 +57,7 @@ impl Grid {
     }
 
     /// Lets go of all spheres and holds these.
-    pub(crate) fn hold(&mut self, rounds: Vec<Round>) {
+    pub(crate) fn hold(&mut self, rounds: Vec<SphereProxy>) {
         self.levels.iter_mut().for_each(|level| level.heads.fill(NONE));
         self.next = vec![NONE; rounds.len()];
         self.rounds = rounds;
@@ -76,17 +76,17 @@ impl Grid {
     }
 
     /// Adds a sphere, with the next index.
-    pub(crate) fn push(&mut self, round: Round) {
+    pub(crate) fn push(&mut self, round: SphereProxy) {
         self.rounds.push(round);
         self.next.push(NONE);
         self.insert(self.rounds.len() - 1);
     }
 
-    pub(crate) fn rounds(&self) -> &[Round] {
+    pub(crate) fn rounds(&self) -> &[SphereProxy] {
         &self.rounds
     }
 
-    pub(crate) fn into_rounds(self) -> Vec<Round> {
+    pub(crate) fn into_rounds(self) -> Vec<SphereProxy> {
         self.rounds
     }
 

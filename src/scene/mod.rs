@@ -20,8 +20,6 @@
 mod build;
 pub(crate) mod check;
 mod crowd;
-pub(crate) mod dice;
-mod fault;
 mod fill;
 pub(crate) mod grid;
 mod lattice;
@@ -32,15 +30,17 @@ pub(crate) mod portable;
 pub(crate) mod push;
 pub(crate) mod region;
 mod relax;
+pub(crate) mod rng;
 pub(crate) mod scatter;
 mod source;
 pub(crate) mod space;
+mod validation_error;
 
 pub use build::MAX_SPHERES;
-pub(crate) use fault::{Fault, Place};
 pub use fill::{Fill, Lattice, LatticeKind, Motion, Placed, Random, Shape};
 pub use note::Note;
 pub use source::Source;
+pub(crate) use validation_error::{Place, ValidationError};
 
 use glam::DVec3;
 

@@ -2,22 +2,27 @@
 
 use glam::DVec3;
 
-use super::{Motion, dice::Dice};
+use super::{Motion, rng::SeededRng};
 use crate::{Dimensions, Sphere};
 
 /// Gives the spheres of a group their velocities. Fixed ones come to rest and take no part.
-pub(crate) fn set_in_motion(motion: Motion, dimensions: Dimensions, spheres: &mut [Sphere], dice: &mut Dice) {
+pub(crate) fn set_in_motion(
+    motion: Motion,
+    dimensions: Dimensions,
+    spheres: &mut [Sphere],
+    rng: &mut SeededRng,
+) {
     let axes = dimensions.count();
     match motion {
         Motion::Kept => {}
         Motion::Velocity(velocity) => spheres.iter_mut().for_each(|s| s.velocity = velocity),
-        Motion::Speed(speed) => spheres.iter_mut().for_each(|s| s.velocity = speed * dice.direction(axes)),
+        Motion::Speed(speed) => spheres.iter_mut().for_each(|s| s.velocity = speed * rng.direction(axes)),
         Motion::Temperature(temperature) => {
             for sphere in spheres.iter_mut() {
                 let width = (temperature / sphere.mass).sqrt();
                 sphere.velocity = DVec3::ZERO;
                 for axis in 0..axes {
-                    sphere.velocity[axis] = width * dice.normal();
+                    sphere.velocity[axis] = width * rng.normal();
                 }
             }
             to_temperature(temperature, axes, spheres);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Flaw;
+use crate::MeshWarning;
 
 /// Something that [`Scene::build_with_notes`](super::Scene::build_with_notes) did that a user may want to know.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub enum Note {
         /// Name of the wall.
         wall: String,
         /// What looks wrong.
-        flaw: Flaw,
+        warning: MeshWarning,
     },
     /// A mesh lies further from all spheres than both of them are large: it may be in other units.
     FarMesh {
@@ -54,7 +54,7 @@ impl fmt::Display for Note {
                 }
                 write!(f, "; no sphere was moved further than {moved:.2e}")
             }
-            Self::Mesh { wall, flaw } => write!(f, "{wall}: {flaw}"),
+            Self::Mesh { wall, warning } => write!(f, "{wall}: {warning}"),
             Self::FarMesh { wall, distance, size } => write!(
                 f,
                 "{wall} is {size:.3} across and {distance:.3} away from the spheres: they may not be in the same units, see \

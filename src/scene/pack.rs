@@ -4,13 +4,13 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::{
-    Fault,
+    ValidationError,
     crowd::{Growth, crowd},
-    dice::Dice,
     portable::side,
     region::{Region, content},
+    rng::SeededRng,
     scatter::{Run, Site, scatter},
-    space::{Round, Space},
+    space::{Space, SphereProxy},
 };
 use crate::{Dimensions, System, WallShape, wall::Nearby};
 
@@ -51,14 +51,21 @@ const SLACK: f64 = 1.01;
 
 /// Finds a place for every sphere wanted, among the spheres and the walls of `system`; group by group, in each the
 /// largest first.
-pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<Vec<Round>>, Fault> {
+pub(crate) fn pack(
+    system: &System,
+    wanted: &[Wanted],
+    seed: u64,
+) -> Result<Vec<Vec<SphereProxy>>, ValidationError> {
     let dimensions = system.dimensions;
     let limits = limits(dimensions);
     let crowding = crowding(system, wanted, &limits)?;
     let space = Space::new(system);
     let planes = system.planes();
-    let standing: Vec<Round> =
-        system.spheres.iter().map(|s| Round { center: space.wrap(s.position), radius: s.radius }).collect();
+    let standing: Vec<SphereProxy> = system
+        .spheres
+        .iter()
+        .map(|s| SphereProxy { center: space.wrap(s.position), radius: s.radius })
+        .collect();
     let vessels: Vec<WallShape> = wanted.iter().filter_map(|group| group.vessel.clone()).collect();
     let walls = walls_of(system, wanted, space);
     let site =
@@ -77,10 +84,10 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
     runs.sort_by(|(_, a), (_, b)| b.radius.total_cmp(&a.radius));
     let (owners, runs): (Vec<usize>, Vec<Run>) = runs.into_iter().unzip();
 
-    let mut dice = Dice::new(seed, "place", 0);
+    let mut rng = SeededRng::new(seed, "place", 0);
     let mut packed = None;
     if crowding <= limits.sequential * SLACK {
-        packed = scatter(&site, &runs, &mut dice);
+        packed = scatter(&site, &runs, &mut rng);
     }
     // Crowding moves spheres about in boxes, and knows nothing of vessels.
     if packed.is_none() && vessels.is_empty() {
@@ -92,14 +99,14 @@ pub(crate) fn pack(system: &System, wanted: &[Wanted], seed: u64) -> Result<Vec<
         };
         let ranges: Vec<(DVec3, DVec3)> =
             owners.iter().zip(&runs).map(|(&at, run)| wanted[at].region.limits(run.low, run.high)).collect();
-        packed = crowd(&site, &runs, &ranges, growth, &mut dice);
+        packed = crowd(&site, &runs, &ranges, growth, &mut rng);
         // Nor does it know of walls that are no planes.
-        let is_clear = |round: &Round| site.is_clear(round.center, round.radius);
+        let is_clear = |round: &SphereProxy| site.is_clear(round.center, round.radius);
         packed = packed.filter(|rounds| rounds[standing.len()..].par_iter().all(is_clear));
     }
     let packed = packed.ok_or_else(|| {
         let count: usize = runs.iter().map(|run| run.count).sum();
-        Fault::field(
+        ValidationError::field(
             path(&wanted[0]),
             format!("no room was found for all {count} spheres of the random fills"),
             "walls and other spheres leave less room than the volume fraction suggests: ask for fewer or \
@@ -131,7 +138,7 @@ fn walls_of<'a>(system: &'a System, wanted: &[Wanted], space: Space) -> Vec<Near
 }
 
 /// The largest fraction that any region is filled to, with what others contribute to it.
-fn crowding(system: &System, wanted: &[Wanted], limits: &Limits) -> Result<f64, Fault> {
+fn crowding(system: &System, wanted: &[Wanted], limits: &Limits) -> Result<f64, ValidationError> {
     let dimensions = system.dimensions;
     let content_of = |group: &Wanted| {
         group.runs.iter().map(|&(r, count)| count as f64 * content(dimensions, r)).sum::<f64>()
@@ -160,7 +167,7 @@ fn crowding(system: &System, wanted: &[Wanted], limits: &Limits) -> Result<f64, 
             let extent = region.high - region.low;
             let size: Vec<String> =
                 (0..dimensions.count()).map(|axis| format!("{}", extent[axis] as f32)).collect();
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 path(group),
                 format!(
                     "more spheres than the {kind} holds: {count} spheres in a box of {} fill a fraction of {:.3}",
@@ -183,8 +190,8 @@ fn path(group: &Wanted) -> String {
     format!("spheres[{}].random", group.group)
 }
 
-fn too_small(group: &Wanted, radius: f64) -> Fault {
-    Fault::field(
+fn too_small(group: &Wanted, radius: f64) -> ValidationError {
+    ValidationError::field(
         path(group),
         format!("a sphere of diameter {} does not fit into the box", 2.0 * radius),
         "make the box larger than the largest diameter on every axis that is not periodic",

@@ -38,22 +38,22 @@ pub(crate) fn side(content: f64, dimensions: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::dice::Dice;
+    use crate::scene::rng::SeededRng;
 
     #[test]
     fn ln_is_the_logarithm() {
-        let mut dice = Dice::new(1, "test", 0);
+        let mut rng = SeededRng::new(1, "test", 0);
         for _ in 0..100_000 {
-            let x = dice.unit().max(1e-16);
+            let x = rng.unit().max(1e-16);
             assert!((ln(x) - x.ln()).abs() <= 4e-16 * x.ln().abs().max(0.5), "{x}");
         }
     }
 
     #[test]
     fn side_is_the_root() {
-        let mut dice = Dice::new(1, "test", 0);
+        let mut rng = SeededRng::new(1, "test", 0);
         for _ in 0..100_000 {
-            let content = 10f64.powf(dice.within(-200.0, 200.0));
+            let content = 10f64.powf(rng.within(-200.0, 200.0));
             assert!((side(content, 3) / content.cbrt() - 1.0).abs() < 1e-15, "{content}");
             assert!((side(content, 2) / content.sqrt() - 1.0).abs() < 1e-15, "{content}");
         }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{
     grid::Grid,
-    space::{Round, Space, spatial_order},
+    space::{Space, SphereProxy, spatial_order},
 };
 use crate::Plane;
 
@@ -22,7 +22,7 @@ pub(crate) struct Crowd<'a> {
     pub space: Space,
     pub planes: &'a [Plane],
     /// Centres are wrapped.
-    pub rounds: Vec<Round>,
+    pub rounds: Vec<SphereProxy>,
     /// Lowest and highest centre of the spheres that may be moved; `None` = held in place.
     pub limits: Vec<Option<(DVec3, DVec3)>>,
 }
@@ -127,7 +127,7 @@ impl Crowd<'_> {
         let lists = starts.map(|start| {
             let mut chunk = Neighbors { ends: vec![], list: vec![] };
             for index in start..(start + CHUNK).min(self.rounds.len()) {
-                let Round { center, radius } = self.rounds[index];
+                let SphereProxy { center, radius } = self.rounds[index];
                 grid.any_near(center, radius, margin, |other, d| {
                     let reach = radius + self.rounds[other].radius + margin;
                     let both_held = self.limits[index].is_none() && self.limits[other].is_none();
@@ -196,7 +196,7 @@ impl Crowd<'_> {
         if self.limits[index].is_none() {
             return;
         }
-        let Round { center, radius } = self.rounds[index];
+        let SphereProxy { center, radius } = self.rounds[index];
         for plane in self.planes {
             let gap = (center - plane.point).dot(plane.normal) - radius;
             if gap < 0.0 {

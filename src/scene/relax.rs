@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::{
     Note,
     push::Crowd,
-    space::{Round, Space},
+    space::{Space, SphereProxy},
 };
 use crate::System;
 
@@ -26,7 +26,7 @@ pub(crate) fn relax(system: &mut System) -> Note {
         rounds: system
             .spheres
             .iter()
-            .map(|s| Round { center: space.wrap(s.position), radius: s.radius })
+            .map(|s| SphereProxy { center: space.wrap(s.position), radius: s.radius })
             .collect(),
         limits: system.spheres.iter().map(|s| (!s.fixed).then_some(free)).collect(),
     };

@@ -4,10 +4,10 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::{
-    dice::Dice,
     grid::Grid,
     region::{MARGIN, clearance},
-    space::{Round, Space, corners, spatial_order},
+    rng::SeededRng,
+    space::{Space, SphereProxy, corners, spatial_order},
 };
 use crate::{Dimensions, Plane, WallShape, wall::Nearby};
 
@@ -43,7 +43,7 @@ pub(crate) struct Site<'a> {
     /// Walls that fills are kept inside of.
     pub vessels: &'a [WallShape],
     /// Spheres that are there already.
-    pub standing: &'a [Round],
+    pub standing: &'a [SphereProxy],
 }
 
 impl Site<'_> {
@@ -59,7 +59,7 @@ impl Site<'_> {
 ///
 /// Places are drawn and tried in batches, which changes nothing in what is found: of a batch, those that what
 /// was there before leaves free are taken in the order in which they were drawn.
-pub(crate) fn scatter(site: &Site, runs: &[Run], dice: &mut Dice) -> Option<Vec<Round>> {
+pub(crate) fn scatter(site: &Site, runs: &[Run], rng: &mut SeededRng) -> Option<Vec<SphereProxy>> {
     let mut grid = empty_grid(site, runs);
     for run in runs {
         let start = grid.rounds().len();
@@ -70,11 +70,11 @@ pub(crate) fn scatter(site: &Site, runs: &[Run], dice: &mut Dice) -> Option<Vec<
         while grid.rounds().len() < end {
             let missing = end - grid.rounds().len();
             let batch = ((1.1 * missing as f64 / share) as usize + 64).min(BATCH);
-            let free = draw(site, &grid, run, batch, dice);
+            let free = draw(site, &grid, run, batch, rng);
             let taken = settle(site, run, &free, missing);
             share = (taken.len() as f64 / batch as f64).max(1e-4);
             for center in taken {
-                grid.push(Round { center, radius: run.radius });
+                grid.push(SphereProxy { center, radius: run.radius });
             }
             tried += batch;
             let now = grid.rounds().len();
@@ -104,14 +104,14 @@ fn empty_grid(site: &Site, runs: &[Run]) -> Grid {
 }
 
 /// Draws places and returns those that the grid leaves free, in the order in which they were drawn.
-fn draw(site: &Site, grid: &Grid, run: &Run, count: usize, dice: &mut Dice) -> Vec<DVec3> {
-    let drawn: Vec<Round> = (0..count)
+fn draw(site: &Site, grid: &Grid, run: &Run, count: usize, rng: &mut SeededRng) -> Vec<DVec3> {
+    let drawn: Vec<SphereProxy> = (0..count)
         .map(|_| {
             let mut center = DVec3::ZERO;
             for axis in 0..site.dimensions.count() {
-                center[axis] = dice.within(run.low[axis], run.high[axis]);
+                center[axis] = rng.within(run.low[axis], run.high[axis]);
             }
-            Round { center: site.space.wrap(center), radius: run.radius }
+            SphereProxy { center: site.space.wrap(center), radius: run.radius }
         })
         .collect();
     let mut free: Vec<u32> = spatial_order(&drawn)
@@ -129,7 +129,8 @@ fn draw(site: &Site, grid: &Grid, run: &Run, count: usize, dice: &mut Dice) -> V
 
 /// Of places that overlap, keeps what came first, at most `most`.
 fn settle(site: &Site, run: &Run, free: &[DVec3], most: usize) -> Vec<DVec3> {
-    let rounds: Vec<Round> = free.iter().map(|&center| Round { center, radius: run.radius }).collect();
+    let rounds: Vec<SphereProxy> =
+        free.iter().map(|&center| SphereProxy { center, radius: run.radius }).collect();
     let order = spatial_order(&rounds);
     let mut place = vec![0; order.len()];
     for (at, &drawn) in order.iter().enumerate() {

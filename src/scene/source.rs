@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{Fault, Fill, Motion, Scene, Shape};
+use super::{Fill, Motion, Scene, Shape, ValidationError};
 use crate::{MaterialIndex, Materials, Sink};
 
 /// Spheres that are poured into a box: see [`crate::Source`]. The group says their velocity, by [`Motion::Velocity`] or
@@ -113,21 +113,21 @@ impl From<Source> for Fill {
 
 impl Fill {
     /// Faults what spheres cannot be that are poured; `path` is that of the group.
-    pub(super) fn inspect_poured(&self, path: &str) -> Result<(), Fault> {
+    pub(super) fn inspect_poured(&self, path: &str) -> Result<(), ValidationError> {
         let motion = match self.motion {
             Motion::Kept | Motion::Velocity(_) => None,
             Motion::Temperature(_) => Some("temperature"),
             Motion::Speed(_) => Some("speed_uniform"),
         };
         if let Some(motion) = motion {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 format!("{path}.{motion}"),
                 format!("{path} is a source and has {motion}"),
                 "a source has velocity, and source.spread about it",
             ));
         }
         if self.fixed {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 format!("{path}.fixed"),
                 format!("{path} is a source of fixed spheres"),
                 "what is held in place is there from the start: use random, lattice, at or file",

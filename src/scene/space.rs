@@ -61,21 +61,21 @@ impl Space {
 
 /// A sphere as the grid sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Round {
+pub(crate) struct SphereProxy {
     /// Wrapped centre.
     pub center: DVec3,
     pub radius: f64,
 }
 
 /// Lowest and highest coordinates of the centres.
-pub(crate) fn corners(rounds: &[Round]) -> (DVec3, DVec3) {
+pub(crate) fn corners(rounds: &[SphereProxy]) -> (DVec3, DVec3) {
     let none = (DVec3::splat(f64::INFINITY), DVec3::splat(f64::NEG_INFINITY));
     rounds.iter().fold(none, |(low, high), round| (low.min(round.center), high.max(round.center)))
 }
 
 /// The order that puts neighbours near in memory: row by row of cells of the size of the largest sphere. A pass over
 /// a million spheres in this order is several times faster than in a random one.
-pub(crate) fn spatial_order(rounds: &[Round]) -> Vec<u32> {
+pub(crate) fn spatial_order(rounds: &[SphereProxy]) -> Vec<u32> {
     const MOST: f64 = (1u64 << 20) as f64;
     let (low, high) = corners(rounds);
     let largest = rounds.iter().map(|round| round.radius).fold(0.0, f64::max);

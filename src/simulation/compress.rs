@@ -7,7 +7,7 @@ use crate::{
     Compressed, CompressionStage, Dimensions, Error, StepReport, System,
     scene::{
         push::Crowd,
-        space::{Round, Space},
+        space::{Space, SphereProxy},
     },
 };
 
@@ -165,7 +165,7 @@ fn shrunk(system: &System, factor: f64) -> Option<System> {
         space,
         planes: &[],
         rounds: (system.spheres.iter())
-            .map(|s| Round { center: place(s.position), radius: s.radius })
+            .map(|s| SphereProxy { center: place(s.position), radius: s.radius })
             .collect(),
         limits: vec![
             Some((DVec3::splat(f64::NEG_INFINITY), DVec3::splat(f64::INFINITY)));

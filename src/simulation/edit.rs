@@ -78,7 +78,7 @@ impl Simulation {
         system.validate_on()?;
         let mut engine = start_engine(&system, &mut options, self.time)?;
         // A device that is lost has none to hand on.
-        engine.restore(&self.engine.loads().unwrap_or_default())?;
+        engine.restore(&self.engine.warm_start().unwrap_or_default())?;
         self.summary.restart(&system, engine.measure());
         (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
         self.flow.see_ids(&self.system);
@@ -117,9 +117,9 @@ impl Simulation {
 
     // The engine goes on from `system`; contacts that rest bear what they bore.
     pub(super) fn reload(&mut self) -> Result<(), Error> {
-        let loads = self.engine.loads()?;
+        let warm_start = self.engine.warm_start()?;
         self.engine.reload(&self.system)?;
-        self.engine.restore(&loads)
+        self.engine.restore(&warm_start)
     }
 
     // What a sink has taken is gone before anything is edited.

@@ -7,11 +7,11 @@ use crate::{
     Error, Plane, Source, Sphere, System, Wall,
     model::state::Found,
     scene::{
-        dice::Dice,
         grid::Grid,
         region::{Region, mass},
+        rng::SeededRng,
         scatter::is_free,
-        space::{Round, Space, corners},
+        space::{Space, SphereProxy, corners},
     },
     wall::Nearby,
 };
@@ -57,7 +57,7 @@ impl Simulation {
         Ok(pour)
     }
 
-    fn near(&self, sites: &[Site]) -> Result<Vec<Round>, Error> {
+    fn near(&self, sites: &[Site]) -> Result<Vec<SphereProxy>, Error> {
         let test = |center: DVec3, radius: f64| sites.iter().any(|site| site.is_near(center, radius));
         let mut found = if self.flow.is_read {
             let found = self.system.spheres.iter().filter(|s| test(s.position, s.radius));
@@ -69,14 +69,14 @@ impl Simulation {
         };
         found.retain(|found| self.flow.keeps(found.id));
         let space = Space::new(&self.system);
-        Ok(found.iter().map(|f| Round { center: space.wrap(f.center), radius: f.radius }).collect())
+        Ok(found.iter().map(|f| SphereProxy { center: space.wrap(f.center), radius: f.radius }).collect())
     }
 
     fn pour_from(
         &self,
         site: &Site,
         wanted: u64,
-        near: &[Round],
+        near: &[SphereProxy],
         planes: &[Plane],
         pour: &mut Pour,
     ) -> Result<(), Error> {
@@ -86,8 +86,8 @@ impl Simulation {
         for left in (1..=wanted).rev() {
             let progress = &mut pour.sources[site.number];
             let sphere = site.draw(progress.poured, axes);
-            let dice = site.dice(&format!("place {}", progress.tries), progress.poured);
-            let Some(center) = site.place(&grid, planes, &walls, sphere.radius, dice, axes) else {
+            let rng = site.rng(&format!("place {}", progress.tries), progress.poured);
+            let Some(center) = site.place(&grid, planes, &walls, sphere.radius, rng, axes) else {
                 progress.tries += 1;
                 pour.waiting += left;
                 break;
@@ -96,7 +96,7 @@ impl Simulation {
             let id = id.map_err(|_| {
                 Error::Capacity(format!("{}: no ids are left after {}", site.source.name, u32::MAX))
             })?;
-            grid.push(Round { center, radius: sphere.radius });
+            grid.push(SphereProxy { center, radius: sphere.radius });
             pour.spheres.push(Sphere { id, position: center, ..sphere });
             *progress = Progress { poured: progress.poured + 1, tries: 0 };
         }
@@ -149,10 +149,10 @@ impl<'a> Site<'a> {
     }
 
     /// The spheres in and around the box, `near` it and those that have just come, with room for so many more.
-    fn grid(&self, near: &[Round], come: &[Sphere], more: u64) -> Grid {
-        let come = come.iter().map(|s| Round { center: s.position, radius: s.radius });
+    fn grid(&self, near: &[SphereProxy], come: &[Sphere], more: u64) -> Grid {
+        let come = come.iter().map(|s| SphereProxy { center: s.position, radius: s.radius });
         let standing = near.iter().copied().chain(come).filter(|r| self.is_near(r.center, r.radius));
-        let standing: Vec<Round> = standing.collect();
+        let standing: Vec<SphereProxy> = standing.collect();
         let (low, high) = corners(&standing);
         let mut radii: Vec<f64> = standing.iter().map(|r| r.radius).collect();
         let more = more.min(MOST_EXPECTED) as usize;
@@ -164,16 +164,16 @@ impl<'a> Site<'a> {
     }
 
     /// The dice of one sphere of the source, for one purpose.
-    fn dice(&self, purpose: &str, sphere: u64) -> Dice {
-        Dice::new(self.seed, &format!("{purpose} {}", self.number), sphere as usize)
+    fn rng(&self, purpose: &str, sphere: u64) -> SeededRng {
+        SeededRng::new(self.seed, &format!("{purpose} {}", self.number), sphere as usize)
     }
 
     /// A sphere that has no place and no id yet.
     fn draw(&self, sphere: u64, axes: usize) -> Sphere {
         let source = self.source;
-        let mut dice = self.dice("pour", sphere);
+        let mut rng = self.rng("pour", sphere);
         let total: f64 = source.diameters.iter().map(|&(_, share)| share).sum();
-        let mut left = total * dice.unit();
+        let mut left = total * rng.unit();
         let chosen = source.diameters.iter().find(|&&(_, share)| {
             left -= share;
             left < 0.0
@@ -182,7 +182,7 @@ impl<'a> Site<'a> {
         let diameter = chosen.or(source.diameters.last()).map_or(1.0, |&(diameter, _)| diameter);
         let mut velocity = source.velocity;
         if source.spread > 0.0 {
-            (0..axes).for_each(|axis| velocity[axis] += source.spread * dice.normal());
+            (0..axes).for_each(|axis| velocity[axis] += source.spread * rng.normal());
         }
         let radius = 0.5 * diameter;
         let mass = mass(self.density, radius);
@@ -196,7 +196,7 @@ impl<'a> Site<'a> {
         planes: &[Plane],
         walls: &[Nearby],
         radius: f64,
-        mut dice: Dice,
+        mut rng: SeededRng,
         axes: usize,
     ) -> Option<DVec3> {
         let room = radius * (1.0 + SPARE);
@@ -204,7 +204,7 @@ impl<'a> Site<'a> {
         (0..TRIES).find_map(|_| {
             let mut center = DVec3::ZERO;
             for axis in 0..axes {
-                center[axis] = dice.within(low[axis], high[axis]);
+                center[axis] = rng.within(low[axis], high[axis]);
             }
             let center = self.space.wrap(center);
             let is_clear = || walls.iter().all(|wall| wall.within(center, room).is_none());

@@ -1,7 +1,7 @@
 //! Checks of a compression.
 
 use super::{AXES, PERIOD_IN_RADII, require};
-use crate::{Compression, Dimensions, Side, System, scene::Fault};
+use crate::{Compression, Dimensions, Side, System, scene::ValidationError};
 
 /// Most that a box may lose of its length in a step, and so neighbours of their distance: more would push most spheres
 /// about, not a few.
@@ -15,20 +15,20 @@ const SLACK: f64 = 1e-6;
 
 impl System {
     /// What needs no spheres.
-    pub(super) fn inspect_compression(&self) -> Result<(), Fault> {
+    pub(super) fn inspect_compression(&self) -> Result<(), ValidationError> {
         let Some(Compression { rate, fraction, pressure }) = self.compression else { return Ok(()) };
         let positive = |x: f64| x > 0.0 && x.is_finite();
         require(positive(rate), "compression.rate", rate, "a rate (1/time) is finite and > 0")?;
         let share = rate * self.dt;
         if share > MOST_SHARE {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 "compression.rate",
                 format!("the box would lose {share} of its length in a step"),
                 format!("at most {MOST_SHARE}: choose a smaller rate or world.dt"),
             ));
         }
         if fraction.is_none() && pressure.is_none() {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 "compression",
                 "compression has no target",
                 "give fraction or pressure",
@@ -52,14 +52,14 @@ impl System {
         }
         let sides = &self.bounds.sides[..self.dimensions.count()];
         if let Some(axis) = sides.iter().position(|side| *side != Side::Periodic) {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 format!("bounds.{}", AXES[axis]),
                 format!("the box is to be compressed, and {} is not periodic", AXES[axis]),
                 "make every axis \"periodic\", or leave compression out",
             ));
         }
         if let Some(wall) = self.walls.first() {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 "walls[0]",
                 format!("the box is to be compressed, and the wall {} stands in it", wall.name),
                 "take the walls out, or leave compression out",
@@ -67,7 +67,7 @@ impl System {
         }
         if self.has_flow() {
             let field = if self.sources.is_empty() { "sinks[0]" } else { "compression" };
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 field,
                 "the box is to be compressed, and spheres come or go",
                 "take sources and sinks out, or leave compression out",
@@ -77,10 +77,10 @@ impl System {
     }
 
     /// What needs them.
-    pub(super) fn inspect_squeezed(&self) -> Result<(), Fault> {
+    pub(super) fn inspect_squeezed(&self) -> Result<(), ValidationError> {
         let Some(compression) = self.compression else { return Ok(()) };
         if let Some(index) = self.spheres.iter().position(|s| s.fixed) {
-            return Err(Fault::sphere(
+            return Err(ValidationError::sphere(
                 index,
                 format!("the box is to be compressed, and sphere {} is fixed", self.spheres[index].id),
                 "let it go, or leave compression out",
@@ -94,7 +94,7 @@ impl System {
                 let Some(period) = self.period(axis).filter(|period| period * ratio < least) else {
                     continue;
                 };
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     "compression.fraction",
                     format!(
                         "at a packing fraction of {fraction} the period in {} is {}, too short for such spheres",
@@ -106,7 +106,7 @@ impl System {
             }
         }
         match compression.fraction {
-            Some(fraction) if fraction < present * (1.0 - SLACK) => Err(Fault::field(
+            Some(fraction) if fraction < present * (1.0 - SLACK) => Err(ValidationError::field(
                 "compression.fraction",
                 format!(
                     "compression.fraction is {fraction}, and spheres fill {present:.4} of the box from the start"

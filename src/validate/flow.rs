@@ -3,11 +3,11 @@
 use super::{AXES, finite, require};
 use crate::{
     Sink, Source, System,
-    scene::{Fault, check::inspect_diameters, region::Region},
+    scene::{ValidationError, check::inspect_diameters, region::Region},
 };
 
 impl System {
-    pub(super) fn inspect_flow(&self) -> Result<(), Fault> {
+    pub(super) fn inspect_flow(&self) -> Result<(), ValidationError> {
         let right = self.drag >= 0.0 && self.drag.is_finite();
         require(right, "world.drag", self.drag, "a drag (1/time) is finite and >= 0")?;
         for (index, source) in self.sources.iter().enumerate() {
@@ -16,7 +16,7 @@ impl System {
         for (index, sink) in self.sinks.iter().enumerate() {
             self.inspect_sink(sink, &format!("sinks[{index}]"))?;
             if self.sinks[..index].iter().any(|other| other.name == sink.name) {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     format!("sinks[{index}].name"),
                     format!("there are two sinks called {:?}", sink.name),
                     "give each a name of its own",
@@ -27,7 +27,7 @@ impl System {
     }
 
     /// Faults what a source cannot be; messages call it `path`.
-    pub(crate) fn inspect_source(&self, source: &Source, path: &str) -> Result<(), Fault> {
+    pub(crate) fn inspect_source(&self, source: &Source, path: &str) -> Result<(), ValidationError> {
         finite(&format!("{path}.min"), source.min)?;
         finite(&format!("{path}.max"), source.max)?;
         self.inspect_box(path, |axis| (source.min[axis], source.max[axis]))?;
@@ -48,17 +48,17 @@ impl System {
         self.inspect_place(source, path)
     }
 
-    fn inspect_sink(&self, sink: &Sink, path: &str) -> Result<(), Fault> {
+    fn inspect_sink(&self, sink: &Sink, path: &str) -> Result<(), ValidationError> {
         self.inspect_box(path, |axis| (sink.min[axis], sink.max[axis]))?;
         require(sink.every > 0, &format!("{path}.every"), sink.every, "a number of steps is >= 1")
     }
 
-    fn inspect_box(&self, path: &str, ends: impl Fn(usize) -> (f64, f64)) -> Result<(), Fault> {
+    fn inspect_box(&self, path: &str, ends: impl Fn(usize) -> (f64, f64)) -> Result<(), ValidationError> {
         for (axis, name) in AXES.into_iter().enumerate().take(self.dimensions.count()) {
             let (low, high) = ends(axis);
             // What is not a number is not above anything either.
             if low.partial_cmp(&high).is_none_or(|order| order.is_ge()) {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     format!("{path}.max"),
                     format!("{path} runs from {low} to {high} in {name}"),
                     "its upper corner lies above its lower corner",
@@ -69,11 +69,11 @@ impl System {
     }
 
     /// Whether its largest spheres find a place as long as it is empty.
-    fn inspect_place(&self, source: &Source, path: &str) -> Result<(), Fault> {
+    fn inspect_place(&self, source: &Source, path: &str) -> Result<(), ValidationError> {
         for (axis, name) in AXES.into_iter().enumerate().filter(|&(axis, _)| self.period(axis).is_some()) {
             let (low, high) = (self.bounds.min[axis], self.bounds.max[axis]);
             if source.min[axis] < low || source.max[axis] > high {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     format!("{path}.min"),
                     format!(
                         "{path} runs from {} to {} in {name}, and the bounds from {low} to {high}",
@@ -87,7 +87,7 @@ impl System {
         let diameter = 2.0 * radius;
         let region = Region::new(self, Some((source.min, source.max)));
         let Some((low, high)) = region.centers(radius) else {
-            return Err(Fault::field(
+            return Err(ValidationError::field(
                 format!("{path}.max"),
                 format!("{path} is too small for spheres of diameter {diameter}"),
                 "on every axis it is longer than the largest diameter",
@@ -102,7 +102,7 @@ impl System {
                 }
             }
             if plane.normal.dot(corner - plane.point) <= radius {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     format!("{path}.min"),
                     format!(
                         "{path} has no room for spheres of diameter {diameter} in front of the wall {}",

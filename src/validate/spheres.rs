@@ -7,9 +7,9 @@ use super::AXES;
 use crate::{
     Dimensions, Sphere, System, Wall,
     scene::{
-        Fault,
+        ValidationError,
         grid::Grid,
-        space::{Round, Space, spatial_order},
+        space::{Space, SphereProxy, spatial_order},
     },
     wall::Nearby,
 };
@@ -26,21 +26,21 @@ struct Overlap {
 impl System {
     /// The checks of the spheres at the start; the world has been found right. Returns the deepest overlap, in mean diameters,
     /// of what is put right before.
-    pub(crate) fn inspect_spheres(&self) -> Result<f64, Fault> {
+    pub(crate) fn inspect_spheres(&self) -> Result<f64, ValidationError> {
         let deepest = self.inspect_standing()?;
         self.inspect_shapes()?;
         Ok(deepest)
     }
 
     /// The same without the walls that are no planes at rest.
-    pub(crate) fn inspect_standing(&self) -> Result<f64, Fault> {
-        let fault = self
+    pub(crate) fn inspect_standing(&self) -> Result<f64, ValidationError> {
+        let invalid = self
             .spheres
             .par_iter()
             .enumerate()
             .find_map_first(|(index, sphere)| self.inspect_sphere(index, sphere).err());
-        if let Some(fault) = fault {
-            return Err(fault);
+        if let Some(invalid) = invalid {
+            return Err(invalid);
         }
         self.inspect_ids()?;
         let largest = self.spheres.par_iter().map(|s| s.radius).reduce(|| 0.0, f64::max);
@@ -50,10 +50,10 @@ impl System {
         Ok(deepest.max(self.inspect_pairs()?))
     }
 
-    fn inspect_sphere(&self, index: usize, sphere: &Sphere) -> Result<(), Fault> {
+    fn inspect_sphere(&self, index: usize, sphere: &Sphere) -> Result<(), ValidationError> {
         let id = sphere.id;
         let wrong = |what: &str, found: &dyn std::fmt::Display, remedy: &str| {
-            Err(Fault::sphere(index, format!("the {what} of sphere {id} is {found}"), remedy))
+            Err(ValidationError::sphere(index, format!("the {what} of sphere {id} is {found}"), remedy))
         };
         let positive = |value: f64| value > 0.0 && value.is_finite();
         if !positive(sphere.radius) {
@@ -77,14 +77,14 @@ impl System {
         Ok(())
     }
 
-    fn inspect_ids(&self) -> Result<(), Fault> {
+    fn inspect_ids(&self) -> Result<(), ValidationError> {
         if self.spheres.windows(2).all(|pair| pair[0].id < pair[1].id) {
             return Ok(());
         }
         let mut ids: Vec<(u32, usize)> = self.spheres.iter().map(|s| s.id).zip(0..).collect();
         ids.par_sort_unstable();
         match ids.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => Err(Fault::sphere(
+            Some(pair) => Err(ValidationError::sphere(
                 pair[1].1,
                 format!("two spheres have the id {}", pair[0].0),
                 "every sphere has an id of its own",
@@ -93,17 +93,17 @@ impl System {
         }
     }
 
-    fn inspect_planes(&self) -> Result<f64, Fault> {
+    fn inspect_planes(&self) -> Result<f64, ValidationError> {
         let planes: Vec<Wall> = self.planes().into_iter().map(Wall::from).collect();
         self.deepest_in(planes.iter())
     }
 
     // What overlaps less than the limit is put right in the first step.
-    fn inspect_shapes(&self) -> Result<f64, Fault> {
+    fn inspect_shapes(&self) -> Result<f64, ValidationError> {
         self.deepest_in(self.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(0.0)))
     }
 
-    fn deepest_in<'a>(&self, walls: impl Iterator<Item = &'a Wall>) -> Result<f64, Fault> {
+    fn deepest_in<'a>(&self, walls: impl Iterator<Item = &'a Wall>) -> Result<f64, ValidationError> {
         let mut walls = walls.peekable();
         if self.spheres.is_empty() || walls.peek().is_none() {
             return Ok(0.0);
@@ -138,19 +138,19 @@ impl System {
         } else {
             format!("sphere {id} reaches {depth:.3} of its diameter into the wall {wall}")
         };
-        Err(Fault::sphere(
+        Err(ValidationError::sphere(
             sphere,
             found,
             format!("move it to the free side; up to {limit} (solver.max_initial_overlap) is put right"),
         ))
     }
 
-    fn inspect_pairs(&self) -> Result<f64, Fault> {
+    fn inspect_pairs(&self) -> Result<f64, ValidationError> {
         let space = Space::new(self);
-        let rounds: Vec<Round> = self
+        let rounds: Vec<SphereProxy> = self
             .spheres
             .par_iter()
-            .map(|s| Round { center: space.wrap(s.position), radius: s.radius })
+            .map(|s| SphereProxy { center: space.wrap(s.position), radius: s.radius })
             .collect();
         let order = spatial_order(&rounds);
         let grid = Grid::of(space, order.iter().map(|&at| rounds[at as usize]).collect());
@@ -182,7 +182,7 @@ impl System {
             return Ok(depth);
         }
         let (a, b) = (self.spheres[sphere].id, self.spheres[partner].id);
-        Err(Fault::sphere(
+        Err(ValidationError::sphere(
             partner,
             format!("spheres {} and {} overlap by {depth:.3} of their mean diameter", a.min(b), a.max(b)),
             format!("move them apart; up to {limit} (solver.max_initial_overlap) is put right"),

@@ -7,8 +7,8 @@ use glam::DVec3;
 use super::{AXES, finite, require};
 use crate::{
     Dimensions, System, Wall, WallShape,
-    model::{patches::MOST_TURN, plan::MOST_SUBSTEPS},
-    scene::Fault,
+    model::{features::MOST_TURN, plan::MOST_SUBSTEPS},
+    scene::ValidationError,
 };
 
 /// How far the length of a normal may miss 1. What it misses, an impact on the wall changes the energy by.
@@ -18,7 +18,7 @@ const UNIT_SLACK: f64 = 1e-12;
 const ALONG: f64 = 1e-9;
 
 impl System {
-    pub(super) fn inspect_wall_shapes(&self) -> Result<(), Fault> {
+    pub(super) fn inspect_wall_shapes(&self) -> Result<(), ValidationError> {
         for (index, wall) in self.walls.iter().enumerate() {
             let path = format!("walls[{index}]");
             self.inspect_shape(wall, &format!("{path}.{}", wall.shape.kind()))?;
@@ -37,14 +37,14 @@ impl System {
     }
 
     /// What moves turns and swings by so much in a step that substeps can follow, and stays what its images on periodic axes are.
-    fn inspect_pace(&self, wall: &Wall, path: &str) -> Result<(), Fault> {
+    fn inspect_pace(&self, wall: &Wall, path: &str) -> Result<(), ValidationError> {
         let motion = &wall.motion;
         let swing = motion.oscillation.map_or(0.0, |o| std::f64::consts::TAU * o.frequency);
         let turn = motion.rotation.map_or(0.0, |r| r.speed.abs());
         let most = MOST_TURN * MOST_SUBSTEPS / self.dt;
         for (what, rate) in [("oscillation", swing), ("rotation", turn)] {
             if rate > most {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     format!("{path}.{what}"),
                     format!("{path}.{what} goes on by {} radian in a step", rate * self.dt),
                     format!(
@@ -60,7 +60,7 @@ impl System {
                 .rotation
                 .is_some_and(|r| r.speed != 0.0 && r.axis.normalize()[axis].abs() < 1.0 - ALONG);
             if leaves || turns {
-                return Err(Fault::field(
+                return Err(ValidationError::field(
                     path,
                     format!("{path} moves along {name} or turns across it, and {name} is periodic"),
                     format!("make bounds.{name} \"wall\" or \"open\", or let the wall swing instead"),
@@ -70,7 +70,7 @@ impl System {
         Ok(())
     }
 
-    fn inspect_shape(&self, wall: &Wall, path: &str) -> Result<(), Fault> {
+    fn inspect_shape(&self, wall: &Wall, path: &str) -> Result<(), ValidationError> {
         let positive = |name: &str, value: f64| {
             let right = value > 0.0 && value.is_finite();
             require(right, &format!("{path}.{name}"), value, "a length is finite and > 0")
@@ -94,7 +94,7 @@ impl System {
                 self.flat(&format!("{path}.normal"), *normal)?;
                 for (axis, name) in AXES.into_iter().enumerate() {
                     if self.period(axis).is_some() && normal[axis] != 0.0 {
-                        return Err(Fault::field(
+                        return Err(ValidationError::field(
                             path.replace(".plane", ".normal"),
                             format!("the plane lies across {name}, and {name} is periodic"),
                             format!("make bounds.{name} \"wall\" or \"open\", or turn the plane along it"),
@@ -104,7 +104,7 @@ impl System {
                 let tilts =
                     wall.motion.rotation.is_some_and(|r| r.axis.normalize().dot(*normal).abs() < 1.0 - ALONG);
                 if tilts {
-                    return Err(Fault::field(
+                    return Err(ValidationError::field(
                         path.replace(".plane", ".rotation"),
                         "the plane turns about an axis that is not its normal".to_owned(),
                         "far away it would move at any speed: use a box or a disc".to_owned(),
@@ -153,7 +153,7 @@ impl System {
     }
 }
 
-fn inspect_motion(wall: &Wall, path: &str) -> Result<(), Fault> {
+fn inspect_motion(wall: &Wall, path: &str) -> Result<(), ValidationError> {
     let motion = &wall.motion;
     finite(&format!("{path}.velocity"), motion.velocity)?;
     if let Some(oscillation) = motion.oscillation {
@@ -176,7 +176,7 @@ fn inspect_motion(wall: &Wall, path: &str) -> Result<(), Fault> {
 }
 
 /// In a plane world spheres must never be pushed out of the plane: walls stand upright on it.
-fn inspect_flat(wall: &Wall, path: &str) -> Result<(), Fault> {
+fn inspect_flat(wall: &Wall, path: &str) -> Result<(), ValidationError> {
     let upright = |v: DVec3| v.normalize().z.abs() > 1.0 - ALONG;
     let level = |v: DVec3| v.z == 0.0;
     let right = match &wall.shape {
@@ -197,7 +197,7 @@ fn inspect_flat(wall: &Wall, path: &str) -> Result<(), Fault> {
     if right && moves {
         return Ok(());
     }
-    Err(Fault::field(
+    Err(ValidationError::field(
         path,
         format!("{path} would push spheres out of the plane z = 0"),
         "in 2D use planes, boxes and cylinders that stand upright on both sides of it, or whole spheres in it, and move them along it",

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{cannon::Shot, inspect::Inspected};
+use super::{inspect::Inspected, launcher::Shot};
 use crate::{Backend, render::Camera};
 
 /// What the window asks for.

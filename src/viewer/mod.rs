@@ -25,21 +25,21 @@
 //! `time`, `spheres`, `backend`, `paused`, `blocking_reads` of the host so far, and what belongs to the event: `width` and
 //! `height`, `adapter`, `id`, `position`, `file`, `colour`, `message`.
 
-mod board;
-mod cannon;
+mod camera_control;
 mod command;
-mod eye;
+mod event_log;
 mod inspect;
-mod journal;
 mod keys;
+mod launcher;
 mod pace;
 mod panel;
-mod rig;
-#[cfg(test)]
-mod rig_tests;
+mod run_figures;
 mod screenshot;
+mod session;
+#[cfg(test)]
+mod session_tests;
+mod shared_state;
 mod surface;
-mod tally;
 mod view;
 #[cfg(test)]
 mod view_tests;
@@ -94,7 +94,7 @@ impl Settings {
 /// Why there is no window, or none any more.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum ViewerError {
     /// There is no display, or it takes no windows; the text says why.
     NoDisplay(String),
     /// The scene cannot be started, there is no adapter that can draw into a window, or the device was lost.
@@ -103,7 +103,7 @@ pub enum Failure {
     Events(String),
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ViewerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDisplay(text) | Self::Events(text) => f.write_str(text),
@@ -112,9 +112,9 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for ViewerError {}
 
-impl From<Error> for Failure {
+impl From<Error> for ViewerError {
     fn from(error: Error) -> Self {
         Self::Engine(error)
     }

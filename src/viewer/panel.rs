@@ -53,9 +53,9 @@ pub fn show(desk: &mut Desk, ui: &mut Ui) {
             section(ui, "world", true, |ui| world::show_world(desk, ui));
             section(ui, "backend", true, |ui| show_backend(desk, ui));
             section(ui, "colours", true, |ui| world::show_style(desk, ui));
-            section(ui, "energy and impacts", true, |ui| plots::show_history(&desk.status.tally, ui));
+            section(ui, "energy and impacts", true, |ui| plots::show_history(&desk.status.figures, ui));
             section(ui, "stages", false, |ui| show_stages(desk, ui));
-            section(ui, "shoot", false, |ui| world::show_cannon(desk, ui));
+            section(ui, "shoot", false, |ui| world::show_launcher(desk, ui));
         });
     });
 }
@@ -114,7 +114,7 @@ fn show_troubles(desk: &Desk, ui: &mut Ui) {
         (status.late, "late", "collisions found out of order"),
         (status.stopped, "stopped", "spheres stopped at an impact, the last resort"),
         (status.unresolved, "unresolved", "spheres with a collision still pending at the end of a step"),
-        (status.tally.overflow, "overflow", "buffers grown and the steps done again; nothing was lost"),
+        (status.figures.overflow, "overflow", "buffers grown and the steps done again; nothing was lost"),
     ];
     let troubles: Vec<_> = counters.iter().filter(|(count, ..)| *count > 0).collect();
     if troubles.is_empty() {
@@ -143,21 +143,21 @@ fn show_backend(desk: &mut Desk, ui: &mut Ui) {
         if desk.status.backend == Backend::Gpu { format!("computes and {what}") } else { what.to_owned() };
     ui.add(egui::Label::new(RichText::new(format!("{name} {what}")).weak()).wrap());
     if desk.status.backend == Backend::Gpu {
-        row(ui, "waits of the host", &grouped(desk.status.tally.blocking_reads));
+        row(ui, "waits of the host", &grouped(desk.status.figures.blocking_reads));
     }
 }
 
 fn show_stages(desk: &mut Desk, ui: &mut Ui) {
     let status = &desk.status;
-    row(ui, "a step", &format!("{} ms", number(1e3 * status.tally.step_seconds, 3)));
-    plots::show_stages(&status.tally.stage_seconds, ui);
+    row(ui, "a step", &format!("{} ms", number(1e3 * status.figures.step_seconds, 3)));
+    plots::show_stages(&status.figures.stage_seconds, ui);
     if status.backend == Backend::Gpu {
         let mut profiled = status.profiled;
         let hint = "the device writes timestamps around every stage, and each step waits for them";
         if ui.checkbox(&mut profiled, "time the stages").on_hover_text(hint).changed() {
             desk.ask(Command::Profile(profiled));
         }
-    } else if status.tally.stage_seconds.is_empty() && status.step > 0 {
+    } else if status.figures.stage_seconds.is_empty() && status.step > 0 {
         ui.weak("this backend has no stages");
     }
 }

@@ -6,7 +6,7 @@ use egui_wgpu::{Renderer as Painter, RendererOptions, ScreenDescriptor};
 use wgpu::CurrentSurfaceTexture;
 use winit::{dpi::PhysicalSize, event_loop::OwnedDisplayHandle, window::Window};
 
-use super::board::Picture;
+use super::shared_state::Picture;
 use crate::{
     Error,
     gpu::{Context, instance_on, read_mapped},
@@ -238,7 +238,7 @@ impl Surface {
             return;
         }
         let view = self.make_picture(size);
-        self.renderer.draw(encoder, &view, size, &picture.spheres, &picture.scenery, camera, style);
+        self.renderer.draw(encoder, &view, size, &picture.spheres, &picture.render_world, camera, style);
         self.drawn = Some(wanted);
     }
 

@@ -6,13 +6,13 @@ use egui::{Key, PointerButton, Rect, Sense};
 use glam::{DVec2, DVec3};
 
 use super::{
-    board::Status,
-    cannon::Shot,
+    camera_control::{CameraControl, Flight},
     command::{Command, News},
-    eye::{Eye, Flight},
     inspect::Inspected,
     keys::{Action, KEYS},
+    launcher::Shot,
     panel,
+    shared_state::Status,
 };
 use crate::render::Style;
 
@@ -42,7 +42,7 @@ pub enum Wish {
 
 /// What is shot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cannon {
+pub struct Launcher {
     /// Radius in that of the largest sphere.
     pub calibre: f64,
     /// Speed (length/time).
@@ -52,7 +52,7 @@ pub struct Cannon {
 /// See the module.
 pub struct Desk {
     /// None before the first scene.
-    pub eye: Option<Eye>,
+    pub eye: Option<CameraControl>,
     /// How spheres are drawn.
     pub style: Style,
     /// The panel is open.
@@ -64,7 +64,7 @@ pub struct Desk {
     /// The sphere that is inspected, as it was when somebody looked.
     pub inspected: Option<Box<Inspected>>,
     /// What is shot.
-    pub cannon: Cannon,
+    pub launcher: Launcher,
     /// What the adapter that draws is called, and whether it is a GPU.
     pub adapter: (String, bool),
     /// The names of the scenes that can be loaded.
@@ -91,7 +91,7 @@ impl Desk {
             help: false,
             status: Status::default(),
             inspected: None,
-            cannon: Cannon { calibre: CALIBRE, speed: 1.0 },
+            launcher: Launcher { calibre: CALIBRE, speed: 1.0 },
             adapter,
             scenes,
             draft: panel::Draft::default(),
@@ -107,12 +107,12 @@ impl Desk {
     pub fn hear(&mut self, news: &News) {
         match news {
             News::Loaded(camera) => {
-                self.eye = Some(Eye::new(*camera));
-                self.cannon.speed = (camera.target - camera.eye).length() / CROSSING;
+                self.eye = Some(CameraControl::new(*camera));
+                self.launcher.speed = (camera.target - camera.eye).length() / CROSSING;
                 self.inspected = None;
             }
             News::Reset => self.inspected = None,
-            News::Framed(camera) => self.eye = Some(Eye::new(*camera)),
+            News::Framed(camera) => self.eye = Some(CameraControl::new(*camera)),
             News::Picked(found) => self.inspected = found.clone(),
             News::Shot(id) => self.say(format!("shot sphere {id}")),
             News::Refused(text) => self.say(text.clone()),
@@ -281,9 +281,9 @@ impl Desk {
                     None => 0.5 * DVec2::new(f64::from(size[0]), f64::from(size[1])),
                 };
                 let (eye, direction) = self.ray(at);
-                let radius = self.cannon.calibre * self.status.largest;
+                let radius = self.launcher.calibre * self.status.largest;
                 if radius > 0.0 {
-                    self.ask(Command::Shoot(Shot { eye, direction, radius, speed: self.cannon.speed }));
+                    self.ask(Command::Shoot(Shot { eye, direction, radius, speed: self.launcher.speed }));
                 }
             }
             Action::Panel => {

@@ -4,8 +4,8 @@ use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec
 use glam::DVec3;
 
 use super::{
-    board::Status,
     command::{Command, News},
+    shared_state::Status,
     view::{Desk, Wish},
 };
 use crate::render::{Camera, Colour};
@@ -139,7 +139,7 @@ fn a_shot_goes_along_the_cursors_ray() {
     let camera = hand.camera();
     let (x, y, _) = camera.project(shot.eye + shot.direction * 7.0, size).unwrap();
     assert!((x - f64::from(PLACE.x - rect.min.x)).abs() < 1.0 && (y - f64::from(PLACE.y)).abs() < 1.0);
-    assert_eq!((shot.eye, shot.radius), (camera.eye, 0.5 * hand.desk.cannon.calibre));
+    assert_eq!((shot.eye, shot.radius), (camera.eye, 0.5 * hand.desk.launcher.calibre));
     assert!(shot.speed > 0.0);
 }
 

@@ -14,11 +14,11 @@ use winit::{
 };
 
 use super::{
-    Failure, Settings,
-    board::{Picture, Shared},
+    Settings, ViewerError,
     command::News,
-    journal::Journal,
+    event_log::EventLog,
     panel, screenshot,
+    shared_state::{Picture, Shared},
     surface::{Shown, Subject, Surface},
     view::{Desk, Wish},
     worker::{Start, Worker},
@@ -32,37 +32,37 @@ struct Wake;
 /// Opens a window and comes back when it is closed. On the main thread, once in a process: systems ask for that.
 ///
 /// # Errors
-/// [`Failure::NoDisplay`]; [`Failure::Engine`] where the scene cannot be built or there is no adapter that can draw
-/// into a window, and where the device is lost; [`Failure::Events`].
-pub fn run(settings: Settings) -> Result<(), Failure> {
+/// [`ViewerError::NoDisplay`]; [`ViewerError::Engine`] where the scene cannot be built or there is no adapter that can draw
+/// into a window, and where the device is lost; [`ViewerError::Events`].
+pub fn run(settings: Settings) -> Result<(), ViewerError> {
     let system = settings.scene.build()?;
-    let journal = Journal::open(settings.events.as_deref())?;
+    let event_log = EventLog::open(settings.events.as_deref())?;
     let event_loop = EventLoop::<Wake>::with_user_event().build().map_err(|error| no_display(&error))?;
     let proxy = event_loop.create_proxy();
     let mut application =
-        Application { start: Some((settings, system)), proxy, journal, open: None, failure: None };
+        Application { start: Some((settings, system)), proxy, event_log, open: None, failure: None };
     event_loop.run_app(&mut application).map_err(|error| no_display(&error))?;
-    let Application { journal, failure, .. } = application;
+    let Application { event_log, failure, .. } = application;
     failure.map_or(Ok(()), Err)?;
-    journal.finish()
+    event_log.finish()
 }
 
 // Without the place in somebody's source that the error begins with.
-fn no_display(error: &EventLoopError) -> Failure {
+fn no_display(error: &EventLoopError) -> ViewerError {
     let text = error.to_string();
     let why = text
         .strip_prefix("os error at ")
         .and_then(|text| text.split_once(": "))
         .map_or(&*text, |(_, why)| why);
-    Failure::NoDisplay(format!("no display to open a window on: {}", why.trim_end_matches('.')))
+    ViewerError::NoDisplay(format!("no display to open a window on: {}", why.trim_end_matches('.')))
 }
 
 struct Application {
     start: Option<(Settings, System)>,
     proxy: EventLoopProxy<Wake>,
-    journal: Journal,
+    event_log: EventLog,
     open: Option<Open>,
-    failure: Option<Failure>,
+    failure: Option<ViewerError>,
 }
 
 // A window that is open. Fields are dropped in this order: the worker first, while the device is there.
@@ -87,7 +87,7 @@ impl ApplicationHandler<Wake> for Application {
             Ok(open) => {
                 let [width, height] = open.surface.size();
                 let with = json!({ "width": width, "height": height, "adapter": open.desk.adapter.0 });
-                self.journal.write("opened", 0, &open.desk.status.counters(), with);
+                self.event_log.write("opened", 0, &open.desk.status.counters(), with);
                 open.window.request_redraw();
                 self.open = Some(open);
             }
@@ -106,7 +106,7 @@ impl ApplicationHandler<Wake> for Application {
 
     fn user_event(&mut self, event_loop: &ActiveEventLoop, Wake: Wake) {
         let Some(open) = &mut self.open else { return };
-        if let Err(error) = open.read_board(&mut self.journal) {
+        if let Err(error) = open.read_shared_state(&mut self.event_log) {
             self.fail(event_loop, error);
         }
     }
@@ -122,7 +122,7 @@ impl ApplicationHandler<Wake> for Application {
                 if open.surface.size() != before {
                     let [width, height] = open.surface.size();
                     let with = json!({ "width": width, "height": height });
-                    self.journal.write("resized", open.frames, &open.desk.status.counters(), with);
+                    self.event_log.write("resized", open.frames, &open.desk.status.counters(), with);
                 }
                 open.is_hidden = size.width == 0 || size.height == 0;
                 open.window.request_redraw();
@@ -131,7 +131,7 @@ impl ApplicationHandler<Wake> for Application {
                 open.is_hidden = is_hidden;
                 open.window.request_redraw();
             }
-            WindowEvent::RedrawRequested => match open.draw(event_loop, &mut self.journal) {
+            WindowEvent::RedrawRequested => match open.draw(event_loop, &mut self.event_log) {
                 Ok(()) if open.is_closing => self.close(event_loop),
                 Ok(()) => {}
                 Err(error) => self.fail(event_loop, error),
@@ -145,7 +145,7 @@ impl ApplicationHandler<Wake> for Application {
 impl Application {
     fn close(&mut self, event_loop: &ActiveEventLoop) {
         if let Some(open) = self.open.take() {
-            self.journal.write("closed", open.frames, &open.desk.status.counters(), json!({}));
+            self.event_log.write("closed", open.frames, &open.desk.status.counters(), json!({}));
         }
         event_loop.exit();
     }
@@ -153,7 +153,7 @@ impl Application {
     fn fail(&mut self, event_loop: &ActiveEventLoop, error: Error) {
         if let Some(open) = self.open.take() {
             let with = json!({ "message": error.to_string() });
-            self.journal.write("failed", open.frames, &open.desk.status.counters(), with);
+            self.event_log.write("failed", open.frames, &open.desk.status.counters(), with);
         }
         self.failure.get_or_insert(error.into());
         event_loop.exit();
@@ -166,7 +166,7 @@ impl Open {
         settings: Settings,
         system: System,
         proxy: EventLoopProxy<Wake>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ViewerError> {
         let [width, height] = settings.size;
         let attributes = Window::default_attributes()
             .with_title(format!("{} - carom", settings.name))
@@ -174,7 +174,7 @@ impl Open {
             .with_min_inner_size(LogicalSize::new(320, 240));
         let window = event_loop.create_window(attributes);
         let window =
-            window.map_err(|error| Failure::NoDisplay(format!("no window could be opened: {error}")))?;
+            window.map_err(|error| ViewerError::NoDisplay(format!("no window could be opened: {error}")))?;
         let window = Arc::new(window);
         let adapter = settings.adapter.as_deref();
         let surface = Surface::new(window.clone(), event_loop.owned_display_handle(), adapter)?;
@@ -227,10 +227,10 @@ impl Open {
     }
 
     // What the worker has put up since; spheres are left there until they are drawn.
-    fn read_board(&mut self, journal: &mut Journal) -> Result<(), Error> {
+    fn read_shared_state(&mut self, event_log: &mut EventLog) -> Result<(), Error> {
         let (news, status, fatal) = {
-            let mut board = self.shared.lock();
-            (std::mem::take(&mut board.news), board.status.take(), board.fatal.take())
+            let mut shared_state = self.shared.lock();
+            (std::mem::take(&mut shared_state.news), shared_state.status.take(), shared_state.fatal.take())
         };
         let title = status.as_ref().filter(|status| status.scene != self.desk.status.scene);
         if let Some(status) = title {
@@ -242,7 +242,7 @@ impl Open {
         for (news, at) in news {
             self.desk.hear(&news);
             let (event, with) = told(&news);
-            journal.write(event, self.frames, &at, with);
+            event_log.write(event, self.frames, &at, with);
         }
         if let Some(error) = fatal {
             return Err(error);
@@ -254,7 +254,7 @@ impl Open {
         Ok(())
     }
 
-    fn draw(&mut self, event_loop: &ActiveEventLoop, journal: &mut Journal) -> Result<(), Error> {
+    fn draw(&mut self, event_loop: &ActiveEventLoop, event_log: &mut EventLog) -> Result<(), Error> {
         self.surface.context().check()?;
         if self.is_hidden {
             event_loop.set_control_flow(ControlFlow::Wait);
@@ -283,11 +283,11 @@ impl Open {
             self.frames += 1;
             if has_spheres && !self.is_drawn {
                 self.is_drawn = true;
-                journal.write("drawn", self.frames, &self.desk.status.counters(), json!({}));
+                event_log.write("drawn", self.frames, &self.desk.status.counters(), json!({}));
             }
         }
         for wish in wishes {
-            self.grant(wish, journal)?;
+            self.grant(wish, event_log)?;
         }
         self.surface.context().check()?;
         let delay = output.viewport_output.get(&ViewportId::ROOT).map(|viewport| viewport.repaint_delay);
@@ -304,19 +304,19 @@ impl Open {
 
     // The newest spheres; the buffers of those before go back to the worker.
     fn take_picture(&mut self) {
-        let mut board = self.shared.lock();
-        if let Some(newer) = board.picture.take() {
-            board.spare = self.picture.replace(newer);
+        let mut shared_state = self.shared.lock();
+        if let Some(newer) = shared_state.picture.take() {
+            shared_state.spare = self.picture.replace(newer);
         }
     }
 
-    fn grant(&mut self, wish: Wish, journal: &mut Journal) -> Result<(), Error> {
+    fn grant(&mut self, wish: Wish, event_log: &mut EventLog) -> Result<(), Error> {
         match wish {
             Wish::Ask(command) => self.worker.ask(command),
             Wish::Close => self.is_closing = true,
             Wish::Happened(event) => {
                 let with = json!({ "colour": self.desk.style.colour.name(), "panel": self.desk.panel });
-                journal.write(event, self.frames, &self.desk.status.counters(), with);
+                event_log.write(event, self.frames, &self.desk.status.counters(), with);
                 self.window.request_redraw();
             }
             Wish::Screenshot => {
@@ -325,12 +325,22 @@ impl Open {
                 match screenshot::save(Path::new(""), &image, &status.scene, status.seed, status.time) {
                     Ok(path) => {
                         let name = path.display().to_string();
-                        journal.write("screenshot", self.frames, &status.counters(), json!({ "file": name }));
+                        event_log.write(
+                            "screenshot",
+                            self.frames,
+                            &status.counters(),
+                            json!({ "file": name }),
+                        );
                         self.desk.say(format!("saved {name}"));
                     }
                     Err(error) => {
                         let text = format!("the picture cannot be written: {error}");
-                        journal.write("refused", self.frames, &status.counters(), json!({ "message": text }));
+                        event_log.write(
+                            "refused",
+                            self.frames,
+                            &status.counters(),
+                            json!({ "message": text }),
+                        );
                         self.desk.say(text);
                     }
                 }

@@ -10,14 +10,14 @@ use std::{
 };
 
 use super::{
-    board::{Picture, Shared, Status},
     command::{Command, News},
-    rig::{Rig, inspected},
+    session::{Session, inspected},
+    shared_state::{Picture, Shared, Status},
 };
 use crate::{
     Error, Options, Simulation, System,
     gpu::Context,
-    render::{Recent, Scenery, Spheres},
+    render::{Recent, RenderWorld, Spheres},
     scene::Scene,
 };
 
@@ -49,10 +49,10 @@ impl Worker {
         let (commands, inbox) = channel();
         let thread = std::thread::Builder::new().name("simulation".to_owned()).spawn(move || {
             let Start { name, scene, system, options, paused, context } = start;
-            match Rig::new(&name, scene, system, options, paused) {
-                Ok(rig) => {
-                    let easel = Easel { context, shared, wake: Box::new(wake), scenery: None, count: 0 };
-                    Shift { inbox, waiting: VecDeque::new(), easel }.work(rig);
+            match Session::new(&name, scene, system, options, paused) {
+                Ok(session) => {
+                    let easel = Easel { context, shared, wake: Box::new(wake), render_world: None, count: 0 };
+                    Shift { inbox, waiting: VecDeque::new(), easel }.work(session);
                 }
                 Err(error) => {
                     shared.lock().fatal = Some(error);
@@ -86,50 +86,50 @@ struct Easel {
     context: Context,
     shared: Shared,
     wake: Box<dyn Fn() + Send>,
-    scenery: Option<(u64, Scenery)>,
+    render_world: Option<(u64, RenderWorld)>,
     /// Pictures so far.
     count: u64,
 }
 
 // What changes while a simulation runs and is to be shown beside it.
 struct Beside<'a> {
-    rig: RigView<'a>,
+    session: SessionView<'a>,
     recent: &'a Recent,
 }
 
 // The rest of a rig while its simulation steps.
-struct RigView<'a> {
+struct SessionView<'a> {
     status: &'a Status,
-    tally: &'a super::tally::Tally,
+    figures: &'a super::run_figures::RunFigures,
     inspected: Option<u32>,
 }
 
 impl Easel {
-    fn say(&self, news: News, rig: &Rig) {
-        self.shared.lock().news.push_back((news, rig.counters()));
+    fn say(&self, news: News, session: &Session) {
+        self.shared.lock().news.push_back((news, session.counters()));
         (self.wake)();
     }
 
     // Puts up the present state, unless the window has not taken the last one; `now` replaces that.
     fn put_up(&mut self, simulation: &Simulation, beside: &Beside, now: bool) {
-        let world = beside.rig.status.world;
+        let world = beside.session.status.world;
         let spare = {
-            let mut board = self.shared.lock();
-            if board.picture.is_some() && !now {
+            let mut shared_state = self.shared.lock();
+            if shared_state.picture.is_some() && !now {
                 return;
             }
-            board.picture.take().or_else(|| board.spare.take())
+            shared_state.picture.take().or_else(|| shared_state.spare.take())
         };
-        let mut told = beside.rig.status.clone();
-        told.note(simulation, beside.rig.tally);
+        let mut told = beside.session.status.clone();
+        told.note(simulation, beside.session.figures);
         let picture = self.paint(simulation, beside, world, spare, &mut told);
-        let mut board = self.shared.lock();
+        let mut shared_state = self.shared.lock();
         match picture {
-            Ok(picture) => board.picture = Some(picture),
+            Ok(picture) => shared_state.picture = Some(picture),
             Err(error) => told.failed = Some(error.to_string()),
         }
-        board.status = Some(told);
-        drop(board);
+        shared_state.status = Some(told);
+        drop(shared_state);
         (self.wake)();
     }
 
@@ -146,22 +146,22 @@ impl Easel {
         let spare = spare.filter(is_same).map(|spare| spare.spheres);
         let state = simulation.state_buffers();
         let host = if state.is_none() { Some(simulation.try_spheres()?) } else { None };
-        let scenery = match &self.scenery {
-            Some((made_for, scenery)) if *made_for == world => scenery.clone(),
+        let render_world = match &self.render_world {
+            Some((made_for, render_world)) if *made_for == world => render_world.clone(),
             _ => {
                 // What is open reaches as far as the spheres do now.
                 let present = host
                     .as_ref()
                     .map(|spheres| System { spheres: spheres.clone(), ..simulation.system().clone() });
                 let system = present.as_ref().unwrap_or(simulation.system());
-                let scenery = match &self.scenery {
+                let render_world = match &self.render_world {
                     Some((_, before)) => before.of_changed(system),
-                    None => Scenery::of(system),
+                    None => RenderWorld::of(system),
                 };
-                self.scenery.insert((world, scenery)).1.clone()
+                self.render_world.insert((world, render_world)).1.clone()
             }
         };
-        let scenery = scenery.at(simulation.time());
+        let render_world = render_world.at(simulation.time());
         let spheres = match (state, host) {
             (Some(state), _) => {
                 let mut spheres =
@@ -171,7 +171,7 @@ impl Easel {
             }
             (None, host) => {
                 let host = host.unwrap_or_default();
-                told.inspected = beside.rig.inspected.and_then(|id| inspected(id, &host, simulation));
+                told.inspected = beside.session.inspected.and_then(|id| inspected(id, &host, simulation));
                 match spare {
                     Some(mut spheres) => {
                         spheres.update(&self.context, &host, Some(beside.recent));
@@ -182,7 +182,7 @@ impl Easel {
             }
         };
         self.count += 1;
-        Ok(Picture { spheres, scenery, world, generation, number: self.count })
+        Ok(Picture { spheres, render_world, world, generation, number: self.count })
     }
 }
 
@@ -195,62 +195,62 @@ struct Shift {
 }
 
 impl Shift {
-    fn work(mut self, mut rig: Rig) {
-        self.easel.say(News::Loaded(rig.camera()), &rig);
-        self.show(&rig);
+    fn work(mut self, mut session: Session) {
+        self.easel.say(News::Loaded(session.camera()), &session);
+        self.show(&session);
         loop {
-            if rig.is_running() {
-                self.step(&mut rig);
+            if session.is_running() {
+                self.step(&mut session);
             }
-            if let Some(error @ Error::DeviceLost(_)) = &rig.failed {
+            if let Some(error @ Error::DeviceLost(_)) = &session.failed {
                 self.easel.shared.lock().fatal = Some(error.clone());
                 (self.easel.wake)();
                 return;
             }
             // The window has gone.
-            let Ok(()) = self.obey(&mut rig) else { return };
+            let Ok(()) = self.obey(&mut session) else { return };
         }
     }
 
     // Does all that is asked for; waits for something where there is nothing else to do.
-    fn obey(&mut self, rig: &mut Rig) -> Result<(), ()> {
+    fn obey(&mut self, session: &mut Session) -> Result<(), ()> {
         let mut done = false;
         loop {
             let command = match self.waiting.pop_front() {
                 Some(command) => command,
-                None if rig.is_running() || done => match self.inbox.try_recv() {
+                None if session.is_running() || done => match self.inbox.try_recv() {
                     Ok(command) => command,
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return Err(()),
                 },
                 None => self.inbox.recv().map_err(|_| ())?,
             };
-            let news = rig.obey(command);
-            self.easel.say(news, rig);
+            let news = session.obey(command);
+            self.easel.say(news, session);
             done = true;
         }
         if done {
-            self.show(rig);
+            self.show(session);
         }
         Ok(())
     }
 
-    fn show(&mut self, rig: &Rig) {
-        let status = Status::of(rig);
-        let view = RigView { status: &status, tally: &rig.tally, inspected: rig.inspected };
-        self.easel.put_up(&rig.simulation, &Beside { rig: view, recent: &rig.recent }, true);
+    fn show(&mut self, session: &Session) {
+        let status = Status::of(session);
+        let view = SessionView { status: &status, figures: &session.figures, inspected: session.inspected };
+        self.easel.put_up(&session.simulation, &Beside { session: view, recent: &session.recent }, true);
     }
 
     // Steps until something is asked for or it cannot go on.
-    fn step(&mut self, rig: &mut Rig) {
-        let status = Status::of(rig);
-        let Rig { simulation, tally, pace, recent, inspected, .. } = rig;
+    fn step(&mut self, session: &mut Session) {
+        let status = Status::of(session);
+        let Session { simulation, figures, pace, recent, inspected, .. } = session;
         let (inbox, waiting, easel) = (&self.inbox, &mut self.waiting, &mut self.easel);
         pace.wait(Instant::now(), simulation.time());
         let result = simulation.run_watched(u64::MAX, |simulation| {
-            Rig::note(simulation, tally, recent);
-            let view = RigView { status: &status, tally, inspected: *inspected };
-            easel.put_up(simulation, &Beside { rig: view, recent }, false);
+            Session::note(simulation, figures, recent);
+            let view = SessionView { status: &status, figures, inspected: *inspected };
+            easel.put_up(simulation, &Beside { session: view, recent }, false);
             if !waiting.is_empty() {
                 return ControlFlow::Break(());
             }
@@ -264,48 +264,48 @@ impl Shift {
             ControlFlow::Break(())
         });
         if let Err(error) = result {
-            let news = rig.fail(error);
-            self.easel.say(news, rig);
-            self.show(rig);
+            let news = session.fail(error);
+            self.easel.say(news, session);
+            self.show(session);
         }
     }
 }
 
 impl Status {
     // What does not change while it runs.
-    fn of(rig: &Rig) -> Self {
-        let system = rig.simulation.system();
+    fn of(session: &Session) -> Self {
+        let system = session.simulation.system();
         let materials = &system.materials;
         let table = materials.surfaces();
         let first = table[0].restitution;
         let mut status = Self {
-            scene: rig.name.clone(),
-            seed: rig.scene.world.seed,
-            backend: rig.simulation.backend(),
+            scene: session.name.clone(),
+            seed: session.scene.world.seed,
+            backend: session.simulation.backend(),
             dimensions: system.dimensions,
             periodic: [0, 1, 2].map(|axis| system.period(axis).is_some()),
-            sphere_count: rig.simulation.sphere_count(),
+            sphere_count: session.simulation.sphere_count(),
             largest: system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max),
             gravity: system.gravity,
             restitution: (first, table.iter().all(|s| s.restitution == first)),
             dt: system.dt,
-            pace: rig.pace.scale(),
-            paused: rig.paused,
-            profiled: rig.is_profiled(),
-            failed: rig.failed.as_ref().map(Error::to_string),
-            world: rig.world,
+            pace: session.pace.scale(),
+            paused: session.paused,
+            profiled: session.is_profiled(),
+            failed: session.failed.as_ref().map(Error::to_string),
+            world: session.world,
             ..Self::default()
         };
-        status.note(&rig.simulation, &rig.tally);
+        status.note(&session.simulation, &session.figures);
         status
     }
 
     // What changes with every step.
-    fn note(&mut self, simulation: &Simulation, tally: &super::tally::Tally) {
+    fn note(&mut self, simulation: &Simulation, figures: &super::run_figures::RunFigures) {
         let summary = simulation.summary();
         (self.step, self.time) = (simulation.steps(), simulation.time());
         (self.late, self.stopped, self.unresolved) = (summary.late, summary.stopped, summary.unresolved);
         self.report = simulation.report().clone();
-        self.tally = tally.clone();
+        self.figures = figures.clone();
     }
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    board::{Shared, Status},
     command::{Command, News},
+    shared_state::{Shared, Status},
     worker::{Start, Worker},
 };
 use crate::{
@@ -55,16 +55,16 @@ impl Window {
         let start = Instant::now();
         loop {
             {
-                let mut board = self.shared.lock();
-                self.news.extend(board.news.drain(..).map(|(news, _)| news));
-                if let Some(status) = board.status.take() {
+                let mut shared_state = self.shared.lock();
+                self.news.extend(shared_state.news.drain(..).map(|(news, _)| news));
+                if let Some(status) = shared_state.status.take() {
                     self.status = status;
                 }
                 if self.takes
-                    && let Some(picture) = board.picture.take()
+                    && let Some(picture) = shared_state.picture.take()
                 {
                     assert_eq!(picture.spheres.count() as usize, self.status.sphere_count);
-                    board.spare = Some(picture);
+                    shared_state.spare = Some(picture);
                     self.pictures += 1;
                 }
             }
@@ -82,9 +82,9 @@ fn a_run_on_the_device_is_watched_without_a_wait() {
     let (mut window, _) = Window::open(Backend::Gpu, false);
     window.worker.ask(Command::Pace(None));
     window.until("twenty steps", |w| w.status.step >= 20);
-    let (waits, pictures, step) = (window.status.tally.blocking_reads, window.pictures, window.status.step);
+    let (waits, pictures, step) = (window.status.figures.blocking_reads, window.pictures, window.status.step);
     window.until("sixty more", |w| w.status.step >= step + 60);
-    assert_eq!(window.status.tally.blocking_reads, waits, "being watched costs waits");
+    assert_eq!(window.status.figures.blocking_reads, waits, "being watched costs waits");
     assert!(window.pictures > pictures + 5, "nothing was put up");
 }
 

@@ -47,7 +47,7 @@ fn adapters_are_listed_as_a_table_and_as_an_object() {
         for value in ["adapter", "adapter_type", "backend", "driver"] {
             assert!(line.contains(row[value].as_str().unwrap()), "{value}: {line}");
         }
-        // What WebGPU promises everywhere.
+        // What WebGPU invariants everywhere.
         assert!(row["largest_buffer"].as_u64().unwrap() >= 128 << 20);
         assert_eq!(line.ends_with("yes"), row["auto"] == true, "{line}");
     }

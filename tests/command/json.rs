@@ -15,7 +15,7 @@ enum Kind {
 }
 use Kind::*;
 
-// Name for name what the command promises to scripts.
+// Name for name what the command invariants to scripts.
 const SCHEMA: [(&str, Kind); 32] = [
     ("backend", Text),
     ("adapter", Null),

@@ -2,7 +2,7 @@
 
 use crate::harness::Place;
 
-// The scenes that the documentation promises.
+// The scenes that the documentation invariants.
 const PROMISED: [&str; 14] = [
     "gas",
     "gas_box",

@@ -40,7 +40,7 @@ fn a_cube_comes_back_from_every_kind_of_file() {
     assert_eq!(place.read("cube.stl", binary_stl(&cube(), "a cube")).unwrap(), loose_cube());
     assert_eq!(place.read("cube.stl", text_stl(&cube())).unwrap(), loose_cube());
     let read = place.read("cube.obj", obj(&cube())).unwrap();
-    assert_eq!((read.vertices().len(), read.triangles().len(), read.flaws()), (8, 12, vec![]));
+    assert_eq!((read.vertices().len(), read.triangles().len(), read.warnings()), (8, 12, vec![]));
     let corners = |mesh: &Mesh| mesh.facets().map(|facet| facet.corners).collect::<Vec<_>>();
     assert_eq!(corners(&read), corners(&loose_cube()));
 }
@@ -113,7 +113,7 @@ curv 0 1 2
 ";
     let mesh = Place::new().read("house.obj", text).unwrap();
     assert_eq!((mesh.vertices().len(), mesh.triangles().len()), (6, 8));
-    assert_eq!(mesh.flaws(), []);
+    assert_eq!(mesh.warnings(), []);
     let pentagon = "v 0 0 0\nv 2 0 0\nv 3 1 0\nv 1 3 0\nv 0 2 0\nf 1 2 3 4 5\n";
     let mesh = Place::new().read("five.obj", pentagon).unwrap();
     assert_eq!(mesh.triangles(), [[0, 1, 2], [0, 2, 3], [0, 3, 4]]);

@@ -1,11 +1,11 @@
 //! Meshes: what lies across their edges, what is refused, what is told, and the files they come from.
 
 mod files;
-mod flaws;
 mod gates;
 mod mangled;
 mod refusals;
 mod shapes;
 mod speed;
 mod transformed;
+mod warnings;
 mod welding;

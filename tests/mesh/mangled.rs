@@ -73,7 +73,7 @@ fn no_mangled_file_makes_a_panic() {
             Ok(mesh) => {
                 // What is read can be used.
                 assert!(mesh.facets().flat_map(|facet| facet.gates).all(|gate| gate.length() < 1.0 + 1e-9));
-                mesh.flaws().iter().for_each(|flaw| assert!(flaw.to_string().contains("of its")));
+                mesh.warnings().iter().for_each(|warning| assert!(warning.to_string().contains("of its")));
                 true
             }
             Err(error) => {

@@ -12,7 +12,7 @@ fn a_cube_of_loose_triangles_is_a_cube() {
     let welded = mesh(loose);
     assert_eq!((welded.vertices().len(), welded.triangles().len()), (8, 12));
     assert_eq!(welded.bounds(), [DVec3::ZERO, DVec3::ONE]);
-    assert_eq!(welded.flaws(), []);
+    assert_eq!(welded.warnings(), []);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn what_rounds_to_neighbouring_f32_is_welded_wherever_it_lies() {
         let vertices = vertices.into_iter().enumerate().map(|(index, v)| rounded(index, v)).collect();
         let welded = mesh((vertices, triangles));
         assert_eq!((welded.vertices().len(), welded.triangles().len()), (31 * 31, 1800), "{scale} {shift}");
-        assert_eq!(welded.flaws().len(), 1, "{:?}", welded.flaws());
+        assert_eq!(welded.warnings().len(), 1, "{:?}", welded.warnings());
     }
 }
 

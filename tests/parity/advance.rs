@@ -2,8 +2,8 @@
 
 use super::{
     super::layout::{Body, Node},
-    Case, PRESENT, Rig, Slip, agrees,
-    memory::rows,
+    Case, Harness, PRESENT, Slip, agrees,
+    memory::constraints,
     notices,
     starts::{Start, start},
 };
@@ -16,28 +16,28 @@ const OFFSET: f32 = 5e-7;
 const SPEED: f32 = 5e-7;
 
 fn case(start: &Start) -> Case {
-    let mut rig = Rig::in_substep(start);
-    rig.twin.launch();
-    rig.twin.sweep();
-    rig.twin.finish_rounds();
-    let mut input = rig.memory();
+    let mut harness = Harness::in_substep(start);
+    harness.twin.launch();
+    harness.twin.sweep();
+    harness.twin.finish_rounds();
+    let mut input = harness.memory();
     let sums = Node { loss: 1.0, virial: 2.0, relax_work: 3.0, ..Node::default() };
     for node in &mut input.nodes {
         (node.loss, node.virial, node.relax_work) = (sums.loss, sums.virial, sums.relax_work);
     }
     let before: Vec<Body> = input.bodies[PRESENT].clone();
     let speeds: Vec<f32> = before.iter().map(|body| body.velocity.length()).collect();
-    let frozen = rig.twin.rounds.frozen.len() as u64;
-    let supports = (rig.twin.core.support.iter().filter(|s| **s > 0).count() as u64, frozen);
-    let was = rig.twin.core.budget.clone();
-    rig.twin.advance();
-    let (bodies, tags) = rows(&rig.twin.core.state, &rig.host);
-    let budget = rig.twin.core.budget.clone();
+    let frozen = harness.twin.rounds.frozen.len() as u64;
+    let supports = (harness.twin.core.support.iter().filter(|s| **s > 0).count() as u64, frozen);
+    let was = harness.twin.core.motion_margin.clone();
+    harness.twin.advance();
+    let (bodies, tags) = constraints(&harness.twin.core.state, &harness.host);
+    let motion_margin = harness.twin.core.motion_margin.clone();
     let (h, gain, edge) =
-        (rig.frame.h, rig.frame.gravity.length() * rig.frame.h, rig.frame.edge.max_element());
-    let drift = rig.frame.drift.length();
-    let dispatches = vec![("advance", 0, rig.all())];
-    Case::new(rig, input, dispatches, false, move |output, verdict| {
+        (harness.frame.h, harness.frame.gravity.length() * harness.frame.h, harness.frame.edge.max_element());
+    let drift = harness.frame.drift.length();
+    let dispatches = vec![("advance", 0, harness.all())];
+    Case::new(harness, input, dispatches, false, move |output, verdict| {
         verdict.saw("supports", supports.0);
         verdict.saw("frozen", supports.1);
         for i in 0..bodies.len() {
@@ -50,7 +50,7 @@ fn case(start: &Start) -> Case {
             verdict.equal("tag", i, output.tags[PRESENT][i], tags[i]);
             let node = output.nodes[i];
             let path = SPEED * ((speeds[i] + drift + gain) * h + was[i].abs());
-            verdict.near("budget", i, node.budget, budget[i], path);
+            verdict.near("budget", i, node.motion_margin, motion_margin[i], path);
             let kept = (node.loss, node.virial, node.relax_work);
             verdict.equal("sums", i, kept, (sums.loss, sums.virial, sums.relax_work));
         }
@@ -74,7 +74,7 @@ fn a_slip_in_advance_is_noticed() {
     ];
     let output: &[Slip] = &[
         ("an offset", |m, _, _| m.bodies[1][64].offset.z += 1e-5),
-        ("a budget", |m, _, _| m.nodes[12].budget += 1e-5),
+        ("a budget", |m, _, _| m.nodes[12].motion_margin += 1e-5),
     ];
     notices(&start("gas", 65), case, input, output);
     // Of what stands on the floor.

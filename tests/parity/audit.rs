@@ -4,10 +4,10 @@ use glam::DVec3;
 
 use super::{
     super::{
-        flight::sums,
         layout::{CLASS_COUNTS, PART_WORDS, SAMPLE_WORDS},
+        submit_queue::sums,
     },
-    Case, PRESENT, Rig, Slip, agrees, notices,
+    Case, Harness, PRESENT, Slip, agrees, notices,
     starts::{Start, start},
 };
 use crate::model::sums::{CLASS_SHIFT, CLASSES};
@@ -20,9 +20,9 @@ const SUM: f64 = 4e-6;
 const CLASS_TIE: u32 = 4;
 
 fn case_with(start: &Start, broken: bool) -> Case {
-    let mut rig = Rig::in_substep(start);
+    let mut harness = Harness::in_substep(start);
     if broken {
-        let state = &mut rig.twin.core.state;
+        let state = &mut harness.twin.core.state;
         for (k, i) in (5..state.len()).step_by(29).enumerate() {
             match k % 4 {
                 0 => state.motion[i].y = f32::NAN,
@@ -33,17 +33,17 @@ fn case_with(start: &Start, broken: bool) -> Case {
             }
         }
     }
-    let mut input = rig.memory();
+    let mut input = harness.memory();
     for (i, node) in input.nodes.iter_mut().enumerate() {
         (node.loss, node.virial, node.relax_work) = (0.5 + i as f32, 1.0 / (1.0 + i as f32), -(i as f32));
     }
     let node_sums = input.nodes.iter().fold([0.0; 3], |[a, b, c], node| {
         [a + f64::from(node.loss), b + f64::from(node.virial), c + f64::from(node.relax_work)]
     });
-    let drift = rig.frame.drift;
-    rig.twin.drift = drift.as_dvec3();
-    let twin = rig.twin.audit();
-    let state = &rig.twin.core.state;
+    let drift = harness.frame.drift;
+    harness.twin.drift = drift.as_dvec3();
+    let twin = harness.twin.audit();
+    let state = &harness.twin.core.state;
     // The sums of all sizes, and how many spheres are on the edge of a class.
     let (mut kinetic, mut momentum, mut arm) = (0.0, 0.0, 0.0);
     let (mut classes, mut on_edge) = (vec![0_u32; CLASSES], 0);
@@ -61,16 +61,16 @@ fn case_with(start: &Start, broken: bool) -> Case {
             let spin = state.spin[i].truncate().as_dvec3() * f64::from(state.radius(i));
             kinetic += 0.5 * mass * (v.as_dvec3().length_squared() + 0.4 * spin.length_squared());
             momentum += mass * v.as_dvec3().length();
-            let cells = state.cell[i].truncate().as_dvec3().abs() * rig.host.grid.exact_edge;
+            let cells = state.cell[i].truncate().as_dvec3().abs() * harness.host.grid.exact_edge;
             arm += mass * (cells + state.offset(i).as_dvec3().abs()).length();
         }
     }
-    let places = rig.places;
-    let host = Rig::new(start).site.host;
-    let n = places.sphere_count;
-    let dispatches = vec![("audit", 0, places.parts())];
-    Case::new(rig, input, dispatches, false, move |output, verdict| {
-        let (found, [loss, virial, relax_work]) = sums(&output.work, &host, &places);
+    let layout = harness.layout;
+    let host = Harness::new(start).site.host;
+    let n = layout.sphere_count;
+    let dispatches = vec![("audit", 0, layout.parts())];
+    Case::new(harness, input, dispatches, false, move |output, verdict| {
+        let (found, [loss, virial, relax_work]) = sums(&output.work, &host, &layout);
         let mut near = |what: &str, a: f64, b: f64, tolerance: f64| {
             // Relative to the tolerance: what the sums have lost in f32 stays visible.
             verdict.near(what, 0, ((a - b) / tolerance) as f32, 0.0, 1.0);

@@ -8,13 +8,13 @@ use super::{
             PAIR_COUNT, Tag, WALKERS, WALL_COUNT,
         },
     },
-    Case, PRESENT, Rig, Slip, Verdict, agrees,
-    memory::{Memory, counter, rows},
+    Case, Harness, PRESENT, Slip, Verdict, agrees,
+    memory::{Memory, constraints, counter},
     notices,
     starts::{Start, start},
     walks::Walks,
 };
-use crate::{Impact, Partner, cpu::collide::Counts, gpu::places::Places, model::units::Units};
+use crate::{Impact, Partner, cpu::collide::Counts, gpu::buffer_layout::BufferLayout, model::units::Units};
 
 /// Of velocities, as a share of the speeds that meet: the impulse is a quotient of two sums of three products times a
 /// quotient of masses, each to a few units in the last place.
@@ -34,8 +34,8 @@ const SUM: f64 = 1e-5;
 const ROUND: u32 = 2;
 
 fn case(start: &Start) -> Case {
-    let mut rig = Rig::in_substep(start);
-    let twin = &mut rig.twin;
+    let mut harness = Harness::in_substep(start);
+    let twin = &mut harness.twin;
     twin.launch();
     twin.sweep();
     if start.name != "rough" {
@@ -43,35 +43,36 @@ fn case(start: &Start) -> Case {
         // in which many more meet.
         twin.select();
         twin.collide();
-        twin.sweep_again();
+        twin.resweep();
     }
     if twin.rounds.pending_list.is_empty() {
         twin.rounds.selected.clear();
     } else {
         twin.select();
     }
-    let mut input = rig.memory();
-    let places = rig.places;
-    let selected = rig.twin.rounds.selected.clone();
-    input.put_selected(&places, ROUND, &selected);
+    let mut input = harness.memory();
+    let layout = harness.layout;
+    let selected = harness.twin.rounds.selected.clone();
+    input.put_selected(&layout, ROUND, &selected);
     for node in &mut input.nodes {
         (node.loss, node.virial) = (0.25, 0.5);
     }
-    let twin = &mut rig.twin;
+    let twin = &mut harness.twin;
     let before = twin.rounds.counts;
     let old_impacts = twin.rounds.impacts.len();
     let old_frozen = twin.rounds.frozen.len();
-    let was_fast: Vec<bool> = (0..twin.core.state.len()).map(|i| twin.core.extras.is_fast(i)).collect();
+    let was_fast: Vec<bool> =
+        (0..twin.core.state.len()).map(|i| twin.core.dynamic_candidates.is_fast(i)).collect();
     twin.collide();
-    let expected = Expected::new(&rig, before, old_impacts, old_frozen, &was_fast, &input);
+    let expected = Expected::new(&harness, before, old_impacts, old_frozen, &was_fast, &input);
     let sample = selected.first().copied().unwrap_or(0) as usize;
-    let all = rig.all();
+    let all = harness.all();
     let dispatches =
         vec![("collide", ROUND, all), ("collide_walk", ROUND, all), ("collide_meet", ROUND, all)];
-    let host = Rig::in_substep(start).site.host;
-    Case::new(rig, input, dispatches, false, move |output, verdict| {
-        expected.compare(output, &places, verdict);
-        expected.compare_impacts(output, &places, &host, verdict);
+    let host = Harness::in_substep(start).site.host;
+    Case::new(harness, input, dispatches, false, move |output, verdict| {
+        expected.compare(output, &layout, verdict);
+        expected.compare_impacts(output, &layout, &host, verdict);
     })
     .with_sample(sample)
 }
@@ -82,7 +83,7 @@ struct Expected {
     old: Vec<Body>,
     rest: Vec<Tag>,
     clock: Vec<f32>,
-    budget: Vec<f32>,
+    motion_margin: Vec<f32>,
     old_nodes: Vec<Node>,
     support: Vec<u8>,
     frozen: Vec<(u32, glam::Vec4)>,
@@ -104,15 +105,15 @@ struct Expected {
 
 impl Expected {
     fn new(
-        rig: &Rig,
+        harness: &Harness,
         before: Counts,
         old_impacts: usize,
         old_frozen: usize,
         was_fast: &[bool],
         input: &Memory,
     ) -> Self {
-        let (twin, rounds) = (&rig.twin, &rig.twin.rounds);
-        let (bodies, rest) = rows(&twin.core.state, &rig.host);
+        let (twin, rounds) = (&harness.twin, &harness.twin.rounds);
+        let (bodies, rest) = constraints(&twin.core.state, &harness.host);
         let frozen = rounds.frozen.clone();
         let is_new = |i: &u32| !frozen[old_frozen..].iter().any(|(k, _)| k == i);
         let mut walkers: Vec<u32> = rounds.fast.iter().copied().filter(is_new).collect();
@@ -134,7 +135,7 @@ impl Expected {
         let speed = |i: usize| old[i].velocity.length() + rim(i);
         let mut speeds: Vec<f32> = (0..old.len()).map(speed).collect();
         for &i in &rounds.selected {
-            let event = input.fates[i as usize].event;
+            let event = input.next_events[i as usize].event;
             if (event.partner as usize) < old.len() {
                 let sum = speed(i as usize) + speed(event.partner as usize);
                 speeds[i as usize] = sum;
@@ -146,15 +147,15 @@ impl Expected {
             old: input.bodies[PRESENT].clone(),
             old_nodes: input.nodes.clone(),
             clock: twin.core.clock.clone(),
-            budget: twin.core.budget.clone(),
+            motion_margin: twin.core.motion_margin.clone(),
             support: twin.core.support.clone(),
             touched: rounds.touched_list.clone(),
             was_fast: was_fast.to_vec(),
             impacts: rounds.impacts[old_impacts..].to_vec(),
             walks: Walks::of_some(twin, &walkers),
-            edge: rig.frame.edge.max_element(),
-            fall: rig.frame.gravity.length() * rig.frame.h,
-            h: rig.frame.h,
+            edge: harness.frame.edge.max_element(),
+            fall: harness.frame.gravity.length() * harness.frame.h,
+            h: harness.frame.h,
             units: twin.core.units,
             bodies,
             rest,
@@ -167,7 +168,7 @@ impl Expected {
         }
     }
 
-    fn compare(&self, output: &Memory, places: &Places, verdict: &mut Verdict) {
+    fn compare(&self, output: &Memory, layout: &BufferLayout, verdict: &mut Verdict) {
         let mut is_touched = vec![false; self.bodies.len()];
         self.touched.iter().for_each(|&i| is_touched[i as usize] = true);
         for (i, &touched) in is_touched.iter().enumerate() {
@@ -193,12 +194,12 @@ impl Expected {
             verdict.near_vector("spin", i, tag.spin, rest.spin, rim);
             verdict.equal("tag", i, Tag { spin: rest.spin, ..tag }, rest);
             verdict.equal("clock", i, (node.clock, node.touched), (self.clock[i], ROUND + 1));
-            let scale = way + self.budget[i].abs();
-            verdict.near("budget", i, node.budget, self.budget[i], PLACE * scale);
+            let scale = way + self.motion_margin[i].abs();
+            verdict.near("budget", i, node.motion_margin, self.motion_margin[i], PLACE * scale);
             match self.frozen.iter().find(|(k, _)| *k as usize == i) {
                 Some((_, motion)) => {
                     verdict.equal("frozen", i, node.support & FROZEN, FROZEN);
-                    let at = (places.frozen + 4 * (node.support & !FROZEN)) as usize;
+                    let at = (layout.frozen + 4 * (node.support & !FROZEN)) as usize;
                     for axis in 0..4 {
                         let found = f32::from_bits(output.pool[at + axis]);
                         verdict.near("motion of", i, found, motion[axis], SPEED * speed);
@@ -235,15 +236,21 @@ impl Expected {
         let (loss, virial) = (sum(|node| node.loss, 0.25), sum(|node| node.virial, 0.5));
         verdict.near("energy lost", 0, loss as f32, c.dissipated as f32, (SUM * energy) as f32);
         verdict.near("virial", 0, virial as f32, c.virial as f32, (SUM * moment) as f32);
-        verdict.same_set("walkers", output.walkers(places, ROUND), self.walkers.clone());
-        self.walks.compare(output, places, verdict);
+        verdict.same_set("walkers", output.walkers(layout, ROUND), self.walkers.clone());
+        self.walks.compare(output, layout, verdict);
     }
 
-    fn compare_impacts(&self, output: &Memory, places: &Places, host: &super::Host, verdict: &mut Verdict) {
+    fn compare_impacts(
+        &self,
+        output: &Memory,
+        layout: &BufferLayout,
+        host: &super::HostMirror,
+        verdict: &mut Verdict,
+    ) {
         let mut found = vec![];
         let count = output.work[LOG_COUNT as usize];
         let records =
-            &output.pool[places.log as usize..][..(count * super::super::layout::LOG_WORDS) as usize];
+            &output.pool[layout.log as usize..][..(count * super::super::layout::LOG_WORDS) as usize];
         impacts::parse(records, host, 0.0, &[0.0; 2], &mut found);
         let key = |i: &Impact| (i.sphere, i.partner);
         let mut twins = self.impacts.clone();
@@ -280,10 +287,10 @@ fn a_slip_in_collide_is_noticed() {
     let input: &[Slip] = &[
         ("a velocity", |m, _, i| m.bodies[PRESENT][i].velocity.x += 1e-3),
         ("an offset", |m, _, i| m.bodies[PRESENT][i].offset.y += 1e-4),
-        ("the time of an impact", |m, _, i| m.fates[i].event.toi += 1e-4),
+        ("the time of an impact", |m, _, i| m.next_events[i].event.toi += 1e-4),
         ("an inverse mass", |m, _, i| m.bodies[PRESENT][i].inverse_mass *= 1.001),
-        ("a selected impact", |m, places, _| {
-            m.work[places.selected as usize] = m.work[places.selected as usize + 1]
+        ("a selected impact", |m, layout, _| {
+            m.work[layout.selected as usize] = m.work[layout.selected as usize + 1]
         }),
     ];
     let output: &[Slip] = &[
@@ -293,7 +300,7 @@ fn a_slip_in_collide_is_noticed() {
             m.bodies[PRESENT][i].velocity.x += 1e-6;
         }),
         ("a count", |m, _, _| m.work[PAIR_COUNT as usize] += 1),
-        ("a record", |m, places, _| m.pool[places.log as usize + 13] += 1 << 12),
+        ("a record", |m, layout, _| m.pool[layout.log as usize + 13] += 1 << 12),
         ("a loss", |m, _, i| m.nodes[i].loss += 0.1),
     ];
     notices(&start("gas", 10_007), case, input, output);
@@ -311,9 +318,9 @@ fn a_slip_in_collide_is_noticed() {
     notices(&start("rough", 10_007), case, input, output);
     let output: &[Slip] = &[
         ("a walker", |m, _, _| m.work[counter(ROUND, WALKERS)] -= 1),
-        ("whom a walker may meet", |m, places, _| {
-            let i = m.work[places.walkers as usize];
-            m.work[(places.heads + i) as usize] = 0;
+        ("whom a walker may meet", |m, layout, _| {
+            let i = m.work[layout.walkers as usize];
+            m.work[(layout.heads + i) as usize] = 0;
         }),
     ];
     notices(&start("fast", 10_007), case, &[], output);

@@ -37,15 +37,15 @@ use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
 use super::lockstep::{PRESENT, contacts, findings, memory, rounds, twin};
 use super::{
     Context,
+    buffer_layout::{BufferLayout, Capacities},
     buffers::Buffers,
-    division::Division,
-    effort::Effort,
+    dispatch_budget::DispatchBudget,
     encode::{Dispatch, Encoder},
-    host::Host,
+    host_mirror::HostMirror,
     layout::{Frame, GROUP, HALT},
     pipelines::Pipelines,
-    places::{Capacities, Places},
     shaders::Variant,
+    step_plan::StepPlan,
 };
 use crate::model::plan::Plan;
 
@@ -62,7 +62,7 @@ fn context() -> &'static Context {
 }
 
 /// The pipelines for a system; with code for planes and fixed spheres, whether there are any or not.
-fn pipelines(host: &Host) -> Arc<Pipelines> {
+fn pipelines(host: &HostMirror) -> Arc<Pipelines> {
     let Variant { is_direct, has_rest, has_shapes, .. } = host.variant();
     context()
         .pipelines(Variant {
@@ -77,7 +77,7 @@ fn pipelines(host: &Host) -> Arc<Pipelines> {
 }
 
 /// One start on both sides.
-struct Rig {
+struct Harness {
     site: Site,
     twin: Twin,
 }
@@ -85,16 +85,16 @@ struct Rig {
 /// What the device knows of it beside the state.
 struct Site {
     name: String,
-    host: Arc<Host>,
+    host: Arc<HostMirror>,
     /// Where walls are in each substep.
     motion: Arc<[u32]>,
-    places: Places,
+    layout: BufferLayout,
     frame: Frame,
     /// Of the substep that is looked at.
     last: Frame,
 }
 
-impl Deref for Rig {
+impl Deref for Harness {
     type Target = Site;
 
     fn deref(&self) -> &Site {
@@ -102,70 +102,71 @@ impl Deref for Rig {
     }
 }
 
-impl From<Rig> for Site {
-    fn from(rig: Rig) -> Self {
-        rig.site
+impl From<Harness> for Site {
+    fn from(harness: Harness) -> Self {
+        harness.site
     }
 }
 
-impl Rig {
+impl Harness {
     /// The twin before its first stage, and the same cells and world for the device.
     fn new(start: &Start) -> Self {
-        let (mut host, mut state) = Host::new(&start.system, |id| start.last_contact(id));
+        let (mut host, mut state) = HostMirror::new(&start.system, |id| start.last_contact(id));
         let (mut twin, made_for) = starts::twin(start);
         host.regrid(&mut state, made_for);
         assert_eq!(host.grid, twin.core.grid, "both sides have the same cells");
         let n = start.system.spheres.len();
-        let places = host.places(roomy(n));
+        let layout = host.layout(roomy(n));
         let plan = Plan {
             substeps: start.substeps,
             substeps_per_build: start.substeps,
-            budget: twin.budget,
+            motion_margin: twin.motion_margin,
             drift: twin.drift,
             regrid: None,
         };
-        let division = Division {
+        let step_plan = StepPlan {
             plan,
             wide_rounds: WIDE_ROUNDS,
             record: true,
             strict: false,
             wakes: false,
-            effort: Effort::new(context()),
+            dispatch_budget: DispatchBudget::new(context()),
         };
         let dt = start.system.dt / host.units.time;
-        let frames = division.frames(&host, &places, dt);
-        let pieces = division.pieces(&host, dt);
-        let motion: Arc<[u32]> =
-            host.motion(0.0, &pieces[..if places.scenery.is_restless { pieces.len() } else { 1 }]).into();
-        twin.frames(&frames, &pieces, 0.0);
+        let frames = step_plan.frames(&host, &layout, dt);
+        let substeps = step_plan.substeps(&host, dt);
+        let motion: Arc<[u32]> = host
+            .motion(0.0, &substeps[..if layout.static_world.is_restless { substeps.len() } else { 1 }])
+            .into();
+        twin.frames(&frames, &substeps, 0.0);
         let (frame, last) = (frames[0], frames[start.substeps as usize - 1]);
         let name = format!("{} of {n}", start.name);
-        Self { site: Site { name, host: Arc::new(host), motion, places, frame, last }, twin }
+        Self { site: Site { name, host: Arc::new(host), motion, layout, frame, last }, twin }
     }
 
     /// The twin before the first stage of the substep that is looked at.
     fn before_substep(start: &Start) -> Self {
-        let mut rig = Self::new(start);
-        rig.twin.reach_substep();
-        rig.site.frame = rig.site.last;
-        rig
+        let mut harness = Self::new(start);
+        harness.twin.reach_substep();
+        harness.site.frame = harness.site.last;
+        harness
     }
 
     /// The same with contacts found and solved.
     fn in_substep(start: &Start) -> Self {
-        let mut rig = Self::before_substep(start);
-        rig.twin.rest_before();
-        rig
+        let mut harness = Self::before_substep(start);
+        harness.twin.rest_before();
+        harness
     }
 
     /// What the buffers hold when the twin is where it is now.
     fn memory(&self) -> Memory {
-        Memory::of(&self.twin, &self.host, &self.places)
+        Memory::of(&self.twin, &self.host, &self.layout)
     }
 
     /// Workgroups for all spheres: a third of one for each, so that most stride over several.
     fn all(&self) -> u32 {
-        self.places.sphere_count.div_ceil(3 * GROUP).max(1)
+        self.layout.sphere_count.div_ceil(3 * GROUP).max(1)
     }
 }
 
@@ -174,12 +175,12 @@ fn roomy(n: usize) -> Capacities {
     let n = n as u32;
     Capacities {
         entries: 64 * n + 4096,
-        extras: 16 * n + 4096,
+        dynamic_candidates: 16 * n + 4096,
         visits: 16 * n + 4096,
         threats: n + 16,
         frozen: n + 16,
         log: n + 16,
-        rows: 16 * n + 1024,
+        constraints: 16 * n + 1024,
         blocks: 64,
     }
 }
@@ -190,9 +191,9 @@ type Check = dyn Fn(&Memory, &mut Verdict);
 /// One stage on one start.
 struct Case {
     name: String,
-    host: Arc<Host>,
+    host: Arc<HostMirror>,
     motion: Arc<[u32]>,
-    places: Places,
+    layout: BufferLayout,
     frame: Frame,
     input: Memory,
     /// Entry point, round, workgroups.
@@ -212,12 +213,12 @@ impl Case {
         is_broad: bool,
         check: impl Fn(&Memory, &mut Verdict) + 'static,
     ) -> Self {
-        let Site { name, host, motion, places, frame, .. } = site.into();
+        let Site { name, host, motion, layout, frame, .. } = site.into();
         Self {
             name,
             host,
             motion,
-            places,
+            layout,
             frame,
             input,
             dispatches,
@@ -239,13 +240,13 @@ impl Case {
     /// What the buffers hold after the stage on other input.
     fn run_on(&self, input: &Memory) -> Memory {
         let (context, pipelines) = (context(), &pipelines(&self.host));
-        let mut buffers = Buffers::new(context, pipelines, self.places, None).unwrap();
+        let mut buffers = Buffers::new(context, pipelines, self.layout, None).unwrap();
         buffers.write_world(&context.queue, &self.host);
         buffers.write_motion(&context.queue, &self.motion);
         input.upload(context, &buffers);
         buffers.write_frames(context, pipelines, &[self.frame]).unwrap();
         let mut encoder =
-            Encoder::new(&context.device, pipelines, &buffers, PRESENT, Effort::new(context), None);
+            Encoder::new(&context.device, pipelines, &buffers, PRESENT, DispatchBudget::new(context), None);
         let group = match self.dispatches.first() {
             Some((entry, ..)) if entry.starts_with("rest_") => &buffers.rest[PRESENT],
             _ if self.is_broad => &buffers.broad[1 - PRESENT],
@@ -254,7 +255,7 @@ impl Case {
         // The name is only that of the pass.
         encoder.stage("audit", group, 0, &self.dispatches);
         context.queue.submit([encoder.encoder.finish()]);
-        let output = Memory::download(context, &buffers, &self.places).unwrap();
+        let output = Memory::download(context, &buffers, &self.layout).unwrap();
         context.check().unwrap();
         output
     }
@@ -282,7 +283,7 @@ fn agrees(stage: &str, case: impl Fn(&Start) -> Case) {
 }
 
 /// A change of one value; the last argument is the sample of the case.
-type Slip = (&'static str, fn(&mut Memory, &Places, usize));
+type Slip = (&'static str, fn(&mut Memory, &BufferLayout, usize));
 
 /// Every one of these changes, made to what the device is given or gives back, is noticed.
 fn notices(start: &Start, case: impl Fn(&Start) -> Case, of_input: &[Slip], of_output: &[Slip]) {
@@ -291,14 +292,14 @@ fn notices(start: &Start, case: impl Fn(&Start) -> Case, of_input: &[Slip], of_o
     case.verdict(&output).assert_clean();
     for (what, slip) in of_input {
         let mut input = case.input.clone();
-        slip(&mut input, &case.places, case.sample);
+        slip(&mut input, &case.layout, case.sample);
         assert!(input != case.input, "{what}: nothing was changed");
         let verdict = case.verdict(&case.run_on(&input));
         assert!(!verdict.wrong.is_empty(), "not noticed in the input: {what}");
     }
     for (what, slip) in of_output {
         let mut output = output.clone();
-        slip(&mut output, &case.places, case.sample);
+        slip(&mut output, &case.layout, case.sample);
         let verdict = case.verdict(&output);
         assert!(!verdict.wrong.is_empty(), "not noticed in the output: {what}");
     }

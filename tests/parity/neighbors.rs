@@ -3,7 +3,7 @@
 use super::{
     super::encode,
     super::layout::{CANDIDATE_COUNT, CODE_SHIFT, GROUP, INDEX_MASK},
-    Case, PRESENT, Rig, Slip, Twin, agrees,
+    Case, Harness, PRESENT, Slip, Twin, agrees,
     memory::rough_place,
     notices,
     starts::{Start, has_sizes, start},
@@ -13,8 +13,8 @@ use glam::Vec3;
 use crate::{
     cpu::{neighbors::wall_bit, sweep::from_wall},
     model::{
+        features::Instant,
         grid::{CODES, Grid},
-        patches::Instant,
         state::State,
         world::World,
     },
@@ -27,40 +27,40 @@ const RIM: f64 = 1e-6;
 const WALL_RIM: f32 = 1e-6;
 
 fn case(start: &Start) -> Case {
-    let mut rig = Rig::new(start);
-    rig.twin.bin();
-    rig.twin.scan();
-    rig.twin.scatter();
-    let mut input = rig.memory();
-    let edge = rig.twin.core.grid.edge;
+    let mut harness = Harness::new(start);
+    harness.twin.bin();
+    harness.twin.scan();
+    harness.twin.scatter();
+    let mut input = harness.memory();
+    let edge = harness.twin.core.grid.edge;
     for (i, node) in input.nodes.iter_mut().enumerate() {
         node.touched = rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], edge);
     }
-    rig.twin.neighbors();
-    let (places, edge) = (rig.places, rig.frame.edge.max_element());
+    harness.twin.neighbors();
+    let (layout, edge) = (harness.layout, harness.frame.edge.max_element());
     // The lists and, for what only one side has, the rims.
-    let n = rig.twin.core.state.len();
-    let lists: Vec<Vec<u32>> = (0..n).map(|i| entries(&rig.twin, i)).collect();
-    let walls: Vec<u32> = (0..n).map(|i| rig.twin.core.lists.walls(i)).collect();
+    let n = harness.twin.core.state.len();
+    let lists: Vec<Vec<u32>> = (0..n).map(|i| entries(&harness.twin, i)).collect();
+    let walls: Vec<u32> = (0..n).map(|i| harness.twin.core.lists.walls(i)).collect();
     // Cells of large spheres hold many small ones: one search is near what llvmpipe allows an invocation.
-    let blocks = rig.places.sphere_count.div_ceil(GROUP).max(1);
-    let groups = if has_sizes(start.name) { blocks } else { rig.all() };
-    let patches: Vec<Vec<u32>> = (0..n).map(|i| rig.twin.core.lists.patches(i).to_vec()).collect();
-    let driven: Vec<bool> = (0..n).map(|i| rig.twin.core.lists.is_driven(i)).collect();
+    let blocks = harness.layout.sphere_count.div_ceil(GROUP).max(1);
+    let groups = if has_sizes(start.name) { blocks } else { harness.all() };
+    let features: Vec<Vec<u32>> = (0..n).map(|i| harness.twin.core.lists.features(i).to_vec()).collect();
+    let driven: Vec<bool> = (0..n).map(|i| harness.twin.core.lists.is_near_moving_wall(i)).collect();
     let dispatches = encode::neighbors(groups).to_vec();
-    let path = rig.twin.budget + rig.frame.drift_reach;
-    let twin = Rim::new(&rig.twin, path);
-    Case::new(rig, input, dispatches, true, move |output, verdict| {
+    let path = harness.twin.motion_margin + harness.frame.drift_reach;
+    let twin = Rim::new(&harness.twin, path);
+    Case::new(harness, input, dispatches, true, move |output, verdict| {
         let mut ranges: Vec<_> = (0..n).map(|i| output.list(i).0).filter(|range| !range.is_empty()).collect();
         ranges.sort_by_key(|range| range.start);
         let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
-        let within = ranges.first().is_none_or(|range| range.start >= places.entries as usize);
+        let within = ranges.first().is_none_or(|range| range.start >= layout.entries as usize);
         verdict.equal("lists apart", 0, (apart, within), (true, true));
         verdict.saw("lists of more than 32", ranges.iter().filter(|range| range.len() > 32).count() as u64);
         verdict.saw("planes in reach", walls.iter().map(|set| u64::from(set.count_ones())).sum());
-        let patch_ranges = (0..n).map(|i| output.patches(&places, i).0);
-        let total: usize = ranges.iter().cloned().chain(patch_ranges).map(|range| range.len()).sum();
-        verdict.saw("patches in reach", patches.iter().map(|list| list.len() as u64).sum());
+        let feature_ranges = (0..n).map(|i| output.features(&layout, i).0);
+        let total: usize = ranges.iter().cloned().chain(feature_ranges).map(|range| range.len()).sum();
+        verdict.saw("patches in reach", features.iter().map(|list| list.len() as u64).sum());
         verdict.equal("candidates", 0, output.work[CANDIDATE_COUNT as usize], total as u32);
         for i in 0..n {
             let (found, expected) = (output.list(i).1, &lists[i]);
@@ -72,21 +72,21 @@ fn case(start: &Start) -> Case {
                 verdict.equal("candidates", i, clear(found), clear(expected));
             }
             verdict.compared += expected.len() as u64;
-            let (_, found, is_driven) = output.patches(&places, i);
-            if found != patches[i] {
+            let (_, found, is_near_moving_wall) = output.features(&layout, i);
+            if found != features[i] {
                 verdict.near_ties += 1;
-                let all = || found.iter().chain(&patches[i]).copied();
+                let all = || found.iter().chain(&features[i]).copied();
                 let only_one = all().filter(|k| all().filter(|other| other == k).count() == 1);
                 verdict.equal(
                     "patches",
                     i,
-                    only_one.filter(|&k| !twin.is_patch_on_rim(i, k, edge)).collect::<Vec<_>>(),
+                    only_one.filter(|&k| !twin.is_feature_on_rim(i, k, edge)).collect::<Vec<_>>(),
                     vec![],
                 );
             } else {
-                verdict.equal("driven", i, is_driven, driven[i]);
+                verdict.equal("driven", i, is_near_moving_wall, driven[i]);
             }
-            let bits = output.lists[places.walls as usize + i];
+            let bits = output.lists[layout.walls as usize + i];
             if bits != walls[i] {
                 verdict.near_ties += 1;
                 verdict.equal("planes", i, (bits ^ walls[i]) & !twin.walls_on_rim(i, edge), 0);
@@ -104,7 +104,7 @@ struct Rim {
     state: State,
     grid: Grid,
     world: World,
-    budget: f32,
+    motion_margin: f32,
     path: f32,
 }
 
@@ -115,7 +115,7 @@ impl Rim {
             state: core.state.clone(),
             grid: core.grid.clone(),
             world: core.world.clone(),
-            budget: twin.budget,
+            motion_margin: twin.motion_margin,
             path,
         }
     }
@@ -127,19 +127,19 @@ impl Rim {
         }
         let shift = self.grid.shifts()[code as usize];
         let d = ((self.state.offset(i) - self.state.offset(j)) - shift).as_dvec3().length_squared();
-        let near = f64::from(self.state.radius(i) + self.state.radius(j) + 2.0 * self.budget).powi(2);
+        let near = f64::from(self.state.radius(i) + self.state.radius(j) + 2.0 * self.motion_margin).powi(2);
         (d - near).abs() <= RIM * near
     }
 
-    fn is_patch_on_rim(&self, i: usize, patch: u32, edge: f32) -> bool {
-        let patches = &self.world.patches;
-        let Some(patch) = patches.all.get(patch as usize) else { return false };
+    fn is_feature_on_rim(&self, i: usize, feature: u32, edge: f32) -> bool {
+        let features = &self.world.features;
+        let Some(feature) = features.all.get(feature as usize) else { return false };
         let (cell, offset, radius) =
             (self.state.cell[i].truncate(), self.state.offset(i), self.state.radius(i));
         let at = Instant { cell, offset, velocity: Vec3::ZERO, radius, t: 0.0 };
-        let x = patches.sight(&self.grid, patch, &at, Vec3::ZERO).x;
+        let x = features.sight(&self.grid, feature, &at, Vec3::ZERO).x;
         let reach = radius + self.path * 1.001 + self.world.slop;
-        (patches.near(patch, x).distance - reach).abs() <= WALL_RIM * (edge + x.length())
+        (features.near(feature, x).distance - reach).abs() <= WALL_RIM * (edge + x.length())
     }
 
     fn walls_on_rim(&self, i: usize, edge: f32) -> u32 {
@@ -174,17 +174,17 @@ fn a_slip_in_neighbors_is_noticed() {
     let input: &[Slip] = &[
         ("an offset", |m, _, _| m.bodies[1][30].offset.x += 0.6),
         ("a radius", |m, _, _| m.bodies[1][64].radius *= 4.0),
-        ("a start", |m, places, _| {
+        ("a start", |m, layout, _| {
             // Of a bucket that is not empty.
-            let at = places.starts as usize;
+            let at = layout.starts as usize;
             let bucket = (0..).find(|k| m.work[at + k] < m.work[at + k + 1]).unwrap();
             m.work[at + bucket] += 1;
         }),
     ];
     let output: &[Slip] = &[
-        ("a candidate", |m, places, _| m.lists[places.entries as usize + 5] ^= 1),
+        ("a candidate", |m, layout, _| m.lists[layout.entries as usize + 5] ^= 1),
         ("the place of a list", |m, _, _| m.lists[20] += 1),
-        ("a plane", |m, places, _| m.lists[places.walls as usize + 64] ^= 1),
+        ("a plane", |m, layout, _| m.lists[layout.walls as usize + 64] ^= 1),
         ("the count", |m, _, _| m.work[CANDIDATE_COUNT as usize] -= 1),
     ];
     for kind in ["gas", "open", "box"] {

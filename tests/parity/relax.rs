@@ -2,8 +2,8 @@
 
 use super::{
     super::layout::{Body, DEEPEST, DEEPEST_BEFORE},
-    Case, PRESENT, Rig, Slip, agrees,
-    memory::rows,
+    Case, Harness, PRESENT, Slip, agrees,
+    memory::constraints,
     notices,
     starts::{Start, dice, start},
 };
@@ -16,8 +16,8 @@ const PUSH: f32 = 1e-6;
 
 // At the end of the substep, with some spheres moved into others.
 fn case_with(start: &Start, overlapping: bool) -> Case {
-    let mut rig = Rig::in_substep(start);
-    let twin = &mut rig.twin;
+    let mut harness = Harness::in_substep(start);
+    let twin = &mut harness.twin;
     twin.launch();
     twin.sweep();
     twin.finish_rounds();
@@ -32,22 +32,23 @@ fn case_with(start: &Start, overlapping: bool) -> Case {
             }
         }
     }
-    let input = rig.memory();
-    let twin = &mut rig.twin;
-    let old = twin.core.budget.clone();
+    let input = harness.memory();
+    let twin = &mut harness.twin;
+    let old = twin.core.motion_margin.clone();
     let (before, after, work) = twin.relax();
-    let (bodies, tags) = rows(&rig.twin.core.state, &rig.host);
-    let budget = rig.twin.core.budget.clone();
-    let (edge, gravity) = (rig.frame.edge.max_element(), rig.frame.gravity.length());
+    let (bodies, tags) = constraints(&harness.twin.core.state, &harness.host);
+    let motion_margin = harness.twin.core.motion_margin.clone();
+    let (edge, gravity) = (harness.frame.edge.max_element(), harness.frame.gravity.length());
     let masses: f32 = bodies.iter().filter(|b| b.inverse_mass > 0.0).map(|b| 1.0 / b.inverse_mass).sum();
-    let dispatches =
-        ["relax_deepest", "relax_push", "relax_apply", "relax"].map(|entry| (entry, 0, rig.all())).to_vec();
+    let dispatches = ["relax_deepest", "relax_push", "relax_apply", "relax"]
+        .map(|entry| (entry, 0, harness.all()))
+        .to_vec();
     let n = bodies.len();
-    let pushed = (0..n).filter(|&i| budget[i] != old[i]).count();
+    let pushed = (0..n).filter(|&i| motion_margin[i] != old[i]).count();
     if overlapping && n > 60 && matches!(start.name, "gas" | "flat" | "box" | "open" | "floor") {
-        assert!(before > 0.01 && after < before, "{}: nothing to relax, {before} {after}", rig.name);
+        assert!(before > 0.01 && after < before, "{}: nothing to relax, {before} {after}", harness.name);
     }
-    Case::new(rig, input, dispatches, false, move |output, verdict| {
+    Case::new(harness, input, dispatches, false, move |output, verdict| {
         if overlapping {
             verdict.saw("pushed", pushed as u64);
         }
@@ -60,7 +61,13 @@ fn case_with(start: &Start, overlapping: bool) -> Case {
             verdict.near_vector("offset", i, body.offset, twin.offset, PUSH * scale);
             verdict.equal("rest of", i, Body { offset: twin.offset, ..body }, twin);
             verdict.equal("tag", i, output.tags[PRESENT][i], tags[i]);
-            verdict.near("budget", i, output.nodes[i].budget, budget[i], PUSH * (edge + old[i].abs()));
+            verdict.near(
+                "budget",
+                i,
+                output.nodes[i].motion_margin,
+                motion_margin[i],
+                PUSH * (edge + old[i].abs()),
+            );
         }
         let found: f64 = output.nodes.iter().map(|node| f64::from(node.relax_work)).sum();
         verdict.near("work", 0, found as f32, work as f32, PUSH * edge * gravity * masses);
@@ -88,7 +95,7 @@ fn a_slip_in_relax_is_noticed() {
         ("an offset", |m, _, _| m.bodies[1][64].offset.z += 1e-5),
         ("the deepest", |m, _, _| m.work[DEEPEST as usize] += 1 << 14),
         ("the deepest before", |m, _, _| m.work[DEEPEST_BEFORE as usize] = 0),
-        ("a budget", |m, _, _| m.nodes[6].budget -= 1e-4),
+        ("a budget", |m, _, _| m.nodes[6].motion_margin -= 1e-4),
     ];
     notices(&start("gas", 65), case, input, output);
     let work: &[Slip] = &[("work against gravity", |m, _, _| m.nodes[6].relax_work += 1e-2)];

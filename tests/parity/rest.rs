@@ -3,14 +3,14 @@
 use super::{
     super::{
         buffers::Buffers,
-        effort::Effort,
+        dispatch_budget::DispatchBudget,
         encode::{self, Encoder, Solving},
         layout::{
-            ASLEEP_COUNT, INNER_COLOURS, LAST_CARRIED, LOAD_COUNT, LOADS_HEAD, RANK_WORDS, ROW_COUNT,
-            ROW_WORDS, WALL,
+            ASLEEP_COUNT, CONSTRAINT_COUNT, CONSTRAINT_WORDS, IMPULSE_COUNT, INNER_COLOURS, LAST_IN_CONTACT,
+            RANK_WORDS, WALL, WARM_START_HEAD,
         },
     },
-    Case, PRESENT, Rig, Slip, Verdict, agrees, contacts,
+    Case, Harness, PRESENT, Slip, Verdict, agrees, contacts,
     findings::Findings,
     memory::Memory,
     notices,
@@ -19,8 +19,8 @@ use super::{
 };
 use crate::cpu::{
     blocks::{Axis, COLOURS},
-    rest::TURNS,
-    rows::Row,
+    constraints::ContactConstraint,
+    rest::ITERATION_BATCHES,
     sleep::{SLEEP, STILL},
 };
 
@@ -28,7 +28,7 @@ use crate::cpu::{
 fn judge(verdict: &mut Verdict, find: impl FnOnce(&mut Findings), twin: &Twin) {
     let mut findings = Findings::new(&twin.core.state.id, twin.core.units, 1.0);
     find(&mut findings);
-    verdict.compared += 8 * twin.core.rows.count as u64 + twin.core.state.len() as u64;
+    verdict.compared += 8 * twin.core.constraints.count as u64 + twin.core.state.len() as u64;
     if let Some(difference) = findings.first() {
         verdict.fail(|| format!("{difference:?}"));
     }
@@ -49,13 +49,13 @@ const LULLS: [(&str, Calm); 4] = [
     ("stirred", |i, limit| if i % 50 == 7 { 3 } else { limit }),
 ];
 
-fn lull(rig: &mut Rig, calm: Calm) {
-    let core = &mut rig.twin.core;
+fn lull(harness: &mut Harness, sleep_timer: Calm) {
+    let core = &mut harness.twin.core;
     for i in 0..core.state.len() {
         let is_fixed = core.state.inverse_mass(i) == 0.0;
-        core.sleep.calm[i] = if is_fixed { STILL } else { calm(i, SLEEP) };
+        core.sleep.sleep_timer[i] = if is_fixed { STILL } else { sleep_timer(i, SLEEP) };
         // What is calm has long had no contact.
-        if core.sleep.calm[i] > 0 {
+        if core.sleep.sleep_timer[i] > 0 {
             core.state.spin[i].w = core.state.spin[i].w.min(-1.0);
         }
     }
@@ -65,59 +65,63 @@ fn before(start: &Start) -> Case {
     before_lulled(start, awake)
 }
 
-fn before_lulled(start: &Start, calm: Calm) -> Case {
-    let mut rig = Rig::before_substep(start);
-    lull(&mut rig, calm);
-    let mut input = rig.memory();
-    input.begin_substep(&rig.places);
-    rig.twin.rest_before();
-    solved(rig, input, true)
+fn before_lulled(start: &Start, sleep_timer: Calm) -> Case {
+    let mut harness = Harness::before_substep(start);
+    lull(&mut harness, sleep_timer);
+    let mut input = harness.memory();
+    input.begin_substep(&harness.layout);
+    harness.twin.rest_before();
+    solved(harness, input, true)
 }
 
 fn after(start: &Start) -> Case {
     after_lulled(start, awake)
 }
 
-fn after_lulled(start: &Start, calm: Calm) -> Case {
-    let mut rig = Rig::before_substep(start);
-    lull(&mut rig, calm);
-    rig.twin.rest_before();
-    rig.twin.launch();
-    rig.twin.sweep();
-    rig.twin.finish_rounds();
-    let input = rig.memory();
-    rig.twin.rest_after();
-    solved(rig, input, false)
+fn after_lulled(start: &Start, sleep_timer: Calm) -> Case {
+    let mut harness = Harness::before_substep(start);
+    lull(&mut harness, sleep_timer);
+    harness.twin.rest_before();
+    harness.twin.launch();
+    harness.twin.sweep();
+    harness.twin.finish_rounds();
+    let input = harness.memory();
+    harness.twin.rest_after();
+    solved(harness, input, false)
 }
 
-fn solved(rig: Rig, input: Memory, is_first: bool) -> Case {
-    let (slots, places) = (rig.places.slots, rig.places);
-    let solving = Solving { sphere_count: places.sphere_count, slots, all: rig.all(), turns: TURNS };
+fn solved(harness: Harness, input: Memory, is_first: bool) -> Case {
+    let (slots, layout) = (harness.layout.slots, harness.layout);
+    let solving =
+        Solving { sphere_count: layout.sphere_count, slots, all: harness.all(), batches: ITERATION_BATCHES };
     let dispatches = match (slots, is_first) {
         (0, _) => vec![],
         (_, true) => solving.before(),
         (_, false) => solving.after(),
     };
-    let Rig { site, twin } = rig;
+    let Harness { site, twin } = harness;
     let host = site.host.clone();
-    let rows = |of: fn(&Row) -> bool| {
-        (0..twin.core.state.len()).flat_map(|i| twin.core.rows.of(i)).filter(|row| of(row)).count() as u64
+    let constraints = |of: fn(&ContactConstraint) -> bool| {
+        (0..twin.core.state.len())
+            .flat_map(|i| twin.core.constraints.of(i))
+            .filter(|constraint| of(constraint))
+            .count() as u64
     };
-    let loaded = rows(|row| row.load.normal > 0.0);
-    let sliding = rows(|row| {
-        let most = row.friction * row.load.normal;
-        row.load.normal > 0.0 && row.load.tangent.length() > 0.999 * most
+    let in_contact = constraints(|constraint| constraint.impulse.normal > 0.0);
+    let sliding = constraints(|constraint| {
+        let most = constraint.friction * constraint.impulse.normal;
+        constraint.impulse.normal > 0.0 && constraint.impulse.tangent.length() > 0.999 * most
     });
-    let on_planes = rows(|row| row.j & WALL != 0);
+    let on_planes = constraints(|constraint| constraint.j & WALL != 0);
     Case::new(site, input, dispatches, false, move |output, verdict| {
         if slots == 0 {
             return;
         }
-        verdict.saw("contacts", twin.core.rows.count as u64);
-        verdict.saw("loaded", loaded);
+        verdict.saw("contacts", twin.core.constraints.count as u64);
+        verdict.saw("loaded", in_contact);
         verdict.saw("sliding", sliding);
         verdict.saw("on planes", on_planes);
-        judge(verdict, |findings| contacts::rest(&host, &places, &twin, output, findings), &twin);
+        judge(verdict, |findings| contacts::rest(&host, &layout, &twin, output, findings), &twin);
     })
 }
 
@@ -125,27 +129,27 @@ fn keep(start: &Start) -> Case {
     keep_lulled(start, awake)
 }
 
-fn keep_lulled(start: &Start, calm: Calm) -> Case {
-    let mut rig = Rig::before_substep(start);
-    lull(&mut rig, calm);
-    rig.twin.rest_before();
-    rig.twin.launch();
-    rig.twin.sweep();
-    rig.twin.finish_rounds();
-    rig.twin.rest_after();
-    rig.twin.advance();
-    let mut input = rig.memory();
-    if rig.places.slots > 0 {
-        input.loads[LOAD_COUNT as usize] = 0;
-        rig.twin.count_on();
+fn keep_lulled(start: &Start, sleep_timer: Calm) -> Case {
+    let mut harness = Harness::before_substep(start);
+    lull(&mut harness, sleep_timer);
+    harness.twin.rest_before();
+    harness.twin.launch();
+    harness.twin.sweep();
+    harness.twin.finish_rounds();
+    harness.twin.rest_after();
+    harness.twin.advance();
+    let mut input = harness.memory();
+    if harness.layout.slots > 0 {
+        input.warm_start[IMPULSE_COUNT as usize] = 0;
+        harness.twin.advance_sleep_timers();
     }
-    let (places, all) = (rig.places, rig.all());
-    let dispatches = if places.slots > 0 { encode::keep(all).to_vec() } else { vec![] };
-    let Rig { site, twin } = rig;
+    let (layout, all) = (harness.layout, harness.all());
+    let dispatches = if layout.slots > 0 { encode::keep(all).to_vec() } else { vec![] };
+    let Harness { site, twin } = harness;
     let host = site.host.clone();
     Case::new(site, input, dispatches, false, move |output, verdict| {
-        if places.slots > 0 {
-            judge(verdict, |findings| contacts::keep(&host, &places, &twin, output, findings), &twin);
+        if layout.slots > 0 {
+            judge(verdict, |findings| contacts::keep(&host, &layout, &twin, output, findings), &twin);
         }
     })
 }
@@ -153,29 +157,29 @@ fn keep_lulled(start: &Start, calm: Calm) -> Case {
 // What the scan is in between needs buffers of its own: the dispatches as a step has them.
 fn order(kind: &'static str) -> Verdict {
     let mut verdict = Verdict::new(kind);
-    let mut rig = Rig::new(&start(kind, 10_007));
-    rig.twin.broad_phase();
-    let (context, places) = (super::context(), rig.places);
-    let pipelines = super::pipelines(&rig.host);
-    let mut buffers = Buffers::new(context, &pipelines, places, None).unwrap();
-    let mut input = rig.memory();
-    input.work[places.slot_starts as usize..][..8].fill(0);
+    let mut harness = Harness::new(&start(kind, 10_007));
+    harness.twin.broad_phase();
+    let (context, layout) = (super::context(), harness.layout);
+    let pipelines = super::pipelines(&harness.host);
+    let mut buffers = Buffers::new(context, &pipelines, layout, None).unwrap();
+    let mut input = harness.memory();
+    input.work[layout.slot_starts as usize..][..8].fill(0);
     input.upload(context, &buffers);
-    buffers.write_frames(context, &pipelines, &[rig.frame]).unwrap();
-    let effort = Effort::new(context);
-    let mut encoder = Encoder::new(&context.device, &pipelines, &buffers, PRESENT, effort, None);
-    encoder.order(0, 1 - PRESENT, rig.all());
+    buffers.write_frames(context, &pipelines, &[harness.frame]).unwrap();
+    let dispatch_budget = DispatchBudget::new(context);
+    let mut encoder = Encoder::new(&context.device, &pipelines, &buffers, PRESENT, dispatch_budget, None);
+    encoder.order(0, 1 - PRESENT, harness.all());
     context.queue.submit([encoder.encoder.finish()]);
-    let output = Memory::download(context, &buffers, &places).unwrap();
-    let axes = Axis::of(&rig.host.grid);
-    let cell = |i: usize| rig.twin.core.state.cell[i].truncate();
-    let mut seen = vec![0; places.sphere_count as usize];
+    let output = Memory::download(context, &buffers, &layout).unwrap();
+    let axes = Axis::of(&harness.host.grid);
+    let cell = |i: usize| harness.twin.core.state.cell[i].truncate();
+    let mut seen = vec![0; layout.sphere_count as usize];
     let mut slots = std::collections::HashMap::new();
-    let keys = COLOURS * places.slots as usize * INNER_COLOURS as usize;
-    let starts = output.get(places.slot_starts, keys + 1);
+    let keys = COLOURS * layout.slots as usize * INNER_COLOURS as usize;
+    let starts = output.get(layout.slot_starts, keys + 1);
     for key in 0..keys {
         for k in starts[key]..starts[key + 1] {
-            let head = output.get(places.order + 2 * k, 2);
+            let head = output.get(layout.order + 2 * k, 2);
             let at = cell(head[0] as usize);
             (head[0]..head[1]).filter(|&i| cell(i as usize) == at).for_each(|i| seen[i as usize] += 1);
             // The same as the twin makes of it: its colours, and one place for each block.
@@ -185,7 +189,7 @@ fn order(kind: &'static str) -> Verdict {
                 colour = 2 * colour + block[axis].rem_euclid(2) as usize;
                 inner = 3 * inner + ((at[axis] - block[axis] * axes[axis].edge) % 3) as usize;
             }
-            let per_colour = places.slots as usize * INNER_COLOURS as usize;
+            let per_colour = layout.slots as usize * INNER_COLOURS as usize;
             verdict.equal(
                 "colours of the cell of",
                 head[0] as usize,
@@ -221,7 +225,7 @@ fn every_turn_agrees_with_its_twin() {
         }
         let case = after(&start);
         let output = case.run();
-        assert_eq!(output.work[LAST_CARRIED as usize], TURNS + 1, "turns of {size} spheres");
+        assert_eq!(output.work[LAST_IN_CONTACT as usize], ITERATION_BATCHES + 1, "turns of {size} spheres");
         case.verdict(&output).assert_clean();
     }
 }
@@ -235,9 +239,9 @@ fn what_contacts_keep_agrees_with_the_twin() {
 fn what_sleeps_agrees_with_the_twin() {
     let mut asleep = 0;
     for start in [start("pile", 65), start("pile", 10_007), start("heap", 10_007)] {
-        for (what, calm) in LULLS {
+        for (what, sleep_timer) in LULLS {
             for make in [before_lulled, after_lulled, keep_lulled] {
-                let case = make(&start, calm);
+                let case = make(&start, sleep_timer);
                 let output = case.run();
                 asleep += u64::from(output.work[ASLEEP_COUNT as usize]);
                 let mut verdict = case.verdict(&output);
@@ -264,33 +268,34 @@ fn a_slip_in_rest_is_noticed() {
         ("a velocity", |m, _, _| m.bodies[PRESENT][30].velocity.z -= 1e-3),
         ("a spin", |m, _, _| m.tags[PRESENT][30].spin.x += 0.1),
         ("an inverse mass", |m, _, _| m.bodies[PRESENT][7].inverse_mass *= 1.1),
-        ("who is calm", |m, places, _| {
-            for rank in 0..places.sphere_count {
-                m.loads[(LOADS_HEAD + RANK_WORDS * rank + 2) as usize] = 1 << 20;
+        ("who is calm", |m, layout, _| {
+            for rank in 0..layout.sphere_count {
+                m.warm_start[(WARM_START_HEAD + RANK_WORDS * rank + 2) as usize] = 1 << 20;
             }
         }),
-        ("what was kept", |m, places, _| {
-            let first = (LOADS_HEAD + RANK_WORDS * places.sphere_count) as usize;
-            for word in &mut m.loads[first..] {
+        ("what was kept", |m, layout, _| {
+            let first = (WARM_START_HEAD + RANK_WORDS * layout.sphere_count) as usize;
+            for word in &mut m.warm_start[first..] {
                 *word = 0;
             }
         }),
     ];
     let of_output: &[Slip] = &[
         ("a velocity", |m, _, _| m.bodies[PRESENT][12].velocity.x += 1e-3),
-        ("a row", |m, places, _| {
-            let heads = places.row_heads as usize;
-            let owner = (0..places.sphere_count as usize).find(|i| m.work[heads + 2 * i + 1] > 0).unwrap();
+        ("a row", |m, layout, _| {
+            let heads = layout.constraint_heads as usize;
+            let owner = (0..layout.sphere_count as usize).find(|i| m.work[heads + 2 * i + 1] > 0).unwrap();
             m.work[heads + 2 * owner + 1] -= 1;
         }),
-        ("a load", |m, places, _| {
-            let loads = (0..m.work[ROW_COUNT as usize]).map(|row| places.rows + row * ROW_WORDS + 8);
-            let at = loads.map(|at| at as usize).find(|&at| f32::from_bits(m.pool[at]) > 0.0).unwrap();
+        ("a load", |m, layout, _| {
+            let impulses = (0..m.work[CONSTRAINT_COUNT as usize])
+                .map(|constraint| layout.constraints + constraint * CONSTRAINT_WORDS + 8);
+            let at = impulses.map(|at| at as usize).find(|&at| f32::from_bits(m.pool[at]) > 0.0).unwrap();
             m.pool[at] = (1.01 * f32::from_bits(m.pool[at])).to_bits();
         }),
         ("who sleeps", |m, _, _| m.work[ASLEEP_COUNT as usize] += 1),
-        ("a time at rest", |m, places, _| m.work[places.rested as usize + 3] ^= 1 << 22),
-        ("what holds a pair", |m, places, _| m.work[places.flags as usize] ^= 4),
+        ("a time at rest", |m, layout, _| m.work[layout.rested as usize + 3] ^= 1 << 22),
+        ("what holds a pair", |m, layout, _| m.work[layout.flags as usize] ^= 4),
     ];
     notices(&start("pile", 65), before, of_input, of_output);
     let of_input: &[Slip] = &[("a clock", |m, _, _| {

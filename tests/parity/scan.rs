@@ -4,32 +4,33 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{
     super::layout::{Frame, SCAN_GROUP, SCAN_PART},
-    Case, Rig, Site, Slip, Verdict,
+    Case, Harness, Site, Slip, Verdict,
     memory::Memory,
     notices,
     starts::{SIZES, Start, dice, start},
 };
 use crate::{
     cpu::scan::scan,
-    gpu::{places::Places, scenery::Scenery},
+    gpu::{buffer_layout::BufferLayout, static_world::StaticWorld},
 };
 
 // A histogram of any length, on a system of one sphere.
 fn of_length(buckets: usize) -> Case {
-    let rig = Rig::new(&start("gas", 1));
-    let places = Places::new(1, buckets, Scenery::of(&rig.host.world), 0, rig.places.capacities);
-    let base = places.frame(&rig.host.grid, &rig.host.world, 1.0);
+    let harness = Harness::new(&start("gas", 1));
+    let layout =
+        BufferLayout::new(1, buckets, StaticWorld::of(&harness.host.world), 0, harness.layout.capacities);
+    let base = layout.frame(&harness.host.grid, &harness.host.world, 1.0);
     let frame = Frame { buckets: buckets as u32, ..base };
     let mut draw = dice(buckets as u64);
     let counts: Vec<u32> = (0..buckets).map(|_| (draw() * 5.0) as u32).collect();
-    let site = Site { name: format!("{buckets} buckets"), places, frame, ..rig.site };
+    let site = Site { name: format!("{buckets} buckets"), layout, frame, ..harness.site };
     on_counts(site, counts)
 }
 
 fn on_counts(site: Site, counts: Vec<u32>) -> Case {
-    let places = site.places;
-    let mut input = Memory::new(&places);
-    input.put(places.counts, &counts);
+    let layout = site.layout;
+    let mut input = Memory::new(&layout);
+    input.put(layout.counts, &counts);
     let parts = (counts.len() as u32).div_ceil(SCAN_PART);
     let dispatches = vec![("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
     let mut starts = vec![0; counts.len() + 1];
@@ -38,20 +39,20 @@ fn on_counts(site: Site, counts: Vec<u32>) -> Case {
     let cursors: Vec<u32> = cursors.iter().map(|n| n.load(Relaxed)).collect();
     Case::new(site, input, dispatches, true, move |output, verdict| {
         for (bucket, &start) in starts.iter().enumerate() {
-            verdict.equal("start", bucket, output.work[places.starts as usize + bucket], start);
+            verdict.equal("start", bucket, output.work[layout.starts as usize + bucket], start);
         }
         for (bucket, &cursor) in cursors.iter().enumerate() {
-            verdict.equal("cursor", bucket, output.work[places.counts as usize + bucket], cursor);
+            verdict.equal("cursor", bucket, output.work[layout.counts as usize + bucket], cursor);
         }
     })
 }
 
 // The histogram that the broad phase of a system makes.
 fn case(start: &Start) -> Case {
-    let mut rig = Rig::new(start);
-    rig.twin.bin();
-    let counts = rig.twin.counts();
-    on_counts(rig.site, counts)
+    let mut harness = Harness::new(start);
+    harness.twin.bin();
+    let counts = harness.twin.counts();
+    on_counts(harness.site, counts)
 }
 
 #[test]
@@ -73,17 +74,17 @@ fn scan_agrees_with_its_twin() {
 #[test]
 fn a_slip_in_scan_is_noticed() {
     let input: &[Slip] = &[
-        ("a count", |m, places, _| m.work[places.counts as usize + 100] += 1),
-        ("the last count", |m, places, _| m.work[places.starts as usize - 1 - gap(places)] += 1),
+        ("a count", |m, layout, _| m.work[layout.counts as usize + 100] += 1),
+        ("the last count", |m, layout, _| m.work[layout.starts as usize - 1 - gap(layout)] += 1),
     ];
     let output: &[Slip] = &[
-        ("the total", |m, places, _| m.work[places.sums as usize - 1] += 1),
-        ("a cursor", |m, places, _| m.work[places.counts as usize + 7] += 1),
+        ("the total", |m, layout, _| m.work[layout.sums as usize - 1] += 1),
+        ("a cursor", |m, layout, _| m.work[layout.counts as usize + 7] += 1),
     ];
     notices(&start("gas", 10_007), case, input, output);
 }
 
 // Words between the counts and the starts.
-fn gap(places: &Places) -> usize {
-    (places.starts - places.heads) as usize
+fn gap(layout: &BufferLayout) -> usize {
+    (layout.starts - layout.heads) as usize
 }

@@ -2,30 +2,30 @@
 
 use super::{
     super::layout::Node,
-    Case, PRESENT, Rig, Slip, agrees,
-    memory::{Memory, rough_place, rows},
+    Case, Harness, PRESENT, Slip, agrees,
+    memory::{Memory, constraints, rough_place},
     notices,
     starts::{Start, start},
 };
 
 fn case(start: &Start) -> Case {
-    let mut rig = Rig::new(start);
-    let Rig { site, twin } = &mut rig;
+    let mut harness = Harness::new(start);
+    let Harness { site, twin } = &mut harness;
     twin.bin();
     twin.scan();
-    let mut input = Memory::new(&site.places);
+    let mut input = Memory::new(&site.layout);
     let source = 1 - PRESENT;
-    (input.bodies[source], input.tags[source]) = rows(&twin.core.state, &site.host);
-    input.put(site.places.pending, &twin.keys);
-    input.put(site.places.counts, &twin.counts());
-    input.put(site.places.starts, &twin.core.starts);
+    (input.bodies[source], input.tags[source]) = constraints(&twin.core.state, &site.host);
+    input.put(site.layout.pending, &twin.keys);
+    input.put(site.layout.counts, &twin.counts());
+    input.put(site.layout.starts, &twin.core.starts);
     // What the step before left.
     input.nodes.fill(Node { loss: 1.0, virial: 2.0, relax_work: 3.0, clock: 4.0, ..Node::default() });
     twin.scatter();
-    let (bodies, tags) = rows(&twin.core.state, &site.host);
-    let (budget, edge) = (twin.budget, twin.core.grid.edge);
-    let dispatches = vec![("scatter_order", 0, rig.all()), ("scatter", 0, rig.all())];
-    Case::new(rig, input, dispatches, true, move |output, verdict| {
+    let (bodies, tags) = constraints(&twin.core.state, &site.host);
+    let (motion_margin, edge) = (twin.motion_margin, twin.core.grid.edge);
+    let dispatches = vec![("scatter_order", 0, harness.all()), ("scatter", 0, harness.all())];
+    Case::new(harness, input, dispatches, true, move |output, verdict| {
         for i in 0..bodies.len() {
             verdict.equal("body", i, output.bodies[PRESENT][i], bodies[i]);
             verdict.equal("tag", i, output.tags[PRESENT][i], tags[i]);
@@ -34,7 +34,7 @@ fn case(start: &Start) -> Case {
                 "node",
                 i,
                 output.nodes[i],
-                Node { budget, clock: 4.0, touched, ..Node::default() },
+                Node { motion_margin, clock: 4.0, touched, ..Node::default() },
             );
             // A step of the rough place may be rounded to its neighbour.
             let rough = rough_place(&bodies[i], &tags[i], edge);
@@ -60,16 +60,16 @@ fn a_slip_in_scatter_is_noticed() {
             m.tags[0][0].rank = m.tags[0][1].rank;
             m.tags[0][1].rank = rank;
         }),
-        ("two keys", |m, places, _| {
+        ("two keys", |m, layout, _| {
             // Of the first sphere and of one in another bucket.
-            let at = places.pending as usize;
+            let at = layout.pending as usize;
             let other = (1..65).find(|k| m.work[at + k] != m.work[at]).unwrap();
             m.work.swap(at, at + other);
         }),
     ];
     let output: &[Slip] = &[
         ("a last contact", |m, _, _| m.tags[1][64].last_contact -= 1e29),
-        ("a budget", |m, _, _| m.nodes[10].budget *= 1.0 + 1e-6),
+        ("a budget", |m, _, _| m.nodes[10].motion_margin *= 1.0 + 1e-6),
         ("a rough place", |m, _, _| m.nodes[10].touched ^= 512 << 12),
     ];
     for kind in ["gas", "open"] {

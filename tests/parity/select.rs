@@ -2,14 +2,14 @@
 
 use super::{
     super::encode,
-    super::layout::{THREAT_WORDS, THREATS, Unrest},
-    Case, Rig, Slip, agrees,
+    super::layout::{THREAT_WORDS, THREATS, VelocityBound},
+    Case, Harness, Slip, agrees,
     memory::{Memory, counter, time},
     notices,
     starts::{Start, start},
     twin::Twin,
 };
-use crate::cpu::select::{self, Bounds, Threat, Unrest as Twins};
+use crate::cpu::select::{self, Bounds, Threat, VelocityBound as Twins};
 
 /// Of the times of the guard, as a share of the substep. The touch of two cones is the root of a square that cancels where
 /// they just meet, so a share `e` of rounding can move it by the root of `e`; what the guard makes of it is a bound
@@ -18,26 +18,29 @@ const TIME: f32 = 1e-3;
 
 /// Of the bounds on changes of velocity, relative: they follow from lengths alone, but a touch that only one side sees
 /// widens them.
-const JOLT: f32 = 1e-5;
+const DELTA_V_BOUND: f32 = 1e-5;
 
 /// Of threats: places are sums of products of lengths in a few cells.
 const PLACE: f32 = 1e-6;
 
 // Round 0 looks at all spheres, round 2 makes lists of those that are near.
 fn in_round(start: &Start, round: u32) -> Case {
-    let mut rig = Rig::in_substep(start);
-    let twin = &mut rig.twin;
+    let mut harness = Harness::in_substep(start);
+    let twin = &mut harness.twin;
     twin.launch();
     twin.sweep();
-    let mut input = rig.memory();
-    let places = rig.places;
-    let pending = rig.twin.rounds.pending_list.clone();
-    input.put_pending(&places, round, &pending);
+    let mut input = harness.memory();
+    let layout = harness.layout;
+    let pending = harness.twin.rounds.pending_list.clone();
+    input.put_pending(&layout, round, &pending);
     // What the round before left.
-    for fate in &mut input.fates {
-        (fate.any, fate.others) = (Unrest { time: 0.0, jolt: 1.0 }, Unrest { time: 0.0, jolt: 2.0 });
+    for next_event in &mut input.next_events {
+        (next_event.any, next_event.others) = (
+            VelocityBound { time: 0.0, delta_v_bound: 1.0 },
+            VelocityBound { time: 0.0, delta_v_bound: 2.0 },
+        );
     }
-    let twin = &mut rig.twin;
+    let twin = &mut harness.twin;
     if pending.is_empty() {
         // The twin's round does not begin.
         twin.rounds.affected_list.clear();
@@ -50,22 +53,28 @@ fn in_round(start: &Start, round: u32) -> Case {
     let first: Vec<Bounds> = around.iter().map(|&k| twin.rounds.first[k as usize]).collect();
     let (mut selected, threats) = (twin.rounds.selected.clone(), twin.rounds.threats.clone());
     selected.sort_unstable();
-    let (h, edge) = (twin.frame.h, rig.frame.edge.max_element());
+    let (h, edge) = (twin.frame.h, harness.frame.edge.max_element());
     let sample = selected.first().copied().unwrap_or(0) as usize;
-    let all = rig.all();
+    let all = harness.all();
     let dispatches = encode::select(round, all, all).to_vec();
-    let twin = rig.twin;
-    Case::new(rig.site, input, dispatches, false, move |output, verdict| {
-        let near = |what: &str, k: u32, found: Unrest, twin: Twins, verdict: &mut super::Verdict| {
+    let twin = harness.twin;
+    Case::new(harness.site, input, dispatches, false, move |output, verdict| {
+        let near = |what: &str, k: u32, found: VelocityBound, twin: Twins, verdict: &mut super::Verdict| {
             verdict.near(what, k as usize, found.time, time(twin.time), TIME * h);
-            verdict.near(what, k as usize, found.jolt, twin.jolt, JOLT * twin.jolt);
+            verdict.near(
+                what,
+                k as usize,
+                found.delta_v_bound,
+                twin.delta_v_bound,
+                DELTA_V_BOUND * twin.delta_v_bound,
+            );
         };
         for (&k, bounds) in around.iter().zip(&first) {
-            let fate = output.fates[k as usize];
-            near("any of", k, fate.any, bounds.any, verdict);
-            near("others of", k, fate.others, bounds.others, verdict);
+            let next_event = output.next_events[k as usize];
+            near("any of", k, next_event.any, bounds.any, verdict);
+            near("others of", k, next_event.others, bounds.others, verdict);
         }
-        let mut found = output.selected(&places, round);
+        let mut found = output.selected(&layout, round);
         found.sort_unstable();
         verdict.compared += selected.len() as u64;
         let waiting =
@@ -82,7 +91,7 @@ fn in_round(start: &Start, round: u32) -> Case {
                 verdict.equal("selected or not, on the rim", i as usize, is_on_rim(&twin, i as usize), true);
             }
         }
-        compare_threats(output, &places, round, &threats, edge, verdict);
+        compare_threats(output, &layout, round, &threats, edge, verdict);
     })
     .with_sample(sample)
 }
@@ -91,18 +100,19 @@ fn in_round(start: &Start, round: u32) -> Case {
 fn is_on_rim(twin: &Twin, i: usize) -> bool {
     let view = twin.view();
     let rounds = &twin.rounds;
-    let hops = select::Hops { first: &rounds.first, crowded: &[] };
+    let propagation = select::Propagation { first: &rounds.first, crowded: &[] };
     let decides = |shift: f32| {
         let mut events = rounds.events.clone();
         events[i].toi += shift * twin.frame.h;
-        select::is_mutual(&view, &events, i) && select::select(&view, &events, hops, &rounds.threats, i)
+        select::is_mutual(&view, &events, i)
+            && select::select(&view, &events, propagation, &rounds.threats, i)
     };
     decides(-TIME) != decides(TIME)
 }
 
 fn compare_threats(
     output: &Memory,
-    places: &crate::gpu::places::Places,
+    layout: &crate::gpu::buffer_layout::BufferLayout,
     round: u32,
     twins: &[Threat],
     edge: f32,
@@ -110,7 +120,7 @@ fn compare_threats(
 ) {
     let count = output.work[counter(round, THREATS)] as usize;
     verdict.equal("threats", 0, count, twins.len());
-    let at = places.threats as usize;
+    let at = layout.threats as usize;
     let words = &output.pool[at..at + count * THREAT_WORDS as usize];
     let mut records: Vec<&[u32]> = words.chunks_exact(THREAT_WORDS as usize).collect();
     let mut twins = twins.to_vec();
@@ -146,21 +156,21 @@ fn select_agrees_with_its_twin() {
 #[test]
 fn a_slip_in_select_is_noticed() {
     let input: &[Slip] = &[
-        ("an event that is not mutual any more", |m, _, i| m.fates[i].event.toi = 3e38),
-        ("a jolt", |m, _, i| m.fates[i].event.jolt *= 1.001),
-        ("a pending sphere", |m, places, i| {
-            let pending = &mut m.work[places.pending as usize..][..places.sphere_count as usize];
+        ("an event that is not mutual any more", |m, _, i| m.next_events[i].event.toi = 3e38),
+        ("a jolt", |m, _, i| m.next_events[i].event.delta_v_bound *= 1.001),
+        ("a pending sphere", |m, layout, i| {
+            let pending = &mut m.work[layout.pending as usize..][..layout.sphere_count as usize];
             *pending.iter_mut().find(|k| **k == i as u32).unwrap() = 0;
         }),
     ];
     let output: &[Slip] = &[
-        ("a bound", |m, _, i| m.fates[i].any.jolt *= 1.0001),
-        ("a time", |m, _, i| m.fates[i].any.time += 0.01),
-        ("all selected", |m, places, _| m.put_selected(places, 0, &[])),
+        ("a bound", |m, _, i| m.next_events[i].any.delta_v_bound *= 1.0001),
+        ("a time", |m, _, i| m.next_events[i].any.time += 0.01),
+        ("all selected", |m, layout, _| m.put_selected(layout, 0, &[])),
     ];
     notices(&start("gas", 65), |start| in_round(start, 0), input, output);
     let output: &[Slip] = &[
-        ("a threat", |m, places, _| m.pool[places.threats as usize + 8] += 1 << 10),
+        ("a threat", |m, layout, _| m.pool[layout.threats as usize + 8] += 1 << 10),
         ("the count of threats", |m, _, _| m.work[counter(2, THREATS)] -= 1),
     ];
     notices(&start("fast", 10_007), |start| in_round(start, 2), &[], output);

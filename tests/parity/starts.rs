@@ -311,11 +311,11 @@ pub fn twin(start: &Start) -> (Twin, f64) {
     let sums = audit.run(&core.grid, &core.state, still.drift);
     let speed = if start.for_the_bulk { sums.crowd_speed } else { sums.high_speed };
     let path = 1.02 * f64::from(speed) * start.system.dt / core.units.time;
-    let made_for = path.clamp(core.census.budget_least, core.census.budget_most);
+    let made_for = path.clamp(core.statistics.margin_least, core.statistics.margin_most);
     core.regrid(made_for);
-    let budget = core.grid.budget_limit.min(made_for as f32);
+    let motion_margin = core.grid.margin_limit.min(made_for as f32);
     unsettle(&mut core);
-    (Twin::new(core, budget, sums.drift), made_for)
+    (Twin::new(core, motion_margin, sums.drift), made_for)
 }
 
 // Spheres in no order, and many of them counted from a cell next to their own: the same places.

@@ -3,7 +3,7 @@
 //! The twin's state after each step is what both sides take the next one from, so that no difference outlives a step.
 
 use super::{
-    super::lockstep::known::{self, Known, Step},
+    super::lockstep::error_bounds::{self, ErrorBounds, Step},
     context,
 };
 use crate::{Backend, Impact, Options, Partner, Simulation, System, files::builtin, scene::Shape};
@@ -31,7 +31,7 @@ fn agrees(name: &str, system: System, least: u64) {
     for k in 0..STEPS {
         let twin = step(&system, Backend::Cpu);
         let found = step(&system, Backend::Gpu);
-        let tally = known::compare(&system, &found, &twin, known::ROUNDING)
+        let tally = error_bounds::compare(&system, &found, &twin, error_bounds::ROUNDING)
             .unwrap_or_else(|e| panic!("{name}, step {k}: {e:?}"));
         total.impacts += tally.impacts;
         total.near_ties += tally.near_ties;
@@ -57,7 +57,7 @@ fn agrees(name: &str, system: System, least: u64) {
 // The comparison can fail: one impact left out, one with another partner, one at another time, a sphere elsewhere or
 // with another velocity. Returns how many could be tried on these impacts.
 fn are_noticed(system: &System, twin: &Step) -> usize {
-    let known = Known::new(system, known::ROUNDING);
+    let known = ErrorBounds::new(system, error_bounds::ROUNDING);
     let fair = |i: &Impact| {
         let meeting = known.meeting(i);
         !meeting.grazes && meeting.time < 1e-3 * system.dt && i.time < 0.9 * system.dt
@@ -70,7 +70,7 @@ fn are_noticed(system: &System, twin: &Step) -> usize {
             kinetic_energy: twin.kinetic_energy,
         };
         change(&mut found);
-        known::compare(system, &found, twin, known::ROUNDING).is_err()
+        error_bounds::compare(system, &found, twin, error_bounds::ROUNDING).is_err()
     };
     let leave_out = |step: &mut Step| {
         step.impacts.remove(at);

@@ -3,7 +3,7 @@
 use super::{
     super::encode,
     super::layout::Event,
-    Case, Rig, Slip, Verdict, WIDE_ROUNDS, agrees,
+    Case, Harness, Slip, Verdict, WIDE_ROUNDS, agrees,
     memory::{Memory, time},
     notices, rounds,
     starts::{Start, start},
@@ -45,24 +45,25 @@ impl Events {
         verdict.saw("with what is fixed", count(&|event| event.wall().is_none() && fixed(event.partner)));
         verdict.saw("by extras", count(&|event| event.link >= CODES));
         for (i, twin) in self.twin.rounds.events.iter().enumerate() {
-            self.one(i, output.fates[i].event, *twin, verdict);
+            self.one(i, output.next_events[i].event, *twin, verdict);
         }
     }
 
     fn one(&self, i: usize, found: Event, twin: twins::Event, verdict: &mut Verdict) {
         verdict.compared += 1;
-        let twins::Event { toi, partner, link, jolt } = twin;
+        let twins::Event { toi, partner, link, delta_v_bound } = twin;
         let toi = time(toi);
-        if found == (Event { toi, partner, link, jolt }) {
+        if found == (Event { toi, partner, link, delta_v_bound }) {
             return;
         }
-        let (a, b) = (self.scales(i, found.partner, found.jolt), self.scales(i, partner, jolt));
+        let (a, b) =
+            (self.scales(i, found.partner, found.delta_v_bound), self.scales(i, partner, delta_v_bound));
         let (is_here, is_there) = (found.toi < NO_IMPACT, toi < NO_IMPACT);
         if is_here && is_there && (found.partner, found.link) == (partner, link) {
             let tolerance = a.time.max(b.time);
             verdict.near("time of impact of", i, found.toi, toi, tolerance);
-            let squares = (found.jolt * found.jolt, jolt * jolt);
-            verdict.near("squared jolt of", i, squares.0, squares.1, a.jolt.max(b.jolt));
+            let squares = (found.delta_v_bound * found.delta_v_bound, delta_v_bound * delta_v_bound);
+            verdict.near("squared jolt of", i, squares.0, squares.1, a.delta_v_bound.max(b.delta_v_bound));
             return;
         }
         // What the device says has to be so at least: the twin's impact with that partner.
@@ -72,7 +73,13 @@ impl Events {
                 return;
             };
             verdict.near("time with another of", i, found.toi, time(told.toi), a.time);
-            verdict.near("squared jolt with another of", i, found.jolt.powi(2), told.jolt.powi(2), a.jolt);
+            verdict.near(
+                "squared jolt with another of",
+                i,
+                found.delta_v_bound.powi(2),
+                told.delta_v_bound.powi(2),
+                a.delta_v_bound,
+            );
         }
         // Another partner at the same time, an impact at the very end, or one that grazes.
         verdict.near_ties += 1;
@@ -86,7 +93,7 @@ impl Events {
     }
 
     // How well time and jolt of an event are known.
-    fn scales(&self, i: usize, partner: u32, jolt: f32) -> Scales {
+    fn scales(&self, i: usize, partner: u32, delta_v_bound: f32) -> Scales {
         let (state, frame) = (&self.twin.core.state, self.twin.frame);
         let own = state.inverse_mass(i);
         let fall = frame.gravity.length() * frame.h;
@@ -95,70 +102,71 @@ impl Events {
             None => (0.0, glam::Vec3::ZERO),
         };
         let relative = (state.velocity(i) - other).length() + fall;
-        let share = self.twin.core.world.jolt * own / (own + theirs);
-        let normal = jolt / share;
+        let share = self.twin.core.world.delta_v_bound * own / (own + theirs);
+        let normal = delta_v_bound / share;
         let square = NORMAL * (relative * relative + self.edge * fall);
         // A gap closes with the normal speed.
         let slow = normal.max(square.sqrt());
         let time = GAP * self.edge / slow + 2e-7 * frame.h;
-        Scales { time, jolt: 4.0 * share * share * square, grazes: normal * normal <= 4.0 * square }
+        Scales { time, delta_v_bound: 4.0 * share * share * square, grazes: normal * normal <= 4.0 * square }
     }
 }
 
 struct Scales {
     time: f32,
-    jolt: f32,
+    delta_v_bound: f32,
     grazes: bool,
 }
 
 fn case(start: &Start) -> Case {
-    let mut rig = Rig::in_substep(start);
-    rig.twin.launch();
-    let input = rig.memory();
-    rig.twin.sweep();
-    let (places, struck) = (rig.places, struck(&rig.twin));
-    let dispatches = encode::sweep(rig.all()).to_vec();
-    let events = Events::new(rig.twin);
-    Case::new(rig.site, input, dispatches, false, move |output, verdict| {
+    let mut harness = Harness::in_substep(start);
+    harness.twin.launch();
+    let input = harness.memory();
+    harness.twin.sweep();
+    let (layout, struck) = (harness.layout, struck(&harness.twin));
+    let dispatches = encode::sweep(harness.all()).to_vec();
+    let events = Events::new(harness.twin);
+    Case::new(harness.site, input, dispatches, false, move |output, verdict| {
         events.compare(output, verdict);
-        let some = |i: &u32| output.fates[*i as usize].event.toi < NO_IMPACT;
+        let some = |i: &u32| output.next_events[*i as usize].event.toi < NO_IMPACT;
         let pending = (0..events.count()).filter(some).collect();
-        verdict.same_set("pending", output.pending(&places, 0), pending);
+        verdict.same_set("pending", output.pending(&layout, 0), pending);
     })
     .with_sample(struck)
 }
 
 // After the first impacts, with the number of a round that looks at all or of one that makes lists.
 fn after_impacts(start: &Start, round: u32) -> Case {
-    let mut rig = Rig::in_substep(start);
-    let twin = &mut rig.twin;
+    let mut harness = Harness::in_substep(start);
+    let twin = &mut harness.twin;
     twin.launch();
     twin.sweep();
     twin.select();
     let (selected, pending) = (twin.rounds.selected.clone(), twin.rounds.pending_list.clone());
     twin.collide();
-    let mut input = rig.memory();
-    let places = rig.places;
-    input.put_pending(&places, round, &pending);
-    input.put_selected(&places, round, &selected);
-    for &i in &rig.twin.rounds.touched_list {
+    let mut input = harness.memory();
+    let layout = harness.layout;
+    input.put_pending(&layout, round, &pending);
+    input.put_selected(&layout, round, &selected);
+    for &i in &harness.twin.rounds.touched_list {
         input.nodes[i as usize].touched = round + 1;
     }
     // Marks of the stages before.
-    for i in 0..places.sphere_count {
-        input.work[(places.marks + i) as usize] = (i % 2) * (2 * round + 1);
+    for i in 0..layout.sphere_count {
+        input.work[(layout.marks + i) as usize] = (i % 2) * (2 * round + 1);
     }
-    rig.twin.sweep_again();
-    let twins = rig.twin.rounds.pending_list.clone();
-    let dispatches = encode::sweep_again(round, rig.all(), rig.all()).to_vec();
+    harness.twin.resweep();
+    let twins = harness.twin.rounds.pending_list.clone();
+    let dispatches = encode::resweep(round, harness.all(), harness.all()).to_vec();
     assert!(round + 1 < WIDE_ROUNDS);
-    let fair = is_fair(&rig.twin);
-    let sample = rig.twin.rounds.touched_list.iter().find(|i| fair(&rig.twin.rounds.events[**i as usize]));
+    let fair = is_fair(&harness.twin);
+    let sample =
+        harness.twin.rounds.touched_list.iter().find(|i| fair(&harness.twin.rounds.events[**i as usize]));
     let sample = sample.copied().unwrap_or(0) as usize;
-    let events = Events::new(rig.twin);
-    Case::new(rig.site, input, dispatches, false, move |output, verdict| {
+    let events = Events::new(harness.twin);
+    Case::new(harness.site, input, dispatches, false, move |output, verdict| {
         events.compare(output, verdict);
-        let some = |i: &u32| output.fates[*i as usize].event.toi < NO_IMPACT;
+        let some = |i: &u32| output.next_events[*i as usize].event.toi < NO_IMPACT;
         let pending: Vec<u32> = (0..events.count()).filter(some).collect();
         if selected.is_empty() {
             // The round is over before it has begun.
@@ -166,7 +174,7 @@ fn after_impacts(start: &Start, round: u32) -> Case {
         }
         // All with an event are pending, once each; which these are was compared above.
         verdict.compared += twins.len() as u64;
-        verdict.same_set("pending", output.pending(&places, round + 1), pending);
+        verdict.same_set("pending", output.pending(&layout, round + 1), pending);
     })
     .with_sample(sample)
 }
@@ -187,17 +195,17 @@ fn a_slip_in_sweep_is_noticed() {
     let input: &[Slip] = &[
         ("a velocity", |m, _, i| m.bodies[1][i].velocity.x += 1e-3),
         ("an offset", |m, _, i| m.bodies[1][i].offset.y += 1e-4),
-        ("a candidate", |m, places, _| {
-            let at = places.entries as usize;
+        ("a candidate", |m, layout, _| {
+            let at = layout.entries as usize;
             m.lists[at..].iter_mut().take(60).for_each(|entry| *entry ^= 1 << 27);
         }),
         ("a clock", |m, _, i| m.nodes[i].clock = 1e-3),
     ];
     let output: &[Slip] = &[
-        ("a time", |m, _, i| m.fates[i].event.toi += 1e-3),
-        ("a partner", |m, _, i| m.fates[i].event.partner ^= 1),
-        ("a jolt", |m, _, i| m.fates[i].event.jolt *= 1.01),
-        ("a pending sphere", |m, places, _| m.work[places.pending as usize] ^= 1),
+        ("a time", |m, _, i| m.next_events[i].event.toi += 1e-3),
+        ("a partner", |m, _, i| m.next_events[i].event.partner ^= 1),
+        ("a jolt", |m, _, i| m.next_events[i].event.delta_v_bound *= 1.01),
+        ("a pending sphere", |m, layout, _| m.work[layout.pending as usize] ^= 1),
     ];
     notices(&start("gas", 65), case, input, output);
     let input: &[Slip] = &[
@@ -217,5 +225,5 @@ fn struck(twin: &Twin) -> usize {
 
 fn is_fair(twin: &Twin) -> impl Fn(&twins::Event) -> bool + use<> {
     let least = 0.1 * twin.core.grid.edge.x / twin.frame.h;
-    move |event| event.is_some() && event.toi > 0.0 && event.jolt > least
+    move |event| event.is_some() && event.toi > 0.0 && event.delta_v_bound > least
 }

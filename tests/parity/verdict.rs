@@ -75,10 +75,12 @@ impl Verdict {
         found.sort_unstable();
         twin.sort_unstable();
         if found != twin {
-            let extra: Vec<_> = found.iter().filter(|x| twin.binary_search(x).is_err()).take(3).collect();
+            let dynamic: Vec<_> = found.iter().filter(|x| twin.binary_search(x).is_err()).take(3).collect();
             let missing: Vec<_> = twin.iter().filter(|x| found.binary_search(x).is_err()).take(3).collect();
             let counts = (found.len(), twin.len());
-            self.fail(|| format!("{what}: {counts:?} members; only found {extra:?}, only twin {missing:?}"));
+            self.fail(|| {
+                format!("{what}: {counts:?} members; only found {dynamic:?}, only twin {missing:?}")
+            });
         }
     }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use glam::{IVec3, Vec3};
 
-use super::{super::places::Places, memory::Memory, twin::Twin, verdict::Verdict};
+use super::{super::buffer_layout::BufferLayout, memory::Memory, twin::Twin, verdict::Verdict};
 use crate::{
     cpu::{
         event::View,
-        fast::{Extras, Lines, PASSING, Walk},
+        fast::{DynamicCandidates, Lines, PASSING, Walk},
     },
     model::{frame::Frame, grid::Grid, state::State},
 };
@@ -36,7 +36,7 @@ struct Held {
     grid: Grid,
     clock: Vec<f32>,
     frame: Frame,
-    budget: f32,
+    motion_margin: f32,
     is_fast: Vec<bool>,
 }
 
@@ -54,24 +54,24 @@ impl Walks {
     fn new(twin: &Twin, walkers: &[u32], from_none: bool) -> Self {
         let core = &twin.core;
         let n = core.state.len();
-        let is_fast: Vec<bool> = (0..n).map(|i| core.extras.is_fast(i)).collect();
+        let is_fast: Vec<bool> = (0..n).map(|i| core.dynamic_candidates.is_fast(i)).collect();
         let all: Vec<u32> = (0..n as u32).filter(|&i| is_fast[i as usize]).collect();
         // As if all of them had walked their present lines only.
-        let mut extras = Extras::default();
-        extras.reset(n, core.grid.buckets);
-        extras.mark(&all);
+        let mut dynamic_candidates = DynamicCandidates::default();
+        dynamic_candidates.reset(n, core.grid.buckets);
+        dynamic_candidates.mark(&all);
         let mut walk = Walk::default();
-        let view = View { extras: &extras, ..twin.view() };
+        let view = View { dynamic_candidates: &dynamic_candidates, ..twin.view() };
         all.iter().for_each(|&i| walk.run(&view, &core.starts, core.reach, i as usize));
         assert!(walk.error().is_none());
         let lines = Lines { grid: &core.grid, state: &core.state, clock: &core.clock, frame: twin.frame };
-        extras.enter_walk(&walk, lines);
+        dynamic_candidates.enter_walk(&walk, lines);
         let mut entries = BTreeSet::new();
         let walks: BTreeSet<u32> = walkers.iter().copied().collect();
         for i in 0..n as u32 {
-            for (_, extra) in extras.of(i as usize) {
-                if walks.contains(&i) || walks.contains(&extra.other) {
-                    entries.insert((i, extra.other, extra.cells.to_array()));
+            for (_, dynamic) in dynamic_candidates.of(i as usize) {
+                if walks.contains(&i) || walks.contains(&dynamic.other) {
+                    entries.insert((i, dynamic.other, dynamic.cells.to_array()));
                 }
             }
         }
@@ -80,19 +80,19 @@ impl Walks {
             grid: core.grid.clone(),
             clock: core.clock.clone(),
             frame: twin.frame,
-            budget: core.reach.budget,
+            motion_margin: core.reach.motion_margin,
             is_fast,
         };
         Self { twin: entries, walkers: walkers.to_vec(), from_none, lines }
     }
 
     /// Compares what the device entered; returns how many entries it made.
-    pub fn compare(&self, output: &Memory, places: &Places, verdict: &mut Verdict) -> u32 {
+    pub fn compare(&self, output: &Memory, layout: &BufferLayout, verdict: &mut Verdict) -> u32 {
         let mut count = 0;
         let mut found = BTreeSet::new();
         let walks: BTreeSet<u32> = self.walkers.iter().copied().collect();
         for i in 0..output.nodes.len() as u32 {
-            for (other, cells) in output.extras(places, i as usize) {
+            for (other, cells) in output.dynamic_candidates(layout, i as usize) {
                 count += 1;
                 let concerned = walks.contains(&i) || walks.contains(&other);
                 let is_new = found.insert((i, other, cells));
@@ -109,7 +109,7 @@ impl Walks {
             if self.from_none || walks.contains(&entry.0) {
                 !found.contains(entry)
             } else {
-                !output.extras(places, entry.0 as usize).contains(&(entry.1, entry.2))
+                !output.dynamic_candidates(layout, entry.0 as usize).contains(&(entry.1, entry.2))
             }
         };
         let only_twin = self.twin.iter().filter(missing);
@@ -152,7 +152,7 @@ impl Held {
         let d = state.offset(j) - drifted + self.grid.shift(cells) - begin;
         let share =
             if along == Vec3::ZERO { 0.0 } else { (d.dot(along) / along.length_squared()).clamp(0.0, 1.0) };
-        let wide = state.radius(i) + bend + 2.0 * self.budget + state.radius(j);
+        let wide = state.radius(i) + bend + 2.0 * self.motion_margin + state.radius(j);
         ((d - along * share).length() - wide, RIM * (along.length() + d.length() + wide))
     }
 

@@ -24,7 +24,7 @@ fn grains(count: u64, extent: DVec3, friction: f64, temperature: f64) -> System 
 
 /// What a run comes to.
 #[derive(Debug, Default)]
-struct Tally {
+struct SpeedMoments {
     impacts: u64,
     softened: u64,
     rounds: u32,
@@ -33,7 +33,7 @@ struct Tally {
     seconds: f64,
 }
 
-impl Tally {
+impl SpeedMoments {
     fn add(&mut self, report: &StepReport) {
         assert_eq!((report.stopped, report.unresolved, report.nonfinite), (0, 0, 0), "{report:?}");
         self.impacts += report.pair_impacts + report.wall_impacts;
@@ -59,9 +59,9 @@ fn a_box_of_lossy_grains_that_is_shaken_without_gravity_goes_on() {
     for friction in [0.0, 0.5] {
         let extent = DVec3::splat(12.0);
         let mut simulation = simulate_silently(&grains(600, extent, friction, 1.0), Backend::Cpu);
-        let (mut tally, mut rng) = (Tally::default(), Pcg64::seed_from_u64(7));
+        let (mut moments, mut rng) = (SpeedMoments::default(), Pcg64::seed_from_u64(7));
         for step in 0..1500 {
-            tally.add(simulation.step().unwrap());
+            moments.add(simulation.step().unwrap());
             if step % 10 == 9 {
                 simulation
                     .edit(|system| {
@@ -79,8 +79,11 @@ fn a_box_of_lossy_grains_that_is_shaken_without_gravity_goes_on() {
                     .unwrap();
             }
         }
-        println!("friction {friction}: {tally:?}, kinetic energy {:.2}", simulation.report().kinetic_energy);
-        assert!(tally.impacts > 10_000 && simulation.report().kinetic_energy > 1.0);
+        println!(
+            "friction {friction}: {moments:?}, kinetic energy {:.2}",
+            simulation.report().kinetic_energy
+        );
+        assert!(moments.impacts > 10_000 && simulation.report().kinetic_energy > 1.0);
         all_inside(&simulation, extent);
     }
 }
@@ -90,21 +93,21 @@ fn a_box_of_lossy_grains_that_is_shaken_without_gravity_goes_on() {
 fn kicks_wake_a_gas_that_has_cooled_down() {
     let extent = DVec3::splat(10.0);
     let mut simulation = simulate_silently(&grains(500, extent, 0.3, 1.0), Backend::Cpu);
-    let (mut tally, mut rng) = (Tally::default(), Pcg64::seed_from_u64(8));
+    let (mut moments, mut rng) = (SpeedMoments::default(), Pcg64::seed_from_u64(8));
     for _ in 0..10 {
         for _ in 0..100 {
-            tally.add(simulation.step().unwrap());
+            moments.add(simulation.step().unwrap());
         }
         let cold = simulation.report().kinetic_energy;
         for _ in 0..5 {
             let way = DVec3::new(rng.random(), rng.random(), rng.random()) - 0.5;
             simulation.apply_impulse(rng.random_range(0..500), 40.0 * way).unwrap();
         }
-        tally.add(simulation.step().unwrap());
+        moments.add(simulation.step().unwrap());
         assert!(simulation.report().kinetic_energy > cold);
     }
-    println!("{tally:?}");
-    assert!(tally.impacts > 3000);
+    println!("{moments:?}");
+    assert!(moments.impacts > 3000);
     all_inside(&simulation, extent);
 }
 
@@ -124,16 +127,16 @@ fn drive(mass: f64, friction: f64) {
         });
     }
     let mut simulation = simulate_silently(&system, Backend::Cpu);
-    let mut tally = Tally::default();
+    let mut moments = SpeedMoments::default();
     let mut lowest = f64::INFINITY;
     for _ in 0..400 {
-        tally.add(simulation.step().unwrap());
+        moments.add(simulation.step().unwrap());
         let spheres = simulation.spheres();
         let piston = spheres[600..].iter().map(|s| s.position.z).sum::<f64>() / 64.0;
         lowest = lowest.min(piston);
     }
     println!(
-        "mass {mass}, friction {friction}: {tally:?}, the piston came down to {lowest:.2}, kinetic energy {:.1}",
+        "mass {mass}, friction {friction}: {moments:?}, the piston came down to {lowest:.2}, kinetic energy {:.1}",
         simulation.report().kinetic_energy
     );
     // 600 spheres of volume pi/6 in 64: no denser than 0.74.

@@ -1,6 +1,6 @@
 //! Colours are those of the map.
 
-use carom::render::{Camera, Colour, Image, Map, Range, Recent, Scenery, Spheres, Studio, Style};
+use carom::render::{Camera, Colour, Image, Map, Range, Recent, RenderWorld, Spheres, Studio, Style};
 use carom::{Impact, Partner, Sphere, System};
 use glam::DVec3;
 
@@ -149,7 +149,7 @@ fn every_colour_shows_what_it_stands_for() {
         change(&mut system.spheres[2]);
         let spheres = Spheres::upload(&context, &system.spheres, &system, Some(&recent));
         let style = Style { colour, range, map: Map::Turbo, ..bare() };
-        let image = studio.picture(&spheres, &Scenery::of(&system), &camera, &style).unwrap();
+        let image = studio.picture(&spheres, &RenderWorld::of(&system), &camera, &style).unwrap();
         let seen: Vec<_> = system.spheres.iter().map(|s| at(&image, &camera, s.position)).collect();
         assert!(difference(seen[0], seen[2]) > 20, "{colour:?} does not show: {seen:?}");
         if colour == Colour::Overlap {

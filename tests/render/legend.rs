@@ -1,7 +1,7 @@
 //! The legend says what the colours stand for.
 
 use carom::gpu::wgpu;
-use carom::render::{Camera, Colour, Map, Range, Renderer, Scenery, Spheres, Studio, Style};
+use carom::render::{Camera, Colour, Map, Range, RenderWorld, Renderer, Spheres, Studio, Style};
 use carom::scene::{Fill, Scene};
 use glam::DVec3;
 
@@ -18,11 +18,11 @@ fn a_legend_is_drawn_in_its_corner_and_says_the_range() {
         .build()
         .unwrap();
     let spheres = Spheres::upload(&context, &system.spheres, &system, None);
-    let (scenery, camera) = (Scenery::of(&system), Camera::framing(&system));
+    let (render_world, camera) = (RenderWorld::of(&system), Camera::framing(&system));
     let mut studio = Studio::new(&context, SIZE).unwrap();
     let mut draw = |legend, range, colour| {
         let style = Style { legend, range, colour, map: Map::Turbo, ..Style::default() };
-        studio.picture(&spheres, &scenery, &camera, &style).unwrap()
+        studio.picture(&spheres, &render_world, &camera, &style).unwrap()
     };
     let locked = |high| Range::Locked(0.0, high);
     let without = draw(false, locked(3.0), Colour::Speed);
@@ -60,7 +60,7 @@ fn numbers_of_an_automatic_range_come_late_and_nobody_waits() {
         .build()
         .unwrap();
     let spheres = Spheres::upload(&context, &system.spheres, &system, None);
-    let (scenery, camera) = (Scenery::of(&system), Camera::framing(&system));
+    let (render_world, camera) = (RenderWorld::of(&system), Camera::framing(&system));
     let format = wgpu::TextureFormat::Rgba8Unorm;
     let texture = context.device.create_texture(&wgpu::TextureDescriptor {
         label: None,
@@ -77,7 +77,7 @@ fn numbers_of_an_automatic_range_come_late_and_nobody_waits() {
     let mut frames = 0;
     while renderer.range().is_none() {
         let mut encoder = context.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        renderer.draw(&mut encoder, &view, SIZE, &spheres, &scenery, &camera, &Style::default());
+        renderer.draw(&mut encoder, &view, SIZE, &spheres, &render_world, &camera, &Style::default());
         context.queue.submit([encoder.finish()]);
         frames += 1;
         assert!(frames < 10_000, "the range never came");

@@ -1,7 +1,7 @@
 //! Pictures as files, and what a studio refuses.
 
 use carom::gpu::{Context, wgpu};
-use carom::render::{Camera, Image, Scenery, Spheres, Studio, Style};
+use carom::render::{Camera, Image, RenderWorld, Spheres, Studio, Style};
 use carom::scene::{Fill, Scene};
 use carom::{Dimensions, Error, Side, System};
 use glam::DVec3;
@@ -43,8 +43,8 @@ fn impossible_sizes_are_refused_and_a_lost_device_is_an_error() {
     let spheres = Spheres::upload(&context, &system.spheres, &system, None);
     let mut studio = Studio::new(&context, [16, 16]).unwrap();
     context.report_lost("the cable was pulled");
-    let (scenery, camera) = (Scenery::of(&system), Camera::framing(&system));
-    match studio.picture(&spheres, &scenery, &camera, &Style::default()) {
+    let (render_world, camera) = (RenderWorld::of(&system), Camera::framing(&system));
+    match studio.picture(&spheres, &render_world, &camera, &Style::default()) {
         Err(Error::DeviceLost(text)) => assert!(text.contains("the cable was pulled"), "{text}"),
         other => panic!("{other:?}"),
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use carom::files::builtin;
-use carom::render::{Camera, Scenery, Spheres, Studio, Style};
+use carom::render::{Camera, RenderWorld, Spheres, Studio, Style};
 use carom::scene::Shape;
 
 use super::tools::open;
@@ -19,12 +19,12 @@ fn a_picture_of_twenty_thousand_spheres_takes_less_than_150_ms() {
     random.count = Some(20_000);
     let system = scene.build().unwrap();
     let spheres = Spheres::upload(&context, &system.spheres, &system, None);
-    let (scenery, camera) = (Scenery::of(&system), Camera::framing(&system));
+    let (render_world, camera) = (RenderWorld::of(&system), Camera::framing(&system));
     let mut studio = Studio::new(&context, [640, 480]).unwrap();
     let mut times: Vec<f64> = (0..FRAMES)
         .map(|_| {
             let start = Instant::now();
-            studio.picture(&spheres, &scenery, &camera, &Style::default()).unwrap();
+            studio.picture(&spheres, &render_world, &camera, &Style::default()).unwrap();
             1e3 * start.elapsed().as_secs_f64()
         })
         .collect();

@@ -1,6 +1,6 @@
 //! One scene looks the same wherever its spheres lie: in the engine's buffers, copied, uploaded, far from the origin.
 
-use carom::render::{Camera, Range, Scenery, Spheres, Studio, Style};
+use carom::render::{Camera, Range, RenderWorld, Spheres, Studio, Style};
 use carom::scene::{Fill, Scene};
 use carom::{Backend, Options, Simulation, Sphere, System};
 use glam::DVec3;
@@ -21,13 +21,13 @@ fn a_state_on_the_device_a_copy_of_it_and_uploaded_spheres_look_alike() {
     let options = Options { backend: Backend::Gpu, context: Some(context.clone()), ..Options::default() };
     let mut simulation = Simulation::new(system.clone(), options).unwrap();
     let mut studio = Studio::new(&context, SIZE).unwrap();
-    let (scenery, camera) = (Scenery::of(&system), Camera::framing(&system));
+    let (render_world, camera) = (RenderWorld::of(&system), Camera::framing(&system));
     // An automatic range depends on the pictures before.
     let style = Style { legend: false, range: Range::Locked(0.0, 5.0), ..Style::default() };
     let state = simulation.state_buffers().unwrap();
     let mut there = Spheres::of_state(&context, &state, &system);
     let mut copy = Spheres::upload(&context, &system.spheres, &system, None);
-    let before = studio.picture(&there, &scenery, &camera, &style).unwrap();
+    let before = studio.picture(&there, &render_world, &camera, &style).unwrap();
     for _ in 0..20 {
         simulation.step().unwrap();
     }
@@ -36,7 +36,7 @@ fn a_state_on_the_device_a_copy_of_it_and_uploaded_spheres_look_alike() {
     copy.snapshot(&context, &state);
     let uploaded = Spheres::upload(&context, &simulation.spheres(), &system, None);
     assert_eq!([there.count(), copy.count(), uploaded.count()], [500; 3]);
-    let mut draw = |spheres: &Spheres| studio.picture(spheres, &scenery, &camera, &style).unwrap();
+    let mut draw = |spheres: &Spheres| studio.picture(spheres, &render_world, &camera, &style).unwrap();
     let (a, b, c) = (draw(&there), draw(&copy), draw(&uploaded));
     assert_eq!(different(&a, &b, 0), 0, "a copy looks different");
     // Positions differ in the last bits: an edge may fall to the other side of a sample, a shadow on another texel.
@@ -50,10 +50,10 @@ fn uploaded_spheres_are_replaced_by_others() {
     let context = open();
     let system = gas();
     let mut studio = Studio::new(&context, SIZE).unwrap();
-    let (scenery, camera) = (Scenery::of(&system), Camera::framing(&system));
+    let (render_world, camera) = (RenderWorld::of(&system), Camera::framing(&system));
     let few = &system.spheres[..100];
     let mut spheres = Spheres::upload(&context, few, &system, None);
-    let mut draw = |spheres: &Spheres| studio.picture(spheres, &scenery, &camera, &bare()).unwrap();
+    let mut draw = |spheres: &Spheres| studio.picture(spheres, &render_world, &camera, &bare()).unwrap();
     let sparse = draw(&spheres);
     spheres.update(&context, &system.spheres, None);
     let full = draw(&spheres);
@@ -77,7 +77,7 @@ fn far_from_the_origin_looks_like_near_it() {
         let spheres = Spheres::upload(&context, &system.spheres, &system, None);
         let style = Style { legend: false, ..Style::default() };
         let mut studio = Studio::new(&context, SIZE).unwrap();
-        studio.picture(&spheres, &Scenery::of(&system), &Camera::framing(&system), &style).unwrap()
+        studio.picture(&spheres, &RenderWorld::of(&system), &Camera::framing(&system), &style).unwrap()
     };
     let here = draw(DVec3::ZERO);
     for distance in [1e4, 1e7] {
@@ -94,10 +94,10 @@ fn spheres_that_left_a_periodic_box_are_drawn_inside_it() {
     let context = open();
     let mut system = gas();
     let mut studio = Studio::new(&context, SIZE).unwrap();
-    let (scenery, camera) = (Scenery::of(&system), Camera::framing(&system));
+    let (render_world, camera) = (RenderWorld::of(&system), Camera::framing(&system));
     let mut draw = |spheres: &[Sphere]| {
         let spheres = Spheres::upload(&context, spheres, &system, None);
-        studio.picture(&spheres, &scenery, &camera, &bare()).unwrap()
+        studio.picture(&spheres, &render_world, &camera, &bare()).unwrap()
     };
     let inside = draw(&system.spheres);
     let period = system.period(0).unwrap();
@@ -110,6 +110,6 @@ fn spheres_that_left_a_periodic_box_are_drawn_inside_it() {
     system.bounds.sides = [carom::Side::Open; 3];
     let mut studio = Studio::new(&context, SIZE).unwrap();
     let open = Spheres::upload(&context, &spheres, &system, None);
-    let elsewhere = studio.picture(&open, &scenery, &camera, &bare()).unwrap();
+    let elsewhere = studio.picture(&open, &render_world, &camera, &bare()).unwrap();
     assert!(different(&inside, &elsewhere, 24) > 1000, "nothing had left");
 }

@@ -1,7 +1,7 @@
 //! What the tests of pictures have in common.
 
 use carom::gpu::Context;
-use carom::render::{Camera, Image, Scenery, Spheres, Studio, Style};
+use carom::render::{Camera, Image, RenderWorld, Spheres, Studio, Style};
 use carom::{Sphere, System};
 use glam::DVec3;
 
@@ -32,7 +32,7 @@ pub fn camera(target: DVec3, distance: f64, fov: f64) -> Camera {
 pub fn picture(context: &Context, system: &System, camera: &Camera, style: &Style, size: [u32; 2]) -> Image {
     let spheres = Spheres::upload(context, &system.spheres, system, None);
     Studio::new(context, size)
-        .and_then(|mut studio| studio.picture(&spheres, &Scenery::of(system), camera, style))
+        .and_then(|mut studio| studio.picture(&spheres, &RenderWorld::of(system), camera, style))
         .expect("a picture")
 }
 

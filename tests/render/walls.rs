@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use carom::gpu::Context;
-use carom::render::{Camera, Image, Scenery, Spheres, Studio, Style, extent};
+use carom::render::{Camera, Image, RenderWorld, Spheres, Studio, Style, extent};
 use carom::{Dimensions, Mesh, Oscillation, Rotation, Side, Sphere, System, Wall, WallMotion, WallShape};
 use glam::{DVec3, swizzles::Vec3Swizzles};
 
@@ -22,8 +22,8 @@ fn with(spheres: Vec<Sphere>, walls: impl IntoIterator<Item = WallShape>) -> Sys
 
 fn at(context: &Context, system: &System, time: f64, camera: &Camera, style: &Style) -> Image {
     let spheres = Spheres::upload(context, &system.spheres, system, None);
-    let scenery = Scenery::of(system).at(time);
-    Studio::new(context, SIZE).unwrap().picture(&spheres, &scenery, camera, style).unwrap()
+    let render_world = RenderWorld::of(system).at(time);
+    Studio::new(context, SIZE).unwrap().picture(&spheres, &render_world, camera, style).unwrap()
 }
 
 fn drum() -> WallShape {

@@ -15,14 +15,14 @@ const PROFILED_STEPS: u64 = 5;
 
 /// Sums over the measured steps of a row on a device.
 #[derive(Default)]
-pub struct Tally {
+pub struct DeviceCounters {
     dispatches: u64,
     submits: u64,
     blocking_reads: u64,
     least_bytes: u64,
 }
 
-impl Tally {
+impl DeviceCounters {
     pub fn add(&mut self, spheres: usize, report: &StepReport) {
         self.dispatches += report.dispatches;
         self.submits += report.submits;
@@ -158,12 +158,12 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_one_step() {
-        let mut tally = Tally::default();
+        let mut counters = DeviceCounters::default();
         for _ in 0..4 {
             let report = StepReport { dispatches: 50, submits: 1, substeps: 1, ..StepReport::default() };
-            tally.add(10, &report);
+            counters.add(10, &report);
         }
-        let figures = tally.figures(4.0, 2.0, None);
+        let figures = counters.figures(4.0, 2.0, None);
         assert_eq!((figures.dispatches, figures.submits, figures.blocking_reads), (50.0, 1.0, 0.0));
         assert_eq!(figures.bytes_per_second, 2.0 * figures.least_bytes);
         assert!(figures.json()["copy_bytes_per_second"].is_null());

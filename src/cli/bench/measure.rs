@@ -7,11 +7,11 @@ use carom::scene::Scene;
 use carom::{Backend, Simulation};
 use serde_json::{Value, json};
 
-use super::device::{Figures, Stages, Tally};
+use super::device::{DeviceCounters, Figures, Stages};
 use super::machine;
 use crate::cli::adapters::{Chosen, fields};
 use crate::cli::arguments::BenchArguments;
-use crate::cli::failure::Failure;
+use crate::cli::command_error::CommandError;
 use crate::cli::interrupt;
 use crate::cli::text::counted;
 
@@ -79,10 +79,10 @@ pub struct Row {
 }
 
 /// Builds, warms up, measures; `copy` is the bandwidth of the device, where there is one.
-pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Result<Row, Failure> {
+pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Result<Row, CommandError> {
     let named = |error: carom::Error| {
-        let failure = Failure::from(error);
-        Failure { message: format!("{}: {}", case.name, failure.message), ..failure }
+        let failure = CommandError::from(error);
+        CommandError { message: format!("{}: {}", case.name, failure.message), ..failure }
     };
     let build = Instant::now();
     let system = case.scene.build().map_err(named)?;
@@ -93,7 +93,7 @@ pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Re
     simulation.run(arguments.warm_up, |_| go_on(!interrupt::requested())).map_err(named)?;
     let before = simulation.summary().clone();
     let (mut wall_ms, mut rounds) = (vec![], 0.0);
-    let (mut stages, mut tally) = (Stages::default(), Tally::default());
+    let (mut stages, mut counters) = (Stages::default(), DeviceCounters::default());
     let limit = Duration::from_secs_f64(arguments.seconds);
     let start = Instant::now();
     // Without a stop between the steps: an engine on a device is a step ahead of its reports.
@@ -101,7 +101,7 @@ pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Re
         wall_ms.push(1e3 * report.wall_seconds);
         rounds += f64::from(report.rounds);
         stages.add(report);
-        tally.add(spheres, report);
+        counters.add(spheres, report);
         go_on(start.elapsed() < limit && !interrupt::requested())
     });
     measured.map_err(named)?;
@@ -112,7 +112,7 @@ pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Re
     let summary = simulation.summary().clone();
     let (adapter, adapter_type) = fields(&simulation);
     let bytes_per_sphere = simulation.memory_bytes() as f64 / spheres.max(1) as f64;
-    let device = case.chosen.is_on_adapter().then(|| tally.figures(count, seconds, copy));
+    let device = case.chosen.is_on_adapter().then(|| counters.figures(count, seconds, copy));
     if case.chosen.is_on_adapter() && !interrupt::requested() {
         stages = Stages::profile(case, simulation).map_err(named)?;
     }

@@ -12,15 +12,15 @@ use serde_json::json;
 use self::measure::{Case, Row, measure};
 use super::adapters::{Chosen, choose};
 use super::arguments::BenchArguments;
-use super::aside::Aside;
-use super::failure::{Exit, Failure};
+use super::atomic_file::AtomicFile;
+use super::command_error::{CommandError, Exit};
 use super::interrupt::{self, Phase};
 use super::screen::Screen;
 use super::text::counted;
 use super::{run, source};
 
 /// Carries out `carom bench`.
-pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
+pub fn bench(arguments: &BenchArguments) -> Result<Exit, CommandError> {
     let to_stdout = arguments.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
     let mut screen = Screen::new(false, to_stdout);
     let mut backends = vec![];
@@ -37,7 +37,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
     };
     // Opened before hours of measuring, not after.
     let file = match &arguments.json {
-        Some(path) if !to_stdout => Some(Aside::create(path)?),
+        Some(path) if !to_stdout => Some(AtomicFile::create(path)?),
         _ => None,
     };
     interrupt::enter(Phase::Stepping);
@@ -73,7 +73,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, Failure> {
 }
 
 // All rows to come; every scene and size is checked here, before the first is measured.
-fn cases(arguments: &BenchArguments, backends: &[Chosen]) -> Result<Vec<Case>, Failure> {
+fn cases(arguments: &BenchArguments, backends: &[Chosen]) -> Result<Vec<Case>, CommandError> {
     let mut cases = vec![];
     for name in &arguments.scenes {
         let source = source::scene(name, &[], None)?;
@@ -84,7 +84,7 @@ fn cases(arguments: &BenchArguments, backends: &[Chosen]) -> Result<Vec<Case>, F
         for size in sizes {
             let scene = match size {
                 Some(count) => resize::resized(&source.scene, count)
-                    .map_err(|why| Failure::usage(format!("{}: {why}", source.name)))?,
+                    .map_err(|why| CommandError::usage(format!("{}: {why}", source.name)))?,
                 None => source.scene.clone(),
             };
             let label = format!("{}, {}", source.name, counted(source::sphere_count(&scene)?, "sphere"));

@@ -6,8 +6,8 @@ use carom::render::Image;
 
 use super::gif::{self, Gif};
 use super::movie::Movie;
-use crate::cli::aside::{Aside, cannot_write};
-use crate::cli::failure::Failure;
+use crate::cli::atomic_file::{AtomicFile, cannot_write};
+use crate::cli::command_error::CommandError;
 use crate::cli::screen::Screen;
 use crate::cli::text::counted;
 
@@ -48,7 +48,7 @@ pub struct Film {
 
 enum To {
     Folder,
-    Png(Aside),
+    Png(AtomicFile),
     Gif(Box<Gif>),
     Movie(Movie),
 }
@@ -74,12 +74,12 @@ impl Film {
         fps: f64,
         label: &Label,
         screen: &Screen,
-    ) -> Result<Self, Failure> {
-        let kind = Kind::of(path).map_err(Failure::usage)?;
+    ) -> Result<Self, CommandError> {
+        let kind = Kind::of(path).map_err(CommandError::usage)?;
         let mut path = path.to_owned();
         let to = match kind {
             Kind::Folder => folder(&path)?,
-            Kind::Png => To::Png(Aside::create(&path)?),
+            Kind::Png => To::Png(AtomicFile::create(&path)?),
             Kind::Gif => {
                 if gif::is_fast(fps) {
                     screen.note("note: players show at most 50 frames of a GIF in a second");
@@ -112,17 +112,17 @@ impl Film {
     }
 
     /// Adds a frame; `time` and `step` are those of the simulation. False where there is no use in more.
-    pub fn add(&mut self, image: &Image, label: &Label, time: f64, step: u64) -> Result<bool, Failure> {
+    pub fn add(&mut self, image: &Image, label: &Label, time: f64, step: u64) -> Result<bool, CommandError> {
         debug_assert_eq!([image.width, image.height], self.size);
         self.frames += 1;
         match &mut self.to {
             To::Folder => {
                 let path = self.path.join(format!("frame-{:05}.png", self.frames));
-                let mut aside = Aside::create(&path)?;
-                write_png(&mut aside, &path, image, label, time, step)?;
-                aside.commit()?;
+                let mut file = AtomicFile::create(&path)?;
+                write_png(&mut file, &path, image, label, time, step)?;
+                file.commit()?;
             }
-            To::Png(aside) => write_png(aside, &self.path, image, label, time, step)?,
+            To::Png(file) => write_png(file, &self.path, image, label, time, step)?,
             To::Gif(gif) => gif.add(&image.rgba)?,
             To::Movie(movie) => return movie.add(&image.rgba),
         }
@@ -130,7 +130,7 @@ impl Film {
     }
 
     /// Gives the file its name, and says what there is now. Without a frame nothing is left.
-    pub fn finish(self, screen: &mut Screen) -> Result<(), Failure> {
+    pub fn finish(self, screen: &mut Screen) -> Result<(), CommandError> {
         if self.frames == 0 {
             return Ok(());
         }
@@ -142,8 +142,8 @@ impl Film {
                 }
                 format!("{} in {path}, frame-00001.png and on", counted(self.frames, "frame"))
             }
-            To::Png(aside) => {
-                aside.commit()?;
+            To::Png(file) => {
+                file.commit()?;
                 path
             }
             To::Gif(gif) => {
@@ -160,19 +160,19 @@ impl Film {
     }
 }
 
-fn folder(path: &Path) -> Result<To, Failure> {
+fn folder(path: &Path) -> Result<To, CommandError> {
     std::fs::create_dir_all(path).map_err(|e| cannot_write(path, &e))?;
     Ok(To::Folder)
 }
 
 fn write_png(
-    aside: &mut Aside,
+    file: &mut AtomicFile,
     path: &Path,
     image: &Image,
     label: &Label,
     time: f64,
     step: u64,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     // A writer of its own: a PNG is full of bytes that look like ends of lines.
     let mut bytes = vec![];
     let texts = [
@@ -184,5 +184,5 @@ fn write_png(
     ];
     let texts = texts.each_ref().map(|(keyword, text)| (*keyword, text.as_str()));
     image.write_png(&mut bytes, &texts).map_err(|e| cannot_write(path, &e))?;
-    std::io::Write::write_all(aside, &bytes).map_err(|e| cannot_write(path, &e))
+    std::io::Write::write_all(file, &bytes).map_err(|e| cannot_write(path, &e))
 }

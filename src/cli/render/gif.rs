@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
 
 use super::palette::{Histogram, MOST, Palette};
-use crate::cli::aside::{Aside, cannot_write};
-use crate::cli::failure::Failure;
+use crate::cli::atomic_file::{AtomicFile, cannot_write};
+use crate::cli::command_error::CommandError;
 
 /// Shortest time that players show a frame for (hundredths of a second); they take less for a mistake.
 const SHORTEST: u64 = 2;
@@ -16,7 +16,7 @@ const SHORTEST: u64 = 2;
 /// A film in the making. Frames wait in a nameless file until all colours are known.
 pub struct Gif {
     path: PathBuf,
-    aside: Aside,
+    file: AtomicFile,
     frames: File,
     histogram: Histogram,
     size: [u16; 2],
@@ -26,19 +26,19 @@ pub struct Gif {
 
 impl Gif {
     /// Opens the file aside.
-    pub fn create(path: &Path, size: [u32; 2], fps: f64) -> Result<Self, Failure> {
+    pub fn create(path: &Path, size: [u32; 2], fps: f64) -> Result<Self, CommandError> {
         let size = size.map(u16::try_from);
         let [Ok(width), Ok(height)] = size else {
-            return Err(Failure::usage("a GIF has at most 65535 pixels along each side"));
+            return Err(CommandError::usage("a GIF has at most 65535 pixels along each side"));
         };
-        let aside = Aside::create(path)?;
+        let file = AtomicFile::create(path)?;
         let frames = tempfile::tempfile().map_err(|e| cannot_write(path, &e))?;
         let histogram = Histogram::new();
-        Ok(Self { path: path.to_owned(), aside, frames, histogram, size: [width, height], count: 0, fps })
+        Ok(Self { path: path.to_owned(), file, frames, histogram, size: [width, height], count: 0, fps })
     }
 
     /// Adds a frame (red, green, blue and something for every pixel).
-    pub fn add(&mut self, rgba: &[u8]) -> Result<(), Failure> {
+    pub fn add(&mut self, rgba: &[u8]) -> Result<(), CommandError> {
         let rgb: Vec<u8> = rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
         self.histogram.add(&rgb);
         self.count += 1;
@@ -46,10 +46,10 @@ impl Gif {
     }
 
     /// Chooses the colours, writes all frames and gives the file its name.
-    pub fn finish(mut self) -> Result<(), Failure> {
+    pub fn finish(mut self) -> Result<(), CommandError> {
         let path = self.path.clone();
         self.write().map_err(|e| cannot_write(&path, &e))?;
-        self.aside.commit()
+        self.file.commit()
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -60,7 +60,7 @@ impl Gif {
             other => io::Error::other(other),
         };
         let mut encoder =
-            Encoder::new(&mut self.aside, width, height, &palette.colours.concat()).map_err(told)?;
+            Encoder::new(&mut self.file, width, height, &palette.colours.concat()).map_err(told)?;
         encoder.set_repeat(Repeat::Infinite).map_err(told)?;
         self.frames.seek(SeekFrom::Start(0))?;
         let mut rgb = vec![0; 3 * usize::from(width) * usize::from(height)];

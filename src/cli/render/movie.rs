@@ -7,13 +7,13 @@ use std::thread::JoinHandle;
 
 use tempfile::TempPath;
 
-use crate::cli::aside::cannot_write;
-use crate::cli::failure::Failure;
+use crate::cli::atomic_file::cannot_write;
+use crate::cli::command_error::CommandError;
 
 /// A film in the making.
 pub struct Movie {
     path: PathBuf,
-    aside: TempPath,
+    file: TempPath,
     child: Child,
     /// What ffmpeg says, read while it works: a full pipe would stop it.
     says: JoinHandle<String>,
@@ -27,7 +27,7 @@ impl Movie {
         fps: f64,
         title: &str,
         comment: &str,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>, CommandError> {
         let failed = |e: io::Error| cannot_write(path, &e);
         if path.is_dir() {
             return Err(failed(io::Error::other("it is a directory")));
@@ -40,7 +40,7 @@ impl Movie {
         builder.prefix(".carom-").suffix(".mp4");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let aside = builder.tempfile_in(folder).map_err(failed)?.into_temp_path();
+        let file = builder.tempfile_in(folder).map_err(failed)?.into_temp_path();
         let mut command = Command::new("ffmpeg");
         command
             .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-y"])
@@ -50,7 +50,7 @@ impl Movie {
             .args(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "+faststart"])
             .args(["-metadata", &format!("title={title}"), "-metadata", &format!("comment={comment}")])
             .args(["-f", "mp4"])
-            .arg(&*aside)
+            .arg(&*file)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
@@ -59,7 +59,7 @@ impl Movie {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = match command.spawn() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(|e| Failure::files(format!("cannot start ffmpeg: {e}")))?,
+            other => other.map_err(|e| CommandError::files(format!("cannot start ffmpeg: {e}")))?,
         };
         let mut stderr = child.stderr.take().expect("it is piped");
         let says = std::thread::spawn(move || {
@@ -68,11 +68,11 @@ impl Movie {
             let _ = stderr.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         });
-        Ok(Some(Self { path: path.to_owned(), aside, child, says }))
+        Ok(Some(Self { path: path.to_owned(), file, child, says }))
     }
 
     /// Adds a frame (red, green, blue and something for every pixel).
-    pub fn add(&mut self, rgba: &[u8]) -> Result<bool, Failure> {
+    pub fn add(&mut self, rgba: &[u8]) -> Result<bool, CommandError> {
         let stdin = self.child.stdin.as_mut().expect("open until the end");
         match stdin.write_all(rgba) {
             // It has ended; `finish` tells why.
@@ -82,7 +82,7 @@ impl Movie {
     }
 
     /// Waits for ffmpeg and gives the file its name.
-    pub fn finish(mut self) -> Result<(), Failure> {
+    pub fn finish(mut self) -> Result<(), CommandError> {
         drop(self.child.stdin.take());
         let status = self.child.wait().map_err(|e| cannot_write(&self.path, &e))?;
         let says = self.says.join().unwrap_or_default();
@@ -91,6 +91,6 @@ impl Movie {
             let reason = io::Error::other(format!("ffmpeg ended with {status}: {}", last.trim()));
             return Err(cannot_write(&self.path, &reason));
         }
-        self.aside.persist(&self.path).map_err(|e| cannot_write(&self.path, &e.error))
+        self.file.persist(&self.path).map_err(|e| cannot_write(&self.path, &e.error))
     }
 }

@@ -1,6 +1,6 @@
 //! Which step each frame shows.
 
-use crate::cli::failure::Failure;
+use crate::cli::command_error::CommandError;
 
 /// A step beyond this is either a slip of the pen or to be had in parts.
 const STEPS_MAX: f64 = 1e12;
@@ -24,11 +24,11 @@ impl Schedule {
         start: f64,
         speed: Option<f64>,
         steps_per_frame: u64,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CommandError> {
         let every = speed.map_or(steps_per_frame as f64, |speed| speed / fps / dt);
         let last = start / dt + every * frames as f64;
         if last.is_nan() || last > STEPS_MAX {
-            return Err(Failure::usage(format!(
+            return Err(CommandError::usage(format!(
                 "the last frame is {last:e} steps of {dt} away; at most {STEPS_MAX:e} can be run"
             )));
         }

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use carom::gpu::Context;
-use carom::render::{Colour, Map, Range, Recent, Scenery, Spheres, Studio, Style};
+use carom::render::{Colour, Map, Range, Recent, RenderWorld, Spheres, Studio, Style};
 use carom::scene::Scene;
 use carom::{Backend, Error, Options, Simulation, StepReport, System};
 
@@ -12,7 +12,7 @@ use super::chart::{self, Chart};
 use super::film::{Film, Kind, Label};
 use super::schedule::Schedule;
 use crate::cli::arguments::{BackendChoice, Hidden, PictureSize, RenderArguments};
-use crate::cli::failure::{Exit, Failure};
+use crate::cli::command_error::{CommandError, Exit};
 use crate::cli::interrupt::{self, Phase};
 use crate::cli::screen::{Progress, Screen};
 use crate::cli::source::{self, Source};
@@ -22,7 +22,7 @@ use crate::cli::text::{counted, number};
 const FRAMES: u64 = 150;
 
 /// Carries out `carom render`.
-pub fn render(arguments: &RenderArguments) -> Result<Exit, Failure> {
+pub fn render(arguments: &RenderArguments) -> Result<Exit, CommandError> {
     let mut screen = Screen::new(arguments.quiet, false);
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     // All that may be wrong is wrong before an adapter is looked for, and before anything is written.
@@ -104,7 +104,7 @@ impl Shoot<'_> {
         film: &mut Film,
         mut progress: Progress,
         screen: &mut Screen,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let result = self.frames(stage, film, &mut progress, screen);
         progress.finish(screen);
         result
@@ -116,7 +116,7 @@ impl Shoot<'_> {
         film: &mut Film,
         progress: &mut Progress,
         screen: &mut Screen,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         for frame in 0..self.schedule.frames {
             let chart = &mut self.chart;
             let is_there = stage
@@ -126,7 +126,7 @@ impl Shoot<'_> {
             }
             stage.show()?;
             let camera = self.shot.at(frame as f64 / self.fps);
-            let mut image = self.studio.picture(&stage.spheres, &stage.scenery, &camera, &self.style)?;
+            let mut image = self.studio.picture(&stage.spheres, &stage.render_world, &camera, &self.style)?;
             if let Some(chart) = &mut self.chart {
                 image = chart.below(image)?;
             }
@@ -145,7 +145,7 @@ struct Stage {
     context: Context,
     simulation: Simulation,
     spheres: Spheres,
-    scenery: Scenery,
+    render_world: RenderWorld,
     /// For engines that do not tell when each sphere was struck last.
     recent: Option<Recent>,
     /// [`Simulation::generation`] of what `spheres` are.
@@ -159,8 +159,8 @@ impl Stage {
         backend: Backend,
         threads: usize,
         colour: Colour,
-    ) -> Result<Self, Failure> {
-        let scenery = Scenery::of(&system);
+    ) -> Result<Self, CommandError> {
+        let render_world = RenderWorld::of(&system);
         let recent = (colour == Colour::Impacts && backend != Backend::Gpu).then(Recent::new);
         let options = Options {
             backend,
@@ -176,7 +176,7 @@ impl Stage {
             None => Spheres::upload(context, &simulation.try_spheres()?, system, recent.as_ref()),
         };
         let generation = simulation.generation();
-        Ok(Self { context: context.clone(), simulation, spheres, scenery, recent, generation })
+        Ok(Self { context: context.clone(), simulation, spheres, render_world, recent, generation })
     }
 
     // Steps up to this one. False where the user wants to stop before.
@@ -200,9 +200,9 @@ impl Stage {
     // Spheres and walls as they are now.
     fn show(&mut self) -> Result<(), Error> {
         if self.simulation.compressed().is_some() {
-            self.scenery = self.scenery.of_changed(self.simulation.system());
+            self.render_world = self.render_world.of_changed(self.simulation.system());
         }
-        self.scenery = self.scenery.at(self.simulation.time());
+        self.render_world = self.render_world.at(self.simulation.time());
         match self.simulation.state_buffers() {
             Some(state) if self.generation == self.simulation.generation() => self.spheres.follow(&state),
             Some(state) => {
@@ -220,9 +220,9 @@ impl Stage {
 }
 
 // Without an adapter there are no pictures, whoever computes.
-fn open(adapter: Option<&str>) -> Result<Context, Failure> {
+fn open(adapter: Option<&str>) -> Result<Context, CommandError> {
     Context::open(adapter).map_err(|error| match error {
-        Error::NoAdapter(text) => Failure {
+        Error::NoAdapter(text) => CommandError {
             exit: Exit::NoAdapter,
             message: format!("{text}; pictures need an adapter to draw them, a software one will do"),
         },
@@ -246,11 +246,11 @@ fn backend(choice: BackendChoice, context: &Context) -> (Backend, Option<String>
     }
 }
 
-fn frame_count(arguments: &RenderArguments) -> Result<u64, Failure> {
-    let kind = Kind::of(&arguments.out).map_err(|text| Failure::usage(format!("--out: {text}")))?;
+fn frame_count(arguments: &RenderArguments) -> Result<u64, CommandError> {
+    let kind = Kind::of(&arguments.out).map_err(|text| CommandError::usage(format!("--out: {text}")))?;
     match (kind, arguments.frames) {
         (Kind::Png, None | Some(1)) => Ok(1),
-        (Kind::Png, Some(frames)) => Err(Failure::usage(format!(
+        (Kind::Png, Some(frames)) => Err(CommandError::usage(format!(
             "--out {} is one picture, not {frames}; name a folder, a .gif or an .mp4",
             arguments.out.display()
         ))),
@@ -258,7 +258,7 @@ fn frame_count(arguments: &RenderArguments) -> Result<u64, Failure> {
     }
 }
 
-fn style(arguments: &RenderArguments, scene: &Scene) -> Result<Style, Failure> {
+fn style(arguments: &RenderArguments, scene: &Scene) -> Result<Style, CommandError> {
     let mut style = Style::default();
     if let Some(name) = &arguments.color {
         style.colour = named("--color", name)?;
@@ -283,6 +283,6 @@ fn style(arguments: &RenderArguments, scene: &Scene) -> Result<Style, Failure> {
     Ok(style)
 }
 
-fn named<T: FromStr<Err = String>>(option: &str, text: &str) -> Result<T, Failure> {
-    text.parse().map_err(|error| Failure::usage(format!("{option} {text}: {error}")))
+fn named<T: FromStr<Err = String>>(option: &str, text: &str) -> Result<T, CommandError> {
+    text.parse().map_err(|error| CommandError::usage(format!("{option} {text}: {error}")))
 }

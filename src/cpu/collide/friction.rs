@@ -75,9 +75,9 @@ pub(super) fn rub(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{model::world::jolt, toolbox::bounce_impulse};
+    use crate::{model::world::delta_v_bound, toolbox::bounce_impulse};
 
-    // What `World::jolt` is made of: whatever the spins, no velocity changes by more than the guard of the rounds allows for.
+    // What `World::delta_v_bound` is made of: whatever the spins, no velocity changes by more than the guard of the rounds allows for.
     #[test]
     fn friction_keeps_to_the_bound_on_a_jolt_whatever_the_spins() {
         let mut seed = 17_u64;
@@ -97,7 +97,8 @@ mod tests {
             let approach = -d.dot(w) / d.length();
             let Some(friction) = friction.filter(|_| approach > 0.0) else { continue };
             let change = (j + friction.impulse).length() * inverse_i;
-            let bound = jolt(f64::from(coefficient)) * approach * inverse_i / (inverse_i + inverse_j);
+            let bound =
+                delta_v_bound(f64::from(coefficient)) * approach * inverse_i / (inverse_i + inverse_j);
             // Where two just graze, rounding of their speed is all there is.
             let slack = 1e-5 * bound + 1e-6 * bound / approach * w.length();
             assert!(change <= bound + slack, "{d} {w} {spin}: {change} of {bound}");

@@ -4,13 +4,13 @@ use glam::Vec3;
 
 use super::{
     super::event::{View, WALL},
-    Body, Counts, HOP, Recorder, Tally, along_chord, count_hit, hop, impulse, lay_down, leave_support, loss,
-    record, rests, rub, soften,
+    Body, CollideOutput, Counts, REBOUND, Recorder, along_chord, convert_to_resting, count_hit, impulse,
+    leave_support, loss, propagate, record, rests, rub, soften,
 };
 use crate::{
     Partner,
     model::{
-        patches::{Instant, Patch},
+        features::{Instant, WallFeature},
         world::Surface,
     },
 };
@@ -44,81 +44,83 @@ impl Body {
 }
 
 /// How an impact on a wall came about.
-struct Blow {
+struct WallContact {
     /// Number of the wall.
     wall: u32,
     normal: Vec3,
     /// Velocity of the surface.
-    drive: Vec3,
+    wall_velocity: Vec3,
 }
 
 /// `wall` counts the planes first, then the patches.
-pub(super) fn strike_wall(
+pub(super) fn wall_impact(
     view: &View,
     recorder: Recorder,
     a: &mut Body,
     wall: usize,
     t: f32,
-    tally: &mut Tally,
+    output: &mut CollideOutput,
 ) {
     // A sphere that rests on one plane and meets another goes on from its true state.
     let supported = leave_support(view, a, t);
     let before = a.velocity();
-    let blow = match view.patch(wall) {
-        Some(patch) => strike_patch(view, recorder, a, (wall, patch), t, tally),
-        None => strike_plane(view, recorder, a, (wall, supported), t, tally),
+    let wall_contact = match view.feature(wall) {
+        Some(feature) => feature_impact(view, recorder, a, (wall, feature), t, output),
+        None => plane_impact(view, recorder, a, (wall, supported), t, output),
     };
     let impulse = (a.velocity() - before) / a.inverse_mass();
-    tally.counts.wall_work += impulse.as_dvec3().dot(blow.drive.as_dvec3());
+    output.counts.wall_work += impulse.as_dvec3().dot(wall_contact.wall_velocity.as_dvec3());
     if view.world.is_watched {
         let at = a.instant(view, t);
-        tally.pushes.push(Push {
-            wall: blow.wall,
+        output.pushes.push(Push {
+            wall: wall_contact.wall,
             impulse,
             turn: Vec3::ZERO,
             cell: at.cell,
-            offset: at.offset - blow.normal * at.radius,
+            offset: at.offset - wall_contact.normal * at.radius,
         });
     }
 }
 
-fn strike_plane(
+fn plane_impact(
     view: &View,
     recorder: Recorder,
     a: &mut Body,
     (plane, supported): (usize, bool),
     t: f32,
-    tally: &mut Tally,
-) -> Blow {
+    output: &mut CollideOutput,
+) -> WallContact {
     let wall = &view.world.walls[plane];
     let (normal, g, h) = (wall.normal, wall.acceleration, view.frame.h);
-    let counts = &mut tally.counts;
-    let drive = view.drive_of_plane(plane, &a.instant(view, t));
-    let w = (a.velocity() + normal * (g * t)) - drive;
+    let counts = &mut output.counts;
+    let wall_velocity = view.wall_velocity_of_plane(plane, &a.instant(view, t));
+    let w = (a.velocity() + normal * (g * t)) - wall_velocity;
     let approach = normal.dot(w);
     let mass = 1.0 / a.inverse_mass();
-    let blow = Blow { wall: wall.number, normal, drive };
+    let wall_contact = WallContact { wall: wall.number, normal, wall_velocity };
     let surface = view.world.surface(view.state.material(a.index).into(), wall.material);
     let returns = if surface.is_lossy() { view.world.contact_time } else { 0.0 };
     if g < 0.0 && plane < usize::from(u8::MAX) && rests(-approach, -g, a.radius(), view, returns) {
-        if surface.restitution < 1.0 && lay_down(view, a, WALL | plane as u32, normal, approach, counts) {
-            return blow;
+        if surface.restitution < 1.0
+            && convert_to_resting(view, a, WALL | plane as u32, normal, approach, counts)
+        {
+            return wall_contact;
         }
         if supported || wall.mover.is_some() {
             // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first. And nothing
             // that moves carries along a chord.
-            counts.dissipated -= hop(a, normal, -approach, -g * h);
-            return blow;
+            counts.dissipated -= propagate(a, normal, -approach, -g * h);
+            return wall_contact;
         }
         // In the falling frame the plane accelerates; the chord of its way to the end of the substep.
         let chord = -0.5 * g * (h + t);
         a.push(normal * (chord - normal.dot(a.velocity())));
         a.support = plane as u8 + 1;
         counts.dissipated += 0.5 * f64::from(mass) * f64::from(approach) * f64::from(approach);
-        return blow;
+        return wall_contact;
     }
     if approach >= 0.0 {
-        return blow;
+        return wall_contact;
     }
     let height = normal
         .dot(view.grid.shift(view.state.cell[a.index].truncate() - wall.cell) + (a.offset() - wall.offset));
@@ -128,52 +130,52 @@ fn strike_plane(
     let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, wall.mover.is_some()), counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     // Along the plane too the frame falls.
-    let slide = (a.velocity() + view.world.gravity * t) - drive;
+    let slide = (a.velocity() + view.world.gravity * t) - wall_velocity;
     let push = rub(friction, j, (normal * a.radius(), slide, a.radius()), a, None, counts);
     count_hit(view, a.index, WALL | plane as u32, surface.restitution);
-    finish(view, recorder, a, t, &blow, (e, approach, j, push), tally);
-    blow
+    finish(view, recorder, a, t, &wall_contact, (e, approach, j, push), output);
+    wall_contact
 }
 
-fn strike_patch(
+fn feature_impact(
     view: &View,
     recorder: Recorder,
     a: &mut Body,
-    (wall, patch): (usize, &Patch),
+    (wall, feature): (usize, &WallFeature),
     t: f32,
-    tally: &mut Tally,
-) -> Blow {
+    output: &mut CollideOutput,
+) -> WallContact {
     let at = a.instant(view, t);
-    let touch = view.touch(patch, &at);
-    let (normal, drive) = (touch.normal, touch.drive);
-    let counts = &mut tally.counts;
-    let w = at.velocity - drive;
+    let touch = view.touch(feature, &at);
+    let (normal, wall_velocity) = (touch.normal, touch.wall_velocity);
+    let counts = &mut output.counts;
+    let w = at.velocity - wall_velocity;
     let approach = normal.dot(w);
     let partner = WALL | wall as u32;
-    let surface = view.world.surface(view.state.material(a.index).into(), patch.material);
+    let surface = view.world.surface(view.state.material(a.index).into(), feature.material);
     // Towards the sphere the surface accelerates as gravity has it, and by its own curvature.
     let towards = touch.bend - normal.dot(view.world.gravity);
-    let blow = Blow { wall: patch.wall, normal, drive };
+    let wall_contact = WallContact { wall: feature.wall, normal, wall_velocity };
     if towards > 0.0 && rests(-approach, towards, a.radius(), view, 0.0) {
-        if surface.restitution < 1.0 && lay_down(view, a, partner, normal, approach, counts) {
-            return blow;
+        if surface.restitution < 1.0 && convert_to_resting(view, a, partner, normal, approach, counts) {
+            return wall_contact;
         }
-        counts.dissipated -= turn_off(a, w, normal, approach, HOP * towards * view.frame.h);
-        return blow;
+        counts.dissipated -= turn_off(a, w, normal, approach, REBOUND * towards * view.frame.h);
+        return wall_contact;
     }
     if approach >= 0.0 {
-        return blow;
+        return wall_contact;
     }
     if -touch.gap > view.world.slop {
         counts.late += 1;
     }
-    let moves = view.world.patches.mover_of(patch.wall).is_some();
+    let moves = view.world.features.mover_of(feature.wall).is_some();
     let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, moves), counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
     let push = rub(friction, j, (normal * a.radius(), w, a.radius()), a, None, counts);
     count_hit(view, a.index, partner, surface.restitution);
-    finish(view, recorder, a, t, &blow, (e, approach, j, push), tally);
-    blow
+    finish(view, recorder, a, t, &wall_contact, (e, approach, j, push), output);
+    wall_contact
 }
 
 // As between spheres. But a wall that moves presses what has no room, and elastic impacts on it would pump energy into that without end.
@@ -196,20 +198,20 @@ fn finish(
     recorder: Recorder,
     a: &mut Body,
     t: f32,
-    blow: &Blow,
+    wall_contact: &WallContact,
     (e, approach, j, push): (f32, f32, Vec3, Vec3),
-    tally: &mut Tally,
+    output: &mut CollideOutput,
 ) {
-    let counts = &mut tally.counts;
+    let counts = &mut output.counts;
     a.push(push * a.inverse_mass());
     counts.walls += 1;
     counts.dissipated += along_chord(view, a.index, push);
     counts.dissipated += loss(1.0 / a.inverse_mass(), e, approach, 1.0);
     if recorder.on {
-        let normal = blow.normal;
+        let normal = wall_contact.normal;
         let point = a.offset() - normal * a.radius();
-        let (id, partner) = (view.state.id[a.index], Partner::Wall(blow.wall));
-        tally.impacts.push(record(
+        let (id, partner) = (view.state.id[a.index], Partner::Wall(wall_contact.wall));
+        output.impacts.push(record(
             view,
             recorder,
             a,

@@ -45,7 +45,7 @@ impl Finder<'_> {
                 }
             });
         }
-        self.in_rows(rows, columns, entries);
+        self.in_constraints(rows, columns, entries);
     }
 
     fn is_near(&self, j: usize, shift: Vec3) -> bool {
@@ -118,7 +118,7 @@ mod tests {
             }
             for j in (0..state.len()).filter(|&j| j != i && state.cell[j].truncate() == IVec3::new(x, y, z)) {
                 let d = (state.offset(i) - state.offset(j)) - grid.shift(away);
-                let reach = (state.radius(i) + state.radius(j)) + 2.0 * core.reach.budget;
+                let reach = (state.radius(i) + state.radius(j)) + 2.0 * core.reach.motion_margin;
                 let are_fixed = state.inverse_mass(i) == 0.0 && state.inverse_mass(j) == 0.0;
                 if d.length_squared() <= reach * reach && !are_fixed {
                     found.push((code, j));
@@ -130,8 +130,8 @@ mod tests {
 
     fn check(what: &str, system: &System) {
         let mut core = Core::new(system, |_| 0.0).unwrap();
-        let budget = core.grid.budget_limit;
-        core.broad_phase(budget, 0.0, |_| ());
+        let motion_margin = core.grid.margin_limit;
+        core.broad_phase(motion_margin, 0.0, |_| ());
         let levels = &core.grid.levels;
         let direct = core.grid.direct;
         assert_eq!(levels.all.len() > 1, !what.starts_with("equal"), "{what}: {levels:?}");

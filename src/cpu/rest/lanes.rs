@@ -1,4 +1,4 @@
-//! Rows of four tasks side by side, one in each lane: the same operations in the same order as [`Bodies::solve`], so the
+//! ContactConstraints of four tasks side by side, one in each lane: the same operations in the same order as [`Bodies::solve`], so the
 //! same bits. The tasks of a colour have no sphere in common, so nor have the rows of four of them.
 
 use std::ops::{Add, Mul, Sub};
@@ -8,7 +8,7 @@ use glam::{BVec4A, Mat4, Vec3, Vec4};
 use super::solve::{self, Bodies, Body};
 use crate::cpu::{
     bits::Flags,
-    rows::{Drive, Row, Task},
+    constraints::{ContactConstraint, Task, WallVelocity},
 };
 
 /// Lanes of a vector.
@@ -21,27 +21,27 @@ const LANES: usize = 4;
 pub unsafe fn solve_all<'t>(
     bodies: &Bodies,
     mut tasks: impl Iterator<Item = &'t mut Task>,
-    loaded: &Flags,
+    in_contact: &Flags,
 ) -> f32 {
     let mut most = 0.0f32;
     let mut lanes: [Lane; LANES] = Default::default();
     loop {
-        let rows = lanes.each_mut().map(|lane| lane.next(&mut tasks));
-        if let [Some(a), Some(b), Some(c), Some(d)] = rows {
-            let mut rows = [a, b, c, d];
-            let drives = lanes.each_ref().map(|lane| lane.drives);
+        let constraints = lanes.each_mut().map(|lane| lane.next(&mut tasks));
+        if let [Some(a), Some(b), Some(c), Some(d)] = constraints {
+            let mut constraints = [a, b, c, d];
+            let wall_velocities = lanes.each_ref().map(|lane| lane.wall_velocities);
             // SAFETY: passed on from the caller.
-            most = solve::larger(most, unsafe { solve_four(bodies, &mut rows, drives) });
-            rows.iter().for_each(|row| mark(row, loaded));
+            most = solve::larger(most, unsafe { solve_four(bodies, &mut constraints, wall_velocities) });
+            constraints.iter().for_each(|constraint| mark(constraint, in_contact));
             continue;
         }
         // The last rows of the longest tasks.
         let mut any = false;
-        for (row, lane) in rows.into_iter().zip(&lanes) {
-            let Some(row) = row else { continue };
+        for (constraint, lane) in constraints.into_iter().zip(&lanes) {
+            let Some(constraint) = constraint else { continue };
             // SAFETY: passed on from the caller.
-            most = solve::larger(most, unsafe { bodies.solve(row, lane.drives) });
-            mark(row, loaded);
+            most = solve::larger(most, unsafe { bodies.solve(constraint, lane.wall_velocities) });
+            mark(constraint, in_contact);
             any = true;
         }
         if !any {
@@ -50,29 +50,29 @@ pub unsafe fn solve_all<'t>(
     }
 }
 
-fn mark(row: &Row, loaded: &Flags) {
-    if row.load.normal > 0.0 {
-        row.mark(loaded);
+fn mark(constraint: &ContactConstraint, in_contact: &Flags) {
+    if constraint.impulse.normal > 0.0 {
+        constraint.mark(in_contact);
     }
 }
 
 /// What is left of the task that a lane is at.
 #[derive(Default)]
 struct Lane<'t> {
-    rows: std::slice::IterMut<'t, Row>,
-    drives: &'t [Drive],
+    constraints: std::slice::IterMut<'t, ContactConstraint>,
+    wall_velocities: &'t [WallVelocity],
 }
 
 impl<'t> Lane<'t> {
     /// The next row of its task, or of the next task that has any.
     #[inline(always)]
-    fn next(&mut self, tasks: &mut impl Iterator<Item = &'t mut Task>) -> Option<&'t mut Row> {
+    fn next(&mut self, tasks: &mut impl Iterator<Item = &'t mut Task>) -> Option<&'t mut ContactConstraint> {
         loop {
-            if let Some(row) = self.rows.next() {
-                return Some(row);
+            if let Some(constraint) = self.constraints.next() {
+                return Some(constraint);
             }
             let task = tasks.next()?;
-            *self = Self { rows: task.rows.iter_mut(), drives: &task.drives };
+            *self = Self { constraints: task.constraints.iter_mut(), wall_velocities: &task.wall_velocities };
         }
     }
 }
@@ -213,22 +213,36 @@ impl Side {
 
 /// [`Bodies::solve`] for four rows without a sphere in common.
 #[inline(always)]
-unsafe fn solve_four(bodies: &Bodies, rows: &mut [&mut Row; LANES], drives: [&[Drive]; LANES]) -> f32 {
-    let of = |each: fn(&Row) -> Vec4| across(rows.each_ref().map(|row| each(row)));
-    let [x, y, z, closing] = of(|row| row.normal.extend(row.closing));
+unsafe fn solve_four(
+    bodies: &Bodies,
+    constraints: &mut [&mut ContactConstraint; LANES],
+    wall_velocities: [&[WallVelocity]; LANES],
+) -> f32 {
+    let of = |each: fn(&ContactConstraint) -> Vec4| {
+        across(constraints.each_ref().map(|constraint| each(constraint)))
+    };
+    let [x, y, z, closing] = of(|constraint| constraint.normal.extend(constraint.closing));
     let normal = Four { x, y, z };
-    let [arm_a, arm_b, turn_a, turn_b] =
-        of(|row| Vec4::new(row.arms[0], row.arms[1], row.turns[0], row.turns[1]));
-    let [mass, mass_across, friction, resistance] =
-        of(|row| Vec4::new(row.masses[0], row.masses[1], row.friction, row.resistance[0]));
-    let [pressed, x, y, z] =
-        of(|row| Vec4::new(row.load.normal, row.load.tangent.x, row.load.tangent.y, row.load.tangent.z));
+    let [arm_a, arm_b, turn_a, turn_b] = of(|constraint| {
+        Vec4::new(constraint.arms[0], constraint.arms[1], constraint.turns[0], constraint.turns[1])
+    });
+    let [mass, mass_across, friction, resistance] = of(|constraint| {
+        Vec4::new(constraint.masses[0], constraint.masses[1], constraint.friction, constraint.resistance[0])
+    });
+    let [pressed, x, y, z] = of(|constraint| {
+        Vec4::new(
+            constraint.impulse.normal,
+            constraint.impulse.tangent.x,
+            constraint.impulse.tangent.y,
+            constraint.impulse.tangent.z,
+        )
+    });
     let rubbed = Four { x, y, z };
     // SAFETY: passed on from the caller.
     let (first, second) = unsafe {
         (
-            rows.each_ref().map(|row| bodies.first(row)),
-            std::array::from_fn(|k| bodies.second(rows[k], drives[k])),
+            constraints.each_ref().map(|constraint| bodies.first(constraint)),
+            std::array::from_fn(|k| bodies.second(constraints[k], wall_velocities[k])),
         )
     };
     let mut a = Side::load(first, arm_a, turn_a);
@@ -267,10 +281,11 @@ unsafe fn solve_four(bodies: &Bodies, rows: &mut [&mut Row; LANES], drives: [&[D
         change = larger(change, rub.largest());
     }
     let acts_in = acts.bitmask();
-    let resists = rows.each_ref().map(|row| row.resistance != [0.0; 2]);
+    let resists = constraints.each_ref().map(|constraint| constraint.resistance != [0.0; 2]);
     if resists.contains(&true) {
-        let twisting = Vec4::from_array(rows.each_ref().map(|row| row.resistance[1]));
-        let (turned, _) = vector_and_number(rows.each_ref().map(|row| row.load.turn.extend(0.0)));
+        let twisting = Vec4::from_array(constraints.each_ref().map(|constraint| constraint.resistance[1]));
+        let (turned, _) =
+            vector_and_number(constraints.each_ref().map(|constraint| constraint.impulse.moment.extend(0.0)));
         let resists = BVec4A::new(resists[0], resists[1], resists[2], resists[3]);
         let turnabilities = [a.turnability(), b.turnability()];
         let inertia = 2.5 / (turnabilities[0] + turnabilities[1]);
@@ -283,19 +298,19 @@ unsafe fn solve_four(bodies: &Bodies, rows: &mut [&mut Row; LANES], drives: [&[D
         b.spin = Four::select(resists, b.spin - by * (0.4 * turnabilities[1]), b.spin);
         change = Vec4::select(resists, larger(change, by.largest() * a.turn), change);
         let turns = lanes_of(turn, Vec4::ZERO);
-        for (k, row) in rows.iter_mut().enumerate() {
+        for (k, constraint) in constraints.iter_mut().enumerate() {
             if acts_in >> k & 1 == 1 {
-                row.load.turn = turns[k].truncate();
+                constraint.impulse.moment = turns[k].truncate();
             }
         }
     }
-    let (loads, a, b) = (across([wanted, tangent.x, tangent.y, tangent.z]), a.store(), b.store());
-    for (k, row) in rows.iter_mut().enumerate() {
+    let (impulses, a, b) = (across([wanted, tangent.x, tangent.y, tangent.z]), a.store(), b.store());
+    for (k, constraint) in constraints.iter_mut().enumerate() {
         if acts_in >> k & 1 == 1 {
-            row.load.normal = loads[k].x;
-            row.load.tangent = Vec3::new(loads[k].y, loads[k].z, loads[k].w);
+            constraint.impulse.normal = impulses[k].x;
+            constraint.impulse.tangent = Vec3::new(impulses[k].y, impulses[k].z, impulses[k].w);
             // SAFETY: passed on from the caller.
-            unsafe { bodies.store(row, a[k], b[k]) };
+            unsafe { bodies.store(constraint, a[k], b[k]) };
         }
     }
     Vec4::select(acts, change / mass, Vec4::ZERO).to_array().into_iter().fold(0.0, solve::larger)
@@ -307,7 +322,7 @@ mod tests {
     use rand_pcg::Pcg64;
 
     use super::*;
-    use crate::cpu::{event::WALL, parallel::Disjoint, rows::STANDS};
+    use crate::cpu::{constraints::STANDS, event::WALL, parallel::Disjoint};
 
     /// Spheres of a task.
     const OWN: u32 = 20;
@@ -316,21 +331,26 @@ mod tests {
         Vec3::from_array(std::array::from_fn(|_| 2.0 * rng.random::<f32>() - 1.0))
     }
 
-    // A row among the spheres of a task, of every kind in turn; `wild`: some with loads that overflow.
-    fn row(rng: &mut impl Rng, (first, k, wild): (u32, usize, bool), drives: &mut Vec<Drive>) -> Row {
+    // A row among the spheres of a task, of every kind in turn; `wild`: some with impulses that overflow.
+    fn constraint(
+        rng: &mut impl Rng,
+        (first, k, wild): (u32, usize, bool),
+        wall_velocities: &mut Vec<WallVelocity>,
+    ) -> ContactConstraint {
         let radii = [0.5, 0.4 + 0.2 * rng.random::<f32>()];
         let i = first + rng.random_range(0..OWN);
         let other = first + (i - first + rng.random_range(1..OWN)) % OWN;
         let to_wall = k.is_multiple_of(5);
-        let drive = if to_wall && k.is_multiple_of(2) { drives.len() as u32 } else { STANDS };
-        if drive != STANDS {
-            drives.push(Drive([vector(rng).extend(0.0), vector(rng).extend(0.0)]));
+        let wall_velocity =
+            if to_wall && k.is_multiple_of(2) { wall_velocities.len() as u32 } else { STANDS };
+        if wall_velocity != STANDS {
+            wall_velocities.push(WallVelocity([vector(rng).extend(0.0), vector(rng).extend(0.0)]));
         }
         let pressed = if k.is_multiple_of(3) { 0.0 } else { rng.random::<f32>() };
-        let mut row = Row {
+        let mut constraint = ContactConstraint {
             i,
             j: if to_wall { WALL | 3 } else { other },
-            drive,
+            wall_velocity,
             normal: vector(rng).normalize(),
             closing: if k.is_multiple_of(4) { rng.random() } else { 0.0 },
             arms: if to_wall { [radii[0], 0.0] } else { radii },
@@ -338,12 +358,13 @@ mod tests {
             masses: [0.5, 0.5 / 3.5],
             friction: if k.is_multiple_of(7) { 0.0 } else { 0.4 },
             resistance: [[0.0; 2], [0.01, 0.0], [0.0, 0.02], [0.02, 0.01]][k % 4],
-            ..Row::default()
+            ..ContactConstraint::default()
         };
-        row.load.normal = if wild && k.is_multiple_of(6) { [f32::NAN, 3e38][k / 6 % 2] } else { pressed };
-        row.load.tangent = vector(rng) * (0.4 * pressed);
-        row.load.turn = vector(rng) * (0.02 * pressed);
-        row
+        constraint.impulse.normal =
+            if wild && k.is_multiple_of(6) { [f32::NAN, 3e38][k / 6 % 2] } else { pressed };
+        constraint.impulse.tangent = vector(rng) * (0.4 * pressed);
+        constraint.impulse.moment = vector(rng) * (0.02 * pressed);
+        constraint
     }
 
     // Four lanes, and what is left of the longest, do to the bit what one row after the other does.
@@ -363,39 +384,55 @@ mod tests {
                     let mut all = Task::default();
                     // Of unequal lengths, and one without any.
                     for k in 0..13 * (task as usize % 4) {
-                        all.rows.push(row(&mut rng, (task * OWN, k, wild), &mut all.drives));
+                        all.constraints.push(constraint(
+                            &mut rng,
+                            (task * OWN, k, wild),
+                            &mut all.wall_velocities,
+                        ));
                     }
                     all
                 })
                 .collect();
-            let (mut one_by_one, mut rows) = (bodies.clone(), vec![]);
+            let (mut one_by_one, mut constraints) = (bodies.clone(), vec![]);
             let one = Bodies(Disjoint::new(&mut one_by_one));
             let mut most = [0.0f32; 2];
             for task in &all {
-                for mut row in task.rows.iter().copied() {
+                for mut constraint in task.constraints.iter().copied() {
                     // SAFETY: nobody else is there.
-                    most[0] = solve::larger(most[0], unsafe { one.solve(&mut row, &task.drives) });
-                    rows.push(row);
+                    most[0] =
+                        solve::larger(most[0], unsafe { one.solve(&mut constraint, &task.wall_velocities) });
+                    constraints.push(constraint);
                 }
             }
-            let mut loaded = Flags::default();
-            loaded.reset(bodies.len());
+            let mut in_contact = Flags::default();
+            in_contact.reset(bodies.len());
             // SAFETY: as above.
-            most[1] = unsafe { solve_all(&Bodies(Disjoint::new(&mut bodies)), all.iter_mut(), &loaded) };
+            most[1] = unsafe { solve_all(&Bodies(Disjoint::new(&mut bodies)), all.iter_mut(), &in_contact) };
             let bits = |v: &[Vec4]| v.iter().map(|v| v.to_array().map(f32::to_bits)).collect::<Vec<_>>();
             let of_body = |b: &Body| bits(&[b.motion, b.spin]);
-            let of_row = |r: &Row| bits(&[r.load.tangent.extend(r.load.normal), r.load.turn.extend(0.0)]);
+            let of_constraint = |r: &ContactConstraint| {
+                bits(&[r.impulse.tangent.extend(r.impulse.normal), r.impulse.moment.extend(0.0)])
+            };
             assert!(
                 bodies.iter().map(of_body).eq(one_by_one.iter().map(of_body)),
                 "spheres of {tasks} tasks"
             );
-            let side_by_side = all.iter().flat_map(|task| &task.rows);
-            assert!(side_by_side.clone().map(of_row).eq(rows.iter().map(of_row)), "rows of {tasks} tasks");
+            let side_by_side = all.iter().flat_map(|task| &task.constraints);
+            assert!(
+                side_by_side.clone().map(of_constraint).eq(constraints.iter().map(of_constraint)),
+                "rows of {tasks} tasks"
+            );
             assert_eq!(most[0].to_bits(), most[1].to_bits());
             assert_eq!(wild && tasks > 1, bodies.iter().any(|body| !body.motion.is_finite()));
             for (k, _) in bodies.iter().enumerate() {
-                let carries = |row: &&Row| row.load.normal > 0.0 && [row.i, row.j].contains(&(k as u32));
-                assert_eq!(loaded.contains(k), rows.iter().any(|row| carries(&row)), "sphere {k}");
+                let carries = |constraint: &&ContactConstraint| {
+                    constraint.impulse.normal > 0.0 && [constraint.i, constraint.j].contains(&(k as u32))
+                };
+                assert_eq!(
+                    in_contact.contains(k),
+                    constraints.iter().any(|constraint| carries(&constraint)),
+                    "sphere {k}"
+                );
             }
             assert!(tasks < 4 || most[0] > 0.1);
         }

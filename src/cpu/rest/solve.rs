@@ -3,9 +3,9 @@
 use glam::{BVec4A, Vec3A, Vec4, Vec4Swizzles};
 
 use crate::cpu::{
+    constraints::{ContactConstraint, STANDS, WallVelocity},
     event::WALL,
     parallel::Disjoint,
-    rows::{Drive, Row, STANDS},
 };
 
 /// A sphere as rows see it.
@@ -26,9 +26,9 @@ impl Bodies<'_> {
     /// # Safety
     /// Nobody else may write it meanwhile.
     #[inline(always)]
-    pub unsafe fn first(&self, row: &Row) -> Body {
+    pub unsafe fn first(&self, constraint: &ContactConstraint) -> Body {
         // SAFETY: passed on from the caller.
-        unsafe { self.0.get(row.i as usize) }
+        unsafe { self.0.get(constraint.i as usize) }
     }
 
     /// The other one, or how its wall moves.
@@ -36,14 +36,14 @@ impl Bodies<'_> {
     /// # Safety
     /// As above.
     #[inline(always)]
-    pub unsafe fn second(&self, row: &Row, drives: &[Drive]) -> Body {
-        if row.j & WALL == 0 {
+    pub unsafe fn second(&self, constraint: &ContactConstraint, wall_velocities: &[WallVelocity]) -> Body {
+        if constraint.j & WALL == 0 {
             // SAFETY: passed on from the caller.
-            unsafe { self.0.get(row.j as usize) }
-        } else if row.drive == STANDS {
+            unsafe { self.0.get(constraint.j as usize) }
+        } else if constraint.wall_velocity == STANDS {
             Body::default()
         } else {
-            let Drive([motion, spin]) = drives[row.drive as usize];
+            let WallVelocity([motion, spin]) = wall_velocities[constraint.wall_velocity as usize];
             Body { motion, spin }
         }
     }
@@ -53,8 +53,8 @@ impl Bodies<'_> {
     /// # Safety
     /// Nobody else may read or write them meanwhile.
     #[inline(always)]
-    pub unsafe fn store(&self, row: &Row, first: Body, second: Body) {
-        for (k, body) in [(row.i, first), (row.j, second)] {
+    pub unsafe fn store(&self, constraint: &ContactConstraint, first: Body, second: Body) {
+        for (k, body) in [(constraint.i, first), (constraint.j, second)] {
             if body.motion.w > 0.0 {
                 // SAFETY: passed on from the caller.
                 unsafe { self.0.set(k as usize, body) };
@@ -66,21 +66,21 @@ impl Bodies<'_> {
     ///
     /// # Safety
     /// Nobody else may read or write them meanwhile.
-    pub unsafe fn push(&self, row: &Row, drives: &[Drive]) {
-        let load = row.load;
-        if load.normal > 0.0 {
+    pub unsafe fn push(&self, constraint: &ContactConstraint, wall_velocities: &[WallVelocity]) {
+        let impulse = constraint.impulse;
+        if impulse.normal > 0.0 {
             // SAFETY: passed on from the caller.
             unsafe {
-                let mut pair = Pair::load(self, row, drives);
-                let across = row.normal.extend(0.0);
-                pair.push(across * load.normal);
-                if row.friction > 0.0 {
-                    pair.rub(row, across, load.tangent.extend(0.0));
+                let mut pair = Pair::load(self, constraint, wall_velocities);
+                let across = constraint.normal.extend(0.0);
+                pair.push(across * impulse.normal);
+                if constraint.friction > 0.0 {
+                    pair.rub(constraint, across, impulse.tangent.extend(0.0));
                 }
-                if row.resistance != [0.0; 2] {
-                    pair.turn(row, load.turn.extend(0.0));
+                if constraint.resistance != [0.0; 2] {
+                    pair.turn(constraint, impulse.moment.extend(0.0));
                 }
-                pair.store(self, row);
+                pair.store(self, constraint);
             }
         }
     }
@@ -89,48 +89,48 @@ impl Bodies<'_> {
     ///
     /// # Safety
     /// As above.
-    pub unsafe fn solve(&self, row: &mut Row, drives: &[Drive]) -> f32 {
+    pub unsafe fn solve(&self, constraint: &mut ContactConstraint, wall_velocities: &[WallVelocity]) -> f32 {
         // SAFETY: passed on from the caller.
-        let mut pair = unsafe { Pair::load(self, row, drives) };
+        let mut pair = unsafe { Pair::load(self, constraint, wall_velocities) };
         if pair.motions[0].w + pair.motions[1].w == 0.0 {
             // They sleep, or one on what is fixed: the load stays what it was.
             return 0.0;
         }
-        let across = row.normal.extend(0.0);
+        let across = constraint.normal.extend(0.0);
         let speed = dot(across, pair.relative());
-        let before = row.load.normal;
-        let normal = larger(0.0, before + (-row.closing - speed) * row.masses[0]);
+        let before = constraint.impulse.normal;
+        let normal = larger(0.0, before + (-constraint.closing - speed) * constraint.masses[0]);
         if normal == 0.0 && before == 0.0 {
             // They part: nothing to press, nothing to rub.
             return 0.0;
         }
         pair.push(across * (normal - before));
-        row.load.normal = normal;
+        constraint.impulse.normal = normal;
         let mut change = (normal - before).abs();
-        if row.friction > 0.0 {
-            let before = row.load.tangent.extend(0.0);
-            let slip = pair.slip(row, across);
-            let tangent = clamped(before - slip * row.masses[1], row.friction * normal);
-            pair.rub(row, across, tangent - before);
-            row.load.tangent = tangent.truncate();
+        if constraint.friction > 0.0 {
+            let before = constraint.impulse.tangent.extend(0.0);
+            let slip = pair.slip(constraint, across);
+            let tangent = clamped(before - slip * constraint.masses[1], constraint.friction * normal);
+            pair.rub(constraint, across, tangent - before);
+            constraint.impulse.tangent = tangent.truncate();
             change = larger(change, largest(tangent - before));
         }
-        if row.resistance != [0.0; 2] {
-            let before = row.load.turn.extend(0.0);
+        if constraint.resistance != [0.0; 2] {
+            let before = constraint.impulse.moment.extend(0.0);
             let spin = flat(pair.spins[0] - pair.spins[1]);
-            let inertia = 2.5 / pair.turnabilities(row).iter().sum::<f32>();
+            let inertia = 2.5 / pair.turnabilities(constraint).iter().sum::<f32>();
             let wanted = before - spin * inertia;
             let along = across * dot(across, wanted);
-            let turn = clamped(wanted - along, row.resistance[0] * normal)
-                + clamped(along, row.resistance[1] * normal);
-            pair.turn(row, turn - before);
-            row.load.turn = turn.truncate();
+            let turn = clamped(wanted - along, constraint.resistance[0] * normal)
+                + clamped(along, constraint.resistance[1] * normal);
+            pair.turn(constraint, turn - before);
+            constraint.impulse.moment = turn.truncate();
             // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
-            change = larger(change, largest(turn - before) * row.turns[0]);
+            change = larger(change, largest(turn - before) * constraint.turns[0]);
         }
         // SAFETY: passed on from the caller.
-        unsafe { pair.store(self, row) };
-        change / row.masses[0]
+        unsafe { pair.store(self, constraint) };
+        change / constraint.masses[0]
     }
 }
 
@@ -182,15 +182,19 @@ struct Pair {
 
 impl Pair {
     #[inline(always)]
-    unsafe fn load(bodies: &Bodies, row: &Row, drives: &[Drive]) -> Self {
+    unsafe fn load(
+        bodies: &Bodies,
+        constraint: &ContactConstraint,
+        wall_velocities: &[WallVelocity],
+    ) -> Self {
         // SAFETY: passed on from the caller.
-        let (a, b) = unsafe { (bodies.first(row), bodies.second(row, drives)) };
+        let (a, b) = unsafe { (bodies.first(constraint), bodies.second(constraint, wall_velocities)) };
         let kept = [a, b].map(|body| [body.motion.w, body.spin.w]);
         Self { motions: [a.motion, b.motion], spins: [a.spin, b.spin], kept }
     }
 
     #[inline(always)]
-    unsafe fn store(&self, bodies: &Bodies, row: &Row) {
+    unsafe fn store(&self, bodies: &Bodies, constraint: &ContactConstraint) {
         let [a, b] = [0, 1].map(|side| {
             let [mass, contact] = self.kept[side];
             Body {
@@ -199,7 +203,7 @@ impl Pair {
             }
         });
         // SAFETY: passed on from the caller.
-        unsafe { bodies.store(row, a, b) };
+        unsafe { bodies.store(constraint, a, b) };
     }
 
     /// Its last lane is nothing.
@@ -210,8 +214,8 @@ impl Pair {
 
     /// Velocity of the one surface on the other.
     #[inline(always)]
-    fn slip(&self, row: &Row, across: Vec4) -> Vec4 {
-        let turning = self.spins[0] * row.arms[0] + self.spins[1] * row.arms[1];
+    fn slip(&self, constraint: &ContactConstraint, across: Vec4) -> Vec4 {
+        let turning = self.spins[0] * constraint.arms[0] + self.spins[1] * constraint.arms[1];
         let slip = flat(self.relative() - cross(turning, across));
         slip - across * dot(across, slip)
     }
@@ -224,25 +228,25 @@ impl Pair {
     }
 
     #[inline(always)]
-    fn rub(&mut self, row: &Row, across: Vec4, impulse: Vec4) {
+    fn rub(&mut self, constraint: &ContactConstraint, across: Vec4, impulse: Vec4) {
         self.push(impulse);
         // The arm from the centre is -n on the one side and n on the other, the impulse has two signs as well.
         let torque = cross(impulse, across);
         for side in 0..2 {
-            let turn = row.turns[side];
+            let turn = constraint.turns[side];
             // 5/2 arm/(m r^2), the arm close to the radius.
-            let ease = 0.4 * turn * turn * row.arms[side] * self.motions[side].w;
+            let ease = 0.4 * turn * turn * constraint.arms[side] * self.motions[side].w;
             self.spins[side] += torque * ease;
         }
     }
 
     /// 5/2 of the inverse moments of inertia.
-    fn turnabilities(&self, row: &Row) -> [f32; 2] {
-        [0, 1].map(|side| row.turns[side] * row.turns[side] * self.motions[side].w)
+    fn turnabilities(&self, constraint: &ContactConstraint) -> [f32; 2] {
+        [0, 1].map(|side| constraint.turns[side] * constraint.turns[side] * self.motions[side].w)
     }
 
-    fn turn(&mut self, row: &Row, impulse: Vec4) {
-        let ease = self.turnabilities(row).map(|t| 0.4 * t);
+    fn turn(&mut self, constraint: &ContactConstraint, impulse: Vec4) {
+        let ease = self.turnabilities(constraint).map(|t| 0.4 * t);
         self.spins[0] += impulse * ease[0];
         self.spins[1] -= impulse * ease[1];
     }

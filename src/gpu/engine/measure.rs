@@ -1,14 +1,14 @@
 //! What is measured of a state.
 
-use super::{Division, GpuEngine, words};
+use super::{GpuEngine, StepPlan, words};
 use crate::{
     Error, Measure, StepReport,
     cpu::{Stepper, relax::SLOP},
     gpu::{
         encode::Encoder,
-        flight::Tally,
         layout::{DEEPEST_BEFORE, HALT, HALT_CUT},
         readback::download,
+        submit_queue::StepCounts,
     },
     model::{plan::Plan, state::NEVER, sums::Sums},
     stages::STAGES,
@@ -21,7 +21,7 @@ impl GpuEngine {
         crate::gpu::StateBuffers {
             bodies: self.buffers.bodies[reported].clone(),
             tags: self.buffers.tags[reported].clone(),
-            sphere_count: self.host.census.count as u32,
+            sphere_count: self.host.statistics.count as u32,
             origin: self.host.grid.origin * self.host.units.length,
             cell_edge: self.host.grid.exact_edge * self.host.units.length,
             unit_of_length: self.host.units.length,
@@ -31,25 +31,30 @@ impl GpuEngine {
 
     // The deepest overlap of the present state; its lists are those of paths of no length.
     pub(super) fn deepest_now(&mut self) -> Result<f32, Error> {
-        let plan =
-            Plan { substeps: 1, substeps_per_build: 1, budget: 0.0, drift: glam::DVec3::ZERO, regrid: None };
-        let division = Division {
+        let plan = Plan {
+            substeps: 1,
+            substeps_per_build: 1,
+            motion_margin: 0.0,
+            drift: glam::DVec3::ZERO,
+            regrid: None,
+        };
+        let step_plan = StepPlan {
             plan,
             wide_rounds: 0,
             record: false,
             strict: false,
             wakes: false,
-            effort: self.effort,
+            dispatch_budget: self.dispatch_budget,
         };
         loop {
-            let frames = division.frames(&self.host, &self.buffers.places, self.dt);
+            let frames = step_plan.frames(&self.host, &self.buffers.layout, self.dt);
             self.buffers.write_frames(&self.context, &self.pipelines, &frames)?;
             let mut encoder = Encoder::new(
                 &self.context.device,
                 &self.pipelines,
                 &self.buffers,
                 self.current,
-                self.effort,
+                self.dispatch_budget,
                 None,
             );
             encoder.begin();
@@ -57,7 +62,7 @@ impl GpuEngine {
             encoder.measure(0);
             let after = encoder.current;
             self.context.queue.submit([encoder.encoder.finish()]);
-            let bytes = 4 * self.buffers.places.report_words();
+            let bytes = 4 * self.buffers.layout.report_words();
             let words = words(&download(&self.context, &[(&self.buffers.work, 0, bytes)])?[0]);
             let halt = words[HALT as usize];
             if halt == 0 {
@@ -65,7 +70,7 @@ impl GpuEngine {
                 return Ok(f32::from_bits(words[DEEPEST_BEFORE as usize]));
             }
             self.grow(&words)?;
-            if halt & HALT_CUT != 0 && !self.effort.spread() {
+            if halt & HALT_CUT != 0 && !self.dispatch_budget.spread() {
                 // Not even one sphere for each invocation is little enough.
                 let state = self.host.download(&self.context, &self.buffers, self.current)?;
                 let twin = Stepper::new(&self.system_of(&state), |_| NEVER, self.time)?;
@@ -75,23 +80,23 @@ impl GpuEngine {
     }
 
     // Whether all slept in the last substep of a step, and nothing has woken them or still pushes them apart.
-    pub(super) fn rests_for_ever(&self, tally: &Tally, step: u64) -> bool {
-        let all = tally.asleep > 0 && tally.asleep == self.host.census.movable as u64;
-        let is_restless = self.host.world.patches.is_restless(self.time_of(step));
-        all && !is_restless && !tally.awake && tally.deepest <= SLOP
+    pub(super) fn rests_for_ever(&self, counts: &StepCounts, step: u64) -> bool {
+        let all = counts.asleep > 0 && counts.asleep == self.host.statistics.movable as u64;
+        let is_restless = self.host.world.features.is_restless(self.time_of(step));
+        all && !is_restless && !counts.awake && counts.deepest <= SLOP
     }
 
     // The report of a step in which nothing changes.
     pub(super) fn idle(&mut self) -> StepReport {
-        let submits = std::mem::take(&mut self.runway.submits);
+        let submits = std::mem::take(&mut self.submit_queue.submits);
         let stage_seconds = if self.timing.is_some() { vec![0.0; STAGES.len()] } else { vec![] };
-        StepReport { submits, stage_seconds, ..self.measured.at_rest(self.host.census.movable as u64) }
+        StepReport { submits, stage_seconds, ..self.measured.at_rest(self.host.statistics.movable as u64) }
     }
 
     pub(super) fn measure_from(&self, sums: &Sums, deepest: f32) -> Measure {
         let host = &self.host;
         let gravity = host.world.gravity.as_dvec3();
-        let height = sums.mass_position + (host.grid.origin - host.reference) * host.census.mass;
+        let height = sums.mass_position + (host.grid.origin - host.reference) * host.statistics.mass;
         Measure {
             kinetic_energy: sums.kinetic * host.units.energy(),
             potential_energy: -gravity.dot(height) * host.units.energy(),

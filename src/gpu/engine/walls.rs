@@ -4,7 +4,7 @@ use super::GpuEngine;
 use crate::{
     Error,
     cpu::{Stepper, report::CRUSHED},
-    gpu::{buffers::Buffers, division::Piece, places::Capacities},
+    gpu::{buffer_layout::Capacities, buffers::Buffers, step_plan::Substep},
     model::state::NEVER,
 };
 
@@ -15,20 +15,20 @@ impl GpuEngine {
     }
 
     /// Puts down where walls are in so many substeps of a step that are submitted together.
-    pub(super) fn place_walls(&mut self, step: u64, pieces: &[Piece]) -> Result<(), Error> {
-        let places = self.buffers.places;
-        if !places.scenery.is_restless {
+    pub(super) fn place_walls(&mut self, step: u64, substeps: &[Substep]) -> Result<(), Error> {
+        let layout = self.buffers.layout;
+        if !layout.static_world.is_restless {
             return Ok(());
         }
-        if pieces.len() > places.capacities.blocks as usize {
+        if substeps.len() > layout.capacities.blocks as usize {
             // What stands still because of want of room goes on to do so: only this buffer is another one.
-            let blocks = 2 * pieces.len() as u32;
-            let places = self.host.places(Capacities { blocks, ..places.capacities });
-            places.check(&self.context.device.limits(), self.host.grid.buckets)?;
-            self.buffers = Buffers::new(&self.context, &self.pipelines, places, Some(&self.buffers))?;
+            let blocks = 2 * substeps.len() as u32;
+            let layout = self.host.layout(Capacities { blocks, ..layout.capacities });
+            layout.check(&self.context.device.limits(), self.host.grid.buckets)?;
+            self.buffers = Buffers::new(&self.context, &self.pipelines, layout, Some(&self.buffers))?;
             self.buffers.write_world(&self.context.queue, &self.host);
         }
-        let words = self.host.motion(self.time_of(step), pieces);
+        let words = self.host.motion(self.time_of(step), substeps);
         self.buffers.write_motion(&self.context.queue, &words);
         Ok(())
     }

@@ -4,8 +4,8 @@ use super::{
     super::layout::{CODE_SHIFT, INDEX_MASK},
     PRESENT,
     findings::Findings,
-    memory::{Memory, rough_place, rows},
-    rig::Rig,
+    harness::Harness,
+    memory::{Memory, constraints, rough_place},
     twin::Twin,
 };
 use crate::{
@@ -24,10 +24,10 @@ const RIM: f64 = 1e-6;
 const WALL_RIM: f32 = 1e-6;
 
 /// Stage 1.
-pub fn bin(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+pub fn bin(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let source = 1 - PRESENT;
-    let (bodies, tags) = rows(&twin.core.state, &rig.host);
-    let edge = rig.frames[0].edge;
+    let (bodies, tags) = constraints(&twin.core.state, &harness.host);
+    let edge = harness.frames[0].edge;
     let ties = findings.near_ties;
     for i in 0..bodies.len() {
         let (body, tag) = (output.bodies[source][i], output.tags[source][i]);
@@ -40,17 +40,17 @@ pub fn bin(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
         }
         let tolerance = OFFSET * bodies[i].offset.abs().max(edge).max_element();
         findings.sphere(i, (body, tag), (bodies[i], tags[i]), [tolerance, 0.0, 0.0]);
-        findings.equal("bucket", i, output.work[rig.places.pending as usize + i], twin.keys[i]);
+        findings.equal("bucket", i, output.work[harness.layout.pending as usize + i], twin.keys[i]);
     }
     if findings.near_ties == ties && findings.is_clean() {
-        histogram("spheres of the bucket", rig, twin, output, findings);
+        histogram("spheres of the bucket", harness, twin, output, findings);
     }
 }
 
 // The counts of the buckets; a bucket is named after the first sphere of its own.
-fn histogram(what: &str, rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+fn histogram(what: &str, harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let counts = twin.counts();
-    let found = output.get(rig.places.counts, counts.len());
+    let found = output.get(harness.layout.counts, counts.len());
     if let Some(bucket) = (0..counts.len()).find(|&b| found[b] != counts[b]) {
         let of = twin.keys.iter().position(|&key| key as usize == bucket).unwrap_or(usize::MAX);
         findings.equal(what, of, found[bucket], counts[bucket]);
@@ -58,23 +58,23 @@ fn histogram(what: &str, rig: &Rig, twin: &Twin, output: &Memory, findings: &mut
 }
 
 /// Stage 2.
-pub fn scan(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+pub fn scan(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let starts = &twin.core.starts;
-    let found = output.get(rig.places.starts, starts.len());
+    let found = output.get(harness.layout.starts, starts.len());
     if let Some(bucket) = (0..starts.len()).find(|&b| found[b] != starts[b]) {
         let of = twin.keys.iter().position(|&key| key as usize == bucket).unwrap_or(usize::MAX);
         findings.equal("start of the bucket", of, found[bucket], starts[bucket]);
     }
-    histogram("end of the bucket", rig, twin, output, findings);
+    histogram("end of the bucket", harness, twin, output, findings);
 }
 
 /// Stage 3.
-pub fn scatter(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
-    let (bodies, tags) = rows(&twin.core.state, &rig.host);
+pub fn scatter(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    let (bodies, tags) = constraints(&twin.core.state, &harness.host);
     for i in 0..bodies.len() {
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         findings.sphere(i, found, (bodies[i], tags[i]), [0.0; 3]);
-        findings.equal("path budget, scaled", i, output.nodes[i].budget, twin.budget);
+        findings.equal("path budget, scaled", i, output.nodes[i].motion_margin, twin.motion_margin);
     }
 }
 
@@ -87,7 +87,7 @@ pub fn put_rough_places(twin: &Twin, input: &mut Memory) {
 }
 
 /// Stage 4.
-pub fn neighbors(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+pub fn neighbors(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let lists = &twin.core.lists;
     for i in 0..twin.core.state.len() {
         let mut found = output.list(i).1.to_vec();
@@ -116,10 +116,10 @@ pub fn neighbors(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Finding
                 findings.differ(&what, i, device, host, 0.0);
             }
         }
-        let bits = output.lists[rig.places.walls as usize + i];
+        let bits = output.lists[harness.layout.walls as usize + i];
         let differ = bits ^ lists.walls(i);
         if differ != 0 {
-            let tie = walls_on_rim(rig, twin, i, findings.scale);
+            let tie = walls_on_rim(harness, twin, i, findings.scale);
             if differ & !tie != 0 {
                 findings.equal("planes in reach, a bit each", i, bits, lists.walls(i));
             } else {
@@ -138,13 +138,13 @@ fn is_on_rim(twin: &Twin, i: usize, entry: u32, scale: f64) -> bool {
     }
     let shift = grid.shifts()[code as usize];
     let d = ((state.offset(i) - state.offset(j)) - shift).as_dvec3().length_squared();
-    let near = f64::from(state.radius(i) + state.radius(j) + 2.0 * twin.budget).powi(2);
+    let near = f64::from(state.radius(i) + state.radius(j) + 2.0 * twin.motion_margin).powi(2);
     (d - near).abs() <= RIM * scale * near
 }
 
-fn walls_on_rim(rig: &Rig, twin: &Twin, i: usize, scale: f32) -> u32 {
-    let (core, edge) = (&twin.core, rig.frames[0].edge.max_element());
-    let path = twin.budget + twin.drift_reach();
+fn walls_on_rim(harness: &Harness, twin: &Twin, i: usize, scale: f32) -> u32 {
+    let (core, edge) = (&twin.core, harness.frames[0].edge.max_element());
+    let path = twin.motion_margin + twin.drift_reach();
     let mut set = 0;
     for (k, wall) in core.world.walls.iter().enumerate() {
         let gap = wall.normal.dot(from_wall(&core.grid, &core.state, wall, i)) - core.state.radius(i);

@@ -6,23 +6,24 @@ use glam::{IVec3, Vec3};
 
 use super::{
     super::{
-        host::Host,
+        buffer_layout::BufferLayout,
+        host_mirror::HostMirror,
         layout::{
-            ASLEEP_COUNT, DEMOTED, HELD, HITS, INDEX_MASK, INNER_COLOURS, LAST_CARRIED, LOAD_COUNT,
-            LOAD_WORDS, LOADS_HEAD, PAST_H, RANK_WORDS, RESTED, ROUSED, ROW_COUNT, UNREST, WALL, row_words,
+            ALL_WOKEN, ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT,
+            IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, PAST_H, RANK_WORDS, RESTED,
+            WAKE_STATE, WALL, WARM_START_HEAD, constraint_words,
         },
-        places::Places,
     },
     PRESENT,
     findings::Findings,
-    memory::{Memory, rows as state_rows},
+    memory::{Memory, constraints as state_rows},
     twin::Twin,
 };
 use crate::cpu::{
     blocks::{Axis, COLOURS},
+    constraints::ContactImpulse,
     event,
     neighbors::COUNTED_PLANES,
-    rows::Load,
 };
 
 /// Of velocities and loads that were solved for, as a share of the speeds that meet and of what gravity adds: sums of a dozen
@@ -33,17 +34,17 @@ const SOLVED: f32 = 2e-5;
 const RIM: f32 = 2e-6;
 
 /// Puts down the order of the contacts, the rows of the substep, and what those of the one before hand on.
-pub fn put(twin: &Twin, host: &Host, places: &Places, memory: &mut Memory) {
-    put_order(twin, places, memory);
-    put_loads(twin, host, memory);
-    put_rows(twin, places, memory);
+pub fn put(twin: &Twin, host: &HostMirror, layout: &BufferLayout, memory: &mut Memory) {
+    put_order(twin, layout, memory);
+    put_warm_start(twin, host, memory);
+    put_constraints(twin, layout, memory);
     if twin.has_lists {
-        put_flags(twin, places, memory);
+        put_flags(twin, layout, memory);
     }
 }
 
 /// Where the cell of each sphere is in the order of contacts, as `key_of` of shaders/shared/blocks.wgsl says it.
-fn key_of(twin: &Twin, places: &Places, cell: IVec3) -> usize {
+fn key_of(twin: &Twin, layout: &BufferLayout, cell: IVec3) -> usize {
     let grid = &twin.core.grid;
     let axes = Axis::of(grid);
     let (mut colour, mut inner, mut block) = (0, 0, [0; 3]);
@@ -60,12 +61,12 @@ fn key_of(twin: &Twin, places: &Places, cell: IVec3) -> usize {
     } else {
         // Any function of the block will do.
         let mixed = block.iter().fold(0_u32, |h, &b| (h ^ b as u32).wrapping_mul(0x9e37_79b1).rotate_left(7));
-        (mixed & (places.slots - 1)) as usize
+        (mixed & (layout.slots - 1)) as usize
     };
-    (colour * places.slots as usize + slot) * INNER_COLOURS as usize + inner
+    (colour * layout.slots as usize + slot) * INNER_COLOURS as usize + inner
 }
 
-fn put_order(twin: &Twin, places: &Places, memory: &mut Memory) {
+fn put_order(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
     let (grid, starts) = (&twin.core.grid, &twin.core.starts);
     let cell = |i: usize| twin.core.state.cell[i].truncate();
     let mut heads: Vec<(usize, usize, usize)> = vec![];
@@ -74,125 +75,130 @@ fn put_order(twin: &Twin, places: &Places, memory: &mut Memory) {
         let spheres = grid.range(starts, bucket);
         let (begin, end) = (spheres.start as usize, spheres.end as usize);
         if (begin..i).all(|k| cell(k) != cell(i)) {
-            heads.push((key_of(twin, places, cell(i)), i, end));
+            heads.push((key_of(twin, layout, cell(i)), i, end));
         }
     }
     heads.sort_unstable();
-    let keys = COLOURS * places.slots as usize * INNER_COLOURS as usize;
+    let keys = COLOURS * layout.slots as usize * INNER_COLOURS as usize;
     for key in 0..=keys {
         let start = heads.partition_point(|head| head.0 < key);
-        memory.work[places.slot_starts as usize + key] = start as u32;
+        memory.work[layout.slot_starts as usize + key] = start as u32;
     }
     for (k, (_, begin, end)) in heads.into_iter().enumerate() {
-        memory.put(places.order + 2 * k as u32, &[begin as u32, end as u32]);
+        memory.put(layout.order + 2 * k as u32, &[begin as u32, end as u32]);
     }
 }
 
-fn put_loads(twin: &Twin, host: &Host, memory: &mut Memory) {
+fn put_warm_start(twin: &Twin, host: &HostMirror, memory: &mut Memory) {
     let core = &twin.core;
     let rank = |i: usize| host.ids.binary_search(&core.state.id[i]).expect("an id of the system");
     let mut rested = vec![false; core.state.len()];
     for i in 0..core.state.len() {
-        for row in core.rows.handed_on(i).0.iter().filter(|row| row.load.normal > 0.0) {
+        for constraint in
+            core.constraints.handed_on(i).0.iter().filter(|constraint| constraint.impulse.normal > 0.0)
+        {
             rested[i] = true;
-            if row.j & WALL == 0 {
-                rested[row.j as usize] = true;
+            if constraint.j & WALL == 0 {
+                rested[constraint.j as usize] = true;
             }
         }
     }
     let first_load = rank_head(core.state.len());
     let mut total = 0;
     for (i, &rested) in rested.iter().enumerate() {
-        let rows = core.rows.handed_on(i).0;
+        let constraints = core.constraints.handed_on(i).0;
         let head = rank_head(rank(i));
-        memory.loads[head] = total as u32;
-        memory.loads[head + 2] = core.sleep.calm[i];
-        memory.loads[head + 1] = rows.len() as u32 | if rested { RESTED } else { 0 };
-        for row in rows {
-            let at = first_load + total * LOAD_WORDS as usize;
-            let partner = if row.j & WALL == 0 { rank(row.j as usize) as u32 } else { row.j };
-            memory.loads[at] = partner;
-            memory.loads[at + 1..at + 8].copy_from_slice(&words_of(&row.load));
+        memory.warm_start[head] = total as u32;
+        memory.warm_start[head + 2] = core.sleep.sleep_timer[i];
+        memory.warm_start[head + 1] = constraints.len() as u32 | if rested { RESTED } else { 0 };
+        for constraint in constraints {
+            let at = first_load + total * IMPULSE_WORDS as usize;
+            let partner =
+                if constraint.j & WALL == 0 { rank(constraint.j as usize) as u32 } else { constraint.j };
+            memory.warm_start[at] = partner;
+            memory.warm_start[at + 1..at + 8].copy_from_slice(&words_of(&constraint.impulse));
             total += 1;
         }
     }
-    memory.loads[PAST_H as usize] = core.rows.handed_on(0).1.to_bits();
-    memory.loads[LOAD_COUNT as usize] = total as u32;
+    memory.warm_start[PAST_H as usize] = core.constraints.handed_on(0).1.to_bits();
+    memory.warm_start[IMPULSE_COUNT as usize] = total as u32;
 }
 
 // What is known of a rank; beyond the last the loads begin.
 fn rank_head(rank: usize) -> usize {
-    LOADS_HEAD as usize + RANK_WORDS as usize * rank
+    WARM_START_HEAD as usize + RANK_WORDS as usize * rank
 }
 
-fn words_of(load: &Load) -> [u32; 7] {
-    let Load { normal, tangent: a, turn: b } = *load;
+fn words_of(impulse: &ContactImpulse) -> [u32; 7] {
+    let ContactImpulse { normal, tangent: a, moment: b } = *impulse;
     [normal, a.x, a.y, a.z, b.x, b.y, b.z].map(f32::to_bits)
 }
 
-fn put_rows(twin: &Twin, places: &Places, memory: &mut Memory) {
+fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
     let core = &twin.core;
-    let row_words = row_words(places.scenery.has_shapes);
+    let constraint_words = constraint_words(layout.static_world.has_shapes);
     let mut total = 0;
     for i in 0..core.state.len() {
-        let rows = core.rows.of(i);
-        memory.put(places.row_heads + 2 * i as u32, &[total, rows.len() as u32]);
-        for row in rows {
-            let at = (places.rows + total * row_words) as usize;
-            let n = row.normal;
-            let words = [n.x, n.y, n.z, row.closing, row.share, row.masses[0]].map(f32::to_bits);
-            memory.pool[at] = row.j;
-            memory.pool[at + 1] = row.code;
+        let constraints = core.constraints.of(i);
+        memory.put(layout.constraint_heads + 2 * i as u32, &[total, constraints.len() as u32]);
+        for constraint in constraints {
+            let at = (layout.constraints + total * constraint_words) as usize;
+            let n = constraint.normal;
+            let words =
+                [n.x, n.y, n.z, constraint.closing, constraint.share, constraint.masses[0]].map(f32::to_bits);
+            memory.pool[at] = constraint.j;
+            memory.pool[at + 1] = constraint.code;
             memory.pool[at + 2..at + 8].copy_from_slice(&words);
-            memory.pool[at + 8..at + 15].copy_from_slice(&words_of(&row.load));
-            let rough = [row.friction, row.resistance[0], row.resistance[1]].map(f32::to_bits);
+            memory.pool[at + 8..at + 15].copy_from_slice(&words_of(&constraint.impulse));
+            let rough =
+                [constraint.friction, constraint.resistance[0], constraint.resistance[1]].map(f32::to_bits);
             memory.pool[at + 15..at + 18].copy_from_slice(&rough);
-            if let Some(drive) = core.rows.drive_of(i, row)
-                && let Some(mover) = mover_of(twin, row.j)
+            if let Some(wall_velocity) = core.constraints.wall_velocity_of(i, constraint)
+                && let Some(mover) = mover_of(twin, constraint.j)
             {
-                memory.pool[at + 18..at + 21].copy_from_slice(&drive.to_array().map(f32::to_bits));
+                memory.pool[at + 18..at + 21].copy_from_slice(&wall_velocity.to_array().map(f32::to_bits));
                 memory.pool[at + 21] = mover + 1;
             }
             total += 1;
         }
-        memory.work[places.rested as usize + i] = core.rested[i].to_bits();
+        memory.work[layout.rested as usize + i] = core.rested[i].to_bits();
     }
     for i in 0..core.state.len() {
-        for row in core.rows.of(i).iter().filter(|row| row.load.normal > 0.0) {
-            memory.work[LAST_CARRIED as usize] = 1;
-            memory.work[places.carried as usize + i] = 1;
-            if row.j & WALL == 0 {
-                memory.work[(places.carried + row.j) as usize] = 1;
+        for constraint in core.constraints.of(i).iter().filter(|constraint| constraint.impulse.normal > 0.0) {
+            memory.work[LAST_IN_CONTACT as usize] = 1;
+            memory.work[layout.in_contact as usize + i] = 1;
+            if constraint.j & WALL == 0 {
+                memory.work[(layout.in_contact + constraint.j) as usize] = 1;
             }
         }
     }
-    memory.work[ROW_COUNT as usize] = total;
+    memory.work[CONSTRAINT_COUNT as usize] = total;
     memory.work[ASLEEP_COUNT as usize] = core.sleep.count() as u32;
-    memory.work[UNREST as usize] = if core.sleep.is_roused() { ROUSED } else { 0 };
-    memory.work[DEMOTED as usize] = u32::from(core.demoted.count() > 0);
+    memory.work[WAKE_STATE as usize] = if core.sleep.all_are_woken() { ALL_WOKEN } else { 0 };
+    memory.work[CONVERTED as usize] = u32::from(core.converted.count() > 0);
 }
 
-fn put_flags(twin: &Twin, places: &Places, memory: &mut Memory) {
+fn put_flags(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
     let core = &twin.core;
     for i in 0..core.state.len() {
         let (range, entries) = memory.list(i);
         let flags: Vec<u32> = entries.iter().map(|entry| flags_of(twin, i, entry & INDEX_MASK)).collect();
         for (at, flags) in range.zip(flags) {
-            let k = at - places.entries as usize;
-            memory.work[places.flags as usize + k / 8] |= flags << (4 * (k % 8));
+            let k = at - layout.entries as usize;
+            memory.work[layout.flags as usize + k / 8] |= flags << (4 * (k % 8));
         }
-        let (range, patches, _) = memory.patches(places, i);
-        let hits: Vec<u32> = patches.iter().map(|&patch| patch_hits_of(twin, i, patch)).collect();
+        let (range, features, _) = memory.features(layout, i);
+        let hits: Vec<u32> = features.iter().map(|&feature| feature_hits_of(twin, i, feature)).collect();
         for (at, hits) in range.zip(hits) {
-            let k = at - places.entries as usize;
-            memory.work[places.flags as usize + k / 8] |= hits << (4 * (k % 8));
+            let k = at - layout.entries as usize;
+            memory.work[layout.flags as usize + k / 8] |= hits << (4 * (k % 8));
         }
-        memory.work[places.wall_hits as usize + i] = wall_hits_of(twin, i);
+        memory.work[layout.wall_hits as usize + i] = wall_hits_of(twin, i);
     }
 }
 
-fn patch_hits_of(twin: &Twin, i: usize, patch: u32) -> u32 {
-    let partner = WALL | (twin.core.world.walls.len() as u32 + patch);
+fn feature_hits_of(twin: &Twin, i: usize, feature: u32) -> u32 {
+    let partner = WALL | (twin.core.world.walls.len() as u32 + feature);
     u32::from(twin.core.lists.hits(i, partner)).min(HITS)
 }
 
@@ -202,7 +208,7 @@ fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
     let wall = event::wall_of(partner);
     match world.walls.get(wall) {
         Some(plane) => plane.mover,
-        None => world.patches.mover_number(world.patches.all[wall - world.walls.len()].wall),
+        None => world.features.mover_number(world.features.all[wall - world.walls.len()].wall),
     }
 }
 
@@ -214,63 +220,81 @@ fn wall_hits_of(twin: &Twin, i: usize) -> u32 {
 
 fn flags_of(twin: &Twin, i: usize, j: u32) -> u32 {
     let core = &twin.core;
-    let held = core.rows.contains(&core.state.id, i, j);
-    u32::from(core.lists.hits(i, j)).min(HITS) | if held { HELD } else { 0 }
+    let contact_flags = core.constraints.contains(&core.state.id, i, j);
+    u32::from(core.lists.hits(i, j)).min(HITS) | if contact_flags { CONSTRAINED } else { 0 }
 }
 
 /// A row on the device.
 struct Found {
     normal: Vec3,
     closing: f32,
-    load: Load,
+    impulse: ContactImpulse,
 }
 
-fn found(output: &Memory, places: &Places, i: usize) -> BTreeMap<(u32, u32), Found> {
-    let head = output.get(places.row_heads + 2 * i as u32, 2);
-    let row = |k: u32| {
-        let words_of_row = row_words(places.scenery.has_shapes);
-        let at = (places.rows + k * words_of_row) as usize;
-        let words = &output.pool[at..at + words_of_row as usize];
+fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32), Found> {
+    let head = output.get(layout.constraint_heads + 2 * i as u32, 2);
+    let constraint = |k: u32| {
+        let words_of_constraint = constraint_words(layout.static_world.has_shapes);
+        let at = (layout.constraints + k * words_of_constraint) as usize;
+        let words = &output.pool[at..at + words_of_constraint as usize];
         let f = |k: usize| f32::from_bits(words[k]);
         let v = |k: usize| Vec3::new(f(k), f(k + 1), f(k + 2));
-        let load = Load { normal: f(8), tangent: v(9), turn: v(12) };
-        ((words[0], words[1]), Found { normal: v(2), closing: f(5), load })
+        let impulse = ContactImpulse { normal: f(8), tangent: v(9), moment: v(12) };
+        ((words[0], words[1]), Found { normal: v(2), closing: f(5), impulse })
     };
-    (head[0]..head[0] + head[1]).map(row).collect()
+    (head[0]..head[0] + head[1]).map(constraint).collect()
 }
 
 /// Stage 9, before the launch or after the rounds.
-pub fn rest(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings: &mut Findings) {
+pub fn rest(host: &HostMirror, layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let core = &twin.core;
     let gain = core.world.gravity.length() * twin.frame.h;
     let fastest = (0..core.state.len()).fold(gain, |most, i| most.max(core.state.velocity(i).length()));
     for i in 0..core.state.len() {
-        let mut rows = found(output, places, i);
-        for row in core.rows.of(i) {
-            let Some(found) = rows.remove(&(row.j, row.code)) else {
-                findings.differ("rests on", i, vec![], vec![name_of(twin, row.j)], 0.0);
+        let mut constraints = found(output, layout, i);
+        for constraint in core.constraints.of(i) {
+            let Some(found) = constraints.remove(&(constraint.j, constraint.code)) else {
+                findings.differ("rests on", i, vec![], vec![name_of(twin, constraint.j)], 0.0);
                 continue;
             };
             let unit = findings.units.length / findings.units.time;
-            let mass = row.masses[0];
-            findings.near_vector("normal of a contact", 1.0, i, (found.normal, row.normal), SOLVED);
-            findings.near("speed that closes a gap", unit, i, found.closing, row.closing, SOLVED * fastest);
-            let loads = (found.load, row.load);
+            let mass = constraint.masses[0];
+            findings.near_vector("normal of a contact", 1.0, i, (found.normal, constraint.normal), SOLVED);
+            findings.near(
+                "speed that closes a gap",
+                unit,
+                i,
+                found.closing,
+                constraint.closing,
+                SOLVED * fastest,
+            );
+            let impulses = (found.impulse, constraint.impulse);
             let tolerance = SOLVED * fastest * mass;
-            findings.near("load of a contact", unit, i, loads.0.normal, loads.1.normal, tolerance);
-            let tangents = (loads.0.tangent, loads.1.tangent);
+            findings.near("load of a contact", unit, i, impulses.0.normal, impulses.1.normal, tolerance);
+            let tangents = (impulses.0.tangent, impulses.1.tangent);
             findings.near_vector("friction of a contact", unit, i, tangents, tolerance);
             let tolerance = tolerance * core.state.radius(i);
-            findings.near_vector("moment of a contact", unit, i, (loads.0.turn, loads.1.turn), tolerance);
+            findings.near_vector(
+                "moment of a contact",
+                unit,
+                i,
+                (impulses.0.moment, impulses.1.moment),
+                tolerance,
+            );
         }
-        if let Some(&(j, _)) = rows.keys().next() {
+        if let Some(&(j, _)) = constraints.keys().next() {
             findings.differ("rests on", i, vec![name_of(twin, j)], vec![], 0.0);
         }
     }
     let none = usize::MAX;
     findings.equal("spheres that sleep", none, output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
-    let roused = output.work[UNREST as usize] & ROUSED != 0;
-    findings.equal("whether all are woken", none, u32::from(roused), u32::from(core.sleep.is_roused()));
+    let all_woken = output.work[WAKE_STATE as usize] & ALL_WOKEN != 0;
+    findings.equal(
+        "whether all are woken",
+        none,
+        u32::from(all_woken),
+        u32::from(core.sleep.all_are_woken()),
+    );
     if !findings.is_clean() {
         return;
     }
@@ -278,61 +302,62 @@ pub fn rest(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings
     for i in 0..bodies.len() {
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         findings.sphere(i, found, (bodies[i], tags[i]), [0.0, SOLVED * fastest, SOLVED * fastest]);
-        let rested = f32::from_bits(output.work[places.rested as usize + i]);
+        let rested = f32::from_bits(output.work[layout.rested as usize + i]);
         findings.near("time at rest", findings.units.time, i, rested, core.rested[i], RIM * twin.frame.h);
     }
-    flags(places, twin, output, findings);
+    flags(layout, twin, output, findings);
 }
 
 /// Which pairs contacts hold, and which collided too often: what a sweep asks for.
-pub fn flags(places: &Places, twin: &Twin, output: &Memory, findings: &mut Findings) {
+pub fn flags(layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
     for i in 0..twin.core.state.len() {
         let (range, entries) = output.list(i);
         for (at, entry) in range.zip(entries) {
-            let k = at - places.entries as usize;
-            let flags = output.work[places.flags as usize + k / 8] >> (4 * (k % 8)) & 15;
+            let k = at - layout.entries as usize;
+            let flags = output.work[layout.flags as usize + k / 8] >> (4 * (k % 8)) & 15;
             let expected = flags_of(twin, i, entry & INDEX_MASK);
             findings.equal("impacts of a pair", i, flags & HITS, expected & HITS);
             // After the rounds there are more of them, and nobody asks.
-            if output.work[LAST_CARRIED as usize] <= 1 {
-                findings.equal("what holds a pair", i, flags & HELD, expected & HELD);
+            if output.work[LAST_IN_CONTACT as usize] <= 1 {
+                findings.equal("what holds a pair", i, flags & CONSTRAINED, expected & CONSTRAINED);
             }
         }
-        let (range, patches, _) = output.patches(places, i);
-        for (at, &patch) in range.zip(patches) {
-            let k = at - places.entries as usize;
-            let flags = output.work[places.flags as usize + k / 8] >> (4 * (k % 8)) & HITS;
-            findings.equal("impacts on a patch", i, flags, patch_hits_of(twin, i, patch));
+        let (range, features, _) = output.features(layout, i);
+        for (at, &feature) in range.zip(features) {
+            let k = at - layout.entries as usize;
+            let flags = output.work[layout.flags as usize + k / 8] >> (4 * (k % 8)) & HITS;
+            findings.equal("impacts on a patch", i, flags, feature_hits_of(twin, i, feature));
         }
-        let hits = output.work[places.wall_hits as usize + i];
+        let hits = output.work[layout.wall_hits as usize + i];
         let expected = wall_hits_of(twin, i);
         findings.equal("impacts on planes", i, hits, expected);
     }
 }
 
 /// What is kept for the next substep.
-pub fn keep(host: &Host, places: &Places, twin: &Twin, output: &Memory, findings: &mut Findings) {
-    let mut expected = Memory::new(places);
-    put_loads(twin, host, &mut expected);
+pub fn keep(host: &HostMirror, layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    let mut expected = Memory::new(layout);
+    put_warm_start(twin, host, &mut expected);
     let first = rank_head(twin.core.state.len());
     let mut by_rank: Vec<usize> = (0..twin.core.state.len()).collect();
     by_rank.sort_unstable_by_key(|&i| twin.core.state.id[i]);
     let of = |memory: &Memory, rank: usize| -> (u32, Vec<u32>) {
         let head = rank_head(rank);
-        let (start, count) = (memory.loads[head] as usize, (memory.loads[head + 1] & !RESTED) as usize);
-        let words = LOAD_WORDS as usize;
-        let loads = memory.loads[first + start * words..][..count * words].to_vec();
-        (memory.loads[head + 1], loads)
+        let (start, count) =
+            (memory.warm_start[head] as usize, (memory.warm_start[head + 1] & !RESTED) as usize);
+        let words = IMPULSE_WORDS as usize;
+        let warm_start = memory.warm_start[first + start * words..][..count * words].to_vec();
+        (memory.warm_start[head + 1], warm_start)
     };
     for (rank, &i) in by_rank.iter().enumerate() {
         let (found, wanted) = (of(output, rank), of(&expected, rank));
         findings.equal("contacts kept, and whether any carried", i, found.0, wanted.0);
-        let calm = [output, &expected].map(|memory| memory.loads[rank_head(rank) + 2]);
-        findings.equal("time of calm", i, calm[0], calm[1]);
+        let sleep_timer = [output, &expected].map(|memory| memory.warm_start[rank_head(rank) + 2]);
+        findings.equal("time of calm", i, sleep_timer[0], sleep_timer[1]);
         let differ = found.1.iter().zip(&wanted.1).filter(|(a, b)| a != b).count();
         findings.equal("words of loads that differ", i, differ as f64, 0.0);
     }
-    let (found, wanted) = (output.loads[PAST_H as usize], expected.loads[PAST_H as usize]);
+    let (found, wanted) = (output.warm_start[PAST_H as usize], expected.warm_start[PAST_H as usize]);
     findings.equal("length of the substep, bits", usize::MAX, found, wanted);
 }
 

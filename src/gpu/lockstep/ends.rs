@@ -1,11 +1,11 @@
 //! The stages that end a substep and a step compared with their twins.
 
 use super::{
-    super::{flight::sums, layout::DEEPEST_BEFORE},
+    super::{layout::DEEPEST_BEFORE, submit_queue::sums},
     PRESENT,
     findings::Findings,
-    memory::{Memory, rows},
-    rig::Rig,
+    harness::Harness,
+    memory::{Memory, constraints},
     twin::Twin,
 };
 
@@ -23,8 +23,8 @@ const DEPTH: f32 = 1e-6;
 const SUM: f64 = 4e-6;
 
 /// Stage 10.
-pub fn advance(rig: &Rig, twin: &Twin, input: &Memory, output: &Memory, findings: &mut Findings) {
-    let (bodies, tags) = rows(&twin.core.state, &rig.host);
+pub fn advance(harness: &Harness, twin: &Twin, input: &Memory, output: &Memory, findings: &mut Findings) {
+    let (bodies, tags) = constraints(&twin.core.state, &harness.host);
     let frame = twin.frame;
     let (gain, edge) = (frame.gravity.length() * frame.h, twin.core.grid.edge.max_element());
     for i in 0..bodies.len() {
@@ -33,20 +33,20 @@ pub fn advance(rig: &Rig, twin: &Twin, input: &Memory, output: &Memory, findings
         let way = before.offset.abs().max_element().max(edge) + speed * frame.h;
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         findings.sphere(i, found, (bodies[i], tags[i]), [OFFSET * way, SPEED * speed, 0.0]);
-        let path = (speed + frame.drift.length()) * frame.h + input.nodes[i].budget.abs();
+        let path = (speed + frame.drift.length()) * frame.h + input.nodes[i].motion_margin.abs();
         findings.near(
             "path budget",
             findings.units.length,
             i,
-            output.nodes[i].budget,
-            twin.core.budget[i],
+            output.nodes[i].motion_margin,
+            twin.core.motion_margin[i],
             SPEED * path,
         );
     }
 }
 
 /// Stage 11; `before` is the deepest overlap that the twin found at first.
-pub fn relax(rig: &Rig, twin: &Twin, before: f32, output: &Memory, findings: &mut Findings) {
+pub fn relax(harness: &Harness, twin: &Twin, before: f32, output: &Memory, findings: &mut Findings) {
     let found = f32::from_bits(output.work[DEEPEST_BEFORE as usize]);
     let allowed = DEPTH * findings.scale;
     if (found - before).abs() > allowed {
@@ -58,7 +58,7 @@ pub fn relax(rig: &Rig, twin: &Twin, before: f32, output: &Memory, findings: &mu
         findings.near_ties += 1;
         return;
     }
-    let (bodies, tags) = rows(&twin.core.state, &rig.host);
+    let (bodies, tags) = constraints(&twin.core.state, &harness.host);
     let edge = twin.core.grid.edge.max_element();
     for i in 0..bodies.len() {
         let tolerance = DEPTH * edge.max(bodies[i].offset.abs().max_element());
@@ -68,9 +68,9 @@ pub fn relax(rig: &Rig, twin: &Twin, before: f32, output: &Memory, findings: &mu
 }
 
 /// Stage 12.
-pub fn audit(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+pub fn audit(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let host = twin.audit();
-    let (found, _) = sums(&output.work, &rig.host, &rig.places);
+    let (found, _) = sums(&output.work, &harness.host, &harness.layout);
     let (mut energy, mut momentum) = (0.0, 0.0);
     let state = &twin.core.state;
     for i in (0..state.len()).filter(|&i| state.inverse_mass(i) > 0.0) {

@@ -5,14 +5,15 @@ use glam::Vec3;
 use super::{
     super::{
         Context,
+        buffer_layout::BufferLayout,
         buffers::Buffers,
-        host::Host,
+        host_mirror::HostMirror,
         layout::{
-            Body, CANDIDATE_COUNT, CODE_SHIFT, DRIVEN, EXTRA_COUNT, EXTRA_WORDS, Event, FAST_COUNT, FROZEN,
-            FROZEN_COUNT, FROZEN_WORDS, Fate, LAUNCH, LAUNCH_BLOCK, Node, OUTSIDE, PENDING, ROUND_BLOCKS,
-            ROUND_WORDS, SELECTED, Tag, Unrest, VISIT_COUNT, VISIT_WORDS, WALKERS,
+            Body, CANDIDATE_COUNT, CODE_SHIFT, DYNAMIC_COUNT, DYNAMIC_WORDS, Event, FAST_COUNT, FROZEN,
+            FROZEN_COUNT, FROZEN_WORDS, LAUNCH, LAUNCH_BLOCK, NextEvent, Node, OUTSIDE, PENDING,
+            ROUND_BLOCKS, ROUND_WORDS, SELECTED, Tag, VISIT_COUNT, VISIT_WORDS, VelocityBound, WALKERS,
+            WALL_MOVES,
         },
-        places::Places,
         readback::download,
         shaders::NO_IMPACT,
     },
@@ -31,12 +32,12 @@ pub struct Memory {
     pub bodies: [Vec<Body>; 2],
     pub tags: [Vec<Tag>; 2],
     pub nodes: Vec<Node>,
-    pub fates: Vec<Fate>,
+    pub next_events: Vec<NextEvent>,
     pub lists: Vec<u32>,
     pub work: Vec<u32>,
     pub pool: Vec<u32>,
     /// What contacts that rest keep beside the present copy of the state.
-    pub loads: Vec<u32>,
+    pub warm_start: Vec<u32>,
 }
 
 /// Word of a counter of a round.
@@ -51,8 +52,8 @@ pub fn time(t: f32) -> f32 {
 }
 
 /// A state as it lies on the device.
-pub fn rows(state: &State, host: &Host) -> (Vec<Body>, Vec<Tag>) {
-    let row = |i: usize| {
+pub fn constraints(state: &State, host: &HostMirror) -> (Vec<Body>, Vec<Tag>) {
+    let constraint = |i: usize| {
         let body = Body {
             offset: state.offset(i),
             radius: state.radius(i),
@@ -67,79 +68,79 @@ pub fn rows(state: &State, host: &Host) -> (Vec<Body>, Vec<Tag>) {
         };
         (body, tag)
     };
-    (0..state.len()).map(row).unzip()
+    (0..state.len()).map(constraint).unzip()
 }
 
 fn event(event: event::Event) -> Event {
-    let event::Event { toi, partner, link, jolt } = event;
-    Event { toi: time(toi), partner, link, jolt }
+    let event::Event { toi, partner, link, delta_v_bound } = event;
+    Event { toi: time(toi), partner, link, delta_v_bound }
 }
 
-fn unrest(unrest: select::Unrest) -> Unrest {
-    Unrest { time: time(unrest.time), jolt: unrest.jolt }
+fn velocity_bound(velocity_bound: select::VelocityBound) -> VelocityBound {
+    VelocityBound { time: time(velocity_bound.time), delta_v_bound: velocity_bound.delta_v_bound }
 }
 
 impl Memory {
     /// All zero.
-    pub fn new(places: &Places) -> Self {
-        let n = places.sphere_count as usize;
+    pub fn new(layout: &BufferLayout) -> Self {
+        let n = layout.sphere_count as usize;
         Self {
             bodies: [vec![Body::default(); n], vec![Body::default(); n]],
             tags: [vec![Tag::default(); n], vec![Tag::default(); n]],
             nodes: vec![Node::default(); n],
-            fates: vec![Fate::default(); n],
-            lists: vec![0; places.list_words as usize],
-            work: vec![0; places.work_words as usize],
-            pool: vec![0; places.pool_words as usize],
-            loads: vec![0; places.load_words as usize],
+            next_events: vec![NextEvent::default(); n],
+            lists: vec![0; layout.list_words as usize],
+            work: vec![0; layout.work_words as usize],
+            pool: vec![0; layout.pool_words as usize],
+            warm_start: vec![0; layout.warm_start_words as usize],
         }
     }
 
     /// What a substep finds: the twin's state, its lists, extras and events; no list of a round.
-    pub fn of(twin: &Twin, host: &Host, places: &Places) -> Self {
+    pub fn of(twin: &Twin, host: &HostMirror, layout: &BufferLayout) -> Self {
         let core = &twin.core;
-        let mut memory = Self::new(places);
-        (memory.bodies[PRESENT], memory.tags[PRESENT]) = rows(&core.state, host);
+        let mut memory = Self::new(layout);
+        (memory.bodies[PRESENT], memory.tags[PRESENT]) = constraints(&core.state, host);
         for (i, node) in memory.nodes.iter_mut().enumerate() {
             *node = Node {
                 clock: core.clock[i],
-                budget: core.budget[i],
+                motion_margin: core.motion_margin[i],
                 support: u32::from(core.support[i]),
-                walk: u32::from(core.extras.is_fast(i)),
+                walk: u32::from(core.dynamic_candidates.is_fast(i)),
                 ..Node::default()
             };
         }
-        for (i, fate) in memory.fates.iter_mut().enumerate() {
+        for (i, next_event) in memory.next_events.iter_mut().enumerate() {
             let first = twin.rounds.first[i];
-            *fate = Fate {
+            *next_event = NextEvent {
                 event: event(twin.rounds.events[i]),
-                any: unrest(first.any),
-                others: unrest(first.others),
+                any: velocity_bound(first.any),
+                others: velocity_bound(first.others),
             };
         }
         if twin.has_starts {
-            memory.put(places.starts, &core.starts);
+            memory.put(layout.starts, &core.starts);
         }
         if twin.has_lists {
-            memory.put_lists(twin, places);
+            memory.put_lists(twin, layout);
         }
-        memory.put_extras(twin, places);
+        memory.put_dynamic(twin, layout);
         for (slot, (i, motion)) in twin.rounds.frozen.iter().enumerate() {
             memory.nodes[*i as usize].support = FROZEN | slot as u32;
-            let at = (places.frozen + slot as u32 * FROZEN_WORDS) as usize;
+            let at = (layout.frozen + slot as u32 * FROZEN_WORDS) as usize;
             memory.pool[at..at + 4].copy_from_slice(&motion.to_array().map(f32::to_bits));
         }
-        if places.slots > 0 {
-            contacts::put(twin, host, places, &mut memory);
+        if layout.slots > 0 {
+            contacts::put(twin, host, layout, &mut memory);
         }
         memory.work[FROZEN_COUNT as usize] = twin.rounds.frozen.len() as u32;
-        memory.work[FAST_COUNT as usize] = core.extras.fast_count() as u32;
+        memory.work[FAST_COUNT as usize] = core.dynamic_candidates.fast_count() as u32;
         memory
     }
 
-    fn put_lists(&mut self, twin: &Twin, places: &Places) {
+    fn put_lists(&mut self, twin: &Twin, layout: &BufferLayout) {
         let lists = &twin.core.lists;
-        let mut at = places.entries as usize;
+        let mut at = layout.entries as usize;
         for i in 0..self.nodes.len() {
             let place = 2 * i;
             self.lists[place] = at as u32;
@@ -148,49 +149,49 @@ impl Memory {
                 at += 1;
             }
             self.lists[place + 1] = at as u32;
-            self.lists[places.walls as usize + i] = lists.walls(i);
-            if places.scenery.has_shapes {
-                for &patch in lists.patches(i) {
-                    self.lists[at] = patch;
+            self.lists[layout.walls as usize + i] = lists.walls(i);
+            if layout.static_world.has_shapes {
+                for &feature in lists.features(i) {
+                    self.lists[at] = feature;
                     at += 1;
                 }
-                let driven = if lists.is_driven(i) { DRIVEN } else { 0 };
-                self.lists[places.patch_ends as usize + i] = at as u32 | driven;
+                let driven = if lists.is_near_moving_wall(i) { WALL_MOVES } else { 0 };
+                self.lists[layout.feature_ends as usize + i] = at as u32 | driven;
             }
         }
-        self.work[CANDIDATE_COUNT as usize] = at as u32 - places.entries;
+        self.work[CANDIDATE_COUNT as usize] = at as u32 - layout.entries;
     }
 
-    fn put_extras(&mut self, twin: &Twin, places: &Places) {
-        let extras = &twin.core.extras;
+    fn put_dynamic(&mut self, twin: &Twin, layout: &BufferLayout) {
+        let dynamic_candidates = &twin.core.dynamic_candidates;
         let link = |place: u32| if place == END { 0 } else { place + 1 };
-        for (i, &head) in extras.head.iter().enumerate() {
-            self.work[places.heads as usize + i] = link(head);
+        for (i, &head) in dynamic_candidates.head.iter().enumerate() {
+            self.work[layout.heads as usize + i] = link(head);
         }
-        for (place, extra) in extras.pool.iter().enumerate() {
-            let cells = extra.cells.to_array().map(|c| c as u32);
-            let record = [extra.other, link(extra.next), cells[0], cells[1], cells[2]];
-            let at = place * EXTRA_WORDS as usize;
+        for (place, dynamic) in dynamic_candidates.pool.iter().enumerate() {
+            let cells = dynamic.cells.to_array().map(|c| c as u32);
+            let record = [dynamic.other, link(dynamic.next), cells[0], cells[1], cells[2]];
+            let at = place * DYNAMIC_WORDS as usize;
             self.pool[at..at + record.len()].copy_from_slice(&record);
         }
-        for (bucket, &head) in extras.visit_head.iter().enumerate() {
-            self.work[places.counts as usize + bucket] = link(head);
+        for (bucket, &head) in dynamic_candidates.visit_head.iter().enumerate() {
+            self.work[layout.counts as usize + bucket] = link(head);
         }
-        for (place, visit) in extras.visits.iter().enumerate() {
+        for (place, visit) in dynamic_candidates.visits.iter().enumerate() {
             // A line that the sphere has left has another number than its present walk.
-            let walk = u32::from(place as u32 >= extras.latest_walk[visit.sphere as usize]);
+            let walk = u32::from(place as u32 >= dynamic_candidates.latest_walk[visit.sphere as usize]);
             let cell = visit.cell.to_array().map(|c| c as u32);
             let record = [visit.sphere, link(visit.next), cell[0], cell[1], cell[2], walk];
-            let at = places.visits as usize + place * VISIT_WORDS as usize;
+            let at = layout.visits as usize + place * VISIT_WORDS as usize;
             self.pool[at..at + record.len()].copy_from_slice(&record);
         }
-        self.work[EXTRA_COUNT as usize] = extras.pool.len() as u32;
-        self.work[VISIT_COUNT as usize] = extras.visits.len() as u32;
+        self.work[DYNAMIC_COUNT as usize] = dynamic_candidates.pool.len() as u32;
+        self.work[VISIT_COUNT as usize] = dynamic_candidates.visits.len() as u32;
     }
 
     /// What is cleared before a substep.
-    pub fn begin_substep(&mut self, places: &Places) {
-        self.work[EXTRA_COUNT as usize..places.starts as usize].fill(0);
+    pub fn begin_substep(&mut self, layout: &BufferLayout) {
+        self.work[DYNAMIC_COUNT as usize..layout.starts as usize].fill(0);
     }
 
     /// Writes words into the work buffer.
@@ -204,28 +205,28 @@ impl Memory {
     }
 
     /// Puts down the pending spheres of a round.
-    pub fn put_pending(&mut self, places: &Places, round: u32, list: &[u32]) {
-        self.put(at_pending(places, round), list);
+    pub fn put_pending(&mut self, layout: &BufferLayout, round: u32, list: &[u32]) {
+        self.put(at_pending(layout, round), list);
         self.work[counter(round, PENDING)] = list.len() as u32;
     }
 
     /// The pending spheres of a round.
-    pub fn pending(&self, places: &Places, round: u32) -> Vec<u32> {
-        self.get(at_pending(places, round), self.work[counter(round, PENDING)] as usize).to_vec()
+    pub fn pending(&self, layout: &BufferLayout, round: u32) -> Vec<u32> {
+        self.get(at_pending(layout, round), self.work[counter(round, PENDING)] as usize).to_vec()
     }
 
     /// Puts down the selected impacts of a round.
-    pub fn put_selected(&mut self, places: &Places, round: u32, list: &[u32]) {
-        self.put(places.selected, list);
+    pub fn put_selected(&mut self, layout: &BufferLayout, round: u32, list: &[u32]) {
+        self.put(layout.selected, list);
         self.work[counter(round, SELECTED)] = list.len() as u32;
     }
 
-    pub fn selected(&self, places: &Places, round: u32) -> Vec<u32> {
-        self.get(places.selected, self.work[counter(round, SELECTED)] as usize).to_vec()
+    pub fn selected(&self, layout: &BufferLayout, round: u32) -> Vec<u32> {
+        self.get(layout.selected, self.work[counter(round, SELECTED)] as usize).to_vec()
     }
 
-    pub fn walkers(&self, places: &Places, round: u32) -> Vec<u32> {
-        self.get(places.walkers, self.work[counter(round, WALKERS)] as usize).to_vec()
+    pub fn walkers(&self, layout: &BufferLayout, round: u32) -> Vec<u32> {
+        self.get(layout.walkers, self.work[counter(round, WALKERS)] as usize).to_vec()
     }
 
     /// The candidates of a sphere as code and index; where its list lies comes with it.
@@ -236,22 +237,22 @@ impl Memory {
     }
 
     /// The patches of a sphere, where there are any, and whether a wall in its reach moves.
-    pub fn patches(&self, places: &Places, i: usize) -> (std::ops::Range<usize>, &[u32], bool) {
-        if !places.scenery.has_shapes {
+    pub fn features(&self, layout: &BufferLayout, i: usize) -> (std::ops::Range<usize>, &[u32], bool) {
+        if !layout.static_world.has_shapes {
             return (0..0, &[], false);
         }
-        let end = self.lists[places.patch_ends as usize + i];
-        let range = self.lists[2 * i + 1] as usize..(end & !DRIVEN) as usize;
-        (range.clone(), self.lists.get(range).unwrap_or(&[]), end & DRIVEN != 0)
+        let end = self.lists[layout.feature_ends as usize + i];
+        let range = self.lists[2 * i + 1] as usize..(end & !WALL_MOVES) as usize;
+        (range.clone(), self.lists.get(range).unwrap_or(&[]), end & WALL_MOVES != 0)
     }
 
     /// The extra candidates of a sphere with the cells to them.
-    pub fn extras(&self, places: &Places, i: usize) -> Vec<(u32, [i32; 3])> {
-        let mut next = self.work[places.heads as usize + i];
+    pub fn dynamic_candidates(&self, layout: &BufferLayout, i: usize) -> Vec<(u32, [i32; 3])> {
+        let mut next = self.work[layout.heads as usize + i];
         let mut found = vec![];
         while next != 0 && found.len() <= self.pool.len() {
-            let at = (next as usize - 1) * EXTRA_WORDS as usize;
-            let record = &self.pool[at..at + EXTRA_WORDS as usize];
+            let at = (next as usize - 1) * DYNAMIC_WORDS as usize;
+            let record = &self.pool[at..at + DYNAMIC_WORDS as usize];
             found.push((record[0], [2, 3, 4].map(|k| record[k] as i32)));
             next = record[1];
         }
@@ -264,17 +265,17 @@ impl Memory {
             buffers.write_state(&context.queue, k, &self.bodies[k], &self.tags[k]);
         }
         write(&buffers.nodes, bytemuck::cast_slice(&self.nodes));
-        write(&buffers.fates, bytemuck::cast_slice(&self.fates));
+        write(&buffers.next_events, bytemuck::cast_slice(&self.next_events));
         write(&buffers.lists, bytemuck::cast_slice(&self.lists));
         write(&buffers.work, bytemuck::cast_slice(&self.work));
         write(&buffers.pool, bytemuck::cast_slice(&self.pool));
-        write(&buffers.loads[PRESENT], bytemuck::cast_slice(&self.loads));
+        write(&buffers.warm_start[PRESENT], bytemuck::cast_slice(&self.warm_start));
     }
 
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Capacity`].
-    pub fn download(context: &Context, buffers: &Buffers, places: &Places) -> Result<Self, Error> {
-        let n = u64::from(places.sphere_count);
+    pub fn download(context: &Context, buffers: &Buffers, layout: &BufferLayout) -> Result<Self, Error> {
+        let n = u64::from(layout.sphere_count);
         let [a, b] = &buffers.bodies;
         let [c, d] = &buffers.tags;
         let sources = [
@@ -283,11 +284,11 @@ impl Memory {
             (c, n * size_of::<Tag>() as u64),
             (d, n * size_of::<Tag>() as u64),
             (&buffers.nodes, n * size_of::<Node>() as u64),
-            (&buffers.fates, n * size_of::<Fate>() as u64),
-            (&buffers.lists, 4 * places.list_words),
-            (&buffers.work, 4 * places.work_words),
-            (&buffers.pool, 4 * places.pool_words),
-            (&buffers.loads[PRESENT], 4 * places.load_words),
+            (&buffers.next_events, n * size_of::<NextEvent>() as u64),
+            (&buffers.lists, 4 * layout.list_words),
+            (&buffers.work, 4 * layout.work_words),
+            (&buffers.pool, 4 * layout.pool_words),
+            (&buffers.warm_start[PRESENT], 4 * layout.warm_start_words),
         ];
         let read = download(context, &sources.map(|(buffer, bytes)| (buffer, 0, bytes)))?;
         fn of<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
@@ -297,17 +298,17 @@ impl Memory {
             bodies: [of(&read[0]), of(&read[1])],
             tags: [of(&read[2]), of(&read[3])],
             nodes: of(&read[4]),
-            fates: of(&read[5]),
+            next_events: of(&read[5]),
             lists: of(&read[6]),
             work: of(&read[7]),
             pool: of(&read[8]),
-            loads: of(&read[9]),
+            warm_start: of(&read[9]),
         })
     }
 }
 
-fn at_pending(places: &Places, round: u32) -> u32 {
-    places.pending + (round & 1) * places.sphere_count
+fn at_pending(layout: &BufferLayout, round: u32) -> u32 {
+    layout.pending + (round & 1) * layout.sphere_count
 }
 
 /// Where a sphere is in its cell to a thousandth of the edge, as `rough_place` of shaders/scatter.wgsl says it.

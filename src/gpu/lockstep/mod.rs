@@ -7,10 +7,10 @@
 mod broad;
 pub mod contacts;
 mod ends;
+pub mod error_bounds;
 pub mod findings;
-pub mod known;
+mod harness;
 pub mod memory;
-mod rig;
 pub(super) mod rounds;
 #[cfg(test)]
 mod tests;
@@ -21,9 +21,9 @@ use std::collections::HashMap;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use self::error_bounds::Step;
 use self::findings::Difference;
-use self::known::Step;
-use super::{Context, engine::GpuEngine, places::Capacities};
+use super::{Context, buffer_layout::Capacities, engine::GpuEngine};
 use crate::{Error, Impact, Sphere, System, cpu::Stepper, model::state::NEVER, simulation::Engine};
 
 /// The copy of the state that substeps are on; broad phases go from the other one to it.
@@ -130,7 +130,7 @@ impl std::fmt::Display for Mismatch {
 impl Lockstep {
     /// The tolerance that rounding alone needs: how far a place may be off, relative to four of the largest diameters
     /// and the way of a step. All other tolerances follow from it.
-    pub const ROUNDING: f64 = known::ROUNDING;
+    pub const ROUNDING: f64 = error_bounds::ROUNDING;
 
     /// Both engines before the first step; `threads` of the cpu engine, 0 = one for each core. `tolerance` is usually
     /// [`ROUNDING`](Self::ROUNDING).
@@ -185,7 +185,7 @@ impl Lockstep {
             }
             (Err(error), _) | (_, Err(error)) => return Err(error),
         };
-        match known::compare(&self.system, &device, &twin, self.tolerance) {
+        match error_bounds::compare(&self.system, &device, &twin, self.tolerance) {
             Ok(agreement) => {
                 self.go_on(twin.spheres, contacts);
                 Ok(Ok(agreement))
@@ -197,7 +197,7 @@ impl Lockstep {
                 if let Some((stage, difference)) = self.pool.install(trace)? {
                     return Ok(Err(Mismatch::new(step, Some(stage), difference)));
                 }
-                let loose = known::compare(&self.system, &device, &twin, CONTACTS * self.tolerance);
+                let loose = error_bounds::compare(&self.system, &device, &twin, CONTACTS * self.tolerance);
                 match loose.ok().filter(|_| has_rested) {
                     Some(agreement) => {
                         self.go_on(twin.spheres, contacts);

@@ -9,8 +9,8 @@ use super::{
     },
     PRESENT,
     findings::Findings,
-    memory::{Memory, rows, time},
-    rig::Rig,
+    harness::Harness,
+    memory::{Memory, constraints, time},
     twin::Twin,
 };
 use crate::cpu::{event as twins, select, sweep};
@@ -28,7 +28,7 @@ const NORMAL: f32 = 2e-6;
 
 /// Of the times of the guard, as a share of the substep: the touch of two cones is the root of a square that cancels
 /// where they just meet.
-const GUARD: f32 = 1e-3;
+const CAUSALITY: f32 = 1e-3;
 
 /// Of velocities after an impact, as a share of the speeds that meet.
 const SPEED: f32 = 2e-6;
@@ -41,9 +41,9 @@ const RIM: f32 = 3.0 * SPEED;
 const PLACE: f32 = 1e-6;
 
 /// Stage 5, with the walks of the spheres that are fast from the start.
-pub fn launch(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+pub fn launch(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let (core, frame) = (&twin.core, twin.frame);
-    let fast = |i: usize| core.extras.is_fast(i);
+    let fast = |i: usize| core.dynamic_candidates.is_fast(i);
     let mut ties = false;
     for (i, node) in output.nodes.iter().enumerate() {
         findings.equal("clock", i, node.clock, 0.0);
@@ -51,7 +51,7 @@ pub fn launch(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) 
         let is_walker = node.walk != 0;
         if is_walker != fast(i) {
             let ahead = frame.path(core.state.velocity(i), core.state.inverse_mass(i), 0.0);
-            if (ahead - core.budget[i]).abs() <= PATH * findings.scale * core.budget[i] {
+            if (ahead - core.motion_margin[i]).abs() <= PATH * findings.scale * core.motion_margin[i] {
                 findings.near_ties += 1;
                 ties = true;
             } else {
@@ -65,9 +65,9 @@ pub fn launch(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) 
         }
     }
     if !ties {
-        extras(rig, twin, output, findings);
-        let walkers = output.walkers(&rig.places, LAUNCH).len() as f64;
-        let expected = core.extras.fast_count() as f64;
+        dynamic_candidates(harness, twin, output, findings);
+        let walkers = output.walkers(&harness.layout, LAUNCH).len() as f64;
+        let expected = core.dynamic_candidates.fast_count() as f64;
         if walkers != expected && findings.is_clean() {
             findings.differ_overall("spheres too fast for their lists", walkers, expected, 0.0);
         }
@@ -76,24 +76,25 @@ pub fn launch(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) 
 
 // Whom a walker could meet: what only the twin knows of must not be somebody it meets. (More than the twin's does no
 // harm, and on the rim of a way rounding decides.)
-fn extras(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
+fn dynamic_candidates(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let view = twin.view();
     for i in 0..twin.core.state.len() {
-        let mut of = twin.core.extras.of(i).peekable();
+        let mut of = twin.core.dynamic_candidates.of(i).peekable();
         if of.peek().is_none() {
             continue;
         }
-        let found: BTreeSet<(u32, [i32; 3])> = output.extras(&rig.places, i).into_iter().collect();
-        for (place, extra) in of {
-            if found.contains(&(extra.other, extra.cells.to_array())) {
+        let found: BTreeSet<(u32, [i32; 3])> =
+            output.dynamic_candidates(&harness.layout, i).into_iter().collect();
+        for (place, dynamic) in of {
+            if found.contains(&(dynamic.other, dynamic.cells.to_array())) {
                 continue;
             }
             let mut told = twins::Event::NONE;
             let link = crate::model::grid::CODES + place;
-            let shift = twin.core.grid.shift(extra.cells);
-            sweep::consider(&view, i, extra.other as usize, link, shift, &mut told);
-            let other = twin.core.state.id[extra.other as usize];
-            if told.is_some() && !Scales::of(twin, i, extra.other, told.jolt).grazes {
+            let shift = twin.core.grid.shift(dynamic.cells);
+            sweep::consider(&view, i, dynamic.other as usize, link, shift, &mut told);
+            let other = twin.core.state.id[dynamic.other as usize];
+            if told.is_some() && !Scales::of(twin, i, dynamic.other, told.delta_v_bound).grazes {
                 findings.differ("whom a fast sphere meets", i, vec![], vec![f64::from(other)], 0.0);
             } else {
                 findings.near_ties += 1;
@@ -103,33 +104,43 @@ fn extras(rig: &Rig, twin: &Twin, output: &Memory, findings: &mut Findings) {
 }
 
 /// Stage 6, of all or of what a round has touched; `round` is the one that comes next.
-pub fn sweep(rig: &Rig, twin: &Twin, output: &Memory, round: u32, findings: &mut Findings) {
+pub fn sweep(harness: &Harness, twin: &Twin, output: &Memory, round: u32, findings: &mut Findings) {
     for (i, event) in twin.rounds.events.iter().enumerate() {
-        one_event(twin, i, output.fates[i].event, *event, findings);
+        one_event(twin, i, output.next_events[i].event, *event, findings);
     }
     // All with an event are pending.
-    let pending: BTreeSet<u32> = output.pending(&rig.places, round).into_iter().collect();
-    for (i, fate) in output.fates.iter().enumerate() {
-        let (is_pending, has_event) = (pending.contains(&(i as u32)), fate.event.toi < NO_IMPACT);
+    let pending: BTreeSet<u32> = output.pending(&harness.layout, round).into_iter().collect();
+    for (i, next_event) in output.next_events.iter().enumerate() {
+        let (is_pending, has_event) = (pending.contains(&(i as u32)), next_event.event.toi < NO_IMPACT);
         findings.equal("impact pending", i, f64::from(u8::from(is_pending)), f64::from(u8::from(has_event)));
     }
 }
 
 fn one_event(twin: &Twin, i: usize, found: Event, event: twins::Event, findings: &mut Findings) {
-    let twins::Event { partner, link, jolt, .. } = event;
+    let twins::Event { partner, link, delta_v_bound, .. } = event;
     let toi = time(event.toi);
-    if found == (Event { toi, partner, link, jolt }) {
+    if found == (Event { toi, partner, link, delta_v_bound }) {
         return;
     }
-    let (a, b) = (Scales::of(twin, i, found.partner, found.jolt), Scales::of(twin, i, partner, jolt));
+    let (a, b) = (
+        Scales::of(twin, i, found.partner, found.delta_v_bound),
+        Scales::of(twin, i, partner, delta_v_bound),
+    );
     let (is_here, is_there) = (found.toi < NO_IMPACT, toi < NO_IMPACT);
     let (scale, units) = (findings.scale, findings.units);
     let seconds = |is_some: bool, t: f32| if is_some { vec![f64::from(t) * units.time] } else { vec![] };
     if is_here && is_there && (found.partner, found.link) == (partner, link) {
         findings.near("time of impact", units.time, i, found.toi, toi, a.time.max(b.time));
-        let squares = (found.jolt * found.jolt, jolt * jolt);
+        let squares = (found.delta_v_bound * found.delta_v_bound, delta_v_bound * delta_v_bound);
         let unit = units.velocity() * units.velocity();
-        findings.near("square of the impact's speed", unit, i, squares.0, squares.1, a.jolt.max(b.jolt));
+        findings.near(
+            "square of the impact's speed",
+            unit,
+            i,
+            squares.0,
+            squares.1,
+            a.delta_v_bound.max(b.delta_v_bound),
+        );
         return;
     }
     // What the device says has to be so at least: the twin's impact with that partner.
@@ -179,12 +190,12 @@ pub fn with_partner(twin: &Twin, i: usize, found: Event) -> Option<twins::Event>
 // How well time and jolt of an event are known.
 struct Scales {
     time: f32,
-    jolt: f32,
+    delta_v_bound: f32,
     grazes: bool,
 }
 
 impl Scales {
-    fn of(twin: &Twin, i: usize, partner: u32, jolt: f32) -> Self {
+    fn of(twin: &Twin, i: usize, partner: u32, delta_v_bound: f32) -> Self {
         let (state, frame) = (&twin.core.state, twin.frame);
         let edge = twin.core.grid.edge.max_element();
         let own = state.inverse_mass(i);
@@ -194,18 +205,18 @@ impl Scales {
             None => (0.0, glam::Vec3::ZERO),
         };
         let relative = (state.velocity(i) - other).length() + fall;
-        let share = twin.core.world.jolt * own / (own + theirs);
-        let normal = jolt / share;
+        let share = twin.core.world.delta_v_bound * own / (own + theirs);
+        let normal = delta_v_bound / share;
         let square = NORMAL * (relative * relative + edge * fall);
         // A gap closes with the normal speed.
         let slow = normal.max(square.sqrt());
         let time = GAP * edge / slow + 2e-7 * frame.h;
-        Self { time, jolt: 4.0 * share * share * square, grazes: normal * normal <= 4.0 * square }
+        Self { time, delta_v_bound: 4.0 * share * share * square, grazes: normal * normal <= 4.0 * square }
     }
 }
 
 /// Stage 7: the impacts that may happen now.
-pub fn select(_: &Rig, twin: &Twin, found: &[u32], findings: &mut Findings) {
+pub fn select(_: &Harness, twin: &Twin, found: &[u32], findings: &mut Findings) {
     let twins: BTreeSet<u32> = twin.rounds.selected.iter().copied().collect();
     let found: BTreeSet<u32> = found.iter().copied().collect();
     for &i in found.symmetric_difference(&twins) {
@@ -222,14 +233,15 @@ pub fn select(_: &Rig, twin: &Twin, found: &[u32], findings: &mut Findings) {
 fn is_on_rim(twin: &Twin, i: usize, scale: f32) -> bool {
     let view = twin.view();
     let rounds = &twin.rounds;
-    let hops = select::Hops { first: &rounds.first, crowded: &[] };
+    let propagation = select::Propagation { first: &rounds.first, crowded: &[] };
     let decides = |shift: f32| {
         let mut events = rounds.events.clone();
         events[i].toi += shift * twin.frame.h;
-        select::is_mutual(&view, &events, i) && select::select(&view, &events, hops, &rounds.threats, i)
+        select::is_mutual(&view, &events, i)
+            && select::select(&view, &events, propagation, &rounds.threats, i)
     };
     let now = decides(0.0);
-    decides(-GUARD * scale) != now || decides(GUARD * scale) != now
+    decides(-CAUSALITY * scale) != now || decides(CAUSALITY * scale) != now
 }
 
 /// Of every sphere its speed and that of whom it is about to meet together, with those of the rims where they matter.
@@ -252,14 +264,14 @@ pub fn speeds(twin: &Twin) -> Vec<f32> {
 
 /// Stage 8.
 pub fn collide(
-    rig: &Rig,
+    harness: &Harness,
     twin: &Twin,
     input: &Memory,
     output: &Memory,
     speeds: &[f32],
     findings: &mut Findings,
 ) {
-    let (bodies, tags) = rows(&twin.core.state, &rig.host);
+    let (bodies, tags) = constraints(&twin.core.state, &harness.host);
     let frame = twin.frame;
     let (edge, fall) = (twin.core.grid.edge.max_element(), frame.gravity.length() * frame.h);
     for i in 0..bodies.len() {

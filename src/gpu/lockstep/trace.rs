@@ -5,16 +5,16 @@ use super::{
     super::{
         Context,
         encode::{self, Solving},
-        layout::{DENSE_ROUNDS, LAUNCH, LOAD_COUNT, SCAN_PART},
+        layout::{DENSE_ROUNDS, IMPULSE_COUNT, LAUNCH, SCAN_PART},
     },
     PRESENT, broad, contacts, ends,
     findings::{Difference, Findings},
-    memory::{Memory, rows},
-    rig::Rig,
+    harness::Harness,
+    memory::{Memory, constraints},
     rounds,
     twin::Twin,
 };
-use crate::{Error, System, cpu::rest::TURNS};
+use crate::{Error, System, cpu::rest::ITERATION_BATCHES};
 
 /// A stage and what it did otherwise.
 pub type Found = (&'static str, Difference);
@@ -33,12 +33,12 @@ pub fn first_difference(
     scale: f32,
     time: f64,
 ) -> Result<Option<Found>, Error> {
-    let (rig, twin) = Rig::new(system, context, last_contact, time)?;
-    Trace { rig, twin, scale, frame: 0 }.run()
+    let (harness, twin) = Harness::new(system, context, last_contact, time)?;
+    Trace { harness, twin, scale, frame: 0 }.run()
 }
 
 struct Trace<'a> {
-    rig: Rig<'a>,
+    harness: Harness<'a>,
     twin: Twin,
     scale: f32,
     /// The substep.
@@ -58,10 +58,10 @@ macro_rules! go_on {
 
 impl Trace<'_> {
     fn run(mut self) -> Step {
-        for k in 0..self.rig.frames.len() - 1 {
+        for k in 0..self.harness.frames.len() - 1 {
             self.frame = k;
-            self.twin.enter(k, &self.rig.frames[k]);
-            if k % self.rig.substeps_per_build == 0 {
+            self.twin.enter(k, &self.harness.frames[k]);
+            if k % self.harness.substeps_per_build == 0 {
                 go_on!(self.broad_phase());
             }
             if self.twin.core.world.rests {
@@ -85,7 +85,7 @@ impl Trace<'_> {
             }
             go_on!(self.relax());
         }
-        self.frame = self.rig.frames.len() - 1;
+        self.frame = self.harness.frames.len() - 1;
         self.audit()
     }
 
@@ -96,55 +96,55 @@ impl Trace<'_> {
         input: &Memory,
         is_broad: bool,
         dispatches: impl Fn(u32) -> Vec<encode::Dispatch>,
-        compare: impl FnOnce(&Rig, &Twin, &Memory, &mut Findings),
+        compare: impl FnOnce(&Harness, &Twin, &Memory, &mut Findings),
     ) -> Step {
-        let frame = self.rig.frames[self.frame];
-        let Some(output) = self.rig.run(input, frame, is_broad, dispatches)? else { return Ok(None) };
+        let frame = self.harness.frames[self.frame];
+        let Some(output) = self.harness.run(input, frame, is_broad, dispatches)? else { return Ok(None) };
         let twin = &self.twin;
         let mut findings = Findings::new(&twin.core.state.id, twin.core.units, self.scale);
-        compare(&self.rig, twin, &output, &mut findings);
+        compare(&self.harness, twin, &output, &mut findings);
         Ok(findings.first().map(|difference| (stage, difference)))
     }
 
     // What a broad phase starts from: the state in the other copy.
     fn source(&self) -> Memory {
-        let mut input = Memory::new(&self.rig.places);
+        let mut input = Memory::new(&self.harness.layout);
         let source = 1 - PRESENT;
-        (input.bodies[source], input.tags[source]) = rows(&self.twin.core.state, &self.rig.host);
+        (input.bodies[source], input.tags[source]) = constraints(&self.twin.core.state, &self.harness.host);
         input
     }
 
     fn broad_phase(&mut self) -> Step {
-        let places = self.rig.places;
+        let layout = self.harness.layout;
         let input = self.source();
         self.twin.bin();
         go_on!(self.stage("bin", &input, true, |all| vec![("bin", 0, all)], broad::bin));
 
-        let mut input = Memory::new(&places);
-        input.put(places.counts, &self.twin.counts());
+        let mut input = Memory::new(&layout);
+        input.put(layout.counts, &self.twin.counts());
         self.twin.scan();
-        let parts = (places.heads - places.counts).div_ceil(SCAN_PART);
+        let parts = (layout.heads - layout.counts).div_ceil(SCAN_PART);
         let scan = |_| vec![("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
         go_on!(self.stage("scan", &input, true, scan, broad::scan));
 
         let mut input = self.source();
-        input.put(places.pending, &self.twin.keys);
-        input.put(places.counts, &self.twin.counts());
-        input.put(places.starts, &self.twin.core.starts);
+        input.put(layout.pending, &self.twin.keys);
+        input.put(layout.counts, &self.twin.counts());
+        input.put(layout.starts, &self.twin.core.starts);
         self.twin.scatter();
         let scatter = |all| vec![("scatter_order", 0, all), ("scatter", 0, all)];
         go_on!(self.stage("scatter", &input, true, scatter, broad::scatter));
 
         self.twin.forget_lists();
-        let mut input = self.rig.memory(&self.twin);
+        let mut input = self.harness.memory(&self.twin);
         broad::put_rough_places(&self.twin, &mut input);
         self.twin.neighbors();
         self.stage("neighbors", &input, true, |all| encode::neighbors(all).to_vec(), broad::neighbors)
     }
 
     fn launch(&mut self) -> Step {
-        let mut input = self.rig.memory(&self.twin);
-        input.begin_substep(&self.rig.places);
+        let mut input = self.harness.memory(&self.twin);
+        input.begin_substep(&self.harness.layout);
         self.twin.launch();
         let launch =
             |all| vec![("launch", 0, all), ("collide_walk", LAUNCH, all), ("collide_meet", LAUNCH, all)];
@@ -152,104 +152,108 @@ impl Trace<'_> {
     }
 
     fn sweep(&mut self) -> Step {
-        let input = self.rig.memory(&self.twin);
+        let input = self.harness.memory(&self.twin);
         self.twin.sweep();
         self.stage(
             "sweep",
             &input,
             false,
             |all| encode::sweep(all).to_vec(),
-            |rig, twin, output, findings| {
-                rounds::sweep(rig, twin, output, 0, findings);
+            |harness, twin, output, findings| {
+                rounds::sweep(harness, twin, output, 0, findings);
             },
         )
     }
 
     // Select, collide, sweep again. On the device a round of this number makes lists, or looks at all.
     fn round(&mut self) -> Step {
-        let places = self.rig.places;
+        let layout = self.harness.layout;
         let round = self.twin.rounds.round.min(DENSE_ROUNDS + 1);
         let pending = self.twin.rounds.pending_list.clone();
-        let mut input = self.rig.memory(&self.twin);
-        input.put_pending(&places, round, &pending);
+        let mut input = self.harness.memory(&self.twin);
+        input.put_pending(&layout, round, &pending);
         self.twin.select();
         let select = |all| encode::select(round, all, all).to_vec();
-        go_on!(self.stage("select", &input, false, select, |rig, twin, output, findings| {
-            rounds::select(rig, twin, &output.selected(&rig.places, round), findings);
+        go_on!(self.stage("select", &input, false, select, |harness, twin, output, findings| {
+            rounds::select(harness, twin, &output.selected(&harness.layout, round), findings);
         }));
 
         let selected = self.twin.rounds.selected.clone();
-        let mut input = self.rig.memory(&self.twin);
-        input.put_selected(&places, round, &selected);
+        let mut input = self.harness.memory(&self.twin);
+        input.put_selected(&layout, round, &selected);
         let speeds = rounds::speeds(&self.twin);
         self.twin.collide();
         let collide =
             |all| vec![("collide", round, all), ("collide_walk", round, all), ("collide_meet", round, all)];
-        go_on!(self.stage("collide", &input, false, collide, |rig, twin, output, findings| {
-            rounds::collide(rig, twin, &input, output, &speeds, findings);
-            if rig.places.slots > 0 {
-                contacts::flags(&rig.places, twin, output, findings);
+        go_on!(self.stage("collide", &input, false, collide, |harness, twin, output, findings| {
+            rounds::collide(harness, twin, &input, output, &speeds, findings);
+            if harness.layout.slots > 0 {
+                contacts::flags(&harness.layout, twin, output, findings);
             }
         }));
 
-        let mut input = self.rig.memory(&self.twin);
-        input.put_pending(&places, round, &pending);
-        input.put_selected(&places, round, &selected);
+        let mut input = self.harness.memory(&self.twin);
+        input.put_pending(&layout, round, &pending);
+        input.put_selected(&layout, round, &selected);
         for &i in &self.twin.rounds.touched_list {
             input.nodes[i as usize].touched = round + 1;
         }
-        self.twin.sweep_again();
-        let sweep = |all| encode::sweep_again(round, all, all).to_vec();
-        self.stage("sweep", &input, false, sweep, |rig, twin, output, findings| {
-            rounds::sweep(rig, twin, output, round + 1, findings);
+        self.twin.resweep();
+        let sweep = |all| encode::resweep(round, all, all).to_vec();
+        self.stage("sweep", &input, false, sweep, |harness, twin, output, findings| {
+            rounds::sweep(harness, twin, output, round + 1, findings);
         })
     }
 
     // Before the launch, or after the rounds.
     fn rest(&mut self, is_first: bool) -> Step {
-        let places = self.rig.places;
-        let mut input = self.rig.memory(&self.twin);
+        let layout = self.harness.layout;
+        let mut input = self.harness.memory(&self.twin);
         if is_first {
-            input.begin_substep(&self.rig.places);
+            input.begin_substep(&self.harness.layout);
             self.twin.rest_before();
         } else {
             self.twin.rest_after();
         }
         let rest = |all| {
-            let solving =
-                Solving { sphere_count: places.sphere_count, slots: places.slots, all, turns: TURNS };
+            let solving = Solving {
+                sphere_count: layout.sphere_count,
+                slots: layout.slots,
+                all,
+                batches: ITERATION_BATCHES,
+            };
             if is_first { solving.before() } else { solving.after() }
         };
-        self.stage("rest", &input, false, rest, |rig, twin, output, findings| {
-            contacts::rest(&rig.host, &rig.places, twin, output, findings);
+        self.stage("rest", &input, false, rest, |harness, twin, output, findings| {
+            contacts::rest(&harness.host, &harness.layout, twin, output, findings);
         })
     }
 
     fn keep(&mut self) -> Step {
-        let mut input = self.rig.memory(&self.twin);
-        input.loads[LOAD_COUNT as usize] = 0;
-        self.twin.count_on();
+        let mut input = self.harness.memory(&self.twin);
+        input.warm_start[IMPULSE_COUNT as usize] = 0;
+        self.twin.advance_sleep_timers();
         self.stage(
             "rest",
             &input,
             false,
             |all| encode::keep(all).to_vec(),
-            |rig, twin, output, findings| {
-                contacts::keep(&rig.host, &rig.places, twin, output, findings);
+            |harness, twin, output, findings| {
+                contacts::keep(&harness.host, &harness.layout, twin, output, findings);
             },
         )
     }
 
     fn advance(&mut self) -> Step {
-        let input = self.rig.memory(&self.twin);
+        let input = self.harness.memory(&self.twin);
         self.twin.advance();
         self.stage(
             "advance",
             &input,
             false,
             |all| vec![("advance", 0, all)],
-            |rig, twin, output, findings| {
-                ends::advance(rig, twin, &input, output, findings);
+            |harness, twin, output, findings| {
+                ends::advance(harness, twin, &input, output, findings);
             },
         )
     }
@@ -258,19 +262,19 @@ impl Trace<'_> {
         // All are at the end of the substep, and nobody is carried any more.
         self.twin.core.clock.fill(self.twin.frame.h);
         self.twin.core.support.fill(0);
-        let input = self.rig.memory(&self.twin);
+        let input = self.harness.memory(&self.twin);
         let (before, ..) = self.twin.relax();
         let relax = |all| {
             ["relax_deepest", "relax_push", "relax_apply", "relax"].map(|entry| (entry, 0, all)).to_vec()
         };
-        self.stage("relax", &input, false, relax, |rig, twin, output, findings| {
-            ends::relax(rig, twin, before, output, findings);
+        self.stage("relax", &input, false, relax, |harness, twin, output, findings| {
+            ends::relax(harness, twin, before, output, findings);
         })
     }
 
     fn audit(&mut self) -> Step {
-        let input = self.rig.memory(&self.twin);
-        let parts = self.rig.places.parts();
+        let input = self.harness.memory(&self.twin);
+        let parts = self.harness.layout.parts();
         self.stage("audit", &input, false, |_| vec![("audit", 0, parts)], ends::audit)
     }
 }

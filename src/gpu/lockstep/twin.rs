@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use glam::DVec3;
 
-use super::super::{division::Piece, layout};
+use super::super::{layout, step_plan::Substep};
 use crate::{
     Error,
     cpu::{
@@ -40,7 +40,7 @@ pub struct Twin {
     pub has_starts: bool,
     pub has_lists: bool,
     /// Path budget of the broad phase.
-    pub budget: f32,
+    pub motion_margin: f32,
     pub drift: DVec3,
     drift_reach: f32,
     frames: Vec<Frame>,
@@ -53,8 +53,8 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// The twin before its first stage; paths of up to `budget` relative to the drift between broad phases.
-    pub fn new(core: Core, budget: f32, drift: DVec3) -> Self {
+    /// The twin before its first stage; paths of up to `motion_margin` relative to the drift between broad phases.
+    pub fn new(core: Core, motion_margin: f32, drift: DVec3) -> Self {
         let n = core.state.len();
         let cursors = (0..core.grid.buckets).map(|_| AtomicU32::new(0)).collect();
         Self {
@@ -66,7 +66,7 @@ impl Twin {
             order: vec![0; n],
             has_starts: false,
             has_lists: false,
-            budget,
+            motion_margin,
             drift,
             drift_reach: 0.0,
             frames: vec![],
@@ -83,9 +83,9 @@ impl Twin {
     }
 
     /// Takes over the frames of the device and the pieces of a step that begins at `time`.
-    pub fn frames(&mut self, frames: &[layout::Frame], pieces: &[Piece], time: f64) {
+    pub fn frames(&mut self, frames: &[layout::Frame], substeps: &[Substep], time: f64) {
         let unit = self.core.units.time;
-        self.begins = pieces.iter().map(|piece| (time + piece.time * unit, piece.h)).collect();
+        self.begins = substeps.iter().map(|substep| (time + substep.time * unit, substep.h)).collect();
         let frame =
             |f: &layout::Frame| Frame { h: f.h, gravity: f.gravity, drift: f.drift, drifted: f.drifted };
         // The last one is that of the audit.
@@ -131,7 +131,7 @@ impl Twin {
         scatter(&core.state, &mut target, keys, cursors, &core.starts, order);
         core.state = target;
         core.order_contacts(order);
-        core.budget.fill(self.budget);
+        core.motion_margin.fill(self.motion_margin);
     }
 
     /// Before a broad phase: the lists are those of the one before.
@@ -141,7 +141,7 @@ impl Twin {
 
     pub fn neighbors(&mut self) {
         let core = &mut self.core;
-        core.reach.budget = self.budget;
+        core.reach.motion_margin = self.motion_margin;
         let Core { grid, world, state, starts, reach, lists, .. } = core;
         neighbors(grid, world, state, starts, *reach, self.drift_reach, lists);
         self.has_lists = true;
@@ -167,7 +167,7 @@ impl Twin {
             self.finish_rounds();
             self.rest_after();
             self.advance();
-            self.count_on();
+            self.advance_sleep_timers();
             self.relax();
             self.go_to(k);
         }
@@ -207,7 +207,7 @@ impl Twin {
         let Self { core, frame, .. } = self;
         let mut bits = crate::cpu::bits::Bits::default();
         bits.reset(core.state.len());
-        crate::cpu::launch::launch(&core.state, frame, &core.budget, &mut core.clock, &bits);
+        crate::cpu::launch::launch(&core.state, frame, &core.motion_margin, &mut core.clock, &bits);
         let mut list = vec![];
         bits.list(&mut list);
         list
@@ -248,9 +248,9 @@ impl Twin {
         self.walk();
     }
 
-    pub fn sweep_again(&mut self) {
+    pub fn resweep(&mut self) {
         let Self { core, rounds, frame, .. } = self;
-        rounds.sweep_again(core, *frame);
+        rounds.resweep(core, *frame);
         rounds.pending.list(&mut rounds.pending_list);
     }
 
@@ -267,7 +267,7 @@ impl Twin {
         while self.is_pending() {
             self.select();
             self.collide();
-            self.sweep_again();
+            self.resweep();
         }
     }
 
@@ -275,23 +275,24 @@ impl Twin {
         let core = &mut self.core;
         let [mut place, mut motion, mut spin] =
             [&mut core.state.place, &mut core.state.motion, &mut core.state.spin].map(std::mem::take);
-        let (mut budget, mut support) = (std::mem::take(&mut core.budget), core.support.clone());
+        let (mut motion_margin, mut support) =
+            (std::mem::take(&mut core.motion_margin), core.support.clone());
         let bodies = advance::Bodies {
             place: &mut place,
             motion: &mut motion,
             spin: &mut spin,
-            budget: &mut budget,
+            motion_margin: &mut motion_margin,
             support: &mut support,
         };
         advance(&core.view(self.frame), bodies);
         (core.state.place, core.state.motion, core.state.spin) = (place, motion, spin);
-        (core.budget, core.support) = (budget, support);
+        (core.motion_margin, core.support) = (motion_margin, support);
         self.rounds.thaw(core);
     }
 
     /// Who has been calm counts on, after the advance.
-    pub fn count_on(&mut self) {
-        self.core.count_on(self.frame);
+    pub fn advance_sleep_timers(&mut self) {
+        self.core.advance_sleep_timers(self.frame);
     }
 
     /// Deepest overlap before and after, and the work against gravity.
@@ -305,7 +306,7 @@ impl Twin {
         let mut work = 0.0;
         for (i, push) in pushes.into_iter().enumerate().filter(|(_, push)| *push != glam::Vec3::ZERO) {
             self.core.state.place[i] += push.extend(0.0);
-            self.core.budget[i] -= push.length();
+            self.core.motion_margin[i] -= push.length();
             work -= gravity.dot(push.as_dvec3()) / f64::from(self.core.state.inverse_mass(i));
         }
         (before, self.relax.deepest(&self.core.view(self.frame)), work)

@@ -6,7 +6,7 @@ use egui_plot::{Line, Plot, PlotPoints};
 use super::parts::number;
 use crate::{
     stages::STAGES,
-    viewer::tally::{Point, Tally},
+    viewer::run_figures::{Point, RunFigures},
 };
 
 /// Height of a plot (points).
@@ -20,18 +20,18 @@ const TOTAL: Color32 = Color32::from_rgb(255, 184, 77);
 const IMPACTS: Color32 = Color32::from_rgb(120, 205, 140);
 
 /// Energy and impacts over time.
-pub fn show_history(tally: &Tally, ui: &mut Ui) {
-    let Some(last) = tally.points.back() else {
+pub fn show_history(figures: &RunFigures, ui: &mut Ui) {
+    let Some(last) = figures.points.back() else {
         ui.weak("nothing yet");
         return;
     };
     // A constant energy is a straight line, not a mountain range of roundings.
-    let largest = tally.points.iter().map(|p| p.kinetic.abs().max(p.total.abs())).fold(0.0, f64::max);
+    let largest = figures.points.iter().map(|p| p.kinetic.abs().max(p.total.abs())).fold(0.0, f64::max);
     caption(ui, &[("kinetic", KINETIC, last.kinetic), ("total", TOTAL, last.total)]);
-    plot(ui, "energy", (0.0, 1.05 * largest), &[(TOTAL, |p| p.total), (KINETIC, |p| p.kinetic)], tally);
-    let highest = tally.points.iter().map(|p| p.rate).fold(0.0, f64::max);
+    plot(ui, "energy", (0.0, 1.05 * largest), &[(TOTAL, |p| p.total), (KINETIC, |p| p.kinetic)], figures);
+    let highest = figures.points.iter().map(|p| p.rate).fold(0.0, f64::max);
     caption(ui, &[("impacts per sphere and time", IMPACTS, last.rate)]);
-    plot(ui, "impacts", (0.0, 1.1 * highest), &[(IMPACTS, |p| p.rate)], tally);
+    plot(ui, "impacts", (0.0, 1.1 * highest), &[(IMPACTS, |p| p.rate)], figures);
 }
 
 fn caption(ui: &mut Ui, entries: &[(&str, Color32, f64)]) {
@@ -43,7 +43,7 @@ fn caption(ui: &mut Ui, entries: &[(&str, Color32, f64)]) {
     });
 }
 
-fn plot(ui: &mut Ui, name: &str, heights: (f64, f64), lines: &[Curve], tally: &Tally) {
+fn plot(ui: &mut Ui, name: &str, heights: (f64, f64), lines: &[Curve], figures: &RunFigures) {
     Plot::new(name)
         .height(HEIGHT)
         .show_axes([false, false])
@@ -59,7 +59,7 @@ fn plot(ui: &mut Ui, name: &str, heights: (f64, f64), lines: &[Curve], tally: &T
         .set_margin_fraction(egui::vec2(0.01, 0.05))
         .show(ui, |plot| {
             for (colour, value) in lines {
-                let points: PlotPoints = tally.points.iter().map(|p| [p.time, value(p)]).collect();
+                let points: PlotPoints = figures.points.iter().map(|p| [p.time, value(p)]).collect();
                 plot.line(Line::new("", points).color(*colour).width(1.5));
             }
         });

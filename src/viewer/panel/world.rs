@@ -54,14 +54,14 @@ pub fn show_time(desk: &mut Desk, ui: &mut Ui) {
         desk.status.pace = pace;
         desk.ask(Command::Pace(pace));
     }
-    let tally = &desk.status.tally;
-    let ratio = match tally.ratio() {
+    let figures = &desk.status.figures;
+    let ratio = match figures.ratio() {
         Some(ratio) if !desk.status.paused => format!("{}x", number(ratio, 3)),
         _ => "-".to_owned(),
     };
     row(ui, "simulated / wall time", &ratio);
     let frames = desk.frames.len();
-    row(ui, "step, frames", &format!("{} ms, {frames}/s", number(1e3 * tally.step_seconds, 3)));
+    row(ui, "step, frames", &format!("{} ms, {frames}/s", number(1e3 * figures.step_seconds, 3)));
 }
 
 /// Gravity, restitution, step.
@@ -157,15 +157,15 @@ pub fn show_style(desk: &mut Desk, ui: &mut Ui) {
 }
 
 /// What is shot.
-pub fn show_cannon(desk: &mut Desk, ui: &mut Ui) {
-    let radius = desk.cannon.calibre * desk.status.largest;
+pub fn show_launcher(desk: &mut Desk, ui: &mut Ui) {
+    let radius = desk.launcher.calibre * desk.status.largest;
     labelled(ui, "size", |ui| {
-        let slider = Slider::new(&mut desk.cannon.calibre, 0.25..=10.0).logarithmic(true).suffix("x");
+        let slider = Slider::new(&mut desk.launcher.calibre, 0.25..=10.0).logarithmic(true).suffix("x");
         ui.add(slider).on_hover_text(format!("of the largest sphere: radius {}", number(radius, 3)));
     });
     labelled(ui, "speed", |ui| {
-        let pull = 0.02 * desk.cannon.speed.abs().max(1e-3);
-        ui.add(DragValue::new(&mut desk.cannon.speed).speed(pull).range(0.0..=1e9).max_decimals(3));
+        let pull = 0.02 * desk.launcher.speed.abs().max(1e-3);
+        ui.add(DragValue::new(&mut desk.launcher.speed).speed(pull).range(0.0..=1e9).max_decimals(3));
     });
     ui.weak("B shoots at the cursor");
 }

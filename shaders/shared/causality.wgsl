@@ -1,0 +1,285 @@
+// Which impacts may happen now: those that are the earliest of both partners and that no third sphere can forestall.
+// Twin: src/cpu/select.rs, which says why.
+
+const AT_REST: VelocityBound = VelocityBound(NO_IMPACT, 0.0);
+
+// What the next impact of a sphere does, as far as it matters before `limit`. Most have none: that takes one load.
+fn velocity_bound_of(i: u32, limit: f32) -> VelocityBound {
+    let time = next_events[i].event.toi;
+    if time < limit { return VelocityBound(time, next_events[i].event.delta_v_bound); }
+    return AT_REST;
+}
+
+// Of two spheres the one with the smaller index answers; one that meets something fixed answers for itself.
+fn is_mutual(i: u32, event: Event) -> bool {
+    if !is_some(event) { return false; }
+    if is_wall(event) { return true; }
+    let j = event.partner;
+    if bodies[j].inverse_mass == 0.0 { return true; }
+    return i < j && next_events[j].event.partner == i;
+}
+
+// The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
+fn touch(i: Mover, k: Mover, shift: vec3f, a: VelocityBound, b: VelocityBound) -> f32 {
+    let restless = min(a.time, b.time);
+    let delta_v_bound = a.delta_v_bound + b.delta_v_bound;
+    let t = max(max(restless, i.clock), k.clock);
+    let d = ((i.offset + i.velocity * (t - i.clock)) - (k.offset + k.velocity * (t - k.clock))) - shift;
+    let w = i.velocity - k.velocity;
+    // |d + w s| = reach + jolt s, the first root as in the sweep.
+    let reach = i.radius + k.radius + delta_v_bound * (t - restless);
+    let distance = length(d);
+    let c = (distance - reach) * (distance + reach);
+    if c <= 0.0 { return t; }
+    let half = dot(d, w) - reach * delta_v_bound;
+    let square = dot(w, w) - delta_v_bound * delta_v_bound;
+    let q = half * half - square * c;
+    if q < 0.0 || (half >= 0.0 && square >= 0.0) { return NO_IMPACT; }
+    let below = sqrt(q) - half;
+    // A little sooner than computed: here the discriminant cancels, and too early only costs a round.
+    if below <= 0.0 { return NO_IMPACT; }
+    return t + 0.999 * (c / below);
+}
+
+// The touch of k with its neighbour m that may turn k before `limit`, one of the two having been struck before; with
+// `deep` also by what else may happen to m. Its time is NO_IMPACT if there is none.
+fn turn(k: u32, k_line: Mover, own: VelocityBound, partner: u32, m: u32, shift: vec3f, deep: bool, limit: f32) -> VelocityBound {
+    if own.delta_v_bound == 0.0 {
+        // Two lines that meet are an impact of their own. This is what most are, and it takes one load.
+        var time = 0.0;
+        if deep { time = next_events[m].any.time; } else { time = next_events[m].event.toi; }
+        if time >= limit { return AT_REST; }
+    }
+    // The impact of the two with each other is `own`; they meet again only if a third turns one back.
+    let mutual = own.delta_v_bound > 0.0 && partner == m && next_events[m].event.partner == k;
+    var theirs = AT_REST;
+    if deep {
+        if mutual { theirs = next_events[m].others; } else { theirs = next_events[m].any; }
+    } else {
+        if mutual { return AT_REST; }
+        theirs = velocity_bound_of(m, limit);
+    }
+    if theirs.time >= limit && mutual { return AT_REST; }
+    var time = max(own.time, theirs.time);
+    let m_line = mover(m);
+    if !mutual { time = touch(k_line, m_line, shift, own, theirs); }
+    if time >= limit { return AT_REST; }
+    let speed = length(m_line.velocity - k_line.velocity) + own.delta_v_bound + theirs.delta_v_bound;
+    let inverse_sum = k_line.inverse_mass + m_line.inverse_mass;
+    return VelocityBound(time, own.delta_v_bound + frame.delta_v_bound * speed * k_line.inverse_mass / inverse_sum);
+}
+
+// Bits of the listed neighbours of k that something may happen to before `limit`: all if k itself is struck by then.
+fn restless(k: u32, own: VelocityBound, deep: bool, limit: f32) -> u32 {
+    let first = list_begin(k);
+    let count = min(list_end(k) - first, PICKED);
+    if own.delta_v_bound != 0.0 { return select((1u << (count & 31u)) - 1u, 0xffffffffu, count == PICKED); }
+    var picked = 0u;
+    for (var n = 0u; n < count; n++) {
+        let m = lists[first + n] & INDEX_MASK;
+        var time = 0.0;
+        if deep { time = next_events[m].any.time; } else { time = next_events[m].event.toi; }
+        picked |= select(0u, 1u << n, time < limit);
+    }
+    return picked;
+}
+
+// First hop: what the next impacts of sphere k and of its neighbours may do to it.
+struct Propagation {
+    k: u32,
+    line: Mover,
+    own: VelocityBound,
+    partner: u32,
+    others: VelocityBound,
+}
+
+fn propagate_by(propagate: ptr<function, Propagation>, m: u32, shift: vec3f) {
+    let velocity_bound = turn((*propagate).k, (*propagate).line, (*propagate).own, (*propagate).partner, m, shift, false, frame.h);
+    (*propagate).others.time = min((*propagate).others.time, velocity_bound.time);
+    (*propagate).others.delta_v_bound = max((*propagate).others.delta_v_bound, velocity_bound.delta_v_bound);
+}
+
+fn begin_propagation(k: u32) -> Propagation { return Propagation(k, mover(k), velocity_bound_of(k, frame.h), next_events[k].event.partner, AT_REST); }
+
+// By the first that are listed.
+fn propagate_listed(propagate: ptr<function, Propagation>) {
+    let k = (*propagate).k;
+    let first = list_begin(k);
+    var picked = restless(k, (*propagate).own, false, frame.h);
+    while picked != 0u {
+        let c = candidate(first + firstTrailingBit(picked));
+        picked &= picked - 1u;
+        propagate_by(propagate, c.other, c.shift);
+    }
+}
+
+fn end_propagation(propagate: Propagation) {
+    next_events[propagate.k].any = VelocityBound(min(propagate.own.time, propagate.others.time), max(propagate.own.delta_v_bound, propagate.others.delta_v_bound));
+    next_events[propagate.k].others = propagate.others;
+}
+
+fn propagate(k: u32) {
+    var propagate = begin_propagation(k);
+    propagate_listed(&propagate);
+    var cursor = candidates_beyond(k);
+    while next(&cursor) { propagate_by(&propagate, cursor.other, cursor.shift); }
+    end_propagation(propagate);
+}
+
+// Whether sphere k can touch i, which keeps its line, before `limit`: after its own impact, or after touching one more.
+fn reaches(i: Mover, k: u32, shift: vec3f, limit: f32) -> bool {
+    let own = velocity_bound_of(k, limit);
+    let line = mover(k);
+    if line.inverse_mass == 0.0 { return false; }
+    if own.delta_v_bound > 0.0 && touch(i, line, shift, AT_REST, own) < limit { return true; }
+    let partner = next_events[k].event.partner;
+    let first = list_begin(k);
+    var picked = restless(k, own, true, limit);
+    while picked != 0u {
+        let c = candidate(first + firstTrailingBit(picked));
+        picked &= picked - 1u;
+        let velocity_bound = turn(k, line, own, partner, c.other, c.shift, true, limit);
+        if velocity_bound.time < limit && touch(i, line, shift, AT_REST, velocity_bound) < limit { return true; }
+    }
+    var cursor = candidates_beyond(k);
+    while next(&cursor) {
+        let velocity_bound = turn(k, line, own, partner, cursor.other, cursor.shift, true, limit);
+        if velocity_bound.time < limit && touch(i, line, shift, AT_REST, velocity_bound) < limit { return true; }
+    }
+    return false;
+}
+
+// Whether nobody but `partner` can reach i before `limit` once earlier impacts have happened.
+fn undisturbed(i: u32, partner: u32, limit: f32) -> bool {
+    let line = mover(i);
+    var cursor = candidates(i);
+    while next(&cursor) {
+        if cursor.other != partner && reaches(line, cursor.other, cursor.shift, limit) { return false; }
+    }
+    return true;
+}
+
+// Threats: impacts whose partners may fly further afterwards than the candidate lists of others know of.
+fn note_threat(i: u32) {
+    let event = next_events[i].event;
+    let along = bodies[i].velocity - frame.drift;
+    let left = frame.h - event.toi;
+    let fast = nodes[i].walk != 0u;
+    let leaves = 2.0 * nodes[i].motion_margin;
+    // Nearly all are told here.
+    if !fast && (length(along) + event.delta_v_bound) * left <= leaves { return; }
+    let place = offset_at(i, event.toi);
+    var normal = vec3f(0.0);
+    if is_wall(event) {
+        normal = normal_of_wall(i, event.partner & ~WALL, event.toi);
+    } else {
+        let d = place - offset_at(event.partner, event.toi) - shift_of(event.link);
+        let square = dot(d, d);
+        if square > SMALLEST { normal = d / sqrt(square); }
+    }
+    var speed = max(length(along), length(along + normal * event.delta_v_bound));
+    // Friction turns the change of the velocity away from the normal.
+    if frame.delta_v_bound > 2.0 { speed = length(along) + event.delta_v_bound; }
+    if !fast && speed * left <= leaves { return; }
+    let slot = count_up(THREATS);
+    if slot >= frame.threat_capacity {
+        overflow(THREATS_NEEDED, slot + 1u);
+        return;
+    }
+    let at = frame.at_threats + slot * THREAT_WORDS;
+    let cell = bitcast<vec3u>(tags[i].cell);
+    let offset = bitcast<vec3u>(place);
+    pool[at] = bitcast<u32>(event.toi);
+    pool[at + 1u] = cell.x;
+    pool[at + 2u] = cell.y;
+    pool[at + 3u] = cell.z;
+    pool[at + 4u] = offset.x;
+    pool[at + 5u] = offset.y;
+    pool[at + 6u] = offset.z;
+    pool[at + 7u] = bitcast<u32>(bodies[i].radius);
+    pool[at + 8u] = bitcast<u32>(speed);
+}
+
+fn nearest_cells(cells: vec3i) -> vec3i {
+    var c = cells;
+    for (var axis = 0u; axis < 3u; axis++) {
+        if is_periodic(axis) {
+            let n = cell_count(axis);
+            c[axis] = modulo(c[axis] + n / 2, n) - n / 2;
+        }
+    }
+    return c;
+}
+
+// Whether sphere i could be struck before `limit` by what flies off from a threat.
+fn is_threatened(i: u32, limit: f32) -> bool {
+    let threats = min(counter(THREATS), frame.threat_capacity);
+    if threats == 0u { return false; }
+    let body = bodies[i];
+    let place = offset_at(i, limit);
+    let own = length(body.velocity - frame.drift);
+    for (var k = 0u; k < threats; k++) {
+        let at = frame.at_threats + k * THREAT_WORDS;
+        let left = limit - bitcast<f32>(pool[at]);
+        if left <= 0.0 { continue; }
+        let cell = bitcast<vec3i>(vec3u(pool[at + 1u], pool[at + 2u], pool[at + 3u]));
+        let offset = bitcast<vec3f>(vec3u(pool[at + 4u], pool[at + 5u], pool[at + 6u]));
+        let shift = cells_shift(nearest_cells(cell - tags[i].cell));
+        let d = place - offset - shift - frame.drift * left;
+        let speed = bitcast<f32>(pool[at + 8u]) + own;
+        // The radius once more for the partner, from where something may fly off too.
+        let reach = body.radius + 3.0 * bitcast<f32>(pool[at + 7u]) + speed * left;
+        if dot(d, d) <= reach * reach { return true; }
+    }
+    return false;
+}
+
+// Puts the neighbours of sphere i on the list of those whose first hop is needed.
+fn mark_neighbours(i: u32, stamp: u32, which: u32, from_end: bool) {
+    var cursor = candidates(i);
+    while next(&cursor) {
+        let k = cursor.other;
+        // Most are marked already: reading first keeps the memory shared.
+        if atomicLoad(&work[frame.at_marks + k]) >= stamp { continue; }
+        if atomicMax(&work[frame.at_marks + k], stamp) < stamp {
+            let slot = count_up(which);
+            atomicStore(&work[frame.at_near + select(slot, frame.sphere_count - 1u - slot, from_end)], k);
+        }
+    }
+}
+
+fn mark_near(slot: u32) {
+    let i = atomicLoad(&work[at_pending(round) + slot]);
+    let event = next_events[i].event;
+    if !is_mutual(i, event) { return; }
+    let stamp = 2u * round + 1u;
+    mark_neighbours(i, stamp, NEAR, false);
+    if !is_wall(event) && bodies[event.partner].inverse_mass != 0.0 {
+        mark_neighbours(event.partner, stamp, NEAR, false);
+    }
+}
+
+fn mark_around(slot: u32) {
+    mark_neighbours(atomicLoad(&work[frame.at_near + slot]), 2u * round + 1u, AROUND, true);
+}
+
+// The first hop of one of those that were marked.
+fn propagate_marked(slot: u32) {
+    let near = counter(NEAR);
+    let place = select(frame.sphere_count - 1u - (slot - near), slot, slot < near);
+    propagate(atomicLoad(&work[frame.at_near + place]));
+}
+
+// Decides on a pending sphere's impact.
+fn select_pending(slot: u32) {
+    let i = atomicLoad(&work[at_pending(round) + slot]);
+    let event = next_events[i].event;
+    if !is_mutual(i, event) || is_threatened(i, event.toi) { return; }
+    // The sphere itself, then its partner if that can be disturbed.
+    let both = !is_wall(event) && bodies[event.partner].inverse_mass != 0.0;
+    for (var side = 0u; side < select(1u, 2u, both); side++) {
+        let one = select(i, event.partner, side == 1u);
+        if !undisturbed(one, select(event.partner, i, side == 1u), event.toi) { return; }
+    }
+    atomicStore(&work[frame.at_selected + count_up(SELECTED)], i);
+}

@@ -1,0 +1,340 @@
+// The forms of patches of walls, and the way from a point to the nearest point of one. Twins: src/model/features/shape.rs, which says
+// why, and `sight` of src/model/features/mod.rs.
+
+// Where a patch lies in `world`, and what it is.
+struct WallFeature {
+    at: u32,
+    kind: u32,
+    wall: u32,
+    material: u32,
+    // Place of what moves its wall, plus 1.
+    mover: u32,
+    // Whether it turns with it.
+    turns: bool,
+}
+
+fn feature_at(number: u32) -> WallFeature {
+    let at = frame.at_features + FEATURE_ROWS * number;
+    let rest = bitcast<vec4u>(world[at + 2u]);
+    return WallFeature(at, bitcast<u32>(world[at].w), bitcast<u32>(world[at + 1u].w), rest.x, rest.y, rest.z != 0u);
+}
+
+// What moves a wall, in the present substep.
+struct WallVelocity {
+    cell: vec3i,
+    offset: vec3f,
+    velocity: vec3f,
+    spin: vec3f,
+    turn: mat3x3f,
+}
+
+// `mover` counts from 1.
+fn wall_velocity_of(mover: u32) -> WallVelocity {
+    let at = frame.at_movers + MOVER_ROWS * (mover - 1u);
+    return WallVelocity(
+        bitcast<vec3i>(world[at].xyz),
+        world[at + 1u].xyz,
+        world[at + 2u].xyz,
+        world[at + 3u].xyz,
+        mat3x3f(world[at + 4u].xyz, world[at + 5u].xyz, world[at + 6u].xyz),
+    );
+}
+
+// From the pivot at t to an offset in a cell.
+fn arm_of(wall_velocity: WallVelocity, cell: vec3i, offset: vec3f, t: f32) -> vec3f {
+    return cells_shift(cell - wall_velocity.cell) + (offset - wall_velocity.offset) - wall_velocity.velocity * t;
+}
+
+// Whether a wall is there in the present substep.
+fn is_there(wall: u32) -> bool { return bitcast<u32>(world[frame.at_sites + SITE_ROWS * wall + 1u].w) != 0u; }
+
+// A vector turned by an angle of at most about half a radian, as axis times angle.
+fn turned(v: vec3f, by: vec3f) -> vec3f {
+    let a = dot(by, by);
+    let sine = 1.0 - a * (1.0 / 6.0 - a * (1.0 / 120.0 - a * (1.0 / 5040.0)));
+    let cosine = 0.5 - a * (1.0 / 24.0 - a * (1.0 / 720.0 - a * (1.0 / 40320.0)));
+    let across = cross(by, v);
+    return v + across * sine + cross(by, across) * cosine;
+}
+
+// A sphere at one time, in the lab.
+struct Instant {
+    cell: vec3i,
+    offset: vec3f,
+    velocity: vec3f,
+    radius: f32,
+    t: f32,
+}
+
+// Where a sphere is seen from a patch, its velocity there, and a bound on its acceleration.
+struct Sight {
+    x: vec3f,
+    w: vec3f,
+    acceleration: f32,
+}
+
+// A sphere with acceleration g as a patch sees it.
+fn sight_of(p: WallFeature, o: Instant, g: vec3f) -> Sight {
+    let place = world[p.at + 1u].xyz;
+    if p.mover == 0u {
+        let cell = bitcast<vec3i>(world[p.at].xyz);
+        return Sight(cells_shift(o.cell - cell) + (o.offset - place), o.velocity, length(g));
+    }
+    let wall_velocity = wall_velocity_of(p.mover);
+    let r = arm_of(wall_velocity, o.cell, o.offset, o.t);
+    let w = o.velocity - wall_velocity.velocity;
+    if !p.turns { return Sight(r - place, w, length(g)); }
+    let seen = w - cross(wall_velocity.spin, r);
+    let back = wall_velocity.spin * -o.t;
+    let rate = length(wall_velocity.spin);
+    // A vector times a matrix: by its transpose.
+    return Sight(
+        turned(r, back) * wall_velocity.turn - place,
+        turned(seen, back) * wall_velocity.turn,
+        length(g) + rate * (2.5 * length(seen) + 1.5 * rate * length(r)),
+    );
+}
+
+// A vector seen from a patch, in the lab at t.
+fn out_of(p: WallFeature, v: vec3f, t: f32) -> vec3f {
+    if p.mover == 0u || !p.turns { return v; }
+    let wall_velocity = wall_velocity_of(p.mover);
+    return turned(wall_velocity.turn * v, wall_velocity.spin * t);
+}
+
+// The way from a patch to a point.
+struct Near {
+    distance: f32,
+    // Unit vector from the nearest point of the patch.
+    normal: vec3f,
+    // Whether the point is over an edge beyond which the surface goes on, nearer.
+    is_shadowed: bool,
+}
+
+// A line in the half plane of distances from an axis and heights along it, turned about the axis.
+struct Frustum {
+    axis: vec3f,
+    length: f32,
+    start: vec2f,
+    along: vec2f,
+    // Directions into what continues the surface at each end.
+    gates: vec4f,
+}
+
+fn frustum_at(p: WallFeature) -> Frustum {
+    let axis = world[p.at + 3u];
+    let line = world[p.at + 4u];
+    return Frustum(axis.xyz, axis.w, line.xy, line.zw, world[p.at + 5u]);
+}
+
+// The rim of a part of a sphere: a ring of no width.
+fn rim_at(p: WallFeature) -> Frustum {
+    return Frustum(world[p.at + 3u].xyz, 0.0, world[p.at + 4u].xy, vec2f(1.0, 0.0), vec4f(0.0));
+}
+
+// A unit vector across another one, as glam has it.
+fn any_across(v: vec3f) -> vec3f {
+    let sign = select(1.0, -1.0, v.z < 0.0);
+    let a = -1.0 / (sign + v.z);
+    let b = v.x * v.y * a;
+    return vec3f(b, sign + v.y * v.y * a, -v.y);
+}
+
+// Where a point is in the half plane of a ring, and the unit vector out from the axis.
+struct Place {
+    at: vec2f,
+    out: vec3f,
+}
+
+fn place_by(axis: vec3f, x: vec3f) -> Place {
+    let height = dot(axis, x);
+    let out = x - axis * height;
+    let far = length(out);
+    if far > 0.0 { return Place(vec2f(far, height), out / far); }
+    return Place(vec2f(far, height), any_across(axis));
+}
+
+fn near_frustum(frustum: Frustum, x: vec3f) -> Near {
+    let place = place_by(frustum.axis, x);
+    let start = place.at - frustum.start;
+    let s = dot(start, frustum.along);
+    if s > 0.0 && s < frustum.length {
+        // To the side of the line: exact, however near.
+        let across = vec2f(-frustum.along.y, frustum.along.x);
+        let height = dot(across, start);
+        let normal = select(across, -across, height < 0.0);
+        return Near(abs(height), place.out * normal.x + frustum.axis * normal.y, false);
+    }
+    let is_last = s > 0.0;
+    let v = start - frustum.along * select(0.0, frustum.length, is_last);
+    let distance = length(v);
+    var normal = vec2f(-frustum.along.y, frustum.along.x);
+    if distance > 0.0 { normal = v / distance; }
+    let shadowed = dot(normal, select(frustum.gates.xy, frustum.gates.zw, is_last)) > LEAN;
+    return Near(distance, place.out * normal.x + frustum.axis * normal.y, shadowed);
+}
+
+fn near_cap(p: WallFeature, x: vec3f) -> Near {
+    let axis = world[p.at + 3u];
+    let rim = world[p.at + 4u];
+    let height = dot(axis.xyz, x);
+    let out = x - axis.xyz * height;
+    let far = length(out);
+    if rim.z != 0.0 || far * rim.y <= height * rim.x {
+        let size = length(x);
+        var up = axis.xyz;
+        if size > 0.0 { up = x / size; }
+        let over = size - axis.w;
+        return Near(abs(over), select(up, -up, over < 0.0), false);
+    }
+    var unit = any_across(axis.xyz);
+    if far > 0.0 { unit = out / far; }
+    let v = vec2f(far, height) - rim.xy;
+    let distance = length(v);
+    var normal = vec2f(1.0, 0.0);
+    if distance > 0.0 { normal = v / distance; }
+    return Near(distance, unit * normal.x + axis.xyz * normal.y, false);
+}
+
+// The regions of a triangle by Ericson, Real-Time Collision Detection (2005), 5.1.5: first where the nearest point is, then the way
+// from there, once.
+fn near_triangle(p: WallFeature, x: vec3f) -> Near {
+    let ab = world[p.at + 3u].xyz;
+    let ac = world[p.at + 4u].xyz;
+    let d1 = dot(ab, x);
+    let d2 = dot(ac, x);
+    let bx = x - ab;
+    let cx = x - ac;
+    let d3 = dot(ab, bx);
+    let d4 = dot(ac, bx);
+    let d5 = dot(ab, cx);
+    let d6 = dot(ac, cx);
+    let vc = d1 * d4 - d3 * d2;
+    let vb = d5 * d2 - d1 * d6;
+    let va = d3 * d6 - d5 * d4;
+    let facing = vec3f(world[p.at + 3u].w, world[p.at + 4u].w, world[p.at + 5u].w);
+    var v = vec3f(0.0);
+    // Directions in which the surface goes on: one of an edge, the fan of a corner.
+    var gate = vec3f(0.0);
+    var fan = vec2u(0u);
+    if d1 <= 0.0 && d2 <= 0.0 {
+        v = x;
+        fan = vec2u(bitcast<u32>(world[p.at + 6u].w), bitcast<u32>(world[p.at + 7u].w));
+    } else if d3 >= 0.0 && d4 <= d3 {
+        v = bx;
+        fan = bitcast<vec2u>(world[p.at + 8u].xy);
+    } else if d6 >= 0.0 && d5 <= d6 {
+        v = cx;
+        fan = bitcast<vec2u>(world[p.at + 8u].zw);
+    } else if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        v = x - ab * (d1 / (d1 - d3));
+        gate = world[p.at + 5u].xyz;
+    } else if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        v = x - ac * (d2 / (d2 - d6));
+        gate = world[p.at + 7u].xyz;
+    } else if va <= 0.0 && d4 >= d3 && d5 >= d6 {
+        v = bx - (ac - ab) * ((d4 - d3) / ((d4 - d3) + (d5 - d6)));
+        gate = world[p.at + 6u].xyz;
+    } else {
+        let height = dot(facing, x);
+        return Near(abs(height), select(facing, -facing, height < 0.0), false);
+    }
+    let distance = length(v);
+    var normal = facing;
+    if distance > 0.0 { normal = v / distance; }
+    var shadowed = dot(normal, gate) > LEAN;
+    for (var k = fan.x; k < fan.y && !shadowed; k++) {
+        shadowed = dot(normal, world[frame.at_fans + k].xyz) > LEAN;
+    }
+    return Near(distance, normal, shadowed);
+}
+
+// From a patch to a point that it sees at x.
+fn near_of(p: WallFeature, x: vec3f) -> Near {
+    if p.kind == KIND_FRUSTUM { return near_frustum(frustum_at(p), x); }
+    if p.kind == KIND_CAP { return near_cap(p, x); }
+    return near_triangle(p, x);
+}
+
+// WallFeatures near the way of a sphere, one after the other: those of its list, or of the trees of boxes.
+struct Seeker {
+    // In the list.
+    at: u32,
+    end: u32,
+    // Where in the trees: the set that comes next, the node, the patches of a leaf.
+    next_set: u32,
+    node: u32,
+    node_end: u32,
+    leaf: u32,
+    leaf_end: u32,
+    low: vec3f,
+    high: vec3f,
+    // The way: offsets in a cell at two times.
+    cell: vec3i,
+    start: vec3f,
+    to: vec3f,
+    span: vec2f,
+    // How far from it a patch may be, and for how long what turns sweeps over it.
+    reach: f32,
+    whirl: f32,
+    // The patch that was found.
+    found: u32,
+}
+
+// All sets of patches, along a way between two offsets in a cell at two times.
+fn seek(cell: vec3i, start: vec3f, to: vec3f, span: vec2f, reach: f32, whirl: f32) -> Seeker {
+    let o = vec3f(0.0);
+    return Seeker(0u, 0u, 0u, 0u, 0u, 0u, 0u, o, o, cell, start, to, span, reach, whirl, 0u);
+}
+
+fn enter_set(seeker: ptr<function, Seeker>) {
+    let at = frame.at_sets + SET_ROWS * (*seeker).next_set;
+    let place = world[at];
+    let offset = world[at + 1u];
+    let tree = bitcast<vec4u>(world[at + 2u]);
+    let mover = bitcast<u32>(place.w);
+    let cell = (*seeker).cell;
+    var a = cells_shift(cell - bitcast<vec3i>(place.xyz)) + ((*seeker).start - offset.xyz);
+    var b = cells_shift(cell - bitcast<vec3i>(place.xyz)) + ((*seeker).to - offset.xyz);
+    var slack = (*seeker).reach;
+    if mover != 0u {
+        let wall_velocity = wall_velocity_of(mover);
+        a = arm_of(wall_velocity, cell, (*seeker).start, (*seeker).span.x);
+        b = arm_of(wall_velocity, cell, (*seeker).to, (*seeker).span.y);
+        if bitcast<u32>(offset.w) != 0u {
+            a = a * wall_velocity.turn;
+            b = b * wall_velocity.turn;
+            slack += length(wall_velocity.spin) * (*seeker).whirl * max(length(a), length(b));
+        }
+    }
+    (*seeker).low = min(a, b) - slack;
+    (*seeker).high = max(a, b) + slack;
+    (*seeker).node = tree.x;
+    (*seeker).node_end = tree.y;
+    (*seeker).next_set += 1u;
+}
+
+// Whether there is one more.
+fn seek_next(seeker: ptr<function, Seeker>) -> bool {
+    while (*seeker).leaf >= (*seeker).leaf_end {
+        if (*seeker).node >= (*seeker).node_end {
+            if (*seeker).next_set >= (frame.set_count | opaque_zero) { return false; }
+            enter_set(seeker);
+            continue;
+        }
+        let at = frame.at_tree + NODE_ROWS * (*seeker).node;
+        let low = world[at];
+        let high = world[at + 1u];
+        if all(low.xyz <= (*seeker).high) && all(high.xyz >= (*seeker).low) {
+            let leaf = bitcast<u32>(high.w);
+            (*seeker).leaf = leaf >> LEAF_BITS;
+            (*seeker).leaf_end = (leaf >> LEAF_BITS) + (leaf & ((1u << LEAF_BITS) - 1u));
+            (*seeker).node += 1u;
+        } else {
+            (*seeker).node = bitcast<u32>(low.w);
+        }
+    }
+    (*seeker).found = (*seeker).leaf;
+    (*seeker).leaf += 1u;
+    return true;
+}

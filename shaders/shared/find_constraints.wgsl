@@ -1,0 +1,255 @@
+// Which contacts rest: at the start of a substep with the loads that they had, and after the rounds. Twin: `Finder` of
+// src/cpu/constraints/find.rs, which says why.
+
+// What the next substep needs of the rows, by the ranks of the spheres.
+@group(1) @binding(3) var<storage, read_write> warm_start: array<atomic<u32>>;
+
+fn rank_head(rank: u32) -> u32 { return WARM_START_HEAD + RANK_WORDS * rank; }
+fn past_count(rank: u32) -> u32 { return atomicLoad(&warm_start[rank_head(rank) + 1u]) & ~RESTED; }
+fn has_rested(rank: u32) -> bool { return (atomicLoad(&warm_start[rank_head(rank) + 1u]) & RESTED) != 0u; }
+fn warm_start_word(at: u32) -> f32 { return bitcast<f32>(atomicLoad(&warm_start[at])); }
+fn place_of_impulse(impulse: u32) -> u32 { return rank_head(frame.sphere_count) + impulse * IMPULSE_WORDS; }
+
+// Ticks for which a sphere has been calm; none if walls come or go.
+fn sleep_timer(i: u32) -> u32 {
+    if HAS_SHAPES && has_flag(FLAG_WAKE) { return 0u; }
+    return atomicLoad(&warm_start[rank_head(tags[i].rank) + 2u]);
+}
+
+// Whether a sphere has been calm for long enough to sleep, as fixed ones never do, and for half as long.
+fn timer_elapsed(i: u32) -> bool {
+    let sleep_timer = sleep_timer(i);
+    return sleep_ticks() > 0u && sleep_timer >= SLEEP && sleep_timer < STILL;
+}
+fn is_nearly_asleep(i: u32) -> bool { return sleep_ticks() > 0u && sleep_timer(i) >= SLEEP / 2u; }
+
+fn all_are_woken() -> bool { return (atomicLoad(&work[WAKE_STATE]) & ALL_WOKEN) != 0u; }
+
+fn sleeps(i: u32) -> bool { return timer_elapsed(i) && !all_are_woken(); }
+
+// A load of the substep before; `found` is false where there was no row.
+struct Past {
+    impulse: ContactImpulse,
+    found: bool,
+}
+
+const NO_PAST: Past = Past(ContactImpulse(0.0, vec3f(0.0), vec3f(0.0)), false);
+
+fn past_impulse(rank: u32, partner: u32) -> Past {
+    let first = atomicLoad(&warm_start[rank_head(rank)]);
+    let end = first + past_count(rank);
+    for (var k = first; k < end; k++) {
+        let at = place_of_impulse(k);
+        if atomicLoad(&warm_start[at]) != partner { continue; }
+        let tangent = vec3f(warm_start_word(at + 2u), warm_start_word(at + 3u), warm_start_word(at + 4u));
+        let moment = vec3f(warm_start_word(at + 5u), warm_start_word(at + 6u), warm_start_word(at + 7u));
+        return Past(ContactImpulse(warm_start_word(at + 1u), tangent, moment), true);
+    }
+    return NO_PAST;
+}
+
+// The load that a row of this substep has.
+fn present_impulse(i: u32, j: u32) -> Past {
+    for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
+        if constraint_partner(constraint) == j { return Past(impulse_of(constraint), true); }
+    }
+    return NO_PAST;
+}
+
+// Turned into the plane of contact of now, but for what sleeps.
+fn warmed(past: Past, normal: vec3f, scale: f32, sleeping: bool) -> ContactImpulse {
+    if sleeping { return ContactImpulse(past.impulse.normal * scale, past.impulse.tangent * scale, past.impulse.moment * scale); }
+    let tangent = past.impulse.tangent * scale;
+    return ContactImpulse(past.impulse.normal * scale, tangent - normal * dot(normal, tangent), past.impulse.moment * scale);
+}
+
+// Whether a contact rests at the start of the substep.
+fn rests_now(gap: f32, diameter: f32, approach: f32, past: Past, both_rested: bool) -> bool {
+    // A pair that lay next to each other in a pile is pressed together; one that only now comes near bounces.
+    let in_contact = past.found && (past.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
+    return gap <= CONSTRAINT_GAP * diameter && approach <= frame.shock
+        && (in_contact || (approach <= frame.slow && approach >= -frame.slow));
+}
+
+fn is_in_contact(i: u32, j: u32) -> bool { return rested(i) > 0.0 || rested(j) > 0.0; }
+
+// The row of sphere i with the candidate at a place of its list; false where there is none. `again` after the rounds.
+fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<function, ContactConstraint>) -> bool {
+    let c = candidate(at);
+    let j = c.other;
+    let rank = tags[i].rank;
+    let their_rank = tags[j].rank;
+    if their_rank <= rank { return false; }
+    let surface = surface_of(material_of(i), material_of(j));
+    if surface.restitution >= 1.0 { return false; }
+    let inverse_mass = bodies[i].inverse_mass + bodies[j].inverse_mass;
+    if inverse_mass == 0.0 { return false; }
+    let radius = bodies[i].radius;
+    let their_radius = bodies[j].radius;
+    let diameter = radius + their_radius;
+    var d = (bodies[i].offset - bodies[j].offset) - c.shift;
+    if again { d = in_lab(i, j, c.shift).d; }
+    let square = dot(d, d);
+    let farthest = diameter * (1.0 + CONSTRAINT_GAP);
+    if !again && square > farthest * farthest { return false; }
+    let distance = sqrt(square);
+    var normal = vec3f(1.0, 0.0, 0.0);
+    if distance > 0.0 { normal = d / distance; }
+    let gap = distance - diameter;
+    var past = NO_PAST;
+    if again {
+        past = present_impulse(i, j);
+        let is_converted = (c.flags & HITS) > MOST_HITS;
+        if !past.found && !is_converted && !(is_in_contact(i, j) && overlap_ahead(i, j, c.shift) > CONSTRAINT_AHEAD) { return false; }
+        has_new_constraint = has_new_constraint || !past.found;
+    } else {
+        past = past_impulse(rank, their_rank);
+        let approach = -dot(normal, bodies[i].velocity - bodies[j].velocity);
+        let both_rested = has_rested(rank) && has_rested(their_rank);
+        if !rests_now(gap, diameter, approach, past, both_rested) { return false; }
+    }
+    let share = distance / diameter;
+    let closing = max(gap, 0.0) / frame.h;
+    let reduced = radius * their_radius / diameter;
+    // What sleeps touches what has moved of late.
+    if !again && timer_elapsed(i) != timer_elapsed(j) && !(is_nearly_asleep(i) && is_nearly_asleep(j)) { atomicOr(&work[WAKE_STATE], ALL_WOKEN); }
+    let impulse = warmed(past, normal, scale, !again && timer_elapsed(i));
+    *constraint = ContactConstraint(j, c.link, normal, closing, share, 1.0 / inverse_mass, impulse, surface.friction,
+        surface.rolling * reduced, surface.twisting * reduced, vec3f(0.0), 0u);
+    return true;
+}
+
+// How a wall lies to a sphere.
+struct Side {
+    // As rows name it.
+    partner: u32,
+    material: u32,
+    normal: vec3f,
+    gap: f32,
+    wall_velocity: vec3f,
+    mover: u32,
+}
+
+fn side_of_plane(i: u32, plane: u32, again: bool) -> Side {
+    let wall = wall_of(plane);
+    let gap = dot(wall.normal, from_wall(wall, i)) - bodies[i].radius;
+    var wall_velocity = vec3f(0.0);
+    if HAS_SHAPES && wall.mover != 0u {
+        wall_velocity = wall_velocity_at(wall.mover, instant_now(i, again), wall.normal * bodies[i].radius);
+    }
+    return Side(WALL | plane, wall.material, wall.normal, gap, wall_velocity, wall.mover);
+}
+
+// At the start of a substep all clocks are 0, whatever they hold.
+fn instant_now(i: u32, again: bool) -> Instant {
+    if again { return instant_of(i, nodes[i].clock); }
+    return instant_at(i, 0.0);
+}
+
+fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<function, ContactConstraint>) -> bool {
+    let surface = surface_of(material_of(i), side.material);
+    if surface.restitution >= 1.0 { return false; }
+    let j = side.partner;
+    let number = wall_of_constraint(j);
+    let radius = bodies[i].radius;
+    let rank = tags[i].rank;
+    var past = NO_PAST;
+    if again {
+        past = present_impulse(i, j);
+        var is_converted = false;
+        var ahead = 0.0;
+        if HAS_SHAPES && number >= wall_count() {
+            is_converted = is_feature_converted(i, number - wall_count());
+            if rested(i) > 0.0 { ahead = overlap_of_feature_ahead(i, feature_at(number - wall_count())); }
+        } else {
+            is_converted = is_wall_converted(i, number);
+            if rested(i) > 0.0 { ahead = overlap_of_wall_ahead(i, wall_of(number)); }
+        }
+        if !past.found && !is_converted && ahead <= CONSTRAINT_AHEAD { return false; }
+        has_new_constraint = has_new_constraint || !past.found;
+    } else {
+        past = past_impulse(rank, j);
+        let approach = -dot(side.normal, bodies[i].velocity - side.wall_velocity);
+        if !rests_now(side.gap, 2.0 * radius, approach, past, has_rested(rank)) { return false; }
+    }
+    let impulse = warmed(past, side.normal, scale, !again && timer_elapsed(i));
+    *constraint = ContactConstraint(j, 0u, side.normal, max(side.gap, 0.0) / frame.h, 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface.friction,
+        surface.rolling * radius, surface.twisting * radius, side.wall_velocity, side.mover);
+    return true;
+}
+
+// Whether a row came in that was not there before.
+var<private> has_new_constraint: bool;
+
+// Counts the rows of sphere i, in the order in which they are solved, and with `writes` puts them down from `first` on.
+fn constraints_of(i: u32, again: bool, scale: f32, writes: bool, first: u32) -> u32 {
+    var constraint: ContactConstraint;
+    var count = 0u;
+    let end = list_end(i);
+    for (var at = list_begin(i); at < end; at++) {
+        if !pair_constraint(i, at, again, scale, &constraint) { continue; }
+        if writes {
+            put_constraint(first + count, constraint);
+            if !again {
+                constrain_side(i, constraint.j);
+                constrain_side(constraint.j, i);
+            }
+        }
+        count++;
+    }
+    let walls = lists[frame.at_walls + i];
+    if HAS_WALLS && bodies[i].inverse_mass > 0.0 {
+        for (var plane = 0u; walls != 0u && plane < wall_count(); plane++) {
+            if !is_near_plane(i, plane) || !wall_of(plane).there { continue; }
+            if !wall_constraint(i, side_of_plane(i, plane, again), again, scale, &constraint) { continue; }
+            if writes { put_constraint(first + count, constraint); }
+            count++;
+        }
+    }
+    if HAS_SHAPES && bodies[i].inverse_mass > 0.0 {
+        let now = instant_now(i, again);
+        var seeker = listed_features(i);
+        while next_feature(&seeker) {
+            let p = feature_at(seeker.found);
+            for (var side = 0u; side < 3u; side++) {
+                let touch = touch_side(p, now, side);
+                if touch.is_shadowed || touch.gap > 2.0 * CONSTRAINT_GAP * now.radius { break; }
+                let partner = WALL | (side << SIDE_SHIFT) | (wall_count() + seeker.found);
+                let found = Side(partner, p.material, touch.normal, touch.gap, touch.wall_velocity, p.mover);
+                if !wall_constraint(i, found, again, scale, &constraint) { continue; }
+                if writes { put_constraint(first + count, constraint); }
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
+// Room for so many rows: the first of them, or NO_ROOM.
+const NO_ROOM: u32 = 0xffffffffu;
+
+fn take_constraints(count: u32) -> u32 {
+    let first = atomicAdd(&work[CONSTRAINT_COUNT], count);
+    if first + count <= frame.constraint_capacity { return first; }
+    overflow(CONSTRAINTS_NEEDED, first + count);
+    return NO_ROOM;
+}
+
+// Counts the rows of sphere i, makes room for them where they are more than before, and puts them down. One loop, so that
+// what compilers put in line they put there once.
+fn renew_constraints(i: u32, again: bool, scale: f32) {
+    let before = constraint_end(i) - constraint_begin(i);
+    var first = constraint_begin(i);
+    var count = 0u;
+    has_new_constraint = false;
+    for (var k = 0u; k < 2u; k++) {
+        if k == 1u && (count > before || has_new_constraint) {
+            // Those of before are still read meanwhile.
+            first = take_constraints(count);
+            if first == NO_ROOM { return; }
+        }
+        if k == 0u || count > 0u { count = constraints_of(i, again, scale, k == 1u, first); }
+    }
+    atomicStore(&work[frame.at_constraint_heads + 2u * i], first);
+    atomicStore(&work[frame.at_constraint_heads + 2u * i + 1u], count);
+}

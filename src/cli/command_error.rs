@@ -1,0 +1,77 @@
+//! How the command ends: one message and one exit code.
+
+use carom::Error;
+
+/// Exit codes of the command; scripts rely on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// All went well.
+    Done = 0,
+    /// The run failed: non-finite state, capacity, no progress, device lost.
+    RunFailed = 1,
+    /// The command line or the scene is wrong or missing.
+    Usage = 2,
+    /// No adapter, or no backend that would use one; no display.
+    NoAdapter = 3,
+    /// A file other than the scene could not be written.
+    Files = 4,
+    /// The engines differ.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "there is one engine less to compare"))]
+    Mismatch = 5,
+    /// Stopped by Ctrl-C or a request to terminate.
+    Interrupted = 130,
+}
+
+/// Why the command stops, in one message without a prefix.
+#[derive(Debug)]
+pub struct CommandError {
+    pub exit: Exit,
+    pub message: String,
+}
+
+impl CommandError {
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, message: message.into() }
+    }
+
+    pub fn files(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Files, message: message.into() }
+    }
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> Self {
+        if let Error::NoAdapter(text) = error {
+            return Self { exit: Exit::NoAdapter, message: format!("{text}; --backend cpu needs none") };
+        }
+        let exit = match error {
+            Error::Invalid(_) | Error::Unsupported(_) | Error::NoSuchSphere(_) => Exit::Usage,
+            // `Error` may grow; whatever else ends a run ends it as a failed run.
+            _ => Exit::RunFailed,
+        };
+        Self { exit, message: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_has_its_exit_code() {
+        let text = || "why".to_owned();
+        for (error, exit) in [
+            (Error::Invalid(text()), Exit::Usage),
+            (Error::Unsupported(text()), Exit::Usage),
+            (Error::NoAdapter(text()), Exit::NoAdapter),
+            (Error::DeviceLost(text()), Exit::RunFailed),
+            (Error::Capacity(text()), Exit::RunFailed),
+            (Error::NonFinite { id: 1, last_good_step: 2 }, Exit::RunFailed),
+        ] {
+            let failure = CommandError::from(error.clone());
+            assert_eq!(failure.exit, exit, "{error:?}");
+            assert!(failure.message.contains(&error.to_string()));
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Which contacts of a sphere rest.
+
+use glam::{Vec3, Vec3A};
+
+use super::{AHEAD, ContactConstraint, ContactImpulse, NEAR, SHOCK, STANDS, Task, WallVelocity};
+use crate::{
+    cpu::{
+        bits::Flags,
+        event::{View, WALL, side_partner},
+        feature::Touch,
+        neighbors::{Candidate, wall_bit},
+        world::Surface,
+    },
+    model::features::{Instant, WallFeature},
+};
+
+/// A wall as a row sees it.
+struct Side {
+    partner: u32,
+    normal: Vec3,
+    gap: f32,
+    /// Velocity of the surface, spin of the wall.
+    wall_velocity: Vec3,
+    spin: Vec3,
+    moves: bool,
+}
+
+/// What a row of two spheres has for as long as they touch; one that was restored has none of it yet.
+struct Grip {
+    turns: [f32; 2],
+    friction: f32,
+    resistance: [f32; 2],
+}
+
+/// Looks for the rows of one sphere.
+pub(super) struct Finder<'a> {
+    pub view: &'a View<'a>,
+    pub i: usize,
+    /// None where rows are added after the rounds.
+    pub slow: Option<f32>,
+    pub past: &'a [ContactConstraint],
+    pub scale: f32,
+    pub rested: &'a Flags,
+}
+
+impl Finder<'_> {
+    pub(super) fn run(&self, task: &mut Task) {
+        let (view, i) = (self.view, self.i);
+        let state = view.state;
+        let id = state.id[i];
+        for &candidate in view.lists.of(i) {
+            let j = candidate.index();
+            // What is far is told before anything else of it is fetched.
+            if state.id[j] > id && self.may_rest(candidate) {
+                self.pair(candidate, task);
+            }
+        }
+        let walls = view.lists.walls(i);
+        if walls != 0 && state.inverse_mass(i) != 0.0 {
+            for (plane, wall) in view.world.walls.iter().enumerate() {
+                if walls & wall_bit(plane) != 0 {
+                    let surface = view.world.surface(state.material(i).into(), wall.material);
+                    if surface.restitution < 1.0 && wall.there {
+                        self.plane(surface, plane, task);
+                    }
+                }
+            }
+        }
+        if state.inverse_mass(i) != 0.0 {
+            view.for_listed_features(i, |number, feature| {
+                let surface = view.world.surface(state.material(i).into(), feature.material);
+                if surface.restitution < 1.0 {
+                    self.feature(surface, number, feature, task);
+                }
+            });
+        }
+    }
+
+    // Whether a contact rests at the start of the substep: `gap` and `approach` as they are now.
+    fn rests(
+        &self,
+        partner: u32,
+        gap: f32,
+        diameter: f32,
+        approach: f32,
+        past: Option<&ContactConstraint>,
+    ) -> bool {
+        let slow = self.slow.unwrap_or(0.0);
+        let both_rested =
+            self.rested.contains(self.i) && (partner & WALL != 0 || self.rested.contains(partner as usize));
+        // A pair that lay next to each other in a pile is pressed together; one that only now comes near bounces.
+        let in_contact =
+            past.is_some_and(|constraint| constraint.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
+        gap <= NEAR * diameter
+            && approach <= SHOCK * slow
+            && (in_contact || (approach <= slow && approach >= -slow))
+    }
+
+    // False where no row can be.
+    #[inline(always)]
+    fn may_rest(&self, candidate: Candidate) -> bool {
+        let (view, i, j) = (self.view, self.i, candidate.index());
+        let shift = Vec3A::from(view.shifts[candidate.code() as usize]);
+        if self.slow.is_some() {
+            // At the start all clocks are 0, whatever they hold.
+            let (here, there) = (view.state.place[i], view.state.place[j]);
+            let d = Vec3A::from_vec4(here - there) - shift;
+            let farthest = (here.w + there.w) * (1.0 + NEAR);
+            return d.length_squared() <= farthest * farthest;
+        }
+        self.past.iter().any(|constraint| constraint.j == j as u32)
+            || view.is_converted(i, j as u32)
+            || (self.is_in_contact(i, j as u32) && !view.stays_clear(i, j, shift, AHEAD))
+    }
+
+    // None where all contacts of the two are impacts.
+    fn grip(&self, j: usize, past: Option<&ContactConstraint>) -> Option<Grip> {
+        if let Some(constraint) = past
+            && constraint.turns[0] > 0.0
+        {
+            return Some(Grip {
+                turns: constraint.turns,
+                friction: constraint.friction,
+                resistance: constraint.resistance,
+            });
+        }
+        let (view, state, i) = (self.view, self.view.state, self.i);
+        let surface = view.world.surface(state.material(i).into(), state.material(j).into());
+        let radii = [state.radius(i), state.radius(j)];
+        let reduced = radii[0] * radii[1] / (radii[0] + radii[1]);
+        (surface.restitution < 1.0).then(|| Grip {
+            turns: radii.map(|r| 2.5 / r),
+            friction: surface.friction,
+            resistance: [surface.rolling, surface.twisting].map(|c| c * reduced),
+        })
+    }
+
+    fn pair(&self, candidate: Candidate, task: &mut Task) {
+        let (view, state) = (self.view, self.view.state);
+        let (i, j) = (self.i, candidate.index());
+        let shift = view.shifts[candidate.code() as usize];
+        if state.inverse_mass(i) == 0.0 && state.inverse_mass(j) == 0.0 {
+            // Both stopped in this substep.
+            return;
+        }
+        let past = self.past.iter().find(|constraint| constraint.j == j as u32);
+        // An impact at the very start leaves the clock at 0.
+        let is_as_before =
+            |k: usize| view.clock[k] == 0.0 && state.spin[k].w < 0.0 && state.inverse_mass(k) != 0.0;
+        if let (None, Some(constraint)) = (self.slow, past)
+            && is_as_before(i)
+            && is_as_before(j)
+            && constraint.code == candidate.code()
+        {
+            let constraint = ContactConstraint { impulse: self.warm(past, constraint.normal), ..*constraint };
+            return task.push(constraint, view.yields(i) || view.yields(j));
+        }
+        let diameter = state.radius(i) + state.radius(j);
+        // At the start all clocks are 0, whatever they hold.
+        let d = if self.slow.is_some() {
+            (state.offset(i) - state.offset(j)) - shift
+        } else {
+            view.in_lab(i, j, shift).0
+        };
+        let distance = d.length();
+        let normal = if distance > 0.0 { d / distance } else { Vec3::X };
+        let gap = distance - diameter;
+        let approach = -normal.dot(state.velocity(i) - state.velocity(j));
+        let is_row = if self.slow.is_some() {
+            self.rests(j as u32, gap, diameter, approach, past)
+        } else {
+            past.is_some()
+                || view.is_converted(i, j as u32)
+                || (self.is_in_contact(i, j as u32) && view.overlap_ahead(i, j, shift) > AHEAD)
+        };
+        if !is_row {
+            return;
+        }
+        let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
+        task.wakes |= self.slow.is_some() && view.sleep.is_stirred(i, j);
+        let radii = [state.radius(self.i), state.radius(j)];
+        let share = distance / diameter;
+        let constraint = ContactConstraint {
+            i: self.i as u32,
+            j: j as u32,
+            code: candidate.code(),
+            normal,
+            closing: gap.max(0.0) / self.view.frame.h,
+            #[cfg(feature = "gpu")]
+            share,
+            arms: radii.map(|r| r * share),
+            turns,
+            masses: masses(state.inverse_mass(self.i) + state.inverse_mass(j), share),
+            friction,
+            resistance,
+            impulse: self.warm(past, normal),
+            wall_velocity: STANDS,
+        };
+        task.push(constraint, view.yields(self.i) || view.yields(j));
+    }
+
+    // Whether rows have moved one of the two.
+    fn is_in_contact(&self, i: usize, partner: u32) -> bool {
+        self.view.rested[i] > 0.0 || (partner & WALL == 0 && self.view.rested[partner as usize] > 0.0)
+    }
+
+    fn plane(&self, surface: &Surface, plane: usize, task: &mut Task) {
+        let (view, i) = (self.view, self.i);
+        let wall = &view.world.walls[plane];
+        let at = self.instant();
+        let side = Side {
+            partner: WALL | plane as u32,
+            normal: wall.normal,
+            gap: wall.normal.dot(view.wall_to(plane, i)) - view.state.radius(i),
+            wall_velocity: view.wall_velocity_of_plane(plane, &at),
+            spin: wall.mover.map_or(Vec3::ZERO, |mover| view.world.features.movers[mover as usize].spin),
+            moves: wall.mover.is_some(),
+        };
+        let runs_in = || view.overlap_of_wall_ahead(i, plane) > AHEAD;
+        self.wall(surface, &side, runs_in, task);
+    }
+
+    fn feature(&self, surface: &Surface, number: usize, feature: &WallFeature, task: &mut Task) {
+        let (view, i) = (self.view, self.i);
+        let at = self.instant();
+        for side in 0..3 {
+            let Some(touch) = view.touch_side(feature, &at, side) else { return };
+            if touch.is_shadowed || touch.gap > 2.0 * NEAR * view.state.radius(i) {
+                return;
+            }
+            self.feature_side(surface, (number, side), feature, touch, task);
+        }
+    }
+
+    fn feature_side(
+        &self,
+        surface: &Surface,
+        (number, part): (usize, u32),
+        feature: &WallFeature,
+        touch: Touch,
+        task: &mut Task,
+    ) {
+        let (view, i) = (self.view, self.i);
+        let mover = view.world.features.mover_of(feature.wall);
+        let side = Side {
+            partner: side_partner(number, part),
+            normal: touch.normal,
+            gap: touch.gap,
+            wall_velocity: touch.wall_velocity,
+            spin: mover.map_or(Vec3::ZERO, |mover| mover.spin),
+            moves: mover.is_some(),
+        };
+        let runs_in = || view.overlap_of_feature_ahead(i, feature) > AHEAD;
+        self.wall(surface, &side, runs_in, task);
+    }
+
+    // At the start all clocks are 0, whatever they hold.
+    fn instant(&self) -> Instant {
+        let i = self.i;
+        if self.slow.is_none() {
+            return self.view.instant(i, self.view.clock[i]);
+        }
+        Instant { t: 0.0, ..self.view.at_end(i) }
+    }
+
+    fn wall(&self, surface: &Surface, side: &Side, runs_in: impl Fn() -> bool, task: &mut Task) {
+        let (view, state, i) = (self.view, self.view.state, self.i);
+        let &Side { partner, normal, gap, wall_velocity, spin, moves } = side;
+        let radius = state.radius(i);
+        let past = self.past.iter().find(|constraint| constraint.j == partner);
+        let approach = -normal.dot(state.velocity(i) - wall_velocity);
+        let is_row = if self.slow.is_some() {
+            self.rests(partner, gap, 2.0 * radius, approach, past)
+        } else {
+            past.is_some() || view.is_converted(i, partner) || (self.is_in_contact(i, partner) && runs_in())
+        };
+        if !is_row {
+            return;
+        }
+        let constraint = ContactConstraint {
+            i: self.i as u32,
+            j: partner,
+            code: 0,
+            normal,
+            closing: gap.max(0.0) / self.view.frame.h,
+            #[cfg(feature = "gpu")]
+            share: 1.0,
+            arms: [radius, 0.0],
+            turns: [2.5 / radius, 0.0],
+            masses: masses(state.inverse_mass(self.i), 1.0),
+            friction: surface.friction,
+            resistance: [surface.rolling, surface.twisting].map(|c| c * radius),
+            impulse: self.warm(past, normal),
+            wall_velocity: if moves { task.wall_velocities.len() as u32 } else { STANDS },
+        };
+        if moves {
+            task.wall_velocities.push(WallVelocity([wall_velocity.extend(0.0), spin.extend(0.0)]));
+        }
+        task.push(constraint, view.yields(i));
+    }
+
+    // The load of the substep before, turned into the plane of contact of now; but for what sleeps.
+    fn warm(&self, past: Option<&ContactConstraint>, normal: Vec3) -> ContactImpulse {
+        let Some(ContactConstraint { impulse, .. }) = past else { return ContactImpulse::default() };
+        let tangent = impulse.tangent * self.scale;
+        let sleeps = self.slow.is_some() && self.view.sleep.contains(self.i);
+        let turned = if sleeps { tangent } else { tangent - normal * normal.dot(tangent) };
+        ContactImpulse {
+            normal: impulse.normal * self.scale,
+            tangent: turned,
+            moment: impulse.moment * self.scale,
+        }
+    }
+}
+
+// A push in the plane of contact also turns: with inertia 2/5 m r^2 it moves the surfaces 1 + 5/2 times as far.
+fn masses(inverse: f32, share: f32) -> [f32; 2] {
+    let mass = 1.0 / inverse;
+    [mass, mass / (1.0 + 2.5 * share * share)]
+}

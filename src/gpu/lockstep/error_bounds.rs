@@ -1,0 +1,313 @@
+//! How well a step is known that two engines take from equal states, and whether what they say agrees as far.
+//!
+//! Impacts are compared as a multiset of (sphere, partner) with their times, which may differ by what is known of the
+//! two spheres' places over their normal speed ([`ErrorBounds`] says how that grows from impact to impact). An impact that
+//! only one side has, or has at another time, is a near-tie where
+//! - what is known of the places leaves open whether the two touch at all, or before the end of the step, or
+//! - one of its spheres takes part in an earlier near-tie: all it does afterwards may differ.
+//!
+//! Anything else is a difference. Afterwards the spheres are where both sides say, but for those of near-ties.
+
+use std::collections::HashMap;
+
+use glam::DVec3;
+
+use super::{Agreement, Difference};
+use crate::{Impact, Partner, Sphere, System};
+
+/// Rounding of a place, relative to a few cells and the way of the step: times and places are f32 (6e-8), and a handful
+/// of operations make one from the other, some of them fused on a device. Smaller and rounding is taken for an error,
+/// larger and small errors pass for rounding.
+pub const ROUNDING: f64 = 5e-7;
+
+/// Rounding of a velocity at an impact, as a share of the speeds that meet and of [`ROUNDING`]: the impulse is a quotient
+/// of two sums of three products times a quotient of masses.
+const SPEED: f64 = 4.0;
+
+/// Rounding of a sum of energies, as a share of it and of [`ROUNDING`]: 64 f32 in a row and then six times by halves, each
+/// good to 6e-8.
+const SUM: f64 = 8.0;
+
+/// What a side makes of a step.
+pub struct Step {
+    pub impacts: Vec<Impact>,
+    /// The spheres afterwards, by id.
+    pub spheres: Vec<Sphere>,
+    /// What it says their kinetic energy is.
+    pub kinetic_energy: f64,
+}
+
+/// How well the places of two spheres are known when they meet, and what follows for the rest of the step.
+pub struct ErrorBounds<'a> {
+    system: &'a System,
+    is_rough: bool,
+    rounding: f64,
+    layout: HashMap<u32, usize>,
+    velocity: Vec<DVec3>,
+    /// Error of each place at the end of the step, as far as earlier impacts have made it larger.
+    error: Vec<f64>,
+    /// The same of each velocity, and of the speed of each rim.
+    speed_error: Vec<f64>,
+    /// Bound on what spin and friction add to each sphere's speed where it touches.
+    rim: Vec<f64>,
+    /// Took part in a near-tie.
+    is_open: Vec<bool>,
+    largest: f64,
+}
+
+pub struct Meeting {
+    error: f64,
+    /// How well its time is known.
+    pub time: f64,
+    /// Whether the two may miss each other.
+    pub grazes: bool,
+    relative: f64,
+    normal: f64,
+    radius_sum: f64,
+}
+
+impl<'a> ErrorBounds<'a> {
+    /// At the start of a step.
+    pub fn new(system: &'a System, rounding: f64) -> Self {
+        let spheres = &system.spheres;
+        let is_rough = system.materials.surfaces().iter().any(|s| s.friction > 0.0);
+        Self {
+            system,
+            is_rough,
+            rounding,
+            layout: spheres.iter().enumerate().map(|(k, s)| (s.id, k)).collect(),
+            velocity: spheres.iter().map(|s| s.velocity).collect(),
+            error: vec![0.0; spheres.len()],
+            speed_error: vec![0.0; spheres.len()],
+            rim: spheres.iter().map(|s| if is_rough { s.spin.length() * s.radius } else { 0.0 }).collect(),
+            is_open: vec![false; spheres.len()],
+            largest: spheres.iter().map(|s| 2.0 * s.radius).fold(0.0, f64::max),
+        }
+    }
+
+    fn knows(&self, impact: &Impact) -> bool {
+        let has = |id: &u32| self.layout.contains_key(id);
+        has(&impact.sphere) && !matches!(&impact.partner, Partner::Sphere(id) if !has(id))
+    }
+
+    fn members(&self, impact: &Impact) -> (usize, Option<usize>) {
+        let other = match impact.partner {
+            Partner::Sphere(id) => Some(self.layout[&id]),
+            Partner::Wall(_) => None,
+        };
+        (self.layout[&impact.sphere], other)
+    }
+
+    /// What is known of an impact.
+    pub fn meeting(&self, impact: &Impact) -> Meeting {
+        let (a, b) = self.members(impact);
+        let spheres = &self.system.spheres;
+        let of_other = |value: &dyn Fn(usize) -> f64| b.map_or(0.0, value);
+        let dt = self.system.dt;
+        let fall = self.system.gravity.length() * dt;
+        let rims = self.rim[a] + of_other(&|b| self.rim[b]);
+        let way = (self.velocity[a].length() + of_other(&|b| self.velocity[b].length()) + fall + rims) * dt;
+        let rounding = self.rounding * (4.0 * self.largest + way);
+        let error = self.error[a] + of_other(&|b| self.error[b]) + rounding;
+        // The normal speed is turned round; where some of it is lost, it was larger than this.
+        let inverse = spheres[a].inverse_mass() + of_other(&|b| spheres[b].inverse_mass());
+        let normal = 0.5 * impact.impulse * inverse;
+        let relative = (self.velocity[a] - b.map_or(DVec3::ZERO, |b| self.velocity[b])).length() + fall;
+        let relative = relative.max(normal) + rims;
+        let radius_sum = b.map_or(f64::INFINITY, |b| spheres[a].radius + spheres[b].radius);
+        // How far the centres would come inside of the radius sum if they passed: R (1 - sqrt(1 - (normal/relative)^2)).
+        let depth = b.map_or(f64::INFINITY, |_| 0.5 * radius_sum * (normal / relative).powi(2));
+        Meeting {
+            error,
+            time: error / normal.max(1e-6 * relative) + 0.4 * self.rounding * dt,
+            grazes: depth <= error,
+            relative,
+            normal,
+            radius_sum,
+        }
+    }
+
+    // After an impact the velocities are others, and less well known: an offset e across the line of approach turns the
+    // normal by e / (R cos), and the velocities by up to twice that times the speed.
+    fn pair_impact(&mut self, impact: &Impact) {
+        let m = self.meeting(impact);
+        let (a, b) = self.members(impact);
+        let batch = m.error / m.radius_sum * (m.relative / m.normal.max(1e-6 * m.relative));
+        let turned = 2.0 * m.relative * batch.min(1.0);
+        let error = m.error + turned * (self.system.dt - impact.time).max(0.0);
+        let met = self.speed_error[a] + b.map_or(0.0, |b| self.speed_error[b]);
+        // Friction moves rims as far as 5/2 times the centre, by errors of the slip that are those of all four.
+        let passed_on = if self.is_rough { 4.0 } else { 2.0 };
+        let speed_error = passed_on * met + turned + SPEED * self.rounding * m.relative;
+        let push = impact.normal * impact.impulse;
+        let friction = self.friction(impact);
+        for (k, push) in [(Some(a), push), (b, -push)] {
+            if let Some(k) = k {
+                let inverse_mass = self.system.spheres[k].inverse_mass();
+                self.velocity[k] += push * inverse_mass;
+                self.rim[k] += 3.5 * friction * impact.impulse * inverse_mass;
+                self.error[k] = error;
+                self.speed_error[k] = speed_error;
+            }
+        }
+    }
+
+    fn friction(&self, impact: &Impact) -> f64 {
+        if !self.is_rough {
+            return 0.0;
+        }
+        let (a, b) = self.members(impact);
+        let system = self.system;
+        let other = match (b, impact.partner) {
+            (Some(b), _) => system.spheres[b].material,
+            (None, Partner::Wall(wall)) => system.all_walls()[wall as usize].material,
+            (None, Partner::Sphere(_)) => unreachable!("a sphere is a member"),
+        };
+        system.materials.surface(system.spheres[a].material, other).friction
+    }
+
+    fn is_open(&self, impact: &Impact) -> bool {
+        let (a, b) = self.members(impact);
+        self.is_open[a] || b.is_some_and(|b| self.is_open[b])
+    }
+
+    fn open(&mut self, impact: &Impact) {
+        let (a, b) = self.members(impact);
+        self.is_open[a] = true;
+        b.into_iter().for_each(|b| self.is_open[b] = true);
+    }
+}
+
+/// Compares what the device made of a step with what the twin did, and counts near-ties; `rounding` as [`ROUNDING`].
+pub fn compare(
+    system: &System,
+    device: &Step,
+    twin: &Step,
+    rounding: f64,
+) -> Result<Agreement, Box<Difference>> {
+    let mut bounds = ErrorBounds::new(system, rounding);
+    let mut agreement = Agreement { impacts: twin.impacts.len() as u64, ..Agreement::default() };
+    compare_impacts(&mut bounds, &device.impacts, &twin.impacts, &mut agreement)?;
+    compare_spheres(&bounds, &device.spheres, &twin.spheres, &mut agreement)?;
+    // Near-ties may be worth energy, so each side's sum is compared with its own spheres.
+    let energy = device.spheres.iter().filter(|s| !s.fixed).map(kinetic_energy).sum::<f64>();
+    let allowed = SUM * rounding * energy;
+    if (device.kinetic_energy - energy).abs() > allowed {
+        let what = "sum of the kinetic energies".to_owned();
+        let (device, twin) = (vec![device.kinetic_energy], vec![energy]);
+        return Err(Box::new(Difference { id: None, what, device, twin, allowed }));
+    }
+    Ok(agreement)
+}
+
+fn kinetic_energy(s: &Sphere) -> f64 {
+    0.5 * s.mass * (s.velocity.length_squared() + 0.4 * s.radius * s.radius * s.spin.length_squared())
+}
+
+fn compare_impacts(
+    bounds: &mut ErrorBounds,
+    device: &[Impact],
+    twin: &[Impact],
+    agreement: &mut Agreement,
+) -> Result<(), Box<Difference>> {
+    // By key the impacts of both sides in their order; the n-th of one belongs to the n-th of the other.
+    let mut pairs: HashMap<(u32, Partner), [Vec<Impact>; 2]> = HashMap::new();
+    for (side, impacts) in [device, twin].into_iter().enumerate() {
+        for impact in impacts {
+            pairs.entry((impact.sphere, impact.partner)).or_default()[side].push(*impact);
+        }
+    }
+    let mut constraints: Vec<[Option<Impact>; 2]> = vec![];
+    for [device, twin] in pairs.into_values() {
+        constraints.extend(
+            (0..device.len().max(twin.len())).map(|k| [device.get(k).copied(), twin.get(k).copied()]),
+        );
+    }
+    // In the order of time: what comes first counts for what comes later.
+    let time = |constraint: &[Option<Impact>; 2]| {
+        constraint.iter().flatten().map(|i| i.time).fold(f64::MAX, f64::min)
+    };
+    let key =
+        |constraint: &[Option<Impact>; 2]| constraint.iter().flatten().map(|i| (i.sphere, i.partner)).next();
+    constraints.sort_by(|a, b| time(a).total_cmp(&time(b)).then_with(|| key(a).cmp(&key(b))));
+    for constraint in constraints {
+        let impact = constraint[1].or(constraint[0]).expect("of one side at least");
+        let differs = |allowed: f64| {
+            let times = constraint.map(|side| side.map_or(vec![], |impact| vec![impact.time]));
+            Err(Box::new(Difference::of_impact(&impact, times, allowed)))
+        };
+        if !bounds.knows(&impact) {
+            return differs(0.0);
+        }
+        let meeting = bounds.meeting(&impact);
+        let agree = match constraint {
+            [Some(a), Some(b)] => {
+                let share = (a.time - b.time).abs() / meeting.time;
+                if share <= 1.0 {
+                    agreement.worst = agreement.worst.max(share);
+                }
+                share <= 1.0
+            }
+            _ => false,
+        };
+        if !agree {
+            let at_end = bounds.system.dt - time(&constraint) <= meeting.time;
+            if !(at_end || meeting.grazes || bounds.is_open(&impact)) {
+                return differs(meeting.time);
+            }
+            if bounds.is_open(&impact) {
+                agreement.followers += 1;
+            } else {
+                agreement.near_ties += 1;
+            }
+            bounds.open(&impact);
+        }
+        if constraint[1].is_some() {
+            bounds.pair_impact(&impact);
+        }
+    }
+    Ok(())
+}
+
+// Where everybody is in the end, but for those whose impacts were a matter of rounding.
+fn compare_spheres(
+    bounds: &ErrorBounds,
+    device: &[Sphere],
+    twin: &[Sphere],
+    agreement: &mut Agreement,
+) -> Result<(), Box<Difference>> {
+    let system = bounds.system;
+    let fall = system.gravity.length() * system.dt;
+    for (k, (a, b)) in device.iter().zip(twin).enumerate() {
+        if bounds.is_open[k] {
+            continue;
+        }
+        agreement.spheres += 1;
+        let speed = system.spheres[k].velocity.length().max(b.velocity.length()) + fall;
+        let place = bounds.error[k] + bounds.rounding * (4.0 * bounds.largest + speed * system.dt);
+        let rim = if bounds.is_rough { bounds.rim[k] } else { 0.0 };
+        let velocity = bounds.speed_error[k] + SPEED * bounds.rounding * (speed + rim);
+        // What is smooth does not turn.
+        let spin = if bounds.is_rough { 3.0 * velocity / system.spheres[k].radius } else { 0.0 };
+        for (what, apart, allowed, values) in [
+            ("place", system.separation(a.position, b.position), place, [a.position, b.position]),
+            ("velocity", a.velocity - b.velocity, velocity, [a.velocity, b.velocity]),
+            ("spin", a.spin - b.spin, spin, [a.spin, b.spin]),
+        ] {
+            let share = apart.length() / allowed;
+            if apart == DVec3::ZERO || share <= 1.0 {
+                agreement.worst = agreement.worst.max(if apart == DVec3::ZERO { 0.0 } else { share });
+                continue;
+            }
+            let [device, twin] = values.map(|v| v.to_array().to_vec());
+            return Err(Box::new(Difference {
+                id: Some(a.id),
+                what: what.to_owned(),
+                device,
+                twin,
+                allowed,
+            }));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! One stage at a time on the device, from what its twin starts from.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{
+    super::{
+        Context,
+        buffer_layout::{BufferLayout, Capacities},
+        buffers::Buffers,
+        dispatch_budget::DispatchBudget,
+        encode::{Dispatch, Encoder},
+        host_mirror::HostMirror,
+        layout::{Frame, HALT, HALT_CUT},
+        pipelines::Pipelines,
+        step_plan::StepPlan,
+    },
+    PRESENT,
+    memory::Memory,
+    twin::Twin,
+};
+use crate::{
+    Error, System,
+    cpu::{audit::Audit, core::Core},
+    model::plan::{self, Past},
+};
+
+/// Rounds over the whole array that the frames announce: as many as a device may do.
+const WIDE_ROUNDS: u32 = super::super::layout::MOST_WIDE_ROUNDS;
+
+/// The device's side, beside the state.
+pub struct Harness<'a> {
+    context: &'a Context,
+    pipelines: Arc<Pipelines>,
+    buffers: Buffers,
+    dispatch_budget: DispatchBudget,
+    pub host: HostMirror,
+    pub layout: BufferLayout,
+    /// Of every substep; that of the audit last.
+    pub frames: Vec<Frame>,
+    pub substeps_per_build: usize,
+}
+
+impl<'a> Harness<'a> {
+    /// Both sides before the first stage of a step, divided as either engine divides it.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for more spheres than fit, [`Error::DeviceLost`].
+    pub fn new(
+        system: &System,
+        context: &'a Context,
+        last_contact: impl Fn(u32) -> f32,
+        time: f64,
+    ) -> Result<(Self, Twin), Error> {
+        let (mut host, mut state) = HostMirror::new(system, &last_contact);
+        let mut core = Core::new(system, &last_contact)?;
+        let dt = system.dt / host.units.time;
+        let mut audit = Audit::default();
+        let still = audit.run(&core.grid, &core.state, DVec3::ZERO);
+        let sums = audit.run(&core.grid, &core.state, still.drift);
+        let past = Past { sums, collisions: 0.0 };
+        let mut wanted = Some(plan::wanted_margin(&host.limits(dt), &past));
+        let plan = loop {
+            if let Some(motion_margin) = wanted {
+                host.regrid(&mut state, motion_margin);
+                core.regrid(motion_margin);
+            }
+            let plan = plan::plan(&host.limits(dt), &past);
+            match plan.regrid {
+                // New cells may allow less than was asked for: they are asked for once.
+                Some(motion_margin) if wanted != Some(motion_margin) => wanted = Some(motion_margin),
+                _ => break plan,
+            }
+        };
+        let layout = host.layout(Capacities { blocks: plan.substeps, ..roomy(system.spheres.len()) });
+        layout.check(&context.device.limits(), host.grid.buckets)?;
+        let dispatch_budget = DispatchBudget::new(context);
+        let step_plan = StepPlan {
+            plan,
+            wide_rounds: WIDE_ROUNDS,
+            record: false,
+            strict: false,
+            wakes: false,
+            dispatch_budget,
+        };
+        let frames = step_plan.frames(&host, &layout, dt);
+        let pipelines = context.pipelines(host.variant())?;
+        let buffers = Buffers::new(context, &pipelines, layout, None)?;
+        buffers.write_world(&context.queue, &host);
+        let substeps = step_plan.substeps(&host, dt);
+        if layout.static_world.is_restless {
+            let motion = host.motion(time, &substeps);
+            buffers.write_motion(&context.queue, &motion);
+        }
+        let mut twin = Twin::new(core, plan.motion_margin, plan.drift);
+        twin.frames(&frames, &substeps, time);
+        let substeps_per_build = plan.substeps_per_build as usize;
+        Ok((
+            Self { context, pipelines, buffers, dispatch_budget, host, layout, frames, substeps_per_build },
+            twin,
+        ))
+    }
+
+    /// What the buffers hold where the twin is now.
+    pub fn memory(&self, twin: &Twin) -> Memory {
+        Memory::of(twin, &self.host, &self.layout)
+    }
+
+    /// What the buffers hold after these dispatches, given the workgroups for all spheres. None where the device
+    /// stopped for a reason of its own, as want of room.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    pub fn run(
+        &mut self,
+        input: &Memory,
+        frame: Frame,
+        is_broad: bool,
+        dispatches: impl Fn(u32) -> Vec<Dispatch>,
+    ) -> Result<Option<Memory>, Error> {
+        let Self { context, pipelines, buffers, dispatch_budget, .. } = self;
+        loop {
+            input.upload(context, buffers);
+            buffers.write_frames(context, pipelines, &[frame])?;
+            let mut encoder =
+                Encoder::new(&context.device, pipelines, buffers, PRESENT, *dispatch_budget, None);
+            let dispatches = dispatches(dispatch_budget.groups(self.layout.sphere_count));
+            let group = match dispatches.first() {
+                Some((entry, ..)) if entry.starts_with("rest") => &buffers.rest[PRESENT],
+                _ if is_broad => &buffers.broad[1 - PRESENT],
+                _ => &buffers.view[PRESENT],
+            };
+            // The name is only that of the pass.
+            encoder.stage("audit", group, 0, &dispatches);
+            context.queue.submit([encoder.encoder.finish()]);
+            let output = Memory::download(context, buffers, &self.layout)?;
+            context.check()?;
+            match output.work[HALT as usize] {
+                0 => return Ok(Some(output)),
+                halt if halt & HALT_CUT != 0 && dispatch_budget.spread() => {}
+                _ => return Ok(None),
+            }
+        }
+    }
+}
+
+// Room enough that hardly anything overflows.
+fn roomy(count: usize) -> Capacities {
+    let n = count as u32;
+    Capacities {
+        entries: 32 * n + 4096,
+        dynamic_candidates: 4 * n + 4096,
+        visits: 4 * n + 65_536,
+        threats: n / 4 + 1024,
+        frozen: n / 4 + 256,
+        log: 1,
+        constraints: 16 * n + 1024,
+        blocks: 1,
+    }
+}

@@ -1,0 +1,262 @@
+//! Steps under way on the device: how each is submitted, and what it says when it is done.
+
+use std::collections::VecDeque;
+
+use glam::DVec3;
+
+use super::{
+    Context,
+    buffer_layout::BufferLayout,
+    buffers::{Buffers, make_buffer},
+    encode::Encoder,
+    host_mirror::HostMirror,
+    layout::{
+        ASLEEP_COUNT, AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_CRUSHED, FAST_MAX,
+        LATE_COUNT, NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX, SAMPLE_WORDS,
+        STOPPED_COUNT, WAKE_STATE, WALL_COUNT, WALL_LOAD_WORDS,
+    },
+    pipelines::Pipelines,
+    readback::Pending,
+    snapshot::Snapshot,
+    step_plan::StepPlan,
+    timing::Timing,
+};
+use crate::{
+    Error,
+    cpu::walls::Sum,
+    model::sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
+};
+
+/// A step under way.
+pub struct StepInFlight {
+    /// Counted from 0.
+    pub step: u64,
+    pub step_plan: StepPlan,
+    /// The copy of the state it started from.
+    pub start: usize,
+    pub dispatches: u64,
+    pub pending: Pending,
+}
+
+/// Submits steps and keeps the buffers that bring their reports back.
+#[derive(Default)]
+pub struct SubmitQueue {
+    spare: Vec<wgpu::Buffer>,
+    /// The state at the start of a step with several broad phases.
+    start: Snapshot,
+    /// The state before the piece of a step that is under way.
+    pub middle: Snapshot,
+    pub submits: u64,
+}
+
+impl SubmitQueue {
+    /// Bytes of what it holds.
+    pub fn bytes(&self) -> u64 {
+        let spare = self.spare.iter().map(wgpu::Buffer::size).sum::<u64>();
+        spare + self.start.bytes() + self.middle.bytes()
+    }
+
+    /// Takes a report's buffer back.
+    pub fn give_back(&mut self, buffer: wgpu::Buffer) {
+        self.spare.push(buffer);
+    }
+
+    /// Submits a step; `current` becomes the copy with its result.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`], [`Error::DeviceLost`].
+    #[allow(clippy::too_many_arguments)]
+    pub fn submit(
+        &mut self,
+        context: &Context,
+        pipelines: &Pipelines,
+        buffers: &mut Buffers,
+        host: &HostMirror,
+        dt: f64,
+        step: u64,
+        step_plan: StepPlan,
+        current: &mut usize,
+        timing: Option<&mut Timing>,
+    ) -> Result<StepInFlight, Error> {
+        context.check()?;
+        let start = *current;
+        let frames = step_plan.frames(host, &buffers.layout, dt);
+        buffers.write_frames(context, pipelines, &frames)?;
+        self.make_room_for_start(context, buffers, &step_plan)?;
+        let mut encoder =
+            Encoder::new(&context.device, pipelines, buffers, start, step_plan.dispatch_budget, timing);
+        self.keep_start(&mut encoder.encoder, buffers, (start, step_plan));
+        encoder.begin();
+        for (k, substep) in (0..).zip(step_plan.substeps(host, dt)) {
+            if substep.builds {
+                encoder.broad_phase(k);
+            }
+            if substep.begins() && host.slowing > 0.0 {
+                encoder.drag(k);
+            }
+            encoder.substep(k, step_plan.wide_rounds);
+        }
+        if host.slowing > 0.0 {
+            encoder.drag(step_plan.substep_count());
+        }
+        encoder.audit(step_plan.substep_count());
+        let (end, dispatches) = (encoder.current, encoder.dispatches);
+        let pending = self.send(context, buffers, encoder)?;
+        *current = end;
+        Ok(StepInFlight { step, step_plan, start, dispatches, pending })
+    }
+
+    /// Submits what is encoded, and asks for its report.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where there is no room for the report.
+    pub fn send(&mut self, context: &Context, buffers: &Buffers, encoder: Encoder) -> Result<Pending, Error> {
+        let layout = &buffers.layout;
+        let (counts, bytes) = (4 * layout.report_words(), layout.report_bytes());
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let readback = match self.spare.pop().filter(|buffer| buffer.size() >= bytes) {
+            Some(buffer) => buffer,
+            None => make_buffer(context, "report", bytes, usage)?,
+        };
+        let Encoder { mut encoder, timing, .. } = encoder;
+        if let Some(timing) = timing {
+            timing.resolve(&mut encoder);
+        }
+        encoder.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, counts);
+        if bytes > counts {
+            let felt = 4 * u64::from(layout.wall_loads);
+            encoder.copy_buffer_to_buffer(&buffers.work, felt, &readback, counts, bytes - counts);
+        }
+        let submission = context.queue.submit([encoder.finish()]);
+        self.submits += 1;
+        Ok(Pending::new(readback, bytes, submission))
+    }
+
+    /// Makes room for the state at the start of a step that writes over it.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] where there is none.
+    pub fn make_room_for_start(
+        &mut self,
+        context: &Context,
+        buffers: &Buffers,
+        step_plan: &StepPlan,
+    ) -> Result<(), Error> {
+        if step_plan.builds_once() {
+            return Ok(());
+        }
+        self.start.reallocate(context, &buffers.state(0))
+    }
+
+    /// Keeps the state at the start of such a step.
+    pub fn keep_start(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        buffers: &Buffers,
+        (start, step_plan): (usize, StepPlan),
+    ) {
+        if !step_plan.builds_once() {
+            self.start.keep(encoder, &buffers.state(start));
+        }
+    }
+
+    /// Puts the state at the start of a step back, where the step has written over it. Nothing else is under way.
+    pub fn rewind(&mut self, context: &Context, buffers: &Buffers, (start, step_plan): (usize, StepPlan)) {
+        if !step_plan.builds_once() {
+            self.start.put_back(context, &buffers.state(start));
+        }
+    }
+}
+
+/// What a step counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepCounts {
+    pub substeps: u32,
+    pub pairs: u64,
+    pub walls: u64,
+    pub softened: u64,
+    pub late: u64,
+    pub stopped: u64,
+    pub rounds: u32,
+    pub fast: u64,
+    /// Deepest overlap at the end, in mean diameters of the pair.
+    pub deepest: f32,
+    /// Whether a wall may have crushed a sphere.
+    pub crushes: bool,
+    /// Spheres that slept in the last substep, and whether any is awake after it.
+    pub asleep: u64,
+    pub awake: bool,
+    /// What each wall felt, and the work of those that move on what rests on them (scaled).
+    pub felt: Vec<Sum>,
+    pub rest_work: f64,
+}
+
+impl StepCounts {
+    /// Adds what the report of one submission says, of `substeps` substeps.
+    pub fn add(&mut self, words: &[u32], substeps: u32, layout: &BufferLayout) {
+        let count = |at: u32| u64::from(words[at as usize]);
+        self.substeps += substeps;
+        self.pairs += count(PAIR_COUNT);
+        self.walls += count(WALL_COUNT);
+        self.softened += count(CONTACT_TIME_COUNT);
+        self.late += count(LATE_COUNT);
+        self.stopped += count(STOPPED_COUNT);
+        self.rounds = self.rounds.max(words[ROUNDS_MAX as usize]);
+        self.fast = self.fast.max(count(FAST_MAX));
+        self.deepest = f32::from_bits(words[DEEPEST as usize]);
+        self.crushes |= words[DEEPEST_CRUSHED as usize] != 0;
+        self.asleep = count(ASLEEP_COUNT);
+        self.awake = words[WAKE_STATE as usize] != 0;
+        let words = &words[layout.report_words() as usize..];
+        let [work, felt @ ..] = words.as_chunks::<3>().0 else { return };
+        self.rest_work += exact(*work);
+        self.felt.resize(layout.static_world.walls as usize, Sum::default());
+        for (sum, words) in self.felt.iter_mut().zip(felt.chunks_exact(WALL_LOAD_WORDS as usize / 3)) {
+            let vector = |at: usize| DVec3::new(exact(words[at]), exact(words[at + 1]), exact(words[at + 2]));
+            sum.impulse -= vector(0);
+            sum.twist -= vector(3);
+            sum.work += exact(words[6]);
+        }
+    }
+}
+
+// A sum in parts of 2^-64, the least word first.
+fn exact([low, middle, high]: [u32; 3]) -> f64 {
+    let parts = i128::from(high as i32) << 64 | i128::from(middle) << 32 | i128::from(low);
+    parts as f64 / 2.0f64.powi(64)
+}
+
+/// The sums of an audit from the words of a report.
+pub fn sums(words: &[u32], host: &HostMirror, layout: &BufferLayout) -> (Sums, [f64; 3]) {
+    let mut total = [0.0; AUDIT_SUMS as usize];
+    let parts = &words[PART_WORDS as usize..][..(layout.parts() * AUDIT_SUMS) as usize];
+    for part in parts.chunks_exact(AUDIT_SUMS as usize) {
+        total.iter_mut().zip(part).for_each(|(sum, &word)| *sum += f64::from(f32::from_bits(word)));
+    }
+    let vector = |at: usize| DVec3::new(total[at], total[at + 1], total[at + 2]);
+    let count = host.statistics.count;
+    let stride = count.div_ceil(SAMPLE).max(1);
+    let sampled = count.div_ceil(stride);
+    let sample = &words[SAMPLE_WORDS as usize..][..3 * sampled];
+    let axis =
+        |k: usize| median(&mut sample.chunks_exact(3).map(|velocity| f32::from_bits(velocity[k])).collect());
+    let speeds = &words[CLASS_COUNTS as usize..][..CLASSES];
+    let n = count as u64;
+    let nonfinite = u64::from(words[NONFINITE_COUNT as usize]);
+    let first = (!words[NONFINITE_FIRST as usize]) as usize;
+    let sums = Sums {
+        kinetic: total[0],
+        momentum: vector(1),
+        mass_position: vector(4) * host.grid.exact_edge + vector(7),
+        drift: DVec3::new(axis(0), axis(1), axis(2)),
+        nonfinite,
+        first_nonfinite: if nonfinite > 0 { host.ids[first] } else { u32::MAX },
+        bulk_speed: exceeded_by(speeds, n / 10),
+        crowd_speed: exceeded_by(speeds, n / 50),
+        high_speed: exceeded_by(speeds, n / 5000),
+    };
+    (sums, [total[10], total[11], total[12]])
+}
+
+/// The last steps' figures by their number.
+pub type History<T> = VecDeque<(i64, T)>;

@@ -1,0 +1,156 @@
+//! What looks wrong with a mesh.
+
+use std::fmt;
+
+use glam::DVec3;
+
+/// Something about a [`Mesh`](super::Mesh) that its maker may not have meant. It can be simulated all the same. The text is
+/// about `its` edges and triangles: put the name of the mesh before it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum MeshWarning {
+    /// Triangles without an area were left out.
+    Degenerate {
+        /// How many.
+        triangles: usize,
+        /// The first of them, by its place in what the mesh was made from, from 0.
+        first: usize,
+    },
+    /// Triangles with the same three corners as one before were left out.
+    Duplicate {
+        /// How many.
+        triangles: usize,
+        /// The first of them, by its place in what the mesh was made from, from 0.
+        first: usize,
+    },
+    /// Edges belong to one triangle only: the surface has a rim there. Every sheet has one, a hole in a closed surface too.
+    Open {
+        /// How many edges.
+        edges: usize,
+        /// Connected pieces that they make; rims that meet in a vertex count as one.
+        rims: usize,
+        /// The ends of one of them (length).
+        first: [DVec3; 2],
+    },
+    /// Edges lie between two triangles of which one has its front where the other has its back. Nothing depends on it, but
+    /// programs that write a surface with care keep to one side.
+    Flipped {
+        /// How many edges.
+        edges: usize,
+        /// The ends of one of them (length).
+        first: [DVec3; 2],
+    },
+    /// Edges belong to more than two triangles.
+    Crowded {
+        /// How many edges.
+        edges: usize,
+        /// The ends of one of them (length).
+        first: [DVec3; 2],
+    },
+}
+
+impl fmt::Display for MeshWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let edge = |ends: &[DVec3; 2]| format!("the first edge at {}-{}", short(ends[0]), short(ends[1]));
+        match self {
+            Self::Degenerate { triangles, first } => {
+                write!(
+                    f,
+                    "{triangles} of its triangles have no area (the first is triangle {first}): left out"
+                )
+            }
+            Self::Duplicate { triangles, first } => write!(
+                f,
+                "{triangles} of its triangles have the same corners as one before (the first is triangle {first}): left out"
+            ),
+            Self::Open { edges, rims, first } => {
+                let s = if *rims == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "{edges} of its edges belong to one triangle only ({rims} rim{s}, {}): spheres can pass there",
+                    edge(first)
+                )
+            }
+            Self::Flipped { edges, first } => write!(
+                f,
+                "{edges} of its edges lie between a front and a back ({}): some triangles are flipped, which changes nothing",
+                edge(first)
+            ),
+            Self::Crowded { edges, first } => write!(
+                f,
+                "{edges} of its edges belong to more than two triangles ({}): spheres that roll across may feel them",
+                edge(first)
+            ),
+        }
+    }
+}
+
+/// A number of things and the first of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Count<T> {
+    count: usize,
+    first: Option<T>,
+}
+
+impl<T> Default for Count<T> {
+    fn default() -> Self {
+        Self { count: 0, first: None }
+    }
+}
+
+impl<T> Count<T> {
+    pub fn add(&mut self, one: T) {
+        self.count += 1;
+        self.first.get_or_insert(one);
+    }
+}
+
+/// What was seen of the edges; each by its two vertices.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct SeenEdges {
+    pub open: Count<[u32; 2]>,
+    pub rims: usize,
+    pub flipped: Count<[u32; 2]>,
+    pub crowded: Count<[u32; 2]>,
+}
+
+/// What was seen while a mesh was made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Seen {
+    pub degenerate: Count<usize>,
+    pub duplicate: Count<usize>,
+    pub edges: SeenEdges,
+}
+
+impl Seen {
+    pub fn warnings(&self, vertices: &[DVec3]) -> Vec<MeshWarning> {
+        let ends = |edge: [u32; 2]| edge.map(|end| vertices[end as usize]);
+        let Self { degenerate, duplicate, edges: SeenEdges { open, rims, flipped, crowded } } = self;
+        [
+            degenerate.first.map(|first| MeshWarning::Degenerate { triangles: degenerate.count, first }),
+            duplicate.first.map(|first| MeshWarning::Duplicate { triangles: duplicate.count, first }),
+            open.first.map(|first| MeshWarning::Open { edges: open.count, rims: *rims, first: ends(first) }),
+            flipped.first.map(|first| MeshWarning::Flipped { edges: flipped.count, first: ends(first) }),
+            crowded.first.map(|first| MeshWarning::Crowded { edges: crowded.count, first: ends(first) }),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// A place in a message.
+pub(super) fn at(v: DVec3) -> String {
+    let [x, y, z] = v.to_array().map(|x| {
+        // Three hundred digits are no help.
+        let plain = x == 0.0 || (1e-6..1e9).contains(&x.abs());
+        if plain { format!("{x}") } else { format!("{x:e}") }
+    });
+    format!("({x}, {y}, {z})")
+}
+
+/// A place in a message, to six digits: enough to find it, and a turned mesh has no round coordinates.
+fn short(v: DVec3) -> String {
+    // Adding 0 makes -0 plain.
+    at(v.map(|x| format!("{x:.5e}").parse().unwrap_or(x) + 0.0))
+}

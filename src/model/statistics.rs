@@ -1,0 +1,86 @@
+//! Figures of the whole set of spheres.
+
+use glam::DVec3;
+
+use super::{
+    levels::{CLASSES, Class},
+    units::{self, Units},
+};
+use crate::{Side, System};
+
+/// Expected candidates per sphere up to which a dilute system may have longer paths between broad phases.
+const LONG_LIST: f64 = 12.0;
+
+/// Figures of the set of spheres that only an edit changes; scaled units.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemStatistics {
+    pub count: usize,
+    /// Spheres that are not fixed.
+    pub movable: usize,
+    pub radius_max: f64,
+    pub radius_min: f64,
+    pub mean_diameter: f64,
+    /// The spheres by size, the largest first.
+    pub classes: [Class; CLASSES],
+    /// Of the box, on open axes of where the spheres are.
+    pub volume: f64,
+    /// Sum of the masses that are not fixed.
+    pub mass: f64,
+    /// Path budgets for which cells may be made.
+    pub margin_least: f64,
+    pub margin_most: f64,
+}
+
+impl SystemStatistics {
+    /// Counts the spheres of a system.
+    pub fn new(system: &System, units: &Units) -> Self {
+        let count = system.spheres.len();
+        let n = count.max(1) as f64;
+        let radius_max = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max) / units.length;
+        let radius_min = system.spheres.iter().map(|s| s.radius).fold(f64::INFINITY, f64::min) / units.length;
+        let mean_diameter = units::mean(system, |s| 2.0 * s.radius) / units.length;
+        // Density where the spheres are: a cloud in an open world is as dense as its own box.
+        let low = system.spheres.iter().map(|s| s.position - s.radius).reduce(DVec3::min).unwrap_or_default();
+        let high =
+            system.spheres.iter().map(|s| s.position + s.radius).reduce(DVec3::max).unwrap_or_default();
+        let dimensions = system.dimensions.count();
+        let volume: f64 = (0..dimensions)
+            .map(|axis| match system.bounds.sides[axis] {
+                Side::Open => (high[axis] - low[axis]) / units.length,
+                _ => (system.bounds.max[axis] - system.bounds.min[axis]) / units.length,
+            })
+            .product();
+        let within = LONG_LIST * volume / n;
+        let reach = if dimensions == 2 {
+            (within / std::f64::consts::PI).sqrt()
+        } else {
+            (within * 0.75 / std::f64::consts::PI).cbrt()
+        };
+        Self {
+            count,
+            movable: system.spheres.iter().filter(|s| !s.fixed).count(),
+            radius_max,
+            radius_min: if radius_min.is_finite() { radius_min } else { radius_max },
+            mean_diameter,
+            classes: classes(system, radius_max, units),
+            volume,
+            mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
+            margin_least: 0.02 * mean_diameter,
+            // A quarter diameter each, half a diameter of skin; more where lists stay short all the same, as far as offsets in
+            // a cell stay sharp: up to 4 diameters they are rounded to 1e-7.
+            margin_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 1.5 * mean_diameter),
+        }
+    }
+}
+
+// Two classes for each factor of two.
+fn classes(system: &System, radius_max: f64, units: &Units) -> [Class; CLASSES] {
+    let mut classes = [Class::default(); CLASSES];
+    for sphere in &system.spheres {
+        let radius = sphere.radius / units.length;
+        let class = &mut classes[((2.0 * (radius_max / radius).log2()) as usize).min(CLASSES - 1)];
+        class.count += 1;
+        class.radius = class.radius.max(radius);
+    }
+    classes
+}

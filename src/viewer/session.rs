@@ -1,0 +1,280 @@
+//! What the worker works on: a scene, the simulation of it, and what the window may ask of both.
+
+use std::time::Instant;
+
+use super::{
+    command::{Command, News},
+    inspect::{Inspected, first_hit},
+    launcher::Shot,
+    pace::Pace,
+    run_figures::RunFigures,
+    shared_state::Counters,
+};
+use crate::{
+    Backend, Error, Options, Simulation, Sphere, System,
+    files::builtin,
+    render::{Camera, Recent},
+    scene::Scene,
+};
+
+/// See the module.
+pub struct Session {
+    /// What the scene is called.
+    pub name: String,
+    /// The scene.
+    pub scene: Scene,
+    /// The simulation of it.
+    pub simulation: Simulation,
+    /// Its figures.
+    pub figures: RunFigures,
+    /// When the next step is due.
+    pub pace: Pace,
+    /// Whether it stands still.
+    pub paused: bool,
+    /// Why it cannot go on.
+    pub failed: Option<Error>,
+    /// The id of the sphere that is inspected.
+    pub inspected: Option<u32>,
+    /// Who was struck when; the device keeps this itself.
+    pub recent: Recent,
+    /// Counts the changes of the world, its spheres' number included.
+    pub world: u64,
+    /// The scene that the window was opened with.
+    first: (String, Scene),
+    options: Options,
+}
+
+impl Session {
+    /// Sets a scene up at its start, the system that it builds.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn new(
+        name: &str,
+        scene: Scene,
+        system: System,
+        options: Options,
+        paused: bool,
+    ) -> Result<Self, Error> {
+        let options = complete(options);
+        let simulation = Simulation::new(system, options.clone())?;
+        Ok(Self {
+            name: name.to_owned(),
+            first: (name.to_owned(), scene.clone()),
+            scene,
+            simulation,
+            figures: RunFigures::default(),
+            pace: Pace::new(Some(1.0)),
+            paused,
+            failed: None,
+            inspected: None,
+            recent: Recent::new(),
+            world: 0,
+            options,
+        })
+    }
+
+    /// Whether steps are to be taken.
+    pub fn is_running(&self) -> bool {
+        !self.paused && self.failed.is_none()
+    }
+
+    /// Where the scene looks best from at its start.
+    pub fn camera(&self) -> Camera {
+        Camera::of_view(&self.scene.view, self.simulation.system())
+    }
+
+    /// Whether the device times the stages.
+    pub fn is_profiled(&self) -> bool {
+        self.options.profile
+    }
+
+    /// How far it is.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            step: self.simulation.steps(),
+            time: self.simulation.time(),
+            sphere_count: self.simulation.sphere_count(),
+            backend: self.simulation.backend(),
+            paused: self.paused,
+            blocking_reads: self.figures.blocking_reads,
+        }
+    }
+
+    /// Does what is asked for. Single steps of [`Command::Step`] are taken here, all others by the worker.
+    pub fn obey(&mut self, command: Command) -> News {
+        let lost = |error| News::Failed(Error::to_string(&error));
+        let result = match command {
+            Command::Pause(paused) => {
+                self.paused = paused;
+                self.figures.restart_clock();
+                self.pace.restart();
+                return News::Paused(self.paused);
+            }
+            Command::Step => return self.step(),
+            Command::Reset => self.start(self.name.clone(), self.scene.clone()).map(|_| News::Reset),
+            Command::Load(name) => match self.find(&name) {
+                Ok(scene) => self.start(name, scene),
+                Err(why) => return News::Refused(why),
+            },
+            Command::Backend(backend) => {
+                self.switch(Options { backend, ..self.options.clone() }, News::Switched(backend))
+            }
+            Command::Profile(profile) => {
+                self.switch(Options { profile, ..self.options.clone() }, News::Changed)
+            }
+            Command::Pace(scale) => {
+                self.pace = Pace::new(scale);
+                self.figures.restart_clock();
+                Ok(News::Changed)
+            }
+            Command::Gravity(gravity) => self.edit(|system| system.gravity = gravity),
+            Command::Restitution(restitution) => self.edit(|system| {
+                let count = system.materials.len() as u16;
+                for (a, b) in (0..count).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+                    system.materials.set_restitution(a, b, restitution);
+                }
+            }),
+            Command::Dt(dt) => self.edit(|system| system.dt = dt),
+            Command::Shoot(shot) => self.shoot(&shot),
+            Command::Pick { from, direction } => self.pick(from, direction),
+            Command::Look => self.look(),
+            Command::Forget => {
+                self.inspected = None;
+                return News::Picked(None);
+            }
+            Command::Frame { from, up } => {
+                self.present().map(|system| News::Framed(Camera::framing_from(&system, from, up)))
+            }
+        };
+        match result {
+            Ok(news) => news,
+            Err(error @ Error::DeviceLost(_)) => {
+                self.failed = Some(error.clone());
+                lost(error)
+            }
+            Err(error) => News::Refused(error.to_string()),
+        }
+    }
+
+    /// After every step.
+    pub fn note(simulation: &Simulation, figures: &mut RunFigures, recent: &mut Recent) {
+        figures.note(simulation, Instant::now());
+        if simulation.backend() != Backend::Gpu {
+            recent.note(simulation.impacts(), simulation.time());
+        }
+    }
+
+    fn step(&mut self) -> News {
+        self.paused = true;
+        if let Some(error) = &self.failed {
+            return News::Refused(format!("{error}; R goes back to the start"));
+        }
+        match self.simulation.step() {
+            Ok(_) => {
+                Self::note(&self.simulation, &mut self.figures, &mut self.recent);
+                self.figures.restart_clock();
+                News::Stepped
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Stands still for good, until it is reset.
+    pub fn fail(&mut self, error: Error) -> News {
+        let text = error.to_string();
+        self.failed = Some(error);
+        News::Failed(text)
+    }
+
+    // The system with the spheres as they are now.
+    fn present(&self) -> Result<System, Error> {
+        let spheres = self.simulation.try_spheres()?;
+        let system = self.simulation.system();
+        Ok(System {
+            spheres,
+            dimensions: system.dimensions,
+            gravity: system.gravity,
+            dt: system.dt,
+            solver: system.solver.clone(),
+            bounds: system.bounds.clone(),
+            materials: system.materials.clone(),
+            drag: system.drag,
+            seed: system.seed,
+            sources: system.sources.clone(),
+            sinks: system.sinks.clone(),
+            compression: system.compression,
+            walls: system.walls.clone(),
+        })
+    }
+
+    fn find(&self, name: &str) -> Result<Scene, String> {
+        if name == self.first.0 {
+            return Ok(self.first.1.clone());
+        }
+        let builtin = builtin(name).ok_or_else(|| format!("no built-in scene is called `{name}`"))?;
+        builtin.load(&[]).map_err(|error| error.to_string())
+    }
+
+    fn start(&mut self, name: String, scene: Scene) -> Result<News, Error> {
+        // Where this fails, what was there before goes on.
+        let simulation = Simulation::new(scene.build()?, self.options.clone())?;
+        (self.name, self.scene, self.simulation) = (name, scene, simulation);
+        (self.figures, self.recent) = (RunFigures::default(), Recent::new());
+        (self.failed, self.inspected) = (None, None);
+        self.pace.restart();
+        self.world += 1;
+        Ok(News::Loaded(self.camera()))
+    }
+
+    fn switch(&mut self, options: Options, news: News) -> Result<News, Error> {
+        let options = complete(options);
+        self.simulation.switch(options.clone())?;
+        self.options = options;
+        self.figures.stage_seconds.clear();
+        self.figures.step_seconds = 0.0;
+        self.figures.restart_clock();
+        self.world += 1;
+        Ok(news)
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<News, Error> {
+        self.simulation.edit(change)?;
+        self.world += 1;
+        Ok(News::Changed)
+    }
+
+    fn shoot(&mut self, shot: &Shot) -> Result<News, Error> {
+        let Some(sphere) = shot.sphere(&self.present()?) else {
+            return Ok(News::Refused("no room for a sphere along this line".to_owned()));
+        };
+        // By an edit, which refuses what the engines would: a sphere too large for a period, for instance.
+        self.edit(|system| system.spheres.push(sphere))?;
+        Ok(News::Shot(sphere.id))
+    }
+
+    fn pick(&mut self, from: glam::DVec3, direction: glam::DVec3) -> Result<News, Error> {
+        let spheres = self.simulation.try_spheres()?;
+        self.inspected = first_hit(&spheres, from, direction);
+        Ok(self.describe(&spheres))
+    }
+
+    fn look(&mut self) -> Result<News, Error> {
+        let spheres = self.simulation.try_spheres()?;
+        Ok(self.describe(&spheres))
+    }
+
+    fn describe(&self, spheres: &[Sphere]) -> News {
+        News::Picked(self.inspected.and_then(|id| inspected(id, spheres, &self.simulation)))
+    }
+}
+
+/// What there is to say of a sphere now; `spheres` are those of the simulation.
+pub fn inspected(id: u32, spheres: &[Sphere], simulation: &Simulation) -> Option<Box<Inspected>> {
+    Inspected::of(id, spheres, simulation.system(), simulation.time()).map(Box::new)
+}
+
+// On the host the impacts tell who was struck when; on the device recording them would make every step wait.
+fn complete(options: Options) -> Options {
+    Options { record_impacts: options.backend != Backend::Gpu, ..options }
+}

@@ -1,0 +1,205 @@
+//! What the window may ask of a scene, asked without a window.
+
+use glam::DVec3;
+
+use super::{
+    command::{Command, News},
+    launcher::Shot,
+    session::Session,
+};
+use crate::{
+    Backend, Error, Options, Sphere,
+    scene::{Fill, Placed, Scene},
+};
+
+fn session(scene: Scene, options: Options) -> Session {
+    let system = scene.build().unwrap();
+    Session::new("a scene", scene, system, options, true).unwrap()
+}
+
+// A small gas with walls around it, and gravity.
+fn gas() -> Session {
+    let scene = Scene::new(1.0 / 60.0)
+        .seed(5)
+        .walled()
+        .gravity([0.0, 0.0, -1.0])
+        .fill(Fill::random(200).volume_fraction(0.1).temperature(3.0));
+    session(scene, Options::default())
+}
+
+fn energy(session: &Session) -> f64 {
+    let gravity = session.simulation.system().gravity;
+    let of = |s: &Sphere| s.mass * (0.5 * s.velocity.length_squared() - gravity.dot(s.position));
+    session.simulation.spheres().iter().map(of).sum()
+}
+
+fn steps(session: &mut Session, count: usize) {
+    for _ in 0..count {
+        assert_eq!(session.obey(Command::Step), News::Stepped);
+    }
+}
+
+#[test]
+fn it_stands_still_and_goes_on_as_asked() {
+    let mut session = gas();
+    assert!(!session.is_running());
+    assert_eq!(session.obey(Command::Pause(false)), News::Paused(false));
+    assert!(session.is_running());
+    // A single step is one that it stands still after.
+    steps(&mut session, 1);
+    assert_eq!((session.simulation.steps(), session.is_running()), (1, false));
+    assert_eq!((session.figures.points.len(), session.figures.impacts > 0), (1, true));
+}
+
+#[test]
+fn a_reset_goes_back_to_the_very_start() {
+    let mut session = gas();
+    let hash = session.simulation.state_hash();
+    steps(&mut session, 3);
+    session.obey(Command::Restitution(0.2));
+    session.obey(Command::Dt(0.001));
+    let shot = Shot {
+        eye: DVec3::splat(-9.0),
+        direction: DVec3::splat(3f64.sqrt().recip()),
+        radius: 0.3,
+        speed: 9.0,
+    };
+    assert_eq!(session.obey(Command::Shoot(shot)), News::Shot(200));
+    steps(&mut session, 2);
+    assert_ne!(session.simulation.state_hash(), hash);
+    let world = session.world;
+    assert_eq!(session.obey(Command::Reset), News::Reset);
+    assert_eq!((session.simulation.steps(), session.simulation.sphere_count()), (0, 200));
+    assert_eq!(session.simulation.state_hash(), hash);
+    assert_eq!(session.simulation.system().materials.restitution(0, 0), 1.0);
+    assert!((session.simulation.system().dt - 1.0 / 60.0).abs() < 1e-15 && session.world > world);
+}
+
+#[test]
+fn a_shot_is_a_sphere_that_strikes_others() {
+    let mut session = gas();
+    let before = energy(&session);
+    let shot = Shot { eye: DVec3::new(-40.0, 5.0, 5.0), direction: DVec3::X, radius: 0.8, speed: 60.0 };
+    assert_eq!(session.obey(Command::Shoot(shot)), News::Shot(200));
+    let sphere = session.simulation.spheres()[200];
+    assert!((sphere.velocity - DVec3::X * 60.0).length() < 1e-9);
+    let brought = sphere.mass * (0.5 * 3600.0 + sphere.position.z);
+    assert!((energy(&session) / (before + brought) - 1.0).abs() < 1e-9);
+    steps(&mut session, 20);
+    assert!(session.simulation.spheres()[200].velocity.length() < 59.0, "it struck nothing");
+    assert!((energy(&session) / (before + brought) - 1.0).abs() < 1e-5);
+    // Where it does not fit, it is refused and nothing is changed.
+    let hash = session.simulation.state_hash();
+    let refused = session.obey(Command::Shoot(Shot { radius: 1e3, ..shot }));
+    assert!(matches!(&refused, News::Refused(text) if text.contains("no room")), "{refused:?}");
+    assert_eq!(session.simulation.state_hash(), hash);
+}
+
+#[test]
+fn the_backend_may_change_on_the_way_and_energy_stays() {
+    let mut session = gas();
+    steps(&mut session, 4);
+    let (start, time) = (energy(&session), session.simulation.time());
+    for (backend, so_far) in [(Backend::Exact, 4), (Backend::Gpu, 9), (Backend::Cpu, 14)] {
+        assert_eq!(session.obey(Command::Backend(backend)), News::Switched(backend));
+        assert_eq!((session.simulation.backend(), session.simulation.steps()), (backend, so_far));
+        steps(&mut session, 5);
+        assert!(
+            (energy(&session) / start - 1.0).abs() < 1e-5,
+            "{backend:?}: {start} became {}",
+            energy(&session)
+        );
+    }
+    assert!((session.simulation.time() - time - 15.0 / 60.0).abs() < 1e-9);
+    // The stages are timed on request, and the run goes on.
+    session.obey(Command::Backend(Backend::Gpu));
+    assert_eq!(session.obey(Command::Profile(true)), News::Changed);
+    assert!(session.is_profiled());
+    steps(&mut session, 1);
+    assert_eq!(session.figures.stage_seconds.len(), crate::stages::STAGES.len());
+    assert_eq!(session.simulation.steps(), 20);
+}
+
+#[test]
+fn the_world_may_change_but_not_into_nonsense() {
+    let mut session = gas();
+    steps(&mut session, 1);
+    assert_eq!(session.obey(Command::Gravity(DVec3::X)), News::Changed);
+    assert_eq!(session.obey(Command::Restitution(0.5)), News::Changed);
+    assert_eq!(session.obey(Command::Dt(0.01)), News::Changed);
+    let system = session.simulation.system();
+    assert_eq!((system.gravity, system.dt, system.materials.restitution(0, 0)), (DVec3::X, 0.01, 0.5));
+    for wrong in [Command::Restitution(1.5), Command::Dt(-1.0), Command::Gravity(DVec3::NAN)] {
+        let refused = session.obey(wrong.clone());
+        assert!(matches!(refused, News::Refused(_)), "{wrong:?}: {refused:?}");
+    }
+    assert_eq!(session.simulation.system().dt, 0.01);
+    steps(&mut session, 1);
+    assert!((session.simulation.time() - 1.0 / 60.0 - 0.01).abs() < 1e-12);
+}
+
+#[test]
+fn other_scenes_are_loaded_by_name_and_the_first_one_again() {
+    let mut session = gas();
+    assert!(matches!(session.obey(Command::Load("cradle".to_owned())), News::Loaded(_)));
+    assert_eq!((session.name.as_str(), session.simulation.sphere_count()), ("cradle", 5));
+    let refused = session.obey(Command::Load("no such".to_owned()));
+    assert!(matches!(&refused, News::Refused(text) if text.contains("no such")), "{refused:?}");
+    assert_eq!(session.simulation.sphere_count(), 5);
+    assert!(matches!(session.obey(Command::Load("a scene".to_owned())), News::Loaded(_)));
+    assert_eq!(session.simulation.sphere_count(), 200);
+}
+
+#[test]
+fn a_sphere_is_inspected_until_it_is_forgotten() {
+    let mut session = gas();
+    let target = session.simulation.spheres()[17];
+    let from = target.position + DVec3::X * 1e-3;
+    // From just beside its centre nothing is in between, and it is left.
+    let outside = target.position - DVec3::X * (target.radius + 1e-3);
+    let picked = session.obey(Command::Pick { from: outside, direction: DVec3::X });
+    let News::Picked(Some(found)) = picked else { panic!("{picked:?}") };
+    assert_eq!((found.sphere.id, session.inspected), (17, Some(17)));
+    steps(&mut session, 1);
+    let News::Picked(Some(later)) = session.obey(Command::Look) else { panic!("it is there still") };
+    assert_eq!(later.time, session.simulation.time());
+    assert_ne!(later.sphere.position, found.sphere.position);
+    assert_eq!(session.obey(Command::Forget), News::Picked(None));
+    assert_eq!(session.inspected, None);
+    let away = Command::Pick { from: from + DVec3::Y * 1e4, direction: DVec3::Y };
+    assert_eq!(session.obey(away), News::Picked(None));
+}
+
+#[test]
+fn a_failure_is_said_and_a_reset_goes_on() {
+    // Faster than any backend can follow.
+    let runaway = Placed { velocity: DVec3::X * 1e30, ..Placed::default() };
+    let other = Placed { position: DVec3::new(3.0, 0.1, 0.0), ..Placed::default() };
+    let scene = Scene::new(0.5).fill(Fill::at([runaway, other]));
+    let mut session = session(scene, Options::default());
+    session.obey(Command::Pause(false));
+    let failed = session.obey(Command::Step);
+    assert!(matches!(failed, News::Failed(_)), "{failed:?}");
+    assert!(!session.is_running() && session.failed.is_some());
+    let refused = session.obey(Command::Step);
+    assert!(matches!(&refused, News::Refused(text) if text.contains("R goes back")), "{refused:?}");
+    assert_eq!(session.obey(Command::Reset), News::Reset);
+    assert_eq!(session.failed, None);
+}
+
+#[test]
+fn a_lost_device_is_a_failure_for_good() {
+    let context = crate::gpu::Context::open(None).expect("an adapter");
+    let options = Options { backend: Backend::Gpu, context: Some(context.clone()), ..Options::default() };
+    let scene = Scene::new(0.01).periodic().fill(Fill::random(100).volume_fraction(0.1).temperature(1.0));
+    let mut session = session(scene, options);
+    steps(&mut session, 1);
+    context.report_lost("the cable was pulled");
+    for command in [Command::Step, Command::Frame { from: DVec3::X, up: DVec3::Z }] {
+        let failed = session.obey(command);
+        assert!(!matches!(failed, News::Stepped | News::Framed(_)), "{failed:?}");
+    }
+    assert!(
+        matches!(&session.failed, Some(Error::DeviceLost(text)) if text.contains("the cable was pulled"))
+    );
+}
