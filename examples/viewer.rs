@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use carom::files::{builtin, load_scene};
-use carom::viewer::{Failure, Settings, run};
+use carom::viewer::{Settings, ViewerError, run};
 
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_else(|| "gas".to_owned());
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     };
     match run(Settings::new(&name, scene)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure @ Failure::NoDisplay(_)) => {
+        Err(failure @ ViewerError::NoDisplay(_)) => {
             eprintln!("error: {failure}; `carom render {name}` makes pictures without one");
             ExitCode::from(3)
         }
