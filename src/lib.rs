@@ -47,7 +47,7 @@
 //! # How a step works
 //!
 //! A step of `dt` is divided into substeps, chosen from the collision rate and the speeds. The stages, in the one order
-//! that [`stages::STAGES`] states:
+//! that [`schedule::STAGES`] states:
 //!
 //! 1. `bin`, `scan`, `scatter`: a counting sort of the spheres into cells, those of one cell by id;
 //! 2. `neighbors`: for each sphere all it could meet while nobody leaves its path budget; spheres that are faster walk the
@@ -157,41 +157,35 @@
 //! are on by default.
 #![warn(missing_docs)]
 
-mod compression;
-mod contact;
 mod cpu;
 mod error;
 mod exact;
 #[cfg(feature = "files")]
 pub mod files;
-mod flow;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-mod mesh;
-mod model;
 #[cfg(feature = "render")]
 pub mod render;
-mod report;
 pub mod scene;
 mod simulation;
-pub mod stages;
-mod summary;
+mod state;
+mod step;
 mod system;
 pub mod toolbox;
-mod validate;
 #[cfg(feature = "viewer")]
 pub mod viewer;
-mod wall;
+mod walls;
 
-pub use compression::{Compressed, Compression, CompressionStage};
-pub use contact::{Cells, Contact, contact_stress};
 pub use error::Error;
-pub use flow::{Sink, SinkCount, Source};
-pub use mesh::{Facet, Mesh, MeshWarning};
-pub use report::{Impact, Partner, StepReport};
-pub use simulation::{Backend, Measure, Options, Simulation, WallLoad};
-pub use summary::Summary;
+pub use simulation::{Options, Simulation, Summary};
+pub use step::contact::{Cells, Contact, contact_stress};
+pub use step::engine::Backend;
+pub use step::report::{Impact, Measure, Partner, StepReport, WallLoad};
+pub use step::schedule;
+pub use system::compression::{Compressed, Compression, CompressionStage};
+pub use system::flow::{Sink, SinkCount, Source};
+pub use system::mesh::{Facet, Mesh, MeshWarning};
+pub use system::wall::{Oscillation, Rotation, Wall, WallMotion, WallShape};
 pub use system::{
     Bounds, Dimensions, MaterialIndex, Materials, Plane, Side, Solver, Sphere, Surface, System,
 };
-pub use wall::{Oscillation, Rotation, Wall, WallMotion, WallShape};

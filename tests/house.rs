@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carom::stages::STAGES;
+use carom::schedule::STAGES;
 
 const LONGEST_FILE: usize = 500;
 const LONGEST_SHADER: usize = 450;

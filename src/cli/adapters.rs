@@ -94,9 +94,11 @@ mod with_gpu {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::run::print_object;
-    use crate::cli::screen::Screen;
-    use crate::cli::text::{Align, Table, bytes};
+    use crate::cli::{
+        run::print_object,
+        screen::Screen,
+        text::{Align, Table, bytes},
+    };
 
     pub fn open(adapter: Option<&str>) -> Result<Chosen, CommandError> {
         Ok(on(Context::open(adapter)?))

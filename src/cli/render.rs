@@ -24,8 +24,10 @@ pub use without_render::render;
 
 #[cfg(not(feature = "render"))]
 mod without_render {
-    use crate::cli::arguments::RenderArguments;
-    use crate::cli::command_error::{CommandError, Exit};
+    use crate::cli::{
+        arguments::RenderArguments,
+        command_error::{CommandError, Exit},
+    };
 
     /// There is nothing to draw with in this build.
     pub fn render(_arguments: &RenderArguments) -> Result<Exit, CommandError> {

@@ -7,8 +7,10 @@ pub use without_gpu::verify;
 
 #[cfg(not(feature = "gpu"))]
 mod without_gpu {
-    use crate::cli::arguments::VerifyArguments;
-    use crate::cli::command_error::{CommandError, Exit};
+    use crate::cli::{
+        arguments::VerifyArguments,
+        command_error::{CommandError, Exit},
+    };
 
     /// There is nothing to compare in this build.
     pub fn verify(_arguments: &VerifyArguments) -> Result<Exit, CommandError> {
@@ -25,14 +27,16 @@ mod with_gpu {
     use carom::{Error, System};
     use serde_json::{Value, json};
 
-    use crate::cli::adapters::kind_note;
-    use crate::cli::arguments::VerifyArguments;
-    use crate::cli::command_error::{CommandError, Exit};
-    use crate::cli::interrupt::{self, Phase};
-    use crate::cli::run::print_object;
-    use crate::cli::screen::{Progress, Screen};
-    use crate::cli::source::{self, Source};
-    use crate::cli::text::{counted, duration, grouped, number};
+    use crate::cli::{
+        adapters::kind_note,
+        arguments::VerifyArguments,
+        command_error::{CommandError, Exit},
+        interrupt::{self, Phase},
+        run::print_object,
+        screen::{Progress, Screen},
+        source::{self, Source},
+        text::{counted, duration, grouped, number},
+    };
 
     // Rows of the table: they fit on one screen.
     const ROWS: u64 = 20;

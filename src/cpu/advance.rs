@@ -2,7 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::{event::View, parallel::TASK, state::NEVER};
+use crate::{
+    cpu::{event::View, parallel::TASK},
+    state::columns::NEVER,
+};
 use glam::{Vec3, Vec4};
 
 /// What the stage writes.

@@ -2,11 +2,13 @@
 
 use glam::DVec3;
 
-use super::{
-    grid::Grid,
-    parallel::Outputs,
-    state::State,
-    sums::{CLASS_SHIFT, CLASSES, SAMPLE, Sums, exceeded_by, median},
+use crate::{
+    cpu::parallel::Outputs,
+    state::{
+        columns::State,
+        grid::Grid,
+        sums::{CLASS_SHIFT, CLASSES, SAMPLE, Sums, exceeded_by, median},
+    },
 };
 
 /// Spheres summed by one task.

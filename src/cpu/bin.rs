@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::{grid::Grid, parallel::TASK, state::State};
+use crate::{
+    cpu::parallel::TASK,
+    state::{columns::State, grid::Grid},
+};
 
 /// Settles positions into their cells, writes the buckets to `keys` and counts them in `histogram`.
 pub fn bin(grid: &Grid, state: &mut State, keys: &mut [u32], histogram: &[AtomicU32]) {

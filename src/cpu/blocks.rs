@@ -5,12 +5,13 @@
 //! A row belongs to the cell of its first sphere and reaches one cell further: blocks of one colour are at least two
 //! cells apart.
 
+use crate::state::constants::COLOURS;
 use std::ops::Range;
 
 use glam::IVec3;
 use rayon::prelude::*;
 
-use super::grid::Grid;
+use crate::state::grid::Grid;
 
 /// Cells along the edge of a block. Larger blocks have less to fetch from their neighbours, smaller ones give more
 /// threads work.
@@ -18,9 +19,6 @@ pub const EDGE: i32 = 4;
 
 /// Spheres that a task takes at least, in whole blocks.
 const TASK: usize = 192;
-
-/// Colours of the blocks: two along each axis.
-pub const COLOURS: usize = 8;
 
 /// The order of all spheres.
 #[derive(Default)]

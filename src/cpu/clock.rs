@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::stages::STAGES;
+use crate::step::schedule::STAGES;
 
 /// Wall-clock time by stage.
 #[derive(Default)]

@@ -5,6 +5,7 @@ mod convert;
 mod friction;
 mod wall;
 
+use crate::state::constants::{LEAST_REBOUND, LOWEST_BOUNCE, REBOUND, RESTING};
 use glam::{DVec3, Vec3, Vec4};
 
 pub use self::wall::Push;
@@ -13,29 +14,17 @@ use self::{
     friction::rub,
     wall::wall_impact,
 };
-use super::{
-    bits::Bits,
-    event::{Event, View},
-    parallel::Disjoint,
-    units::Units,
-    world::Surface,
+use crate::{
+    Impact, Partner,
+    cpu::{
+        bits::Bits,
+        event::{Event, View},
+        parallel::Disjoint,
+    },
+    state::units::Units,
+    toolbox,
+    walls::world::Surface,
 };
-use crate::{Impact, Partner, toolbox};
-
-/// An approach to something that accelerates towards the sphere, so slow that the sphere would be back within this
-/// share of the substep: it rests there instead of bouncing a thousand times. Larger and visible bounces are lost.
-pub const RESTING: f32 = 1e-3;
-
-/// Least speed after a resting contact that has no chord, as a share of what gravity adds in a substep: back after an
-/// eighth of it. Smaller and there are more rounds, larger and the hops show.
-pub const REBOUND: f32 = 1.0 / 16.0;
-
-/// Bounces lower than this share of the radius are rounding of the position.
-pub const LOWEST_BOUNCE: f32 = 1e-6;
-
-/// Rounding of a sum of two speeds, relative. An impact leaves at least this much of separation: less would be rounded
-/// away, and a touching pair would meet again at the same instant for ever.
-pub const ROUNDING: f32 = 3e-7;
 
 /// What the stage writes; places of one impact belong to the task that resolves it.
 pub struct Bodies<'a> {
@@ -288,7 +277,7 @@ fn soften(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Cou
 fn impulse(d: Vec3, w: Vec3, inverse_masses: (f32, f32), e: f32, speed: f32) -> Vec3 {
     let impulse = toolbox::bounce_impulse(d, w, inverse_masses.0, inverse_masses.1, e);
     let approach = -d.dot(w);
-    let least = ROUNDING * speed * d.length();
+    let least = LEAST_REBOUND * speed * d.length();
     if e * approach < least && approach > 0.0 {
         impulse * ((1.0 + least / approach) / (1.0 + e))
     } else {

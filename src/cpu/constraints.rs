@@ -4,33 +4,22 @@
 mod find;
 mod past;
 
+use crate::state::constants::{SHOCK, SLOW};
 use std::{mem::swap, sync::atomic::AtomicU32};
 
 use glam::{Vec3, Vec4};
 
 use self::find::Finder;
-use super::{
-    bits::Flags,
-    blocks::Blocks,
-    event::{View, WALL},
-    parallel::{Disjoint, Outputs},
+pub use crate::state::warm_start::ContactImpulse;
+use crate::{
+    cpu::{
+        bits::Flags,
+        blocks::Blocks,
+        event::View,
+        parallel::{Disjoint, Outputs},
+    },
+    state::constants::WALL,
 };
-pub use crate::model::contacts::ContactImpulse;
-
-/// Gaps up to this share of the mean diameter may rest: further apart they meet within a substep only if they are fast,
-/// and then it is an impact.
-pub const NEAR: f32 = 0.02;
-
-/// Speed of approach below which a contact rests, in units of what gravity adds in the longest substep: slower ones would bounce
-/// several times in a substep, faster ones bounce as they should.
-pub const SLOW: f32 = 2.0;
-
-/// Times the slow speed from which the approach of a resting contact is an impact all the same.
-pub const SHOCK: f32 = 32.0;
-
-/// Overlap at the end of the substep, in mean diameters, from which a pair that rows drive into each other becomes a row as
-/// well: what is pushed apart afterwards anyway.
-pub const AHEAD: f32 = 0.002;
 
 /// See the module. In this order most of what four lanes need of a row are four numbers side by side.
 #[derive(Clone, Copy, Debug, Default)]

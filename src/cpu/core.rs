@@ -4,28 +4,32 @@ use std::{mem::swap, sync::atomic::AtomicU32};
 
 use glam::{DVec3, Vec3};
 
-use super::{
-    bin::bin,
-    bits::Bits,
-    blocks::Blocks,
-    constraints::{ContactConstraint, ContactConstraints},
-    event::{View, WALL, wall_of},
-    fast::{DynamicCandidates, Reach},
-    frame::Frame,
-    grid::Grid,
-    launch::launch,
-    neighbors::{Candidate, Lists, neighbors},
-    scan::scan,
-    scatter::scatter,
-    sleep::Sleep,
-    state::State,
-    statistics::SystemStatistics,
-    units::Units,
-    world::World,
-};
 use crate::{
     Contact, Error, Partner, System,
-    model::contacts::{CachedImpulse, Ground, Other, WarmStartCache, sort},
+    cpu::{
+        bin::bin,
+        bits::Bits,
+        blocks::Blocks,
+        constraints::{ContactConstraint, ContactConstraints},
+        event::View,
+        fast::{DynamicCandidates, Reach},
+        launch::launch,
+        neighbors::{Candidate, Lists, neighbors},
+        scan::scan,
+        scatter::scatter,
+        sleep::Sleep,
+    },
+    state::{
+        columns::State,
+        constants::{WALL, wall_of},
+        frame::Frame,
+        grid::Grid,
+        statistics::SystemStatistics,
+        units::Units,
+        warm_start::{CachedImpulse, WarmStartCache},
+    },
+    step::contacts::{Ground, Other, sort},
+    walls::world::World,
 };
 
 /// See the module.

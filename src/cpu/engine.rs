@@ -3,11 +3,14 @@
 use glam::DVec3;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{Stepper, parallel, state::NEVER};
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
-    model::{contacts::WarmStartCache, state::Found},
-    simulation::Engine,
+    cpu::{Stepper, parallel},
+    state::{
+        columns::{Found, NEVER},
+        warm_start::WarmStartCache,
+    },
+    step::engine::Engine,
 };
 
 /// All CPU cores.

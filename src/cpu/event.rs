@@ -1,17 +1,19 @@
 //! What is about to happen to a sphere, and the view that the stages of a round share.
 
+use crate::state::constants::{MOST_HITS, SIDE_SHIFT, WALL, wall_of};
 use glam::{IVec3, Vec3, Vec3A};
 
-use super::{
-    bits::Bits,
-    constraints::ContactConstraints,
-    fast::DynamicCandidates,
-    frame::Frame,
-    grid::{CODES, Grid},
-    neighbors::{Lists, wall_bit},
-    sleep::Sleep,
-    state::State,
-    world::World,
+use crate::{
+    cpu::{
+        bits::Bits, constraints::ContactConstraints, fast::DynamicCandidates, neighbors::Lists, sleep::Sleep,
+    },
+    state::{
+        columns::State,
+        constants::wall_bit,
+        frame::Frame,
+        grid::{CODES, Grid},
+    },
+    walls::world::World,
 };
 
 /// The earliest impact of a sphere in the substep.
@@ -25,28 +27,6 @@ pub struct Event {
     pub link: u32,
     /// Bound on the change of this sphere's velocity in the impact.
     pub delta_v_bound: f32,
-}
-
-/// Impacts of one pair in a substep, above which it rests. What gravity alone brings back within a substep is slower than
-/// a resting contact may be anyway; what is squeezed between others would rattle hundreds of times before it rests.
-pub const MOST_HITS: u8 = 1;
-
-/// Marks a partner that is a wall.
-pub const WALL: u32 = 1 << 31;
-
-/// Where rows say on which side of a narrow pipe they are; see [`FeatureShape::side`](crate::model::patches::form::FeatureShape::side).
-pub const SIDE_SHIFT: u32 = 29;
-
-/// The wall of a partner: planes first, then patches.
-#[inline]
-pub fn wall_of(partner: u32) -> usize {
-    (partner & ((1 << SIDE_SHIFT) - 1)) as usize
-}
-
-/// The side of a row on a wall.
-#[inline]
-pub fn side_of(partner: u32) -> u32 {
-    (partner & !WALL) >> SIDE_SHIFT
 }
 
 /// The partner of a row on a side of a wall.

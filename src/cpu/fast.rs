@@ -1,22 +1,19 @@
 //! Spheres too fast for the candidate lists: each walks the cells of its swept capsule and enters itself with the
 //! spheres there. A sphere that an impact makes fast does so at once, in the round of the impact.
 
+use crate::state::constants::{LONGEST, PASSING};
 use glam::{IVec3, Vec3};
 
 use rustc_hash::FxHashSet;
 
-use super::{bits::Bits, event::View, frame::Frame, grid::Grid, state::State, sweep};
-use crate::Error;
+use crate::{
+    Error,
+    cpu::{bits::Bits, event::View, sweep},
+    state::{columns::State, frame::Frame, grid::Grid},
+};
 
 /// End of a chain.
 pub const END: u32 = u32::MAX;
-
-/// Longest capsule, in cells along its main axis: above, a step is refused rather than walked for minutes.
-pub const LONGEST: i32 = 1 << 20;
-
-/// Fast pairs are entered if they pass each other within this many radius sums: wide enough for the guard to see a
-/// third sphere that a jolt would bring in.
-pub const PASSING: f32 = 1.5;
 
 /// One more candidate of a sphere.
 #[derive(Clone, Copy, Debug)]

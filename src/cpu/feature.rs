@@ -1,22 +1,20 @@
 //! When spheres meet patches of walls, which are neither flat nor still, and how. Twins: shaders/shared/touch.wgsl and
 //! shaders/shared/approach.wgsl.
 
+use crate::state::constants::{BLUR, LOOK_AGAIN};
 use glam::Vec3;
 
-use super::{
-    event::{Event, View, WALL},
-    sweep::{ADVANCES, TOUCHING, precedes},
+use crate::{
+    cpu::{
+        event::{Event, View},
+        sweep::precedes,
+    },
+    state::constants::{ADVANCES, TOUCHING, WALL},
+    walls::features::{
+        Instant, Sight, WallFeature,
+        shape::{FeatureShape, Near},
+    },
 };
-use crate::model::features::{
-    Instant, Sight, WallFeature,
-    shape::{FeatureShape, Near},
-};
-
-/// Way, in radii, after which an edge that is in the shadow of a nearer face is looked at again.
-pub const LOOK_AGAIN: f32 = 0.05;
-
-/// Rounding of the place of a sphere seen from a patch, relative to its distance: gaps below are none.
-pub const BLUR: f32 = 2e-7;
 
 /// How a sphere lies to a wall.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,11 @@
 //! Stage 5: the start of a substep: clocks to 0, and who is too fast for the candidate lists.
 
-use super::{
-    bits::Bits,
-    frame::Frame,
-    parallel::{Disjoint, TASK, for_ranges},
-    state::State,
+use crate::{
+    cpu::{
+        bits::Bits,
+        parallel::{Disjoint, TASK, for_ranges},
+    },
+    state::{columns::State, frame::Frame},
 };
 
 /// Sets all clocks to 0 and collects in `fast` every sphere whose path in the substep exceeds its budget.

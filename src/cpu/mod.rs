@@ -1,4 +1,4 @@
-//! The CPU engine: the stages of [`STAGES`](crate::stages::STAGES) on all cores, in f32, the twin of the shaders.
+//! The CPU engine: the stages of [`STAGES`](crate::step::schedule::STAGES) on all cores, in f32, the twin of the shaders.
 
 pub(crate) mod advance;
 pub(crate) mod audit;
@@ -31,23 +31,22 @@ pub(crate) mod walls;
 use std::{collections::HashMap, mem::take};
 
 pub(crate) use self::engine::CpuEngine;
-use self::{
-    audit::Audit,
-    clock::StageClock,
-    collide::{Counts, Recorder},
-    core::Core,
-    frame::Frame,
-    plan::{Limits, Past, Work},
-    relax::Relax,
-    report::Run,
-    rest::Rest,
-    rounds::{Outcome, Patience, Rounds},
-    sleep::Sleep,
-    walls::Walls,
-};
 use crate::{
     Error, Impact, Measure, Sphere, StepReport, System,
-    model::{contacts::WarmStartCache, frame, grid, plan, state, statistics, sums, units, world},
+    cpu::{
+        audit::Audit,
+        clock::StageClock,
+        collide::{Counts, Recorder},
+        core::Core,
+        relax::Relax,
+        report::Run,
+        rest::Rest,
+        rounds::{Outcome, Patience, Rounds},
+        sleep::Sleep,
+        walls::Walls,
+    },
+    state::{constants, frame::Frame, warm_start::WarmStartCache},
+    step::plan::{self, Limits, Past, Work},
 };
 use glam::DVec3;
 
@@ -163,7 +162,7 @@ impl Stepper {
         }
         if !self.core.world.features.is_restless(start_time)
             && self.core.sleep.is_all(self.core.statistics.movable)
-            && self.measured.deepest_overlap <= f64::from(relax::SLOP)
+            && self.measured.deepest_overlap <= f64::from(constants::RELAX_SLOP)
         {
             return Ok(self.idle());
         }

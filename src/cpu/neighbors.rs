@@ -3,6 +3,7 @@
 
 pub mod parts;
 
+use crate::state::constants::{COUNTED_PLANES, wall_bit};
 use std::{
     ops::Range,
     sync::atomic::{AtomicU8, Ordering::Relaxed},
@@ -11,21 +12,21 @@ use std::{
 use glam::{IVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::{
-    event::{WALL, wall_of},
-    fast::Reach,
-    grid::{CODES, Grid},
-    parallel::{Outputs, TASK},
-    state::State,
-    world::World,
+use crate::{
+    cpu::{
+        fast::Reach,
+        parallel::{Outputs, TASK},
+    },
+    state::{
+        columns::State,
+        constants::{WALL, wall_of},
+        grid::{CODES, Grid},
+    },
+    walls::{features::Instant, world::World},
 };
-use crate::model::features::Instant;
 
 /// Spheres whose candidates share one buffer.
 pub const BLOCK: usize = 256;
-
-/// Planes whose impacts are counted for each sphere; those on more planes bounce as often as they have to.
-pub const COUNTED_PLANES: usize = 8;
 
 /// A candidate: where its cell is seen from the sphere's cell, and which sphere it is.
 ///
@@ -110,12 +111,6 @@ impl Columns {
     fn bytes(&self) -> usize {
         self.0.iter().map(|column| 4 * column.capacity()).sum()
     }
-}
-
-/// Bit of a plane in a sphere's set.
-#[inline]
-pub fn wall_bit(plane: usize) -> u32 {
-    1 << plane.min(31)
 }
 
 impl Lists {

@@ -1,20 +1,17 @@
 //! Stage 11: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
 
+use crate::state::constants::{RELAX_FACTOR, RELAX_SLOP};
 use glam::{Vec3, Vec3A};
 
-use super::{
-    bits::Bits,
-    event::View,
-    neighbors::{Candidate, wall_bit},
-    parallel::{Disjoint, Outputs, TASK, for_ranges},
+use crate::{
+    cpu::{
+        bits::Bits,
+        event::View,
+        neighbors::Candidate,
+        parallel::{Disjoint, Outputs, TASK, for_ranges},
+    },
+    state::constants::wall_bit,
 };
-
-/// Overlaps up to this share of the mean diameter stay: correcting what later impacts resolve themselves would add
-/// energy under gravity; from about .01 on they are visible.
-pub const SLOP: f32 = 0.002;
-
-/// Share of an overlap removed in one pass: all of it at once overshoots where contacts share a sphere.
-pub const FACTOR: f32 = 0.5;
 
 /// Stands for a depth that is not known.
 const UNKNOWN: f32 = 2.0;
@@ -49,7 +46,7 @@ impl Relax {
                 // SAFETY: ranges do not overlap.
                 let known =
                     if is_quiet && view.sleep.stays_quiet(i) { unsafe { quiet.get(i) } } else { UNKNOWN };
-                if known <= SLOP {
+                if known <= RELAX_SLOP {
                     *deepest = deepest.max(known);
                 } else if is_quiet {
                     let depth = deepest_of(view, i, 0.0, deep);
@@ -119,7 +116,7 @@ impl Relax {
 
 /// Whether [`Relax::pushes`] would move anything.
 pub fn needed(deepest: f32) -> bool {
-    deepest > SLOP
+    deepest > RELAX_SLOP
 }
 
 /// Deepest overlap of a sphere with those of larger index and with planes, at least `least`; enters in `deep` all that
@@ -130,7 +127,7 @@ fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
     let mut deepest = least;
     // Told by the square: no overlap up to both the slop and the deepest so far says anything. A hair of slack for the
     // rounding of the root.
-    let share = 1.0 - deepest.min(SLOP);
+    let share = 1.0 - deepest.min(RELAX_SLOP);
     let nearest = share * share * (1.0 + 1e-5);
     let place = state.place[i];
     for &candidate in view.lists.of(i) {
@@ -147,7 +144,7 @@ fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
             && let Some((_, depth)) = overlap(view, i, j, shift)
         {
             deepest = deepest.max(depth);
-            if depth > SLOP {
+            if depth > RELAX_SLOP {
                 deep.insert(i);
                 deep.insert(j);
             }
@@ -156,7 +153,7 @@ fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
     contacts_beyond(view, i, |_, other, depth| {
         if other.is_none_or(|j| i < j) {
             deepest = deepest.max(depth);
-            if depth > SLOP {
+            if depth > RELAX_SLOP {
                 deep.insert(i);
                 other.into_iter().for_each(|j| deep.insert(j));
             }
@@ -172,10 +169,11 @@ fn push_of(view: &View, i: usize) -> Vec3 {
     let (mut push, mut count) = (Vec3::ZERO, 0);
     if inverse > 0.0 {
         let mut visit = |normal: Vec3, other: Option<usize>, depth: f32| {
-            if depth > SLOP {
+            if depth > RELAX_SLOP {
                 let theirs = other.map_or(0.0, |j| state.inverse_mass(j));
                 let diameter = state.radius(i) + other.map_or(state.radius(i), |j| state.radius(j));
-                push += normal * (FACTOR * (depth - SLOP) * diameter * inverse / (inverse + theirs));
+                push +=
+                    normal * (RELAX_FACTOR * (depth - RELAX_SLOP) * diameter * inverse / (inverse + theirs));
                 count += 1;
             }
         };

@@ -1,12 +1,14 @@
 //! What a step comes to: the audit and the report.
 
+use crate::state::constants::CRUSHED;
 use glam::DVec3;
 
-use super::{Counts, Past, Stepper, drag, plan, relax::Relax, sums};
-use crate::{Error, Impact, Measure, StepReport, model::plan::Work};
-
-/// Overlap from which something crushes spheres, in diameters: piles that come down fast reach a fiftieth.
-pub const CRUSHED: f64 = 0.05;
+use crate::{
+    Error, Impact, Measure, StepReport,
+    cpu::{Counts, Past, Stepper, drag, relax::Relax},
+    state::sums,
+    step::plan::{self, Work},
+};
 
 /// Counts of a step under way.
 #[derive(Default)]

@@ -9,6 +9,8 @@
 mod lanes;
 mod solve;
 
+use crate::state::constants::{DEEP, ITERATION_BATCHES, SETTLED, SHORTEST};
+use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE};
 use std::{
     mem::take,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -18,39 +20,21 @@ use glam::{DVec3, Vec3, Vec3A, Vec4};
 use rayon::prelude::*;
 
 use self::solve::{Bodies, Body};
-use super::{
-    bits::Flags,
-    blocks::Blocks,
-    collide::Push,
-    constraints::{ContactConstraint, ContactConstraints, WallVelocity},
-    core::Core,
-    event::{View, WALL, side_of, wall_of},
-    frame::Frame,
-    neighbors::wall_bit,
-    parallel::{Disjoint, Outputs, TASK, for_ranges},
+use crate::{
+    cpu::{
+        bits::Flags,
+        blocks::Blocks,
+        collide::Push,
+        constraints::{ContactConstraint, ContactConstraints, WallVelocity},
+        core::Core,
+        event::View,
+        parallel::{Disjoint, Outputs, TASK, for_ranges},
+    },
+    state::{
+        constants::{WALL, side_of, wall_bit, wall_of},
+        frame::Frame,
+    },
 };
-
-/// Passes before the sweep: warm loads need little, and what they leave the second half removes.
-pub const ITERATIONS_BEFORE: u32 = 1;
-
-/// Passes after the rounds; each further turn has twice as many as the one before, since what it is for, large spheres on
-/// small ones, takes passes in proportion to the ratio of their masses.
-pub const ITERATIONS_AFTER: u32 = 4;
-
-/// How often the rows are solved after the rounds, while what they push runs into others deeper than [`DEEP`]; for each turn
-/// but the first they are looked for again.
-pub const ITERATION_BATCHES: u32 = 4;
-
-/// Overlap at the end of the substep, in mean diameters, that is not left without another turn.
-pub const DEEP: f32 = 0.01;
-
-/// Passes end when no row changes a velocity by more than this share of what gravity adds in a substep. Larger and
-/// what is left over makes a pile creep, smaller and a pile at rest costs all passes.
-pub const SETTLED: f32 = 1e-4;
-
-/// Shortest time that is left to a row, as a share of the substep: an impact just before its end says nothing of how fast
-/// a gap may close.
-pub const SHORTEST: f32 = 1e-3;
 
 /// Buffers of the stage.
 #[derive(Default)]

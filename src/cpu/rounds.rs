@@ -1,38 +1,31 @@
 //! Rounds: select, collide and sweep what was touched again, until no impact is left in the substep.
 
+use crate::state::constants::{CROWD, CROWDED_ROUNDS, STUCK_ROUNDS};
 use glam::Vec4;
 
 use std::mem::take;
 
-use super::{
-    bits::Bits,
-    collide::{self, CollideOutput, Counts, Push, Recorder, Undo},
-    core::Core,
-    event::Event,
-    fast::{Lines, Walk},
-    frame::Frame,
-    parallel::{Disjoint, Outputs, for_ranges},
-    select::{self, Bounds, Crowded, Threat},
-    sweep,
+use crate::{
+    Error, Impact,
+    cpu::{
+        bits::Bits,
+        collide::{self, CollideOutput, Counts, Push, Recorder, Undo},
+        core::Core,
+        event::Event,
+        fast::{Lines, Walk},
+        parallel::{Disjoint, Outputs, for_ranges},
+        select::{self, Bounds, Crowded, Threat},
+        sweep,
+    },
+    state::frame::Frame,
+    step::plan::Work,
 };
-use crate::{Error, Impact, model::plan::Work};
-
-/// Rounds after which a substep with more than a twentieth of its spheres pending is better split: so many impacts in
-/// one neighbourhood wait for each other, while two halves have half of them each.
-pub const CROWDED_ROUNDS: u32 = 48;
-
-/// Fewer pending spheres than this are quicker to finish than to split.
-pub const CROWD: usize = 64;
 
 /// Spheres of one task in a round; they differ in cost, so tasks are small.
 const ROUND_TASK: usize = 256;
 
 /// Capsules walked by one task.
 const WALK_TASK: usize = 16;
-
-/// Rounds in which the earliest pending impact has to get later; if it does not, the rounds never end, and shorter substeps
-/// would not help: all happens at one instant.
-pub const STUCK_ROUNDS: u32 = 2048;
 
 /// Rounds that a substep has even where the step has done all that it may.
 const LEAST_ROUNDS: u32 = 16;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::{
-    parallel::{Disjoint, TASK, for_ranges},
-    state::State,
+use crate::{
+    cpu::parallel::{Disjoint, TASK, for_ranges},
+    state::columns::State,
 };
 
 /// Fills `target` with the spheres of `source` in bucket order; `order` gets where each came from.

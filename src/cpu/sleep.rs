@@ -10,23 +10,20 @@
 //! still, and asleep again after half of the time. What touches spheres that sleep and is itself not yet calm for long enough is
 //! held by them as by walls: it has all but stood for half of the time, or all wake.
 
+use crate::state::constants::{SLEEP, STILL};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::{
-    bits::Bits,
-    event::{View, WALL},
-    neighbors::Lists,
-    parallel::{Disjoint, TASK, for_ranges},
-    state::State,
+use crate::{
+    cpu::{
+        bits::Bits,
+        event::View,
+        neighbors::Lists,
+        parallel::{Disjoint, TASK, for_ranges},
+    },
+    state::{columns::State, constants::WALL},
 };
-
-/// Calm that it takes to sleep, in ticks: time counts, however it is divided into substeps.
-pub const SLEEP: u32 = 1 << 16;
-
-/// What neither moves nor is moved disturbs nothing, and counts no further.
-pub const STILL: u32 = u32::MAX / 2;
 
 /// See the module.
 #[derive(Default)]

@@ -1,28 +1,24 @@
 //! Stage 6: the earliest impact of a sphere over its candidates and the planes.
 
+use crate::state::constants::ADVANCES;
+use crate::state::constants::{FAR, TOUCHING};
 use std::ops::Range;
 
 use glam::{Vec3, Vec3A, Vec4};
 
-use super::{
-    bits::Bits,
-    event::{Event, View, WALL},
-    feature::consider_features,
-    grid::Grid,
-    neighbors::wall_bit,
-    state::State,
-    world::Wall,
+use crate::{
+    cpu::{
+        bits::Bits,
+        event::{Event, View},
+        feature::consider_features,
+    },
+    state::{
+        columns::State,
+        constants::{WALL, wall_bit},
+        grid::Grid,
+    },
+    walls::world::Wall,
 };
-
-/// Gaps up to this share of the radius sum count as touching where a root is bracketed: 1e-6 is about the
-/// rounding of a position; smaller and the bracket does not close, larger and the energy of a bounce shows it.
-pub const TOUCHING: f32 = 1e-6;
-
-/// Times the radius sum: a row whose partners have come further apart than this holds them no more.
-pub const FAR: f32 = 1.05;
-
-/// Steps of conservative advancement; it converges quadratically, grazing passes take most.
-pub const ADVANCES: u32 = 64;
 
 /// The earliest impact of sphere `i` before the end of the substep.
 pub fn sweep(view: &View, i: usize) -> Event {

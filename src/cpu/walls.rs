@@ -2,8 +2,11 @@
 
 use glam::DVec3;
 
-use super::{collide::Push, core::Core, units::Units};
-use crate::{System, WallLoad};
+use crate::{
+    System, WallLoad,
+    cpu::{collide::Push, core::Core},
+    state::units::Units,
+};
 
 /// Sums over the substeps of a step, in scaled units.
 #[derive(Default)]

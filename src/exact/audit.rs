@@ -76,7 +76,7 @@ impl ExactEngine {
         deepest
     }
 
-    /// Returns to the start of the step. What [`read`](crate::simulation::Engine::read) gives is as it was.
+    /// Returns to the start of the step. What [`read`](crate::step::engine::Engine::read) gives is as it was.
     pub(super) fn restore(&mut self) {
         for (body, before) in self.bodies.iter_mut().zip(&self.start) {
             body.go_back(before);

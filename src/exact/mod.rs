@@ -37,7 +37,7 @@ use self::{
     world::World,
 };
 use crate::{
-    Error, Impact, Measure, Partner, Sphere, StepReport, System, model::state::Found, simulation::Engine,
+    Error, Impact, Measure, Partner, Sphere, StepReport, System, state::columns::Found, step::engine::Engine,
 };
 
 // A sphere that crosses more cells than this in a step would take minutes to follow.

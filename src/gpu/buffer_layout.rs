@@ -8,13 +8,12 @@ use super::layout::{
 use super::static_world::{self, StaticWorld};
 use crate::{
     Error,
-    cpu::{
-        blocks::{Axis, COLOURS},
-        constraints::{SHOCK, SLOW},
-        rest::SETTLED,
+    cpu::blocks::Axis,
+    state::{
+        constants::{COLOURS, SETTLED, SHOCK, SLOW},
+        grid::Grid,
     },
-    model::grid::Grid,
-    model::world::World,
+    walls::world::World,
 };
 
 /// Room for what there may be more or less of; all but `entries` in records.

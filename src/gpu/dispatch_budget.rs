@@ -1,7 +1,7 @@
 //! How the work is spread over workgroups, dispatches and rounds. None of it changes a result.
 
 use super::{Context, layout::GROUP};
-use crate::cpu::rest::ITERATION_BATCHES;
+use crate::state::constants::ITERATION_BATCHES;
 
 /// Most workgroups of a dispatch: threads stride over what is beyond, and every device allows as many.
 const MOST_GROUPS: u32 = 32_768;

@@ -12,7 +12,7 @@ use super::{
     pipelines::Pipelines,
     timing::Timing,
 };
-use crate::cpu::rest::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE};
+use crate::state::constants::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE};
 
 /// Workgroups for the walks of fast spheres: mostly there are none.
 const WALK_GROUPS: u32 = 256;

@@ -29,12 +29,14 @@ use super::{
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     cpu::{audit::Audit, neighbors::Candidate},
-    model::{
-        contacts::WarmStartCache,
-        plan::{self, Past},
-        state::{Found, NEVER, State},
+    state::{
+        columns::{Found, NEVER, State},
+        warm_start::WarmStartCache,
     },
-    simulation::Engine,
+    step::{
+        engine::Engine,
+        plan::{self, Past},
+    },
 };
 
 /// How often a substep is halved, as on the CPU: down to 64 parts.
@@ -234,7 +236,7 @@ impl GpuEngine {
         let id = self.host.ids[(!words[TOO_LONG as usize]) as usize];
         let text = format!(
             "sphere {id} passes more than {} cells in one substep; choose a smaller dt",
-            crate::cpu::fast::LONGEST
+            crate::state::constants::LONGEST
         );
         self.reallocate(self.buffers.layout.capacities).err().unwrap_or(Error::NoProgress(text))
     }

@@ -7,9 +7,9 @@ use glam::DVec3;
 use super::{Context, buffer_layout::Capacities, engine::GpuEngine};
 use crate::{
     Error, Impact, Side, Solver, Sphere, StepReport, Surface, System,
-    model::state::NEVER,
     scene::{Fill, Scene},
-    simulation::Engine,
+    state::columns::NEVER,
+    step::engine::Engine,
 };
 
 fn context() -> Context {

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{
     Error, Sphere, System,
-    model::{
-        grid::Grid, plan::Limits, state::State, statistics::SystemStatistics, units::Units, world::World,
-    },
+    state::{columns::State, grid::Grid, statistics::SystemStatistics, units::Units},
+    step::plan::Limits,
+    walls::world::World,
 };
 
 /// See the module.

@@ -1,12 +1,10 @@
 //! What the buffers hold: the structs of `shaders/shared/layout.wgsl`, and the words of the work buffer.
 
+use crate::state::constants;
 use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, UVec3, UVec4, Vec3};
 
-use crate::{
-    cpu::rest::{self, ITERATION_BATCHES},
-    model::levels,
-};
+use crate::state::{constants::ITERATION_BATCHES, levels};
 
 /// A sphere's hot half.
 #[repr(C)]
@@ -247,15 +245,15 @@ words! {
     IMPULSE_COUNT = 1;
     RESTED = 1 << 31;
     /// Calm that it takes to sleep, and that of what neither moves nor is moved.
-    SLEEP = crate::cpu::sleep::SLEEP;
-    STILL = crate::cpu::sleep::STILL;
+    SLEEP = crate::state::constants::SLEEP;
+    STILL = crate::state::constants::STILL;
 
     /// Lanes that solve the contacts of a block, and colours of the cells of one.
     REST_GROUP = 8;
     INNER_COLOURS = 27;
-    COLOURS = crate::cpu::blocks::COLOURS as u32;
-    ITERATIONS_BEFORE = rest::ITERATIONS_BEFORE;
-    ITERATIONS_AFTER = rest::ITERATIONS_AFTER;
+    COLOURS = crate::state::constants::COLOURS as u32;
+    ITERATIONS_BEFORE = constants::ITERATIONS_BEFORE;
+    ITERATIONS_AFTER = constants::ITERATIONS_AFTER;
     /// End of the numbers of passes.
     MOST_ITERATIONS = first_iteration(ITERATION_BATCHES + 1);
     /// Bits of a dispatch's number that are the colour, below those of the pass.
@@ -267,7 +265,7 @@ words! {
     HITS = 3;
     CONSTRAINED = 4;
     /// Planes whose impacts are counted.
-    COUNTED_PLANES = crate::cpu::neighbors::COUNTED_PLANES as u32;
+    COUNTED_PLANES = crate::state::constants::COUNTED_PLANES as u32;
 
     // ContactConstraints of four in the buffer of the world: of a pair of materials, a plane, a wall's pivot, what moves walls, a patch, a set of
     // patches and a node of its tree.
@@ -286,7 +284,7 @@ words! {
     /// Marks the end of the patches of a sphere in whose reach a wall moves.
     WALL_MOVES = 1 << 31;
     /// Where rows say on which side of a narrow pipe they are.
-    SIDE_SHIFT = crate::cpu::event::SIDE_SHIFT;
+    SIDE_SHIFT = crate::state::constants::SIDE_SHIFT;
     /// Three words each of what a wall felt: impulse, angular impulse, work.
     WALL_LOAD_WORDS = 21;
 
@@ -318,14 +316,14 @@ words! {
     /// Deepest overlap with a wall in any substep, also before it was relaxed, if that crushes.
     DEEPEST_CRUSHED = 27;
     CLASS_COUNTS = 32;
-    STEP_END = CLASS_COUNTS + crate::model::sums::CLASSES as u32;
+    STEP_END = CLASS_COUNTS + crate::state::sums::CLASSES as u32;
     CANDIDATE_COUNT = STEP_END;
     /// Spheres whose lists are longer than one pass of the search keeps.
     LONG_COUNT = STEP_END + 1;
     SAMPLE_WORDS = STEP_END + 2;
 
     // Then counts of a substep.
-    DYNAMIC_COUNT = SAMPLE_WORDS + 3 * crate::model::sums::SAMPLE as u32;
+    DYNAMIC_COUNT = SAMPLE_WORDS + 3 * crate::state::sums::SAMPLE as u32;
     VISIT_COUNT = DYNAMIC_COUNT + 1;
     FROZEN_COUNT = DYNAMIC_COUNT + 2;
     FAST_COUNT = DYNAMIC_COUNT + 3;

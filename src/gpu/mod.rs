@@ -56,7 +56,7 @@ pub use wgpu;
 
 use glam::DVec3;
 
-use crate::{Error, System, simulation::Engine};
+use crate::{Error, System, step::engine::Engine};
 
 /// Waits for all of a buffer that can be mapped and that work already submitted fills.
 #[cfg(feature = "render")]

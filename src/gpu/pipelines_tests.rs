@@ -19,7 +19,7 @@ use super::{
     shaders::{Group, MODULES, Module, Variant},
     submit_queue::SubmitQueue,
 };
-use crate::{Sphere, System, model::state::NEVER};
+use crate::{Sphere, System, state::columns::NEVER};
 
 /// Dispatches of one measurement.
 const DISPATCHES: u32 = 8;

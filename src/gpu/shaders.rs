@@ -1,11 +1,10 @@
 //! The shaders: what each module is made of, and the numbers that Rust and WGSL share.
 
 use super::layout::{WORDS, constraint_words};
+use crate::state::constants;
 use crate::{
-    cpu::{
-        collide, constraints, event, fast, feature, neighbors, relax, report::CRUSHED, rest, rounds, sweep,
-    },
-    model::{features::shape, grid, levels, state, sums},
+    state::{columns, constants::CRUSHED, grid, levels, sums},
+    walls::features::shape,
 };
 
 /// A time beyond all times: no impact. WGSL has no infinity.
@@ -209,7 +208,7 @@ impl Variant {
 impl Module {
     /// The whole text.
     pub fn source(&self, variant: Variant) -> String {
-        let mut text = constants();
+        let mut text = shared_constants();
         for (name, value) in [
             ("IS_DIRECT", variant.is_direct),
             ("HAS_WALLS", variant.has_walls),
@@ -235,7 +234,7 @@ impl Module {
 }
 
 // Every number that both sides need has its home in Rust.
-fn constants() -> String {
+fn shared_constants() -> String {
     let mut text = String::new();
     let mut declare = |name: &str, value: String| text.push_str(&format!("const {name} = {value};\n"));
     for (name, value) in WORDS {
@@ -244,43 +243,43 @@ fn constants() -> String {
     for (name, value) in [
         ("CODES", grid::CODES),
         ("MOST_LEVELS", levels::MOST_LEVELS as u32),
-        ("ADVANCES", sweep::ADVANCES),
-        ("CROWDED_ROUNDS", rounds::CROWDED_ROUNDS),
-        ("CROWD", rounds::CROWD as u32),
-        ("STUCK_ROUNDS", rounds::STUCK_ROUNDS),
+        ("ADVANCES", constants::ADVANCES),
+        ("CROWDED_ROUNDS", constants::CROWDED_ROUNDS),
+        ("CROWD", constants::CROWD as u32),
+        ("STUCK_ROUNDS", constants::STUCK_ROUNDS),
         ("CLASS_SHIFT", sums::CLASS_SHIFT),
         ("CLASSES", sums::CLASSES as u32),
         ("SAMPLE", sums::SAMPLE as u32),
-        ("MOST_HITS", event::MOST_HITS.into()),
+        ("MOST_HITS", constants::MOST_HITS.into()),
     ] {
         declare(name, format!("{value}u"));
     }
-    for (name, value) in [("FARTHEST", grid::FARTHEST), ("LONGEST", fast::LONGEST)] {
+    for (name, value) in [("FARTHEST", grid::FARTHEST), ("LONGEST", constants::LONGEST)] {
         declare(name, format!("{value}i"));
     }
     for (name, value) in [
         ("NO_IMPACT", NO_IMPACT),
         ("BEYOND", BEYOND),
         ("SMALLEST", f32::MIN_POSITIVE),
-        ("NEVER", state::NEVER),
-        ("TOUCHING", sweep::TOUCHING),
-        ("RESTING", collide::RESTING),
-        ("LEAST_GRAVITY_REBOUND", collide::REBOUND),
-        ("LOWEST_BOUNCE", collide::LOWEST_BOUNCE),
-        ("LEAST_REBOUND", collide::ROUNDING),
-        ("PASSING", fast::PASSING),
-        ("CONSTRAINT_GAP", constraints::NEAR),
-        ("CONSTRAINT_AHEAD", constraints::AHEAD),
-        ("FAR", sweep::FAR),
-        ("DEEP", rest::DEEP),
-        ("SHORTEST", rest::SHORTEST),
-        ("RELAX_SLOP", relax::SLOP),
+        ("NEVER", columns::NEVER),
+        ("TOUCHING", constants::TOUCHING),
+        ("RESTING", constants::RESTING),
+        ("LEAST_GRAVITY_REBOUND", constants::REBOUND),
+        ("LOWEST_BOUNCE", constants::LOWEST_BOUNCE),
+        ("LEAST_REBOUND", constants::LEAST_REBOUND),
+        ("PASSING", constants::PASSING),
+        ("CONSTRAINT_GAP", constants::CONSTRAINT_GAP),
+        ("CONSTRAINT_AHEAD", constants::CONSTRAINT_AHEAD),
+        ("FAR", constants::FAR),
+        ("DEEP", constants::DEEP),
+        ("SHORTEST", constants::SHORTEST),
+        ("RELAX_SLOP", constants::RELAX_SLOP),
         ("CRUSHED", CRUSHED as f32),
-        ("REACH_HAIR", neighbors::parts::HAIR),
-        ("RELAX_FACTOR", relax::FACTOR),
+        ("REACH_HAIR", constants::REACH_HAIR),
+        ("RELAX_FACTOR", constants::RELAX_FACTOR),
         ("LEAN", shape::LEAN),
-        ("BLUR", feature::BLUR),
-        ("LOOK_AGAIN", feature::LOOK_AGAIN),
+        ("BLUR", constants::BLUR),
+        ("LOOK_AGAIN", constants::LOOK_AGAIN),
     ] {
         declare(name, format!("{value:e}f"));
     }

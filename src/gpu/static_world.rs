@@ -7,11 +7,13 @@ use super::layout::{
     FEATURE_ROWS, Frame, KIND_CAP, KIND_FRUSTUM, KIND_TRIANGLE, LEAF_BITS, MOVER_ROWS, NODE_ROWS, SET_ROWS,
     SITE_ROWS, SURFACE_ROWS, WALL_ROWS,
 };
-use crate::model::{
-    features::{WallFeature, shape::FeatureShape, tree::LEAF},
-    grid::Grid,
-    units::Units,
-    world::World,
+use crate::{
+    state::{grid::Grid, units::Units},
+    system::box_tree::LEAF,
+    walls::{
+        features::{WallFeature, shape::FeatureShape},
+        world::World,
+    },
 };
 
 const _: () = assert!(LEAF < 1 << LEAF_BITS);

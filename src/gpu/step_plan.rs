@@ -11,7 +11,7 @@ use super::{
         MOST_WIDE_ROUNDS,
     },
 };
-use crate::model::plan::Plan;
+use crate::step::plan::Plan;
 
 /// Systems this small are done by the one workgroup of the last stage of the rounds alone: fewer dispatches.
 const SMALL: usize = 2048;

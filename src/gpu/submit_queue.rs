@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Error,
     cpu::walls::Sum,
-    model::sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
+    state::sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
 };
 
 /// A step under way.

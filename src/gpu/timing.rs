@@ -1,7 +1,7 @@
 //! Time by stage, from timestamps that the device writes around every pass.
 
 use super::{Context, buffers::make_buffer};
-use crate::{Error, stages::STAGES};
+use crate::{Error, step::schedule::STAGES};
 
 /// Timestamps of a query set: as many as WebGPU allows.
 const QUERIES: u32 = 4096;

@@ -3,7 +3,7 @@
 use super::layout::{Body, NextEvent, Node, Tag};
 use crate::{
     StepReport,
-    stages::{STAGES, Stage},
+    step::schedule::{STAGES, Stage},
 };
 
 const BODY: u64 = size_of::<Body>() as u64;

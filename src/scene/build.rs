@@ -4,18 +4,21 @@ use std::ops::Range;
 
 use glam::DVec3;
 
-use super::{
-    DEFAULT_MATERIAL, Fill, Material, Note, Place, Random, Scene, Shape, ValidationError, lattice,
-    motion::set_in_motion,
-    pack::{Wanted, pack},
-    portable::side,
-    region::{Region, content, mass},
-    relax::relax,
-    rng::SeededRng,
-};
 use crate::{
     Bounds, Dimensions, Error, MaterialIndex, Materials, Side, Sphere, System, Wall, WallShape,
-    scene::space::{Space, SphereProxy},
+    scene::{
+        DEFAULT_MATERIAL, Fill, Material, Note, Random, Scene, Shape, lattice,
+        motion::set_in_motion,
+        pack::{Wanted, pack},
+        portable::side,
+        relax::relax,
+        rng::SeededRng,
+    },
+    system::{
+        region::{Region, content, mass},
+        space::{Space, SphereProxy},
+        validation_error::{Place, ValidationError},
+    },
 };
 
 /// Most spheres of a scene.

@@ -1,17 +1,16 @@
 //! What is wrong with a scene as it is written down, before anything is drawn.
 
+use crate::system::validate::{at_least_zero, inspect_diameters, positive};
 use glam::DVec3;
 
-use super::{
-    DEFAULT_MATERIAL, Fill, Lattice, LatticeKind, Motion, Pair, Random, Scene, Shape, ValidationError,
-};
 use crate::{
     Dimensions, Side, Surface, WallShape,
-    validate::{finite, inspect_surface},
+    scene::{DEFAULT_MATERIAL, Fill, Lattice, LatticeKind, Motion, Pair, Random, Scene, Shape},
+    system::{
+        validate::{finite, inspect_surface},
+        validation_error::ValidationError,
+    },
 };
-
-/// How far the shares of the diameters may miss 1 (three thirds written as 0.33 do by 0.01).
-const SHARE_SLACK: f64 = 0.0101;
 
 impl Scene {
     /// Everything that can be said without bounds and sphere by sphere.
@@ -217,47 +216,4 @@ impl Scene {
     }
 }
 
-/// Faults what the diameters of what is called `path` cannot be.
-pub(crate) fn inspect_diameters(path: &str, diameters: &[(f64, f64)]) -> Result<(), ValidationError> {
-    if diameters.is_empty() {
-        let path = format!("{path}.diameters");
-        return Err(ValidationError::field(
-            &path,
-            format!("{path} is empty"),
-            "list [diameter, share] pairs",
-        ));
-    }
-    let single = diameters.len() == 1;
-    for (index, &(diameter, share)) in diameters.iter().enumerate() {
-        let path = if single { format!("{path}.diameter") } else { format!("{path}.diameters[{index}]") };
-        positive(&path, diameter, "a diameter is finite and > 0")?;
-        at_least_zero(&path, share, "a share is between 0 and 1")?;
-    }
-    let total: f64 = diameters.iter().map(|&(_, share)| share).sum();
-    if (total - 1.0).abs() > SHARE_SLACK {
-        return Err(ValidationError::field(
-            format!("{path}.diameters"),
-            format!("the shares of {path}.diameters add up to {total}"),
-            "they are parts of the number of spheres and add up to 1",
-        ));
-    }
-    Ok(())
-}
-
 const AXES: [&str; 3] = ["x", "y", "z"];
-
-fn positive(path: &str, value: f64, remedy: &str) -> Result<(), ValidationError> {
-    if value > 0.0 && value.is_finite() { Ok(()) } else { Err(wrong(path, value, remedy)) }
-}
-
-fn at_least_zero(path: &str, value: f64, remedy: &str) -> Result<(), ValidationError> {
-    within(path, value, 0.0, f64::MAX, remedy)
-}
-
-fn within(path: &str, value: f64, low: f64, high: f64, remedy: &str) -> Result<(), ValidationError> {
-    if value >= low && value <= high { Ok(()) } else { Err(wrong(path, value, remedy)) }
-}
-
-fn wrong(path: &str, value: f64, remedy: &str) -> ValidationError {
-    ValidationError::field(path, format!("{path} is {value}"), remedy)
-}

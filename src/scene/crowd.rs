@@ -2,13 +2,13 @@
 
 use glam::DVec3;
 
-use super::{
-    grid::Grid,
-    push::Crowd,
-    region::MARGIN,
-    rng::SeededRng,
-    scatter::{Run, Site, is_free, scatter},
-    space::SphereProxy,
+use crate::{
+    scene::{
+        push::Crowd,
+        rng::SeededRng,
+        scatter::{Run, Site, is_free, scatter},
+    },
+    system::{grid::Grid, region::MARGIN, space::SphereProxy},
 };
 
 /// Passes of pushing at the inflated size. More than 100 change the pair distribution no further.

@@ -21,26 +21,21 @@ mod build;
 pub(crate) mod check;
 mod crowd;
 mod fill;
-pub(crate) mod grid;
 mod lattice;
 mod motion;
 mod note;
 mod pack;
 pub(crate) mod portable;
 pub(crate) mod push;
-pub(crate) mod region;
 mod relax;
 pub(crate) mod rng;
 pub(crate) mod scatter;
 mod source;
-pub(crate) mod space;
-mod validation_error;
 
 pub use build::MAX_SPHERES;
 pub use fill::{Fill, Lattice, LatticeKind, Motion, Placed, Random, Shape};
 pub use note::Note;
 pub use source::Source;
-pub(crate) use validation_error::{Place, ValidationError};
 
 use glam::DVec3;
 

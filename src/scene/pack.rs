@@ -3,16 +3,21 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::{
-    ValidationError,
-    crowd::{Growth, crowd},
-    portable::side,
-    region::{Region, content},
-    rng::SeededRng,
-    scatter::{Run, Site, scatter},
-    space::{Space, SphereProxy},
+use crate::{
+    Dimensions, System, WallShape,
+    scene::{
+        crowd::{Growth, crowd},
+        portable::side,
+        rng::SeededRng,
+        scatter::{Run, Site, scatter},
+    },
+    system::{
+        region::{Region, content},
+        space::{Space, SphereProxy},
+        validation_error::ValidationError,
+        wall::Nearby,
+    },
 };
-use crate::{Dimensions, System, WallShape, wall::Nearby};
 
 /// A random group whose spheres are to be placed.
 #[derive(Clone, Debug)]

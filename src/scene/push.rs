@@ -3,11 +3,13 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::{
-    grid::Grid,
-    space::{Space, SphereProxy, spatial_order},
+use crate::{
+    Plane,
+    system::{
+        grid::Grid,
+        space::{Space, SphereProxy, spatial_order},
+    },
 };
-use crate::Plane;
 
 /// How much further than contact neighbours are looked up, in largest radii: they hold until spheres have moved
 /// half of it. More makes the lists longer, less makes them anew more often.

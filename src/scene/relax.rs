@@ -2,12 +2,11 @@
 
 use glam::DVec3;
 
-use super::{
-    Note,
-    push::Crowd,
-    space::{Space, SphereProxy},
+use crate::{
+    System,
+    scene::{Note, push::Crowd},
+    system::space::{Space, SphereProxy},
 };
-use crate::System;
 
 /// Passes over the overlaps; see [`SPARE`].
 const PASSES: usize = 3000;

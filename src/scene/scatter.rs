@@ -3,13 +3,16 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::{
-    grid::Grid,
-    region::{MARGIN, clearance},
-    rng::SeededRng,
-    space::{Space, SphereProxy, corners, spatial_order},
+use crate::{
+    Dimensions, Plane, WallShape,
+    scene::rng::SeededRng,
+    system::{
+        grid::Grid,
+        region::{MARGIN, clearance},
+        space::{Space, SphereProxy, corners, spatial_order},
+        wall::Nearby,
+    },
 };
-use crate::{Dimensions, Plane, WallShape, wall::Nearby};
 
 /// Places tried for each sphere, on average over a run, before the fill counts as full. At a volume fraction of 0.30
 /// it is about 100.

@@ -2,8 +2,11 @@
 
 use glam::DVec3;
 
-use super::{Fill, Motion, Scene, Shape, ValidationError};
-use crate::{MaterialIndex, Materials, Sink};
+use crate::{
+    MaterialIndex, Materials, Sink,
+    scene::{Fill, Motion, Scene, Shape},
+    system::validation_error::ValidationError,
+};
 
 /// Spheres that are poured into a box: see [`crate::Source`]. The group says their velocity, by [`Motion::Velocity`] or
 /// [`Motion::Kept`] (at rest), and their material.

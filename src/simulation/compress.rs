@@ -5,10 +5,8 @@ use glam::DVec3;
 use super::Simulation;
 use crate::{
     Compressed, CompressionStage, Dimensions, Error, StepReport, System,
-    scene::{
-        push::Crowd,
-        space::{Space, SphereProxy},
-    },
+    scene::push::Crowd,
+    system::space::{Space, SphereProxy},
 };
 
 /// Gap that pairs are left that would overlap, in mean diameters: twenty times the rounding of f32 in a place.

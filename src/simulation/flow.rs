@@ -6,7 +6,7 @@
 use glam::DVec3;
 
 use super::Simulation;
-use crate::{Error, Partner, SinkCount, Source, Sphere, StepReport, System, summary::Exchange};
+use crate::{Error, Partner, SinkCount, Source, Sphere, StepReport, System, simulation::summary::Exchange};
 
 /// How far a source is.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,15 +5,14 @@ use glam::DVec3;
 use super::{Simulation, flow::Progress};
 use crate::{
     Error, Plane, Source, Sphere, System, Wall,
-    model::state::Found,
-    scene::{
+    scene::{rng::SeededRng, scatter::is_free},
+    state::columns::Found,
+    system::{
         grid::Grid,
         region::{Region, mass},
-        rng::SeededRng,
-        scatter::is_free,
         space::{Space, SphereProxy, corners},
+        wall::Nearby,
     },
-    wall::Nearby,
 };
 
 /// Places that are tried for a sphere in a step. In a box that has been filled at random to three quarters of what can

@@ -1,9 +1,11 @@
 //! Who computes.
 
-use super::{Backend, Engine, Options};
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::{Error, System, WallShape, cpu::CpuEngine, exact::ExactEngine};
+use crate::{
+    Backend, Error, System, WallShape, cpu::CpuEngine, exact::ExactEngine, simulation::Options,
+    step::engine::Engine,
+};
 
 /// The engine of a system as it is at a time; opens a device where one is needed and none is given.
 pub(super) fn start_engine(

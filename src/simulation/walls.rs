@@ -1,20 +1,6 @@
 //! What walls feel.
 
-use glam::DVec3;
-
-use super::Simulation;
-
-/// What a wall felt of the spheres in a step, as a mean over it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct WallLoad {
-    /// Force on the wall (mass * length/time^2).
-    pub force: DVec3,
-    /// Torque on it (mass * length^2/time^2) about the point that it turns about, or that its shape is given by: the middle, of
-    /// a plane its point, of a mesh its first vertex.
-    pub torque: DVec3,
-    /// Power that it gave to the spheres (energy/time); 0 for what does not move.
-    pub power: f64,
-}
+use crate::{Simulation, WallLoad};
 
 impl Simulation {
     /// What each wall felt in the last step, by impacts and by contacts that rest, in the order of

@@ -116,7 +116,7 @@ fn the_backend_may_change_on_the_way_and_energy_stays() {
     assert_eq!(session.obey(Command::Profile(true)), News::Changed);
     assert!(session.is_profiled());
     steps(&mut session, 1);
-    assert_eq!(session.figures.stage_seconds.len(), crate::stages::STAGES.len());
+    assert_eq!(session.figures.stage_seconds.len(), crate::step::schedule::STAGES.len());
     assert_eq!(session.simulation.steps(), 20);
 }
 

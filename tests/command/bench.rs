@@ -87,7 +87,7 @@ fn a_scene_without_a_random_fill_has_no_other_size() {
 #[cfg(feature = "gpu")]
 #[test]
 fn a_row_on_a_device_says_what_the_device_did() {
-    use carom::stages::STAGES;
+    use carom::schedule::STAGES;
     let place = Place::new();
     let arguments = ["bench", "--scenes", "gas.toml", "--backends", "gpu", "--steps", "20", "--warm-up", "2"];
     let ran = place.carom(&[&arguments[..], &["--json", "-"]].concat()).expect(0);

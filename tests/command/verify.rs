@@ -75,7 +75,7 @@ fn engines_that_differ_end_with_5_and_the_first_step_and_stage() {
     let mismatch = &object["mismatch"];
     let (step, stage) = (mismatch["step"].as_u64().unwrap(), mismatch["stage"].as_str().unwrap());
     assert_eq!(object["steps"].as_u64().unwrap(), step - 1);
-    assert!(carom::stages::STAGES.iter().any(|s| s.name == stage), "{mismatch}");
+    assert!(carom::schedule::STAGES.iter().any(|s| s.name == stage), "{mismatch}");
     // Sums belong to no sphere.
     let place = match mismatch["sphere"].as_u64() {
         Some(sphere) => {

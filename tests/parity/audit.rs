@@ -10,7 +10,7 @@ use super::{
     Case, Harness, PRESENT, Slip, agrees, notices,
     starts::{Start, start},
 };
-use crate::model::sums::{CLASS_SHIFT, CLASSES};
+use crate::state::sums::{CLASS_SHIFT, CLASSES};
 
 /// Of sums, as a share of the sum of all sizes: a workgroup of 64 lanes adds 4096 spheres in f32, 64 in a row and then six
 /// times by halves, each addition good to 6e-8.
@@ -100,7 +100,7 @@ fn case_with(start: &Start, broken: bool) -> Case {
         let counted = u64::from(speeds.iter().sum::<u32>()) + found.nonfinite;
         verdict.equal("spheres counted", 0, counted, u64::from(n));
         if differ == 0 {
-            let speeds = |s: crate::model::sums::Sums| (s.bulk_speed, s.crowd_speed, s.high_speed);
+            let speeds = |s: crate::state::sums::Sums| (s.bulk_speed, s.crowd_speed, s.high_speed);
             verdict.equal("speeds", 0, speeds(found), speeds(twin));
         }
         verdict.compared += u64::from(n);

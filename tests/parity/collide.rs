@@ -14,7 +14,7 @@ use super::{
     starts::{Start, start},
     walks::Walks,
 };
-use crate::{Impact, Partner, cpu::collide::Counts, gpu::buffer_layout::BufferLayout, model::units::Units};
+use crate::{Impact, Partner, cpu::collide::Counts, gpu::buffer_layout::BufferLayout, state::units::Units};
 
 /// Of velocities, as a share of the speeds that meet: the impulse is a quotient of two sums of three products times a
 /// quotient of masses, each to a few units in the last place.

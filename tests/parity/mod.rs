@@ -47,7 +47,7 @@ use super::{
     shaders::Variant,
     step_plan::StepPlan,
 };
-use crate::model::plan::Plan;
+use crate::step::plan::Plan;
 
 /// Rounds over the whole array that the frames of the tests announce.
 const WIDE_ROUNDS: u32 = 48;

@@ -11,13 +11,13 @@ use super::{
 use glam::Vec3;
 
 use crate::{
-    cpu::{neighbors::wall_bit, sweep::from_wall},
-    model::{
-        features::Instant,
+    cpu::sweep::from_wall,
+    state::{
+        columns::State,
+        constants::wall_bit,
         grid::{CODES, Grid},
-        state::State,
-        world::World,
     },
+    walls::{features::Instant, world::World},
 };
 
 /// Of squared distances: the squares may be fused with their sums, each step 6e-8.

@@ -17,11 +17,9 @@ use super::{
     starts::{Start, start},
     twin::Twin,
 };
-use crate::cpu::{
-    blocks::{Axis, COLOURS},
-    constraints::ContactConstraint,
-    rest::ITERATION_BATCHES,
-    sleep::{SLEEP, STILL},
+use crate::{
+    cpu::{blocks::Axis, constraints::ContactConstraint},
+    state::constants::{COLOURS, ITERATION_BATCHES, SLEEP, STILL},
 };
 
 // Hands what lockstep finds on to the verdict.

@@ -7,8 +7,8 @@ use crate::{
     Dimensions, MaterialIndex, Materials, Oscillation, Rotation, Side, Surface, System, WallMotion,
     WallShape,
     cpu::{audit::Audit, core::Core},
-    model::state::{NEVER, State},
     scene::{Fill, Scene, Wall},
+    state::columns::{NEVER, State},
 };
 
 /// None, one, a workgroup less one, a workgroup, one more, and many with an odd rest.

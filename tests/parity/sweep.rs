@@ -9,7 +9,7 @@ use super::{
     starts::{Start, start},
     twin::Twin,
 };
-use crate::{cpu::event as twins, gpu::shaders::NO_IMPACT, model::grid::CODES};
+use crate::{cpu::event as twins, gpu::shaders::NO_IMPACT, state::grid::CODES};
 
 /// How far apart, in cells, the two sides may see a pair at its time of impact: coordinates are at most a few cells, each
 /// of the sums and products before the root loses 6e-8 of them, and a fused one loses less.

@@ -8,9 +8,9 @@ use super::{super::buffer_layout::BufferLayout, memory::Memory, twin::Twin, verd
 use crate::{
     cpu::{
         event::View,
-        fast::{DynamicCandidates, Lines, PASSING, Walk},
+        fast::{DynamicCandidates, Lines, Walk},
     },
-    model::{frame::Frame, grid::Grid, state::State},
+    state::{columns::State, constants::PASSING, frame::Frame, grid::Grid},
 };
 
 /// Of lengths, as a share of the way of a walker and the distance asked for: a few sums of products of lengths up to the

@@ -1,12 +1,11 @@
 //! What a device was asked to do, and how many bytes it moved beside those of a plain copy.
 
-use carom::stages::STAGES;
+use carom::schedule::STAGES;
 use carom::{Error, Options, Simulation, StepReport, System};
 use serde_json::{Map, Value, json};
 
 use super::measure::Case;
-use crate::cli::adapters::least_traffic;
-use crate::cli::interrupt;
+use crate::cli::{adapters::least_traffic, interrupt};
 
 // Timestamps cost speed, so the stages are timed in steps of their own. The first ones still have to find out how many
 // rounds to plan.

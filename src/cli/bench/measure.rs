@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 
 use super::device::{DeviceCounters, Figures, Stages};
 use super::machine;
-use crate::cli::adapters::{Chosen, fields};
-use crate::cli::arguments::BenchArguments;
-use crate::cli::command_error::CommandError;
-use crate::cli::interrupt;
-use crate::cli::text::counted;
+use crate::cli::{
+    adapters::{Chosen, fields},
+    arguments::BenchArguments,
+    command_error::CommandError,
+    interrupt,
+    text::counted,
+};
 
 /// What to measure.
 pub struct Case {

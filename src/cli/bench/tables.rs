@@ -1,6 +1,6 @@
 //! The rows as people read them.
 
-use carom::stages::STAGES;
+use carom::schedule::STAGES;
 
 use super::measure::Row;
 use crate::cli::text::{Align, Table, number};

@@ -5,8 +5,7 @@ use carom::render::Image;
 use carom::{Error, StepReport};
 use egui::{Align2, Color32, FontId, Pos2, Rect, Stroke, pos2, vec2};
 
-use crate::cli::arguments::Plotted;
-use crate::cli::text::number;
+use crate::cli::{arguments::Plotted, text::number};
 
 /// Share of the height that the chart takes.
 const SHARE: f64 = 0.26;

@@ -6,10 +6,12 @@ use carom::render::Image;
 
 use super::gif::{self, Gif};
 use super::movie::Movie;
-use crate::cli::atomic_file::{AtomicFile, cannot_write};
-use crate::cli::command_error::CommandError;
-use crate::cli::screen::Screen;
-use crate::cli::text::counted;
+use crate::cli::{
+    atomic_file::{AtomicFile, cannot_write},
+    command_error::CommandError,
+    screen::Screen,
+    text::counted,
+};
 
 /// What kind of file a name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
 
 use super::palette::{Histogram, MOST, Palette};
-use crate::cli::atomic_file::{AtomicFile, cannot_write};
-use crate::cli::command_error::CommandError;
+use crate::cli::{
+    atomic_file::{AtomicFile, cannot_write},
+    command_error::CommandError,
+};
 
 /// Shortest time that players show a frame for (hundredths of a second); they take less for a mistake.
 const SHORTEST: u64 = 2;

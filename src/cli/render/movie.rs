@@ -7,8 +7,7 @@ use std::thread::JoinHandle;
 
 use tempfile::TempPath;
 
-use crate::cli::atomic_file::cannot_write;
-use crate::cli::command_error::CommandError;
+use crate::cli::{atomic_file::cannot_write, command_error::CommandError};
 
 /// A film in the making.
 pub struct Movie {

@@ -11,12 +11,14 @@ use super::camera::{Choice, Shot};
 use super::chart::{self, Chart};
 use super::film::{Film, Kind, Label};
 use super::schedule::Schedule;
-use crate::cli::arguments::{BackendChoice, Hidden, PictureSize, RenderArguments};
-use crate::cli::command_error::{CommandError, Exit};
-use crate::cli::interrupt::{self, Phase};
-use crate::cli::screen::{Progress, Screen};
-use crate::cli::source::{self, Source};
-use crate::cli::text::{counted, number};
+use crate::cli::{
+    arguments::{BackendChoice, Hidden, PictureSize, RenderArguments},
+    command_error::{CommandError, Exit},
+    interrupt::{self, Phase},
+    screen::{Progress, Screen},
+    source::{self, Source},
+    text::{counted, number},
+};
 
 /// Frames where none are asked for.
 const FRAMES: u64 = 150;

@@ -2,9 +2,12 @@
 
 use glam::Vec3;
 
-use super::{
-    super::event::{MOST_HITS, View, WALL},
-    Body, Counts,
+use crate::{
+    cpu::{
+        collide::{Body, Counts},
+        event::View,
+    },
+    state::constants::{MOST_HITS, WALL},
 };
 
 // Takes the approach out of a contact that rests from now on, if rows can hold it: they carry it to the end of the substep.

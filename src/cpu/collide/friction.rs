@@ -75,7 +75,7 @@ pub(super) fn rub(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{model::world::delta_v_bound, toolbox::bounce_impulse};
+    use crate::{toolbox::bounce_impulse, walls::world::delta_v_bound};
 
     // What `World::delta_v_bound` is made of: whatever the spins, no velocity changes by more than the guard of the rounds allows for.
     #[test]

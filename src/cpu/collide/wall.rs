@@ -2,14 +2,17 @@
 
 use glam::Vec3;
 
-use super::{
-    super::event::{View, WALL},
-    Body, CollideOutput, Counts, REBOUND, Recorder, along_chord, convert_to_resting, count_hit, impulse,
-    leave_support, loss, propagate, record, rests, rub, soften,
-};
 use crate::{
     Partner,
-    model::{
+    cpu::{
+        collide::{
+            Body, CollideOutput, Counts, Recorder, along_chord, convert_to_resting, count_hit, impulse,
+            leave_support, loss, propagate, record, rests, rub, soften,
+        },
+        event::View,
+    },
+    state::constants::{REBOUND, WALL},
+    walls::{
         features::{Instant, WallFeature},
         world::Surface,
     },

@@ -2,16 +2,19 @@
 
 use glam::{Vec3, Vec3A};
 
-use super::{AHEAD, ContactConstraint, ContactImpulse, NEAR, SHOCK, STANDS, Task, WallVelocity};
 use crate::{
     cpu::{
         bits::Flags,
-        event::{View, WALL, side_partner},
+        constraints::{ContactConstraint, ContactImpulse, STANDS, Task, WallVelocity},
+        event::{View, side_partner},
         feature::Touch,
-        neighbors::{Candidate, wall_bit},
+        neighbors::Candidate,
+    },
+    state::constants::{CONSTRAINT_AHEAD, CONSTRAINT_GAP, SHOCK, WALL, wall_bit},
+    walls::{
+        features::{Instant, WallFeature},
         world::Surface,
     },
-    model::features::{Instant, WallFeature},
 };
 
 /// A wall as a row sees it.
@@ -91,7 +94,7 @@ impl Finder<'_> {
         // A pair that lay next to each other in a pile is pressed together; one that only now comes near bounces.
         let in_contact =
             past.is_some_and(|constraint| constraint.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
-        gap <= NEAR * diameter
+        gap <= CONSTRAINT_GAP * diameter
             && approach <= SHOCK * slow
             && (in_contact || (approach <= slow && approach >= -slow))
     }
@@ -105,12 +108,12 @@ impl Finder<'_> {
             // At the start all clocks are 0, whatever they hold.
             let (here, there) = (view.state.place[i], view.state.place[j]);
             let d = Vec3A::from_vec4(here - there) - shift;
-            let farthest = (here.w + there.w) * (1.0 + NEAR);
+            let farthest = (here.w + there.w) * (1.0 + CONSTRAINT_GAP);
             return d.length_squared() <= farthest * farthest;
         }
         self.past.iter().any(|constraint| constraint.j == j as u32)
             || view.is_converted(i, j as u32)
-            || (self.is_in_contact(i, j as u32) && !view.stays_clear(i, j, shift, AHEAD))
+            || (self.is_in_contact(i, j as u32) && !view.stays_clear(i, j, shift, CONSTRAINT_AHEAD))
     }
 
     // None where all contacts of the two are impacts.
@@ -171,7 +174,7 @@ impl Finder<'_> {
         } else {
             past.is_some()
                 || view.is_converted(i, j as u32)
-                || (self.is_in_contact(i, j as u32) && view.overlap_ahead(i, j, shift) > AHEAD)
+                || (self.is_in_contact(i, j as u32) && view.overlap_ahead(i, j, shift) > CONSTRAINT_AHEAD)
         };
         if !is_row {
             return;
@@ -216,7 +219,7 @@ impl Finder<'_> {
             spin: wall.mover.map_or(Vec3::ZERO, |mover| view.world.features.movers[mover as usize].spin),
             moves: wall.mover.is_some(),
         };
-        let runs_in = || view.overlap_of_wall_ahead(i, plane) > AHEAD;
+        let runs_in = || view.overlap_of_wall_ahead(i, plane) > CONSTRAINT_AHEAD;
         self.wall(surface, &side, runs_in, task);
     }
 
@@ -225,7 +228,7 @@ impl Finder<'_> {
         let at = self.instant();
         for side in 0..3 {
             let Some(touch) = view.touch_side(feature, &at, side) else { return };
-            if touch.is_shadowed || touch.gap > 2.0 * NEAR * view.state.radius(i) {
+            if touch.is_shadowed || touch.gap > 2.0 * CONSTRAINT_GAP * view.state.radius(i) {
                 return;
             }
             self.feature_side(surface, (number, side), feature, touch, task);
@@ -250,7 +253,7 @@ impl Finder<'_> {
             spin: mover.map_or(Vec3::ZERO, |mover| mover.spin),
             moves: mover.is_some(),
         };
-        let runs_in = || view.overlap_of_feature_ahead(i, feature) > AHEAD;
+        let runs_in = || view.overlap_of_feature_ahead(i, feature) > CONSTRAINT_AHEAD;
         self.wall(surface, &side, runs_in, task);
     }
 

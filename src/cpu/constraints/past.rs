@@ -6,9 +6,9 @@ use std::{
 };
 
 use super::{ContactConstraint, ContactConstraints, ContactImpulse, STANDS, Slot, past_of};
-use crate::cpu::{
-    event::WALL,
-    parallel::{Disjoint, TASK, for_ranges},
+use crate::{
+    cpu::parallel::{Disjoint, TASK, for_ranges},
+    state::constants::WALL,
 };
 
 impl ContactConstraints {

@@ -1,15 +1,13 @@
 //! The search where cells are divided, because sizes differ: each sphere looks through the parts of every level that spheres
 //! of that level could reach it from.
 
+use crate::state::constants::REACH_HAIR;
 use std::ops::Range;
 
 use glam::{IVec3, Vec3};
 
 use super::{Candidate, Finder, Row};
-use crate::{cpu::grid::CODES, model::levels::Level};
-
-/// More than the reach, as a share: parts are found in f32.
-pub const HAIR: f32 = 1e-4;
+use crate::state::{grid::CODES, levels::Level};
 
 impl Finder<'_> {
     /// Candidates level by level, in each by z, y and x; `rows` is a buffer.
@@ -61,7 +59,7 @@ impl Finder<'_> {
         let home = self.state.cell[self.i].truncate();
         let parts = level.parts;
         let away = |part: i32, axis: usize| i32::from(part >= parts[axis]) - i32::from(part < 0);
-        let reach = ((self.radius + level.largest) + self.skin) * (1.0 + HAIR);
+        let reach = ((self.radius + level.largest) + self.skin) * (1.0 + REACH_HAIR);
         let (low, high) = level.span(2, offset.z, reach);
         for part_z in low..=high {
             let dz = away(part_z, 2);

@@ -322,7 +322,10 @@ mod tests {
     use rand_pcg::Pcg64;
 
     use super::*;
-    use crate::cpu::{constraints::STANDS, event::WALL, parallel::Disjoint};
+    use crate::{
+        cpu::{constraints::STANDS, parallel::Disjoint},
+        state::constants::WALL,
+    };
 
     /// Spheres of a task.
     const OWN: u32 = 20;

@@ -2,10 +2,12 @@
 
 use glam::{BVec4A, Vec3A, Vec4, Vec4Swizzles};
 
-use crate::cpu::{
-    constraints::{ContactConstraint, STANDS, WallVelocity},
-    event::WALL,
-    parallel::Disjoint,
+use crate::{
+    cpu::{
+        constraints::{ContactConstraint, STANDS, WallVelocity},
+        parallel::Disjoint,
+    },
+    state::constants::WALL,
 };
 
 /// A sphere as rows see it.

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use glam::DVec3;
 
 use super::{Parts, reason};
-use crate::mesh::{MAX_TRIANGLES, too_many};
+use crate::system::mesh::{MAX_TRIANGLES, too_many};
 
 /// Bytes before the number of triangles; anything may stand there, `solid` too.
 const HEADER: usize = 80;

@@ -11,7 +11,7 @@ use crate::{
             THREATS_NEEDED, VISITS_NEEDED,
         },
     },
-    model::state::State,
+    state::columns::State,
 };
 
 /// More room than was needed, so that a growing system is not done twice at every step.

@@ -3,13 +3,16 @@
 use super::GpuEngine;
 use crate::{
     Contact, Error, Partner,
-    cpu::event::wall_of,
     gpu::{
         buffer_layout::Capacities,
         layout::{IMPULSE_COUNT, IMPULSE_WORDS, PAST_H, RANK_WORDS, RESTED, WALL, WARM_START_HEAD},
         readback::download,
     },
-    model::contacts::{CachedImpulse, ContactImpulse, Ground, Other, WarmStartCache, sort},
+    state::{
+        constants::wall_of,
+        warm_start::{CachedImpulse, ContactImpulse, WarmStartCache},
+    },
+    step::contacts::{Ground, Other, sort},
 };
 
 /// Rank of the owner, rank of the partner or a plane with [`WALL`] set, load.

@@ -4,10 +4,8 @@ use super::{GpuEngine, Retries, Timing, by_rank};
 use crate::{
     Error, Impact, Sphere, StepReport, System,
     cpu::{Stepper, audit::Audit},
-    model::{
-        plan::{self, Past},
-        state::{NEVER, State},
-    },
+    state::columns::{NEVER, State},
+    step::plan::{self, Past},
 };
 
 impl GpuEngine {

@@ -3,15 +3,15 @@
 use super::{GpuEngine, StepPlan, words};
 use crate::{
     Error, Measure, StepReport,
-    cpu::{Stepper, relax::SLOP},
+    cpu::Stepper,
     gpu::{
         encode::Encoder,
         layout::{DEEPEST_BEFORE, HALT, HALT_CUT},
         readback::download,
         submit_queue::StepCounts,
     },
-    model::{plan::Plan, state::NEVER, sums::Sums},
-    stages::STAGES,
+    state::{columns::NEVER, constants::RELAX_SLOP, sums::Sums},
+    step::{plan::Plan, schedule::STAGES},
 };
 
 impl GpuEngine {
@@ -83,7 +83,7 @@ impl GpuEngine {
     pub(super) fn rests_for_ever(&self, counts: &StepCounts, step: u64) -> bool {
         let all = counts.asleep > 0 && counts.asleep == self.host.statistics.movable as u64;
         let is_restless = self.host.world.features.is_restless(self.time_of(step));
-        all && !is_restless && !counts.awake && counts.deepest <= SLOP
+        all && !is_restless && !counts.awake && counts.deepest <= RELAX_SLOP
     }
 
     // The report of a step in which nothing changes.

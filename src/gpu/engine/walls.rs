@@ -3,9 +3,9 @@
 use super::GpuEngine;
 use crate::{
     Error,
-    cpu::{Stepper, report::CRUSHED},
+    cpu::Stepper,
     gpu::{buffer_layout::Capacities, buffers::Buffers, step_plan::Substep},
-    model::state::NEVER,
+    state::{columns::NEVER, constants::CRUSHED},
 };
 
 impl GpuEngine {

@@ -9,8 +9,8 @@ use super::{
     twin::Twin,
 };
 use crate::{
-    cpu::{neighbors::wall_bit, sweep::from_wall},
-    model::grid::CODES,
+    cpu::sweep::from_wall,
+    state::{constants::wall_bit, grid::CODES},
 };
 
 /// Of what is left of an offset, as a share of the cell: `x - moved * edge` may be fused, and what was before may be a

@@ -19,11 +19,12 @@ use super::{
     memory::{Memory, constraints as state_rows},
     twin::Twin,
 };
-use crate::cpu::{
-    blocks::{Axis, COLOURS},
-    constraints::ContactImpulse,
-    event,
-    neighbors::COUNTED_PLANES,
+use crate::{
+    cpu::blocks::Axis,
+    state::{
+        constants::{self, COLOURS, COUNTED_PLANES},
+        warm_start::ContactImpulse,
+    },
 };
 
 /// Of velocities and loads that were solved for, as a share of the speeds that meet and of what gravity adds: sums of a dozen
@@ -205,7 +206,7 @@ fn feature_hits_of(twin: &Twin, i: usize, feature: u32) -> u32 {
 // What moves the wall of a row.
 fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
     let world = &twin.core.world;
-    let wall = event::wall_of(partner);
+    let wall = constants::wall_of(partner);
     match world.walls.get(wall) {
         Some(plane) => plane.mover,
         None => world.features.mover_number(world.features.all[wall - world.walls.len()].wall),

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use super::super::layout::{Body, Tag};
-use crate::{Impact, Partner, model::units::Units};
+use crate::{Impact, Partner, state::units::Units};
 
 /// A value on which the two sides differ by more than they may.
 #[derive(Clone, Debug, PartialEq)]

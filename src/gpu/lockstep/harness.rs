@@ -23,7 +23,7 @@ use super::{
 use crate::{
     Error, System,
     cpu::{audit::Audit, core::Core},
-    model::plan::{self, Past},
+    step::plan::{self, Past},
 };
 
 /// Rounds over the whole array that the frames announce: as many as a device may do.

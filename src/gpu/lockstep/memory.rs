@@ -23,7 +23,7 @@ use super::{
 use crate::{
     Error,
     cpu::{event, fast::END, select},
-    model::state::State,
+    state::columns::State,
 };
 
 /// See the module.

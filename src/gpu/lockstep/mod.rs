@@ -24,7 +24,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use self::error_bounds::Step;
 use self::findings::Difference;
 use super::{Context, buffer_layout::Capacities, engine::GpuEngine};
-use crate::{Error, Impact, Sphere, System, cpu::Stepper, model::state::NEVER, simulation::Engine};
+use crate::{Error, Impact, Sphere, System, cpu::Stepper, state::columns::NEVER, step::engine::Engine};
 
 /// The copy of the state that substeps are on; broad phases go from the other one to it.
 pub const PRESENT: usize = 1;
@@ -82,7 +82,7 @@ pub struct Agreement {
 pub struct Mismatch {
     /// The step, the first is 1.
     pub step: u64,
-    /// The first [stage](crate::stages::STAGES) that makes something else of the same input; none where each of them
+    /// The first [stage](crate::step::schedule::STAGES) that makes something else of the same input; none where each of them
     /// agrees, and only what they make together differs.
     pub stage: Option<&'static str>,
     /// Id of the sphere; none where the value is not one sphere's.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        layout::{Event, FROZEN, LAUNCH},
+        layout::{Event, FROZEN, LAUNCH, WALL},
         shaders::NO_IMPACT,
     },
     PRESENT,
@@ -90,7 +90,7 @@ fn dynamic_candidates(harness: &Harness, twin: &Twin, output: &Memory, findings:
                 continue;
             }
             let mut told = twins::Event::NONE;
-            let link = crate::model::grid::CODES + place;
+            let link = crate::state::grid::CODES + place;
             let shift = twin.core.grid.shift(dynamic.cells);
             sweep::consider(&view, i, dynamic.other as usize, link, shift, &mut told);
             let other = twin.core.state.id[dynamic.other as usize];
@@ -172,8 +172,8 @@ fn one_event(twin: &Twin, i: usize, found: Event, event: twins::Event, findings:
 pub fn with_partner(twin: &Twin, i: usize, found: Event) -> Option<twins::Event> {
     let view = twin.view();
     let mut told = twins::Event::NONE;
-    if found.partner & twins::WALL != 0 {
-        let plane = (found.partner & !twins::WALL) as usize;
+    if found.partner & WALL != 0 {
+        let plane = (found.partner & !WALL) as usize;
         if plane < view.world.walls.len() {
             sweep::consider_wall(&view, i, plane, &mut told);
         }

@@ -6,8 +6,8 @@ use glam::DVec3;
 use super::{Context, Lockstep, Mismatch, trace};
 use crate::{
     Side, Surface, System,
-    model::state::NEVER,
     scene::{Fill, Scene},
+    state::columns::NEVER,
 };
 
 fn context() -> Context {

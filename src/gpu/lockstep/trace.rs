@@ -14,7 +14,7 @@ use super::{
     rounds,
     twin::Twin,
 };
-use crate::{Error, System, cpu::rest::ITERATION_BATCHES};
+use crate::{Error, System, state::constants::ITERATION_BATCHES};
 
 /// A stage and what it did otherwise.
 pub type Found = (&'static str, Difference);
@@ -281,7 +281,7 @@ impl Trace<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::stages::STAGES;
+    use crate::step::schedule::STAGES;
 
     // In the order of the table.
     #[test]

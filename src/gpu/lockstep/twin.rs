@@ -22,7 +22,7 @@ use crate::{
         scatter::scatter,
         sweep,
     },
-    model::{frame::Frame, state::State, sums::Sums},
+    state::{columns::State, frame::Frame, sums::Sums},
 };
 
 /// Rounds after which a substep is given up: no system that was looked at came near.

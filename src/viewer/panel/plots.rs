@@ -5,7 +5,7 @@ use egui_plot::{Line, Plot, PlotPoints};
 
 use super::parts::number;
 use crate::{
-    stages::STAGES,
+    step::schedule::STAGES,
     viewer::run_figures::{Point, RunFigures},
 };
 

@@ -3,15 +3,15 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::AXES;
 use crate::{
     Dimensions, Sphere, System, Wall,
-    scene::{
-        ValidationError,
+    system::{
         grid::Grid,
         space::{Space, SphereProxy, spatial_order},
+        validate::AXES,
+        validation_error::ValidationError,
+        wall::Nearby,
     },
-    wall::Nearby,
 };
 
 /// A pair, or a sphere and a wall, that overlaps.

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::space::{Space, SphereProxy, corners, spatial_order};
+use crate::system::space::{Space, SphereProxy, corners, spatial_order};
 
 /// No further sphere in a cell's list.
 const NONE: u32 = u32::MAX;

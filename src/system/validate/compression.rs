@@ -1,7 +1,12 @@
 //! Checks of a compression.
 
-use super::{AXES, PERIOD_IN_RADII, require};
-use crate::{Compression, Dimensions, Side, System, scene::ValidationError};
+use crate::{
+    Compression, Dimensions, Side, System,
+    system::{
+        validate::{AXES, PERIOD_IN_RADII, require},
+        validation_error::ValidationError,
+    },
+};
 
 /// Most that a box may lose of its length in a step, and so neighbours of their distance: more would push most spheres
 /// about, not a few.

@@ -10,8 +10,11 @@ use glam::DVec3;
 
 use crate::{
     Dimensions, Error, Side, Surface, System,
-    scene::{Place, ValidationError},
+    system::validation_error::{Place, ValidationError},
 };
+
+/// How far the shares of the diameters may miss 1 (three thirds written as 0.33 do by 0.01).
+const SHARE_SLACK: f64 = 0.0101;
 
 /// How much longer than four radii a period is, in radii: two spheres side by side and a skin of 5% of the diameter
 /// between each and the next image. Shorter, and a sphere could meet two images of one partner in a step.
@@ -204,4 +207,53 @@ pub(crate) fn finite(path: &str, v: DVec3) -> Result<(), ValidationError> {
             "every component is a finite number",
         ))
     })
+}
+
+/// Validates the diameters and shares of the field `path`.
+pub(crate) fn inspect_diameters(path: &str, diameters: &[(f64, f64)]) -> Result<(), ValidationError> {
+    if diameters.is_empty() {
+        let path = format!("{path}.diameters");
+        return Err(ValidationError::field(
+            &path,
+            format!("{path} is empty"),
+            "list [diameter, share] pairs",
+        ));
+    }
+    let single = diameters.len() == 1;
+    for (index, &(diameter, share)) in diameters.iter().enumerate() {
+        let path = if single { format!("{path}.diameter") } else { format!("{path}.diameters[{index}]") };
+        positive(&path, diameter, "a diameter is finite and > 0")?;
+        at_least_zero(&path, share, "a share is between 0 and 1")?;
+    }
+    let total: f64 = diameters.iter().map(|&(_, share)| share).sum();
+    if (total - 1.0).abs() > SHARE_SLACK {
+        return Err(ValidationError::field(
+            format!("{path}.diameters"),
+            format!("the shares of {path}.diameters add up to {total}"),
+            "they are parts of the number of spheres and add up to 1",
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn positive(path: &str, value: f64, remedy: &str) -> Result<(), ValidationError> {
+    if value > 0.0 && value.is_finite() { Ok(()) } else { Err(wrong(path, value, remedy)) }
+}
+
+pub(crate) fn at_least_zero(path: &str, value: f64, remedy: &str) -> Result<(), ValidationError> {
+    within(path, value, 0.0, f64::MAX, remedy)
+}
+
+pub(crate) fn within(
+    path: &str,
+    value: f64,
+    low: f64,
+    high: f64,
+    remedy: &str,
+) -> Result<(), ValidationError> {
+    if value >= low && value <= high { Ok(()) } else { Err(wrong(path, value, remedy)) }
+}
+
+pub(crate) fn wrong(path: &str, value: f64, remedy: &str) -> ValidationError {
+    ValidationError::field(path, format!("{path} is {value}"), remedy)
 }

@@ -3,9 +3,10 @@
 //! The plan of a step uses the figures of the step before the last one, so that a device can run ahead of the host
 //! and still make the same plan.
 
+use crate::system::limits::MOST_SUBSTEPS;
 use glam::DVec3;
 
-use super::sums::Sums;
+use crate::state::sums::Sums;
 
 /// Collisions per sphere and substep that a substep should not exceed: above, rounds grow faster than the substeps
 /// they save. (Rounds against c: .1: 3, .3: 5, 1: 11.)
@@ -14,9 +15,6 @@ const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 /// Cells that a fiftieth of the spheres may pass in a substep. Longer ways make lists of hundreds, and the guard looks at
 /// the candidates of candidates.
 const CROWD_PATH: f64 = 1.0;
-
-/// Most substeps that are chosen by themselves.
-pub const MOST_SUBSTEPS: f64 = 4096.0;
 
 /// What a step may take, over all its substeps and their halves; beyond, spheres stop at their next impact until the
 /// substep ends. Walls that close on elastic spheres, which bounce the faster the less room they have, would else hold it
@@ -49,10 +47,6 @@ impl Work {
         self.rounds >= most.rounds || self.impacts >= most.impacts
     }
 }
-
-/// Longest substep with resting contacts, in units of sqrt(d/g). At twice as long a pile of
-/// 50 layers that comes down overlaps by 3 to 5% instead of 1 to 2, and does not come to rest.
-const REST: f64 = 0.012;
 
 /// What is known of a step that is over.
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,11 +113,6 @@ fn by_collisions(limits: &Limits, past: &Past) -> f64 {
         0 => (past.collisions / COLLISIONS_PER_SUBSTEP).ceil().clamp(limits.least_substeps, MOST_SUBSTEPS),
         n => f64::from(n).max(limits.wall_substeps),
     }
-}
-
-/// Substeps that contacts at rest need in a step of `dt`: none is longer than [`REST`].
-pub fn rest_substeps(dt: f64, gravity: f64, diameter: f64) -> f64 {
-    (dt * (gravity / diameter).sqrt() / REST).ceil().clamp(1.0, MOST_SUBSTEPS)
 }
 
 /// Plans a step.

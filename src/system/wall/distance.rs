@@ -2,7 +2,10 @@
 
 use glam::{DQuat, DVec2, DVec3};
 
-use crate::{Wall, WallMotion, WallShape, model::features::tree::Tree, scene::space::Space};
+use crate::{
+    Wall, WallMotion, WallShape,
+    system::{box_tree::Tree, space::Space},
+};
 
 impl Wall {
     /// Distance of a point from the surface at a time (length), whether the wall is there then or not. Of a plane it is

@@ -3,8 +3,10 @@
 use glam::{DVec3, IVec4, Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::{grid::Grid, units::Units};
-use crate::{MaterialIndex, Sphere, System};
+use crate::{
+    MaterialIndex, Sphere, System,
+    state::{grid::Grid, units::Units},
+};
 
 /// Last contact of a sphere that never had one. Far enough that no contact time reaches it, near enough that
 /// subtracting a substep keeps it finite.

@@ -2,8 +2,6 @@
 
 use glam::DVec3;
 
-use crate::Measure;
-
 /// What a sphere struck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Partner {
@@ -28,6 +26,31 @@ pub struct Impact {
     pub normal: DVec3,
     /// Size of the impulse along `normal` (mass * length/time), >= 0.
     pub impulse: f64,
+}
+
+/// The sums over all spheres at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measure {
+    /// Kinetic energy, spin included.
+    pub kinetic_energy: f64,
+    /// Potential energy, 0 where all spheres are at [`System::gravity_reference`].
+    pub potential_energy: f64,
+    /// Sum of mass * velocity over the spheres that are not fixed.
+    pub momentum: DVec3,
+    /// Deepest overlap of a pair, or of a sphere and a wall, in mean diameters of the pair.
+    pub deepest_overlap: f64,
+}
+
+/// What a wall felt of the spheres in a step, as a mean over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WallLoad {
+    /// Force on the wall (mass * length/time^2).
+    pub force: DVec3,
+    /// Torque on it (mass * length^2/time^2) about the point that it turns about, or that its shape is given by: the middle, of
+    /// a plane its point, of a mesh its first vertex.
+    pub torque: DVec3,
+    /// Power that it gave to the spheres (energy/time); 0 for what does not move.
+    pub power: f64,
 }
 
 impl Measure {
@@ -119,7 +142,7 @@ pub struct StepReport {
     pub asleep: u64,
     /// Wall-clock seconds of the step.
     pub wall_seconds: f64,
-    /// Wall-clock seconds by stage, in the order of [`STAGES`](crate::stages::STAGES); empty where the
+    /// Wall-clock seconds by stage, in the order of [`STAGES`](crate::step::schedule::STAGES); empty where the
     /// engine has no stages.
     pub stage_seconds: Vec<f64>,
 }

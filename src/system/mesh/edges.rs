@@ -4,8 +4,10 @@ use std::f64::consts::TAU;
 
 use glam::DVec3;
 
-use super::{shape::gate, warning::SeenEdges};
-use crate::toolbox::unit;
+use crate::{
+    system::mesh::{shape::gate, warning::SeenEdges},
+    toolbox::unit,
+};
 
 /// No vertex.
 pub(super) const NONE: u32 = u32::MAX;

@@ -2,11 +2,13 @@
 
 use glam::DVec3;
 
-use super::{
-    levels::{CLASSES, Class},
-    units::{self, Units},
+use crate::{
+    Side, System,
+    state::{
+        levels::{CLASSES, Class},
+        units::{self, Units},
+    },
 };
-use crate::{Side, System};
 
 /// Expected candidates per sphere up to which a dilute system may have longer paths between broad phases.
 const LONG_LIST: f64 = 12.0;

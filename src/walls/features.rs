@@ -5,21 +5,19 @@
 
 pub mod parts;
 pub mod shape;
-pub mod tree;
 
+use crate::system::limits::MOST_TURN;
 use glam::{DVec3, IVec3, Mat3, Vec3};
 
-use self::{
-    parts::parts,
-    shape::{FeatureShape, Near},
-    tree::Tree,
+use crate::{
+    System, Wall, WallMotion, WallShape,
+    state::{grid::Grid, units::Units},
+    system::{box_tree::Tree, limits::MOST_SUBSTEPS},
+    walls::features::{
+        parts::parts,
+        shape::{FeatureShape, Near},
+    },
 };
-use super::{grid::Grid, plan::MOST_SUBSTEPS, units::Units};
-use crate::{System, Wall, WallMotion, WallShape};
-
-/// Largest angle by which walls turn, and by which the phase of those that swing goes on, in a substep (radian): the chord of a
-/// swing is .1% slower then, and the series of [`turned`] has the digits of f32.
-pub const MOST_TURN: f64 = 0.1;
 
 /// A patch in scaled units.
 #[derive(Clone, Debug)]

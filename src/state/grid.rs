@@ -9,8 +9,10 @@ use std::ops::Range;
 
 use glam::{DVec3, IVec3, Vec3};
 
-use super::{levels::Levels, statistics::SystemStatistics, units::Units};
-use crate::{Side, System};
+use crate::{
+    Side, System,
+    state::{levels::Levels, statistics::SystemStatistics, units::Units},
+};
 
 /// No cell is further from the origin than this; beyond, offsets grow instead (and lose precision).
 pub const FARTHEST: i32 = 1 << 28;

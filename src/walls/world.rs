@@ -2,12 +2,15 @@
 
 use glam::{DVec3, IVec3, Vec3};
 
-use super::{
-    features::WallFeatures, grid::Grid, plan::rest_substeps, statistics::SystemStatistics, units::Units,
-};
 use crate::{
     System, WallShape,
-    cpu::{neighbors::wall_bit, relax::SLOP, sleep::SLEEP},
+    state::{
+        constants::{RELAX_SLOP, SLEEP, rest_substeps, wall_bit},
+        grid::Grid,
+        statistics::SystemStatistics,
+        units::Units,
+    },
+    walls::features::WallFeatures,
 };
 
 /// A plane relative to a point of its own, so that it is as sharp far from the origin as near it.
@@ -232,7 +235,7 @@ impl World {
                 .collect(),
             delta_v_bound: delta_v_bound(friction),
             contact_time: contact_time as f32,
-            slop: (if rests { f64::from(SLOP) } else { 1e-5 } * statistics.mean_diameter) as f32,
+            slop: (if rests { f64::from(RELAX_SLOP) } else { 1e-5 } * statistics.mean_diameter) as f32,
         }
     }
 }

@@ -4,11 +4,13 @@ use std::f64::consts::PI;
 
 use glam::DVec3;
 
-use super::{AXES, finite, require};
 use crate::{
     Dimensions, System, Wall, WallShape,
-    model::{features::MOST_TURN, plan::MOST_SUBSTEPS},
-    scene::ValidationError,
+    system::{
+        limits::{MOST_SUBSTEPS, MOST_TURN},
+        validate::{AXES, finite, require},
+        validation_error::ValidationError,
+    },
 };
 
 /// How far the length of a normal may miss 1. What it misses, an impact on the wall changes the energy by.

@@ -2,8 +2,10 @@
 
 use glam::{DQuat, DVec2, DVec3, Vec3};
 
-use super::shape::{Cap, FeatureShape, Frustum, Triangle};
-use crate::{Facet, WallShape};
+use crate::{
+    Facet, WallShape,
+    walls::features::shape::{Cap, FeatureShape, Frustum, Triangle},
+};
 
 /// A piece of a wall: where its point is (length), and its form in units of `unit`.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,18 @@
 //! A [`System`] is the concrete end of a [`Scene`](crate::scene::Scene): random fills are drawn, materials are
 //! numbered, bounds are known. Engines read nothing else.
 
+pub(crate) mod box_tree;
+pub(crate) mod compression;
+pub(crate) mod flow;
+pub(crate) mod grid;
+pub(crate) mod limits;
+pub(crate) mod mesh;
+pub(crate) mod region;
+pub(crate) mod space;
+pub(crate) mod validate;
+pub(crate) mod validation_error;
+pub(crate) mod wall;
+
 use glam::DVec3;
 
 use crate::{Compression, Sink, Source, Wall, WallShape};

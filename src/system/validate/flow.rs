@@ -1,9 +1,12 @@
 //! Checks of drag, sources and sinks.
 
-use super::{AXES, finite, require};
 use crate::{
     Sink, Source, System,
-    scene::{ValidationError, check::inspect_diameters, region::Region},
+    system::{
+        region::Region,
+        validate::{AXES, finite, inspect_diameters, require},
+        validation_error::ValidationError,
+    },
 };
 
 impl System {

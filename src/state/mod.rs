@@ -1,0 +1,12 @@
+//! What the engines compute on: scaled units, cells, columns of spheres, and the constants that Rust and WGSL share.
+//! Nothing here runs a stage.
+
+pub(crate) mod columns;
+pub(crate) mod constants;
+pub(crate) mod frame;
+pub(crate) mod grid;
+pub(crate) mod levels;
+pub(crate) mod statistics;
+pub(crate) mod sums;
+pub(crate) mod units;
+pub(crate) mod warm_start;

@@ -1,0 +1,8 @@
+//! A step: its schedule, its plan, what engines have in common and what a step reports.
+
+pub(crate) mod contact;
+pub(crate) mod contacts;
+pub(crate) mod engine;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub mod schedule;
