@@ -1,12 +1,16 @@
 //! The spheres, where they are found, and what each could meet: all that the stages of a substep read.
 
-use std::{mem::swap, sync::atomic::AtomicU32};
+use std::{
+    mem::{swap, take},
+    sync::atomic::AtomicU32,
+};
 
-use glam::{DVec3, Vec3};
+use glam::Vec3;
 
 use crate::{
     Contact, Error, Partner, System,
     cpu::{
+        advance,
         bin::bin,
         bits::Bits,
         blocks::Blocks,
@@ -15,6 +19,7 @@ use crate::{
         fast::{DynamicCandidates, Reach},
         launch::launch,
         neighbors::{Candidate, Lists, neighbors},
+        relax::Relax,
         scan::scan,
         scatter::scatter,
         sleep::Sleep,
@@ -23,20 +28,17 @@ use crate::{
         columns::State,
         constants::{WALL, wall_of},
         frame::Frame,
-        grid::Grid,
-        statistics::SystemStatistics,
-        units::Units,
         warm_start::{CachedImpulse, WarmStartCache},
     },
-    step::contacts::{Ground, Other, sort},
-    walls::world::World,
+    step::{
+        contacts::{Ground, Other, sort},
+        domain::Domain,
+    },
 };
 
 /// See the module.
 pub struct Core {
-    pub units: Units,
-    pub world: World,
-    pub grid: Grid,
+    pub domain: Domain,
     pub state: State,
     pub lists: Lists,
     pub dynamic_candidates: DynamicCandidates,
@@ -54,15 +56,12 @@ pub struct Core {
     /// For how long of the substep each sphere has been carried by rows.
     pub rested: Vec<f32>,
     pub reach: Reach,
-    pub statistics: SystemStatistics,
     shifts: [Vec3; 32],
-    /// The world without its spheres.
-    system: System,
-    contact_time: f64,
     back: State,
-    keys: Vec<u32>,
+    /// Bucket of each sphere before the scatter.
+    pub keys: Vec<u32>,
     order: Vec<u32>,
-    cursors: Vec<AtomicU32>,
+    pub cursors: Vec<AtomicU32>,
     partial_sums: Vec<u32>,
     launched: Bits,
 }
@@ -77,16 +76,8 @@ impl Core {
                 Candidate::MAX_SPHERES
             )));
         }
-        let units = Units::new(system);
-        let statistics = SystemStatistics::new(system, &units);
-        let lowest = system.spheres.iter().map(|s| s.position / units.length).reduce(DVec3::min);
-        let grid =
-            Grid::new(system, &units, &statistics, statistics.margin_most, lowest.unwrap_or(DVec3::ZERO));
-        let contact_time = system.contact_time();
-        let mut state = State::default();
-        state.load(system, &units, &grid, last_contact);
+        let (domain, state) = Domain::new(system, last_contact);
         let mut core = Self {
-            world: World::default(),
             lists: Lists::default(),
             dynamic_candidates: DynamicCandidates::default(),
             clock: vec![0.0; count],
@@ -98,19 +89,15 @@ impl Core {
             sleep: Sleep::new(count),
             converted: Bits::default(),
             rested: vec![0.0; count],
-            reach: Reach { radius_max: statistics.radius_max as f32, motion_margin: 0.0 },
-            shifts: grid.shifts(),
-            system: System { spheres: vec![], ..system.clone() },
-            contact_time,
+            reach: Reach { radius_max: domain.statistics.radius_max as f32, motion_margin: 0.0 },
+            shifts: domain.grid.shifts(),
             back: State::default(),
             keys: vec![0; count],
             order: vec![0; count],
             cursors: vec![],
             partial_sums: vec![],
             launched: Bits::default(),
-            units,
-            statistics,
-            grid,
+            domain,
             state,
         };
         core.back.resize(count);
@@ -120,72 +107,90 @@ impl Core {
         Ok(core)
     }
 
-    /// Makes cells for another path budget. Positions are rounded once more.
+    /// Makes cells for another motion margin. Positions are rounded once more.
     pub fn regrid(&mut self, motion_margin: f64) {
-        let Self { system, units, statistics, .. } = self;
-        self.grid = self
-            .state
-            .regrid(&self.grid, |lowest| Grid::new(system, units, statistics, motion_margin, lowest));
+        self.domain.regrid(&mut self.state, motion_margin);
         self.lay_out();
     }
 
     /// What depends on the cells.
     fn lay_out(&mut self) {
-        self.world = World::new(
-            &self.system,
-            &self.units,
-            &self.grid,
-            self.state.middle(&self.grid),
-            self.contact_time / self.units.time,
-            &self.statistics,
-        );
-        self.shifts = self.grid.shifts();
-        self.cursors.resize_with(self.grid.buckets, AtomicU32::default);
+        self.shifts = self.domain.grid.shifts();
+        self.cursors.resize_with(self.domain.grid.buckets, AtomicU32::default);
         self.cursors.shrink_to_fit();
-        self.starts.resize(self.grid.buckets + 1, 0);
+        self.starts.resize(self.domain.grid.buckets + 1, 0);
         self.starts.shrink_to_fit();
-        self.dynamic_candidates.reset(self.state.len(), self.grid.buckets);
+        self.dynamic_candidates.reset(self.state.len(), self.domain.grid.buckets);
     }
 
-    /// Puts the walls where they are in the substep of length `h` (scaled) that begins at `time`.
-    pub fn place_walls(&mut self, time: f64, h: f64) {
-        self.world.place_walls(time, h, &self.units, &self.grid);
-    }
-
-    /// Stages 1 to 4, for paths up to `motion_margin` relative to the drift, which itself goes up to `drift` meanwhile.
-    pub fn broad_phase(&mut self, motion_margin: f32, drift: f32, mut lap: impl FnMut(&str)) {
-        debug_assert!(motion_margin <= self.grid.margin_limit, "paths longer than the cells cover");
+    pub fn bin(&mut self) {
         self.dynamic_candidates.clear();
-        bin(&self.grid, &mut self.state, &mut self.keys, &self.cursors);
-        lap("bin");
+        bin(&self.domain.grid, &mut self.state, &mut self.keys, &self.cursors);
+    }
+
+    pub fn scan(&mut self) {
         scan(&self.cursors, &mut self.starts, &mut self.partial_sums);
-        lap("scan");
-        scatter(&self.state, &mut self.back, &self.keys, &self.cursors, &self.starts, &mut self.order);
-        swap(&mut self.state, &mut self.back);
-        lap("scatter");
-        let order = std::mem::take(&mut self.order);
-        self.order_contacts(&order);
-        self.order = order;
-        lap("rest");
-        self.reach.motion_margin = motion_margin;
-        neighbors(&self.grid, &self.world, &self.state, &self.starts, self.reach, drift, &mut self.lists);
+    }
+
+    pub fn scatter(&mut self) {
+        let Self { state, back, keys, cursors, starts, order, .. } = self;
+        scatter(state, back, keys, cursors, starts, order);
+        swap(state, back);
+    }
+
+    /// Brings the resting contacts into the order in which their spheres lie since `scatter`.
+    pub fn order_contacts(&mut self) {
+        let Self { constraints, sleep, blocks, order, state, domain, starts, .. } = self;
+        constraints.follow(order);
+        sleep.follow(order);
+        blocks.lay(&domain.grid, starts, |i| state.cell[i].truncate(), state.len());
+    }
+
+    /// Lists candidates for paths up to `motion_margin` relative to the drift, which itself goes up to `drift_reach` meanwhile.
+    pub fn neighbors(&mut self, motion_margin: f32, drift_reach: f32) {
+        let Self { domain: Domain { grid, world, .. }, state, starts, reach, lists, .. } = self;
+        debug_assert!(motion_margin <= grid.margin_limit, "paths longer than the cells cover");
+        reach.motion_margin = motion_margin;
+        neighbors(grid, world, state, starts, *reach, drift_reach, lists);
         self.motion_margin.fill(motion_margin);
-        lap("neighbors");
     }
 
-    /// Contacts that rest follow the spheres into their new order; `order` says where each came from.
-    pub fn order_contacts(&mut self, order: &[u32]) {
-        if self.world.rests {
-            self.constraints.follow(order);
-            self.sleep.follow(order);
-            let cell = |i: usize| self.state.cell[i].truncate();
-            self.blocks.lay(&self.grid, &self.starts, cell, self.state.len());
+    pub fn advance(&mut self, frame: Frame) {
+        let mut place = take(&mut self.state.place);
+        let mut motion = take(&mut self.state.motion);
+        let mut spin = take(&mut self.state.spin);
+        let mut motion_margin = take(&mut self.motion_margin);
+        let mut support = take(&mut self.support);
+        let bodies = advance::Bodies {
+            place: &mut place,
+            motion: &mut motion,
+            spin: &mut spin,
+            motion_margin: &mut motion_margin,
+            support: &mut support,
+        };
+        advance::advance(&self.view(frame), bodies);
+        (self.state.place, self.state.motion, self.state.spin) = (place, motion, spin);
+        (self.motion_margin, self.support) = (motion_margin, support);
+    }
+
+    /// Pushes overlapping spheres apart; returns `work` with the work that this does against gravity.
+    pub fn relax(&mut self, relax: &mut Relax, frame: Frame, mut work: f64) -> f64 {
+        self.sleep.forget_quiet();
+        let pushes = relax.pushes(&self.view(frame));
+        let gravity = self.domain.world.gravity.as_dvec3();
+        for (i, &push) in pushes.iter().enumerate() {
+            if push != Vec3::ZERO {
+                self.state.place[i] += push.extend(0.0);
+                self.motion_margin[i] -= push.length();
+                work -= gravity.dot(push.as_dvec3()) * (1.0 / f64::from(self.state.inverse_mass(i)));
+            }
         }
+        work
     }
 
-    /// Who has been calm counts on at the end of a substep.
+    /// Advances the sleep timers at the end of a substep.
     pub fn advance_sleep_timers(&mut self, frame: Frame) {
-        let mut sleep = std::mem::take(&mut self.sleep);
+        let mut sleep = take(&mut self.sleep);
         sleep.advance_sleep_timers(&self.view(frame));
         self.sleep = sleep;
     }
@@ -211,8 +216,8 @@ impl Core {
 
     pub fn view(&self, frame: Frame) -> View<'_> {
         View {
-            grid: &self.grid,
-            world: &self.world,
+            grid: &self.domain.grid,
+            world: &self.domain.world,
             state: &self.state,
             lists: &self.lists,
             dynamic_candidates: &self.dynamic_candidates,
@@ -229,7 +234,7 @@ impl Core {
 
     /// The rows of the last substep that carry, in the user's units.
     pub fn contacts(&self) -> Vec<Contact> {
-        let Self { units, grid, world, state, .. } = self;
+        let Self { domain: Domain { units, grid, world, .. }, state, .. } = self;
         let ground = Ground { units, grid, world, state };
         let other = |j: u32| match j & WALL {
             0 => Other::Sphere(j as usize),
@@ -247,7 +252,7 @@ impl Core {
 
     /// What all contacts hand on to the next substep.
     pub fn warm_start(&self) -> WarmStartCache {
-        let Self { units, state, constraints, .. } = self;
+        let Self { domain: Domain { units, .. }, state, constraints, .. } = self;
         let partner = |j: u32| match j & WALL {
             0 => Partner::Sphere(state.id[j as usize]),
             _ => Partner::Wall(j & !WALL),
@@ -267,10 +272,10 @@ impl Core {
 
     /// Goes on from such loads, as far as there are their spheres and planes.
     pub fn restore(&mut self, warm_start: &WarmStartCache) {
-        if !self.world.rests {
+        if !self.domain.world.rests {
             return;
         }
-        let Self { units, state, world, .. } = self;
+        let Self { domain: Domain { units, world, .. }, state, .. } = self;
         let mut places: Vec<(u32, u32)> = state.id.iter().copied().zip(0..).collect();
         places.sort_unstable();
         let place = |id| places.binary_search_by_key(&id, |p| p.0).ok().map(|k| places[k].1);
@@ -308,6 +313,6 @@ impl Core {
             + self.sleep.bytes()
             + 4 * self.rested.capacity()
             + self.converted.bytes()
-            + self.world.features.bytes()
+            + self.domain.world.features.bytes()
     }
 }

@@ -1,4 +1,4 @@
-//! The engine on threads of its own.
+//! The CPU engine on threads of its own.
 
 use glam::DVec3;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -10,7 +10,7 @@ use crate::{
         columns::{Found, NEVER},
         warm_start::WarmStartCache,
     },
-    step::engine::Engine,
+    step::{driver::StepEngine, engine::Engine},
 };
 
 /// All CPU cores.
@@ -36,45 +36,42 @@ impl Engine for CpuEngine {
         &mut self,
         start_time: f64,
         impacts: Option<&mut Vec<Impact>>,
-        _more: bool,
+        more: bool,
     ) -> Result<StepReport, Error> {
         let stepper = &mut self.stepper;
-        if stepper.core.state.len() <= parallel::TASK {
+        if stepper.engine.core.state.len() <= parallel::TASK {
             // One task at most: handing it to another thread costs more than the step.
-            return stepper.step(start_time, impacts);
+            return stepper.step(start_time, impacts, more);
         }
-        self.pool.install(|| stepper.step(start_time, impacts))
+        self.pool.install(|| stepper.step(start_time, impacts, more))
     }
 
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
-        self.stepper.read(spheres);
-        Ok(())
+        Engine::read(&self.stepper, spheres)
     }
 
     fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
-        let core = &self.stepper.core;
-        Ok(self.pool.install(|| core.state.find(&core.units, &core.grid, test)))
+        self.pool.install(|| self.stepper.engine.find(test))
     }
 
     fn contacts(&self) -> Result<Vec<Contact>, Error> {
-        Ok(self.stepper.core.contacts())
+        Engine::contacts(&self.stepper)
     }
 
     fn measure(&self) -> Measure {
-        self.stepper.measured()
+        self.stepper.measure()
     }
 
     fn memory_bytes(&self) -> usize {
-        self.stepper.bytes()
+        Engine::memory_bytes(&self.stepper)
     }
 
     fn warm_start(&self) -> Result<WarmStartCache, Error> {
-        Ok(self.stepper.warm_start())
+        Engine::warm_start(&self.stepper)
     }
 
-    fn restore(&mut self, warm_start: &WarmStartCache) -> Result<(), Error> {
-        self.stepper.restore(warm_start);
-        Ok(())
+    fn restore(&mut self, cache: &WarmStartCache) -> Result<(), Error> {
+        Engine::restore(&mut self.stepper, cache)
     }
 
     fn wall_loads(&self) -> Vec<WallLoad> {
@@ -82,9 +79,6 @@ impl Engine for CpuEngine {
     }
 
     fn reload(&mut self, system: &System) -> Result<(), Error> {
-        let contacts = self.stepper.contacts();
-        let last_contact = |id| contacts.get(&id).copied().unwrap_or(NEVER);
-        self.stepper = self.pool.install(|| Stepper::new(system, last_contact, self.stepper.time))?;
-        Ok(())
+        self.pool.install(|| self.stepper.reload(system))
     }
 }

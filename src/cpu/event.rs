@@ -253,11 +253,12 @@ mod tests {
             .collect();
         let mut core = Core::new(&system, |_| -1.0).unwrap();
         core.clock.iter_mut().enumerate().for_each(|(k, clock)| *clock = 0.001 * k as f32);
-        let frame = Frame { h: 0.1, gravity: core.world.gravity, drift: Vec3::ZERO, drifted: Vec3::ZERO };
+        let frame =
+            Frame { h: 0.1, gravity: core.domain.world.gravity, drift: Vec3::ZERO, drifted: Vec3::ZERO };
         let view = core.view(frame);
         let (mut told, mut clear) = (0, 0);
         for (i, j) in (0..60).flat_map(|i| (0..i).map(move |j| (i, j))) {
-            let shift = core.grid.shift(core.state.cell[j].truncate() - core.state.cell[i].truncate());
+            let shift = core.domain.grid.shift(core.state.cell[j].truncate() - core.state.cell[i].truncate());
             let depth = view.overlap_ahead(i, j, shift);
             let stays_clear = view.stays_clear(i, j, Vec3A::from(shift), DEPTH);
             assert!(!stays_clear || depth <= DEPTH, "{i} and {j}: {depth}");

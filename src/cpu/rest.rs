@@ -62,7 +62,7 @@ impl Rest {
         let mut constraints = take(&mut core.constraints);
         let blocks = take(&mut core.blocks);
         core.clock.fill(0.0);
-        core.sleep.begin(core.world.sleep_ticks(frame.h), &core.lists);
+        core.sleep.begin(core.domain.world.sleep_ticks(frame.h), &core.lists);
         constraints.find(&core.view(frame), &blocks);
         if constraints.wakes_any() {
             core.sleep.wake_all();
@@ -116,7 +116,7 @@ impl Rest {
                 break;
             }
         }
-        if core.world.is_watched {
+        if core.domain.world.is_watched {
             self.book(&core.view(frame), &constraints);
         }
         (core.constraints, core.blocks) = (constraints, blocks);

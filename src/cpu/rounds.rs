@@ -18,7 +18,7 @@ use crate::{
         sweep,
     },
     state::frame::Frame,
-    step::plan::Work,
+    step::{domain::Domain, plan::Work},
 };
 
 /// Spheres of one task in a round; they differ in cost, so tasks are small.
@@ -85,6 +85,8 @@ pub struct Rounds {
     pub frozen: Vec<(u32, Vec4)>,
     pub to_freeze: Vec<u32>,
     pub round: u32,
+    /// Time of the earliest pending impact when progress was last looked for.
+    reached: f32,
     /// What the substep has taken.
     pub work: Work,
 }
@@ -134,7 +136,8 @@ impl Rounds {
         self.impacts.clear();
         self.pushes.clear();
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
-        (self.round, self.work) = (0, Work { rounds: OUTSET, impacts: 0 });
+        (self.round, self.reached) = (0, 0.0);
+        self.work = Work { rounds: OUTSET, impacts: 0 };
         self.forget_bounds();
     }
 
@@ -145,21 +148,18 @@ impl Rounds {
 }
 
 impl Rounds {
-    /// Runs the substep up to the point where no impact is left, or its patience ends.
-    pub fn run(
-        &mut self,
-        core: &mut Core,
-        frame: Frame,
-        recorder: Recorder,
-        patience: Patience,
-        mut lap: impl FnMut(&str),
-    ) -> Result<Outcome, Error> {
+    /// Sets the clocks of a substep to zero and finds the dynamic candidates of fast spheres.
+    ///
+    /// # Errors
+    /// [`Error::NoProgress`] for a path that is too long to walk.
+    pub fn launch(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
         self.begin();
         core.launch(frame, &mut self.fast);
-        if !self.fast.is_empty() {
-            self.walk_fast(core, frame)?;
-        }
-        lap("launch");
+        if self.fast.is_empty() { Ok(()) } else { self.walk_fast(core, frame) }
+    }
+
+    /// Sweeps all spheres for their earliest impacts.
+    pub fn sweep(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
         let pending = &self.pending;
         for_ranges(view.state.len(), ROUND_TASK, |range| sweep::seek(&view, range, pending));
@@ -176,44 +176,45 @@ impl Rounds {
                 unsafe { events.set(i as usize, event) };
             }
         });
-        let mut reached = 0.0;
-        loop {
-            lap("sweep");
-            self.pending.list(&mut self.pending_list);
-            if self.pending_list.is_empty() {
-                return Ok(Outcome::Ended);
-            }
-            let few = (core.state.len() / 20).max(CROWD);
-            let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > few;
-            let crowded = patience.may_split && (many || core.dynamic_candidates.is_crowded());
-            if crowded {
-                return Ok(Outcome::Crowded);
-            }
-            if self.round >= LEAST_ROUNDS && self.work.is_all(patience.work) {
-                return Ok(Outcome::Stuck);
-            }
-            if self.round.is_multiple_of(STUCK_ROUNDS) {
-                let earliest =
-                    self.pending_list.iter().fold(f32::INFINITY, |t, &i| t.min(self.events[i as usize].toi));
-                if self.round > 0 && earliest <= reached {
-                    return Ok(Outcome::Stuck);
-                }
-                reached = earliest;
-            }
-            self.round += 1;
-            self.select(core, frame);
-            self.work.rounds += 1;
-            self.work.impacts += self.selected.len() as u64;
-            lap("select");
-            self.collide(core, frame, recorder);
-            for k in 0..self.to_freeze.len() {
-                let i = self.to_freeze[k] as usize;
-                self.freeze(core, frame, i, core.clock[i]);
-            }
-            self.walk_fast(core, frame)?;
-            lap("collide");
-            self.resweep(core, frame);
+    }
+
+    /// Begins another round; what ends the rounds instead, if something does.
+    pub fn begin_round(&mut self, core: &Core, patience: Patience) -> Option<Outcome> {
+        self.pending.list(&mut self.pending_list);
+        if self.pending_list.is_empty() {
+            return Some(Outcome::Ended);
         }
+        let few = (core.state.len() / 20).max(CROWD);
+        let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > few;
+        if patience.may_split && (many || core.dynamic_candidates.is_crowded()) {
+            return Some(Outcome::Crowded);
+        }
+        if self.round >= LEAST_ROUNDS && self.work.is_all(patience.work) {
+            return Some(Outcome::Stuck);
+        }
+        if self.round.is_multiple_of(STUCK_ROUNDS) {
+            let toi = |&i: &u32| self.events[i as usize].toi;
+            let earliest = self.pending_list.iter().map(toi).fold(f32::INFINITY, f32::min);
+            if self.round > 0 && earliest <= self.reached {
+                return Some(Outcome::Stuck);
+            }
+            self.reached = earliest;
+        }
+        self.round += 1;
+        None
+    }
+
+    /// Carries out the selected impacts, stops the spheres that have to be, and walks what has become fast.
+    ///
+    /// # Errors
+    /// [`Error::NoProgress`] for a path that is too long to walk.
+    pub fn carry_out(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) -> Result<(), Error> {
+        self.collide(core, frame, recorder);
+        for k in 0..self.to_freeze.len() {
+            let i = self.to_freeze[k] as usize;
+            self.freeze(core, frame, i, core.clock[i]);
+        }
+        self.walk_fast(core, frame)
     }
 
     pub fn select(&mut self, core: &Core, frame: Frame) {
@@ -278,6 +279,8 @@ impl Rounds {
             });
             self.selected.extend(earliest);
         }
+        self.work.rounds += 1;
+        self.work.impacts += self.selected.len() as u64;
     }
 
     pub fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
@@ -366,7 +369,7 @@ impl Rounds {
             if let Some(error) = walk.error() {
                 return Err(error.clone());
             }
-            let Core { grid, state, clock, dynamic_candidates, .. } = core;
+            let Core { domain: Domain { grid, .. }, state, clock, dynamic_candidates, .. } = core;
             dynamic_candidates.enter_walk(walk, Lines { grid, state, clock, frame });
         }
         Ok(())

@@ -1,48 +1,24 @@
 //! What walls feel in a step.
 
-use glam::DVec3;
-
 use crate::{
-    System, WallLoad,
+    System,
     cpu::{collide::Push, core::Core},
-    state::units::Units,
+    step::driver::WallSum,
 };
 
 /// Sums over the substeps of a step, in scaled units.
 #[derive(Default)]
 pub struct Walls {
-    sums: Vec<Sum>,
-}
-
-/// What a wall felt.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sum {
-    pub impulse: DVec3,
-    /// About the pivot.
-    pub twist: DVec3,
-    /// Done by the wall.
-    pub work: f64,
-}
-
-impl Sum {
-    /// As a mean over a step of length `dt` (scaled).
-    pub fn load(&self, units: &Units, dt: f64) -> WallLoad {
-        let force = units.mass * units.velocity() / (units.time * dt);
-        WallLoad {
-            force: self.impulse * force,
-            torque: self.twist * (force * units.length),
-            power: self.work * units.energy() / (units.time * dt),
-        }
-    }
+    pub sums: Vec<WallSum>,
 }
 
 impl Walls {
     pub fn new(system: &System) -> Self {
-        Self { sums: vec![Sum::default(); system.all_walls().len()] }
+        Self { sums: vec![WallSum::default(); system.all_walls().len()] }
     }
 
     pub fn clear(&mut self) {
-        self.sums.fill(Sum::default());
+        self.sums.fill(WallSum::default());
     }
 
     /// Adds what walls did in a substep, in impacts and to what rests; the walls are where they were then.
@@ -50,11 +26,12 @@ impl Walls {
         if self.sums.is_empty() {
             return;
         }
-        let features = &core.world.features;
+        let features = &core.domain.world.features;
         for push in impacts.iter().chain(resting) {
             let sum = &mut self.sums[push.wall as usize];
             let impulse = push.impulse.as_dvec3();
-            let arm = core.grid.world(push.cell, push.offset) - features.pivot(push.wall) / core.units.length;
+            let arm = core.domain.grid.world(push.cell, push.offset)
+                - features.pivot(push.wall) / core.domain.units.length;
             sum.impulse -= impulse;
             let turn = push.turn.as_dvec3();
             sum.twist -= arm.cross(impulse) + turn;
@@ -63,9 +40,5 @@ impl Walls {
                 sum.work += impulse.dot(mover.velocity.as_dvec3() + spin.cross(arm)) + turn.dot(spin);
             }
         }
-    }
-
-    pub fn warm_start(&self, core: &Core, dt: f64) -> Vec<WallLoad> {
-        self.sums.iter().map(|sum| sum.load(&core.units, dt)).collect()
     }
 }

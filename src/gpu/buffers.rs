@@ -261,10 +261,11 @@ impl Buffers {
 
     /// Puts down what no sphere moves, with walls where they are in the present substep.
     pub fn write_world(&self, queue: &wgpu::Queue, host: &HostMirror) {
-        let words = static_world::still(&self.layout.world, &host.world, host.materials.iter().copied());
+        let words =
+            static_world::still(&self.layout.world, &host.domain.world, host.materials.iter().copied());
         queue.write_buffer(&self.world, 0, bytemuck::cast_slice(&words));
         let mut words = vec![];
-        static_world::motion(&host.world, &host.units, &host.grid, &mut words);
+        static_world::motion(&host.domain.world, &host.domain.units, &host.domain.grid, &mut words);
         self.write_motion(queue, &words);
     }
 

@@ -45,7 +45,7 @@ fn run_in(
     for step in 1..=steps {
         let mut impacts = vec![];
         let log = recorded.then_some(&mut impacts);
-        engine.substep_wise |= substep_wise;
+        engine.engine.substep_wise |= substep_wise;
         let report = engine.step((step - 1) as f64 * system.dt, log, step < steps).unwrap();
         overflows += report.overflow;
         assert_eq!(
@@ -201,7 +201,7 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
         ahead.step(f64::from(step) * system.dt, None, true).unwrap();
     }
     // Number 4 is under way; 5 is the one that breaks, 6 the one that has to stand still.
-    let gravity = std::mem::replace(&mut ahead.host.world.gravity, glam::Vec3::NEG_Z * 1e20);
+    let gravity = std::mem::replace(&mut ahead.host.domain.world.gravity, glam::Vec3::NEG_Z * 1e20);
     ahead.step(4.0 * system.dt, None, true).unwrap();
     let broken = ahead.step(5.0 * system.dt, None, true);
     assert!(matches!(broken, Err(Error::NonFinite { .. })), "{broken:?}");
@@ -212,7 +212,7 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
         assert!((good.position - kept.position).length() < 1e-6, "{good:?} {kept:?}");
     }
     // The engine is none the worse.
-    ahead.host.world.gravity = gravity;
+    ahead.host.domain.world.gravity = gravity;
     let [a, b] = [&mut singly, &mut ahead].map(|e| e.step(5.0 * system.dt, None, false).unwrap());
     assert_eq!((a.pair_impacts, a.nonfinite), (b.pair_impacts, b.nonfinite));
 }

@@ -1,7 +1,5 @@
 //! What the host knows of the system: units, cells, world, and the spheres as they go to and from the device.
 
-use glam::DVec3;
-
 use super::{
     Context,
     buffer_layout::{BufferLayout, Capacities, slots},
@@ -10,137 +8,61 @@ use super::{
     readback::download,
     shaders::Variant,
     static_world::{self, StaticWorld},
-    step_plan::Substep,
 };
 use crate::{
     Error, Sphere, System,
-    state::{columns::State, grid::Grid, statistics::SystemStatistics, units::Units},
-    step::plan::Limits,
-    walls::world::World,
+    state::columns::State,
+    step::{domain::Domain, plan::Substep},
 };
 
-/// See the module.
+/// The domain, and the ids and materials of the spheres by rank.
 pub struct HostMirror {
-    pub units: Units,
-    pub grid: Grid,
-    pub world: World,
-    pub statistics: SystemStatistics,
-    /// The world without its spheres.
-    pub system: System,
+    pub domain: Domain,
     /// Ids and materials by rank.
     pub ids: Vec<u32>,
     pub materials: Vec<u32>,
-    pub reference: DVec3,
-    /// Share of velocities that half of the drag of a step takes.
-    pub slowing: f64,
-    contact_time: f64,
-    has_fixed: bool,
 }
 
 impl HostMirror {
     /// The host's view of a system and its first state.
     pub fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> (Self, State) {
-        let units = Units::new(system);
-        let statistics = SystemStatistics::new(system, &units);
-        let lowest = system.spheres.iter().map(|s| s.position / units.length).reduce(DVec3::min);
-        let grid =
-            Grid::new(system, &units, &statistics, statistics.margin_most, lowest.unwrap_or(DVec3::ZERO));
-        let mut state = State::default();
-        state.load(system, &units, &grid, last_contact);
-        let mut host = Self {
-            world: World::default(),
-            ids: system.spheres.iter().map(|s| s.id).collect(),
-            materials: system.spheres.iter().map(|s| u32::from(s.material)).collect(),
-            reference: system.gravity_reference() / units.length,
-            slowing: -(-0.5 * system.drag * system.dt).exp_m1(),
-            contact_time: system.contact_time(),
-            has_fixed: system.spheres.iter().any(|s| s.fixed),
-            system: System { spheres: vec![], ..system.clone() },
-            units,
-            grid,
-            statistics,
-        };
-        host.lay_out(&state);
-        (host, state)
-    }
-
-    /// Makes cells for another path budget, and the world on them.
-    pub fn regrid(&mut self, state: &mut State, motion_margin: f64) {
-        self.grid = state.regrid(&self.grid, |lowest| {
-            Grid::new(&self.system, &self.units, &self.statistics, motion_margin, lowest)
-        });
-        self.lay_out(state);
-    }
-
-    // The world on the present cells.
-    fn lay_out(&mut self, state: &State) {
-        self.world = World::new(
-            &self.system,
-            &self.units,
-            &self.grid,
-            state.middle(&self.grid),
-            self.contact_time / self.units.time,
-            &self.statistics,
-        );
-    }
-
-    /// Puts the walls where they are in the substep of length `h` (scaled) that begins at `time`.
-    pub fn place_walls(&mut self, time: f64, h: f64) {
-        self.world.place_walls(time, h, &self.units, &self.grid);
+        let (domain, state) = Domain::new(system, last_contact);
+        let ids = system.spheres.iter().map(|s| s.id).collect();
+        let materials = system.spheres.iter().map(|s| u32::from(s.material)).collect();
+        (Self { domain, ids, materials }, state)
     }
 
     /// Where walls are in the pieces of a step that begins at `start`, as the device has it; they stay where the last one has them.
     pub fn motion(&mut self, start: f64, substeps: &[Substep]) -> Vec<u32> {
         let mut words = vec![];
         for substep in substeps {
-            self.place_walls(start + substep.time * self.units.time, substep.h);
-            static_world::motion(&self.world, &self.units, &self.grid, &mut words);
+            self.domain.place_walls(start + substep.time * self.domain.units.time, substep.h);
+            static_world::motion(&self.domain.world, &self.domain.units, &self.domain.grid, &mut words);
         }
         words
-    }
-
-    /// How far fixed spheres, and those at rest, move in a step as the falling frame sees it; scaled units.
-    fn fall(&self, dt: f64) -> f64 {
-        let falls = self.has_fixed || self.world.rests;
-        if falls { 0.5 * f64::from(self.world.gravity.length()) * dt * dt } else { 0.0 }
-    }
-
-    /// What plans may choose from; `dt` in scaled units.
-    pub fn limits(&self, dt: f64) -> Limits {
-        Limits {
-            dt,
-            substeps: self.system.solver.substeps,
-            margin_limit: self.grid.margin_limit,
-            made_for: self.grid.made_for,
-            least_substeps: self.world.least_substeps(dt, &self.statistics, &self.units),
-            wall_substeps: self.world.features.substeps(dt * self.units.time),
-            fall: self.fall(dt),
-            cell: f64::from(self.grid.edge.min_element()),
-            margin_most: self.statistics.margin_most,
-            margin_least: self.statistics.margin_least,
-        }
     }
 
     /// What the shaders have to be made for.
     pub fn variant(&self) -> Variant {
         Variant {
-            is_direct: self.grid.direct,
-            has_walls: !self.world.walls.is_empty(),
-            has_rest: self.world.rests,
-            has_shapes: self.world.has_shapes(),
-            is_mixed: self.grid.levels.parts > 1,
+            is_direct: self.domain.grid.direct,
+            has_walls: !self.domain.world.walls.is_empty(),
+            has_rest: self.domain.world.rests,
+            has_shapes: self.domain.world.has_shapes(),
+            is_mixed: self.domain.grid.levels.parts > 1,
             // Spheres that rest on a plane may be stopped, and count as fixed then.
-            has_fixed: (self.has_fixed || !self.world.walls.is_empty()) && self.world.has_gravity,
+            has_fixed: (self.domain.has_fixed() || !self.domain.world.walls.is_empty())
+                && self.domain.world.has_gravity,
         }
     }
 
     /// Where everything lies for so much room.
     pub fn layout(&self, capacities: Capacities) -> BufferLayout {
         BufferLayout::new(
-            self.statistics.count,
-            self.grid.buckets,
-            StaticWorld::of(&self.world),
-            if self.world.rests { slots(&self.grid, self.statistics.count) } else { 0 },
+            self.domain.statistics.count,
+            self.domain.grid.buckets,
+            StaticWorld::of(&self.domain.world),
+            if self.domain.world.rests { slots(&self.domain.grid, self.domain.statistics.count) } else { 0 },
             capacities,
         )
     }
@@ -171,7 +93,7 @@ impl HostMirror {
     /// # Errors
     /// [`Error::DeviceLost`].
     pub fn download(&self, context: &Context, buffers: &Buffers, k: usize) -> Result<State, Error> {
-        let n = self.statistics.count as u64;
+        let n = self.domain.statistics.count as u64;
         let sources = [
             (&buffers.bodies[k], 0, n * size_of::<Body>() as u64),
             (&buffers.tags[k], 0, n * size_of::<Tag>() as u64),
@@ -180,7 +102,7 @@ impl HostMirror {
         let bodies: Vec<Body> = bytemuck::pod_collect_to_vec(&read[0]);
         let tags: Vec<Tag> = bytemuck::pod_collect_to_vec(&read[1]);
         let mut state = State::default();
-        state.resize(self.statistics.count);
+        state.resize(self.domain.statistics.count);
         for (i, (body, tag)) in bodies.iter().zip(&tags).enumerate() {
             let rank = tag.rank as usize;
             state.place[i] = body.offset.extend(body.radius);
@@ -194,6 +116,6 @@ impl HostMirror {
 
     /// Writes a state into spheres that hold the ids in ascending order.
     pub fn fill(&self, state: &State, spheres: &mut [Sphere]) {
-        state.fill(&self.units, &self.grid, spheres);
+        state.fill(&self.domain.units, &self.domain.grid, spheres);
     }
 }

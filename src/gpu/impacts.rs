@@ -34,16 +34,9 @@ pub fn read(
     Ok(())
 }
 
-/// Puts the impacts of a step into the order of their times.
-pub fn sort(impacts: &mut [Impact]) {
-    impacts.sort_by(|a, b| {
-        a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
-    });
-}
-
 /// Appends what records say, in their order.
 pub fn parse(records: &[u32], host: &HostMirror, start_time: f64, begins: &[f64], impacts: &mut Vec<Impact>) {
-    let units = &host.units;
+    let units = &host.domain.units;
     for record in records.chunks_exact(LOG_WORDS as usize) {
         let float = |k: usize| f32::from_bits(record[k]);
         let vector = |k: usize| Vec3::new(float(k), float(k + 1), float(k + 2));
@@ -56,7 +49,7 @@ pub fn parse(records: &[u32], host: &HostMirror, start_time: f64, begins: &[f64]
             time: start_time + (begins[record[0] as usize] + f64::from(float(1))) * units.time,
             sphere: host.ids[record[2] as usize],
             partner,
-            point: host.grid.world(cell, vector(7)) * units.length,
+            point: host.domain.grid.world(cell, vector(7)) * units.length,
             normal: vector(10).as_dvec3(),
             impulse: f64::from(float(13)) * units.mass * units.velocity(),
         });

@@ -1,7 +1,5 @@
 //! Steps under way on the device: how each is submitted, and what it says when it is done.
 
-use std::collections::VecDeque;
-
 use glam::DVec3;
 
 use super::{
@@ -23,14 +21,12 @@ use super::{
 };
 use crate::{
     Error,
-    cpu::walls::Sum,
     state::sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
+    step::driver::{StepCounts, WallSum},
 };
 
 /// A step under way.
 pub struct StepInFlight {
-    /// Counted from 0.
-    pub step: u64,
     pub step_plan: StepPlan,
     /// The copy of the state it started from.
     pub start: usize,
@@ -65,45 +61,42 @@ impl SubmitQueue {
     ///
     /// # Errors
     /// [`Error::Capacity`], [`Error::DeviceLost`].
-    #[allow(clippy::too_many_arguments)]
     pub fn submit(
         &mut self,
         context: &Context,
         pipelines: &Pipelines,
         buffers: &mut Buffers,
         host: &HostMirror,
-        dt: f64,
-        step: u64,
         step_plan: StepPlan,
         current: &mut usize,
         timing: Option<&mut Timing>,
     ) -> Result<StepInFlight, Error> {
         context.check()?;
         let start = *current;
-        let frames = step_plan.frames(host, &buffers.layout, dt);
+        let frames = step_plan.frames(host, &buffers.layout);
         buffers.write_frames(context, pipelines, &frames)?;
         self.make_room_for_start(context, buffers, &step_plan)?;
         let mut encoder =
             Encoder::new(&context.device, pipelines, buffers, start, step_plan.dispatch_budget, timing);
         self.keep_start(&mut encoder.encoder, buffers, (start, step_plan));
         encoder.begin();
-        for (k, substep) in (0..).zip(step_plan.substeps(host, dt)) {
+        for (k, substep) in (0..).zip(step_plan.substeps(host)) {
             if substep.builds {
                 encoder.broad_phase(k);
             }
-            if substep.begins() && host.slowing > 0.0 {
+            if substep.begins() && host.domain.half_drag() > 0.0 {
                 encoder.drag(k);
             }
             encoder.substep(k, step_plan.wide_rounds);
         }
-        if host.slowing > 0.0 {
+        if host.domain.half_drag() > 0.0 {
             encoder.drag(step_plan.substep_count());
         }
         encoder.audit(step_plan.substep_count());
         let (end, dispatches) = (encoder.current, encoder.dispatches);
         let pending = self.send(context, buffers, encoder)?;
         *current = end;
-        Ok(StepInFlight { step, step_plan, start, dispatches, pending })
+        Ok(StepInFlight { step_plan, start, dispatches, pending })
     }
 
     /// Submits what is encoded, and asks for its report.
@@ -168,50 +161,35 @@ impl SubmitQueue {
     }
 }
 
-/// What a step counted.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StepCounts {
-    pub substeps: u32,
-    pub pairs: u64,
-    pub walls: u64,
-    pub softened: u64,
-    pub late: u64,
-    pub stopped: u64,
-    pub rounds: u32,
-    pub fast: u64,
-    /// Deepest overlap at the end, in mean diameters of the pair.
-    pub deepest: f32,
-    /// Whether a wall may have crushed a sphere.
-    pub crushes: bool,
-    /// Spheres that slept in the last substep, and whether any is awake after it.
-    pub asleep: u64,
+/// What the device counted in a step, beside the sums of its audit.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceCounts {
+    pub counts: StepCounts,
+    /// Whether any sphere is awake after the last substep.
     pub awake: bool,
-    /// What each wall felt, and the work of those that move on what rests on them (scaled).
-    pub felt: Vec<Sum>,
-    pub rest_work: f64,
 }
 
-impl StepCounts {
-    /// Adds what the report of one submission says, of `substeps` substeps.
-    pub fn add(&mut self, words: &[u32], substeps: u32, layout: &BufferLayout) {
+impl DeviceCounts {
+    /// Adds the report of one submission.
+    pub fn add(&mut self, words: &[u32], layout: &BufferLayout) {
         let count = |at: u32| u64::from(words[at as usize]);
-        self.substeps += substeps;
-        self.pairs += count(PAIR_COUNT);
-        self.walls += count(WALL_COUNT);
-        self.softened += count(CONTACT_TIME_COUNT);
-        self.late += count(LATE_COUNT);
-        self.stopped += count(STOPPED_COUNT);
-        self.rounds = self.rounds.max(words[ROUNDS_MAX as usize]);
-        self.fast = self.fast.max(count(FAST_MAX));
-        self.deepest = f32::from_bits(words[DEEPEST as usize]);
-        self.crushes |= words[DEEPEST_CRUSHED as usize] != 0;
-        self.asleep = count(ASLEEP_COUNT);
+        let counts = &mut self.counts;
+        counts.pairs += count(PAIR_COUNT);
+        counts.walls += count(WALL_COUNT);
+        counts.contact_time += count(CONTACT_TIME_COUNT);
+        counts.late += count(LATE_COUNT);
+        counts.stopped += count(STOPPED_COUNT);
+        counts.rounds = counts.rounds.max(words[ROUNDS_MAX as usize]);
+        counts.fast = counts.fast.max(count(FAST_MAX));
+        counts.deepest = f32::from_bits(words[DEEPEST as usize]);
+        counts.crushes |= words[DEEPEST_CRUSHED as usize] != 0;
+        counts.asleep = count(ASLEEP_COUNT);
         self.awake = words[WAKE_STATE as usize] != 0;
         let words = &words[layout.report_words() as usize..];
-        let [work, felt @ ..] = words.as_chunks::<3>().0 else { return };
-        self.rest_work += exact(*work);
-        self.felt.resize(layout.static_world.walls as usize, Sum::default());
-        for (sum, words) in self.felt.iter_mut().zip(felt.chunks_exact(WALL_LOAD_WORDS as usize / 3)) {
+        let [rest_work, felt @ ..] = words.as_chunks::<3>().0 else { return };
+        counts.dissipated += exact(*rest_work);
+        counts.felt.resize(layout.static_world.walls as usize, WallSum::default());
+        for (sum, words) in counts.felt.iter_mut().zip(felt.chunks_exact(WALL_LOAD_WORDS as usize / 3)) {
             let vector = |at: usize| DVec3::new(exact(words[at]), exact(words[at + 1]), exact(words[at + 2]));
             sum.impulse -= vector(0);
             sum.twist -= vector(3);
@@ -226,7 +204,7 @@ fn exact([low, middle, high]: [u32; 3]) -> f64 {
     parts as f64 / 2.0f64.powi(64)
 }
 
-/// The sums of an audit from the words of a report.
+/// The sums of an audit from the words of a report, with the losses of impacts, the virial and the work of relaxation.
 pub fn sums(words: &[u32], host: &HostMirror, layout: &BufferLayout) -> (Sums, [f64; 3]) {
     let mut total = [0.0; AUDIT_SUMS as usize];
     let parts = &words[PART_WORDS as usize..][..(layout.parts() * AUDIT_SUMS) as usize];
@@ -234,7 +212,7 @@ pub fn sums(words: &[u32], host: &HostMirror, layout: &BufferLayout) -> (Sums, [
         total.iter_mut().zip(part).for_each(|(sum, &word)| *sum += f64::from(f32::from_bits(word)));
     }
     let vector = |at: usize| DVec3::new(total[at], total[at + 1], total[at + 2]);
-    let count = host.statistics.count;
+    let count = host.domain.statistics.count;
     let stride = count.div_ceil(SAMPLE).max(1);
     let sampled = count.div_ceil(stride);
     let sample = &words[SAMPLE_WORDS as usize..][..3 * sampled];
@@ -247,7 +225,7 @@ pub fn sums(words: &[u32], host: &HostMirror, layout: &BufferLayout) -> (Sums, [
     let sums = Sums {
         kinetic: total[0],
         momentum: vector(1),
-        mass_position: vector(4) * host.grid.exact_edge + vector(7),
+        mass_position: vector(4) * host.domain.grid.exact_edge + vector(7),
         drift: DVec3::new(axis(0), axis(1), axis(2)),
         nonfinite,
         first_nonfinite: if nonfinite > 0 { host.ids[first] } else { u32::MAX },
@@ -257,6 +235,3 @@ pub fn sums(words: &[u32], host: &HostMirror, layout: &BufferLayout) -> (Sums, [
     };
     (sums, [total[10], total[11], total[12]])
 }
-
-/// The last steps' figures by their number.
-pub type History<T> = VecDeque<(i64, T)>;

@@ -2,6 +2,8 @@
 
 pub(crate) mod contact;
 pub(crate) mod contacts;
+pub(crate) mod domain;
+pub(crate) mod driver;
 pub(crate) mod engine;
 pub(crate) mod plan;
 pub(crate) mod report;

@@ -3,10 +3,13 @@
 //! The plan of a step uses the figures of the step before the last one, so that a device can run ahead of the host
 //! and still make the same plan.
 
-use crate::system::limits::MOST_SUBSTEPS;
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 
-use crate::state::sums::Sums;
+use crate::{
+    state::{frame::Frame, sums::Sums},
+    step::domain::Domain,
+    system::limits::MOST_SUBSTEPS,
+};
 
 /// Collisions per sphere and substep that a substep should not exceed: above, rounds grow faster than the substeps
 /// they save. (Rounds against c: .1: 3, .3: 5, 1: 11.)
@@ -48,10 +51,15 @@ impl Work {
     }
 }
 
-/// What is known of a step that is over.
+/// How often a substep is halved: down to 64 parts. Deeper, an unending exchange costs more than it is worth.
+pub const MOST_HALVINGS: u32 = 6;
+
+/// Figures of a step that is over, as later plans use them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past {
     pub sums: Sums,
+    /// Rounds of the substep that took most; 0 = not known.
+    pub rounds: u32,
     /// Impacts per sphere and step, over the last steps.
     pub collisions: f64,
 }
@@ -140,6 +148,94 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     }
 }
 
+/// One substep of a step, or a part of one that was halved; scaled units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Substep {
+    /// When it begins, from the start of the step.
+    pub time: f64,
+    /// Its length.
+    pub h: f64,
+    /// Velocity of the bulk when it begins, and how far the bulk has moved since the broad phase.
+    pub drift: DVec3,
+    pub drifted: DVec3,
+    /// How far the bulk and the walls move between two broad phases.
+    pub drift_reach: f64,
+    /// How often it was halved.
+    pub halvings: u32,
+    /// A broad phase comes first.
+    pub builds: bool,
+    /// It cannot be halved any more: a crowd goes on to the end.
+    pub shortest: bool,
+    /// Impacts out of order are counted, even in a strict run.
+    pub lenient: bool,
+    /// Walls come or go in the step: it begins with all spheres awake.
+    pub wakes: bool,
+}
+
+impl Substep {
+    /// Whether the step begins with it.
+    pub fn begins(&self) -> bool {
+        self.time == 0.0
+    }
+
+    /// Its halves, both on the candidate lists of the whole.
+    pub fn halves(&self, gravity: DVec3) -> [Self; 2] {
+        let half = 0.5 * self.h;
+        let halvings = self.halvings + 1;
+        let shortest = halvings == MOST_HALVINGS;
+        let first = Self { h: half, halvings, shortest, builds: false, ..*self };
+        let second = Self {
+            time: self.time + half,
+            drift: self.drift + gravity * half,
+            drifted: self.drifted + self.drift * half + gravity * (0.5 * half * half),
+            wakes: false,
+            ..first
+        };
+        [first, second]
+    }
+
+    /// The falling frame of the substep.
+    pub fn frame(&self, gravity: Vec3) -> Frame {
+        Frame { h: self.h as f32, gravity, drift: self.drift.as_vec3(), drifted: self.drifted.as_vec3() }
+    }
+}
+
+impl Plan {
+    /// The substeps of a step; `wakes` where walls come or go in it.
+    pub fn substeps(&self, domain: &Domain, wakes: bool) -> Vec<Substep> {
+        let h = domain.dt / f64::from(self.substeps);
+        let gravity = domain.world.gravity.as_dvec3();
+        let (mut drift, mut drifted) = (DVec3::ZERO, DVec3::ZERO);
+        let mut drift_reach = 0.0;
+        let mut substeps = vec![];
+        for k in 0..self.substeps {
+            let time = h * f64::from(k);
+            let builds = k % self.substeps_per_build == 0;
+            if builds {
+                let span = h * f64::from(self.substeps_per_build.min(self.substeps - k));
+                (drift, drifted) = (self.drift + gravity * time, DVec3::ZERO);
+                let stride = f64::from(domain.world.features.stride(span, &domain.units));
+                drift_reach = drift.length() * span + gravity.length() * span * span + stride;
+            }
+            substeps.push(Substep {
+                time,
+                h,
+                drift,
+                drifted,
+                drift_reach,
+                halvings: 0,
+                builds,
+                shortest: false,
+                lenient: false,
+                wakes: wakes && k == 0,
+            });
+            drifted += drift * h + gravity * (0.5 * h * h);
+            drift += gravity * h;
+        }
+        substeps
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,7 +257,7 @@ mod tests {
 
     fn past(speed: f32, collisions: f64) -> Past {
         let sums = Sums { bulk_speed: 0.5 * speed, high_speed: speed, ..Sums::default() };
-        Past { sums, collisions }
+        Past { sums, collisions, rounds: 0 }
     }
 
     #[test]

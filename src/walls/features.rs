@@ -221,8 +221,7 @@ impl WallFeatures {
         self.pivots_now[wall as usize]
     }
 
-    /// Walls there are, planes among them.
-    #[cfg(feature = "gpu")]
+    /// Number of walls, planes included.
     pub fn wall_count(&self) -> usize {
         self.walls.len()
     }

@@ -61,7 +61,7 @@ fn case_with(start: &Start, broken: bool) -> Case {
             let spin = state.spin[i].truncate().as_dvec3() * f64::from(state.radius(i));
             kinetic += 0.5 * mass * (v.as_dvec3().length_squared() + 0.4 * spin.length_squared());
             momentum += mass * v.as_dvec3().length();
-            let cells = state.cell[i].truncate().as_dvec3().abs() * harness.host.grid.exact_edge;
+            let cells = state.cell[i].truncate().as_dvec3().abs() * harness.host.domain.grid.exact_edge;
             arm += mass * (cells + state.offset(i).as_dvec3().abs()).length();
         }
     }

@@ -16,7 +16,7 @@ const OFFSET: f32 = 1.2e-7;
 // Spheres far from their cells, also beyond the walls, none so near a face of a cell that the quotient `x / edge`, of
 // which WGSL invariants 2.5 ULP, could fall on either side.
 fn scatter_about(harness: &mut Harness) {
-    let grid = &harness.twin.core.grid;
+    let grid = &harness.twin.core.domain.grid;
     let mut draw = dice(3);
     for place in &mut harness.twin.core.state.place {
         for axis in 0..if grid.layers > 0 { 3 } else { 2 } {
@@ -40,7 +40,7 @@ fn case(start: &Start) -> Case {
     let before: Vec<Vec4> = harness.twin.core.state.place.clone();
     harness.twin.bin();
     let (bodies, tags) = constraints(&harness.twin.core.state, &harness.host);
-    let (keys, counts) = (harness.twin.keys.clone(), harness.twin.counts());
+    let (keys, counts) = (harness.twin.core.keys.clone(), harness.twin.counts());
     let (layout, edge) = (harness.layout, harness.frame.edge);
     let dispatches = vec![("bin", 0, harness.all())];
     Case::new(harness, input, dispatches, true, move |output, verdict| {

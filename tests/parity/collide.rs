@@ -129,7 +129,7 @@ impl Expected {
             wall_work: rounds.counts.wall_work - before.wall_work,
         };
         let old = &input.bodies[PRESENT];
-        let is_rough = twin.core.world.is_rough();
+        let is_rough = twin.core.domain.world.is_rough();
         let tags = &input.tags[PRESENT];
         let rim = |i: usize| if is_rough { tags[i].spin.length() * old[i].radius } else { 0.0 };
         let speed = |i: usize| old[i].velocity.length() + rim(i);
@@ -156,7 +156,7 @@ impl Expected {
             edge: harness.frame.edge.max_element(),
             fall: harness.frame.gravity.length() * harness.frame.h,
             h: harness.frame.h,
-            units: twin.core.units,
+            units: twin.core.domain.units,
             bodies,
             rest,
             frozen,

@@ -113,8 +113,8 @@ impl Harness {
     fn new(start: &Start) -> Self {
         let (mut host, mut state) = HostMirror::new(&start.system, |id| start.last_contact(id));
         let (mut twin, made_for) = starts::twin(start);
-        host.regrid(&mut state, made_for);
-        assert_eq!(host.grid, twin.core.grid, "both sides have the same cells");
+        host.domain.regrid(&mut state, made_for);
+        assert_eq!(host.domain.grid, twin.core.domain.grid, "both sides have the same cells");
         let n = start.system.spheres.len();
         let layout = host.layout(roomy(n));
         let plan = Plan {
@@ -132,9 +132,8 @@ impl Harness {
             wakes: false,
             dispatch_budget: DispatchBudget::new(context()),
         };
-        let dt = start.system.dt / host.units.time;
-        let frames = step_plan.frames(&host, &layout, dt);
-        let substeps = step_plan.substeps(&host, dt);
+        let frames = step_plan.frames(&host, &layout);
+        let substeps = step_plan.substeps(&host);
         let motion: Arc<[u32]> = host
             .motion(0.0, &substeps[..if layout.static_world.is_restless { substeps.len() } else { 1 }])
             .into();

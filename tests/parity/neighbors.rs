@@ -32,7 +32,7 @@ fn case(start: &Start) -> Case {
     harness.twin.scan();
     harness.twin.scatter();
     let mut input = harness.memory();
-    let edge = harness.twin.core.grid.edge;
+    let edge = harness.twin.core.domain.grid.edge;
     for (i, node) in input.nodes.iter_mut().enumerate() {
         node.touched = rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], edge);
     }
@@ -113,8 +113,8 @@ impl Rim {
         let core = &twin.core;
         Self {
             state: core.state.clone(),
-            grid: core.grid.clone(),
-            world: core.world.clone(),
+            grid: core.domain.grid.clone(),
+            world: core.domain.world.clone(),
             motion_margin: twin.motion_margin,
             path,
         }

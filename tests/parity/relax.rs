@@ -27,7 +27,7 @@ fn case_with(start: &Start, overlapping: bool) -> Case {
     if overlapping {
         let mut draw = dice(5);
         for i in (0..twin.core.state.len()).step_by(3) {
-            for axis in 0..if twin.core.grid.layers > 0 { 3 } else { 2 } {
+            for axis in 0..if twin.core.domain.grid.layers > 0 { 3 } else { 2 } {
                 twin.core.state.place[i][axis] += (draw() as f32 - 0.5) * 0.4 * twin.core.state.place[i].w;
             }
         }

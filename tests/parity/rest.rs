@@ -24,7 +24,7 @@ use crate::{
 
 // Hands what lockstep finds on to the verdict.
 fn judge(verdict: &mut Verdict, find: impl FnOnce(&mut Findings), twin: &Twin) {
-    let mut findings = Findings::new(&twin.core.state.id, twin.core.units, 1.0);
+    let mut findings = Findings::new(&twin.core.state.id, twin.core.domain.units, 1.0);
     find(&mut findings);
     verdict.compared += 8 * twin.core.constraints.count as u64 + twin.core.state.len() as u64;
     if let Some(difference) = findings.first() {
@@ -169,7 +169,7 @@ fn order(kind: &'static str) -> Verdict {
     encoder.order(0, 1 - PRESENT, harness.all());
     context.queue.submit([encoder.encoder.finish()]);
     let output = Memory::download(context, &buffers, &layout).unwrap();
-    let axes = Axis::of(&harness.host.grid);
+    let axes = Axis::of(&harness.host.domain.grid);
     let cell = |i: usize| harness.twin.core.state.cell[i].truncate();
     let mut seen = vec![0; layout.sphere_count as usize];
     let mut slots = std::collections::HashMap::new();

@@ -17,9 +17,14 @@ use crate::{
 // A histogram of any length, on a system of one sphere.
 fn of_length(buckets: usize) -> Case {
     let harness = Harness::new(&start("gas", 1));
-    let layout =
-        BufferLayout::new(1, buckets, StaticWorld::of(&harness.host.world), 0, harness.layout.capacities);
-    let base = layout.frame(&harness.host.grid, &harness.host.world, 1.0);
+    let layout = BufferLayout::new(
+        1,
+        buckets,
+        StaticWorld::of(&harness.host.domain.world),
+        0,
+        harness.layout.capacities,
+    );
+    let base = layout.frame(&harness.host.domain.grid, &harness.host.domain.world, 1.0);
     let frame = Frame { buckets: buckets as u32, ..base };
     let mut draw = dice(buckets as u64);
     let counts: Vec<u32> = (0..buckets).map(|_| (draw() * 5.0) as u32).collect();

@@ -16,14 +16,14 @@ fn case(start: &Start) -> Case {
     let mut input = Memory::new(&site.layout);
     let source = 1 - PRESENT;
     (input.bodies[source], input.tags[source]) = constraints(&twin.core.state, &site.host);
-    input.put(site.layout.pending, &twin.keys);
+    input.put(site.layout.pending, &twin.core.keys);
     input.put(site.layout.counts, &twin.counts());
     input.put(site.layout.starts, &twin.core.starts);
     // What the step before left.
     input.nodes.fill(Node { loss: 1.0, virial: 2.0, relax_work: 3.0, clock: 4.0, ..Node::default() });
     twin.scatter();
     let (bodies, tags) = constraints(&twin.core.state, &site.host);
-    let (motion_margin, edge) = (twin.motion_margin, twin.core.grid.edge);
+    let (motion_margin, edge) = (twin.motion_margin, twin.core.domain.grid.edge);
     let dispatches = vec![("scatter_order", 0, harness.all()), ("scatter", 0, harness.all())];
     Case::new(harness, input, dispatches, true, move |output, verdict| {
         for i in 0..bodies.len() {

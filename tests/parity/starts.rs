@@ -307,13 +307,13 @@ fn roughen(materials: &mut Materials, soft: MaterialIndex) {
 pub fn twin(start: &Start) -> (Twin, f64) {
     let mut core = Core::new(&start.system, |id| start.last_contact(id)).unwrap();
     let mut audit = Audit::default();
-    let still = audit.run(&core.grid, &core.state, DVec3::ZERO);
-    let sums = audit.run(&core.grid, &core.state, still.drift);
+    let still = audit.run(&core.domain.grid, &core.state, DVec3::ZERO);
+    let sums = audit.run(&core.domain.grid, &core.state, still.drift);
     let speed = if start.for_the_bulk { sums.crowd_speed } else { sums.high_speed };
-    let path = 1.02 * f64::from(speed) * start.system.dt / core.units.time;
-    let made_for = path.clamp(core.statistics.margin_least, core.statistics.margin_most);
+    let path = 1.02 * f64::from(speed) * start.system.dt / core.domain.units.time;
+    let made_for = path.clamp(core.domain.statistics.margin_least, core.domain.statistics.margin_most);
     core.regrid(made_for);
-    let motion_margin = core.grid.margin_limit.min(made_for as f32);
+    let motion_margin = core.domain.grid.margin_limit.min(made_for as f32);
     unsettle(&mut core);
     (Twin::new(core, motion_margin, sums.drift), made_for)
 }
@@ -333,19 +333,19 @@ fn unsettle(core: &mut Core) {
     }
     for (place, cell) in place.iter_mut().zip(cell) {
         if pick(2) == 0 {
-            let z = if core.grid.layers > 0 { pick(3) as i32 - 1 } else { 0 };
+            let z = if core.domain.grid.layers > 0 { pick(3) as i32 - 1 } else { 0 };
             let cells = IVec3::new(pick(3) as i32 - 1, pick(5) as i32 - 2, z);
             for axis in 0..3 {
-                let (last, from) = (core.grid.count[axis] - 1, cell[axis] - cells[axis]);
-                let to = match (core.grid.periodic[axis], last) {
+                let (last, from) = (core.domain.grid.count[axis] - 1, cell[axis] - cells[axis]);
+                let to = match (core.domain.grid.periodic[axis], last) {
                     (true, last) => from.rem_euclid(last + 1),
                     (false, -1) => from,
                     (false, last) => from.clamp(0, last),
                 };
                 // Once round a periodic axis is no move at all.
-                let moved = if core.grid.periodic[axis] { cells[axis] } else { cell[axis] - to };
+                let moved = if core.domain.grid.periodic[axis] { cells[axis] } else { cell[axis] - to };
                 cell[axis] = to;
-                place[axis] += moved as f32 * core.grid.edge[axis];
+                place[axis] += moved as f32 * core.domain.grid.edge[axis];
             }
         }
     }

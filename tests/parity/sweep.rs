@@ -27,7 +27,7 @@ struct Events {
 
 impl Events {
     fn new(twin: Twin) -> Self {
-        Self { edge: twin.core.grid.edge.max_element(), twin }
+        Self { edge: twin.core.domain.grid.edge.max_element(), twin }
     }
 
     fn count(&self) -> u32 {
@@ -102,7 +102,7 @@ impl Events {
             None => (0.0, glam::Vec3::ZERO),
         };
         let relative = (state.velocity(i) - other).length() + fall;
-        let share = self.twin.core.world.delta_v_bound * own / (own + theirs);
+        let share = self.twin.core.domain.world.delta_v_bound * own / (own + theirs);
         let normal = delta_v_bound / share;
         let square = NORMAL * (relative * relative + self.edge * fall);
         // A gap closes with the normal speed.
@@ -224,6 +224,6 @@ fn struck(twin: &Twin) -> usize {
 }
 
 fn is_fair(twin: &Twin) -> impl Fn(&twins::Event) -> bool + use<> {
-    let least = 0.1 * twin.core.grid.edge.x / twin.frame.h;
+    let least = 0.1 * twin.core.domain.grid.edge.x / twin.frame.h;
     move |event| event.is_some() && event.toi > 0.0 && event.delta_v_bound > least
 }

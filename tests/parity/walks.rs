@@ -58,13 +58,14 @@ impl Walks {
         let all: Vec<u32> = (0..n as u32).filter(|&i| is_fast[i as usize]).collect();
         // As if all of them had walked their present lines only.
         let mut dynamic_candidates = DynamicCandidates::default();
-        dynamic_candidates.reset(n, core.grid.buckets);
+        dynamic_candidates.reset(n, core.domain.grid.buckets);
         dynamic_candidates.mark(&all);
         let mut walk = Walk::default();
         let view = View { dynamic_candidates: &dynamic_candidates, ..twin.view() };
         all.iter().for_each(|&i| walk.run(&view, &core.starts, core.reach, i as usize));
         assert!(walk.error().is_none());
-        let lines = Lines { grid: &core.grid, state: &core.state, clock: &core.clock, frame: twin.frame };
+        let lines =
+            Lines { grid: &core.domain.grid, state: &core.state, clock: &core.clock, frame: twin.frame };
         dynamic_candidates.enter_walk(&walk, lines);
         let mut entries = BTreeSet::new();
         let walks: BTreeSet<u32> = walkers.iter().copied().collect();
@@ -77,7 +78,7 @@ impl Walks {
         }
         let lines = Held {
             state: core.state.clone(),
-            grid: core.grid.clone(),
+            grid: core.domain.grid.clone(),
             clock: core.clock.clone(),
             frame: twin.frame,
             motion_margin: core.reach.motion_margin,

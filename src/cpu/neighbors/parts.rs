@@ -103,7 +103,7 @@ mod tests {
 
     // (code, index) of all candidates of a sphere, found among all spheres in all 27 cells.
     fn among_all(core: &Core, i: usize) -> Vec<(u32, usize)> {
-        let (grid, state) = (&core.grid, &core.state);
+        let (grid, state) = (&core.domain.grid, &core.state);
         let home = state.cell[i].truncate();
         let mut found = vec![];
         for code in 0..CODES {
@@ -128,10 +128,10 @@ mod tests {
 
     fn check(what: &str, system: &System) {
         let mut core = Core::new(system, |_| 0.0).unwrap();
-        let motion_margin = core.grid.margin_limit;
+        let motion_margin = core.domain.grid.margin_limit;
         core.broad_phase(motion_margin, 0.0, |_| ());
-        let levels = &core.grid.levels;
-        let direct = core.grid.direct;
+        let levels = &core.domain.grid.levels;
+        let direct = core.domain.grid.direct;
         assert_eq!(levels.all.len() > 1, !what.starts_with("equal"), "{what}: {levels:?}");
         let mut longest = 0;
         for i in 0..core.state.len() {

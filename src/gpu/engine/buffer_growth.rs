@@ -1,6 +1,6 @@
 //! Room on the device: buffers for another system of cells, and larger ones where a step stood still for want of room.
 
-use super::GpuEngine;
+use super::GpuExecutor;
 use crate::{
     Error,
     gpu::{
@@ -17,7 +17,7 @@ use crate::{
 /// More room than was needed, so that a growing system is not done twice at every step.
 const SPARE_ROOM: f64 = 1.25;
 
-impl GpuEngine {
+impl GpuExecutor {
     /// Goes on from a state on the present cells.
     pub(super) fn load(&mut self, state: &State) -> Result<(), Error> {
         if self.host.variant() != self.pipelines.variant {
@@ -34,7 +34,7 @@ impl GpuEngine {
     pub(super) fn reallocate(&mut self, capacities: Capacities) -> Result<(), Error> {
         let layout = self.host.layout(capacities);
         if layout != self.buffers.layout {
-            layout.check(&self.context.device.limits(), self.host.grid.buckets)?;
+            layout.check(&self.context.device.limits(), self.host.domain.grid.buckets)?;
             self.buffers = Buffers::new(&self.context, &self.pipelines, layout, Some(&self.buffers))?;
         }
         self.context.queue.write_buffer(&self.buffers.work, 0, &[0; 4 * STICKY_END as usize]);

@@ -1,6 +1,6 @@
 //! Contacts that rest, from what they keep on the device.
 
-use super::GpuEngine;
+use super::GpuExecutor;
 use crate::{
     Contact, Error, Partner,
     gpu::{
@@ -18,12 +18,12 @@ use crate::{
 /// Rank of the owner, rank of the partner or a plane with [`WALL`] set, load.
 type Ranked = (u32, u32, ContactImpulse);
 
-impl GpuEngine {
+impl GpuExecutor {
     /// Makes believe that all spheres have been calm for so many substeps.
     #[cfg(test)]
     pub(in crate::gpu) fn lull(&mut self, sleep_timer: u32) {
         let at = |rank: u64| 4 * (u64::from(WARM_START_HEAD) + u64::from(RANK_WORDS) * rank + 2);
-        for rank in 0..self.host.statistics.count as u64 {
+        for rank in 0..self.host.domain.statistics.count as u64 {
             let warm_start = &self.buffers.warm_start[self.reported()];
             self.context.queue.write_buffer(warm_start, at(rank), &sleep_timer.to_ne_bytes());
         }
@@ -56,7 +56,7 @@ impl GpuEngine {
     pub(super) fn read_contacts(&self) -> Result<Vec<Contact>, Error> {
         let k = self.reported();
         // Before its first step an engine has loads at most that another one left.
-        let (h, kept) = if self.step > 0 { self.kept(k)? } else { (0.0, vec![]) };
+        let (h, kept) = if self.has_stepped { self.kept(k)? } else { (0.0, vec![]) };
         if kept.is_empty() {
             return Ok(vec![]);
         }
@@ -64,10 +64,10 @@ impl GpuEngine {
         let mut by_rank: Vec<usize> = (0..state.len()).collect();
         by_rank.sort_unstable_by_key(|&i| state.id[i]);
         // The walls where they were in the last substep: a step that is under way has them elsewhere.
-        let mut world = self.host.world.clone();
-        let units = &self.host.units;
-        world.place_walls(self.time - f64::from(h) * units.time, f64::from(h), units, &self.host.grid);
-        let ground = Ground { units, grid: &self.host.grid, world: &world, state: &state };
+        let mut world = self.host.domain.world.clone();
+        let units = &self.host.domain.units;
+        world.place_walls(self.end - f64::from(h) * units.time, f64::from(h), units, &self.host.domain.grid);
+        let ground = Ground { units, grid: &self.host.domain.grid, world: &world, state: &state };
         let mut contacts = vec![];
         for (rank, partner, impulse) in kept.into_iter().filter(|(.., impulse)| impulse.normal > 0.0) {
             let other = match partner & WALL {
@@ -83,7 +83,7 @@ impl GpuEngine {
     /// What all contacts hand on to the next substep.
     pub(super) fn read_warm_start(&self) -> Result<WarmStartCache, Error> {
         let (h, kept) = self.kept(self.reported())?;
-        let (ids, units) = (&self.host.ids, &self.host.units);
+        let (ids, units) = (&self.host.ids, &self.host.domain.units);
         let partner = |key: u32| match key & WALL {
             0 => Partner::Sphere(ids[key as usize]),
             _ => Partner::Wall(key & !WALL),
@@ -105,11 +105,11 @@ impl GpuEngine {
             let partner = match kept.partner {
                 Partner::Sphere(id) => rank(id)?,
                 Partner::Wall(wall) => {
-                    let walls = host.world.walls.len() + host.world.features.all.len();
+                    let walls = host.domain.world.walls.len() + host.domain.world.features.all.len();
                     (wall_of(wall) < walls).then_some(WALL | wall)?
                 }
             };
-            Some((rank(kept.sphere)?, partner, kept.load(&host.units)?))
+            Some((rank(kept.sphere)?, partner, kept.load(&host.domain.units)?))
         };
         let mut known: Vec<_> = warm_start.kept.iter().filter_map(known).collect();
         known.sort_unstable_by_key(|&(owner, partner, _)| (owner, partner));
@@ -120,7 +120,7 @@ impl GpuEngine {
         let count = self.buffers.layout.sphere_count;
         let first = (WARM_START_HEAD + RANK_WORDS * count) as usize;
         let mut words = vec![0; first + IMPULSE_WORDS as usize * known.len()];
-        words[PAST_H as usize] = ((warm_start.h / self.host.units.time) as f32).to_bits();
+        words[PAST_H as usize] = ((warm_start.h / self.host.domain.units.time) as f32).to_bits();
         words[IMPULSE_COUNT as usize] = known.len() as u32;
         for (k, (owner, partner, impulse)) in known.into_iter().enumerate() {
             let head = |rank: u32| (WARM_START_HEAD + RANK_WORDS * rank) as usize;

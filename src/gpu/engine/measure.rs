@@ -1,6 +1,6 @@
 //! What is measured of a state.
 
-use super::{GpuEngine, StepPlan, words};
+use super::{GpuExecutor, StepPlan, words};
 use crate::{
     Error, Measure, StepReport,
     cpu::Stepper,
@@ -8,24 +8,24 @@ use crate::{
         encode::Encoder,
         layout::{DEEPEST_BEFORE, HALT, HALT_CUT},
         readback::download,
-        submit_queue::StepCounts,
+        submit_queue::DeviceCounts,
     },
-    state::{columns::NEVER, constants::RELAX_SLOP, sums::Sums},
-    step::{plan::Plan, schedule::STAGES},
+    state::{columns::NEVER, constants::RELAX_SLOP},
+    step::{domain::Domain, engine::Engine, plan::Plan, schedule::STAGES},
 };
 
-impl GpuEngine {
+impl GpuExecutor {
     /// The buffers of the state of the last report.
-    pub fn state_buffers(&self) -> crate::gpu::StateBuffers {
+    pub(super) fn reported_buffers(&self) -> crate::gpu::StateBuffers {
         let reported = self.reported();
         crate::gpu::StateBuffers {
             bodies: self.buffers.bodies[reported].clone(),
             tags: self.buffers.tags[reported].clone(),
-            sphere_count: self.host.statistics.count as u32,
-            origin: self.host.grid.origin * self.host.units.length,
-            cell_edge: self.host.grid.exact_edge * self.host.units.length,
-            unit_of_length: self.host.units.length,
-            unit_of_velocity: self.host.units.velocity(),
+            sphere_count: self.host.domain.statistics.count as u32,
+            origin: self.host.domain.grid.origin * self.host.domain.units.length,
+            cell_edge: self.host.domain.grid.exact_edge * self.host.domain.units.length,
+            unit_of_length: self.host.domain.units.length,
+            unit_of_velocity: self.host.domain.units.velocity(),
         }
     }
 
@@ -47,7 +47,7 @@ impl GpuEngine {
             dispatch_budget: self.dispatch_budget,
         };
         loop {
-            let frames = step_plan.frames(&self.host, &self.buffers.layout, self.dt);
+            let frames = step_plan.frames(&self.host, &self.buffers.layout);
             self.buffers.write_frames(&self.context, &self.pipelines, &frames)?;
             let mut encoder = Encoder::new(
                 &self.context.device,
@@ -73,35 +73,25 @@ impl GpuEngine {
             if halt & HALT_CUT != 0 && !self.dispatch_budget.spread() {
                 // Not even one sphere for each invocation is little enough.
                 let state = self.host.download(&self.context, &self.buffers, self.current)?;
-                let twin = Stepper::new(&self.system_of(&state), |_| NEVER, self.time)?;
-                return Ok(twin.measured().deepest_overlap as f32);
+                let twin = Stepper::new(&self.system_of(&state), |_| NEVER, self.end)?;
+                return Ok(twin.measure().deepest_overlap as f32);
             }
         }
     }
 
-    // Whether all slept in the last substep of a step, and nothing has woken them or still pushes them apart.
-    pub(super) fn rests_for_ever(&self, counts: &StepCounts, step: u64) -> bool {
-        let all = counts.asleep > 0 && counts.asleep == self.host.statistics.movable as u64;
-        let is_restless = self.host.world.features.is_restless(self.time_of(step));
-        all && !is_restless && !counts.awake && counts.deepest <= RELAX_SLOP
+    // Whether all slept in the last substep of a step that began at `begin`, and nothing has woken them or still pushes them
+    // apart.
+    pub(super) fn rests_for_ever(&self, device: &DeviceCounts, begin: f64) -> bool {
+        let Domain { statistics, world, .. } = &self.host.domain;
+        let DeviceCounts { counts, awake } = device;
+        let all = counts.asleep > 0 && counts.asleep == statistics.movable as u64;
+        all && !world.features.is_restless(begin) && !awake && counts.deepest <= RELAX_SLOP
     }
 
     // The report of a step in which nothing changes.
-    pub(super) fn idle(&mut self) -> StepReport {
+    pub(super) fn idle_report(&mut self, measured: &Measure) -> StepReport {
         let submits = std::mem::take(&mut self.submit_queue.submits);
         let stage_seconds = if self.timing.is_some() { vec![0.0; STAGES.len()] } else { vec![] };
-        StepReport { submits, stage_seconds, ..self.measured.at_rest(self.host.statistics.movable as u64) }
-    }
-
-    pub(super) fn measure_from(&self, sums: &Sums, deepest: f32) -> Measure {
-        let host = &self.host;
-        let gravity = host.world.gravity.as_dvec3();
-        let height = sums.mass_position + (host.grid.origin - host.reference) * host.statistics.mass;
-        Measure {
-            kinetic_energy: sums.kinetic * host.units.energy(),
-            potential_energy: -gravity.dot(height) * host.units.energy(),
-            momentum: sums.momentum * (host.units.mass * host.units.velocity()),
-            deepest_overlap: f64::from(deepest),
-        }
+        StepReport { submits, stage_seconds, ..measured.at_rest(self.host.domain.statistics.movable as u64) }
     }
 }

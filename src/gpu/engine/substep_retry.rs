@@ -1,9 +1,9 @@
 //! Steps that are taken one substep at a time, each waited for: a substep that is crowded is done in halves, as the twin
 //! does, and what was done before it stays done.
 
-use super::{GpuEngine, MOST_HALVINGS, Retries, words};
+use super::{GpuExecutor, words};
 use crate::{
-    Error, Impact, StepReport,
+    Error, Impact,
     gpu::{
         dispatch_budget::DispatchBudget,
         encode::Encoder,
@@ -13,8 +13,12 @@ use crate::{
             HALT_TOO_LONG, HALT_UNFINISHED, ROUNDS_MAX,
         },
         snapshot::Snapshot,
-        step_plan::{StepPlan, Substep},
-        submit_queue::StepCounts,
+        step_plan::StepPlan,
+        submit_queue::DeviceCounts,
+    },
+    step::{
+        driver::{Attempt, StepCounts, StepRequest, Taken, walk},
+        plan::{MOST_HALVINGS, Substep},
     },
 };
 
@@ -25,136 +29,136 @@ const ORDINARY_ROUNDS: u64 = 64;
 /// same in a hundredth of the time.
 const MOST_OVERTIME: u64 = 1 << 12;
 
-impl GpuEngine {
+// A step that is taken substep by substep.
+struct SubstepRun {
+    /// How it began: the copy of the state, and its plan.
+    begun: (usize, StepPlan),
+    /// The plan with what was learnt on the way.
+    step_plan: StepPlan,
+    device: DeviceCounts,
+    /// Rounds beyond the ordinary so far, and how many there may be.
+    overtime: u64,
+    most_overtime: u64,
+}
+
+impl GpuExecutor {
     /// Takes a step from the present state; nothing is under way.
-    pub(super) fn step_substep_wise(
+    pub(super) fn take_substep_wise(
         &mut self,
-        step: u64,
-        start_time: f64,
-        mut impacts: Option<&mut Vec<Impact>>,
+        step: &StepRequest,
         mut step_plan: StepPlan,
-        mut redone: Retries,
-    ) -> Result<StepReport, Error> {
-        let begin = (self.current, step_plan);
+        mut impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<Taken, Error> {
+        let begun = (self.current, step_plan);
         if !step_plan.builds_once() {
             self.submit_queue.make_room_for_start(&self.context, &self.buffers, &step_plan)?;
             let mut encoder = self.context.device.create_command_encoder(&Default::default());
-            self.submit_queue.keep_start(&mut encoder, &self.buffers, begin);
+            self.submit_queue.keep_start(&mut encoder, &self.buffers, begun);
             self.context.queue.submit([encoder.finish()]);
         }
-        let mut left = step_plan.substeps(&self.host, self.dt);
-        left.reverse();
-        let most_overtime = MOST_OVERTIME + ORDINARY_ROUNDS * left.len() as u64;
+        let substeps = step_plan.substeps(&self.host);
         step_plan.dispatch_budget = self.dispatch_budget;
-        let mut counts = StepCounts::default();
-        let mut overtime = 0;
-        while let Some(mut substep) = left.pop() {
-            if overtime >= most_overtime {
-                return self.leave_to_twin(begin, step, start_time, impacts, redone);
+        let mut run = SubstepRun {
+            begun,
+            step_plan,
+            device: DeviceCounts::default(),
+            overtime: 0,
+            most_overtime: MOST_OVERTIME + ORDINARY_ROUNDS * substeps.len() as u64,
+        };
+        let gravity = self.host.domain.world.gravity.as_dvec3();
+        let mut progress = StepCounts::default();
+        let all = walk(substeps, gravity, &mut progress, |substep, _| {
+            self.attempt(step, substep, &mut run, impacts.as_deref_mut())
+        })?;
+        if !all {
+            self.go_back(begun);
+            if let Some(impacts) = &mut impacts {
+                impacts.clear();
             }
-            let words = self.fly(step, &substep, &step_plan, &mut redone)?;
-            let halt = words[HALT as usize];
-            if halt == 0 {
-                overtime += u64::from(words[ROUNDS_MAX as usize]).saturating_sub(ORDINARY_ROUNDS);
-                counts.add(&words, 1, &self.buffers.layout);
-                if let Some(impacts) = &mut impacts {
-                    let (context, buffers) = (&self.context, &self.buffers);
-                    impacts::read(
-                        context,
-                        buffers,
-                        &self.host,
-                        &words,
-                        start_time,
-                        &[substep.time],
-                        impacts,
-                    )?;
-                }
-                continue;
-            }
-            // Of a piece that is done again nothing stays.
-            self.submit_queue.middle.put_back(&self.context, &self.buffers.substep_state(self.current));
-            let lists = words[CANDIDATES_NEEDED as usize] > self.buffers.layout.capacities.entries;
-            if halt & HALT_TOO_LONG != 0 {
-                return Err(self.too_long(&words, begin));
-            }
-            let again = if halt & HALT_OVERFLOW != 0 {
-                redone.overflows += 1;
-                self.grow(&words)?;
-                true
-            } else {
-                self.reallocate(self.buffers.layout.capacities)?;
-                halt & HALT_CUT != 0 && self.dispatch_budget.spread()
-                    || halt & HALT_ITERATIONS != 0
-                        && self.dispatch_budget.more_batches(step_plan.dispatch_budget.batches)
-                    || halt == HALT_UNFINISHED && (step_plan.widen() || self.dispatch_budget.go_on(u32::MAX))
-            };
-            if again {
-                // Unless its lists are as they should be, from the copy of the state that they were made from.
-                let remake = substep.builds && (lists || halt & HALT_CUT != 0);
-                if remake {
-                    self.current = 1 - self.current;
-                }
-                step_plan.dispatch_budget = self.dispatch_budget;
-                substep.builds = remake;
-                left.push(substep);
-                continue;
-            }
-            counts.substeps += 1;
-            if halt & HALT_UNFINISHED != 0 {
-                let DispatchBudget { tails, tail_rounds, .. } = step_plan.dispatch_budget;
-                overtime += u64::from(tails * tail_rounds);
-            }
-            if halt & HALT_STUCK == 0 && substep.halvings < MOST_HALVINGS {
-                redone.halvings += 1;
-                let mut halves = substep.halves(&self.host);
-                if halves[0].halvings == MOST_HALVINGS {
-                    halves.iter_mut().for_each(|half| half.shortest = true);
-                }
-                left.extend(halves.into_iter().rev());
-            } else if halt == HALT_LATE {
-                (substep.lenient, substep.builds) = (true, false);
-                left.push(substep);
-            } else {
-                return self.leave_to_twin(begin, step, start_time, impacts, redone);
-            }
+            let mut taken = self.take_on_cpu(step, impacts)?;
+            taken.counts.halvings += progress.halvings;
+            return Ok(taken);
         }
-        if let Some(impacts) = &mut impacts {
-            impacts::sort(impacts);
-        }
-        let words = self.audit(&step_plan, &mut redone)?;
-        self.finish(step, begin, &words, counts, redone)
+        let words = self.audit(&run.step_plan)?;
+        (run.device.counts.substeps, run.device.counts.halvings) = (progress.substeps, progress.halvings);
+        Ok(self.taken(step, begun, &words, run.device))
     }
 
-    // Gives up a step that began like this.
-    fn leave_to_twin(
+    // Takes one substep and waits for it.
+    fn attempt(
         &mut self,
-        begin: (usize, StepPlan),
-        step: u64,
-        start_time: f64,
-        mut impacts: Option<&mut Vec<Impact>>,
-        redone: Retries,
-    ) -> Result<StepReport, Error> {
-        self.go_back(begin);
-        if let Some(impacts) = &mut impacts {
-            impacts.clear();
+        step: &StepRequest,
+        mut substep: Substep,
+        run: &mut SubstepRun,
+        impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<Attempt, Error> {
+        if run.overtime >= run.most_overtime {
+            return Ok(Attempt::GiveUp);
         }
-        self.step_on_cpu(step, start_time, impacts, redone)
+        let words = self.submit_substep(step, &substep, &run.step_plan)?;
+        let halt = words[HALT as usize];
+        if halt == 0 {
+            run.overtime += u64::from(words[ROUNDS_MAX as usize]).saturating_sub(ORDINARY_ROUNDS);
+            run.device.add(&words, &self.buffers.layout);
+            if let Some(impacts) = impacts {
+                let (context, buffers) = (&self.context, &self.buffers);
+                impacts::read(context, buffers, &self.host, &words, step.begin, &[substep.time], impacts)?;
+            }
+            return Ok(Attempt::Done);
+        }
+        // A substep that is done again leaves nothing.
+        self.submit_queue.middle.put_back(&self.context, &self.buffers.substep_state(self.current));
+        let lists = words[CANDIDATES_NEEDED as usize] > self.buffers.layout.capacities.entries;
+        if halt & HALT_TOO_LONG != 0 {
+            return Err(self.too_long(&words, run.begun));
+        }
+        let again = if halt & HALT_OVERFLOW != 0 {
+            self.retries.overflows += 1;
+            self.grow(&words)?;
+            true
+        } else {
+            self.reallocate(self.buffers.layout.capacities)?;
+            halt & HALT_CUT != 0 && self.dispatch_budget.spread()
+                || halt & HALT_ITERATIONS != 0
+                    && self.dispatch_budget.more_batches(run.step_plan.dispatch_budget.batches)
+                || halt == HALT_UNFINISHED && (run.step_plan.widen() || self.dispatch_budget.go_on(u32::MAX))
+        };
+        if again {
+            // Unless its lists are as they should be, from the copy of the state that they were made from.
+            let remake = substep.builds && (lists || halt & HALT_CUT != 0);
+            if remake {
+                self.current = 1 - self.current;
+            }
+            run.step_plan.dispatch_budget = self.dispatch_budget;
+            substep.builds = remake;
+            return Ok(Attempt::Again(substep));
+        }
+        if halt & HALT_UNFINISHED != 0 {
+            let DispatchBudget { tails, tail_rounds, .. } = run.step_plan.dispatch_budget;
+            run.overtime += u64::from(tails * tail_rounds);
+        }
+        if halt & HALT_STUCK == 0 && substep.halvings < MOST_HALVINGS {
+            Ok(Attempt::Halve(substep))
+        } else if halt == HALT_LATE {
+            Ok(Attempt::Again(Substep { lenient: true, builds: false, ..substep }))
+        } else {
+            Ok(Attempt::GiveUp)
+        }
     }
 
-    // Submits one piece on its own and waits for it. The state before it is kept.
-    fn fly(
+    // Submits one substep on its own and waits for it. The state before it is kept.
+    fn submit_substep(
         &mut self,
-        step: u64,
+        step: &StepRequest,
         substep: &Substep,
         step_plan: &StepPlan,
-        redone: &mut Retries,
     ) -> Result<Vec<u32>, Error> {
         let sources = self.buffers.substep_state(self.current);
         self.submit_queue.middle.reallocate(&self.context, &sources)?;
-        self.place_walls(step, std::slice::from_ref(substep))?;
+        self.place_walls(step.begin, std::slice::from_ref(substep))?;
         let frame = step_plan.frame(&self.host, &self.buffers.layout, substep, 0);
-        let slowing = self.host.slowing;
-        self.submit_alone(frame, step_plan, redone, |encoder, middle| {
+        let slowing = self.host.domain.half_drag();
+        self.submit_alone(frame, step_plan, |encoder, middle| {
             if substep.builds {
                 encoder.broad_phase(0);
                 // With the lists, so that it is done again where they are.
@@ -168,10 +172,10 @@ impl GpuEngine {
         })
     }
 
-    fn audit(&mut self, step_plan: &StepPlan, redone: &mut Retries) -> Result<Vec<u32>, Error> {
+    fn audit(&mut self, step_plan: &StepPlan) -> Result<Vec<u32>, Error> {
         let frame = step_plan.audit(&self.host, &self.buffers.layout);
-        let slowing = self.host.slowing;
-        self.submit_alone(frame, step_plan, redone, |encoder, _| {
+        let slowing = self.host.domain.half_drag();
+        self.submit_alone(frame, step_plan, |encoder, _| {
             if slowing > 0.0 {
                 encoder.drag(0);
             }
@@ -183,7 +187,6 @@ impl GpuEngine {
         &mut self,
         frame: Frame,
         step_plan: &StepPlan,
-        redone: &mut Retries,
         encode: impl FnOnce(&mut Encoder, &Snapshot),
     ) -> Result<Vec<u32>, Error> {
         self.context.check()?;
@@ -199,8 +202,8 @@ impl GpuEngine {
         encoder.begin();
         encode(&mut encoder, &self.submit_queue.middle);
         let end = encoder.current;
-        redone.dispatches += encoder.dispatches;
-        redone.waits += 1;
+        self.retries.dispatches += encoder.dispatches;
+        self.retries.waits += 1;
         let pending = self.submit_queue.send(&self.context, &self.buffers, encoder)?;
         self.current = end;
         let (bytes, buffer) = pending.wait(&self.context)?;

@@ -1,21 +1,17 @@
 //! Walls in the course of time: where they are in the substeps that are submitted, and what they felt.
 
-use super::GpuEngine;
+use super::GpuExecutor;
 use crate::{
     Error,
     cpu::Stepper,
-    gpu::{buffer_layout::Capacities, buffers::Buffers, step_plan::Substep},
-    state::{columns::NEVER, constants::CRUSHED},
+    gpu::{buffer_layout::Capacities, buffers::Buffers},
+    state::columns::NEVER,
+    step::{driver::StepEngine, plan::Substep},
 };
 
-impl GpuEngine {
-    /// When a step begins.
-    pub(super) fn time_of(&self, step: u64) -> f64 {
-        self.time + (step - self.step) as f64 * self.host.system.dt
-    }
-
-    /// Puts down where walls are in so many substeps of a step that are submitted together.
-    pub(super) fn place_walls(&mut self, step: u64, substeps: &[Substep]) -> Result<(), Error> {
+impl GpuExecutor {
+    /// Puts down where walls are in the substeps, submitted together, of a step that begins at `begin`.
+    pub(super) fn place_walls(&mut self, begin: f64, substeps: &[Substep]) -> Result<(), Error> {
         let layout = self.buffers.layout;
         if !layout.static_world.is_restless {
             return Ok(());
@@ -24,30 +20,19 @@ impl GpuEngine {
             // What stands still because of want of room goes on to do so: only this buffer is another one.
             let blocks = 2 * substeps.len() as u32;
             let layout = self.host.layout(Capacities { blocks, ..layout.capacities });
-            layout.check(&self.context.device.limits(), self.host.grid.buckets)?;
+            layout.check(&self.context.device.limits(), self.host.domain.grid.buckets)?;
             self.buffers = Buffers::new(&self.context, &self.pipelines, layout, Some(&self.buffers))?;
             self.buffers.write_world(&self.context.queue, &self.host);
         }
-        let words = self.host.motion(self.time_of(step), substeps);
+        let words = self.host.motion(begin, substeps);
         self.buffers.write_motion(&self.context.queue, &words);
         Ok(())
     }
 
-    pub(super) fn end_step(&mut self) {
-        self.step += 1;
-        self.time += self.host.system.dt;
-    }
-
-    /// The wall that crushes spheres after a step, if one does, and how deep they are in it. Seldom, so the twin looks for it
-    /// among all spheres.
-    pub(super) fn crushed_by(&self, step: u64) -> Result<Option<(u32, f64)>, Error> {
-        if self.measured.deepest_overlap <= CRUSHED {
-            return Ok(None);
-        }
-        // A step that is under way already has not touched what it starts from.
-        let end = self.ahead.as_ref().map_or(self.current, |ahead| ahead.start);
-        let state = self.host.download(&self.context, &self.buffers, end)?;
-        let time = self.time_of(step) + self.host.system.dt;
-        Ok(Stepper::new(&self.system_of(&state), |_| NEVER, time)?.crushed_by())
+    /// The wall that spheres reach into deepest at `end`, by its number, and how deep in diameters. This is seldom asked for,
+    /// so the CPU looks for it among all spheres.
+    pub(super) fn find_deepest_wall(&self, end: f64) -> Result<Option<(u32, f64)>, Error> {
+        let state = self.host.download(&self.context, &self.buffers, self.reported())?;
+        Stepper::new(&self.system_of(&state), |_| NEVER, end)?.engine.deepest_wall(end)
     }
 }

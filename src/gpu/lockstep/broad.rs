@@ -40,7 +40,7 @@ pub fn bin(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Findi
         }
         let tolerance = OFFSET * bodies[i].offset.abs().max(edge).max_element();
         findings.sphere(i, (body, tag), (bodies[i], tags[i]), [tolerance, 0.0, 0.0]);
-        findings.equal("bucket", i, output.work[harness.layout.pending as usize + i], twin.keys[i]);
+        findings.equal("bucket", i, output.work[harness.layout.pending as usize + i], twin.core.keys[i]);
     }
     if findings.near_ties == ties && findings.is_clean() {
         histogram("spheres of the bucket", harness, twin, output, findings);
@@ -52,7 +52,7 @@ fn histogram(what: &str, harness: &Harness, twin: &Twin, output: &Memory, findin
     let counts = twin.counts();
     let found = output.get(harness.layout.counts, counts.len());
     if let Some(bucket) = (0..counts.len()).find(|&b| found[b] != counts[b]) {
-        let of = twin.keys.iter().position(|&key| key as usize == bucket).unwrap_or(usize::MAX);
+        let of = twin.core.keys.iter().position(|&key| key as usize == bucket).unwrap_or(usize::MAX);
         findings.equal(what, of, found[bucket], counts[bucket]);
     }
 }
@@ -62,7 +62,7 @@ pub fn scan(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut Find
     let starts = &twin.core.starts;
     let found = output.get(harness.layout.starts, starts.len());
     if let Some(bucket) = (0..starts.len()).find(|&b| found[b] != starts[b]) {
-        let of = twin.keys.iter().position(|&key| key as usize == bucket).unwrap_or(usize::MAX);
+        let of = twin.core.keys.iter().position(|&key| key as usize == bucket).unwrap_or(usize::MAX);
         findings.equal("start of the bucket", of, found[bucket], starts[bucket]);
     }
     histogram("end of the bucket", harness, twin, output, findings);
@@ -80,7 +80,7 @@ pub fn scatter(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut F
 
 /// What stage 3 leaves for stage 4 beside the spheres themselves.
 pub fn put_rough_places(twin: &Twin, input: &mut Memory) {
-    let edge = twin.core.grid.edge;
+    let edge = twin.core.domain.grid.edge;
     for (i, node) in input.nodes.iter_mut().enumerate() {
         node.touched = rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], edge);
     }
@@ -131,7 +131,7 @@ pub fn neighbors(harness: &Harness, twin: &Twin, output: &Memory, findings: &mut
 
 // Whether a candidate is so nearly out of reach that rounding decides.
 fn is_on_rim(twin: &Twin, i: usize, entry: u32, scale: f64) -> bool {
-    let (state, grid) = (&twin.core.state, &twin.core.grid);
+    let (state, grid) = (&twin.core.state, &twin.core.domain.grid);
     let (j, code) = ((entry & INDEX_MASK) as usize, entry >> CODE_SHIFT);
     if j >= state.len() || code >= CODES {
         return false;
@@ -146,9 +146,9 @@ fn walls_on_rim(harness: &Harness, twin: &Twin, i: usize, scale: f32) -> u32 {
     let (core, edge) = (&twin.core, harness.frames[0].edge.max_element());
     let path = twin.motion_margin + twin.drift_reach();
     let mut set = 0;
-    for (k, wall) in core.world.walls.iter().enumerate() {
-        let gap = wall.normal.dot(from_wall(&core.grid, &core.state, wall, i)) - core.state.radius(i);
-        if (gap - (path * 1.001 + core.world.slop)).abs() <= WALL_RIM * scale * edge {
+    for (k, wall) in core.domain.world.walls.iter().enumerate() {
+        let gap = wall.normal.dot(from_wall(&core.domain.grid, &core.state, wall, i)) - core.state.radius(i);
+        if (gap - (path * 1.001 + core.domain.world.slop)).abs() <= WALL_RIM * scale * edge {
             set |= wall_bit(k);
         }
     }

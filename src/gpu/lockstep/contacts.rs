@@ -46,7 +46,7 @@ pub fn put(twin: &Twin, host: &HostMirror, layout: &BufferLayout, memory: &mut M
 
 /// Where the cell of each sphere is in the order of contacts, as `key_of` of shaders/shared/blocks.wgsl says it.
 fn key_of(twin: &Twin, layout: &BufferLayout, cell: IVec3) -> usize {
-    let grid = &twin.core.grid;
+    let grid = &twin.core.domain.grid;
     let axes = Axis::of(grid);
     let (mut colour, mut inner, mut block) = (0, 0, [0; 3]);
     for axis in (0..3).rev() {
@@ -68,7 +68,7 @@ fn key_of(twin: &Twin, layout: &BufferLayout, cell: IVec3) -> usize {
 }
 
 fn put_order(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
-    let (grid, starts) = (&twin.core.grid, &twin.core.starts);
+    let (grid, starts) = (&twin.core.domain.grid, &twin.core.starts);
     let cell = |i: usize| twin.core.state.cell[i].truncate();
     let mut heads: Vec<(usize, usize, usize)> = vec![];
     for i in (0..twin.core.state.len()).filter(|_| twin.has_starts) {
@@ -199,13 +199,13 @@ fn put_flags(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
 }
 
 fn feature_hits_of(twin: &Twin, i: usize, feature: u32) -> u32 {
-    let partner = WALL | (twin.core.world.walls.len() as u32 + feature);
+    let partner = WALL | (twin.core.domain.world.walls.len() as u32 + feature);
     u32::from(twin.core.lists.hits(i, partner)).min(HITS)
 }
 
 // What moves the wall of a row.
 fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
-    let world = &twin.core.world;
+    let world = &twin.core.domain.world;
     let wall = constants::wall_of(partner);
     match world.walls.get(wall) {
         Some(plane) => plane.mover,
@@ -215,7 +215,7 @@ fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
 
 fn wall_hits_of(twin: &Twin, i: usize) -> u32 {
     let hits = |plane: usize| u32::from(twin.core.lists.hits(i, WALL | plane as u32)).min(HITS);
-    let planes = twin.core.world.walls.len().min(COUNTED_PLANES);
+    let planes = twin.core.domain.world.walls.len().min(COUNTED_PLANES);
     (0..planes).fold(0, |bits, plane| bits | hits(plane) << (2 * plane))
 }
 
@@ -249,7 +249,7 @@ fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32
 /// Stage 9, before the launch or after the rounds.
 pub fn rest(host: &HostMirror, layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let core = &twin.core;
-    let gain = core.world.gravity.length() * twin.frame.h;
+    let gain = core.domain.world.gravity.length() * twin.frame.h;
     let fastest = (0..core.state.len()).fold(gain, |most, i| most.max(core.state.velocity(i).length()));
     for i in 0..core.state.len() {
         let mut constraints = found(output, layout, i);

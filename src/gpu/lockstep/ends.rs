@@ -26,7 +26,7 @@ const SUM: f64 = 4e-6;
 pub fn advance(harness: &Harness, twin: &Twin, input: &Memory, output: &Memory, findings: &mut Findings) {
     let (bodies, tags) = constraints(&twin.core.state, &harness.host);
     let frame = twin.frame;
-    let (gain, edge) = (frame.gravity.length() * frame.h, twin.core.grid.edge.max_element());
+    let (gain, edge) = (frame.gravity.length() * frame.h, twin.core.domain.grid.edge.max_element());
     for i in 0..bodies.len() {
         let before = input.bodies[PRESENT][i];
         let speed = before.velocity.length().max(bodies[i].velocity.length()) + gain;
@@ -59,7 +59,7 @@ pub fn relax(harness: &Harness, twin: &Twin, before: f32, output: &Memory, findi
         return;
     }
     let (bodies, tags) = constraints(&twin.core.state, &harness.host);
-    let edge = twin.core.grid.edge.max_element();
+    let edge = twin.core.domain.grid.edge.max_element();
     for i in 0..bodies.len() {
         let tolerance = DEPTH * edge.max(bodies[i].offset.abs().max_element());
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);

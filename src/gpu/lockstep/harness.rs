@@ -55,18 +55,17 @@ impl<'a> Harness<'a> {
     ) -> Result<(Self, Twin), Error> {
         let (mut host, mut state) = HostMirror::new(system, &last_contact);
         let mut core = Core::new(system, &last_contact)?;
-        let dt = system.dt / host.units.time;
         let mut audit = Audit::default();
-        let still = audit.run(&core.grid, &core.state, DVec3::ZERO);
-        let sums = audit.run(&core.grid, &core.state, still.drift);
-        let past = Past { sums, collisions: 0.0 };
-        let mut wanted = Some(plan::wanted_margin(&host.limits(dt), &past));
+        let still = audit.run(&core.domain.grid, &core.state, DVec3::ZERO);
+        let sums = audit.run(&core.domain.grid, &core.state, still.drift);
+        let past = Past { sums, ..Past::default() };
+        let mut wanted = Some(plan::wanted_margin(&host.domain.limits(), &past));
         let plan = loop {
             if let Some(motion_margin) = wanted {
-                host.regrid(&mut state, motion_margin);
+                host.domain.regrid(&mut state, motion_margin);
                 core.regrid(motion_margin);
             }
-            let plan = plan::plan(&host.limits(dt), &past);
+            let plan = plan::plan(&host.domain.limits(), &past);
             match plan.regrid {
                 // New cells may allow less than was asked for: they are asked for once.
                 Some(motion_margin) if wanted != Some(motion_margin) => wanted = Some(motion_margin),
@@ -74,7 +73,7 @@ impl<'a> Harness<'a> {
             }
         };
         let layout = host.layout(Capacities { blocks: plan.substeps, ..roomy(system.spheres.len()) });
-        layout.check(&context.device.limits(), host.grid.buckets)?;
+        layout.check(&context.device.limits(), host.domain.grid.buckets)?;
         let dispatch_budget = DispatchBudget::new(context);
         let step_plan = StepPlan {
             plan,
@@ -84,11 +83,11 @@ impl<'a> Harness<'a> {
             wakes: false,
             dispatch_budget,
         };
-        let frames = step_plan.frames(&host, &layout, dt);
+        let frames = step_plan.frames(&host, &layout);
         let pipelines = context.pipelines(host.variant())?;
         let buffers = Buffers::new(context, &pipelines, layout, None)?;
         buffers.write_world(&context.queue, &host);
-        let substeps = step_plan.substeps(&host, dt);
+        let substeps = step_plan.substeps(&host);
         if layout.static_world.is_restless {
             let motion = host.motion(time, &substeps);
             buffers.write_motion(&context.queue, &motion);

@@ -240,11 +240,11 @@ fn twin_step(
 ) -> Result<(Step, Contacts, bool), Error> {
     let mut impacts: Vec<Impact> = vec![];
     let mut stepper = Stepper::new(system, last_contact, time)?;
-    let report = stepper.step(time, Some(&mut impacts))?;
+    let report = stepper.step(time, Some(&mut impacts), false)?;
     let mut spheres: Vec<Sphere> = system.spheres.clone();
-    stepper.read(&mut spheres);
+    stepper.read(&mut spheres)?;
     let step = Step { impacts, spheres, kinetic_energy: report.kinetic_energy };
-    Ok((step, stepper.contacts(), stepper.has_rested()))
+    Ok((step, stepper.engine.last_contacts(), stepper.engine.has_rested()))
 }
 
 fn device_step(

@@ -91,7 +91,7 @@ fn dynamic_candidates(harness: &Harness, twin: &Twin, output: &Memory, findings:
             }
             let mut told = twins::Event::NONE;
             let link = crate::state::grid::CODES + place;
-            let shift = twin.core.grid.shift(dynamic.cells);
+            let shift = twin.core.domain.grid.shift(dynamic.cells);
             sweep::consider(&view, i, dynamic.other as usize, link, shift, &mut told);
             let other = twin.core.state.id[dynamic.other as usize];
             if told.is_some() && !Scales::of(twin, i, dynamic.other, told.delta_v_bound).grazes {
@@ -197,7 +197,7 @@ struct Scales {
 impl Scales {
     fn of(twin: &Twin, i: usize, partner: u32, delta_v_bound: f32) -> Self {
         let (state, frame) = (&twin.core.state, twin.frame);
-        let edge = twin.core.grid.edge.max_element();
+        let edge = twin.core.domain.grid.edge.max_element();
         let own = state.inverse_mass(i);
         let fall = frame.gravity.length() * frame.h;
         let (theirs, other) = match state.id.get(partner as usize) {
@@ -205,7 +205,7 @@ impl Scales {
             None => (0.0, glam::Vec3::ZERO),
         };
         let relative = (state.velocity(i) - other).length() + fall;
-        let share = twin.core.world.delta_v_bound * own / (own + theirs);
+        let share = twin.core.domain.world.delta_v_bound * own / (own + theirs);
         let normal = delta_v_bound / share;
         let square = NORMAL * (relative * relative + edge * fall);
         // A gap closes with the normal speed.
@@ -247,7 +247,7 @@ fn is_on_rim(twin: &Twin, i: usize, scale: f32) -> bool {
 /// Of every sphere its speed and that of whom it is about to meet together, with those of the rims where they matter.
 pub fn speeds(twin: &Twin) -> Vec<f32> {
     let state = &twin.core.state;
-    let is_rough = twin.core.world.is_rough();
+    let is_rough = twin.core.domain.world.is_rough();
     let rim = |i: usize| if is_rough { state.spin[i].truncate().length() * state.radius(i) } else { 0.0 };
     let speed = |i: usize| state.velocity(i).length() + rim(i);
     let mut speeds: Vec<f32> = (0..state.len()).map(speed).collect();
@@ -273,7 +273,7 @@ pub fn collide(
 ) {
     let (bodies, tags) = constraints(&twin.core.state, &harness.host);
     let frame = twin.frame;
-    let (edge, fall) = (twin.core.grid.edge.max_element(), frame.gravity.length() * frame.h);
+    let (edge, fall) = (twin.core.domain.grid.edge.max_element(), frame.gravity.length() * frame.h);
     for i in 0..bodies.len() {
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         let speed = speeds[i] + fall;
@@ -281,7 +281,7 @@ pub fn collide(
         let is_struck = twin.core.clock[i] != input.nodes[i].clock || bodies[i] != input.bodies[PRESENT][i];
         // Nobody else is written.
         let share = if is_struck { 1.0 } else { 0.0 };
-        let rim = if twin.core.world.is_rough() { RIM * speed } else { 0.0 };
+        let rim = if twin.core.domain.world.is_rough() { RIM * speed } else { 0.0 };
         let tolerances = [PLACE * way, SPEED * speed, rim].map(|tolerance| share * tolerance);
         findings.sphere(i, found, (bodies[i], tags[i]), tolerances);
         findings.equal("clock, scaled", i, output.nodes[i].clock, twin.core.clock[i]);

@@ -64,7 +64,7 @@ impl Trace<'_> {
             if k % self.harness.substeps_per_build == 0 {
                 go_on!(self.broad_phase());
             }
-            if self.twin.core.world.rests {
+            if self.twin.core.domain.world.rests {
                 go_on!(self.rest(true));
             }
             go_on!(self.launch());
@@ -76,11 +76,11 @@ impl Trace<'_> {
             if let Some(error) = self.twin.failed.take() {
                 return Err(error);
             }
-            if self.twin.core.world.rests {
+            if self.twin.core.domain.world.rests {
                 go_on!(self.rest(false));
             }
             go_on!(self.advance());
-            if self.twin.core.world.rests {
+            if self.twin.core.domain.world.rests {
                 go_on!(self.keep());
             }
             go_on!(self.relax());
@@ -101,7 +101,7 @@ impl Trace<'_> {
         let frame = self.harness.frames[self.frame];
         let Some(output) = self.harness.run(input, frame, is_broad, dispatches)? else { return Ok(None) };
         let twin = &self.twin;
-        let mut findings = Findings::new(&twin.core.state.id, twin.core.units, self.scale);
+        let mut findings = Findings::new(&twin.core.state.id, twin.core.domain.units, self.scale);
         compare(&self.harness, twin, &output, &mut findings);
         Ok(findings.first().map(|difference| (stage, difference)))
     }
@@ -128,7 +128,7 @@ impl Trace<'_> {
         go_on!(self.stage("scan", &input, true, scan, broad::scan));
 
         let mut input = self.source();
-        input.put(layout.pending, &self.twin.keys);
+        input.put(layout.pending, &self.twin.core.keys);
         input.put(layout.counts, &self.twin.counts());
         input.put(layout.starts, &self.twin.core.starts);
         self.twin.scatter();

@@ -1,28 +1,24 @@
 //! The twin, stage by stage: the engine of the CPU taken apart.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use glam::DVec3;
 
-use super::super::{layout, step_plan::Substep};
+use super::super::layout;
 use crate::{
     Error,
     cpu::{
-        advance::{self, advance},
         audit::Audit,
-        bin::bin,
         collide::Recorder,
         core::Core,
         event::View,
-        neighbors::neighbors,
         relax::{self, Relax},
         rest::Rest,
         rounds::Rounds,
-        scan::scan,
-        scatter::scatter,
         sweep,
     },
-    state::{columns::State, frame::Frame, sums::Sums},
+    state::{frame::Frame, sums::Sums},
+    step::plan::Substep,
 };
 
 /// Rounds after which a substep is given up: no system that was looked at came near.
@@ -34,9 +30,6 @@ pub struct Twin {
     pub rounds: Rounds,
     pub rest: Rest,
     pub relax: Relax,
-    pub keys: Vec<u32>,
-    pub cursors: Vec<AtomicU32>,
-    pub order: Vec<u32>,
     pub has_starts: bool,
     pub has_lists: bool,
     /// Path budget of the broad phase.
@@ -56,14 +49,10 @@ impl Twin {
     /// The twin before its first stage; paths of up to `motion_margin` relative to the drift between broad phases.
     pub fn new(core: Core, motion_margin: f32, drift: DVec3) -> Self {
         let n = core.state.len();
-        let cursors = (0..core.grid.buckets).map(|_| AtomicU32::new(0)).collect();
         Self {
             rounds: Rounds::new(n),
             rest: Rest::default(),
             relax: Relax::default(),
-            keys: vec![0; n],
-            cursors,
-            order: vec![0; n],
             has_starts: false,
             has_lists: false,
             motion_margin,
@@ -73,7 +62,7 @@ impl Twin {
             begins: vec![],
             frame: Frame {
                 h: 0.0,
-                gravity: core.world.gravity,
+                gravity: core.domain.world.gravity,
                 drift: glam::Vec3::ZERO,
                 drifted: glam::Vec3::ZERO,
             },
@@ -84,7 +73,7 @@ impl Twin {
 
     /// Takes over the frames of the device and the pieces of a step that begins at `time`.
     pub fn frames(&mut self, frames: &[layout::Frame], substeps: &[Substep], time: f64) {
-        let unit = self.core.units.time;
+        let unit = self.core.domain.units.time;
         self.begins = substeps.iter().map(|substep| (time + substep.time * unit, substep.h)).collect();
         let frame =
             |f: &layout::Frame| Frame { h: f.h, gravity: f.gravity, drift: f.drift, drifted: f.drifted };
@@ -102,7 +91,7 @@ impl Twin {
     fn go_to(&mut self, k: usize) {
         self.frame = self.frames[k];
         let (begin, h) = self.begins[k];
-        self.core.place_walls(begin, h);
+        self.core.domain.place_walls(begin, h);
     }
 
     /// How far the drift goes until the next broad phase.
@@ -111,27 +100,25 @@ impl Twin {
     }
 
     pub fn bin(&mut self) {
-        bin(&self.core.grid, &mut self.core.state, &mut self.keys, &self.cursors);
+        self.core.bin();
     }
 
     /// How many spheres each bucket holds, or after `scan` where its spheres begin.
     pub fn counts(&self) -> Vec<u32> {
-        self.cursors.iter().map(|n| n.load(Relaxed)).collect()
+        self.core.cursors.iter().map(|n| n.load(Relaxed)).collect()
     }
 
     pub fn scan(&mut self) {
-        scan(&self.cursors, &mut self.core.starts, &mut vec![]);
+        self.core.scan();
         self.has_starts = true;
     }
 
     pub fn scatter(&mut self) {
-        let mut target = State::default();
-        let Self { core, keys, cursors, order, .. } = self;
-        target.resize(core.state.len());
-        scatter(&core.state, &mut target, keys, cursors, &core.starts, order);
-        core.state = target;
-        core.order_contacts(order);
-        core.motion_margin.fill(self.motion_margin);
+        self.core.scatter();
+        if self.core.domain.world.rests {
+            self.core.order_contacts();
+        }
+        self.core.motion_margin.fill(self.motion_margin);
     }
 
     /// Before a broad phase: the lists are those of the one before.
@@ -140,10 +127,7 @@ impl Twin {
     }
 
     pub fn neighbors(&mut self) {
-        let core = &mut self.core;
-        core.reach.motion_margin = self.motion_margin;
-        let Core { grid, world, state, starts, reach, lists, .. } = core;
-        neighbors(grid, world, state, starts, *reach, self.drift_reach, lists);
+        self.core.neighbors(self.motion_margin, self.drift_reach);
         self.has_lists = true;
     }
 
@@ -175,14 +159,14 @@ impl Twin {
 
     /// What contacts that rest do before the launch.
     pub fn rest_before(&mut self) {
-        if self.core.world.rests {
+        if self.core.domain.world.rests {
             self.rest.before(&mut self.core, self.frame);
         }
     }
 
     /// And what they do after the rounds.
     pub fn rest_after(&mut self) {
-        if self.core.world.rests {
+        if self.core.domain.world.rests {
             self.rest.after(&mut self.core, self.frame);
         }
     }
@@ -236,7 +220,7 @@ impl Twin {
     }
 
     pub fn collide(&mut self) {
-        let units = self.core.units;
+        let units = self.core.domain.units;
         let recorder = Recorder { units: &units, start: 0.0, on: true };
         let Self { core, rounds, frame, .. } = self;
         rounds.collide(core, *frame, recorder);
@@ -272,25 +256,11 @@ impl Twin {
     }
 
     pub fn advance(&mut self) {
-        let core = &mut self.core;
-        let [mut place, mut motion, mut spin] =
-            [&mut core.state.place, &mut core.state.motion, &mut core.state.spin].map(std::mem::take);
-        let (mut motion_margin, mut support) =
-            (std::mem::take(&mut core.motion_margin), core.support.clone());
-        let bodies = advance::Bodies {
-            place: &mut place,
-            motion: &mut motion,
-            spin: &mut spin,
-            motion_margin: &mut motion_margin,
-            support: &mut support,
-        };
-        advance(&core.view(self.frame), bodies);
-        (core.state.place, core.state.motion, core.state.spin) = (place, motion, spin);
-        (core.motion_margin, core.support) = (motion_margin, support);
-        self.rounds.thaw(core);
+        self.core.advance(self.frame);
+        self.rounds.thaw(&mut self.core);
     }
 
-    /// Who has been calm counts on, after the advance.
+    /// Advances the sleep timers, after the advance.
     pub fn advance_sleep_timers(&mut self) {
         self.core.advance_sleep_timers(self.frame);
     }
@@ -301,18 +271,12 @@ impl Twin {
         if !relax::needed(before) {
             return (before, before, 0.0);
         }
-        let pushes = self.relax.pushes(&self.core.view(self.frame)).to_vec();
-        let gravity = self.core.world.gravity.as_dvec3();
-        let mut work = 0.0;
-        for (i, push) in pushes.into_iter().enumerate().filter(|(_, push)| *push != glam::Vec3::ZERO) {
-            self.core.state.place[i] += push.extend(0.0);
-            self.core.motion_margin[i] -= push.length();
-            work -= gravity.dot(push.as_dvec3()) / f64::from(self.core.state.inverse_mass(i));
-        }
+        let Self { core, relax, frame, .. } = self;
+        let work = core.relax(relax, *frame, 0.0);
         (before, self.relax.deepest(&self.core.view(self.frame)), work)
     }
 
     pub fn audit(&self) -> Sums {
-        Audit::default().run(&self.core.grid, &self.core.state, self.drift)
+        Audit::default().run(&self.core.domain.grid, &self.core.state, self.drift)
     }
 }

@@ -1,0 +1,399 @@
+//! Executes the schedule on the CPU: each pass at once, on all threads.
+
+use std::collections::HashMap;
+
+use glam::{DVec3, Vec3};
+
+use crate::{
+    Contact, Error, Impact, Measure, Sphere, StepReport, System,
+    cpu::{
+        Stepper,
+        audit::Audit,
+        clock::StageClock,
+        collide::Recorder,
+        core::Core,
+        drag,
+        relax::{self, Relax},
+        rest::Rest,
+        rounds::{Outcome, Patience, Rounds},
+        sleep::Sleep,
+        walls::Walls,
+    },
+    state::{
+        columns::{Found, NEVER},
+        constants::RELAX_SLOP,
+        frame::Frame,
+        sums::Sums,
+        warm_start::WarmStartCache,
+    },
+    step::{
+        domain::Domain,
+        driver::{Attempt, Driver, StepCounts, StepEngine, StepRequest, Taken, first_sums, walk},
+        plan::{self, MOST_HALVINGS, Past, Plan, Substep, Work},
+        schedule::{
+            BROAD_PHASE, Entry, Executor, Pass, STEP_BEGIN, STEP_END, SUBSTEP_END, When, execute,
+            execute_rounds,
+        },
+    },
+};
+
+/// The stages of the CPU engine with all their buffers.
+pub(crate) struct CpuExecutor {
+    pub(crate) core: Core,
+    rounds: Rounds,
+    rest: Rest,
+    relax: Relax,
+    audit: Audit,
+    walls: Walls,
+    clock: StageClock,
+    /// Factor by which half a step's drag changes a velocity.
+    drag_factor: f64,
+    now: Now,
+}
+
+/// The step and the substep under way.
+struct Now {
+    frame: Frame,
+    /// When the substep begins (user's units).
+    begin: f64,
+    records: bool,
+    motion_margin: f32,
+    drift_reach: f32,
+    patience: Patience,
+    /// How the rounds ended.
+    outcome: Outcome,
+    counts: StepCounts,
+    /// Velocity relative to which the audit takes speeds.
+    drift: DVec3,
+    /// Whether the last substep pushed overlapping spheres apart.
+    pushed: bool,
+    sums: Sums,
+}
+
+impl Stepper {
+    /// The CPU engine at the start of a system; `last_contact` gives the time of the last contact of an id, counted from now.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for too many spheres.
+    pub(crate) fn new(system: &System, last_contact: impl Fn(u32) -> f32, time: f64) -> Result<Self, Error> {
+        let (executor, sums, deepest) = CpuExecutor::new(system, last_contact, time)?;
+        Ok(Driver::start(executor, sums, deepest, time))
+    }
+}
+
+impl CpuExecutor {
+    fn new(
+        system: &System,
+        last_contact: impl Fn(u32) -> f32,
+        time: f64,
+    ) -> Result<(Self, Sums, f32), Error> {
+        let core = Core::new(system, last_contact)?;
+        let mut executor = Self {
+            rounds: Rounds::new(core.state.len()),
+            rest: Rest::default(),
+            relax: Relax::default(),
+            audit: Audit::default(),
+            walls: Walls::new(system),
+            clock: StageClock::default(),
+            drag_factor: (-0.5 * system.drag * system.dt).exp(),
+            now: Now {
+                frame: Frame {
+                    h: 0.0,
+                    gravity: core.domain.world.gravity,
+                    drift: Vec3::ZERO,
+                    drifted: Vec3::ZERO,
+                },
+                begin: time,
+                records: false,
+                motion_margin: 0.0,
+                drift_reach: 0.0,
+                patience: Patience { may_split: false, work: Work::default() },
+                outcome: Outcome::Ended,
+                counts: StepCounts::default(),
+                drift: DVec3::ZERO,
+                pushed: false,
+                sums: Sums::default(),
+            },
+            core,
+        };
+        let Self { audit, core, .. } = &mut executor;
+        let sums = first_sums(|drift| audit.run(&core.domain.grid, &core.state, drift));
+        let past = Past { sums, ..Past::default() };
+        core.regrid(plan::wanted_margin(&core.domain.limits(), &past));
+        core.domain.place_walls(time, 0.0);
+        // Lists for the measure of overlap.
+        executor.clock.start();
+        execute(BROAD_PHASE, &mut executor)?;
+        let deepest = executor.relax.deepest(&executor.core.view(executor.now.frame));
+        Ok((executor, sums, deepest))
+    }
+
+    /// Time of the last contact of every id, counted from now.
+    pub(crate) fn last_contacts(&self) -> HashMap<u32, f32> {
+        let state = &self.core.state;
+        state.id.iter().zip(&state.spin).map(|(&id, s)| (id, s.w)).collect()
+    }
+
+    /// Whether any contact lasted to the end of the last step.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn has_rested(&self) -> bool {
+        self.core.constraints.count > 0
+    }
+
+    // A frame of no duration, which overlap is measured in.
+    fn still(&self, drift: DVec3) -> Frame {
+        let gravity = self.core.domain.world.gravity;
+        Frame { h: 0.0, gravity, drift: drift.as_vec3(), drifted: Vec3::ZERO }
+    }
+
+    // Takes a substep, unless two halves of it are better.
+    fn attempt(
+        &mut self,
+        substep: Substep,
+        request: &StepRequest,
+        left: &mut Work,
+        impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<Attempt, Error> {
+        let domain = &mut self.core.domain;
+        self.now.begin = request.begin + substep.time * domain.units.time;
+        domain.place_walls(self.now.begin, substep.h);
+        if substep.builds {
+            self.now.drift_reach = substep.drift_reach as f32;
+            execute(BROAD_PHASE, self)?;
+        }
+        self.now.frame = substep.frame(self.core.domain.world.gravity);
+        let may_split = substep.halvings < MOST_HALVINGS;
+        self.now.patience = Patience { may_split, work: *left };
+        if let Err(error) = execute_rounds(self) {
+            self.undo();
+            return Err(error);
+        }
+        // Without any work left, halves would only stop what the whole has resolved.
+        let may_split = may_split && !self.rounds.work.is_all(*left);
+        *left = left.without(self.rounds.work);
+        let counts = &mut self.now.counts;
+        counts.rounds = counts.rounds.max(self.rounds.round);
+        counts.fast = counts.fast.max(self.core.dynamic_candidates.fast_count());
+        let late = self.core.domain.system.solver.strict_order && self.rounds.counts.late > 0;
+        if (self.now.outcome == Outcome::Crowded || late) && may_split {
+            self.undo();
+            return Ok(Attempt::Halve(substep));
+        }
+        if self.now.outcome != Outcome::Ended {
+            counts.unresolved += self.rounds.pending_list.len() as u64;
+            self.rounds.stop_pending(&mut self.core, self.now.frame);
+        }
+        let sums = &self.rounds.counts;
+        counts.pairs += sums.pairs;
+        counts.walls += sums.walls;
+        counts.contact_time += sums.contact_time;
+        counts.late += sums.late;
+        counts.dissipated += sums.dissipated;
+        counts.virial += sums.virial;
+        counts.wall_work += sums.wall_work;
+        execute(SUBSTEP_END, self)?;
+        if let Some(impacts) = impacts {
+            impacts.append(&mut self.rounds.impacts);
+        }
+        Ok(Attempt::Done)
+    }
+
+    // Back to the start of the substep.
+    fn undo(&mut self) {
+        self.rounds.undo(&mut self.core);
+        if self.core.domain.world.rests {
+            self.rest.undo(&mut self.core);
+        }
+    }
+
+    fn solve_after(&mut self) {
+        let Self { core, rest, now, .. } = self;
+        rest.after(core, now.frame);
+        now.counts.dissipated += rest.dissipated + rest.wall_work;
+        now.counts.wall_work += rest.wall_work;
+    }
+
+    fn relax(&mut self) {
+        let Self { core, relax, now, .. } = self;
+        now.counts.deepest = relax.deepest(&core.view(now.frame));
+        now.pushed = relax::needed(now.counts.deepest);
+        if now.pushed {
+            now.counts.relax_work = core.relax(relax, now.frame, now.counts.relax_work);
+        }
+    }
+
+    fn audit(&mut self) {
+        let still = self.still(self.now.drift);
+        let Self { core, relax, audit, now, clock, .. } = self;
+        if now.pushed {
+            // The pushes of the last substep alone leave less overlap than was found.
+            now.counts.deepest = relax.deepest(&core.view(still));
+            clock.lap("relax");
+        }
+        now.sums = audit.run(&core.domain.grid, &core.state, now.drift);
+    }
+}
+
+impl Executor for CpuExecutor {
+    type Error = Error;
+
+    fn has(&self, when: When) -> bool {
+        match when {
+            When::Always => true,
+            When::Resting => self.core.domain.world.rests,
+            When::Drag => self.drag_factor != 1.0,
+        }
+    }
+
+    fn run(&mut self, entry: &Entry) -> Result<(), Error> {
+        let frame = self.now.frame;
+        let Self { core, rounds, now, .. } = self;
+        match entry.pass {
+            Pass::DragBefore | Pass::DragAfter => {
+                now.counts.dissipated += drag::slow(&mut core.state.motion, self.drag_factor);
+            }
+            Pass::Bin => core.bin(),
+            Pass::Scan => core.scan(),
+            Pass::Scatter => core.scatter(),
+            Pass::OrderContacts => core.order_contacts(),
+            Pass::Neighbors => core.neighbors(now.motion_margin, now.drift_reach),
+            Pass::SolveFirst => self.rest.before(core, frame),
+            Pass::Launch => rounds.launch(core, frame)?,
+            Pass::Sweep => rounds.sweep(core, frame),
+            Pass::Select => rounds.select(core, frame),
+            Pass::Collide => {
+                let units = core.domain.units;
+                let recorder = Recorder { units: &units, start: now.begin, on: now.records };
+                rounds.carry_out(core, frame, recorder)?;
+            }
+            Pass::Resweep => rounds.resweep(core, frame),
+            Pass::SolveAfter => self.solve_after(),
+            Pass::Advance => {
+                self.walls.add(&rounds.pushes, &self.rest.pushes, core);
+                core.advance(frame);
+                now.counts.stopped += rounds.thaw(core);
+            }
+            Pass::KeepContacts => core.advance_sleep_timers(frame),
+            Pass::Relax => self.relax(),
+            Pass::Audit => self.audit(),
+        }
+        self.clock.lap(entry.stage);
+        Ok(())
+    }
+
+    fn begin_round(&mut self) -> Result<bool, Error> {
+        match self.rounds.begin_round(&self.core, self.now.patience) {
+            None => Ok(true),
+            Some(outcome) => {
+                self.now.outcome = outcome;
+                Ok(false)
+            }
+        }
+    }
+}
+
+impl StepEngine for CpuExecutor {
+    fn domain(&self) -> &Domain {
+        &self.core.domain
+    }
+
+    fn regrid(&mut self, motion_margin: f64) -> Result<(), Error> {
+        self.core.regrid(motion_margin);
+        Ok(())
+    }
+
+    fn idle(&mut self, begin: f64, end: f64, measured: &Measure) -> Option<StepReport> {
+        let Core { domain, sleep, .. } = &self.core;
+        let features = &domain.world.features;
+        let is_idle = !features.changes(begin, end)
+            && !features.is_restless(begin)
+            && sleep.is_all(domain.statistics.movable)
+            && measured.deepest_overlap <= f64::from(RELAX_SLOP);
+        is_idle.then(|| {
+            self.clock.start();
+            let stage_seconds = self.clock.seconds.clone();
+            StepReport { stage_seconds, ..measured.at_rest(self.core.domain.statistics.movable as u64) }
+        })
+    }
+
+    fn take(
+        &mut self,
+        step: &StepRequest,
+        _next: Option<&StepRequest>,
+        mut impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<Taken, Error> {
+        self.clock.start();
+        let Core { domain, sleep, state, .. } = &mut self.core;
+        let end = step.begin + domain.dt * domain.units.time;
+        if domain.world.features.changes(step.begin, end) {
+            *sleep = Sleep::new(state.len());
+        }
+        let (gravity, mut left) = (domain.world.gravity.as_dvec3(), Work::most(domain.statistics.count));
+        let Plan { motion_margin, drift, .. } = step.plan;
+        let substeps = step.plan.substeps(domain, false);
+        self.walls.clear();
+        let now = &mut self.now;
+        (now.counts, now.pushed, now.records) = (StepCounts::default(), false, step.records);
+        (now.motion_margin, now.drift) = (motion_margin, drift);
+        execute(STEP_BEGIN, self)?;
+        let mut progress = StepCounts::default();
+        walk(substeps, gravity, &mut progress, |substep, _| {
+            self.attempt(substep, step, &mut left, impacts.as_deref_mut())
+        })?;
+        self.core.domain.place_walls(end, 0.0);
+        execute(STEP_END, self)?;
+        let mut counts = std::mem::take(&mut self.now.counts);
+        (counts.substeps, counts.halvings) = (progress.substeps, progress.halvings);
+        (counts.asleep, counts.crushes) = (self.core.sleep.count(), true);
+        counts.felt.clone_from(&self.walls.sums);
+        Ok(Taken { sums: self.now.sums, counts, instead: None })
+    }
+
+    fn discard(&mut self) -> Result<(), Error> {
+        // The last broad phase found finite values, unless it came after the fault.
+        self.core.step_back();
+        self.core.forget_contacts();
+        Ok(())
+    }
+
+    fn deepest_wall(&mut self, _end: f64) -> Result<Option<(u32, f64)>, Error> {
+        Ok(Relax::deepest_wall(&self.core.view(self.still(DVec3::ZERO))))
+    }
+
+    fn complete(&mut self, report: &mut StepReport) {
+        report.stage_seconds.clone_from(&self.clock.seconds);
+    }
+
+    fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
+        let Domain { units, grid, .. } = &self.core.domain;
+        self.core.state.fill(units, grid, spheres);
+        Ok(())
+    }
+
+    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+        let Domain { units, grid, .. } = &self.core.domain;
+        Ok(self.core.state.find(units, grid, test))
+    }
+
+    fn contacts(&self) -> Result<Vec<Contact>, Error> {
+        Ok(self.core.contacts())
+    }
+
+    fn warm_start(&self) -> Result<WarmStartCache, Error> {
+        Ok(self.core.warm_start())
+    }
+
+    fn restore(&mut self, cache: &WarmStartCache) -> Result<(), Error> {
+        self.core.restore(cache);
+        Ok(())
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.core.bytes() + self.rounds.bytes() + self.rest.bytes() + self.relax.bytes()
+    }
+
+    fn renewed(&self, system: &System, time: f64) -> Result<(Self, Sums, f32), Error> {
+        let last_contacts = self.last_contacts();
+        Self::new(system, |id| last_contacts.get(&id).copied().unwrap_or(NEVER), time)
+    }
+}

@@ -1,0 +1,115 @@
+//! What both engines know of a system beside its spheres: units, cells, walls, and the figures that plans are made from.
+
+use glam::DVec3;
+
+use crate::{
+    Measure, System,
+    state::{columns::State, grid::Grid, statistics::SystemStatistics, sums::Sums, units::Units},
+    step::plan::Limits,
+    walls::world::World,
+};
+
+/// The simulated world without its spheres, in scaled units where nothing else is said.
+pub struct Domain {
+    pub units: Units,
+    pub grid: Grid,
+    pub world: World,
+    pub statistics: SystemStatistics,
+    /// The system without its spheres, in the user's units.
+    pub system: System,
+    /// Length of a step.
+    pub dt: f64,
+    /// Where the potential energy is zero.
+    reference: DVec3,
+    contact_time: f64,
+    has_fixed: bool,
+}
+
+impl Domain {
+    /// The domain of a system and the columns of its spheres; `last_contact` gives the time of the last contact of an id,
+    /// counted from now.
+    pub fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> (Self, State) {
+        let units = Units::new(system);
+        let statistics = SystemStatistics::new(system, &units);
+        let lowest = system.spheres.iter().map(|s| s.position / units.length).reduce(DVec3::min);
+        let lowest = lowest.unwrap_or(DVec3::ZERO);
+        let grid = Grid::new(system, &units, &statistics, statistics.margin_most, lowest);
+        let mut state = State::default();
+        state.load(system, &units, &grid, last_contact);
+        let mut domain = Self {
+            world: World::default(),
+            dt: system.dt / units.time,
+            reference: system.gravity_reference() / units.length,
+            contact_time: system.contact_time() / units.time,
+            has_fixed: system.spheres.iter().any(|s| s.fixed),
+            system: System { spheres: vec![], ..system.clone() },
+            units,
+            grid,
+            statistics,
+        };
+        domain.lay_out(&state);
+        (domain, state)
+    }
+
+    /// Makes cells for another motion margin. Positions are rounded once more.
+    pub fn regrid(&mut self, state: &mut State, motion_margin: f64) {
+        let Self { system, units, statistics, .. } = self;
+        self.grid =
+            state.regrid(&self.grid, |lowest| Grid::new(system, units, statistics, motion_margin, lowest));
+        self.lay_out(state);
+    }
+
+    // The walls on the present cells.
+    fn lay_out(&mut self, state: &State) {
+        let middle = state.middle(&self.grid);
+        self.world =
+            World::new(&self.system, &self.units, &self.grid, middle, self.contact_time, &self.statistics);
+    }
+
+    /// Puts the walls where they are in the substep of length `h` that begins at `time` (user's units).
+    pub fn place_walls(&mut self, time: f64, h: f64) {
+        self.world.place_walls(time, h, &self.units, &self.grid);
+    }
+
+    /// Whether any sphere is fixed.
+    pub fn has_fixed(&self) -> bool {
+        self.has_fixed
+    }
+
+    /// Share of every velocity that half of a step's drag takes.
+    pub fn half_drag(&self) -> f64 {
+        -(-0.5 * self.system.drag * self.system.dt).exp_m1()
+    }
+
+    /// What a plan may choose from.
+    pub fn limits(&self) -> Limits {
+        let dt = self.dt;
+        // Fixed spheres, and those at rest, move as the falling frame sees them.
+        let falls = self.has_fixed || self.world.rests;
+        Limits {
+            dt,
+            substeps: self.system.solver.substeps,
+            margin_limit: self.grid.margin_limit,
+            made_for: self.grid.made_for,
+            least_substeps: self.world.least_substeps(dt, &self.statistics, &self.units),
+            wall_substeps: self.world.features.substeps(dt * self.units.time),
+            fall: if falls { 0.5 * f64::from(self.world.gravity.length()) * dt * dt } else { 0.0 },
+            cell: f64::from(self.grid.edge.min_element()),
+            margin_most: self.statistics.margin_most,
+            margin_least: self.statistics.margin_least,
+        }
+    }
+
+    /// The sums of an audit and the deepest overlap in the user's units.
+    pub fn measure(&self, sums: &Sums, deepest: f32) -> Measure {
+        let units = &self.units;
+        let gravity = self.world.gravity.as_dvec3();
+        let height = sums.mass_position + (self.grid.origin - self.reference) * self.statistics.mass;
+        Measure {
+            kinetic_energy: sums.kinetic * units.energy(),
+            potential_energy: -gravity.dot(height) * units.energy(),
+            momentum: sums.momentum * (units.mass * units.velocity()),
+            deepest_overlap: f64::from(deepest),
+        }
+    }
+}

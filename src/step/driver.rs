@@ -1,0 +1,459 @@
+//! The driver of a step: it plans, walks the substeps, halves those that are crowded, and writes the report. One driver
+//! serves every engine that runs the stages; the engine does what [`StepEngine`] asks for.
+
+use std::collections::VecDeque;
+
+use glam::DVec3;
+
+use crate::{
+    Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
+    state::{columns::Found, constants::CRUSHED, sums::Sums, units::Units, warm_start::WarmStartCache},
+    step::{
+        domain::Domain,
+        engine::Engine,
+        plan::{self, Past, Plan, Substep},
+    },
+};
+
+/// Counters and sums of a step, in scaled units.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepCounts {
+    /// Substeps taken, those that were given up for halves included.
+    pub substeps: u32,
+    pub pairs: u64,
+    pub walls: u64,
+    /// Impacts that the TC model made elastic.
+    pub contact_time: u64,
+    pub late: u64,
+    pub unresolved: u64,
+    pub stopped: u64,
+    /// Rounds of the substep that took most.
+    pub rounds: u32,
+    /// Spheres with dynamic candidates, largest number in a substep.
+    pub fast: u64,
+    /// Substeps that were done again as halves.
+    pub halvings: u64,
+    pub asleep: u64,
+    /// Deepest overlap at the end, in mean diameters of the pair.
+    pub deepest: f32,
+    /// Whether a wall may have crushed a sphere.
+    pub crushes: bool,
+    /// Energy taken by restitution, friction, resting contacts and drag.
+    pub dissipated: f64,
+    /// Sum of distance * impulse over pairs.
+    pub virial: f64,
+    /// Work of walls that move.
+    pub wall_work: f64,
+    /// Work against gravity of pushing overlapping spheres apart.
+    pub relax_work: f64,
+    /// What each wall felt.
+    pub felt: Vec<WallSum>,
+}
+
+/// What a wall felt in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WallSum {
+    pub impulse: DVec3,
+    /// Angular impulse about the pivot.
+    pub twist: DVec3,
+    /// Work done by the wall.
+    pub work: f64,
+}
+
+impl WallSum {
+    /// The mean over a step of length `dt` (scaled), in the user's units.
+    pub fn load(&self, units: &Units, dt: f64) -> WallLoad {
+        let force = units.mass * units.velocity() / (units.time * dt);
+        WallLoad {
+            force: self.impulse * force,
+            torque: self.twist * (force * units.length),
+            power: self.work * units.energy() / (units.time * dt),
+        }
+    }
+}
+
+/// A step that an engine is to take.
+#[derive(Clone, Copy, Debug)]
+pub struct StepRequest {
+    /// When it begins, in the user's units.
+    pub begin: f64,
+    pub plan: Plan,
+    /// Rounds of the substep that took most two steps ago; 0 = not known.
+    pub rounds: u32,
+    /// Whether the last step had substeps halved.
+    pub was_halved: bool,
+    /// Whether impacts are recorded.
+    pub records: bool,
+}
+
+/// A step that an engine has taken.
+pub struct Taken {
+    pub sums: Sums,
+    pub counts: StepCounts,
+    /// The report of another engine that took the step in this one's place, with the loads of its walls.
+    pub instead: Option<Box<(StepReport, Vec<WallLoad>)>>,
+}
+
+/// What comes of an attempt to take a substep.
+pub enum Attempt {
+    Done,
+    /// Take this one instead: something was made room for.
+    Again(Substep),
+    /// Two halves are quicker, or the only way to keep the order.
+    Halve(Substep),
+    /// No way to take it is left.
+    GiveUp,
+}
+
+/// What an engine that runs the stages does for the driver.
+pub trait StepEngine: Send {
+    fn domain(&self) -> &Domain;
+
+    /// Makes cells for another motion margin.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`], [`Error::DeviceLost`].
+    fn regrid(&mut self, motion_margin: f64) -> Result<(), Error>;
+
+    /// The report of a step in which all spheres sleep and nothing wakes them; none where it has to be taken.
+    fn idle(&mut self, begin: f64, end: f64, measured: &Measure) -> Option<StepReport>;
+
+    /// Whether the step that comes next is under way already: its plan is made.
+    fn is_under_way(&self) -> bool {
+        false
+    }
+
+    /// Takes a step. `next` is the step after it, where that may begin before this one is reported.
+    ///
+    /// # Errors
+    /// [`Error::NoProgress`], [`Error::Capacity`], [`Error::DeviceLost`].
+    fn take(
+        &mut self,
+        step: &StepRequest,
+        next: Option<&StepRequest>,
+        impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<Taken, Error>;
+
+    /// Drops the step that was taken last: its end is not finite. The state before its last broad phase comes back.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn discard(&mut self) -> Result<(), Error>;
+
+    /// The wall that spheres reach into deepest, by its number, and how deep in diameters, at the time `end`.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn deepest_wall(&mut self, end: f64) -> Result<Option<(u32, f64)>, Error>;
+
+    /// Puts what only this engine knows into the report of the step that it has taken.
+    fn complete(&mut self, report: &mut StepReport);
+
+    /// Writes position, velocity and spin of every sphere into `spheres`, which are in the order of the ids.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
+
+    /// The spheres of which `test` of centre and radius says true, in any order.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
+
+    /// The contacts that bear a load at the end of the last step.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn contacts(&self) -> Result<Vec<Contact>, Error>;
+
+    /// The impulses with which the next substep is warm-started.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn warm_start(&self) -> Result<WarmStartCache, Error>;
+
+    /// Warm-starts from other impulses, as far as there are their spheres and walls.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    fn restore(&mut self, cache: &WarmStartCache) -> Result<(), Error>;
+
+    /// Bytes of all buffers that grow with the number of spheres.
+    fn memory_bytes(&self) -> usize;
+
+    /// The same engine with other spheres; times of last contacts of surviving ids are kept.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`], [`Error::DeviceLost`]; the engine stays what it is then.
+    fn renewed(&self, system: &System, time: f64) -> Result<(Self, Sums, f32), Error>
+    where
+        Self: Sized;
+
+    /// Where the state lies on a device.
+    #[cfg(feature = "gpu")]
+    fn state_buffers(&self) -> Option<crate::gpu::StateBuffers> {
+        None
+    }
+}
+
+/// Takes the substeps of a step in their order; one that its engine cannot take as it is, is halved. Returns whether
+/// all were taken.
+///
+/// # Errors
+/// Those of `attempt`.
+pub fn walk(
+    mut left: Vec<Substep>,
+    gravity: DVec3,
+    counts: &mut StepCounts,
+    mut attempt: impl FnMut(Substep, &mut StepCounts) -> Result<Attempt, Error>,
+) -> Result<bool, Error> {
+    left.reverse();
+    while let Some(substep) = left.pop() {
+        match attempt(substep, counts)? {
+            Attempt::Done => counts.substeps += 1,
+            Attempt::Again(substep) => left.push(substep),
+            Attempt::Halve(substep) => {
+                counts.substeps += 1;
+                counts.halvings += 1;
+                left.extend(substep.halves(gravity).into_iter().rev());
+            }
+            Attempt::GiveUp => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// Puts the impacts of a step into the order of their times.
+pub fn sort_impacts(impacts: &mut [Impact]) {
+    impacts.sort_by(|a, b| {
+        a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
+    });
+}
+
+/// The figures that the first plan is made from: the drift first, then speeds relative to it.
+pub fn first_sums(mut audit: impl FnMut(DVec3) -> Sums) -> Sums {
+    let drift = audit(DVec3::ZERO).drift;
+    audit(drift)
+}
+
+/// Steps an engine.
+pub struct Driver<E> {
+    pub engine: E,
+    /// Number of the step that is reported next, from 0.
+    step: u64,
+    /// When it begins, in the user's units.
+    time: f64,
+    /// Figures of the last steps by their number: a plan uses those of the step before the last one.
+    history: VecDeque<(i64, Past)>,
+    measured: Measure,
+    felt: Vec<WallLoad>,
+    was_halved: bool,
+    /// A sphere that f32 cannot hold from the start: its speed overflows.
+    start_nonfinite: Option<u32>,
+}
+
+impl<E: StepEngine> Driver<E> {
+    /// Steps an engine from its start at `time`, where its audit found `sums` and `deepest` is the deepest overlap.
+    pub fn start(engine: E, sums: Sums, deepest: f32, time: f64) -> Self {
+        let past = Past { sums, ..Past::default() };
+        let domain = engine.domain();
+        Self {
+            step: 0,
+            time,
+            history: [(-2, past), (-1, past)].into(),
+            measured: domain.measure(&sums, deepest),
+            felt: vec![WallLoad::default(); domain.world.features.wall_count()],
+            was_halved: false,
+            start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
+            engine,
+        }
+    }
+
+    fn past(&self, step: i64) -> &Past {
+        let found = self.history.iter().rev().find(|(number, _)| *number <= step);
+        &found.expect("the last steps are kept").1
+    }
+
+    // The plan of a step, from what the step two before it measured.
+    fn request(&self, number: u64, records: bool) -> StepRequest {
+        let past = self.past(number as i64 - 2);
+        let domain = self.engine.domain();
+        StepRequest {
+            begin: self.time + (number - self.step) as f64 * domain.system.dt,
+            plan: plan::plan(&domain.limits(), past),
+            rounds: past.rounds,
+            was_halved: self.was_halved,
+            records,
+        }
+    }
+
+    /// Takes a step that begins at `begin`; with `more`, another follows before anything is read.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`](crate::Simulation::step).
+    pub fn step(
+        &mut self,
+        begin: f64,
+        mut impacts: Option<&mut Vec<Impact>>,
+        more: bool,
+    ) -> Result<StepReport, Error> {
+        if let Some(id) = self.start_nonfinite {
+            return Err(Error::NonFinite { id, last_good_step: 0 });
+        }
+        self.time = begin;
+        let end = begin + self.engine.domain().system.dt;
+        if let Some(report) = self.engine.idle(begin, end, &self.measured) {
+            self.end_step();
+            return Ok(report);
+        }
+        let records = impacts.is_some();
+        let mut request = self.request(self.step, records);
+        if !self.engine.is_under_way()
+            && let Some(motion_margin) = request.plan.regrid
+        {
+            // The new cells may allow less than was asked for.
+            self.engine.regrid(motion_margin)?;
+            request = self.request(self.step, records);
+        }
+        let next = (more && !records).then(|| self.request(self.step + 1, false));
+        let taken = self.engine.take(&request, next.as_ref(), impacts.as_deref_mut())?;
+        if let Some(impacts) = impacts {
+            sort_impacts(impacts);
+        }
+        let report = self.conclude(end, taken)?;
+        self.end_step();
+        Ok(report)
+    }
+
+    fn end_step(&mut self) {
+        self.step += 1;
+        self.time += self.engine.domain().system.dt;
+    }
+
+    // The report of a step, and what later plans need of it.
+    fn conclude(&mut self, end: f64, taken: Taken) -> Result<StepReport, Error> {
+        let Taken { sums, counts, instead } = taken;
+        if sums.nonfinite > 0 {
+            self.engine.discard()?;
+            return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
+        }
+        let domain = self.engine.domain();
+        let struck = 2.0 * counts.pairs as f64 + counts.walls as f64;
+        let before = self.past(self.step as i64 - 1).collisions;
+        // Impacts that never end are no reason for shorter substeps: they would not end there either.
+        let collisions = match counts.unresolved {
+            0 => plan::smooth(before, struck / domain.statistics.count.max(1) as f64),
+            _ => before,
+        };
+        self.history.push_back((self.step as i64, Past { sums, collisions, rounds: counts.rounds }));
+        while self.history.len() > 4 {
+            self.history.pop_front();
+        }
+        self.was_halved = counts.halvings > 0;
+        let mut report = match instead {
+            Some(instead) => {
+                let (report, felt) = *instead;
+                self.felt = felt;
+                self.measured = Measure {
+                    kinetic_energy: report.kinetic_energy,
+                    potential_energy: report.potential_energy,
+                    momentum: report.momentum,
+                    deepest_overlap: report.deepest_overlap,
+                };
+                StepReport { redone: counts.halvings, ..report }
+            }
+            None => self.report(end, &sums, counts)?,
+        };
+        self.engine.complete(&mut report);
+        Ok(report)
+    }
+
+    fn report(&mut self, end: f64, sums: &Sums, counts: StepCounts) -> Result<StepReport, Error> {
+        let domain = self.engine.domain();
+        let (energy, time) = (domain.units.energy(), domain.units.time);
+        self.measured = domain.measure(sums, counts.deepest);
+        self.felt = counts.felt.iter().map(|sum| sum.load(&domain.units, domain.dt)).collect();
+        let crushed_by = match counts.crushes && self.measured.deepest_overlap > CRUSHED {
+            true => self.engine.deepest_wall(end)?.filter(|(_, depth)| *depth > CRUSHED),
+            false => None,
+        };
+        Ok(StepReport {
+            crushed_by,
+            substeps: counts.substeps,
+            pair_impacts: counts.pairs,
+            wall_impacts: counts.walls,
+            contact_time_impacts: counts.contact_time,
+            rounds: counts.rounds,
+            late: counts.late,
+            redone: counts.halvings,
+            unresolved: counts.unresolved,
+            stopped: counts.stopped,
+            fast: counts.fast,
+            deepest_overlap: self.measured.deepest_overlap,
+            kinetic_energy: self.measured.kinetic_energy,
+            potential_energy: self.measured.potential_energy,
+            momentum: self.measured.momentum,
+            dissipated: counts.dissipated * energy,
+            wall_work: counts.wall_work * energy,
+            relax_work: counts.relax_work * energy,
+            virial: counts.virial * energy * time,
+            asleep: counts.asleep,
+            ..StepReport::default()
+        })
+    }
+}
+
+impl<E: StepEngine> Engine for Driver<E> {
+    fn step(
+        &mut self,
+        start_time: f64,
+        impacts: Option<&mut Vec<Impact>>,
+        more: bool,
+    ) -> Result<StepReport, Error> {
+        Self::step(self, start_time, impacts, more)
+    }
+
+    fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
+        self.engine.read(spheres)
+    }
+
+    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+        self.engine.find(test)
+    }
+
+    fn measure(&self) -> Measure {
+        self.measured
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.engine.memory_bytes()
+    }
+
+    fn contacts(&self) -> Result<Vec<Contact>, Error> {
+        self.engine.contacts()
+    }
+
+    fn wall_loads(&self) -> Vec<WallLoad> {
+        self.felt.clone()
+    }
+
+    fn reload(&mut self, system: &System) -> Result<(), Error> {
+        let (engine, sums, deepest) = self.engine.renewed(system, self.time)?;
+        *self = Self::start(engine, sums, deepest, self.time);
+        Ok(())
+    }
+
+    fn warm_start(&self) -> Result<WarmStartCache, Error> {
+        self.engine.warm_start()
+    }
+
+    fn restore(&mut self, warm_start: &WarmStartCache) -> Result<(), Error> {
+        self.engine.restore(warm_start)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn state_buffers(&self) -> Option<crate::gpu::StateBuffers> {
+        self.engine.state_buffers()
+    }
+}
