@@ -160,6 +160,9 @@ impl CpuExecutor {
         if substep.builds {
             self.now.drift_reach = substep.drift_reach as f32;
             execute(BROAD_PHASE, self)?;
+            if substep.begins() {
+                execute(STEP_BEGIN, self)?;
+            }
         }
         self.now.frame = substep.frame(self.core.domain.world.gravity);
         let may_split = substep.halvings < MOST_HALVINGS;
@@ -335,7 +338,6 @@ impl StepEngine for CpuExecutor {
         let now = &mut self.now;
         (now.counts, now.pushed, now.records) = (StepCounts::default(), false, step.records);
         (now.motion_margin, now.drift) = (motion_margin, drift);
-        execute(STEP_BEGIN, self)?;
         let mut progress = StepCounts::default();
         walk(substeps, gravity, &mut progress, |substep, _| {
             self.attempt(substep, step, &mut left, impacts.as_deref_mut())

@@ -1,6 +1,6 @@
 //! A step as commands: every stage in the order of the table, and not one decision of the host in between.
 
-use std::ops::Range;
+use std::{convert::Infallible, ops::Range};
 
 use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
@@ -13,6 +13,9 @@ use super::{
     timing::Timing,
 };
 use crate::state::constants::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE};
+use crate::step::schedule::{
+    self, BROAD_PHASE, Entry, Executor, Pass, STEP_BEGIN, SUBSTEP_END, When, execute, execute_rounds,
+};
 
 /// Workgroups for the walks of fast spheres: mostly there are none.
 const WALK_GROUPS: u32 = 256;
@@ -32,6 +35,12 @@ pub struct Encoder<'a> {
     pub dispatches: u64,
     /// The frame in which the order of contacts is summed.
     pub order_frame: u32,
+    /// The frame of the substep that is encoded.
+    frame: u32,
+    /// The round that is encoded next, and how many there are over the whole array.
+    next_round: u32,
+    wide_rounds: u32,
+    has_drag: bool,
 }
 
 /// One dispatch: entry point, round, workgroups.
@@ -134,11 +143,25 @@ impl<'a> Encoder<'a> {
         current: usize,
         dispatch_budget: DispatchBudget,
         timing: Option<&'a mut Timing>,
+        has_drag: bool,
     ) -> Self {
         // The last frame of all.
         let order_frame = buffers.frame_count - 1;
         let encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") });
-        Self { encoder, pipelines, buffers, timing, current, dispatch_budget, dispatches: 0, order_frame }
+        Self {
+            encoder,
+            pipelines,
+            buffers,
+            timing,
+            current,
+            dispatch_budget,
+            dispatches: 0,
+            order_frame,
+            frame: 0,
+            next_round: 0,
+            wide_rounds: 0,
+            has_drag,
+        }
     }
 
     fn clear(&mut self, from: u32, to: u32) {
@@ -159,28 +182,16 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Stages 1 to 4 into the other copy, which becomes the present one.
-    pub fn broad_phase(&mut self, frame: u32) {
+    /// Encodes the broad phase into the other copy, which becomes the present one; `begins` where the step begins with it.
+    pub fn broad_phase(&mut self, frame: u32, begins: bool) {
+        self.frame = frame;
         let layout = &self.buffers.layout;
         let (counts, heads) = (layout.counts, layout.heads);
         self.clear(CANDIDATE_COUNT, LONG_COUNT + 1);
         self.clear(counts, heads);
-        let all = self.dispatch_budget.groups(layout.sphere_count);
-        let parts = (heads - counts).div_ceil(SCAN_PART);
-        let dispatches: [(&str, &[Dispatch]); 4] = [
-            ("bin", &[("bin", 0, all)]),
-            ("scan", &[("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)]),
-            ("scatter", &[("scatter_order", 0, all), ("scatter", 0, all)]),
-            ("neighbors", &neighbors(all)),
-        ];
-        let group = &self.buffers.broad[self.current];
-        for (stage, dispatches) in dispatches {
-            self.stage(stage, group, frame, dispatches);
-        }
-        let before = self.current;
-        self.current = 1 - before;
-        if self.buffers.layout.slots > 0 {
-            self.order(frame, before, all);
+        done(execute(BROAD_PHASE, self));
+        if begins {
+            done(execute(STEP_BEGIN, self));
         }
     }
 
@@ -197,55 +208,22 @@ impl<'a> Encoder<'a> {
         self.stage("rest", &buffers.rest[self.current], frame, &[("rest_place", 0, all)]);
     }
 
-    fn rest(&mut self, frame: u32, dispatches: &[Dispatch]) {
-        self.stage("rest", &self.buffers.rest[self.current], frame, dispatches);
-    }
-
-    /// Stages 5 to 11, with so many rounds over the whole array.
+    /// Encodes a substep with so many rounds over the whole array, and dispatches that finish what these leave.
     pub fn substep(&mut self, frame: u32, wide_rounds: u32) {
-        let layout = &self.buffers.layout;
-        let (all, end) = (self.dispatch_budget.groups(layout.sphere_count), layout.starts);
-        self.clear(DYNAMIC_COUNT, end);
-        let batches = self.dispatch_budget.batches;
-        let solving = Solving { sphere_count: layout.sphere_count, slots: layout.slots, all, batches };
-        let may_rest = layout.slots > 0;
-        if may_rest {
-            self.rest(frame, &solving.before());
-        }
+        (self.frame, self.next_round, self.wide_rounds) = (frame, 0, wide_rounds);
+        self.clear(DYNAMIC_COUNT, self.buffers.layout.starts);
+        done(execute_rounds(self));
         let group = &self.buffers.view[self.current];
-        let walks = all.min(WALK_GROUPS);
-        self.stage(
-            "launch",
-            group,
-            frame,
-            &[("launch", 0, all), ("collide_walk", LAUNCH, walks), ("collide_meet", LAUNCH, walks)],
-        );
-        self.stage("sweep", group, frame, &sweep(all));
-        for round in 0..wide_rounds {
-            // Fewer and fewer spheres take part; those beyond the threads are strided over.
-            let some = (all >> round.min(4)).max(all.min(64));
-            self.stage("select", group, frame, &select(round, some, all));
-            let walks =
-                [("collide", round, some), ("collide_walk", round, walks), ("collide_meet", round, walks)];
-            self.stage("collide", group, frame, &walks);
-            self.stage("sweep", group, frame, &resweep(round, some, all));
-        }
         for _ in 0..self.dispatch_budget.tails {
             self.stage("select", group, frame, &[("rounds", 0, 1)]);
         }
-        if may_rest {
-            self.rest(frame, &solving.after());
-        }
-        self.stage("advance", group, frame, &[("advance", 0, all)]);
-        if may_rest {
-            self.rest(frame, &keep(all));
-        }
-        self.stage(
-            "relax",
-            group,
-            frame,
-            &[("relax_deepest", 0, all), ("relax_push", 0, all), ("relax_apply", 0, all), ("relax", 0, all)],
-        );
+        done(execute(SUBSTEP_END, self));
+    }
+
+    /// Encodes the end of a step.
+    pub fn end(&mut self, frame: u32) {
+        self.frame = frame;
+        done(execute(schedule::STEP_END, self));
     }
 
     /// The overlaps of the present state alone.
@@ -255,19 +233,6 @@ impl<'a> Encoder<'a> {
         let group = &self.buffers.view[self.current];
         self.stage("launch", group, frame, &[("launch", 0, all)]);
         self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
-    }
-
-    /// Half of the drag of a step, before its first substep or after its last one.
-    pub fn drag(&mut self, frame: u32) {
-        let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
-        let group = &self.buffers.view[self.current];
-        self.stage("launch", group, frame, &[("launch_drag", 0, all)]);
-    }
-
-    /// Stage 12.
-    pub fn audit(&mut self, frame: u32) {
-        let group = &self.buffers.view[self.current];
-        self.stage("audit", group, frame, &[("audit", 0, self.buffers.layout.parts())]);
     }
 
     /// Dispatches of one stage; with timing in a pass of its own.
@@ -291,4 +256,88 @@ impl<'a> Encoder<'a> {
             self.dispatches += 1;
         }
     }
+}
+
+impl Executor for Encoder<'_> {
+    type Error = Infallible;
+
+    fn has(&self, when: When) -> bool {
+        match when {
+            When::Always => true,
+            When::Resting => self.buffers.layout.slots > 0,
+            When::Drag => self.has_drag,
+        }
+    }
+
+    fn run(&mut self, entry: &Entry) -> Result<(), Infallible> {
+        let (buffers, frame) = (self.buffers, self.frame);
+        let layout = &buffers.layout;
+        let all = self.dispatch_budget.groups(layout.sphere_count);
+        let walks = all.min(WALK_GROUPS);
+        let [broad, view, rest] = [&buffers.broad, &buffers.view, &buffers.rest].map(|g| &g[self.current]);
+        // Fewer and fewer spheres take part in a round; those beyond the threads are strided over.
+        let round = self.next_round.wrapping_sub(1);
+        let some = (all >> round.min(4)).max(all.min(64));
+        let solving = Solving {
+            sphere_count: layout.sphere_count,
+            slots: layout.slots,
+            all,
+            batches: self.dispatch_budget.batches,
+        };
+        let parts = (layout.heads - layout.counts).div_ceil(SCAN_PART);
+        let (group, dispatches): (_, Vec<Dispatch>) = match entry.pass {
+            Pass::DragBefore | Pass::DragAfter => (view, vec![("launch_drag", 0, all)]),
+            Pass::Bin => (broad, vec![("bin", 0, all)]),
+            Pass::Scan => {
+                (broad, vec![("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)])
+            }
+            Pass::Scatter => (broad, vec![("scatter_order", 0, all), ("scatter", 0, all)]),
+            Pass::Neighbors => (broad, neighbors(all).into()),
+            Pass::OrderContacts => {
+                self.order(frame, 1 - self.current, all);
+                return Ok(());
+            }
+            Pass::SolveFirst => (rest, solving.before()),
+            Pass::Launch => (
+                view,
+                vec![("launch", 0, all), ("collide_walk", LAUNCH, walks), ("collide_meet", LAUNCH, walks)],
+            ),
+            Pass::Sweep => (view, sweep(all).into()),
+            Pass::Select => (view, select(round, some, all).into()),
+            Pass::Collide => (
+                view,
+                vec![
+                    ("collide", round, some),
+                    ("collide_walk", round, walks),
+                    ("collide_meet", round, walks),
+                ],
+            ),
+            Pass::Resweep => (view, resweep(round, some, all).into()),
+            Pass::SolveAfter => (rest, solving.after()),
+            Pass::Advance => (view, vec![("advance", 0, all)]),
+            Pass::KeepContacts => (rest, keep(all).into()),
+            Pass::Relax => (
+                view,
+                ["relax_deepest", "relax_push", "relax_apply", "relax"].map(|name| (name, 0, all)).into(),
+            ),
+            Pass::Audit => (view, vec![("audit", 0, layout.parts())]),
+        };
+        self.stage(entry.stage, group, frame, &dispatches);
+        if entry.pass == Pass::Neighbors {
+            // The sorted copy is the present one from here on.
+            self.current = 1 - self.current;
+        }
+        Ok(())
+    }
+
+    fn begin_round(&mut self) -> Result<bool, Infallible> {
+        let is_wide = self.next_round < self.wide_rounds;
+        self.next_round += u32::from(is_wide);
+        Ok(is_wide)
+    }
+}
+
+// Encoding cannot fail.
+fn done(result: Result<(), Infallible>) {
+    result.unwrap_or_else(|never| match never {});
 }

@@ -58,7 +58,7 @@ impl Bench {
         };
         let start = Instant::now();
         let mut encoder =
-            Encoder::new(&context.device, pipelines, buffers, 0, DispatchBudget::new(context), None);
+            Encoder::new(&context.device, pipelines, buffers, 0, DispatchBudget::new(context), None, false);
         let mut pass = encoder.encoder.begin_compute_pass(&Default::default());
         pass.set_bind_group(1, group, &[]);
         for k in 0..DISPATCHES {

@@ -76,23 +76,18 @@ impl SubmitQueue {
         let frames = step_plan.frames(host, &buffers.layout);
         buffers.write_frames(context, pipelines, &frames)?;
         self.make_room_for_start(context, buffers, &step_plan)?;
-        let mut encoder =
-            Encoder::new(&context.device, pipelines, buffers, start, step_plan.dispatch_budget, timing);
+        let has_drag = host.domain.half_drag() > 0.0;
+        let budget = step_plan.dispatch_budget;
+        let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, budget, timing, has_drag);
         self.keep_start(&mut encoder.encoder, buffers, (start, step_plan));
         encoder.begin();
         for (k, substep) in (0..).zip(step_plan.substeps(host)) {
             if substep.builds {
-                encoder.broad_phase(k);
-            }
-            if substep.begins() && host.domain.half_drag() > 0.0 {
-                encoder.drag(k);
+                encoder.broad_phase(k, substep.begins());
             }
             encoder.substep(k, step_plan.wide_rounds);
         }
-        if host.domain.half_drag() > 0.0 {
-            encoder.drag(step_plan.substep_count());
-        }
-        encoder.audit(step_plan.substep_count());
+        encoder.end(step_plan.substep_count());
         let (end, dispatches) = (encoder.current, encoder.dispatches);
         let pending = self.send(context, buffers, encoder)?;
         *current = end;

@@ -4,7 +4,7 @@
 //! # The story of a step
 //!
 //! A step of `dt` is divided into substeps ([`plan`](crate::step::plan)). Where drag slows the spheres, half of the drag of the step
-//! comes first and half comes last ([`STEP_BEGIN`], [`STEP_END`]).
+//! acts before the first substep ([`STEP_BEGIN`]) and half after the last one ([`STEP_END`]).
 //!
 //! [`BROAD_PHASE`] runs before the first substep, and again whenever the motion margin is used up: a counting sort
 //! puts the spheres into the order of their cells, and `neighbors` lists for each sphere the candidates that it could
@@ -151,9 +151,6 @@ const fn entry(
     Entry { pass, stage, when, reads, writes }
 }
 
-/// Before the first broad phase of a step.
-pub const STEP_BEGIN: &[Entry] = &[entry(Pass::DragBefore, "launch", When::Drag, &[Motion], &[Motion, Sums])];
-
 /// Before the first substep, and before every substep that the lists of the last broad phase do not cover.
 pub const BROAD_PHASE: &[Entry] = &[
     entry(Pass::Bin, "bin", When::Always, &[Place, Cell], &[Place, Cell, Buckets]),
@@ -165,6 +162,7 @@ pub const BROAD_PHASE: &[Entry] = &[
         &[Place, Motion, Spin, Cell, Buckets],
         &[Place, Motion, Spin, Cell, Buckets],
     ),
+    entry(Pass::Neighbors, "neighbors", When::Always, &[Place, Cell, Buckets], &[Candidates, MotionMargin]),
     entry(
         Pass::OrderContacts,
         "rest",
@@ -172,8 +170,10 @@ pub const BROAD_PHASE: &[Entry] = &[
         &[Cell, Buckets, Constraints, SleepTimers],
         &[Constraints, SleepTimers],
     ),
-    entry(Pass::Neighbors, "neighbors", When::Always, &[Place, Cell, Buckets], &[Candidates, MotionMargin]),
 ];
+
+/// After the first broad phase of a step: on a device the copy of the state that the step starts from has to stay intact.
+pub const STEP_BEGIN: &[Entry] = &[entry(Pass::DragBefore, "launch", When::Drag, &[Motion], &[Motion, Sums])];
 
 /// Before the rounds of every substep.
 pub const SUBSTEP_BEGIN: &[Entry] = &[
@@ -264,7 +264,7 @@ pub const STEP_END: &[Entry] = &[
 ];
 
 /// All parts of the schedule in order.
-pub const SCHEDULE: &[&[Entry]] = &[STEP_BEGIN, BROAD_PHASE, SUBSTEP_BEGIN, ROUND, SUBSTEP_END, STEP_END];
+pub const SCHEDULE: &[&[Entry]] = &[BROAD_PHASE, STEP_BEGIN, SUBSTEP_BEGIN, ROUND, SUBSTEP_END, STEP_END];
 
 /// What executes the schedule: an engine at once, a device's encoder beforehand, or both side by side to compare them.
 pub(crate) trait Executor {

@@ -244,8 +244,15 @@ impl Case {
         buffers.write_motion(&context.queue, &self.motion);
         input.upload(context, &buffers);
         buffers.write_frames(context, pipelines, &[self.frame]).unwrap();
-        let mut encoder =
-            Encoder::new(&context.device, pipelines, &buffers, PRESENT, DispatchBudget::new(context), None);
+        let mut encoder = Encoder::new(
+            &context.device,
+            pipelines,
+            &buffers,
+            PRESENT,
+            DispatchBudget::new(context),
+            None,
+            false,
+        );
         let group = match self.dispatches.first() {
             Some((entry, ..)) if entry.starts_with("rest_") => &buffers.rest[PRESENT],
             _ if self.is_broad => &buffers.broad[1 - PRESENT],

@@ -165,7 +165,8 @@ fn order(kind: &'static str) -> Verdict {
     input.upload(context, &buffers);
     buffers.write_frames(context, &pipelines, &[harness.frame]).unwrap();
     let dispatch_budget = DispatchBudget::new(context);
-    let mut encoder = Encoder::new(&context.device, &pipelines, &buffers, PRESENT, dispatch_budget, None);
+    let mut encoder =
+        Encoder::new(&context.device, &pipelines, &buffers, PRESENT, dispatch_budget, None, false);
     encoder.order(0, 1 - PRESENT, harness.all());
     context.queue.submit([encoder.encoder.finish()]);
     let output = Memory::download(context, &buffers, &layout).unwrap();

@@ -56,9 +56,10 @@ impl GpuExecutor {
                 self.current,
                 self.dispatch_budget,
                 None,
+                false,
             );
             encoder.begin();
-            encoder.broad_phase(0);
+            encoder.broad_phase(0, false);
             encoder.measure(0);
             let after = encoder.current;
             self.context.queue.submit([encoder.encoder.finish()]);

@@ -157,14 +157,9 @@ impl GpuExecutor {
         self.submit_queue.middle.reallocate(&self.context, &sources)?;
         self.place_walls(step.begin, std::slice::from_ref(substep))?;
         let frame = step_plan.frame(&self.host, &self.buffers.layout, substep, 0);
-        let slowing = self.host.domain.half_drag();
         self.submit_alone(frame, step_plan, |encoder, middle| {
             if substep.builds {
-                encoder.broad_phase(0);
-                // With the lists, so that it is done again where they are.
-                if substep.begins() && slowing > 0.0 {
-                    encoder.drag(0);
-                }
+                encoder.broad_phase(0, substep.begins());
             }
             let sources = encoder.buffers.substep_state(encoder.current);
             middle.keep(&mut encoder.encoder, &sources);
@@ -174,13 +169,7 @@ impl GpuExecutor {
 
     fn audit(&mut self, step_plan: &StepPlan) -> Result<Vec<u32>, Error> {
         let frame = step_plan.audit(&self.host, &self.buffers.layout);
-        let slowing = self.host.domain.half_drag();
-        self.submit_alone(frame, step_plan, |encoder, _| {
-            if slowing > 0.0 {
-                encoder.drag(0);
-            }
-            encoder.audit(0);
-        })
+        self.submit_alone(frame, step_plan, |encoder, _| encoder.end(0))
     }
 
     fn submit_alone(
@@ -198,6 +187,7 @@ impl GpuExecutor {
             self.current,
             step_plan.dispatch_budget,
             self.timing.as_mut(),
+            self.host.domain.half_drag() > 0.0,
         );
         encoder.begin();
         encode(&mut encoder, &self.submit_queue.middle);

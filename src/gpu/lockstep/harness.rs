@@ -123,7 +123,7 @@ impl<'a> Harness<'a> {
             input.upload(context, buffers);
             buffers.write_frames(context, pipelines, &[frame])?;
             let mut encoder =
-                Encoder::new(&context.device, pipelines, buffers, PRESENT, *dispatch_budget, None);
+                Encoder::new(&context.device, pipelines, buffers, PRESENT, *dispatch_budget, None, false);
             let dispatches = dispatches(dispatch_budget.groups(self.layout.sphere_count));
             let group = match dispatches.first() {
                 Some((entry, ..)) if entry.starts_with("rest") => &buffers.rest[PRESENT],
