@@ -1,15 +1,27 @@
 //! Stage 10: every sphere to the end of the substep and back into the lab.
 
+use glam::{IVec4, Vec3, Vec4};
 use rayon::prelude::*;
 
 use crate::{
-    cpu::{event::View, parallel::TASK},
-    state::columns::NEVER,
+    cpu::parallel::TASK,
+    state::{columns::NEVER, frame::Frame, grid::Grid},
+    walls::world::Wall,
 };
-use glam::{Vec3, Vec4};
 
-/// What the stage writes.
-pub struct Bodies<'a> {
+/// What the stage reads.
+pub struct Inputs<'a> {
+    pub frame: Frame,
+    pub grid: &'a Grid,
+    /// Planes, for spheres that a resting impact stopped on one.
+    pub walls: &'a [Wall],
+    pub clock: &'a [f32],
+    pub cell: &'a [IVec4],
+    pub rested: &'a [f32],
+}
+
+/// What the stage writes, and reads as it was.
+pub struct Outputs<'a> {
     pub place: &'a mut [Vec4],
     pub motion: &'a mut [Vec4],
     pub spin: &'a mut [Vec4],
@@ -17,12 +29,13 @@ pub struct Bodies<'a> {
     pub support: &'a mut [u8],
 }
 
-/// Moves all spheres; `view.state` holds cells alone, its other arrays are in `bodies`.
-pub fn advance(view: &View, bodies: Bodies) {
-    let (frame, h) = (view.frame, view.frame.h);
+/// Moves all spheres.
+pub fn advance(inputs: Inputs, outputs: Outputs) {
+    let Inputs { frame, grid, walls, clock, cell, rested } = inputs;
+    let h = frame.h;
     let fall = frame.gravity * (0.5 * h * h);
-    let Bodies { place, motion, spin, motion_margin, support } = bodies;
-    (place, motion, spin, motion_margin, support, view.clock, &view.state.cell, view.rested)
+    let Outputs { place, motion, spin, motion_margin, support } = outputs;
+    (place, motion, spin, motion_margin, support, clock, cell, rested)
         .into_par_iter()
         .with_min_len(TASK)
         .for_each(|(place, motion, spin, motion_margin, support, &clock, cell, &rested)| {
@@ -47,11 +60,11 @@ pub fn advance(view: &View, bodies: Bodies) {
             *place += (u * (h - clock) + (fall + rounded * (0.5 * h))).extend(0.0);
             *motion = v.extend(motion.w);
             if *support != 0 {
-                let wall = &view.world.walls[usize::from(*support) - 1];
+                let wall = &walls[usize::from(*support) - 1];
                 *support = 0;
                 let speed = wall.normal.dot(motion.truncate());
                 *motion -= (wall.normal * speed).extend(0.0);
-                let to_wall = view.grid.shift(cell.truncate() - wall.cell) + (place.truncate() - wall.offset);
+                let to_wall = grid.shift(cell.truncate() - wall.cell) + (place.truncate() - wall.offset);
                 let gap = wall.normal.dot(to_wall) - place.w;
                 *place -= (wall.normal * gap).extend(0.0);
             }

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// What the stage writes; places of one impact belong to the task that resolves it.
-pub struct Bodies<'a> {
+pub struct Outputs<'a> {
     pub place: Disjoint<'a, Vec4>,
     pub motion: Disjoint<'a, Vec4>,
     pub spin: Disjoint<'a, Vec4>,
@@ -158,13 +158,13 @@ impl Body {
     }
 }
 
-/// Resolves the impact `event` of sphere `i`. Of `view.state` only cells and ids are read: the rest is in `bodies`.
+/// Resolves the impact `event` of sphere `i`. Of `view.state` only cells and ids are read: the other columns are in `bodies`.
 ///
 /// # Safety
 /// Nobody else may read or write the two spheres in `bodies` meanwhile.
 pub unsafe fn collide(
     view: &View,
-    bodies: &Bodies,
+    bodies: &Outputs,
     first_touch: &Bits,
     recorder: Recorder,
     i: usize,
@@ -195,7 +195,7 @@ pub unsafe fn collide(
 
 unsafe fn load(
     view: &View,
-    bodies: &Bodies,
+    bodies: &Outputs,
     first_touch: &Bits,
     i: usize,
     t: f32,
@@ -225,7 +225,7 @@ unsafe fn load(
     body
 }
 
-unsafe fn store(view: &View, bodies: &Bodies, mut body: Body, t: f32, output: &mut CollideOutput) {
+unsafe fn store(view: &View, bodies: &Outputs, mut body: Body, t: f32, output: &mut CollideOutput) {
     let i = body.index;
     let ahead = view.frame.path(body.velocity(), body.inverse_mass(), t);
     if view.dynamic_candidates.is_fast(i) || ahead > body.motion_margin {

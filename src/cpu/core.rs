@@ -1,9 +1,6 @@
 //! The spheres, where they are found, and what each could meet: all that the stages of a substep read.
 
-use std::{
-    mem::{swap, take},
-    sync::atomic::AtomicU32,
-};
+use std::{mem::swap, sync::atomic::AtomicU32};
 
 use glam::Vec3;
 
@@ -14,18 +11,20 @@ use crate::{
         bin::bin,
         bits::Bits,
         blocks::Blocks,
+        collide,
         constraints::{ContactConstraint, ContactConstraints},
         event::View,
         fast::{DynamicCandidates, Reach},
         launch::launch,
         neighbors::{Candidate, Lists, neighbors},
+        parallel::Disjoint,
         relax::Relax,
         scan::scan,
         scatter::scatter,
         sleep::Sleep,
     },
     state::{
-        columns::State,
+        columns::{Columns, State},
         constants::{WALL, wall_of},
         frame::Frame,
         warm_start::{CachedImpulse, WarmStartCache},
@@ -36,7 +35,28 @@ use crate::{
     },
 };
 
-/// See the module.
+// A view of a core whose other fields may be borrowed meanwhile.
+macro_rules! view {
+    ($core:expr, $frame:expr, $columns:expr, $clock:expr, $support:expr, $constraints:expr, $sleep:expr) => {
+        View {
+            grid: &$core.domain.grid,
+            world: &$core.domain.world,
+            state: $columns,
+            lists: &$core.lists,
+            dynamic_candidates: &$core.dynamic_candidates,
+            shifts: &$core.shifts,
+            frame: $frame,
+            clock: $clock,
+            support: $support,
+            constraints: $constraints,
+            converted: &$core.converted,
+            rested: &$core.rested,
+            sleep: $sleep,
+        }
+    };
+}
+
+/// The columns and tables of the CPU engine.
 pub struct Core {
     pub domain: Domain,
     pub state: State,
@@ -58,6 +78,9 @@ pub struct Core {
     pub reach: Reach,
     shifts: [Vec3; 32],
     back: State,
+    /// No contact constraint, for views of a stage that makes them; nobody asleep, for the stage that says who sleeps.
+    unconstrained: ContactConstraints,
+    awake: Sleep,
     /// Bucket of each sphere before the scatter.
     pub keys: Vec<u32>,
     order: Vec<u32>,
@@ -92,6 +115,8 @@ impl Core {
             reach: Reach { radius_max: domain.statistics.radius_max as f32, motion_margin: 0.0 },
             shifts: domain.grid.shifts(),
             back: State::default(),
+            unconstrained: ContactConstraints::default(),
+            awake: Sleep::default(),
             keys: vec![0; count],
             order: vec![0; count],
             cursors: vec![],
@@ -156,21 +181,11 @@ impl Core {
     }
 
     pub fn advance(&mut self, frame: Frame) {
-        let mut place = take(&mut self.state.place);
-        let mut motion = take(&mut self.state.motion);
-        let mut spin = take(&mut self.state.spin);
-        let mut motion_margin = take(&mut self.motion_margin);
-        let mut support = take(&mut self.support);
-        let bodies = advance::Bodies {
-            place: &mut place,
-            motion: &mut motion,
-            spin: &mut spin,
-            motion_margin: &mut motion_margin,
-            support: &mut support,
-        };
-        advance::advance(&self.view(frame), bodies);
-        (self.state.place, self.state.motion, self.state.spin) = (place, motion, spin);
-        (self.motion_margin, self.support) = (motion_margin, support);
+        let Self { domain: Domain { grid, world, .. }, state, clock, rested, motion_margin, support, .. } =
+            self;
+        let State { place, cell, motion, spin, .. } = state;
+        let inputs = advance::Inputs { frame, grid, walls: &world.walls, clock, cell, rested };
+        advance::advance(inputs, advance::Outputs { place, motion, spin, motion_margin, support });
     }
 
     /// Pushes overlapping spheres apart; returns `work` with the work that this does against gravity.
@@ -190,9 +205,9 @@ impl Core {
 
     /// Advances the sleep timers at the end of a substep.
     pub fn advance_sleep_timers(&mut self, frame: Frame) {
-        let mut sleep = take(&mut self.sleep);
-        sleep.advance_sleep_timers(&self.view(frame));
-        self.sleep = sleep;
+        let columns = self.state.columns();
+        let view = view!(self, frame, columns, &self.clock, &self.support, &self.constraints, &self.awake);
+        self.sleep.advance_timers(&view);
     }
 
     /// Contacts bear nothing, and nobody sleeps.
@@ -214,22 +229,33 @@ impl Core {
         fast.iter().for_each(|&i| self.launched.remove(i as usize));
     }
 
+    /// All that the stages read.
     pub fn view(&self, frame: Frame) -> View<'_> {
-        View {
-            grid: &self.domain.grid,
-            world: &self.domain.world,
-            state: &self.state,
-            lists: &self.lists,
-            dynamic_candidates: &self.dynamic_candidates,
-            shifts: &self.shifts,
-            frame,
-            clock: &self.clock,
-            support: &self.support,
-            constraints: &self.constraints,
-            converted: &self.converted,
-            rested: &self.rested,
-            sleep: &self.sleep,
-        }
+        let columns = self.state.columns();
+        view!(self, frame, columns, &self.clock, &self.support, &self.constraints, &self.sleep)
+    }
+
+    /// What the search for contact constraints reads, and what it writes. The view knows no contact constraint.
+    pub fn split_constraints(&mut self, frame: Frame) -> (View<'_>, &mut ContactConstraints, &Blocks) {
+        let columns = self.state.columns();
+        let view = view!(self, frame, columns, &self.clock, &self.support, &self.unconstrained, &self.sleep);
+        (view, &mut self.constraints, &self.blocks)
+    }
+
+    /// What `collide` reads, and what it writes. The columns that it writes are empty in the view.
+    pub fn split_collide(&mut self, frame: Frame) -> (View<'_>, collide::Outputs<'_>) {
+        let State { place, cell, motion, spin, id } = &mut self.state;
+        let columns = Columns { place: &[], cell, motion: &[], spin: &[], id };
+        let view = view!(self, frame, columns, &[], &[], &self.constraints, &self.sleep);
+        let outputs = collide::Outputs {
+            place: Disjoint::new(place),
+            motion: Disjoint::new(motion),
+            spin: Disjoint::new(spin),
+            clock: Disjoint::new(&mut self.clock),
+            motion_margin: Disjoint::new(&mut self.motion_margin),
+            support: Disjoint::new(&mut self.support),
+        };
+        (view, outputs)
     }
 
     /// The rows of the last substep that carry, in the user's units.

@@ -8,7 +8,7 @@ use crate::{
         bits::Bits, constraints::ContactConstraints, fast::DynamicCandidates, neighbors::Lists, sleep::Sleep,
     },
     state::{
-        columns::State,
+        columns::Columns,
         constants::wall_bit,
         frame::Frame,
         grid::{CODES, Grid},
@@ -55,7 +55,7 @@ impl Event {
 pub struct View<'a> {
     pub grid: &'a Grid,
     pub world: &'a World,
-    pub state: &'a State,
+    pub state: Columns<'a>,
     pub lists: &'a Lists,
     pub dynamic_candidates: &'a DynamicCandidates,
     pub shifts: &'a [Vec3; 32],

@@ -401,7 +401,7 @@ impl<'a> Finder<'a> {
 fn walls_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32) -> u32 {
     let mut set = 0;
     for (k, wall) in world.walls.iter().enumerate() {
-        let gap = wall.normal.dot(super::sweep::from_wall(grid, state, wall, i)) - state.radius(i);
+        let gap = wall.normal.dot(super::sweep::from_wall(grid, state.columns(), wall, i)) - state.radius(i);
         // A thousandth more: the gap of an oblique plane is rounded.
         if gap <= path * 1.001 + world.slop {
             set |= wall_bit(k);

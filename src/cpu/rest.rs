@@ -11,10 +11,7 @@ mod solve;
 
 use crate::state::constants::{DEEP, ITERATION_BATCHES, SETTLED, SHORTEST};
 use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE};
-use std::{
-    mem::take,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
-};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use glam::{DVec3, Vec3, Vec3A, Vec4};
 use rayon::prelude::*;
@@ -59,28 +56,27 @@ impl Rest {
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
         (self.dissipated, self.wall_work) = (0.0, 0.0);
         self.pushes.clear();
-        let mut constraints = take(&mut core.constraints);
-        let blocks = take(&mut core.blocks);
         core.clock.fill(0.0);
         core.sleep.begin(core.domain.world.sleep_ticks(frame.h), &core.lists);
-        constraints.find(&core.view(frame), &blocks);
-        if constraints.wakes_any() {
+        let (view, constraints, blocks) = core.split_constraints(frame);
+        constraints.find(&view, blocks);
+        if core.constraints.wakes_any() {
             core.sleep.wake_all();
         }
         core.rested.fill(0.0);
         core.lists.forget_hits();
         core.converted.reset(core.state.len());
-        if constraints.count > 0 {
+        if core.constraints.count > 0 {
             self.remember(core);
             self.enter_lab(core, frame);
             let all = core.sleep.all_are_woken();
-            self.warm(&mut constraints, &blocks, all);
+            let Core { constraints, blocks, .. } = core;
+            self.warm(constraints, blocks, all);
             for _ in 0..ITERATIONS_BEFORE {
-                self.iteration(&mut constraints, &blocks, all);
+                self.iteration(constraints, blocks, all);
             }
             self.leave_lab(core, frame, true);
         }
-        (core.constraints, core.blocks) = (constraints, blocks);
     }
 
     /// Solves the rows again after the rounds, over what is left of the substep.
@@ -90,13 +86,11 @@ impl Rest {
             return;
         }
         core.sleep.wake_struck(&core.state);
-        let mut constraints = take(&mut core.constraints);
-        let blocks = take(&mut core.blocks);
         let all = core.sleep.all_are_woken();
         for batch in 0..ITERATION_BATCHES {
-            let view = core.view(frame);
+            let (view, constraints, blocks) = core.split_constraints(frame);
             if again {
-                constraints.find_after_rounds(&view, &blocks);
+                constraints.find_after_rounds(&view, blocks);
             }
             constraints.tasks.for_each(|task| {
                 if all || task.yields {
@@ -104,22 +98,23 @@ impl Rest {
                 }
             });
             self.enter_lab(core, frame);
+            let Core { constraints, blocks, .. } = core;
             for _ in 0..ITERATIONS_AFTER << batch {
-                let most = self.iteration(&mut constraints, &blocks, all);
+                let most = self.iteration(constraints, blocks, all);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
             }
             self.leave_lab(core, frame, false);
-            again = batch + 1 < ITERATION_BATCHES && self.runs_deep(&core.view(frame));
+            again = batch + 1 < ITERATION_BATCHES && self.runs_deep(&core.split_constraints(frame).0);
             if !again {
                 break;
             }
         }
         if core.domain.world.is_watched {
-            self.book(&core.view(frame), &constraints);
+            let (view, constraints, _) = core.split_constraints(frame);
+            self.book(&view, constraints);
         }
-        (core.constraints, core.blocks) = (constraints, blocks);
     }
 
     // What walls gave the spheres that rest on them.

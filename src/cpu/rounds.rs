@@ -3,8 +3,6 @@
 use crate::state::constants::{CROWD, CROWDED_ROUNDS, STUCK_ROUNDS};
 use glam::Vec4;
 
-use std::mem::take;
-
 use crate::{
     Error, Impact,
     cpu::{
@@ -284,33 +282,16 @@ impl Rounds {
     }
 
     pub fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
-        // What the stage writes leaves the core meanwhile; the rest is shared.
-        let (mut place, mut motion, mut spin) =
-            (take(&mut core.state.place), take(&mut core.state.motion), take(&mut core.state.spin));
-        let (mut clock, mut support) = (take(&mut core.clock), take(&mut core.support));
-        let mut motion_margin = take(&mut core.motion_margin);
-        {
-            let view = core.view(frame);
-            let bodies = collide::Bodies {
-                place: Disjoint::new(&mut place),
-                motion: Disjoint::new(&mut motion),
-                spin: Disjoint::new(&mut spin),
-                clock: Disjoint::new(&mut clock),
-                motion_margin: Disjoint::new(&mut motion_margin),
-                support: Disjoint::new(&mut support),
-            };
-            let (selected, events, first_touch) = (&self.selected, &self.events, &self.first_touch);
-            self.outputs.run(selected.len(), ROUND_TASK, |range, output| {
-                output.clear();
-                for &i in &selected[range] {
-                    let i = i as usize;
-                    // SAFETY: the selected impacts have no sphere in common that is not fixed.
-                    unsafe { collide::collide(&view, &bodies, first_touch, recorder, i, events[i], output) };
-                }
-            });
-        }
-        (core.state.place, core.state.motion, core.state.spin) = (place, motion, spin);
-        (core.clock, core.support, core.motion_margin) = (clock, support, motion_margin);
+        let (view, outputs) = core.split_collide(frame);
+        let (selected, events, first_touch) = (&self.selected, &self.events, &self.first_touch);
+        self.outputs.run(selected.len(), ROUND_TASK, |range, output| {
+            output.clear();
+            for &i in &selected[range] {
+                let i = i as usize;
+                // SAFETY: the selected impacts have no sphere in common that is not fixed.
+                unsafe { collide::collide(&view, &outputs, first_touch, recorder, i, events[i], output) };
+            }
+        });
         self.touched_list.clear();
         self.fast.clear();
         self.to_freeze.clear();

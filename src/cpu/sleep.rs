@@ -154,7 +154,7 @@ impl Sleep {
     }
 
     /// Counts on at the end of a substep.
-    pub fn advance_sleep_timers(&mut self, view: &View) {
+    pub fn advance_timers(&mut self, view: &View) {
         let step = self.step;
         if step == 0 {
             return;

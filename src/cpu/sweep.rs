@@ -13,7 +13,7 @@ use crate::{
         feature::consider_features,
     },
     state::{
-        columns::State,
+        columns::Columns,
         constants::{WALL, wall_bit},
         grid::Grid,
     },
@@ -257,7 +257,7 @@ pub fn plane_contact(gap: f32, v: f32, a: f32) -> Option<f32> {
 
 /// Vector from the plane's point to the centre of sphere `i` at its clock.
 #[inline]
-pub fn from_wall(grid: &Grid, state: &State, wall: &Wall, i: usize) -> Vec3 {
+pub fn from_wall(grid: &Grid, state: Columns, wall: &Wall, i: usize) -> Vec3 {
     let cells = state.cell[i].truncate() - wall.cell;
     grid.shift(cells) + (state.offset(i) - wall.offset)
 }
@@ -314,7 +314,7 @@ pub fn wall_gap(view: &View, i: usize, plane: usize) -> (f32, f32) {
 
 // Order of simultaneous impacts of sphere i: by (smaller id, larger id), planes last.
 #[cold]
-pub fn precedes(state: &State, i: usize, a: u32, b: u32) -> bool {
+pub fn precedes(state: Columns, i: usize, a: u32, b: u32) -> bool {
     let key = |partner: u32| {
         if partner & WALL != 0 {
             (u64::from(u32::MAX), u64::from(partner))

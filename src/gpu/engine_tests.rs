@@ -201,7 +201,7 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
         ahead.step(f64::from(step) * system.dt, None, true).unwrap();
     }
     // Number 4 is under way; 5 is the one that breaks, 6 the one that has to stand still.
-    let gravity = std::mem::replace(&mut ahead.host.domain.world.gravity, glam::Vec3::NEG_Z * 1e20);
+    let gravity = std::mem::replace(&mut ahead.engine.host.domain.world.gravity, glam::Vec3::NEG_Z * 1e20);
     ahead.step(4.0 * system.dt, None, true).unwrap();
     let broken = ahead.step(5.0 * system.dt, None, true);
     assert!(matches!(broken, Err(Error::NonFinite { .. })), "{broken:?}");
@@ -212,7 +212,7 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
         assert!((good.position - kept.position).length() < 1e-6, "{good:?} {kept:?}");
     }
     // The engine is none the worse.
-    ahead.host.domain.world.gravity = gravity;
+    ahead.engine.host.domain.world.gravity = gravity;
     let [a, b] = [&mut singly, &mut ahead].map(|e| e.step(5.0 * system.dt, None, false).unwrap());
     assert_eq!((a.pair_impacts, a.nonfinite), (b.pair_impacts, b.nonfinite));
 }
@@ -256,7 +256,7 @@ fn a_world_that_sleeps_costs_no_dispatch() {
     let step = |engine: &mut GpuEngine| engine.step(0.0, None, false).unwrap();
     let report = step(&mut engine);
     assert!(report.asleep == 0 && report.dispatches > 0, "{report:?}");
-    engine.lull(100_000);
+    engine.engine.lull(100_000);
     let report = step(&mut engine);
     assert!(report.asleep == 8 && report.dispatches > 0 && report.kinetic_energy == 0.0, "{report:?}");
     let mut spheres = [system.spheres.clone(), system.spheres.clone()];
@@ -264,7 +264,7 @@ fn a_world_that_sleeps_costs_no_dispatch() {
     // Steps of a run, which are taken ahead, come to the same.
     let mut ahead = GpuEngine::with(&system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
     step(&mut ahead);
-    ahead.lull(100_000);
+    ahead.engine.lull(100_000);
     let reports: Vec<_> = (0..5).map(|_| ahead.step(0.0, None, true).unwrap()).collect();
     assert!(reports[3..].iter().all(|r| (r.asleep, r.dispatches) == (8, 0)), "{reports:?}");
     ahead.read(&mut spheres[1]).unwrap();

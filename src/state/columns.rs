@@ -35,7 +35,60 @@ pub struct State {
     pub id: Vec<u32>,
 }
 
+/// The columns as the stages read them; a stage that writes some of them has those elsewhere, and they are empty here.
+#[derive(Clone, Copy)]
+pub struct Columns<'a> {
+    /// Offset inside the cell, radius.
+    pub place: &'a [Vec4],
+    /// Cell, material.
+    pub cell: &'a [IVec4],
+    /// Velocity, inverse mass (0 = fixed).
+    pub motion: &'a [Vec4],
+    /// Angular velocity, time of the last contact counted from the start of the substep (<= 0).
+    pub spin: &'a [Vec4],
+    /// Id.
+    pub id: &'a [u32],
+}
+
+impl Columns<'_> {
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.id.len()
+    }
+
+    #[inline]
+    pub fn offset(&self, i: usize) -> Vec3 {
+        self.place[i].truncate()
+    }
+
+    #[inline]
+    pub fn radius(&self, i: usize) -> f32 {
+        self.place[i].w
+    }
+
+    #[inline]
+    pub fn velocity(&self, i: usize) -> Vec3 {
+        self.motion[i].truncate()
+    }
+
+    #[inline]
+    pub fn inverse_mass(&self, i: usize) -> f32 {
+        self.motion[i].w
+    }
+
+    #[inline]
+    pub fn material(&self, i: usize) -> MaterialIndex {
+        self.cell[i].w as MaterialIndex
+    }
+}
+
 impl State {
+    /// All columns to read.
+    pub fn columns(&self) -> Columns<'_> {
+        let Self { place, cell, motion, spin, id } = self;
+        Columns { place, cell, motion, spin, id }
+    }
+
     /// Bytes for each sphere.
     pub const BYTES: usize = 4 * 16 + 4;
 

@@ -145,7 +145,8 @@ impl Rim {
     fn walls_on_rim(&self, i: usize, edge: f32) -> u32 {
         let mut set = 0;
         for (k, wall) in self.world.walls.iter().enumerate() {
-            let gap = wall.normal.dot(from_wall(&self.grid, &self.state, wall, i)) - self.state.radius(i);
+            let gap =
+                wall.normal.dot(from_wall(&self.grid, self.state.columns(), wall, i)) - self.state.radius(i);
             if (gap - (self.path * 1.001 + self.world.slop)).abs() <= WALL_RIM * edge {
                 set |= wall_bit(k);
             }

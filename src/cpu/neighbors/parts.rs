@@ -129,7 +129,10 @@ mod tests {
     fn check(what: &str, system: &System) {
         let mut core = Core::new(system, |_| 0.0).unwrap();
         let motion_margin = core.domain.grid.margin_limit;
-        core.broad_phase(motion_margin, 0.0, |_| ());
+        core.bin();
+        core.scan();
+        core.scatter();
+        core.neighbors(motion_margin, 0.0);
         let levels = &core.domain.grid.levels;
         let direct = core.domain.grid.direct;
         assert_eq!(levels.all.len() > 1, !what.starts_with("equal"), "{what}: {levels:?}");

@@ -147,7 +147,8 @@ fn walls_on_rim(harness: &Harness, twin: &Twin, i: usize, scale: f32) -> u32 {
     let path = twin.motion_margin + twin.drift_reach();
     let mut set = 0;
     for (k, wall) in core.domain.world.walls.iter().enumerate() {
-        let gap = wall.normal.dot(from_wall(&core.domain.grid, &core.state, wall, i)) - core.state.radius(i);
+        let gap = wall.normal.dot(from_wall(&core.domain.grid, core.state.columns(), wall, i))
+            - core.state.radius(i);
         if (gap - (path * 1.001 + core.domain.world.slop)).abs() <= WALL_RIM * scale * edge {
             set |= wall_bit(k);
         }
