@@ -14,6 +14,13 @@ Exit codes:
   5    verify: the engines differ
   130  interrupted";
 
+const SCHEMA_EXAMPLE: &str = "\
+Example:
+  carom schema > scene.schema.json
+
+Editors that know Taplo, as VS Code with Even Better TOML, complete and check a scene that begins with the line
+  #:schema ./scene.schema.json";
+
 /// Collides spheres: gases, grains, billiards; in order, and nothing tunnels.
 #[derive(Debug, Parser)]
 #[command(name = "carom", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
@@ -28,6 +35,9 @@ pub enum Command {
     Run(RunArguments),
     /// List the built-in scenes, or show one.
     Scenes(ScenesArguments),
+    /// Print the JSON schema of scene files: their keys with meaning, unit, range and default.
+    #[command(after_help = SCHEMA_EXAMPLE)]
+    Schema,
     /// List the adapters that the gpu backend can run on.
     Adapters(AdaptersArguments),
     /// Measure speed, with the physics beside it.

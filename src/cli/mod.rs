@@ -45,6 +45,7 @@ pub fn main() -> ExitCode {
         None => run::demonstrate(),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Scenes(arguments)) => scenes::scenes(&arguments),
+        Some(Command::Schema) => Ok(scenes::schema()),
         Some(Command::Adapters(arguments)) => adapters::adapters(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
         Some(Command::Verify(arguments)) => verify::verify(&arguments),

@@ -1,6 +1,6 @@
-//! `carom scenes`: what is built in.
+//! `carom scenes`: what is built in; `carom schema`: what a scene file may say.
 
-use carom::files::BUILTIN;
+use carom::files::{BUILTIN, scene_schema};
 
 use super::arguments::ScenesArguments;
 use super::command_error::{CommandError, Exit};
@@ -26,4 +26,10 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, CommandError> {
     screen.line(table.to_string().trim_end());
     screen.line("\ncarom run NAME runs one, carom scenes --show NAME prints its file.");
     Ok(Exit::Done)
+}
+
+/// Carries out `carom schema`.
+pub fn schema() -> Exit {
+    Screen::new(false, false).line(&scene_schema());
+    Exit::Done
 }

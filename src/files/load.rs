@@ -1,25 +1,15 @@
-//! From a text to a scene: parse, override, read, check.
+//! From a text to a scene: parse, override, deserialise, convert, check.
 
-use std::{
-    borrow::Cow,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use super::{
-    builtin::embedded,
-    error::{SceneError, SceneErrorKind},
-    fields::{ParseError, suggestion},
-    mesh::parse_mesh,
-    origin::{Origin, Text, show},
-    read::read_scene,
-    spheres::parse_spheres,
-    tree::{Node, Value},
+    convert,
+    deserialize::deserialize,
+    error::SceneError,
+    origin::{Origin, Texts},
+    parse_error::ParseError,
 };
-use crate::{
-    Mesh,
-    scene::{DEFAULT_MATERIAL, Material, Placed, Scene},
-};
+use crate::scene::Scene;
 
 /// Reads a scene file. `overrides` are TOML like `world.dt=0.001` or `spheres.0.random.count=1000`, laid over the
 /// file in their order before anything is checked.
@@ -43,95 +33,19 @@ pub fn parse_scene(
     base_dir: Option<&Path>,
     overrides: &[String],
 ) -> Result<Scene, SceneError> {
-    let mut texts = vec![Text { name: name.into(), text: text.into() }];
-    texts.extend(overrides.iter().map(|text| Text { name: "override".into(), text: text.clone() }));
-    let slipped = |parse_error: ParseError| {
-        SceneError::invalid(show(&texts, &parse_error.span, &parse_error.problem, &parse_error.remedy))
-    };
-    let tree = merge(&texts).map_err(slipped)?;
-    let mut kind = SceneErrorKind::Invalid;
-    let mut open = |file: &str, materials: &[Material]| {
-        read_spheres(file, base_dir, materials).map_err(|error| {
-            kind = error.kind();
-            error.to_string()
-        })
-    };
-    let mut no_mesh = false;
-    let mut open_mesh = |file: &str| {
-        mesh_of(file, base_dir).map_err(|error| {
-            no_mesh = error.kind() == SceneErrorKind::Missing;
-            error.to_string()
-        })
-    };
-    let mut scene = read_scene(&tree, &mut open, &mut open_mesh).map_err(|parse_error| {
-        SceneError::new(
-            if no_mesh { SceneErrorKind::Missing } else { kind },
-            show(&texts, &parse_error.span, &parse_error.problem, &parse_error.remedy),
-        )
+    let texts = Texts::new(name, text, overrides);
+    let mut scene = read(&texts, base_dir).map_err(|error| {
+        let (problem, remedy) = error.texts();
+        let place = error.place.unwrap_or_default();
+        SceneError::new(error.kind, texts.show(place, &problem, &remedy))
     })?;
-    scene.origin = Origin::new(texts.clone(), tree);
+    scene.origin = Origin::new(texts);
     scene.check().map_err(|error| SceneError::invalid(error.to_string()))?;
     Ok(scene)
 }
 
-fn merge(texts: &[Text]) -> Result<Node, ParseError> {
-    let parse = |at: usize| {
-        Node::parse(&texts[at].text, at).map_err(|(span, problem)| ParseError {
-            span,
-            problem,
-            remedy: if at == 0 { "this is not TOML" } else { "expected KEY=VALUE, as in world.dt=0.001" }
-                .into(),
-        })
-    };
-    let mut tree = parse(0)?;
-    for at in 1..texts.len() {
-        let over = parse(at)?;
-        refuse_new_materials(&tree, &over)?;
-        tree.overlay(over).map_err(|(span, problem, remedy)| ParseError { span, problem, remedy })?;
-    }
-    Ok(tree)
-}
-
-/// A misspelt material would otherwise become one that nothing is made of.
-fn refuse_new_materials(tree: &Node, over: &Node) -> Result<(), ParseError> {
-    let Some(Value::Table(changed)) = over.get("materials").map(|entry| &entry.node.value) else {
-        return Ok(());
-    };
-    let mut known = vec![DEFAULT_MATERIAL];
-    if let Some(Value::Table(entries)) = tree.get("materials").map(|entry| &entry.node.value) {
-        known.extend(entries.iter().map(|entry| entry.key.as_str()));
-    }
-    match changed.iter().find(|entry| !known.contains(&entry.key.as_str())) {
-        Some(entry) => Err(ParseError {
-            span: entry.key_span.clone(),
-            problem: format!("the scene has no material `{}`", entry.key),
-            remedy: suggestion(&entry.key, &known),
-        }),
-        None => Ok(()),
-    }
-}
-
-fn read_spheres(
-    file: &str,
-    base_dir: Option<&Path>,
-    materials: &[Material],
-) -> Result<Vec<Placed>, SceneError> {
-    let (path, bytes) = read(file, base_dir)?;
-    parse_spheres(&path, &bytes, materials)
-}
-
-fn mesh_of(file: &str, base_dir: Option<&Path>) -> Result<Mesh, SceneError> {
-    let (path, bytes) = read(file, base_dir)?;
-    parse_mesh(&path, &bytes).map_err(|error| SceneError::invalid(error.to_string()))
-}
-
-/// A file that a scene names, with its path.
-fn read(file: &str, base_dir: Option<&Path>) -> Result<(PathBuf, Cow<'static, [u8]>), SceneError> {
-    let path = base_dir.map_or_else(|| Path::new(file).to_owned(), |base| base.join(file));
-    let missing = |why: String| SceneError::missing(format!("cannot read {}: {why}", path.display()));
-    let bytes = match base_dir {
-        Some(_) => Cow::from(fs::read(&path).map_err(|error| missing(error.to_string()))?),
-        None => Cow::from(embedded(file).ok_or_else(|| missing("no built-in scene has it".into()))?),
-    };
-    Ok((path, bytes))
+fn read(texts: &Texts, folder: Option<&Path>) -> Result<Scene, ParseError> {
+    let root = texts.tree()?;
+    convert::refuse_conflicts(&root)?;
+    convert::scene(deserialize(&root)?, &root, folder)
 }

@@ -1,7 +1,7 @@
 //! Scene files (TOML), sphere files (CSV, extended XYZ) and meshes (STL, OBJ).
 //!
 //! A scene file has the fields of a [`Scene`](crate::scene::Scene) under their own names; unknown ones are refused. All
-//! but `world.dt` may be left out.
+//! but `world.dt` may be left out. [`scene_schema`] describes every key.
 //!
 //! ```
 //! let text = r#"
@@ -73,20 +73,22 @@
 //! ```
 
 mod builtin;
+mod convert;
+mod deserialize;
 mod error;
-mod fields;
-mod flow;
+mod format;
 mod load;
 mod mesh;
 mod origin;
-mod read;
+mod parse_error;
+mod schema;
 mod spheres;
 mod tree;
-mod walls;
 
 pub use builtin::{BUILTIN, Builtin, builtin};
 pub use error::{SceneError, SceneErrorKind};
 pub use load::{load_scene, parse_scene};
 pub use mesh::read_mesh;
 pub(crate) use origin::Origin;
+pub use schema::scene_schema;
 pub use spheres::write_spheres;

@@ -1,19 +1,114 @@
-//! The texts a scene was read from, and how a message shows a place in them.
+//! The texts of a scene, and messages that show a place in them.
 
-use std::{fmt, fmt::Write as _, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
-use super::tree::{Node, Span};
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
-/// A text and what messages call it.
-#[derive(Clone, Debug)]
-pub(crate) struct Text {
-    pub name: String,
-    pub text: String,
+use super::parse_error::{ParseError, suggestion};
+use super::tree::{self, Node};
+use crate::scene::DEFAULT_MATERIAL;
+
+/// A text, and the name that messages give it.
+struct Text {
+    name: String,
+    /// Place of its first byte.
+    start: usize,
+    /// Blanks up to `start`, then the text: the parser counts them, and places of several texts differ.
+    text: String,
 }
 
-/// The texts and the tree of a scene; none for a scene written in code. Two scenes are equal whatever their origin.
+impl Text {
+    fn parse(&self, remedy: &str) -> Result<Node<'_>, ParseError> {
+        tree::parse(&self.text).map_err(|error| ParseError::new(error.span(), error.message(), remedy))
+    }
+}
+
+/// The scene file and the overrides. A place is a range of bytes, counted on from text to text.
+pub(super) struct Texts(Vec<Text>);
+
+impl Texts {
+    pub(super) fn new(name: &str, text: &str, overrides: &[String]) -> Self {
+        let mut texts = vec![Text { name: name.to_owned(), start: 0, text: text.to_owned() }];
+        for text in overrides {
+            let start = texts.last().map_or(0, |last| last.text.len()) + 1;
+            let text = format!("{:start$}{text}", "");
+            texts.push(Text { name: "override".to_owned(), start, text });
+        }
+        Self(texts)
+    }
+
+    /// The scene with the overrides laid over it.
+    pub(super) fn tree(&self) -> Result<Node<'_>, ParseError> {
+        let (scene, overrides) = self.0.split_first().expect("there is always a scene");
+        let mut root = scene.parse("this is not TOML")?;
+        for over in overrides {
+            let over = over.parse("expected KEY=VALUE, as in world.dt=0.001")?;
+            refuse_new_materials(&root, &over)?;
+            tree::overlay(&mut root, over).map_err(|(key, count)| {
+                let problem = format!("there is no entry {:?} in this list", key.get_ref());
+                ParseError::new(Some(key.span()), problem, format!("it has {count}, counted from 0"))
+            })?;
+        }
+        // Without a table [world] the message is that world.dt is missing.
+        if let DeValue::Table(entries) = root.get_mut()
+            && !entries.contains_key("world")
+        {
+            let world = DeValue::Table(DeTable::new());
+            entries.insert(Spanned::new(0..0, "world".into()), Spanned::new(0..0, world));
+        }
+        Ok(root)
+    }
+
+    /// A message that shows a place:
+    /// ```text
+    /// world.dt is -0.1
+    ///  --> gas.toml:4:6
+    ///   |
+    /// 4 | dt = -0.1
+    ///   |      ^^^^ a step is finite and > 0
+    /// ```
+    pub(super) fn show(&self, place: Range<usize>, problem: &str, remedy: &str) -> String {
+        let Text { name, start, text } =
+            self.0.iter().rfind(|text| text.start <= place.start).expect("the scene starts at 0");
+        let text = &text[*start..];
+        let begin = (place.start - start).min(text.len());
+        // Of several lines the first.
+        let line_end = text[begin..].find(['\r', '\n']).map_or(text.len(), |at| begin + at);
+        let end = (place.end - start).clamp(begin, line_end);
+        let caret = AnnotationKind::Primary.span(begin..end).label(remedy);
+        let title = Level::ERROR.no_name().primary_title(problem);
+        let snippet = Snippet::source(text).path(name.as_str()).annotation(caret);
+        Renderer::plain().render(&[title.element(snippet)])
+    }
+}
+
+/// An override may not add a material: a misspelt name would otherwise become one that nothing is made of.
+fn refuse_new_materials(root: &Node, over: &Node) -> Result<(), ParseError> {
+    let entries = |node: &Node| -> Vec<(String, Range<usize>)> {
+        let materials = tree::entry(node, "materials").and_then(|(_, node)| node.get_ref().as_table());
+        let keys = materials.into_iter().flat_map(DeTable::keys);
+        keys.map(|key| (key.get_ref().to_string(), key.span())).collect()
+    };
+    let present = entries(root);
+    let mut known = vec![DEFAULT_MATERIAL];
+    known.extend(present.iter().map(|(name, _)| name.as_str()));
+    match entries(over).into_iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        Some((name, place)) => Err(ParseError::new(
+            Some(place),
+            format!("the scene has no material `{name}`"),
+            suggestion(&name, &known),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The texts of a scene; none for a scene written in code. Two scenes are equal whatever their origin.
 #[derive(Clone, Default)]
-pub(crate) struct Origin(Option<Arc<(Vec<Text>, Node)>>);
+pub(crate) struct Origin(Option<Arc<Texts>>);
 
 impl PartialEq for Origin {
     fn eq(&self, _: &Self) -> bool {
@@ -23,52 +118,23 @@ impl PartialEq for Origin {
 
 impl fmt::Debug for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Some(origin) => write!(f, "Origin({:?})", origin.0[0].name),
-            None => f.write_str("Origin"),
+        let mut tuple = f.debug_tuple("Origin");
+        if let Some(texts) = &self.0 {
+            tuple.field(&texts.0[0].name);
         }
+        tuple.finish()
     }
 }
 
 impl Origin {
-    pub(crate) fn new(texts: Vec<Text>, tree: Node) -> Self {
-        Self(Some(Arc::new((texts, tree))))
+    pub(super) fn new(texts: Texts) -> Self {
+        Self(Some(Arc::new(texts)))
     }
 
     /// A message with the line where a path stands; `None` for a scene without a text.
     pub(crate) fn show(&self, path: &str, problem: &str, remedy: &str) -> Option<String> {
-        let (texts, tree) = &**self.0.as_ref()?;
-        let span = tree.locate(path).unwrap_or_default();
-        Some(show(texts, &span, problem, remedy))
+        let texts = self.0.as_ref()?;
+        let place = texts.tree().ok().and_then(|root| tree::locate(&root, path)).unwrap_or_default();
+        Some(texts.show(place, problem, remedy))
     }
-}
-
-/// A message that shows where:
-/// ```text
-/// world.dt is -0.1
-///  --> gas.toml:4:6
-///   |
-/// 4 | dt = -0.1
-///   |      ^^^^ a step is finite and > 0
-/// ```
-pub(crate) fn show(texts: &[Text], span: &Span, problem: &str, remedy: &str) -> String {
-    let Text { name, text } = &texts[span.text];
-    let start = span.bytes.start.min(text.len());
-    let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-    let number = text[..begin].matches('\n').count() + 1;
-    let line = text[begin..end].trim_end_matches('\r');
-    let column = text[begin..start].chars().count();
-    let stop = span.bytes.end.clamp(start, end);
-    let width = text[start..stop].chars().count().max(1);
-    let gutter = " ".repeat(number.to_string().len());
-    // Tabs stay tabs, so that the caret stands where it should.
-    let indent: String = line.chars().take(column).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    let mut message = String::new();
-    let _ = writeln!(message, "{problem}");
-    let _ = writeln!(message, "{gutter}--> {name}:{number}:{}", column + 1);
-    let _ = writeln!(message, "{gutter} |");
-    let _ = writeln!(message, "{number} | {line}");
-    let _ = write!(message, "{gutter} | {indent}{} {remedy}", "^".repeat(width));
-    message
 }

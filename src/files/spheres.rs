@@ -8,7 +8,7 @@ use std::path::Path;
 
 use glam::DVec3;
 
-use super::{error::SceneError, fields::suggestion};
+use super::{error::SceneError, parse_error::suggestion};
 use crate::scene::{Material, Placed};
 
 pub use write::write_spheres;

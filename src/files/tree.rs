@@ -1,182 +1,91 @@
-//! TOML as a tree in which every key and value knows where it stands in the text.
+//! A scene as a tree of TOML values that know their places, with overrides laid over it.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
-use toml::de::{DeTable, DeValue};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue, Error},
+};
 
-/// A place in one of the texts of a scene.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Span {
-    /// 0 = the scene itself, then the overrides in their order.
-    pub text: usize,
-    pub bytes: Range<usize>,
+/// A value and its place.
+pub(crate) type Node<'t> = Spanned<DeValue<'t>>;
+
+/// Parses a document.
+pub(crate) fn parse(text: &str) -> Result<Node<'_>, Error> {
+    DeTable::parse(text).map(|table| Spanned::new(table.span(), DeValue::Table(table.into_inner())))
 }
 
-/// A value and where it stands.
-#[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub span: Span,
-    pub value: Value,
+/// An entry of a table: its key and its value.
+pub(crate) fn entry<'n, 't>(
+    node: &'n Node<'t>,
+    key: &str,
+) -> Option<(&'n Spanned<Cow<'t, str>>, &'n Node<'t>)> {
+    node.get_ref().as_table()?.get_key_value(key)
 }
 
-#[derive(Clone, Debug)]
-pub(crate) enum Value {
-    String(String),
-    Integer(i128),
-    Float(f64),
-    Boolean(bool),
-    Datetime,
-    Array(Vec<Node>),
-    Table(Vec<Entry>),
+/// The node at a path like `spheres[0].random.count`.
+pub(crate) fn node_at<'n, 't>(root: &'n Node<'t>, path: &str) -> Option<&'n Node<'t>> {
+    steps(path).try_fold(root, |node, step| child(node, step).map(|(child, _)| child))
 }
 
-/// A key of a table with its value.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub key: String,
-    pub key_span: Span,
-    pub node: Node,
+/// The place of a path like `spheres[0].random.count`, or of the innermost node on that path which exists.
+pub(crate) fn locate(root: &Node, path: &str) -> Option<Range<usize>> {
+    let mut node = root;
+    let mut place = None;
+    for step in steps(path) {
+        let Some((inner, key)) = child(node, step) else { break };
+        // The key stands for a table or list over several lines.
+        place = Some(key.filter(|_| spans_lines(inner)).unwrap_or_else(|| inner.span()));
+        node = inner;
+    }
+    place
 }
 
-impl Value {
-    /// What a message calls it.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::String(_) => "a string",
-            Self::Integer(_) => "an integer",
-            Self::Float(_) => "a float",
-            Self::Boolean(_) => "a boolean",
-            Self::Datetime => "a date",
-            Self::Array(_) => "an array",
-            Self::Table(_) => "a table",
-        }
+fn steps(path: &str) -> impl Iterator<Item = &str> {
+    path.split(['.', '[']).map(|step| step.trim_end_matches(']'))
+}
+
+/// An entry of a table, with the place of its key, or an element of an array.
+fn child<'n, 't>(node: &'n Node<'t>, step: &str) -> Option<(&'n Node<'t>, Option<Range<usize>>)> {
+    match node.get_ref() {
+        DeValue::Array(nodes) => Some((nodes.get(step.parse::<usize>().ok()?)?, None)),
+        _ => entry(node, step).map(|(key, value)| (value, Some(key.span()))),
     }
 }
 
-impl Node {
-    /// Parses the text with this number; the error is a message and where.
-    pub(crate) fn parse(source: &str, text: usize) -> Result<Self, (Span, String)> {
-        let table = DeTable::parse(source).map_err(|error| {
-            let bytes = error.span().unwrap_or(0..0);
-            (Span { text, bytes }, error.message().to_owned())
-        })?;
-        let span = Span { text, bytes: table.span() };
-        Ok(Self { span, value: table_of(table.get_ref(), text) })
-    }
-
-    /// The entry of a table.
-    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
-        match &self.value {
-            Value::Table(entries) => entries.iter().find(|entry| entry.key == key),
-            _ => None,
-        }
-    }
-
-    /// Where a path like `spheres[0].random.count` or the nearest that exists of what it lies in stands.
-    pub(crate) fn locate(&self, path: &str) -> Option<Span> {
-        let mut node = self;
-        let mut found = None;
-        for step in path.split(['.', '[']).map(|step| step.trim_end_matches(']')) {
-            let next = match &node.value {
-                Value::Table(_) => node.get(step).map(|entry| {
-                    // Of a table or a list of tables the key alone: the whole would be a page.
-                    let own = match &entry.node.value {
-                        Value::Table(_) | Value::Array(_) if spans_lines(&entry.node) => &entry.key_span,
-                        _ => &entry.node.span,
-                    };
-                    (&entry.node, own.clone())
-                }),
-                Value::Array(nodes) => step
-                    .parse()
-                    .ok()
-                    .and_then(|index: usize| nodes.get(index))
-                    .map(|node| (node, node.span.clone())),
-                _ => None,
-            };
-            let Some((inner, span)) = next else { break };
-            (node, found) = (inner, Some(span));
-        }
-        found
-    }
-
-    /// Lays another tree over this one: tables entry by entry, everything else replaced. A table with numbers as
-    /// keys reaches into an array.
-    pub(crate) fn overlay(&mut self, over: Self) -> Result<(), (Span, String, String)> {
-        match (&mut self.value, over.value) {
-            (Value::Table(entries), Value::Table(new)) => {
-                for entry in new {
-                    match entries.iter_mut().find(|old| old.key == entry.key) {
-                        Some(old) => old.node.overlay(entry.node)?,
-                        None => entries.push(entry),
-                    }
-                }
-            }
-            (Value::Array(nodes), Value::Table(new)) => {
-                let count = nodes.len();
-                for entry in new {
-                    let index: Option<usize> = entry.key.parse().ok();
-                    match index.and_then(|index| nodes.get_mut(index)) {
-                        Some(old) => old.overlay(entry.node)?,
-                        None => {
-                            return Err((
-                                entry.key_span,
-                                format!("there is no entry {:?} in this list", entry.key),
-                                format!("it has {count}, counted from 0"),
-                            ));
-                        }
-                    }
-                }
-            }
-            (_, value) => *self = Self { span: over.span, value },
-        }
-        Ok(())
-    }
-}
-
+/// Whether an inner value lies outside the place of its table or array: the place of `[table]` is only its header.
 fn spans_lines(node: &Node) -> bool {
-    match &node.value {
-        Value::Table(entries) => entries.iter().any(|entry| !inside(&node.span, &entry.node.span)),
-        Value::Array(nodes) => nodes.iter().any(|inner| !inside(&node.span, &inner.span)),
+    let outer = node.span();
+    let is_outside = |inner: &Node| inner.span().start < outer.start || outer.end < inner.span().end;
+    match node.get_ref() {
+        DeValue::Table(entries) => entries.values().any(is_outside),
+        DeValue::Array(nodes) => nodes.iter().any(is_outside),
         _ => false,
     }
 }
 
-/// Whether an inner value lies in the outer one's own text; that of a `[table]` is only its header.
-fn inside(outer: &Span, inner: &Span) -> bool {
-    outer.text == inner.text && outer.bytes.start <= inner.bytes.start && inner.bytes.end <= outer.bytes.end
-}
-
-fn table_of(table: &DeTable, text: usize) -> Value {
-    let mut entries: Vec<Entry> = table
-        .iter()
-        .map(|(key, value)| Entry {
-            key: key.get_ref().to_string(),
-            key_span: Span { text, bytes: key.span() },
-            node: Node { span: Span { text, bytes: value.span() }, value: value_of(value.get_ref(), text) },
-        })
-        .collect();
-    // In the order of the text, which is that in which materials are numbered.
-    entries.sort_by_key(|entry| entry.key_span.bytes.start);
-    Value::Table(entries)
-}
-
-fn value_of(value: &DeValue, text: usize) -> Value {
-    match value {
-        DeValue::String(string) => Value::String(string.to_string()),
-        DeValue::Integer(integer) => i128::from_str_radix(integer.as_str(), integer.radix())
-            .map_or(Value::Float(f64::INFINITY), Value::Integer),
-        DeValue::Float(float) => Value::Float(float.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(boolean) => Value::Boolean(*boolean),
-        DeValue::Datetime(_) => Value::Datetime,
-        DeValue::Array(array) => Value::Array(
-            array
-                .iter()
-                .map(|value| Node {
-                    span: Span { text, bytes: value.span() },
-                    value: value_of(value.get_ref(), text),
-                })
-                .collect(),
-        ),
-        DeValue::Table(table) => table_of(table, text),
+/// Lays another tree over this one: tables entry by entry, everything else replaced. A table with numbers as keys
+/// reaches into an array; the error is the key of an element that does not exist, and the number of elements.
+pub(crate) fn overlay<'t>(node: &mut Node<'t>, over: Node<'t>) -> Result<(), (Spanned<Cow<'t, str>>, usize)> {
+    let place = over.span();
+    match (node.get_mut(), over.into_inner()) {
+        (DeValue::Table(entries), DeValue::Table(new)) => {
+            for (key, value) in new {
+                match entries.get_mut(key.get_ref().as_ref()) {
+                    Some(old) => overlay(old, value)?,
+                    None => drop(entries.insert(key, value)),
+                }
+            }
+        }
+        (DeValue::Array(nodes), DeValue::Table(new)) => {
+            for (key, value) in new {
+                match key.get_ref().parse::<usize>().ok().and_then(|index| nodes.get_mut(index)) {
+                    Some(old) => overlay(old, value)?,
+                    None => return Err((key, nodes.len())),
+                }
+            }
+        }
+        (_, value) => *node = Spanned::new(place, value),
     }
+    Ok(())
 }

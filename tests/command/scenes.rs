@@ -74,6 +74,15 @@ fn show_prints_the_file_and_the_file_runs() {
 }
 
 #[test]
+fn schema_prints_the_json_schema_and_an_example() {
+    let place = Place::new();
+    let schema = place.carom(&["schema"]).expect(0).object();
+    assert_eq!(schema["required"], serde_json::json!(["world"]));
+    assert_eq!(schema["$defs"]["World"]["properties"]["dt"]["exclusiveMinimum"], 0);
+    assert!(place.carom(&["schema", "--help"]).expect(0).stdout.contains("carom schema > scene.schema.json"));
+}
+
+#[test]
 fn an_unknown_name_is_answered_with_the_nearest() {
     let place = Place::new();
     place.carom(&["run", "cradel"]).expect(2).silent().says("cradel").says("`cradle`");

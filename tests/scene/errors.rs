@@ -27,8 +27,8 @@ fn a_message_shows_the_line_and_a_caret() {
 world.dt is -0.1
  --> test.toml:3:7
   |
-3 | \tdt = -0.1   # backwards
-  | \t     ^^^^ a step is finite and > 0";
+3 |     dt = -0.1   # backwards
+  |          ^^^^ a step is finite and > 0";
     assert_eq!(message(text, &[]), expected);
     assert_eq!(message(&text.replace('\n', "\r\n"), &[]), expected);
 }

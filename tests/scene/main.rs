@@ -11,6 +11,8 @@ mod motion;
 mod round_trip;
 mod scales;
 #[cfg(feature = "files")]
+mod schema;
+#[cfg(feature = "files")]
 mod settling;
 #[cfg(feature = "files")]
 mod toml;
