@@ -137,13 +137,11 @@ fn a_box_that_would_be_too_small_for_its_periods_is_refused() {
 }
 
 #[test]
-#[ignore = "long: a minute"]
 fn two_thousand_spheres_fill_the_share_that_was_asked_for() {
     fill_up(2000, Backend::Cpu, 0.05);
 }
 
 #[test]
-#[ignore = "long: a minute"]
 fn a_gas_is_compressed_to_the_pressure_that_was_asked_for() {
     let target = pressure(0.4);
     let compression = Compression { rate: 0.01, fraction: None, pressure: Some(target) };
@@ -197,7 +195,6 @@ fn a_box_that_is_jammed_stays_as_it_is() {
 }
 
 #[test]
-#[ignore = "long: a minute"]
 fn a_gas_that_jams_is_not_compressed_any_further() {
     let mut simulation = on(Backend::Cpu, 0, &gas(200, 0.4, 0.02, to_fraction(0.2, 0.72)));
     let end = squeeze(&mut simulation, 2000);

@@ -1,4 +1,4 @@
-//! The house is in order: the table of stages and the files agree, files stay short, nothing is left half done.
+//! The house is in order: the table of stages and the files agree, every ignored test is of one tier, nothing is left half done.
 
 use std::{
     fs,
@@ -6,9 +6,6 @@ use std::{
 };
 
 use carom::schedule::STAGES;
-
-const LONGEST_FILE: usize = 500;
-const LONGEST_SHADER: usize = 450;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -97,15 +94,51 @@ fn every_shader_of_a_stage_has_a_twin() {
     }
 }
 
+// The only file that ignores tests, by macros that name the tier: its other lines are the ones that every other file may have.
+const TIERS: &str = "tests/common/tiers.rs";
+
+// Lines of a source file that ignore a test without a tier, or name something as if it were a tier.
+fn without_tier(text: &str) -> Vec<&str> {
+    let is_outside = |line: &&str| {
+        let line = line.trim_start();
+        let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let named = words.windows(2).find(|pair| ["fn", "mod"].contains(&pair[0])).map(|pair| pair[1]);
+        let ignores = !line.starts_with("//") && line.contains("#[") && words.contains(&"ignore");
+        ignores || named.is_some_and(|name| name == "long" || name == "campaign")
+    };
+    text.lines().filter(is_outside).collect()
+}
+
 #[test]
-fn no_source_file_is_too_long() {
-    let sources = [(files("src", &["rs"]), LONGEST_FILE), (files("shaders", &["wgsl"]), LONGEST_SHADER)];
-    for (sources, longest) in sources {
-        assert!(sources.len() >= STAGES.len(), "the sources were not found");
-        for path in sources {
-            let lines = fs::read_to_string(&path).unwrap().lines().count();
-            assert!(lines <= longest, "{} has {lines} lines; split it along a noun", path.display());
+fn every_ignored_test_is_of_one_tier() {
+    let mut tests = 0;
+    for path in files("src", &["rs"]).into_iter().chain(files("tests", &["rs"])) {
+        let text = fs::read_to_string(&path).unwrap();
+        if path.ends_with(TIERS) {
+            // What `tier!` makes of a test, once for each tier.
+            let made = ["#[ignore = $time]", "fn long() {", "#[ignore = $time]", "fn campaign() {"];
+            assert_eq!(without_tier(&text).iter().map(|line| line.trim()).collect::<Vec<_>>(), made);
+        } else if !path.ends_with("tests/house.rs") {
+            assert_eq!(without_tier(&text), Vec::<&str>::new(), "{}: use tier! of {TIERS}", path.display());
+            tests += text.matches("tier!(").count();
         }
+    }
+    assert!(tests > 20, "only {tests} tests have a tier");
+}
+
+#[test]
+fn a_test_that_is_ignored_without_a_tier_is_noticed() {
+    for line in [
+        "#[ignore]",
+        "    #[ignore = \"minutes\"]",
+        "#[cfg_attr(debug_assertions, ignore)]",
+        "mod long {",
+        "    pub fn campaign() {",
+    ] {
+        assert_eq!(without_tier(line), [line]);
+    }
+    for line in ["// #[ignore] is for tiers.rs", "fn a_long_way() {", "mod longer;", "let ignore = 3;"] {
+        assert!(without_tier(line).is_empty(), "{line}");
     }
 }
 

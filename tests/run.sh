@@ -1,16 +1,25 @@
 #!/usr/bin/env bash
-# Builds carom and runs all of its tests. On a bare Debian or Ubuntu machine with Rust it installs what is missing: a C
-# linker, a software Vulkan adapter where there is no adapter at all, and a display in memory for the tests of the window.
-#   tests/run.sh          all tests but the bulk cases
-#   tests/run.sh --long   the bulk cases too
+# Builds carom and runs its tests. On a bare Debian or Ubuntu machine with Rust it installs what is missing: a C linker, a
+# software Vulkan adapter where there is no adapter at all, and a display in memory for the tests of the window.
+#   tests/run.sh                    the default tier: less than 15 minutes on two cores, after the build
+#   tests/run.sh --long             the default and the long tier: less than two hours
+#   tests/run.sh --campaign         lists the tests of the campaign, which take hours or a machine that does nothing else
+#   tests/run.sh --campaign NAME    runs those of them whose names contain NAME, one at a time, and shows what they print
+# tests/common/tiers.rs says which test is of which tier.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-long=0
-case "${1:-}" in
-    '') ;;
-    --long) long=1 ;;
-    *) echo "usage: tests/run.sh [--long]" >&2; exit 2 ;;
+tier=default
+name=
+case "$#:${1:-}" in
+    0:) ;;
+    1:--long) tier=long ;;
+    1:--campaign) tier=campaign ;;
+    2:--campaign) tier=campaign name=$2 ;;
+    *)
+        echo 'usage: tests/run.sh [--long | --campaign [NAME]]' >&2
+        exit 2
+        ;;
 esac
 
 # Rust from rustup is on the path only of login shells.
@@ -72,19 +81,35 @@ fi
 [ "$code" -eq 0 ] || exit "$code"
 # The tests that need an adapter fail where there is none.
 
+build=(--locked --all-features)
+
+if [ "$tier" = campaign ]; then
+    listed=$(cargo test "${build[@]}" --quiet --lib --bins --tests -- --ignored --list)
+    names=$(sed -n 's/^\(.*::campaign\): test$/\1/p' <<<"$listed" | grep -F -- "$name" | sort) || true
+    if [ -z "$names" ]; then
+        echo "tests/run.sh: no test of the campaign contains '$name' in its name; --campaign alone lists them" >&2
+        exit 2
+    fi
+    if [ -z "$name" ]; then
+        echo "$names"
+        exit
+    fi
+    # libtest takes several names as alternatives, so each is given in full. None contains a blank.
+    # shellcheck disable=SC2086
+    cargo test "${build[@]}" --no-fail-fast --lib --bins --tests -- \
+        --ignored --exact --test-threads 1 --nocapture $names
+    exit
+fi
+
+# Without --no-fail-fast the first failing binary hides the others.
 if command -v cargo-nextest >/dev/null; then
-    if [ "$long" -eq 1 ]; then
-        cargo nextest run --locked --all-features --no-fail-fast --run-ignored all
-    else
-        cargo nextest run --locked --all-features --no-fail-fast
-    fi
+    tests=(--run-ignored default)
+    [ "$tier" = default ] || tests=(--run-ignored all -E 'not test(/::campaign$/)')
+    cargo nextest run "${build[@]}" --no-fail-fast "${tests[@]}"
 else
-    # Without --no-fail-fast the first failing binary would hide the others.
-    if [ "$long" -eq 1 ]; then
-        cargo test --locked --all-features --no-fail-fast --lib --bins --tests -- --include-ignored
-    else
-        cargo test --locked --all-features --no-fail-fast --lib --bins --tests
-    fi
+    tests=(--skip ::campaign)
+    [ "$tier" = default ] || tests+=(--include-ignored)
+    cargo test "${build[@]}" --no-fail-fast --lib --bins --tests -- "${tests[@]}"
 fi
 # nextest does not run the examples in the documentation.
-cargo test --locked --all-features --doc
+cargo test "${build[@]}" --doc

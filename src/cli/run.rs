@@ -91,17 +91,7 @@ fn run_on(
     let spheres = recover(simulation.try_spheres(), &mut failed);
     let state_hash = recover(simulation.try_state_hash(), &mut failed);
     if let Some(output) = &output {
-        match (&failed, &spheres) {
-            (None, Some(spheres)) => output.write("final", &simulation, spheres)?,
-            // The state of a run that failed is one to look into, not one to go on with.
-            (Some(_), Some(spheres)) if is_finite(spheres) => {
-                output.write("last-good", &simulation, spheres)?;
-            }
-            (_, Some(_)) => {
-                screen.note("note: the engine keeps no finite state after this failure; none is written")
-            }
-            (_, None) => screen.note("note: the state was lost with the device; none is written"),
-        }
+        write_last_state(output, &simulation, spheres.as_deref(), failed.is_some(), &mut screen)?;
     }
     match contact_file {
         Some(file) if failed.is_none() => file.write(&simulation)?,
@@ -207,6 +197,24 @@ fn step_to_end(
         }
     }
     Ok(None)
+}
+
+// Writes the state at the end of a run, or says why there is none.
+fn write_last_state(
+    output: &Output,
+    simulation: &Simulation,
+    spheres: Option<&[Sphere]>,
+    has_failed: bool,
+    screen: &mut Screen,
+) -> Result<(), CommandError> {
+    match spheres {
+        Some(spheres) if !has_failed => output.write("final", simulation, spheres)?,
+        // The state of a run that failed is one to look into, not one to go on with.
+        Some(spheres) if is_finite(spheres) => output.write("last-good", simulation, spheres)?,
+        Some(_) => screen.note("note: the engine keeps no finite state after this failure; none is written"),
+        None => screen.note("note: the state was lost with the device; none is written"),
+    }
+    Ok(())
 }
 
 // What could be read; if nothing, that is why the run failed, unless it had before.

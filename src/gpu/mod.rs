@@ -28,7 +28,7 @@ mod impacts;
 mod layout;
 mod lockstep;
 mod pipelines;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod pipelines_tests;
 mod readback;
 mod shaders;

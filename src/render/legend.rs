@@ -23,7 +23,17 @@ pub const LEAST_SIDE: u32 = 64;
 /// Steps of the gradient; between them colours are mixed.
 const STEPS: usize = 64;
 
-/// See the module.
+/// What a legend says.
+#[derive(Clone, Copy)]
+pub struct Content<'a> {
+    pub style: &'a Style,
+    /// The ends of the colour map (units of the system); none where they are not known yet.
+    pub range: Option<[f64; 2]>,
+    /// Names of the materials, in the order of their colours.
+    pub materials: &'a [String],
+}
+
+/// Draws a legend over a picture.
 pub struct Legend {
     context: egui::Context,
     renderer: egui_wgpu::Renderer,
@@ -38,18 +48,16 @@ impl Legend {
         }
     }
 
-    /// Draws over a picture; without a range where its numbers are not known yet.
-    #[expect(clippy::too_many_arguments, reason = "where, what, how: each is a thing of its own")]
+    /// Draws over a picture.
     pub fn draw(
         &mut self,
         context: &Context,
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         size: [u32; 2],
-        style: &Style,
-        range: Option<[f64; 2]>,
-        materials: &[String],
+        content: Content<'_>,
     ) {
+        let Content { style, range, materials } = content;
         // As large beside the picture on every screen, but never too small to read.
         let pixels_per_point = (size[1] as f32 / 640.0).max(1.0);
         let screen = Rect::from_min_size(Pos2::ZERO, vec2(size[0] as f32, size[1] as f32) / pixels_per_point);

@@ -65,7 +65,7 @@ pub use self::camera::Camera;
 pub use self::image::Image;
 pub use self::recent::Recent;
 pub use self::render_world::{RenderWorld, extent};
-pub use self::renderer::Renderer;
+pub use self::renderer::{Frame, Renderer};
 pub use self::spheres::Spheres;
 pub use self::studio::Studio;
 pub use self::style::{Colour, Map, Range, Style};

@@ -2,7 +2,7 @@
 
 use super::{
     camera::Camera,
-    legend::{LEAST_SIDE, Legend},
+    legend::{Content, LEAST_SIDE, Legend},
     look::{Circumstances, Look, View, scale},
     passes::{BINS, GROUP, Passes, bind},
     range::Readback,
@@ -48,6 +48,19 @@ pub struct Renderer {
     ranged: Option<(Colour, f64)>,
 }
 
+/// What a picture shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// The spheres, where they lie on the device.
+    pub spheres: &'a Spheres,
+    /// The world around them.
+    pub render_world: &'a RenderWorld,
+    /// Where they are seen from.
+    pub camera: &'a Camera,
+    /// Colours and light.
+    pub style: &'a Style,
+}
+
 /// What [`Renderer::prepare`] leaves for [`Renderer::paint`].
 pub(super) struct Prepared {
     look: Look,
@@ -82,23 +95,20 @@ impl Renderer {
 
     /// Encodes a picture that fills the target, `size` pixels (width, height) of it. Nothing is submitted, and nothing is
     /// waited for: the numbers of the legend are those of the picture before where the range is automatic.
-    #[expect(clippy::too_many_arguments, reason = "where, what, how: each is a thing of its own")]
     pub fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         size: [u32; 2],
-        spheres: &Spheres,
-        render_world: &RenderWorld,
-        camera: &Camera,
-        style: &Style,
+        frame: Frame<'_>,
     ) {
-        let prepared = self.prepare(encoder, size, spheres, render_world, camera, style);
+        let prepared = self.prepare(encoder, size, frame);
+        let style = frame.style;
         let range = self.readback.latest(&self.context, style.colour);
         if style.legend && style.range == Range::Automatic {
             self.readback.ask(encoder, &self.range, style.colour, prepared.scale);
         }
-        self.paint(encoder, target, &prepared, spheres, render_world, style, range);
+        self.paint(encoder, target, &prepared, frame, range);
     }
 
     /// The ends of the map (units of the system) that the last picture's legend could say; none before they came back from
@@ -113,11 +123,9 @@ impl Renderer {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         size: [u32; 2],
-        spheres: &Spheres,
-        render_world: &RenderWorld,
-        camera: &Camera,
-        style: &Style,
+        frame: Frame<'_>,
     ) -> Prepared {
+        let Frame { spheres, render_world, camera, style } = frame;
         let device = self.context.device.clone();
         let size = size.map(|n| n.max(1));
         let scale = scale(style.colour, &spheres.cells);
@@ -179,17 +187,15 @@ impl Renderer {
     }
 
     /// Draws what was prepared; `range` is what the legend says.
-    #[expect(clippy::too_many_arguments, reason = "where, what, how: each is a thing of its own")]
     pub(super) fn paint(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         prepared: &Prepared,
-        spheres: &Spheres,
-        render_world: &RenderWorld,
-        style: &Style,
+        frame: Frame<'_>,
         range: Option<[f64; 2]>,
     ) {
+        let Frame { spheres, render_world, style, .. } = frame;
         let Some(targets) = &self.targets else { return };
         let (passes, look) = (&self.passes, &prepared.look);
         let lit = !style.flat;
@@ -266,15 +272,8 @@ impl Renderer {
                 Range::Locked(low, high) => Some([low, high]),
                 Range::Automatic => range,
             };
-            self.legend.draw(
-                &self.context,
-                encoder,
-                target,
-                prepared.size,
-                style,
-                range,
-                &render_world.materials,
-            );
+            let content = Content { style, range, materials: &render_world.materials };
+            self.legend.draw(&self.context, encoder, target, prepared.size, content);
         }
     }
 

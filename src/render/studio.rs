@@ -1,6 +1,6 @@
 //! Pictures without a window.
 
-use super::{Camera, Image, Range, RenderWorld, Renderer, Spheres, Style};
+use super::{Camera, Frame, Image, Range, RenderWorld, Renderer, Spheres, Style};
 use crate::{
     Error,
     gpu::{Context, read_mapped},
@@ -90,8 +90,9 @@ impl Studio {
             )));
         }
         render_world.walls().check(&self.context)?;
+        let frame = Frame { spheres, render_world, camera, style };
         let mut encoder = self.encoder();
-        let prepared = self.renderer.prepare(&mut encoder, self.size, spheres, render_world, camera, style);
+        let prepared = self.renderer.prepare(&mut encoder, self.size, frame);
         let mut range = None;
         if style.legend && style.range == Range::Automatic {
             // Whoever waits for the picture can wait for its numbers.
@@ -101,7 +102,7 @@ impl Studio {
             encoder = self.encoder();
         }
         let view = self.texture.create_view(&wgpu::TextureViewDescriptor::default());
-        self.renderer.paint(&mut encoder, &view, &prepared, spheres, render_world, style, range);
+        self.renderer.paint(&mut encoder, &view, &prepared, frame, range);
         let [width, height] = self.size;
         encoder.copy_texture_to_buffer(
             self.texture.as_image_copy(),

@@ -10,7 +10,7 @@ use super::shared_state::Picture;
 use crate::{
     Error,
     gpu::{Context, instance_on, read_mapped},
-    render::{Camera, Image, Renderer, Style},
+    render::{Camera, Frame, Image, Renderer, Style},
 };
 
 /// Format of the picture that is laid under the panel. What is in it is sRGB already, as egui wants its textures.
@@ -238,7 +238,8 @@ impl Surface {
             return;
         }
         let view = self.make_picture(size);
-        self.renderer.draw(encoder, &view, size, &picture.spheres, &picture.render_world, camera, style);
+        let frame = Frame { spheres: &picture.spheres, render_world: &picture.render_world, camera, style };
+        self.renderer.draw(encoder, &view, size, frame);
         self.drawn = Some(wanted);
     }
 

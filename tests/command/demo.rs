@@ -2,8 +2,7 @@
 
 use crate::harness::Place;
 
-#[test]
-#[ignore = "long: half a minute"]
+tier!(long "17 s": without_arguments_marbles_come_to_rest_in_a_tray);
 fn without_arguments_marbles_come_to_rest_in_a_tray() {
     let ran = Place::new().carom(&[]).expect(0);
     assert!(ran.stdout.contains("marbles: 3 000 spheres") || ran.stdout.contains("marbles: 20 000 spheres"));

@@ -1,5 +1,9 @@
 //! Drives the built `carom` command as a user would.
 
+#[macro_use]
+#[path = "../common/tiers.rs"]
+mod tiers;
+
 #[cfg(feature = "gpu")]
 mod adapters;
 mod arguments;

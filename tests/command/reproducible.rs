@@ -25,12 +25,36 @@ fn two_runs_and_any_number_of_threads_end_in_the_same_state() {
 
 // The threads of the software adapter are those of its driver, and are set for a whole process.
 #[cfg(feature = "gpu")]
-#[test]
-fn the_threads_of_a_software_adapter_change_no_bit() {
+fn has_the_same_bits_on_any_number_of_driver_threads(run: &[&str]) {
     let place = Place::new();
-    let gas = ["run", "gas", "--set", "spheres.0.random.count=6000", "--steps", "4"];
-    let fast = [
-        "run",
+    let arguments = [&["run"], run, &["--backend", "gpu", "--json", "--quiet"]].concat();
+    let hashes = ["1", "2", "3"].map(|threads| {
+        let output = place.command(&arguments).env("LP_NUM_THREADS", threads).output().unwrap();
+        let object = Ran::new(&arguments, output).expect(0).object();
+        assert!(object["impacts"].as_u64() > Some(100), "too few impacts to tell: {object}");
+        object["state_hash"].as_str().unwrap().to_owned()
+    });
+    println!("{arguments:?}: {hashes:?}");
+    assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_threads_of_a_software_adapter_change_no_bit_of_a_gas() {
+    has_the_same_bits_on_any_number_of_driver_threads(&[
+        "gas",
+        "--set",
+        "spheres.0.random.count=6000",
+        "--steps",
+        "4",
+    ]);
+}
+
+#[cfg(feature = "gpu")]
+tier!(long "50 s": the_threads_of_a_software_adapter_change_no_bit_of_bullets);
+#[cfg(feature = "gpu")]
+fn the_threads_of_a_software_adapter_change_no_bit_of_bullets() {
+    has_the_same_bits_on_any_number_of_driver_threads(&[
         "bullets",
         "--set",
         "spheres.0.lattice.count=[3,12,12]",
@@ -38,18 +62,7 @@ fn the_threads_of_a_software_adapter_change_no_bit() {
         "spheres.1.lattice.count=[1,3,3]",
         "--steps",
         "3",
-    ];
-    for arguments in [gas.as_slice(), &fast] {
-        let arguments = [arguments, &["--backend", "gpu", "--json", "--quiet"]].concat();
-        let hashes = ["1", "2", "3"].map(|threads| {
-            let output = place.command(&arguments).env("LP_NUM_THREADS", threads).output().unwrap();
-            let object = Ran::new(&arguments, output).expect(0).object();
-            assert!(object["impacts"].as_u64() > Some(100), "too few impacts to tell: {object}");
-            object["state_hash"].as_str().unwrap().to_owned()
-        });
-        println!("{arguments:?}: {hashes:?}");
-        assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
-    }
+    ]);
 }
 
 // A device steps ahead of its reports, but for states that are written on the way. Needs an adapter.

@@ -14,11 +14,31 @@ fn message(text: &str) -> String {
 
 const BOX: &str = "min = [1, 1, 1], max = [3, 3, 3]";
 
+fn source(fields: &str) -> String {
+    format!("[[spheres]]\nsource = {{ {fields} }}")
+}
+
+fn sink(fields: &str) -> String {
+    format!("[[sinks]]\n{fields}")
+}
+
+// Fails unless the message about the text shows the problem, the line, a caret below the place, and the remedy.
+fn is_shown<const N: usize>(cases: [(String, &str, &str, &str); N]) {
+    let head = "[world]\ndt = 0.1\n[bounds]\nmax = [10, 10, 10]\nx = \"periodic\"\nz = \"wall\"\n";
+    for (text, problem, pointed_at, remedy) in cases {
+        let shown = message(&format!("{head}{text}\n"));
+        assert!(shown.contains(problem), "{text}:\n{shown}");
+        // The line of the text, and below it the caret.
+        let lines: Vec<&str> = shown.lines().collect();
+        let column = lines[4].find('^').unwrap();
+        assert!(lines[3][column..].starts_with(pointed_at), "{text}, expected {pointed_at}:\n{shown}");
+        assert!(lines[4].contains(remedy), "{text}:\n{shown}");
+    }
+}
+
 #[test]
-fn every_slip_is_shown_where_it_is() {
-    let source = |fields: &str| format!("[[spheres]]\nsource = {{ {fields} }}");
-    let sink = |fields: &str| format!("[[sinks]]\n{fields}");
-    let cases = [
+fn every_slip_in_a_source_is_shown_where_it_is() {
+    is_shown([
         (source(&format!("{BOX}, rate = 0")), "spheres[0].source.rate is 0", "0 }", "finite and > 0"),
         (source(&format!("{BOX}, rate = nan")), "spheres[0].source.rate is NaN", "nan", "finite and > 0"),
         (source(&format!("{BOX}, rate = -3")), "spheres[0].source.rate is -3", "-3", "finite and > 0"),
@@ -73,6 +93,12 @@ fn every_slip_is_shown_where_it_is() {
             "1.5",
             "whole",
         ),
+    ]);
+}
+
+#[test]
+fn what_a_source_cannot_be_is_shown_where_it_is() {
+    is_shown([
         (source(&format!("{BOX}, rte = 1")), "unknown field `rte` in spheres[0].source", "rte", "`rate`?"),
         (
             format!("{}\ntemperature = 1", source(&format!("{BOX}, rate = 1"))),
@@ -104,6 +130,12 @@ fn every_slip_is_shown_where_it_is() {
             "[-5",
             "x is periodic",
         ),
+    ]);
+}
+
+#[test]
+fn every_slip_in_a_sink_is_shown_where_it_is() {
+    is_shown([
         (
             sink("min = [0, 0, 0]\nmax = [1, 1, 0]"),
             "sinks[0] runs from 0 to 0 in z",
@@ -125,17 +157,11 @@ fn every_slip_is_shown_where_it_is() {
             "\"a\"",
             "give each a name of its own",
         ),
-    ];
-    let head = "[world]\ndt = 0.1\n[bounds]\nmax = [10, 10, 10]\nx = \"periodic\"\nz = \"wall\"\n";
-    for (text, problem, pointed_at, remedy) in cases {
-        let shown = message(&format!("{head}{text}\n"));
-        assert!(shown.contains(problem), "{text}:\n{shown}");
-        // The line of the text, and below it the caret.
-        let lines: Vec<&str> = shown.lines().collect();
-        let column = lines[4].find('^').unwrap();
-        assert!(lines[3][column..].starts_with(pointed_at), "{text}, expected {pointed_at}:\n{shown}");
-        assert!(lines[4].contains(remedy), "{text}:\n{shown}");
-    }
+    ]);
+}
+
+#[test]
+fn a_drag_that_drives_is_shown_where_it_is() {
     let shown = message("[world]\ndt = 0.1\ndrag = -1\n");
     assert!(shown.contains("world.drag is -1") && shown.contains("test.toml:3:8"), "{shown}");
 }

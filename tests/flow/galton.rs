@@ -88,21 +88,18 @@ fn a_galton_board_sorts_marbles_as_coins_fall() {
     judge(&sort(Backend::Exact, 1, 400, 0.25));
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "5 s": a_galton_board_sorts_thousands_of_marbles_as_coins_fall);
 fn a_galton_board_sorts_thousands_of_marbles_as_coins_fall() {
     judge(&sort(Backend::Exact, 1, 3000, 0.25));
 }
 
-#[test]
-#[ignore = "long: a minute"]
+tier!(long "about a minute": thirty_galton_boards_sort_marbles_as_coins_fall);
 fn thirty_galton_boards_sort_marbles_as_coins_fall() {
     judge(&sort(Backend::Cpu, 30, 12, 0.05));
 }
 
 // The scene as it is, with bins that fill.
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "more than 4 min": the_bins_of_the_galton_board_fill_as_coins_fall);
 fn the_bins_of_the_galton_board_fill_as_coins_fall() {
     let system = board(300);
     let mut simulation = Simulation::new(system, Options::default()).unwrap();

@@ -1,5 +1,9 @@
 //! Spheres that come and go, and what slows and pulls them.
 
+#[macro_use]
+#[path = "../common/tiers.rs"]
+mod tiers;
+
 mod distance;
 mod drag;
 #[cfg(feature = "files")]

@@ -123,6 +123,11 @@ fn falling_rough(count: u64, seed: u64) -> System {
 
 #[test]
 fn falling_rough_spheres_are_the_same_on_any_number_of_threads() {
+    compare_on_cpu(&falling_rough(COUNT / 4, 50), STEPS, 50);
+}
+
+tier!(long "45 s": many_falling_rough_spheres_are_the_same_on_any_number_of_threads);
+fn many_falling_rough_spheres_are_the_same_on_any_number_of_threads() {
     compare_on_cpu(&falling_rough(COUNT, 50), STEPS, 50);
 }
 
@@ -224,7 +229,8 @@ fn a_gas_is_the_same_again_on_gpu() {
 }
 
 #[cfg(feature = "gpu")]
-#[test]
+tier!(long "25 s": falling_inelastic_spheres_are_the_same_again_on_gpu);
+#[cfg(feature = "gpu")]
 fn falling_inelastic_spheres_are_the_same_again_on_gpu() {
     compare_on_gpu(&falling(10_000, 0.8, 43), 4, 43);
 }

@@ -3,7 +3,7 @@
 use carom::{Backend, Error, Side, Simulation, Sphere, System};
 use glam::DVec3;
 
-use crate::support::{gas, options, simulate, sphere, within};
+use crate::support::{gas, options, simulate, sphere, to_its_end};
 
 on_each_backend!(
     spheres_may_be_added_removed_and_struck_between_steps,
@@ -225,7 +225,7 @@ fn speeds_beyond_all_measure_end_or_are_refused(backend: Backend) {
         (1e300, Side::Periodic),
         (1e300, Side::Wall),
     ] {
-        let outcome = within(30, move || {
+        let outcome = to_its_end(move || {
             let mut system = gas(100, 75);
             system.bounds.min -= 1.0;
             system.bounds.max += 1.0;
@@ -244,7 +244,7 @@ fn speeds_beyond_all_measure_end_or_are_refused(backend: Backend) {
 }
 
 fn an_impulse_beyond_all_measure_ends_or_is_refused(backend: Backend) {
-    let outcome = within(30, move || {
+    let outcome = to_its_end(move || {
         let mut simulation = simulate(&row(), backend);
         simulation.step().unwrap();
         // Finite by itself, infinite as a velocity.

@@ -1,5 +1,9 @@
 //! Meshes: what lies across their edges, what is refused, what is told, and the files they come from.
 
+#[macro_use]
+#[path = "../common/tiers.rs"]
+mod tiers;
+
 mod files;
 mod gates;
 mod mangled;

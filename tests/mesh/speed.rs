@@ -1,4 +1,4 @@
-//! How long a large mesh takes.
+//! Large meshes, and how long they take.
 
 use std::time::{Duration, Instant};
 
@@ -6,31 +6,26 @@ use carom::Mesh;
 
 use crate::shapes::{sheet, soup};
 
-/// Time to make a mesh of a sheet of `2 n^2` loose triangles; the shortest of a few, the machine may be busy.
+/// Time to make a mesh of a sheet of `2 n^2` loose triangles.
 fn time(n: u32) -> Duration {
-    let loose = soup(&sheet(n, |x, y| (x * 0.1).sin() + (y * 0.07).cos()));
-    let tries = (0..3).map(|_| {
-        let (vertices, triangles) = loose.clone();
-        let start = Instant::now();
-        let mesh = Mesh::new(vertices, triangles).unwrap();
-        let time = start.elapsed();
-        assert_eq!(mesh.vertices().len() as u32, (n + 1) * (n + 1));
-        time
-    });
-    tries.min().unwrap()
+    let (vertices, triangles) = soup(&sheet(n, |x, y| (x * 0.1).sin() + (y * 0.07).cos()));
+    let start = Instant::now();
+    let mesh = Mesh::new(vertices, triangles).unwrap();
+    let time = start.elapsed();
+    assert_eq!(mesh.vertices().len() as u32, (n + 1) * (n + 1));
+    time
 }
 
+// Work that grows with the square of the number takes hours here.
 #[test]
-fn two_hundred_thousand_loose_triangles_take_less_than_a_second() {
-    let time = time(316);
-    println!("200,000 triangles: {time:?}");
-    assert!(time < Duration::from_secs(1), "{time:?}");
+fn two_hundred_thousand_loose_triangles_are_welded() {
+    println!("200,000 triangles: {:?}", time(316));
 }
 
-#[test]
-#[ignore = "a bulk case"]
+tier!(campaign "5 s": a_million_loose_triangles_take_less_than_two_seconds);
 fn a_million_loose_triangles_take_less_than_two_seconds() {
-    let time = time(707);
+    // The shortest of a few.
+    let time = (0..5).map(|_| time(707)).min().unwrap();
     println!("1,000,000 triangles: {time:?}");
     assert!(time < Duration::from_secs(2), "{time:?}");
 }

@@ -8,11 +8,10 @@ use rand_pcg::Pcg64;
 use crate::support::simulate_silently;
 
 on_each_backend!(
-    bullets_head_on_do_not_pass_a_wall_of_fixed_spheres (gpu: "long: a minute"),
+    bullets_head_on_do_not_pass_a_wall_of_fixed_spheres (gpu: long "a minute"),
     bullets_aslant_do_not_pass_a_wall_of_fixed_spheres,
-    bullets_of_mixed_sizes_do_not_pass_a_wall_of_heavy_spheres (gpu: "long: a minute"),
-    #[ignore = "long: all ten thousand, whatever the backend"]
-    ten_thousand_bullets_do_not_pass_either_wall,
+    bullets_of_mixed_sizes_do_not_pass_a_wall_of_heavy_spheres (cpu: long "60 s", gpu: long "a minute"),
+    ten_thousand_bullets_do_not_pass_either_wall (cpu: long "about 5 min", exact: long "about a minute", gpu: campaign "about an hour"),
 );
 
 // Room for each bullet at the start, in each direction.

@@ -9,8 +9,8 @@ use rand_pcg::Pcg64;
 use crate::support::simulate_silently;
 
 on_each_backend!(
-    plastic_clumps_end_every_step (gpu: "long: half a minute"),
-    lossy_clumps_end_every_step (gpu: "long: half a minute"),
+    plastic_clumps_end_every_step (gpu: long "half a minute"),
+    lossy_clumps_end_every_step (gpu: long "half a minute"),
 );
 
 // A thousand spheres on a loose lattice, all on their way to the middle, in no gravity.

@@ -8,8 +8,8 @@ use crate::support::{collision_rate, gas, simulate_silently};
 const FRACTION: f64 = 0.3;
 
 on_each_backend!(
-    ten_thousand_collisions_per_sphere_keep_energy_momentum_and_gaps (gpu: "long: minutes"),
-    ten_thousand_diameters_from_the_origin_nothing_is_different (gpu: "long: minutes"),
+    ten_thousand_collisions_per_sphere_keep_energy_momentum_and_gaps (gpu: long "about 3 min"),
+    ten_thousand_diameters_from_the_origin_nothing_is_different (gpu: long "about 3 min"),
     two_hundred_collisions_per_sphere_keep_energy_momentum_and_gaps,
 );
 

@@ -4,7 +4,7 @@ use carom::{Backend, Materials, Simulation, System};
 
 use crate::support::{collision_rate, melted_gas, simulate_silently};
 
-on_each_backend!(a_gas_cools_by_the_law_of_haff (gpu: "long: minutes"));
+on_each_backend!(a_gas_cools_by_the_law_of_haff (gpu: long "about 3 min"));
 
 fn a_gas_cools_by_the_law_of_haff(backend: Backend) {
     const FRACTION: f64 = 0.1;

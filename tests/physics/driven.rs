@@ -150,8 +150,7 @@ fn a_piston_driven_into_lossy_grains_is_stopped_by_them() {
     drive(10.0, 0.5);
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "about 2 min": a_heavy_piston_driven_into_rough_grains_is_stopped_by_them);
 fn a_heavy_piston_driven_into_rough_grains_is_stopped_by_them() {
     drive(1.0, 0.0);
     drive(1000.0, 0.5);

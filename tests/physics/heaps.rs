@@ -125,14 +125,12 @@ fn rougher_grains_lie_in_steeper_heaps() {
     rougher_is_steeper(7.0);
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "about 4 min": rougher_grains_lie_in_steeper_heaps_of_thousands);
 fn rougher_grains_lie_in_steeper_heaps_of_thousands() {
     rougher_is_steeper(12.0);
 }
 
-#[test]
-#[ignore = "long: half an hour"]
+tier!(campaign "half an hour on two cores": rougher_grains_lie_in_steeper_heaps_of_thirty_thousand);
 fn rougher_grains_lie_in_steeper_heaps_of_thirty_thousand() {
     rougher_is_steeper(23.2);
 }

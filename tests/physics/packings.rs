@@ -8,7 +8,7 @@ use glam::DVec3;
 
 use crate::support::simulate_silently;
 
-on_each_engine!(large_grains_do_not_sink_into_the_small_ones_they_fall_on (gpu: "long: minutes"));
+on_each_engine!(large_grains_do_not_sink_into_the_small_ones_they_fall_on (gpu: long "about 5 min"));
 
 /// Height (diameters) that the floor orders, and as much below the surface.
 const MARGIN: f64 = 4.0;
@@ -114,14 +114,12 @@ fn packs(friction: f64, fraction: [f64; 2], coordination: [f64; 2]) {
     assert!((coordination[0]..=coordination[1]).contains(&z), "coordination {z} +- {z_error}");
 }
 
-#[test]
-#[ignore = "long: three pours"]
+tier!(long "about 2 min": rough_grains_pack_as_loosely_as_poured_ones_do);
 fn rough_grains_pack_as_loosely_as_poured_ones_do() {
     packs(0.5, [0.58, 0.62], [4.0, 5.0]);
 }
 
-#[test]
-#[ignore = "long: three pours"]
+tier!(long "about 2 min": smooth_grains_pack_as_densely_as_spheres_at_random_can);
 fn smooth_grains_pack_as_densely_as_spheres_at_random_can() {
     // Six contacts each hold a pile of smooth spheres; to one digit, for what overlaps by a thousandth touches a few more.
     packs(0.0, [0.62, 0.645], [5.5, 6.5]);

@@ -11,25 +11,22 @@ use rand_pcg::Pcg64;
 use crate::support::simulate_silently;
 
 on_each_engine!(
-    fifty_plastic_layers_come_to_rest (gpu: "long: some minutes"),
-    fifty_lossy_layers_come_to_rest (gpu: "long: some minutes"),
-    fifty_bouncy_layers_come_to_rest (gpu: "long: some minutes"),
-    fifty_layers_come_to_rest_far_from_the_origin (gpu: "long: some minutes"),
-    smooth_layers_come_to_rest (gpu: "long: some minutes"),
+    fifty_plastic_layers_come_to_rest (gpu: long "7 min"),
+    fifty_lossy_layers_come_to_rest (gpu: long "7 min"),
+    fifty_bouncy_layers_come_to_rest (gpu: long "7 min"),
+    fifty_layers_come_to_rest_far_from_the_origin (gpu: long "7 min"),
+    smooth_layers_come_to_rest (gpu: long "7 min"),
     contacts_are_told_or_refused,
     a_column_in_a_plane_carries_itself,
-    the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: "long: some minutes"),
+    the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: long "about 5 min"),
     neither_edits_nor_another_engine_shake_a_pile,
     a_sphere_that_is_not_finite_leaves_a_pile_as_it_was,
-    the_contacts_of_a_pile_at_rest_carry_its_weight (gpu: "long: some minutes"),
-    #[ignore = "long: ten minutes"]
-    twenty_thousand_spheres_in_fifty_layers_come_to_rest,
-    #[ignore = "long: ten minutes"]
-    a_falling_pile_of_a_hundred_thousand_has_the_same_bits,
-    a_pile_that_falls_asleep_has_the_same_bits (gpu: "long: five minutes"),
-    #[ignore = "long: minutes"]
-    a_broad_pile_that_falls_asleep_has_the_same_bits,
-    a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order (gpu: "long: five minutes"),
+    the_contacts_of_a_pile_at_rest_carry_its_weight (gpu: long "about 5 min"),
+    twenty_thousand_spheres_in_fifty_layers_come_to_rest (cpu: campaign "10 min on two cores", gpu: campaign "73 min"),
+    a_falling_pile_of_a_hundred_thousand_has_the_same_bits (cpu: campaign "10 min on two cores", gpu: campaign "about two hours"),
+    a_pile_that_falls_asleep_has_the_same_bits (gpu: long "five minutes"),
+    a_broad_pile_that_falls_asleep_has_the_same_bits (cpu: long "about 4 min", gpu: campaign "about an hour"),
+    a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order (gpu: long "five minutes"),
 );
 
 // Loose layers of `side` x `side` spheres, radii +-10%, that fall as one block on a floor of a box that is periodic
@@ -395,8 +392,7 @@ fn a_falling_pile_of_a_hundred_thousand_has_the_same_bits(backend: Backend) {
     has_the_same_bits(&layers(28, 60, grain(0.5, 0.5), 0.0, 3), 60, backend, moves);
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "about 3 min": thirty_two_thousand_spheres_dropped_into_a_box_do_not_sink_into_each_other);
 fn thirty_two_thousand_spheres_dropped_into_a_box_do_not_sink_into_each_other() {
     const GAP: f64 = 1.1;
     let mut rng = Pcg64::seed_from_u64(1);

@@ -6,14 +6,14 @@ use glam::DVec3;
 use crate::support::{simulate, simulate_silently};
 
 on_each_engine!(
-    a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed (gpu: "long: a minute or two"),
+    a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed (gpu: long "a minute or two"),
     backspin_brings_a_ball_back,
-    a_ball_on_an_incline_rolls_or_slides_as_friction_lets_it (gpu: "long: a minute or two"),
-    rolling_resistance_stops_a_rolling_ball_where_it_should (gpu: "long: a minute or two"),
-    twisting_resistance_stops_a_spinning_ball_in_time (gpu: "long: a minute or two"),
-    a_lossy_ball_comes_to_rest_at_the_closed_form_time (gpu: "long: a minute or two"),
-    balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls (gpu: "long: a minute or two"),
-    a_bullet_does_not_leave_a_box_whose_corner_it_hits (gpu: "long: a minute or two"),
+    a_ball_on_an_incline_rolls_or_slides_as_friction_lets_it (gpu: long "a minute or two"),
+    rolling_resistance_stops_a_rolling_ball_where_it_should (gpu: long "a minute or two"),
+    twisting_resistance_stops_a_spinning_ball_in_time (gpu: long "a minute or two"),
+    a_lossy_ball_comes_to_rest_at_the_closed_form_time (gpu: long "a minute or two"),
+    balls_that_lie_on_a_floor_bounce_off_each_other_and_off_walls (gpu: long "a minute or two"),
+    a_bullet_does_not_leave_a_box_whose_corner_it_hits (gpu: long "a minute or two"),
 );
 
 const GRAVITY: f64 = 9.81;

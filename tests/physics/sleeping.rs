@@ -6,11 +6,11 @@ use glam::DVec3;
 use crate::support::simulate_silently;
 
 on_each_engine!(
-    what_lies_still_sleeps_until_it_is_struck (gpu: "long: a minute or two"),
-    what_loses_its_support_falls (gpu: "long: a minute or two"),
-    an_island_sleeps_while_others_move (gpu: "long: a minute or two"),
-    a_world_that_sleeps_does_not_change_and_wakes_for_an_edit (gpu: "long: a minute or two"),
-    spheres_do_not_sleep_where_they_may_not (gpu: "long: a minute or two"),
+    what_lies_still_sleeps_until_it_is_struck (gpu: long "a minute or two"),
+    what_loses_its_support_falls (gpu: long "a minute or two"),
+    an_island_sleeps_while_others_move (gpu: long "a minute or two"),
+    a_world_that_sleeps_does_not_change_and_wakes_for_an_edit (gpu: long "a minute or two"),
+    spheres_do_not_sleep_where_they_may_not (gpu: long "a minute or two"),
 );
 
 // Diameter, mass and gravity 1; sleep comes after 10 units of time. A floor, and spheres of `grain` and of `ice`.

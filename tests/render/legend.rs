@@ -1,7 +1,7 @@
 //! The legend says what the colours stand for.
 
 use carom::gpu::wgpu;
-use carom::render::{Camera, Colour, Map, Range, RenderWorld, Renderer, Spheres, Studio, Style};
+use carom::render::{Camera, Colour, Frame, Map, Range, RenderWorld, Renderer, Spheres, Studio, Style};
 use carom::scene::{Fill, Scene};
 use glam::DVec3;
 
@@ -74,10 +74,12 @@ fn numbers_of_an_automatic_range_come_late_and_nobody_waits() {
     });
     let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
     let mut renderer = Renderer::new(&context, format);
+    let frame =
+        Frame { spheres: &spheres, render_world: &render_world, camera: &camera, style: &Style::default() };
     let mut frames = 0;
     while renderer.range().is_none() {
         let mut encoder = context.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        renderer.draw(&mut encoder, &view, SIZE, &spheres, &render_world, &camera, &Style::default());
+        renderer.draw(&mut encoder, &view, SIZE, frame);
         context.queue.submit([encoder.finish()]);
         frames += 1;
         assert!(frames < 10_000, "the range never came");

@@ -10,8 +10,7 @@ use super::tools::open;
 
 const FRAMES: usize = 40;
 
-#[test]
-#[ignore = "a time: nothing else may run; --release --run-ignored only --no-capture"]
+tier!(campaign "about 5 s": a_picture_of_twenty_thousand_spheres_takes_less_than_150_ms);
 fn a_picture_of_twenty_thousand_spheres_takes_less_than_150_ms() {
     let context = open();
     let mut scene = builtin("gas").unwrap().load(&[]).unwrap();

@@ -35,10 +35,9 @@ world.dt is -0.1
 
 pub const W: &str = "[world]\ndt = 0.1\n";
 
-#[test]
-fn every_slip_is_shown_where_it_is() {
+mod slips {
     // The scene after `[world] dt = 0.1`, what is said, where, and what would be right.
-    let cases: &[(&str, &str, &str, &str)] = &[
+    pub const SLIPS: &[(&str, &str, &str, &str)] = &[
         ("stepps = 5", "unknown field `stepps` in world", "3:1", "^^^^^^ did you mean `steps`?"),
         (
             "zzz = 5",
@@ -375,7 +374,11 @@ fn every_slip_is_shown_where_it_is() {
         ("dt = 0.2", "duplicate key", "3:1", "this is not TOML"),
         ("[solver", "unclosed table", "3:8", "this is not TOML"),
     ];
-    for (rest, problem, place, remedy) in cases {
+}
+
+#[test]
+fn every_slip_is_shown_where_it_is() {
+    for (rest, problem, place, remedy) in slips::SLIPS {
         let found = message(&format!("{W}{rest}\n"), &[]);
         let lines: Vec<&str> = found.lines().collect();
         assert_eq!(lines.len(), 5, "{found}");

@@ -1,6 +1,6 @@
 //! Fills: number, fraction, no overlap, the same bits, disorder.
 
-use std::{f64::consts::PI, time::Instant};
+use std::f64::consts::PI;
 
 use carom::{
     Side, System,
@@ -274,15 +274,11 @@ fn thin_fills_are_neither_lattice_nor_clustered() {
 }
 
 #[test]
-fn a_million_spheres_are_placed_in_seconds() {
-    let start = Instant::now();
+fn a_million_spheres_are_placed() {
     let scene =
         Scene::new(0.01).periodic().fill(Fill::random(1_000_000).volume_fraction(0.2).temperature(3.0));
     let system = scene.build().unwrap();
-    let built = start.elapsed();
-    let start = Instant::now();
     system.validate().unwrap();
-    println!("built in {built:.2?}, validated in {:.2?}", start.elapsed());
     assert_eq!(system.spheres.len(), 1_000_000);
 }
 

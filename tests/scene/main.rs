@@ -1,5 +1,9 @@
 //! Scenes: fills, checks, and the files they come from.
 
+#[macro_use]
+#[path = "../common/tiers.rs"]
+mod tiers;
+
 mod build;
 #[cfg(feature = "files")]
 mod builtin;

@@ -52,19 +52,16 @@ fn the_balls_of_rolling_stop_where_its_file_says() {
 }
 
 #[test]
-#[ignore = "long: half a minute"]
 fn pile50_comes_to_rest_and_stays() {
     settles("pile50");
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "about 2 min": packing_comes_to_rest_and_stays);
 fn packing_comes_to_rest_and_stays() {
     settles("packing");
 }
 
-#[test]
-#[ignore = "long: half a minute"]
+tier!(long "16 s": marbles_lie_in_their_tray);
 fn marbles_lie_in_their_tray() {
     let (mut simulation, steps) = start("marbles");
     simulation.run(steps, |_| Continue(())).unwrap();

@@ -39,9 +39,8 @@ fn overrides_are_laid_over_the_scene_before_it_is_checked() {
     }
 }
 
-#[test]
-fn a_scene_in_code_equals_the_same_in_toml() {
-    let text = r#"
+// A scene with everything that a scene can have.
+const COMPLETE: &str = r#"
         [world]
         dimensions = 3
         gravity = [0, 0, -9.81]
@@ -99,6 +98,9 @@ fn a_scene_in_code_equals_the_same_in_toml() {
         fov = 40
         color = "speed"
     "#;
+
+// The same, built by the builder.
+fn complete() -> Scene {
     let on_oak = Pair {
         between: ["oak".into(), "oak".into()],
         friction: Some(0.5),
@@ -169,7 +171,13 @@ fn a_scene_in_code_equals_the_same_in_toml() {
         fov: Some(40.0),
         color: Some("speed".into()),
     };
-    let scene = parse(text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    expected
+}
+
+#[test]
+fn a_scene_in_code_equals_the_same_in_toml() {
+    let expected = complete();
+    let scene = parse(COMPLETE, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scene, expected);
     assert_eq!(scene.build().unwrap(), expected.build().unwrap());
     let flat = parse("[world]\ndt = 0.1\ndimensions = 2\n", &[]).unwrap();

@@ -88,6 +88,33 @@ fn weighted_point<V: Vector>() {
     assert_eq!(contact_point(&a, &b), vector([0.0, 6.0, 0.0]));
 }
 
+/// Time and sphere of the earliest impact within `limit`, the other sphere (none: a wall), and the normal.
+fn earliest_impact<V: Vector>(
+    spheres: &[Moving<V>],
+    walls: &[HalfSpace<V>],
+    limit: V::Scalar,
+) -> Option<(V::Scalar, usize, Option<usize>, V)> {
+    let mut first: Option<(V::Scalar, usize, Option<usize>, V)> = None;
+    for i in 0..spheres.len() {
+        let limit = first.map_or(limit, |first| first.0);
+        for wall in walls {
+            if let Some(c) = sweep_plane(&spheres[i], V::ZERO, wall, limit)
+                && first.is_none_or(|first| c.time < first.0)
+            {
+                first = Some((c.time, i, None, c.normal));
+            }
+        }
+        for j in i + 1..spheres.len() {
+            if let Some(c) = sweep(&spheres[i], &spheres[j], limit)
+                && first.is_none_or(|first| c.time < first.0)
+            {
+                first = Some((c.time, i, Some(j), c.normal));
+            }
+        }
+    }
+    first
+}
+
 /// Discs or spheres of several sizes and masses bouncing about, every impact in its order.
 fn balls_in_a_box<V: Vector>() {
     const SIDE: f64 = 10.0;
@@ -120,25 +147,7 @@ fn balls_in_a_box<V: Vector>() {
         let mut left = dt;
         for impact in 0.. {
             assert!(impact < 100, "a step does not end");
-            // The earliest impact, with one wall or another sphere.
-            let mut first: Option<(V::Scalar, usize, Option<usize>, V)> = None;
-            for i in 0..spheres.len() {
-                let limit = first.map_or(left, |first| first.0);
-                for wall in &walls {
-                    if let Some(c) = sweep_plane(&spheres[i], V::ZERO, wall, limit)
-                        && first.is_none_or(|first| c.time < first.0)
-                    {
-                        first = Some((c.time, i, None, c.normal));
-                    }
-                }
-                for j in i + 1..spheres.len() {
-                    if let Some(c) = sweep(&spheres[i], &spheres[j], limit)
-                        && first.is_none_or(|first| c.time < first.0)
-                    {
-                        first = Some((c.time, i, Some(j), c.normal));
-                    }
-                }
-            }
+            let first = earliest_impact(&spheres, &walls, left);
             let time = first.map_or(left, |first| first.0);
             spheres.iter_mut().for_each(|s| *s = s.advanced(time));
             left = left - time;

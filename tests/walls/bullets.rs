@@ -145,8 +145,7 @@ pub fn bullets_pass_no_shape_whether_it_stands_or_moves() {
     }
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "about 3 min": ten_thousand_bullets_pass_no_shape_whether_it_stands_or_moves);
 pub fn ten_thousand_bullets_pass_no_shape_whether_it_stands_or_moves() {
     for (k, shape) in shapes(DVec3::ZERO, 4.0).into_iter().enumerate() {
         shoot(shape, 2000, 100 + k);

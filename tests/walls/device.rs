@@ -13,50 +13,35 @@ fn context() -> Context {
     CONTEXT.get_or_init(|| Context::open(None).unwrap_or_else(|e| panic!("{e}"))).clone()
 }
 
-fn on_device(test: fn()) {
+fn on_device(test: impl FnOnce()) {
     with(Options { backend: Backend::Gpu, context: Some(context()), ..Options::default() }, test);
 }
 
 macro_rules! on_device {
-    ($($(#[$attribute:meta])* $module:ident::$name:ident),* $(,)?) => {
-        $(#[test]
-        $(#[$attribute])*
-        fn $name() {
-            on_device(crate::$module::$name);
-        })*
+    ($($module:ident::$name:ident $(($tier:ident $time:literal))?),* $(,)?) => {
+        $(tier!($($tier $time:)? $name = on_device(crate::$module::$name));)*
     };
 }
 
 on_device!(
-    #[ignore = "long: minutes"]
-    bullets::bullets_pass_no_shape_whether_it_stands_or_moves,
-    #[ignore = "long: an hour on a software adapter"]
-    bullets::ten_thousand_bullets_pass_no_shape_whether_it_stands_or_moves,
-    #[ignore = "long: minutes"]
-    bullets::elastic_bullets_keep_their_energy_in_every_closed_shape,
+    bullets::bullets_pass_no_shape_whether_it_stands_or_moves (long "4 min"),
+    bullets::ten_thousand_bullets_pass_no_shape_whether_it_stands_or_moves (campaign "an hour"),
+    bullets::elastic_bullets_keep_their_energy_in_every_closed_shape (long "4 min"),
     bullets::a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom,
-    #[ignore = "long: minutes"]
-    bullets::what_runs_round_inside_a_sphere_stays_inside,
+    bullets::what_runs_round_inside_a_sphere_stays_inside (long "2 to 8 min"),
     bullets::a_blade_strikes_also_where_one_substep_is_asked_for,
-    #[ignore = "long: minutes"]
-    work::the_work_of_moving_walls_is_what_the_spheres_gain,
-    work::a_moving_wall_turns_a_sphere_back_by_twice_its_speed,
+    work::the_work_of_moving_walls_is_what_the_spheres_gain (long "2 to 8 min"),
+    work::a_moving_wall_turns_a_sphere_back_by_twice_its_speed (long "27 s"),
     work::a_swinging_floor_throws_as_fast_as_it_moves,
-    #[ignore = "long: minutes"]
-    work::a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed,
+    work::a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed (long "2 to 8 min"),
     work::walls_that_come_and_go_are_there_in_their_time_alone,
     work::what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns,
     work::a_wall_is_named_only_where_one_crushes,
-    #[ignore = "long: minutes"]
-    work::a_wall_that_crushes_spheres_is_named,
-    #[ignore = "long: minutes"]
-    work::walls_that_close_on_elastic_spheres_let_every_step_end,
-    #[ignore = "long: minutes"]
-    rest::vessels_of_every_shape_carry_the_weight_of_what_lies_in_them,
-    #[ignore = "long: minutes"]
-    rest::a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane,
-    #[ignore = "long: minutes"]
-    rest::a_ball_stays_at_the_bottom_of_a_turning_drum,
+    work::a_wall_that_crushes_spheres_is_named (long "3 min"),
+    work::walls_that_close_on_elastic_spheres_let_every_step_end (long "2 to 8 min"),
+    rest::vessels_of_every_shape_carry_the_weight_of_what_lies_in_them (long "2 to 8 min"),
+    rest::a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane (long "2 to 8 min"),
+    rest::a_ball_stays_at_the_bottom_of_a_turning_drum (long "2 to 8 min"),
 );
 
 // A box that shakes round a cylinder that turns about an axis of its own, grains in between.
@@ -89,13 +74,19 @@ fn shaken() -> carom::System {
 
 #[test]
 fn walls_that_move_give_the_same_bits_in_every_run_one_by_one_and_at_once() {
-    on_device(|| {
+    give_the_same_bits(25);
+}
+
+tier!(long "60 s": walls_that_move_for_long_give_the_same_bits = give_the_same_bits(80));
+
+fn give_the_same_bits(steps: u64) {
+    on_device(move || {
         let run = |at_once: bool| {
             let mut simulation = simulate(shaken());
             if at_once {
-                simulation.run(80, |_| std::ops::ControlFlow::Continue(())).unwrap();
+                simulation.run(steps, |_| std::ops::ControlFlow::Continue(())).unwrap();
             } else {
-                (0..80).for_each(|_| drop(simulation.step().unwrap().clone()));
+                (0..steps).for_each(|_| drop(simulation.step().unwrap().clone()));
             }
             let loads = simulation.wall_loads();
             assert!(loads[1].torque.length() > 0.0 && loads[0].power != 0.0, "{loads:?}");

@@ -92,8 +92,7 @@ fn the_wall_of_a_silo_carries_what_its_floor_does_not() {
     silo(3.0, [250, 500]);
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "about 5 min": the_floor_of_a_tall_silo_feels_no_more_of_twice_the_grains);
 fn the_floor_of_a_tall_silo_feels_no_more_of_twice_the_grains() {
     silo(4.0, [2000, 4000]);
 }
@@ -177,21 +176,18 @@ fn hopper(diameters: &[f64], radius: f64, count: u64, seeds: &[u64], slack: f64)
     assert!(rates.iter().all(|(_, _, change)| change.abs() < slack), "{rates:?}");
 }
 
-#[test]
-#[ignore = "long: hours"]
+tier!(campaign "four hours": thirty_thousand_grains_leave_a_hopper_as_beverloo_says);
 fn thirty_thousand_grains_leave_a_hopper_as_beverloo_says() {
     // Twice as deep as the largest hole is wide, and never less than it is: of a shallower bed less runs out.
     hopper(&[14.0, 11.0, 8.0], 16.0, 30_000, &[1, 2, 3], 0.05);
 }
 
-#[test]
-#[ignore = "long: days"]
+tier!(campaign "about two days": a_hundred_thousand_grains_leave_a_hopper_as_beverloo_says);
 fn a_hundred_thousand_grains_leave_a_hopper_as_beverloo_says() {
     hopper(&[20.0, 16.0, 12.0, 8.0], 25.0, 100_000, &[1, 2, 3], 0.05);
 }
 
-#[test]
-#[ignore = "long: ten minutes"]
+tier!(long "10 min on two cores": grains_leave_a_small_hopper_as_beverloo_says);
 fn grains_leave_a_small_hopper_as_beverloo_says() {
     hopper(&[6.0, 8.0], 9.0, 6000, &[1, 2], 0.15);
 }
@@ -230,8 +226,7 @@ fn drum(friction: f64, radius: f64, count: u64, steps: u32) -> (f64, f64) {
     (angle, (mean(late) - mean(early)).abs())
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "70 s": rougher_grains_lie_steeper_in_a_turning_drum);
 fn rougher_grains_lie_steeper_in_a_turning_drum() {
     let angles = [0.1, 0.3, 0.6].map(|friction| drum(friction, 10.0, 600, 4000));
     for pair in angles.windows(2) {
@@ -243,8 +238,7 @@ fn rougher_grains_lie_steeper_in_a_turning_drum() {
 // Run-out over the initial radius is about 1.2 times the aspect ratio up to 1.7 (Lube et al., J. Fluid Mech. 508, 175, 2004; Lajeunesse et al., Phys.
 // Fluids 16, 2371, 2004), of many grains and on a base on which they do not roll: on a smooth one beads that are perfectly round
 // roll on and on.
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "about 6 min": a_column_runs_out_as_far_as_its_aspect_ratio_says);
 fn a_column_runs_out_as_far_as_its_aspect_ratio_says() {
     for (count, aspect) in [(6000, 0.7), (12_000, 1.35)] {
         let radius = 14.0;
@@ -277,8 +271,7 @@ fn a_column_runs_out_as_far_as_its_aspect_ratio_says() {
     }
 }
 
-#[test]
-#[ignore = "long: minutes"]
+tier!(long "about 5 min": the_large_sphere_comes_to_the_top_of_a_shaken_mix);
 fn the_large_sphere_comes_to_the_top_of_a_shaken_mix() {
     let shape =
         WallShape::Cone { from: DVec3::ZERO, to: DVec3::Z * 30.0, radii: [5.0; 2], closed: [true; 2] };

@@ -1,5 +1,9 @@
 //! Walls of every shape, standing and moving.
 
+#[macro_use]
+#[path = "../common/tiers.rs"]
+mod tiers;
+
 mod bullets;
 #[cfg(feature = "gpu")]
 mod device;

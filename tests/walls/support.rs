@@ -125,7 +125,7 @@ pub fn simulate(system: System) -> Simulation {
 
 /// What `test` [simulates](simulate) is done with these options.
 #[cfg(feature = "gpu")]
-pub fn with(options: Options, test: fn()) {
+pub fn with(options: Options, test: impl FnOnce()) {
     OPTIONS.set(options);
     test();
 }
