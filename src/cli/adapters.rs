@@ -91,13 +91,14 @@ pub fn choose(choice: BackendChoice, adapter: Option<&str>) -> Result<Chosen, Co
 mod with_gpu {
     use carom::Error;
     use carom::gpu::{self, AdapterInfo, AdapterKind, Context};
+    use indicatif::HumanBytes;
     use serde_json::json;
 
     use super::*;
     use crate::cli::{
         run::print_object,
         screen::Screen,
-        text::{Align, Table, bytes},
+        text::{Align, Table},
     };
 
     pub fn open(adapter: Option<&str>) -> Result<Chosen, CommandError> {
@@ -209,7 +210,7 @@ mod with_gpu {
                 info.kind.name().to_owned(),
                 info.backend.to_owned(),
                 format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
-                bytes(info.largest_buffer),
+                HumanBytes(info.largest_buffer).to_string(),
                 if Some(row) == taken { "yes" } else { "no" }.to_owned(),
             ]);
         }

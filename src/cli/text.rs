@@ -25,16 +25,6 @@ pub fn scaled(x: f64) -> String {
     format!("{}{suffix}", number(value, 3))
 }
 
-/// A number of bytes: `2.00 GiB`.
-#[cfg(feature = "gpu")]
-pub fn bytes(count: u64) -> String {
-    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    match UNITS.into_iter().find(|(_, power)| count >> power > 0) {
-        Some((unit, power)) => format!("{} {unit}", number(count as f64 / 2f64.powi(power as i32), 3)),
-        None => format!("{count} B"),
-    }
-}
-
 /// An integer with thousands separated: `32 768`.
 pub fn grouped(x: u64) -> String {
     let digits = x.to_string();
@@ -138,14 +128,6 @@ mod tests {
         assert_eq!(duration(200.0), "3 min 20 s");
         assert_eq!(duration(0.42), "0.420 s");
         assert_eq!(counted(1, "step"), "1 step");
-    }
-
-    #[cfg(feature = "gpu")]
-    #[test]
-    fn bytes_are_counted_in_powers_of_two() {
-        assert_eq!(bytes(1023), "1023 B");
-        assert_eq!(bytes(128 << 20), "128 MiB");
-        assert_eq!(bytes(3 << 29), "1.50 GiB");
     }
 
     #[test]

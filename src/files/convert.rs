@@ -53,7 +53,7 @@ pub(super) fn scene(scene: format::Scene, root: &Node, folder: Option<&Path>) ->
     })
 }
 
-/// What conversions need besides the values.
+/// The tree and the folder that a scene comes from.
 struct Context<'c> {
     root: &'c Node<'c>,
     folder: Option<&'c Path>,
@@ -195,8 +195,8 @@ impl Context<'_> {
 
 /// Refuses groups of spheres and walls with two keys that exclude each other.
 ///
-/// Before their values are read: an override adds `lattice.count` to a random group, and a `spacing` that is missing is
-/// not the point.
+/// This check comes before the values are read: for an override that adds `lattice.count` to a random group, the message
+/// is not that `lattice.spacing` is missing.
 pub(super) fn refuse_conflicts(root: &Node) -> Result<(), ParseError> {
     for (list, keys) in [("spheres", format::PLACES), ("spheres", format::MOTIONS), ("walls", format::SHAPES)]
     {

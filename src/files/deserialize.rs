@@ -60,7 +60,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de> {
         }
     }
 
-    /// Derived types would also take an array with their fields in order.
+    /// Refuses arrays, which derived types would take as their fields in order.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

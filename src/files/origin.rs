@@ -76,7 +76,7 @@ impl Texts {
             self.0.iter().rfind(|text| text.start <= place.start).expect("the scene starts at 0");
         let text = &text[*start..];
         let begin = (place.start - start).min(text.len());
-        // Of several lines the first.
+        // Mark only the first of several lines.
         let line_end = text[begin..].find(['\r', '\n']).map_or(text.len(), |at| begin + at);
         let end = (place.end - start).clamp(begin, line_end);
         let caret = AnnotationKind::Primary.span(begin..end).label(remedy);
@@ -86,7 +86,7 @@ impl Texts {
     }
 }
 
-/// An override may not add a material: a misspelt name would otherwise become one that nothing is made of.
+/// Refuses overrides that add a material: a misspelt name would become a material that no sphere or wall has.
 fn refuse_new_materials(root: &Node, over: &Node) -> Result<(), ParseError> {
     let entries = |node: &Node| -> Vec<(String, Range<usize>)> {
         let materials = tree::entry(node, "materials").and_then(|(_, node)| node.get_ref().as_table());

@@ -1,10 +1,10 @@
-//! What is wrong with the text of a scene, and where.
+//! Errors in the text of a scene, with their paths and places.
 
 use std::{fmt, ops::Range};
 
 use super::{error::SceneErrorKind, schema};
 
-/// What is wrong with the text of a scene, and where.
+/// An error in the text of a scene.
 #[derive(Debug)]
 pub(crate) struct ParseError {
     /// Path of the value, as `spheres[0].random`; empty for the scene itself.
@@ -12,9 +12,11 @@ pub(crate) struct ParseError {
     /// Its place in the texts.
     pub place: Option<Range<usize>>,
     pub problem: Problem,
+    /// Whether the text is wrong or a file that it names is missing.
     pub kind: SceneErrorKind,
 }
 
+/// The kinds of errors.
 #[derive(Debug)]
 pub(crate) enum Problem {
     /// The table at the path does not know this key.

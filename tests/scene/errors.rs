@@ -49,6 +49,12 @@ mod slips {
         ("steps = \"many\"", "world.steps is a string", "3:9", "^^^^^^ expected a whole number"),
         ("steps = 1.5", "world.steps is a float", "3:9", "^^^ expected a whole number"),
         ("seed = -1", "world.seed is -1", "3:8", "^^ expected a whole number from 0 to 18446744073709551615"),
+        (
+            "seed = 18446744073709551616",
+            "world.seed is 18446744073709551616",
+            "3:8",
+            "^ expected a whole number from 0 to 18446744073709551615",
+        ),
         ("dimensions = 4", "world.dimensions is 4", "3:14", "^ expected 2 or 3"),
         ("gravity = 9.81", "world.gravity is a float", "3:11", "^^^^ expected [x, y, z], or [x, y] in 2D"),
         ("gravity = [1]", "world.gravity has 1 components", "3:11", "^^^ expected [x, y, z]"),
@@ -247,6 +253,18 @@ mod slips {
             "walls[0].plane.normal is zero",
             "4:39",
             "^^^^^^^^^ give the direction",
+        ),
+        (
+            "[[walls]]\nplane = [[0, 0, 0], [0, 0, 1]]",
+            "walls[0].plane is an array",
+            "4:9",
+            "^ expected a table",
+        ),
+        (
+            "[[pairs]]\nbetween = [\"default\", \"default\", \"default\"]\nrestitution = 1",
+            "pairs[0].between is an array",
+            "4:11",
+            "expected two names",
         ),
         ("[spheres]\nat = []", "spheres is a table", "3:1", "expected a list of tables: [[spheres]]"),
         (

@@ -17,6 +17,8 @@ fn overrides_are_laid_over_the_scene_before_it_is_checked() {
     assert_eq!(scene.world.dt, 0.25);
     assert_eq!(scene.world.seed, 7);
     assert_eq!(scene.build().unwrap().spheres.len(), 20);
+    let large = parse(text, &["world.dt=1", "world.seed=18446744073709551615"]).unwrap();
+    assert_eq!(large.world.seed, u64::MAX);
     let default = parse(W, &["materials.default.restitution=0.5"]).unwrap();
     assert_eq!(default.build().unwrap().materials.restitution(0, 0), 0.5);
     for (over, what) in [
@@ -30,6 +32,7 @@ fn overrides_are_laid_over_the_scene_before_it_is_checked() {
         ("world.dt", "expected KEY=VALUE, as in world.dt=0.001"),
         ("spheres.1.random.count=5", "there is no entry \"1\" in this list"),
         ("spheres.0.radom.count=5", "did you mean `random`?"),
+        ("spheres.0.lattice.count=[3,22,22]", "spheres[0] has both random and lattice\n --> override:1:11"),
         ("materials.defalt.restitution=0.5", "the scene has no material `defalt`"),
         ("world=5", "world is an integer"),
     ] {
