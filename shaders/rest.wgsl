@@ -280,7 +280,7 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 // After the last turn that was thought to be enough the step is done again with more.
 fn note_ahead(batch: u32, depth: f32) {
     if depth <= DEEP { return; }
-    if colour_of_dispatch() == ALL_COLOURS { halt(HALT_TURNS); }
+    if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
     atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(depth));
 }
 
