@@ -59,7 +59,7 @@ pub struct Block {
     entries: Vec<Candidate>,
     /// Where the candidates of each sphere of the block end.
     ends: Vec<u32>,
-    /// The planes each sphere could meet, one bit each; planes from the 31st on share the last bit.
+    /// The planes each sphere could meet, one bit each; planes from the 32nd on share the last bit.
     walls: Vec<u32>,
     /// How often the pair of each entry has collided in the substep, where that is counted; of the two entries of a pair
     /// that of the smaller index counts.
