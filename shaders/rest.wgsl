@@ -167,7 +167,7 @@ fn rest_solve(
         var change = 0.0;
         for (var colour = plan.z; colour < plan.w; colour++) {
             for (var slot = group.x; slot < frame.slots; slot += groups.x) {
-                let first = frame.at_slots + (colour * frame.slots + slot) * INNER_COLOURS;
+                let first = frame.at_slot_starts + (colour * frame.slots + slot) * INNER_COLOURS;
                 for (var inner = 0u; inner < INNER_COLOURS; inner++) {
                     let end = atomicLoad(&work[first + inner + 1u]);
                     for (var k = atomicLoad(&work[first + inner]) + lane; k < end; k += REST_GROUP) {

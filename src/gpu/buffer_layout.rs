@@ -1,11 +1,8 @@
 //! Where everything lies in the buffers, and how large they have to be.
 
-use super::layout::{
-    AUDIT_SUMS, BEGIN_WORDS, Body, CONTROL_END, DYNAMIC_WORDS, FROZEN_WORDS, Frame, IMPULSE_WORDS,
-    INNER_COLOURS, LOG_WORDS, MOST_PARTS, NextEvent, Node, RANK_WORDS, SCAN_PART, THREAT_WORDS, Tag,
-    VISIT_WORDS, WALL_LOAD_WORDS, WARM_START_HEAD, constraint_words,
-};
-use super::static_world::{self, StaticWorld};
+// All of it: elements of regions are counted in its constants.
+use super::layout::*;
+use super::static_world::StaticWorld;
 use crate::{
     Error,
     cpu::blocks::Axis,
@@ -70,49 +67,40 @@ const SPHERES_OF_SLOT: u32 = 128;
 /// Spheres that a workgroup of the audit sums at least.
 const PART_SPHERES: u32 = 4096;
 
-/// Offsets of the regions of the shared buffers and their lengths, in words; `world` says its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BufferLayout {
-    pub capacities: Capacities,
-    pub sphere_count: u32,
-    pub counts: u32,
-    pub heads: u32,
-    pub marks: u32,
-    pub starts: u32,
-    pub sums: u32,
-    pub pending: u32,
-    pub near: u32,
-    pub selected: u32,
-    pub walkers: u32,
-    pub work_words: u64,
-    pub walls: u32,
-    pub feature_ends: u32,
-    pub entries: u32,
-    pub list_words: u64,
-    pub visits: u32,
-    pub threats: u32,
-    pub frozen: u32,
-    pub log: u32,
-    pub pool_words: u64,
-    pub static_world: StaticWorld,
-    pub world: static_world::StaticWorldLayout,
-    /// Blocks of a colour in which contacts are solved, or places for them; 0 where contacts never rest.
-    pub slots: u32,
-    pub rested: u32,
-    pub constraint_heads: u32,
-    pub wall_hits: u32,
-    pub in_contact: u32,
-    pub stirred: u32,
-    pub flags: u32,
-    pub slot_cursors: u32,
-    pub slot_starts: u32,
-    pub order: u32,
-    /// What walls felt, with their number of words.
-    pub wall_loads: u32,
-    pub wall_load_words: u32,
-    pub begin: u32,
-    pub constraints: u32,
-    pub warm_start_words: u64,
+/// Numbers on which the lengths of regions depend.
+struct Sizes {
+    spheres: u64,
+    buckets: u64,
+    static_world: StaticWorld,
+    /// Blocks of a colour; 0 where contacts never rest.
+    slots: u32,
+    capacities: Capacities,
+}
+
+impl Sizes {
+    // `count` where contacts may rest, else 0.
+    fn resting(&self, count: u64) -> u64 {
+        if self.slots > 0 { count } else { 0 }
+    }
+
+    fn order_keys(&self) -> u64 {
+        keys(self.slots)
+    }
+
+    fn constraints(&self) -> u64 {
+        self.resting(self.capacities.constraints.into())
+    }
+
+    // Work on contacts that rest first, then the sums of each wall.
+    fn wall_load_words(&self) -> u32 {
+        let walls = self.static_world.walls;
+        if walls > 0 { 3 + WALL_LOAD_WORDS * walls } else { 0 }
+    }
+
+    // Substeps for which positions of walls are stored.
+    fn blocks(&self) -> u32 {
+        if self.static_world.is_restless { self.capacities.blocks } else { 1 }
+    }
 }
 
 // Lays regions one behind the other.
@@ -127,7 +115,83 @@ impl Ruler {
     }
 }
 
-/// BufferLayout of the order of contacts that rest: by colour, block and colour inside the block.
+// Words of so many elements.
+fn array(words: u32, count: impl Into<u64>) -> u64 {
+    u64::from(words) * count.into()
+}
+
+macro_rules! buffer_layout {
+    ($s:ident; $(
+        buffer $length:ident after $([$head_words:expr; $head:expr]),* {
+            $($(#[$doc:meta])* $region:ident: [$words:expr; $count:expr],)*
+        }
+        $(repeat $rows:ident [$times:expr] {
+            $($(#[$repeated_doc:meta])* $repeated:ident: [$repeated_words:expr; $repeated_count:expr],)*
+        })?
+    )*) => {
+        /// Offset of every region in its buffer, and lengths of the buffers: in words of 4 bytes, in `world` in rows of 16 bytes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct BufferLayout {
+            pub capacities: Capacities,
+            pub sphere_count: u32,
+            pub static_world: StaticWorld,
+            /// Blocks of a colour in which contacts are solved, or places for them; 0 where contacts never rest.
+            pub slots: u32,
+            /// Length of the region `wall_loads`.
+            pub wall_load_words: u32,
+            $(
+                pub $length: u64,
+                $($(#[$doc])* pub $region: u32,)*
+                $(
+                    /// Distance between the repetitions of the regions that follow.
+                    pub $rows: u32,
+                    $($(#[$repeated_doc])* pub $repeated: u32,)*
+                )?
+            )*
+        }
+
+        impl BufferLayout {
+            fn lay($s: &Sizes) -> Self {
+                $(
+                    let mut ruler = Ruler(0);
+                    $(ruler.take(array($head_words, $head));)*
+                    $(let $region = ruler.take(array($words, $count));)*
+                    $(
+                        let first = ruler.0;
+                        $(let $repeated = ruler.take(array($repeated_words, $repeated_count));)*
+                        let $rows = (ruler.0 - first) as u32;
+                        ruler.0 = first + array($rows, $times);
+                    )?
+                    let $length = ruler.0;
+                )*
+                Self {
+                    capacities: $s.capacities,
+                    sphere_count: $s.spheres as u32,
+                    static_world: $s.static_world,
+                    slots: $s.slots,
+                    wall_load_words: $s.wall_load_words(),
+                    $($length, $($region,)* $($rows, $($repeated,)*)?)*
+                }
+            }
+
+            /// The offsets for shaders.
+            pub fn offsets(&self) -> RegionOffsets {
+                RegionOffsets {
+                    $($($region: self.$region,)* $($($repeated: self.$repeated,)*)?)*
+                }
+            }
+
+            /// Sets the offsets of walls to their positions in substep number `block`.
+            pub fn enter_motion(&self, block: u32, frame: &mut Frame) {
+                $($($(frame.at.$repeated = self.$repeated + block * self.$rows;)*)?)*
+            }
+        }
+    };
+}
+
+regions!(buffer_layout);
+
+/// Places of the order of contacts that rest: by colour, block and colour inside the block.
 fn keys(slots: u32) -> u64 {
     COLOURS as u64 * u64::from(slots) * u64::from(INNER_COLOURS)
 }
@@ -157,96 +221,8 @@ impl BufferLayout {
         slots: u32,
         capacities: Capacities,
     ) -> Self {
-        let (n, buckets) = (count as u64, buckets as u64);
-        // What only contacts that rest need.
-        let resting = if slots > 0 { n } else { 0 };
-        let constraints_most = if slots > 0 { u64::from(capacities.constraints) } else { 0 };
-        let keys = keys(slots);
-        let mut work = Ruler(u64::from(CONTROL_END));
-        let counts = work.take(buckets);
-        let heads = work.take(n);
-        let marks = work.take(n);
-        let rested = work.take(resting);
-        let constraint_heads = work.take(2 * resting);
-        let wall_hits = work.take(resting);
-        let in_contact = work.take(resting);
-        let stirred = work.take(resting);
-        let flags = work.take(if slots > 0 { u64::from(capacities.entries).div_ceil(8) } else { 0 });
-        let starts = work.take(buckets + 1);
-        let sums = work.take(buckets.max(keys).div_ceil(u64::from(SCAN_PART)));
-        let pending = work.take(2 * n);
-        let near = work.take(n);
-        let selected = work.take(n);
-        let walkers = work.take(n);
-        let slot_cursors = work.take(keys);
-        let slot_starts = work.take(if slots > 0 { keys + 1 } else { 0 });
-        let order = work.take(2 * resting);
-        // Work on what rests first, then the sums of each wall.
-        let wall_load_words =
-            if static_world.walls > 0 { 3 + WALL_LOAD_WORDS * static_world.walls } else { 0 };
-        let wall_loads = work.take(u64::from(wall_load_words));
-        // Where each sphere's list begins and ends.
-        let mut list = Ruler(2 * n);
-        let walls_at = list.take(n);
-        let feature_ends = list.take(if static_world.has_shapes { n } else { 0 });
-        let entries = list.take(u64::from(capacities.entries));
-        let mut pool = Ruler(u64::from(capacities.dynamic_candidates) * u64::from(DYNAMIC_WORDS));
-        let visits = pool.take(u64::from(capacities.visits) * u64::from(VISIT_WORDS));
-        let threats = pool.take(u64::from(capacities.threats) * u64::from(THREAT_WORDS));
-        let frozen = pool.take(u64::from(capacities.frozen) * u64::from(FROZEN_WORDS));
-        let log = pool.take(u64::from(capacities.log) * u64::from(LOG_WORDS));
-        let begin = pool.take(resting * u64::from(BEGIN_WORDS));
-        let constraints = pool.take(constraints_most * u64::from(constraint_words(static_world.has_shapes)));
-        let warm_start_words = match slots {
-            0 => 0,
-            _ => {
-                u64::from(WARM_START_HEAD)
-                    + u64::from(RANK_WORDS) * n
-                    + constraints_most * u64::from(IMPULSE_WORDS)
-            }
-        };
-        let blocks = if static_world.is_restless { capacities.blocks } else { 1 };
-        let world = static_world.layout(n, blocks);
-        Self {
-            capacities,
-            sphere_count: count as u32,
-            counts,
-            heads,
-            marks,
-            starts,
-            sums,
-            pending,
-            near,
-            selected,
-            walkers,
-            work_words: work.0,
-            walls: walls_at,
-            feature_ends,
-            entries,
-            list_words: list.0,
-            visits,
-            threats,
-            frozen,
-            log,
-            pool_words: pool.0,
-            static_world,
-            world,
-            slots,
-            rested,
-            constraint_heads,
-            wall_hits,
-            in_contact,
-            stirred,
-            flags,
-            slot_cursors,
-            slot_starts,
-            order,
-            wall_loads,
-            wall_load_words,
-            begin,
-            constraints,
-            warm_start_words,
-        }
+        let (spheres, buckets) = (count as u64, buckets as u64);
+        Self::lay(&Sizes { spheres, buckets, static_world, slots, capacities })
     }
 
     /// Name and bytes of every buffer; `state` counts both copies.
@@ -259,13 +235,13 @@ impl BufferLayout {
             ("tags", state(size_of::<Tag>())),
             ("tags", state(size_of::<Tag>())),
             ("nodes", state(size_of::<Node>())),
-            ("fates", state(size_of::<NextEvent>())),
+            ("next_events", state(size_of::<NextEvent>())),
             ("lists", 4 * self.list_words),
             ("work", 4 * self.work_words),
-            ("world", 16 * self.world.rows),
+            ("world", 16 * self.world_rows.max(1)),
             ("pool", 4 * self.pool_words),
-            ("loads", 4 * self.warm_start_words),
-            ("loads", 4 * self.warm_start_words),
+            ("warm_start", 4 * self.warm_start_words),
+            ("warm_start", 4 * self.warm_start_words),
         ]
     }
 
@@ -293,7 +269,7 @@ impl BufferLayout {
     pub fn frame(&self, grid: &Grid, world: &World, radius_max: f32) -> Frame {
         let c = &self.capacities;
         let axes = Axis::of(grid);
-        let mut frame = Frame {
+        Frame {
             gravity: world.gravity,
             edge: grid.edge,
             radius_max,
@@ -312,57 +288,32 @@ impl BufferLayout {
             contact_time: world.contact_time,
             slop: world.slop,
             delta_v_bound: world.delta_v_bound,
-            at_counts: self.counts,
-            at_heads: self.heads,
-            at_marks: self.marks,
-            at_starts: self.starts,
-            at_sums: self.sums,
-            at_pending: self.pending,
-            at_near: self.near,
-            at_selected: self.selected,
-            at_walkers: self.walkers,
-            at_walls: self.walls,
-            at_entries: self.entries,
             entry_capacity: c.entries,
-            at_visits: self.visits,
-            at_threats: self.threats,
-            at_frozen: self.frozen,
-            at_log: self.log,
             dynamic_capacity: c.dynamic_candidates,
             visit_capacity: c.visits,
             threat_capacity: c.threats,
             frozen_capacity: c.frozen,
             log_capacity: c.log,
-            at_rested: self.rested,
-            at_constraint_heads: self.constraint_heads,
-            at_flags: self.flags,
-            at_wall_hits: self.wall_hits,
-            at_in_contact: self.in_contact,
-            at_woken: self.stirred,
-            at_slots: self.slot_starts,
-            at_slot_cursors: self.slot_cursors,
-            at_order: self.order,
-            at_begin: self.begin,
-            at_constraints: self.constraints,
-            at_feature_ends: self.feature_ends,
-            at_wall_loads: self.wall_loads,
             bucket_mask: (grid.buckets / grid.levels.parts as usize - 1) as u32,
             per_edge: grid.levels.per_edge,
             parts: grid.levels.parts,
             levels: grid.levels.words(),
+            set_count: self.static_world.sets,
+            at: self.offsets(),
             ..Frame::default()
-        };
-        self.world.enter(&self.static_world, 0, &mut frame);
-        frame
+        }
     }
 
     /// The frame in which the scan sums what belongs to each place of the order of contacts.
     pub fn frame_of_order(&self) -> Frame {
         Frame {
             buckets: keys(self.slots) as u32,
-            at_counts: self.slot_cursors,
-            at_starts: self.slot_starts,
-            at_sums: self.sums,
+            at: RegionOffsets {
+                counts: self.slot_cursors,
+                starts: self.slot_starts,
+                sums: self.sums,
+                ..RegionOffsets::default()
+            },
             sphere_count: self.sphere_count,
             ..Frame::default()
         }

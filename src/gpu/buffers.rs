@@ -10,10 +10,8 @@ use super::{
 };
 use crate::Error;
 
-/// Distance between two uniforms: the alignment that WebGPU invariants.
-pub const UNIFORM_STRIDE: u64 = 512;
-
-const _: () = assert!(size_of::<Frame>() as u64 <= UNIFORM_STRIDE);
+/// Distance between two uniforms: a multiple of the alignment that WebGPU guarantees (bytes).
+pub const UNIFORM_STRIDE: u64 = (size_of::<Frame>() as u64).next_multiple_of(256);
 
 /// Numbers of a dispatch: rounds, or the pass and the colour of the contacts that are solved.
 const MOST_NUMBERS: u32 = MOST_ITERATIONS << COLOUR_BITS;
@@ -262,7 +260,7 @@ impl Buffers {
     /// Puts down what no sphere moves, with walls where they are in the present substep.
     pub fn write_world(&self, queue: &wgpu::Queue, host: &HostMirror) {
         let words =
-            static_world::still(&self.layout.world, &host.domain.world, host.materials.iter().copied());
+            static_world::still(&self.layout.offsets(), &host.domain.world, host.materials.iter().copied());
         queue.write_buffer(&self.world, 0, bytemuck::cast_slice(&words));
         let mut words = vec![];
         static_world::motion(&host.domain.world, &host.domain.units, &host.domain.grid, &mut words);
@@ -271,7 +269,7 @@ impl Buffers {
 
     /// Puts down where walls are in substeps, from the first block on.
     pub fn write_motion(&self, queue: &wgpu::Queue, words: &[u32]) {
-        let at = 16 * u64::from(self.layout.world.motion);
+        let at = 16 * u64::from(self.layout.motion);
         queue.write_buffer(&self.world, at, bytemuck::cast_slice(words));
     }
 

@@ -1,174 +1,313 @@
-//! What the buffers hold: the structs of `shaders/shared/layout.wgsl`, and the words of the work buffer.
+//! What the buffers hold: the structs that shaders share with Rust, the table of regions, and the words of the work buffer.
 
-use crate::state::constants;
-use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, UVec3, UVec4, Vec3};
 
-use crate::state::{constants::ITERATION_BATCHES, levels};
+use super::wgsl::{Member, WgslStruct, WgslType, shared_structs};
+use crate::state::{
+    constants::{self, ITERATION_BATCHES},
+    levels,
+};
 
-/// A sphere's hot half.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Body {
-    /// Centre, from the corner of its cell (scaled units).
-    pub offset: Vec3,
-    /// Radius (scaled units).
-    pub radius: f32,
-    /// Velocity (scaled units).
-    pub velocity: Vec3,
-    /// 1 / mass (scaled units); 0 = fixed.
-    pub inverse_mass: f32,
+/// The regions of buffers in the order in which they lie: each is declared here and nowhere else.
+///
+/// One line declares a region: `name: [words of an element; elements],`, where `s` stands for the `Sizes` of `buffer_layout.rs`.
+/// The line yields the offset `name` in [`BufferLayout`](super::buffer_layout::BufferLayout) and in [`RegionOffsets`], the member
+/// `at_name` of `Frame` in WGSL, and its share of the buffer's length, which is checked against the limits of the adapter.
+///
+/// `buffer length after [..], .. { regions }` declares a buffer. The arrays in front of the regions need no offset: shaders know where
+/// these begin. The unit is a word of 4 bytes; in the buffer `world` it is a row of 16 bytes. The regions of `repeat rows [times]`
+/// are repeated, `rows` apart.
+macro_rules! regions {
+    ($then:ident) => {
+        $then! { s;
+            buffer work_words after [1; CONTROL_END] {
+                /// Spheres of each bucket; in rounds the first visit of each, plus 1. The broad phase clears from here to
+                /// `heads`, every substep from `DYNAMIC_COUNT` to `starts`.
+                counts: [1; s.buckets],
+                /// First dynamic candidate of each sphere, plus 1.
+                heads: [1; s.spheres],
+                /// Stamp of the last round that marked the sphere for a re-sweep.
+                marks: [1; s.spheres],
+                /// Time that each sphere has been in contact.
+                rested: [1; s.resting(s.spheres)],
+                /// First contact constraint of each sphere, and their number.
+                constraint_heads: [2; s.resting(s.spheres)],
+                /// Impacts of each sphere with planes, two bits for each plane.
+                wall_hits: [1; s.resting(s.spheres)],
+                /// Last batch of iterations, plus 1, in which the sphere was in contact.
+                in_contact: [1; s.resting(s.spheres)],
+                /// `STILL` minus the sleep timer that its neighbours leave to each sphere.
+                woken: [1; s.resting(s.spheres)],
+                /// Contact flags: four bits for each candidate.
+                flags: [1; s.resting(u64::from(s.capacities.entries).div_ceil(8))],
+                /// Begin of each bucket, and the end of the last.
+                starts: [1; s.buckets + 1],
+                /// Sums of the parts of a scan.
+                sums: [1; s.buckets.max(s.order_keys()).div_ceil(u64::from(SCAN_PART))],
+                /// Pending spheres of a round; two lists in turn.
+                pending: [2; s.spheres],
+                /// Spheres near an impact of the round.
+                near: [1; s.spheres],
+                /// Spheres whose impacts the round selects.
+                selected: [1; s.spheres],
+                /// Fast spheres that the round walks.
+                walkers: [1; s.spheres],
+                /// Cells of each place in the order of contact constraints. Cleared, up to `slot_starts`, before the count.
+                slot_cursors: [1; s.order_keys()],
+                /// Begin of each place in that order, and the end of the last.
+                slot_starts: [1; s.resting(s.order_keys() + 1)],
+                /// First sphere of each cell in that order, and the end.
+                order: [2; s.resting(s.spheres)],
+                /// Work on contacts that rest, then impulse, angular impulse and work of each wall.
+                wall_loads: [1; s.wall_load_words()],
+            }
+            // Before the regions: begin and end of each sphere's list.
+            buffer list_words after [2; s.spheres] {
+                /// Bits of the planes in reach of each sphere.
+                walls: [1; s.spheres],
+                /// End of the wall features behind each sphere's list.
+                feature_ends: [1; if s.static_world.has_shapes { s.spheres } else { 0 }],
+                /// Candidates and wall features.
+                entries: [1; s.capacities.entries],
+            }
+            // Before the regions: dynamic candidates.
+            buffer pool_words after [DYNAMIC_WORDS; s.capacities.dynamic_candidates] {
+                /// Visits of fast spheres to buckets.
+                visits: [VISIT_WORDS; s.capacities.visits],
+                /// Impacts that may send a sphere beyond its candidates.
+                threats: [THREAT_WORDS; s.capacities.threats],
+                /// Velocities of spheres that were stopped.
+                frozen: [FROZEN_WORDS; s.capacities.frozen],
+                /// Recorded impacts.
+                log: [LOG_WORDS; s.capacities.log],
+                /// Velocity and spin of each sphere before its contacts are solved.
+                begin: [BEGIN_WORDS; s.resting(s.spheres)],
+                constraints: [constraint_words(s.static_world.has_shapes); s.constraints()],
+            }
+            // Head, ranks and contact impulses; no region.
+            buffer warm_start_words after
+                [WARM_START_HEAD; s.resting(1)],
+                [RANK_WORDS; s.resting(s.spheres)],
+                [IMPULSE_WORDS; s.constraints()] {}
+            buffer world_rows after {
+                /// Of each pair of materials.
+                surfaces: [SURFACE_ROWS; s.static_world.materials * s.static_world.materials],
+                /// Material of each rank, four in a row.
+                materials: [1; if s.static_world.materials > 1 { s.spheres.div_ceil(4) } else { 0 }],
+                /// Wall features.
+                features: [FEATURE_ROWS; s.static_world.features],
+                /// Unit vectors along the edges at corners of triangles.
+                fans: [1; s.static_world.fans],
+                /// Sets of wall features.
+                sets: [SET_ROWS; s.static_world.sets],
+                /// Nodes of the trees of these sets.
+                tree: [NODE_ROWS; s.static_world.nodes],
+            }
+            // Where walls are in each substep.
+            repeat motion_rows [s.blocks()] {
+                /// Planes.
+                motion: [WALL_ROWS; s.static_world.planes],
+                /// Pivots of all walls.
+                sites: [SITE_ROWS; s.static_world.walls],
+                /// What moves walls.
+                movers: [MOVER_ROWS; s.static_world.movers],
+            }
+        }
+    };
+}
+pub(super) use regions;
+
+macro_rules! region_offsets {
+    ($s:ident; $(
+        buffer $length:ident after $([$head_words:expr; $head:expr]),* {
+            $($(#[$doc:meta])* $region:ident: [$words:expr; $count:expr],)*
+        }
+        $(repeat $rows:ident [$times:expr] {
+            $($(#[$repeated_doc:meta])* $repeated:ident: [$repeated_words:expr; $repeated_count:expr],)*
+        })?
+    )*) => {
+        region_offsets! { $($($region)* $($($repeated)*)?)* }
+    };
+    ($($region:ident)*) => {
+        const REGION_COUNT: usize = [$(stringify!($region)),*].len();
+
+        /// Offset of every region in its buffer: the members `at_*` of `Frame` in WGSL.
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+        pub struct RegionOffsets {
+            $(pub $region: u32,)*
+        }
+
+        impl WgslType for RegionOffsets {
+            const ALIGN: usize = 4;
+
+            fn declare(member: &str) -> String {
+                [$(u32::declare(&format!("{member}_{}", stringify!($region)))),*].concat()
+            }
+        }
+
+        impl WgslStruct for RegionOffsets {
+            const NAME: &'static str = "RegionOffsets";
+            const MEMBERS: &'static [Member] = &[$(Member {
+                name: stringify!($region),
+                offset: std::mem::offset_of!(RegionOffsets, $region),
+                size: 4,
+                align: 4,
+                declare: u32::declare,
+            }),*];
+        }
+    };
 }
 
-/// A sphere's other half.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Tag {
-    /// The cell.
-    pub cell: IVec3,
-    /// Place among the ids in ascending order.
-    pub rank: u32,
-    /// Angular velocity (scaled units).
-    pub spin: Vec3,
-    /// Time of the last contact, counted from the end of the step; <= 0.
-    pub last_contact: f32,
-}
+regions!(region_offsets);
 
-/// What a sphere is doing in the present substep.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Node {
-    pub clock: f32,
-    pub motion_margin: f32,
-    pub support: u32,
-    pub walk: u32,
-    pub touched: u32,
-    pub loss: f32,
-    pub virial: f32,
-    pub relax_work: f32,
-}
+shared_structs! { structs_as_wgsl;
+    /// A sphere's hot half.
+    struct Body {
+        /// Centre, from the corner of its cell (scaled units).
+        offset: Vec3,
+        /// Radius (scaled units).
+        radius: f32,
+        /// Velocity (scaled units).
+        velocity: Vec3,
+        /// 1 / mass (scaled units); 0 = fixed.
+        inverse_mass: f32,
+    }
 
-/// The earliest impact of a sphere.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Event {
-    pub toi: f32,
-    pub partner: u32,
-    pub link: u32,
-    pub delta_v_bound: f32,
-}
+    /// A sphere's other half.
+    struct Tag {
+        /// The cell.
+        cell: IVec3,
+        /// Place among the ids in ascending order: stands for the id.
+        rank: u32,
+        /// Angular velocity (scaled units).
+        spin: Vec3,
+        /// Time of the last contact; <= 0. Counted from the end of the step, in shaders from the start of the substep.
+        last_contact: f32,
+    }
 
-/// From `time` on a velocity may differ by up to `delta_v_bound`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct VelocityBound {
-    pub time: f32,
-    pub delta_v_bound: f32,
-}
+    /// State of a sphere in the present substep.
+    struct Node {
+        /// Time of the body's offset and velocity.
+        clock: f32,
+        /// Path that its candidates still cover.
+        motion_margin: f32,
+        /// Plane that carries it, plus 1; FROZEN | slot for one that was stopped; 0 = neither.
+        support: u32,
+        /// Number of its last walk as a fast sphere; 0 = not fast.
+        walk: u32,
+        /// Round in which it was last touched, plus 1.
+        touched: u32,
+        /// Energy lost, summed over the step.
+        loss: f32,
+        /// Distance * impulse, summed over the step.
+        virial: f32,
+        /// Potential energy gained by relax, summed over the step.
+        relax_work: f32,
+    }
 
-/// What may happen to a sphere.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct NextEvent {
-    pub event: Event,
-    pub any: VelocityBound,
-    pub others: VelocityBound,
-}
+    /// The earliest impact of a sphere in the substep.
+    struct Event {
+        /// Time of impact; NO_IMPACT or beyond = none.
+        toi: f32,
+        /// Index of the sphere, or WALL with the number of a wall: planes first, then features.
+        partner: u32,
+        /// Image of the partner: code of a candidate, or CODES + place among the dynamic candidates.
+        link: u32,
+        /// Bound on the change of the sphere's velocity in the impact.
+        delta_v_bound: f32,
+    }
 
-/// One substep, and where everything lies; words unless said otherwise.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Frame {
-    pub gravity: Vec3,
-    pub h: f32,
-    pub drift: Vec3,
-    pub motion_margin: f32,
-    pub drifted: Vec3,
-    pub drift_reach: f32,
-    pub edge: Vec3,
-    pub radius_max: f32,
-    pub count: IVec3,
-    pub sphere_count: u32,
-    pub periodic: UVec3,
-    pub layers: i32,
-    pub block_edge: IVec3,
-    pub slots: u32,
-    pub block_count: IVec3,
-    pub constraint_capacity: u32,
-    pub buckets: u32,
-    pub direct: u32,
-    pub wall_count: u32,
-    pub material_count: u32,
-    pub contact_time: f32,
-    pub slop: f32,
-    pub flags: u32,
-    pub substep: u32,
-    pub at_counts: u32,
-    pub at_heads: u32,
-    pub at_marks: u32,
-    pub at_starts: u32,
-    pub at_sums: u32,
-    pub at_pending: u32,
-    pub at_near: u32,
-    pub at_selected: u32,
-    pub at_walkers: u32,
-    pub at_walls: u32,
-    pub at_entries: u32,
-    pub entry_capacity: u32,
-    pub at_visits: u32,
-    pub at_threats: u32,
-    pub at_frozen: u32,
-    pub at_log: u32,
-    pub dynamic_capacity: u32,
-    pub visit_capacity: u32,
-    pub threat_capacity: u32,
-    pub frozen_capacity: u32,
-    pub log_capacity: u32,
-    pub at_surfaces: u32,
-    pub at_materials: u32,
-    pub wide_rounds: u32,
-    pub tail_rounds: u32,
-    pub radius_min: f32,
-    pub delta_v_bound: f32,
-    pub at_rested: u32,
-    pub at_constraint_heads: u32,
-    pub at_flags: u32,
-    pub at_wall_hits: u32,
-    pub at_in_contact: u32,
-    pub at_woken: u32,
-    pub at_slots: u32,
-    pub at_slot_cursors: u32,
-    pub at_order: u32,
-    pub at_begin: u32,
-    pub at_constraints: u32,
-    pub slow: f32,
-    pub shock: f32,
-    pub settled: f32,
-    pub sleep_speed: f32,
-    pub sleep_ticks: u32,
-    pub at_motion: u32,
-    pub at_sites: u32,
-    pub at_movers: u32,
-    pub at_features: u32,
-    pub at_fans: u32,
-    pub at_sets: u32,
-    pub at_tree: u32,
-    pub set_count: u32,
-    pub at_feature_ends: u32,
-    pub at_wall_loads: u32,
-    pub slowing: f32,
-    pub unused: u32,
-    pub bucket_mask: u32,
-    pub per_edge: Vec3,
-    pub parts: u32,
-    pub levels: [UVec4; levels::MOST_LEVELS],
-}
+    /// From `time` on, a sphere's velocity may differ by up to `delta_v_bound` from the present one.
+    struct VelocityBound {
+        time: f32,
+        delta_v_bound: f32,
+    }
 
-/// Which round a dispatch belongs to.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct Round {
-    pub number: u32,
+    /// A sphere's next impact, and when anything, or a neighbour of it, may change its velocity.
+    struct NextEvent {
+        event: Event,
+        any: VelocityBound,
+        others: VelocityBound,
+    }
+
+    /// One substep, and the offsets of regions. Lengths, times and masses in scaled units.
+    struct Frame {
+        gravity: Vec3,
+        h: f32,
+        drift: Vec3,
+        /// Motion margin of the broad phase.
+        motion_margin: f32,
+        drifted: Vec3,
+        /// Path of the drift itself between two broad phases.
+        drift_reach: f32,
+        edge: Vec3,
+        radius_max: f32,
+        /// Cells along each axis; 0 = without end.
+        count: IVec3,
+        sphere_count: u32,
+        periodic: UVec3,
+        layers: i32,
+        /// Cells along the edges of a block.
+        block_edge: IVec3,
+        /// Blocks of a colour, or places for them where there is no end.
+        slots: u32,
+        /// Blocks along each axis; 0 = without end.
+        block_count: IVec3,
+        constraint_capacity: u32,
+        /// 1 / edge.
+        per_edge: Vec3,
+        /// Buckets of a cell: one for each of its parts, where sizes differ.
+        parts: u32,
+        /// Of each level, the coarsest first: parts along x and y, the first of them, bits of the largest radius.
+        /// `src/state/levels.rs` gives the reasons.
+        levels: [UVec4; levels::MOST_LEVELS],
+        buckets: u32,
+        direct: u32,
+        wall_count: u32,
+        material_count: u32,
+        contact_time: f32,
+        slop: f32,
+        flags: u32,
+        substep: u32,
+        entry_capacity: u32,
+        dynamic_capacity: u32,
+        visit_capacity: u32,
+        threat_capacity: u32,
+        frozen_capacity: u32,
+        log_capacity: u32,
+        wide_rounds: u32,
+        /// Rounds of one dispatch of the tail.
+        tail_rounds: u32,
+        /// Smallest radius of all spheres.
+        radius_min: f32,
+        /// Bound on the change of a velocity in an impact, in units of the reduced mass over the own times the speed of
+        /// approach.
+        delta_v_bound: f32,
+        /// Speed of approach below which a contact rests.
+        slow: f32,
+        /// Speed of approach above which a resting contact has an impact all the same.
+        shock: f32,
+        /// Change of a velocity below which contacts are solved.
+        settled: f32,
+        /// Speed below which the sleep timer of a sphere advances.
+        sleep_speed: f32,
+        /// Advance of a sleep timer in a substep; 0 = no sphere ever sleeps.
+        sleep_ticks: u32,
+        set_count: u32,
+        /// Share of velocities that half of the drag of a step takes.
+        slowing: f32,
+        /// Of the bucket of a whole cell, where cells are hashed.
+        bucket_mask: u32,
+        at: RegionOffsets,
+        /// Fills up to a multiple of 16 bytes; 26 words lie between `levels` and `at`.
+        unused: [u32; (26 + REGION_COUNT).wrapping_neg() % 4],
+    }
+
+    /// Number of the round, or of the pass and colour of contact constraints, of a dispatch.
+    struct Round {
+        number: u32,
+    }
 }
 
 /// Number of the first pass of a turn in which contacts that rest are solved. Passes are numbered through: those before the
@@ -380,36 +519,4 @@ words! {
 /// Words of a contact that rests.
 pub fn constraint_words(has_shapes: bool) -> u32 {
     if has_shapes { MOVING_CONSTRAINT_WORDS } else { CONSTRAINT_WORDS }
-}
-
-/// A struct: name, size, fields with their offsets.
-#[cfg(test)]
-pub type Struct = (&'static str, usize, Vec<(&'static str, usize)>);
-
-/// Every struct that both sides know: what the test of the layout compares.
-#[cfg(test)]
-pub fn structs() -> Vec<Struct> {
-    macro_rules! fields {
-        ($name:ident: $($field:ident),*) => {
-            (stringify!($name), size_of::<$name>(), vec![$((stringify!($field), std::mem::offset_of!($name, $field))),*])
-        };
-    }
-    vec![
-        fields!(Body: offset, radius, velocity, inverse_mass),
-        fields!(Tag: cell, rank, spin, last_contact),
-        fields!(Node: clock, motion_margin, support, walk, touched, loss, virial, relax_work),
-        fields!(Event: toi, partner, link, delta_v_bound),
-        fields!(VelocityBound: time, delta_v_bound),
-        fields!(NextEvent: event, any, others),
-        fields!(Frame: gravity, h, drift, motion_margin, drifted, drift_reach, edge, radius_max, count, sphere_count, periodic,
-            layers, block_edge, slots, block_count, constraint_capacity, buckets, direct, wall_count, material_count, contact_time, slop, flags, substep, at_counts, at_heads,
-            at_marks, at_starts, at_sums, at_pending, at_near, at_selected, at_walkers, at_walls, at_entries,
-            entry_capacity, at_visits, at_threats, at_frozen, at_log, dynamic_capacity, visit_capacity, threat_capacity,
-            frozen_capacity, log_capacity, at_surfaces, at_materials, wide_rounds, tail_rounds, radius_min, delta_v_bound,
-            at_rested, at_constraint_heads, at_flags, at_wall_hits, at_in_contact, at_woken, at_slots, at_slot_cursors, at_order, at_begin,
-            at_constraints, slow, shock, settled, sleep_speed, sleep_ticks, at_motion, at_sites, at_movers,
-            at_features, at_fans, at_sets, at_tree, set_count, at_feature_ends, at_wall_loads, slowing, unused,
-            bucket_mask, per_edge, parts, levels),
-        fields!(Round: number),
-    ]
 }

@@ -38,6 +38,7 @@ mod step_plan;
 mod submit_queue;
 mod timing;
 mod traffic;
+mod wgsl;
 
 /// Every stage against its twin: needs what the crate keeps to itself.
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The shaders: what each module is made of, and the numbers that Rust and WGSL share.
 
-use super::layout::{WORDS, constraint_words};
+use super::layout::{WORDS, constraint_words, structs_as_wgsl};
 use crate::state::constants;
 use crate::{
     state::{columns, constants::CRUSHED, grid, levels, sums},
@@ -220,6 +220,7 @@ impl Module {
             text.push_str(&format!("const {name} = {value};\n"));
         }
         text.push_str(&format!("const CONSTRAINT_STRIDE = {}u;\n", constraint_words(variant.has_shapes)));
+        text.push_str(&structs_as_wgsl());
         let buffers: &[&str] = match self.group {
             Group::Broad => &[BROAD],
             Group::Substep => &[VIEW, NEXT_EVENTS, CONSTRAINED],
@@ -291,7 +292,6 @@ mod tests {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
 
     use super::*;
-    use crate::gpu::layout;
 
     fn module(text: &str) -> naga::Module {
         naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(text)))
@@ -309,33 +309,6 @@ mod tests {
             let entries: Vec<_> = module.entry_points.iter().map(|e| e.name.as_str()).collect();
             assert_eq!(entries, wanted.entries, "{}", wanted.name);
         }
-    }
-
-    #[test]
-    fn structs_of_shaders_and_of_rust_have_one_layout() {
-        let mut seen = 0;
-        let variant = Variant {
-            is_direct: true,
-            has_walls: true,
-            has_fixed: true,
-            is_mixed: true,
-            has_rest: true,
-            has_shapes: true,
-        };
-        for wanted in MODULES {
-            let module = module(&wanted.source(variant));
-            for (name, size, fields) in layout::structs() {
-                let found = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name));
-                let Some((_, found)) = found else { panic!("{}: no struct {name}", wanted.name) };
-                let naga::TypeInner::Struct { members, span } = &found.inner else { panic!("{name}") };
-                assert_eq!(*span as usize, size, "{}: size of {name}", wanted.name);
-                let theirs: Vec<_> =
-                    members.iter().map(|m| (m.name.as_deref().unwrap(), m.offset as usize)).collect();
-                assert_eq!(theirs, fields, "{}: {name}", wanted.name);
-                seen += 1;
-            }
-        }
-        assert_eq!(seen, MODULES.len() * layout::structs().len());
     }
 
     // The compiler of browsers: stricter than naga in what has to be uniform.

@@ -3,10 +3,7 @@
 
 use glam::{IVec3, Vec3};
 
-use super::layout::{
-    FEATURE_ROWS, Frame, KIND_CAP, KIND_FRUSTUM, KIND_TRIANGLE, LEAF_BITS, MOVER_ROWS, NODE_ROWS, SET_ROWS,
-    SITE_ROWS, SURFACE_ROWS, WALL_ROWS,
-};
+use super::layout::{FEATURE_ROWS, KIND_CAP, KIND_FRUSTUM, KIND_TRIANGLE, LEAF_BITS, RegionOffsets};
 use crate::{
     state::{grid::Grid, units::Units},
     system::box_tree::LEAF,
@@ -36,20 +33,6 @@ pub struct StaticWorld {
     pub is_restless: bool,
 }
 
-/// Where it lies, in rows of four.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StaticWorldLayout {
-    pub surfaces: u32,
-    pub materials: u32,
-    features: u32,
-    fans: u32,
-    sets: u32,
-    tree: u32,
-    /// Where walls are in each substep, one block behind the other.
-    pub motion: u32,
-    pub rows: u64,
-}
-
 impl StaticWorld {
     pub fn of(world: &World) -> Self {
         let features = &world.features;
@@ -65,48 +48,6 @@ impl StaticWorld {
             has_shapes: world.has_shapes(),
             is_restless: features.is_restless(f64::NEG_INFINITY),
         }
-    }
-
-    /// Rows of a block: where walls are in a substep.
-    pub fn block_rows(&self) -> u32 {
-        WALL_ROWS * self.planes + SITE_ROWS * self.walls + MOVER_ROWS * self.movers
-    }
-
-    /// StaticWorldLayout for so many spheres and blocks of motion.
-    pub fn layout(&self, spheres: u64, blocks: u32) -> StaticWorldLayout {
-        let mut end = 0;
-        let mut take = |rows: u64| {
-            let at = end;
-            end += rows;
-            at as u32
-        };
-        let several = |count: u32, rows: u32| u64::from(count) * u64::from(rows);
-        StaticWorldLayout {
-            surfaces: take(several(self.materials * self.materials, SURFACE_ROWS)),
-            materials: take(if self.materials > 1 { spheres.div_ceil(4) } else { 0 }),
-            features: take(several(self.features, FEATURE_ROWS)),
-            fans: take(u64::from(self.fans)),
-            sets: take(several(self.sets, SET_ROWS)),
-            tree: take(several(self.nodes, NODE_ROWS)),
-            motion: take(several(self.block_rows(), blocks)),
-            rows: end.max(1),
-        }
-    }
-}
-
-impl StaticWorldLayout {
-    /// Puts down where everything is in the substep that has this block.
-    pub fn enter(&self, static_world: &StaticWorld, block: u32, frame: &mut Frame) {
-        frame.at_surfaces = self.surfaces;
-        frame.at_materials = self.materials;
-        frame.at_features = self.features;
-        frame.at_fans = self.fans;
-        frame.at_sets = self.sets;
-        frame.at_tree = self.tree;
-        frame.set_count = static_world.sets;
-        frame.at_motion = self.motion + block * static_world.block_rows();
-        frame.at_sites = frame.at_motion + WALL_ROWS * static_world.planes;
-        frame.at_movers = frame.at_sites + SITE_ROWS * static_world.walls;
     }
 }
 
@@ -134,18 +75,18 @@ impl Rows<'_> {
 }
 
 /// What stays as it is: all up to the motion. `materials` are those of the ranks.
-pub fn still(layout: &StaticWorldLayout, world: &World, materials: impl Iterator<Item = u32>) -> Vec<u32> {
+pub fn still(at: &RegionOffsets, world: &World, materials: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut words = vec![];
     let mut rows = Rows(&mut words);
     for s in &world.surfaces {
         rows.floats([s.restitution, s.friction, s.rolling, s.twisting]);
         rows.floats([s.threshold, 0.0, 0.0, 0.0]);
     }
-    debug_assert_eq!(rows.0.len(), 4 * layout.materials as usize);
+    debug_assert_eq!(rows.0.len(), 4 * at.materials as usize);
     if world.material_count > 1 {
         rows.0.extend(materials);
     }
-    rows.0.resize(4 * layout.features as usize, 0);
+    rows.0.resize(4 * at.features as usize, 0);
     let features = &world.features;
     for feature in &features.all {
         let turns = features.sets[feature.set as usize].turns;

@@ -108,7 +108,7 @@ impl StepPlan {
             ..base
         };
         if layout.static_world.is_restless {
-            layout.world.enter(&layout.static_world, number, &mut frame);
+            layout.enter_motion(number, &mut frame);
         }
         frame
     }
