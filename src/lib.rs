@@ -178,9 +178,10 @@ mod walls;
 
 pub use error::Error;
 pub use simulation::{Options, Simulation, Summary};
+pub use state::partner::Partner;
 pub use step::contact::{Cells, Contact, contact_stress};
 pub use step::engine::Backend;
-pub use step::report::{Impact, Measure, Partner, StepReport, WallLoad};
+pub use step::report::{Impact, Measure, StepReport, WallLoad};
 pub use step::schedule;
 pub use system::compression::{Compressed, Compression, CompressionStage};
 pub use system::flow::{Sink, SinkCount, Source};

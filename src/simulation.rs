@@ -1,6 +1,7 @@
 //! The library's face: a system, an engine, steps.
 
 mod compress;
+mod contact_stress;
 mod edit;
 mod flow;
 mod pour;

@@ -158,3 +158,150 @@ fn nothing_is_left_half_done() {
     }
     assert!(read > STAGES.len(), "the sources were not found");
 }
+
+// The layers of the library, the lowest first; a module imports from its own layer and from those below.
+const LAYERS: &[&[&str]] = &[
+    &["error", "toolbox"],
+    &["system"],
+    &["scene"],
+    &["state"],
+    &["walls"],
+    &["step"],
+    &["cpu", "exact"],
+    &["gpu"],
+    &["verify"],
+    &["simulation"],
+    &["files"],
+    &["render"],
+    &["viewer", "cli"],
+];
+
+fn layer(module: &str) -> usize {
+    let found = LAYERS.iter().position(|modules| modules.contains(&module));
+    found.unwrap_or_else(|| panic!("{module} has no layer"))
+}
+
+// The code of a source file: without comments, and without the tests at its end, which may build scenes.
+fn code(text: &str) -> String {
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    code.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+// The full paths of a use tree.
+fn paths(tree: &str) -> Vec<String> {
+    let tree = tree.trim();
+    let Some((base, rest)) = tree.split_once('{') else { return vec![tree.to_owned()] };
+    let inner = &rest[..rest.rfind('}').unwrap_or(rest.len())];
+    let (mut depth, mut start, mut parts) = (0, 0, vec![]);
+    for (at, c) in inner.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&inner[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&inner[start..]);
+    let full = |part: &&str| !part.trim().is_empty();
+    parts.into_iter().filter(full).flat_map(paths).map(|path| format!("{base}{path}")).collect()
+}
+
+// The module at the top of the crate that a path leads to, from a file in the module `own`; none outside of the crate.
+fn target(path: &str, own: &[&str], reexports: &[(String, String)]) -> Option<String> {
+    let mut names: Vec<&str> = path.split("::").map(str::trim).collect();
+    let mut full = own.to_vec();
+    match names[0] {
+        "crate" => full.clear(),
+        "self" | "super" => {}
+        _ => return None,
+    }
+    while matches!(names.first(), Some(&"crate" | &"self" | &"super")) {
+        if names.remove(0) == "super" {
+            full.pop();
+        }
+    }
+    full.extend(names);
+    let top = (*full.first()?).to_owned();
+    let home = reexports.iter().find(|(name, _)| *name == top);
+    Some(home.map_or(top, |(_, module)| module.clone()))
+}
+
+// Imports of a text that run upward, as `path -> module`.
+fn upward(text: &str, own: &[&str], reexports: &[(String, String)]) -> Vec<String> {
+    let code = code(text);
+    let mut found: Vec<String> = vec![];
+    for (at, _) in code.match_indices("use ") {
+        let statement = &code[at + 4..];
+        let statement = &statement[..statement.find(';').unwrap_or(0)];
+        let is_statement = code[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_');
+        if is_statement {
+            found.extend(paths(statement));
+        }
+    }
+    for (at, _) in code.match_indices("crate::") {
+        let path: String =
+            code[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == ':').collect();
+        found.push(path.trim_end_matches(':').to_owned());
+    }
+    let is_upward = |path: &String| {
+        let Some(module) = target(path, own, reexports) else { return false };
+        LAYERS.iter().flat_map(|l| l.iter()).any(|name| *name == module) && layer(&module) > layer(own[0])
+    };
+    found.retain(is_upward);
+    found
+}
+
+// What the root of the crate re-exports, with the module it comes from.
+fn reexports() -> Vec<(String, String)> {
+    let text = code(&fs::read_to_string(root().join("src/lib.rs")).unwrap());
+    let uses = text.split("pub use ").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let pairs = uses.flat_map(paths).map(|path| {
+        let (first, last) = (path.split("::").next().unwrap(), path.rsplit("::").next().unwrap());
+        (last.trim().to_owned(), first.trim().to_owned())
+    });
+    pairs.collect()
+}
+
+#[test]
+fn imports_run_downward() {
+    let reexports = reexports();
+    assert!(reexports.iter().any(|(name, module)| name == "Simulation" && module == "simulation"));
+    let (mut seen, mut wrong) = (0, vec![]);
+    for path in files("src", &["rs"]) {
+        let relative = path.strip_prefix(root().join("src")).unwrap().with_extension("");
+        let mut own: Vec<&str> = relative.iter().map(|part| part.to_str().unwrap()).collect();
+        own.retain(|part| *part != "mod");
+        // The roots name every module, and tests of a module may build scenes and run simulations.
+        if ["lib", "main"].contains(&own[0]) || own.last().is_some_and(|name| name.ends_with("tests")) {
+            continue;
+        }
+        let found = upward(&fs::read_to_string(&path).unwrap(), &own, &reexports);
+        wrong.extend(found.into_iter().map(|import| format!("{}: {import}", path.display())));
+        seen += 1;
+    }
+    assert!(seen > 100, "the sources were not found");
+    assert!(wrong.is_empty(), "imports that run upward:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_import_that_runs_upward_is_noticed() {
+    let reexports = [("Simulation".to_owned(), "simulation".to_owned())];
+    let own = ["state", "grid"];
+    for text in [
+        "use crate::cpu::core::Core;",
+        "use crate::{\n    Error,\n    system::{self, mesh::Mesh},\n    step::{plan, engine::Engine},\n};",
+        "use super::super::gpu::Context;",
+        "fn f() { crate::files::read(); }",
+        "use crate::Simulation;",
+    ] {
+        assert_eq!(upward(text, &own, &reexports).len(), 1, "{text}");
+    }
+    for text in
+        ["use crate::system::Sphere;", "use super::units::Units;", "// use crate::cpu;", "use glam::DVec3;"]
+    {
+        assert_eq!(upward(text, &own, &reexports), Vec::<String>::new(), "{text}");
+    }
+}

@@ -2,14 +2,9 @@
 
 use std::{fs, path::Path};
 
-use super::{
-    convert,
-    deserialize::deserialize,
-    error::SceneError,
-    origin::{Origin, Texts},
-    parse_error::ParseError,
-};
+use super::{convert, deserialize::deserialize, error::SceneError, origin::Texts, parse_error::ParseError};
 use crate::scene::Scene;
+use crate::scene::origin::Origin;
 
 /// Reads a scene file. `overrides` are TOML like `world.dt=0.001` or `spheres.0.random.count=1000`, laid over the
 /// file in their order before anything is checked.

@@ -89,6 +89,5 @@ pub use builtin::{BUILTIN, Builtin, builtin};
 pub use error::{SceneError, SceneErrorKind};
 pub use load::{load_scene, parse_scene};
 pub use mesh::read_mesh;
-pub(crate) use origin::Origin;
 pub use schema::scene_schema;
 pub use spheres::write_spheres;

@@ -1,6 +1,6 @@
 //! The texts of a scene, and messages that show a place in them.
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use toml::{
@@ -10,7 +10,7 @@ use toml::{
 
 use super::parse_error::{ParseError, suggestion};
 use super::tree::{self, Node};
-use crate::scene::DEFAULT_MATERIAL;
+use crate::scene::{DEFAULT_MATERIAL, origin::SourceText};
 
 /// A text, and the name that messages give it.
 struct Text {
@@ -106,35 +106,13 @@ fn refuse_new_materials(root: &Node, over: &Node) -> Result<(), ParseError> {
     }
 }
 
-/// The texts of a scene; none for a scene written in code. Two scenes are equal whatever their origin.
-#[derive(Clone, Default)]
-pub(crate) struct Origin(Option<Arc<Texts>>);
-
-impl PartialEq for Origin {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut tuple = f.debug_tuple("Origin");
-        if let Some(texts) = &self.0 {
-            tuple.field(&texts.0[0].name);
-        }
-        tuple.finish()
-    }
-}
-
-impl Origin {
-    pub(super) fn new(texts: Texts) -> Self {
-        Self(Some(Arc::new(texts)))
+impl SourceText for Texts {
+    fn name(&self) -> &str {
+        &self.0[0].name
     }
 
-    /// A message with the line where a path stands; `None` for a scene without a text.
-    pub(crate) fn show(&self, path: &str, problem: &str, remedy: &str) -> Option<String> {
-        let texts = self.0.as_ref()?;
-        let place = texts.tree().ok().and_then(|root| tree::locate(&root, path)).unwrap_or_default();
-        Some(texts.show(place, problem, remedy))
+    fn show(&self, path: &str, problem: &str, remedy: &str) -> String {
+        let place = self.tree().ok().and_then(|root| tree::locate(&root, path)).unwrap_or_default();
+        Texts::show(self, place, problem, remedy)
     }
 }

@@ -55,8 +55,7 @@ pub use self::traffic::least_traffic;
 /// The wgpu that [`Context`] speaks; programs that share a device with carom need the same.
 pub use wgpu;
 
-use glam::DVec3;
-
+pub use crate::step::state_buffers::StateBuffers;
 use crate::{Error, System, step::engine::Engine};
 
 /// Waits for all of a buffer that can be mapped and that work already submitted fills.
@@ -73,26 +72,4 @@ pub(crate) fn engine(
     time: f64,
 ) -> Result<Box<dyn Engine>, Error> {
     Ok(Box::new(engine::GpuEngine::new(system, context, profile, time)?))
-}
-
-/// The state as it lies on the device, in an order that changes from step to step.
-///
-/// The centre of sphere `i` is `origin + cell * cell_edge + offset * unit_of_length`, where `cell` is that of
-/// `tags[i]` and `offset` that of `bodies[i]`; offsets may reach beyond the cell.
-#[derive(Clone, Debug)]
-pub struct StateBuffers {
-    /// `sphere_count` of [`Body`].
-    pub bodies: wgpu::Buffer,
-    /// `sphere_count` of [`Tag`].
-    pub tags: wgpu::Buffer,
-    /// Number of spheres.
-    pub sphere_count: u32,
-    /// Corner of cell 0 (length).
-    pub origin: DVec3,
-    /// Edges of a cell (length).
-    pub cell_edge: DVec3,
-    /// Scaled units of offsets and radii (length).
-    pub unit_of_length: f64,
-    /// Scaled unit of velocities (length/time).
-    pub unit_of_velocity: f64,
 }

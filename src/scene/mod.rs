@@ -24,6 +24,8 @@ mod fill;
 mod lattice;
 mod motion;
 mod note;
+#[cfg(feature = "files")]
+pub(crate) mod origin;
 mod pack;
 pub(crate) mod portable;
 pub(crate) mod push;
@@ -71,7 +73,7 @@ pub struct Scene {
     /// How to look at it.
     pub view: View,
     #[cfg(feature = "files")]
-    pub(crate) origin: crate::files::Origin,
+    pub(crate) origin: origin::Origin,
 }
 
 /// Dimensions, gravity, step, seed, drag.

@@ -6,6 +6,7 @@ pub(crate) mod constants;
 pub(crate) mod frame;
 pub(crate) mod grid;
 pub(crate) mod levels;
+pub(crate) mod partner;
 pub(crate) mod statistics;
 pub(crate) mod sums;
 pub(crate) mod units;

@@ -2,10 +2,10 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::{Error, Partner, Simulation, Sphere, System};
+use crate::{Error, Partner, Sphere, System};
 
 /// A contact that lasted over the last substep of a step: two spheres, or a sphere and a plane, that lie on each other
-/// and press. [`Simulation::contacts`] lists them.
+/// and press. [`Simulation::contacts`](crate::Simulation::contacts) lists them.
 ///
 /// The partner takes the opposite of `force` and `torque`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -147,25 +147,8 @@ impl Cells {
     }
 }
 
-impl Simulation {
-    /// Mean stress of the [`contacts`](Self::contacts) in each cell of a grid (mass / (length * time^2), pressure
-    /// positive; see [`contact_stress`](crate::contact_stress)): [`Cells::total`] tensors, x running fastest, then y.
-    ///
-    /// The line between the two centres (to the plane, for a plane) carries the force; a cell has the share of the
-    /// contact that its part of the line is. So the sum of all cells times the volume of one is what
-    /// `contact_stress` is of the whole, and through a horizontal face of cells as wide as the box goes what lies above.
-    /// Along periodic axes cells may reach over the ends of the box.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] as `contacts`, [`Error::Invalid`] and [`Error::Capacity`] for cells that there cannot be,
-    /// [`Error::DeviceLost`].
-    pub fn contact_stress(&self, cells: &Cells) -> Result<Vec<DMat3>, Error> {
-        stress_of_cells(&self.contacts()?, &self.try_spheres()?, self.system(), cells)
-    }
-}
-
-// The spheres are in the order of their ids.
-fn stress_of_cells(
+/// Mean stress of contacts in each cell of a grid; the spheres are in the order of their ids.
+pub(crate) fn stress_of_cells(
     contacts: &[Contact],
     spheres: &[Sphere],
     system: &System,

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use glam::DVec3;
 
+#[cfg(feature = "gpu")]
+use crate::step::state_buffers::StateBuffers;
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     state::{columns::Found, constants::CRUSHED, sums::Sums, units::Units, warm_start::WarmStartCache},
@@ -192,7 +194,7 @@ pub trait StepEngine: Send {
 
     /// Where the state lies on a device.
     #[cfg(feature = "gpu")]
-    fn state_buffers(&self) -> Option<crate::gpu::StateBuffers> {
+    fn state_buffers(&self) -> Option<StateBuffers> {
         None
     }
 }
@@ -453,7 +455,7 @@ impl<E: StepEngine> Engine for Driver<E> {
     }
 
     #[cfg(feature = "gpu")]
-    fn state_buffers(&self) -> Option<crate::gpu::StateBuffers> {
+    fn state_buffers(&self) -> Option<StateBuffers> {
         self.engine.state_buffers()
     }
 }

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 #[cfg(feature = "gpu")]
-use crate::gpu;
+use crate::step::state_buffers::StateBuffers;
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     state::{columns::Found, warm_start::WarmStartCache},
@@ -86,7 +86,7 @@ pub(crate) trait Engine: Send {
     }
     /// Where the state lies on a device.
     #[cfg(feature = "gpu")]
-    fn state_buffers(&self) -> Option<gpu::StateBuffers> {
+    fn state_buffers(&self) -> Option<StateBuffers> {
         None
     }
 }

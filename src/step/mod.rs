@@ -8,3 +8,5 @@ pub(crate) mod engine;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub mod schedule;
+#[cfg(feature = "gpu")]
+pub(crate) mod state_buffers;

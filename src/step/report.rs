@@ -2,14 +2,7 @@
 
 use glam::DVec3;
 
-/// What a sphere struck.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Partner {
-    /// Another sphere, by id.
-    Sphere(u32),
-    /// A wall, by its place in [`System::all_walls`](crate::System::all_walls).
-    Wall(u32),
-}
+use crate::Partner;
 
 /// One impact, as it happened.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,25 @@
+//! Where the state lies on a device.
+
+use glam::DVec3;
+
+/// The state as it lies on the device, in an order that changes from step to step.
+///
+/// The centre of sphere `i` is `origin + cell * cell_edge + offset * unit_of_length`, where `cell` is that of
+/// `tags[i]` and `offset` that of `bodies[i]`; offsets may reach beyond the cell.
+#[derive(Clone, Debug)]
+pub struct StateBuffers {
+    /// `sphere_count` of [`Body`](crate::gpu::Body).
+    pub bodies: wgpu::Buffer,
+    /// `sphere_count` of [`Tag`](crate::gpu::Tag).
+    pub tags: wgpu::Buffer,
+    /// Number of spheres.
+    pub sphere_count: u32,
+    /// Corner of cell 0 (length).
+    pub origin: DVec3,
+    /// Edges of a cell (length).
+    pub cell_edge: DVec3,
+    /// Scaled units of offsets and radii (length).
+    pub unit_of_length: f64,
+    /// Scaled unit of velocities (length/time).
+    pub unit_of_velocity: f64,
+}
