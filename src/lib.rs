@@ -172,6 +172,8 @@ mod state;
 mod step;
 mod system;
 pub mod toolbox;
+#[cfg(feature = "gpu")]
+pub mod verify;
 #[cfg(feature = "viewer")]
 pub mod viewer;
 mod walls;

@@ -23,7 +23,8 @@ mod without_gpu {
 mod with_gpu {
     use std::time::Instant;
 
-    use carom::gpu::{Agreement, Context, Lockstep, Mismatch};
+    use carom::gpu::Context;
+    use carom::verify::{Agreement, Lockstep, Mismatch};
     use carom::{Error, System};
     use serde_json::{Value, json};
 

@@ -138,7 +138,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Pipelines::new`].
-    pub(super) fn pipelines(&self, variant: Variant) -> Result<Arc<Pipelines>, Error> {
+    pub(crate) fn pipelines(&self, variant: Variant) -> Result<Arc<Pipelines>, Error> {
         let mut made = self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipelines) = made.iter().find(|p| p.variant == variant) {
             return Ok(pipelines.clone());
@@ -150,7 +150,7 @@ impl Context {
 
     /// From here on a shader module says something else than its file.
     #[cfg(test)]
-    pub(super) fn slip(&self, module: &'static str, text: &'static str, instead: &'static str) {
+    pub(crate) fn slip(&self, module: &'static str, text: &'static str, instead: &'static str) {
         self.shared.slips.lock().unwrap().push([module, text, instead]);
     }
 

@@ -12,45 +12,38 @@
 //! only taken where there is nothing else.
 
 mod adapter;
-mod buffer_layout;
-mod buffers;
+pub(crate) mod buffer_layout;
+pub(crate) mod buffers;
 mod cache;
 mod context;
 mod copy;
 mod device_fault;
-mod dispatch_budget;
-mod encode;
-mod engine;
+pub(crate) mod dispatch_budget;
+pub(crate) mod encode;
+pub(crate) mod engine;
 #[cfg(test)]
 mod engine_tests;
-mod host_mirror;
-mod impacts;
-mod layout;
-mod lockstep;
-mod pipelines;
+pub(crate) mod host_mirror;
+pub(crate) mod impacts;
+pub(crate) mod layout;
+pub(crate) mod pipelines;
 #[cfg(all(test, target_os = "linux"))]
 mod pipelines_tests;
-mod readback;
-mod shaders;
+pub(crate) mod readback;
+pub(crate) mod shaders;
 mod snapshot;
-mod static_world;
-mod step_plan;
-mod submit_queue;
+pub(crate) mod static_world;
+pub(crate) mod step_plan;
+pub(crate) mod submit_queue;
 mod timing;
 mod traffic;
 mod wgsl;
-
-/// Every stage against its twin: needs what the crate keeps to itself.
-#[cfg(test)]
-#[path = "../../tests/parity/mod.rs"]
-mod parity;
 
 #[cfg(feature = "viewer")]
 pub(crate) use self::adapter::instance_on;
 pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
-pub use self::lockstep::{Agreement, Lockstep, Mismatch};
 pub use self::traffic::least_traffic;
 /// The wgpu that [`Context`] speaks; programs that share a device with carom need the same.
 pub use wgpu;

@@ -1,12 +1,12 @@
 //! Stage 10 against its twin.
 
 use super::{
-    super::layout::{Body, Node},
     Case, Harness, PRESENT, Slip, agrees,
     memory::constraints,
     notices,
     starts::{Start, start},
 };
+use crate::gpu::layout::{Body, Node};
 
 /// Of offsets, as a share of what was added up: `u * t + ...` may be fused, which saves the rounding of a product, and
 /// the sum is rounded once on both sides; the projection on a plane adds three products.

@@ -3,12 +3,12 @@
 use glam::DVec3;
 
 use super::{
-    super::{
-        layout::{CLASS_COUNTS, PART_WORDS, SAMPLE_WORDS},
-        submit_queue::sums,
-    },
     Case, Harness, PRESENT, Slip, agrees, notices,
     starts::{Start, start},
+};
+use crate::gpu::{
+    layout::{CLASS_COUNTS, PART_WORDS, SAMPLE_WORDS},
+    submit_queue::sums,
 };
 use crate::state::sums::{CLASS_SHIFT, CLASSES};
 

@@ -54,7 +54,7 @@ fn case(start: &Start) -> Case {
                 let tolerance = OFFSET * before[i][axis].abs().max(edge[axis]);
                 verdict.near("offset", i, body.offset[axis], bodies[i].offset[axis], tolerance);
             }
-            verdict.equal("rest of", i, super::super::Body { offset: bodies[i].offset, ..body }, bodies[i]);
+            verdict.equal("rest of", i, crate::gpu::Body { offset: bodies[i].offset, ..body }, bodies[i]);
         }
         verdict.equal("counts", 0, output.get(layout.counts, counts.len()), &counts);
     })

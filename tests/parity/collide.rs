@@ -1,18 +1,18 @@
 //! Stage 8 against its twin: the impacts of a round, their records, and the walks of what became fast.
 
 use super::{
-    super::{
-        impacts,
-        layout::{
-            Body, CONTACT_TIME_COUNT, FAST_COUNT, FROZEN, FROZEN_COUNT, LATE_COUNT, LOG_COUNT, Node,
-            PAIR_COUNT, Tag, WALKERS, WALL_COUNT,
-        },
-    },
     Case, Harness, PRESENT, Slip, Verdict, agrees,
     memory::{Memory, constraints, counter},
     notices,
     starts::{Start, start},
     walks::Walks,
+};
+use crate::gpu::{
+    impacts,
+    layout::{
+        Body, CONTACT_TIME_COUNT, FAST_COUNT, FROZEN, FROZEN_COUNT, LATE_COUNT, LOG_COUNT, Node, PAIR_COUNT,
+        Tag, WALKERS, WALL_COUNT,
+    },
 };
 use crate::{Impact, Partner, cpu::collide::Counts, gpu::buffer_layout::BufferLayout, state::units::Units};
 
@@ -249,8 +249,7 @@ impl Expected {
     ) {
         let mut found = vec![];
         let count = output.work[LOG_COUNT as usize];
-        let records =
-            &output.pool[layout.log as usize..][..(count * super::super::layout::LOG_WORDS) as usize];
+        let records = &output.pool[layout.log as usize..][..(count * crate::gpu::layout::LOG_WORDS) as usize];
         impacts::parse(records, host, 0.0, &[0.0; 2], &mut found);
         let key = |i: &Impact| (i.sphere, i.partner);
         let mut twins = self.impacts.clone();

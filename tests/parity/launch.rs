@@ -1,11 +1,11 @@
 //! Stage 5 against its twin, with the walks of the spheres that are fast from the start.
 
 use super::{
-    super::layout::{DYNAMIC_COUNT, FAST_COUNT, LAUNCH},
     Case, Harness, Slip, agrees, notices,
     starts::{Start, start},
     walks::Walks,
 };
+use crate::gpu::layout::{DYNAMIC_COUNT, FAST_COUNT, LAUNCH};
 
 /// Of the path ahead against the budget: a length of three fused squares and one product.
 const PATH: f32 = 1e-6;

@@ -34,13 +34,12 @@ use std::{
 };
 
 use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
-use super::lockstep::{PRESENT, contacts, findings, memory, rounds, twin};
-use super::{
+use super::{PRESENT, contacts, findings, harness::Device, memory, rounds, twin};
+use crate::gpu::{
     Context,
     buffer_layout::{BufferLayout, Capacities},
-    buffers::Buffers,
     dispatch_budget::DispatchBudget,
-    encode::{Dispatch, Encoder},
+    encode::Dispatch,
     host_mirror::HostMirror,
     layout::{Frame, GROUP, HALT},
     pipelines::Pipelines,
@@ -56,7 +55,7 @@ const WIDE_ROUNDS: u32 = 48;
 fn context() -> &'static Context {
     static CONTEXT: OnceLock<Context> = OnceLock::new();
     CONTEXT.get_or_init(|| {
-        Context::open_with_limits(None, super::wgpu::Limits::default())
+        Context::open_with_limits(None, crate::gpu::wgpu::Limits::default())
             .unwrap_or_else(|e| panic!("a test that needs an adapter found none: {e}"))
     })
 }
@@ -238,32 +237,10 @@ impl Case {
 
     /// What the buffers hold after the stage on other input.
     fn run_on(&self, input: &Memory) -> Memory {
-        let (context, pipelines) = (context(), &pipelines(&self.host));
-        let mut buffers = Buffers::new(context, pipelines, self.layout, None).unwrap();
-        buffers.write_world(&context.queue, &self.host);
-        buffers.write_motion(&context.queue, &self.motion);
-        input.upload(context, &buffers);
-        buffers.write_frames(context, pipelines, &[self.frame]).unwrap();
-        let mut encoder = Encoder::new(
-            &context.device,
-            pipelines,
-            &buffers,
-            PRESENT,
-            DispatchBudget::new(context),
-            None,
-            false,
-        );
-        let group = match self.dispatches.first() {
-            Some((entry, ..)) if entry.starts_with("rest_") => &buffers.rest[PRESENT],
-            _ if self.is_broad => &buffers.broad[1 - PRESENT],
-            _ => &buffers.view[PRESENT],
-        };
-        // The name is only that of the pass.
-        encoder.stage("audit", group, 0, &self.dispatches);
-        context.queue.submit([encoder.encoder.finish()]);
-        let output = Memory::download(context, &buffers, &self.layout).unwrap();
-        context.check().unwrap();
-        output
+        let pipelines = pipelines(&self.host);
+        let mut device =
+            Device::new(context(), pipelines, self.layout, &self.host, Some(&self.motion)).unwrap();
+        device.run(input, self.frame, self.is_broad, &self.dispatches).unwrap()
     }
 
     fn verdict(&self, output: &Memory) -> Verdict {

@@ -1,12 +1,14 @@
 //! Stage 4 against its twin.
 
 use super::{
-    super::encode,
-    super::layout::{CANDIDATE_COUNT, CODE_SHIFT, GROUP, INDEX_MASK},
     Case, Harness, PRESENT, Slip, Twin, agrees,
     memory::rough_place,
     notices,
     starts::{Start, has_sizes, start},
+};
+use crate::gpu::{
+    encode,
+    layout::{CANDIDATE_COUNT, CODE_SHIFT, GROUP, INDEX_MASK},
 };
 use glam::Vec3;
 

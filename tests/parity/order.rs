@@ -16,7 +16,7 @@ fn broad_phase(order: [usize; 3]) -> Verdict {
     harness.twin.broad_phase();
     let (bodies, tags) = constraints(&harness.twin.core.state, &harness.host);
     let all = harness.all();
-    let parts = harness.frame.buckets.div_ceil(super::super::layout::SCAN_PART);
+    let parts = harness.frame.buckets.div_ceil(crate::gpu::layout::SCAN_PART);
     let stages: [Vec<Dispatch>; 3] = [
         vec![("bin", 0, all)],
         vec![("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)],

@@ -1,12 +1,12 @@
 //! Stage 11 against its twin: with overlaps that have to be pushed apart, and without.
 
 use super::{
-    super::layout::{Body, DEEPEST, DEEPEST_BEFORE},
     Case, Harness, PRESENT, Slip, agrees,
     memory::constraints,
     notices,
     starts::{Start, dice, start},
 };
+use crate::gpu::layout::{Body, DEEPEST, DEEPEST_BEFORE};
 
 /// Of depths, in diameters: the difference of two lengths of about one, each with a fused square.
 const DEPTH: f32 = 1e-6;

@@ -1,15 +1,6 @@
 //! Stage 9 against its twin: contacts that rest, before the launch and after the rounds; their order, and what they keep.
 
 use super::{
-    super::{
-        buffers::Buffers,
-        dispatch_budget::DispatchBudget,
-        encode::{self, Encoder, Solving},
-        layout::{
-            ASLEEP_COUNT, CONSTRAINT_COUNT, CONSTRAINT_WORDS, IMPULSE_COUNT, INNER_COLOURS, LAST_IN_CONTACT,
-            RANK_WORDS, WALL, WARM_START_HEAD,
-        },
-    },
     Case, Harness, PRESENT, Slip, Verdict, agrees, contacts,
     findings::Findings,
     memory::Memory,
@@ -17,12 +8,21 @@ use super::{
     starts::{Start, start},
     twin::Twin,
 };
+use crate::gpu::{
+    buffers::Buffers,
+    dispatch_budget::DispatchBudget,
+    encode::{self, Encoder, Solving},
+    layout::{
+        ASLEEP_COUNT, CONSTRAINT_COUNT, CONSTRAINT_WORDS, IMPULSE_COUNT, INNER_COLOURS, LAST_IN_CONTACT,
+        RANK_WORDS, WALL, WARM_START_HEAD,
+    },
+};
 use crate::{
     cpu::{blocks::Axis, constraints::ContactConstraint},
     state::constants::{COLOURS, ITERATION_BATCHES, SLEEP, STILL},
 };
 
-// Hands what lockstep finds on to the verdict.
+// Hands what the shared comparison finds on to the verdict.
 fn judge(verdict: &mut Verdict, find: impl FnOnce(&mut Findings), twin: &Twin) {
     let mut findings = Findings::new(&twin.core.state.id, twin.core.domain.units, 1.0);
     find(&mut findings);

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{
-    super::layout::{Frame, SCAN_GROUP, SCAN_PART},
     Case, Harness, Site, Slip, Verdict,
     memory::Memory,
     notices,
     starts::{SIZES, Start, dice, start},
 };
+use crate::gpu::layout::{Frame, SCAN_GROUP, SCAN_PART};
 use crate::{
     cpu::scan::scan,
     gpu::{buffer_layout::BufferLayout, static_world::StaticWorld},

@@ -1,12 +1,12 @@
 //! Stage 3 against its twin.
 
 use super::{
-    super::layout::Node,
     Case, Harness, PRESENT, Slip, agrees,
     memory::{Memory, constraints, rough_place},
     notices,
     starts::{Start, start},
 };
+use crate::gpu::layout::Node;
 
 fn case(start: &Start) -> Case {
     let mut harness = Harness::new(start);

@@ -1,8 +1,6 @@
 //! Stage 7 against its twin: the threats, the first hops and which impacts are selected.
 
 use super::{
-    super::encode,
-    super::layout::{THREAT_WORDS, THREATS, VelocityBound},
     Case, Harness, Slip, agrees,
     memory::{Memory, counter, time},
     notices,
@@ -10,6 +8,10 @@ use super::{
     twin::Twin,
 };
 use crate::cpu::select::{self, Bounds, Threat, VelocityBound as Twins};
+use crate::gpu::{
+    encode,
+    layout::{THREAT_WORDS, THREATS, VelocityBound},
+};
 
 /// Of the times of the guard, as a share of the substep. The touch of two cones is the root of a square that cancels where
 /// they just meet, so a share `e` of rounding can move it by the root of `e`; what the guard makes of it is a bound

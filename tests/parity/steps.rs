@@ -3,7 +3,7 @@
 //! The twin's state after each step is what both sides take the next one from, so that no difference outlives a step.
 
 use super::{
-    super::lockstep::error_bounds::{self, ErrorBounds, Step},
+    super::error_bounds::{self, ErrorBounds, Step},
     context,
 };
 use crate::{Backend, Impact, Options, Partner, Simulation, System, files::builtin, scene::Shape};

@@ -1,14 +1,13 @@
 //! Stage 6 against its twin: the sweep of all, and that of what a round has touched.
 
 use super::{
-    super::encode,
-    super::layout::Event,
     Case, Harness, Slip, Verdict, WIDE_ROUNDS, agrees,
     memory::{Memory, time},
     notices, rounds,
     starts::{Start, start},
     twin::Twin,
 };
+use crate::gpu::{encode, layout::Event};
 use crate::{cpu::event as twins, gpu::shaders::NO_IMPACT, state::grid::CODES};
 
 /// How far apart, in cells, the two sides may see a pair at its time of impact: coordinates are at most a few cells, each

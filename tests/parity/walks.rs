@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use glam::{IVec3, Vec3};
 
-use super::{super::buffer_layout::BufferLayout, memory::Memory, twin::Twin, verdict::Verdict};
+use super::{memory::Memory, twin::Twin, verdict::Verdict};
+use crate::gpu::buffer_layout::BufferLayout;
 use crate::{
     cpu::{
         event::View,

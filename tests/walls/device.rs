@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use carom::{Backend, Options, Oscillation, Rotation, WallMotion, WallShape, gpu::Context, gpu::Lockstep};
+use carom::{Backend, Options, Oscillation, Rotation, WallMotion, WallShape, gpu::Context, verify::Lockstep};
 use glam::DVec3;
 
 use crate::support::{cube, dice, simulate, sphere, wall, with};

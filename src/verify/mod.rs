@@ -5,17 +5,22 @@
 //! rounding decides; these are told by their geometry and counted.
 
 mod broad;
-pub mod contacts;
+mod contacts;
 mod ends;
-pub mod error_bounds;
-pub mod findings;
+mod error_bounds;
+mod findings;
 mod harness;
-pub mod memory;
-pub(super) mod rounds;
+mod memory;
+mod rounds;
 #[cfg(test)]
 mod tests;
 mod trace;
-pub mod twin;
+mod twin;
+
+/// Every stage on starts of all kinds and sizes: needs what the crate keeps to itself.
+#[cfg(test)]
+#[path = "../../tests/parity/mod.rs"]
+mod parity;
 
 use std::collections::HashMap;
 
@@ -23,8 +28,13 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::error_bounds::Step;
 use self::findings::Difference;
-use super::{Context, buffer_layout::Capacities, engine::GpuEngine};
-use crate::{Error, Impact, Sphere, System, cpu::Stepper, state::columns::NEVER, step::engine::Engine};
+use crate::{
+    Error, Impact, Sphere, System,
+    cpu::Stepper,
+    gpu::{Context, buffer_layout::Capacities, engine::GpuEngine},
+    state::columns::NEVER,
+    step::engine::Engine,
+};
 
 /// The copy of the state that substeps are on; broad phases go from the other one to it.
 pub const PRESENT: usize = 1;
@@ -37,8 +47,9 @@ const CONTACTS: f64 = 300.0;
 /// The gpu engine and the cpu engine in lockstep.
 ///
 /// ```no_run
-/// use carom::gpu::{Context, Lockstep};
+/// use carom::gpu::Context;
 /// use carom::scene::{Fill, Scene};
+/// use carom::verify::Lockstep;
 ///
 /// let scene = Scene::new(1.0 / 60.0).periodic().fill(Fill::random(1000).volume_fraction(0.2).temperature(3.0));
 /// let mut lockstep = Lockstep::new(scene.build()?, Context::open(None)?, 0, Lockstep::ROUNDING)?;

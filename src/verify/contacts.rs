@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use glam::{IVec3, Vec3};
 
 use super::{
-    super::{
-        buffer_layout::BufferLayout,
-        host_mirror::HostMirror,
-        layout::{
-            ALL_WOKEN, ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT,
-            IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, PAST_H, RANK_WORDS, RESTED,
-            WAKE_STATE, WALL, WARM_START_HEAD, constraint_words,
-        },
-    },
     PRESENT,
     findings::Findings,
     memory::{Memory, constraints as state_rows},
     twin::Twin,
+};
+use crate::gpu::{
+    buffer_layout::BufferLayout,
+    host_mirror::HostMirror,
+    layout::{
+        ALL_WOKEN, ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT,
+        IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, PAST_H, RANK_WORDS, RESTED, WAKE_STATE,
+        WALL, WARM_START_HEAD, constraint_words,
+    },
 };
 use crate::{
     cpu::blocks::Axis,

@@ -4,21 +4,17 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{
-    super::{
-        Context,
-        buffer_layout::{BufferLayout, Capacities},
-        buffers::Buffers,
-        dispatch_budget::DispatchBudget,
-        encode::{Dispatch, Encoder},
-        host_mirror::HostMirror,
-        layout::{Frame, HALT, HALT_CUT},
-        pipelines::Pipelines,
-        step_plan::StepPlan,
-    },
-    PRESENT,
-    memory::Memory,
-    twin::Twin,
+use super::{PRESENT, memory::Memory, twin::Twin};
+use crate::gpu::{
+    Context,
+    buffer_layout::{BufferLayout, Capacities},
+    buffers::Buffers,
+    dispatch_budget::DispatchBudget,
+    encode::{Dispatch, Encoder},
+    host_mirror::HostMirror,
+    layout::{Frame, HALT, HALT_CUT},
+    pipelines::Pipelines,
+    step_plan::StepPlan,
 };
 use crate::{
     Error, System,
@@ -27,14 +23,71 @@ use crate::{
 };
 
 /// Rounds over the whole array that the frames announce: as many as a device may do.
-const WIDE_ROUNDS: u32 = super::super::layout::MOST_WIDE_ROUNDS;
+const WIDE_ROUNDS: u32 = crate::gpu::layout::MOST_WIDE_ROUNDS;
 
-/// The device's side, beside the state.
-pub struct Harness<'a> {
+/// The buffers and pipelines of one system on the device.
+pub struct Device<'a> {
     context: &'a Context,
     pipelines: Arc<Pipelines>,
     buffers: Buffers,
     dispatch_budget: DispatchBudget,
+    layout: BufferLayout,
+}
+
+impl<'a> Device<'a> {
+    /// Buffers with the world of `host`, and where its walls are in each substep.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    pub fn new(
+        context: &'a Context,
+        pipelines: Arc<Pipelines>,
+        layout: BufferLayout,
+        host: &HostMirror,
+        motion: Option<&[u32]>,
+    ) -> Result<Self, Error> {
+        let buffers = Buffers::new(context, &pipelines, layout, None)?;
+        buffers.write_world(&context.queue, host);
+        if let Some(motion) = motion {
+            buffers.write_motion(&context.queue, motion);
+        }
+        let dispatch_budget = DispatchBudget::new(context);
+        Ok(Self { context, pipelines, buffers, dispatch_budget, layout })
+    }
+
+    /// What the buffers hold after the dispatches of one stage on this input.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    pub fn run(
+        &mut self,
+        input: &Memory,
+        frame: Frame,
+        is_broad: bool,
+        dispatches: &[Dispatch],
+    ) -> Result<Memory, Error> {
+        let Self { context, pipelines, buffers, dispatch_budget, layout } = self;
+        input.upload(context, buffers);
+        buffers.write_frames(context, pipelines, &[frame])?;
+        let mut encoder =
+            Encoder::new(&context.device, pipelines, buffers, PRESENT, *dispatch_budget, None, false);
+        let group = match dispatches.first() {
+            Some((entry, ..)) if entry.starts_with("rest_") => &buffers.rest[PRESENT],
+            _ if is_broad => &buffers.broad[1 - PRESENT],
+            _ => &buffers.view[PRESENT],
+        };
+        // The name is only that of the pass.
+        encoder.stage("audit", group, 0, dispatches);
+        context.queue.submit([encoder.encoder.finish()]);
+        let output = Memory::download(context, buffers, layout)?;
+        context.check()?;
+        Ok(output)
+    }
+}
+
+/// The device's side, beside the state.
+pub struct Harness<'a> {
+    device: Device<'a>,
     pub host: HostMirror,
     pub layout: BufferLayout,
     /// Of every substep; that of the audit last.
@@ -74,31 +127,23 @@ impl<'a> Harness<'a> {
         };
         let layout = host.layout(Capacities { blocks: plan.substeps, ..roomy(system.spheres.len()) });
         layout.check(&context.device.limits(), host.domain.grid.buckets)?;
-        let dispatch_budget = DispatchBudget::new(context);
         let step_plan = StepPlan {
             plan,
             wide_rounds: WIDE_ROUNDS,
             record: false,
             strict: false,
             wakes: false,
-            dispatch_budget,
+            dispatch_budget: DispatchBudget::new(context),
         };
         let frames = step_plan.frames(&host, &layout);
         let pipelines = context.pipelines(host.variant())?;
-        let buffers = Buffers::new(context, &pipelines, layout, None)?;
-        buffers.write_world(&context.queue, &host);
         let substeps = step_plan.substeps(&host);
-        if layout.static_world.is_restless {
-            let motion = host.motion(time, &substeps);
-            buffers.write_motion(&context.queue, &motion);
-        }
+        let motion = layout.static_world.is_restless.then(|| host.motion(time, &substeps));
+        let device = Device::new(context, pipelines, layout, &host, motion.as_deref())?;
         let mut twin = Twin::new(core, plan.motion_margin, plan.drift);
         twin.frames(&frames, &substeps, time);
         let substeps_per_build = plan.substeps_per_build as usize;
-        Ok((
-            Self { context, pipelines, buffers, dispatch_budget, host, layout, frames, substeps_per_build },
-            twin,
-        ))
+        Ok((Self { device, host, layout, frames, substeps_per_build }, twin))
     }
 
     /// What the buffers hold where the twin is now.
@@ -118,26 +163,12 @@ impl<'a> Harness<'a> {
         is_broad: bool,
         dispatches: impl Fn(u32) -> Vec<Dispatch>,
     ) -> Result<Option<Memory>, Error> {
-        let Self { context, pipelines, buffers, dispatch_budget, .. } = self;
         loop {
-            input.upload(context, buffers);
-            buffers.write_frames(context, pipelines, &[frame])?;
-            let mut encoder =
-                Encoder::new(&context.device, pipelines, buffers, PRESENT, *dispatch_budget, None, false);
-            let dispatches = dispatches(dispatch_budget.groups(self.layout.sphere_count));
-            let group = match dispatches.first() {
-                Some((entry, ..)) if entry.starts_with("rest") => &buffers.rest[PRESENT],
-                _ if is_broad => &buffers.broad[1 - PRESENT],
-                _ => &buffers.view[PRESENT],
-            };
-            // The name is only that of the pass.
-            encoder.stage("audit", group, 0, &dispatches);
-            context.queue.submit([encoder.encoder.finish()]);
-            let output = Memory::download(context, buffers, &self.layout)?;
-            context.check()?;
+            let dispatches = dispatches(self.device.dispatch_budget.groups(self.layout.sphere_count));
+            let output = self.device.run(input, frame, is_broad, &dispatches)?;
             match output.work[HALT as usize] {
                 0 => return Ok(Some(output)),
-                halt if halt & HALT_CUT != 0 && dispatch_budget.spread() => {}
+                halt if halt & HALT_CUT != 0 && self.device.dispatch_budget.spread() => {}
                 _ => return Ok(None),
             }
         }

@@ -3,10 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::{
-    super::{
-        layout::{Event, FROZEN, LAUNCH, WALL},
-        shaders::NO_IMPACT,
-    },
     PRESENT,
     findings::Findings,
     harness::Harness,
@@ -14,6 +10,10 @@ use super::{
     twin::Twin,
 };
 use crate::cpu::{event as twins, select, sweep};
+use crate::gpu::{
+    layout::{Event, FROZEN, LAUNCH, WALL},
+    shaders::NO_IMPACT,
+};
 
 /// Of the path ahead against the budget: a length of three fused squares and one product.
 const PATH: f32 = 1e-6;

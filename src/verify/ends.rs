@@ -1,13 +1,13 @@
 //! The stages that end a substep and a step compared with their twins.
 
 use super::{
-    super::{layout::DEEPEST_BEFORE, submit_queue::sums},
     PRESENT,
     findings::Findings,
     harness::Harness,
     memory::{Memory, constraints},
     twin::Twin,
 };
+use crate::gpu::{layout::DEEPEST_BEFORE, submit_queue::sums};
 
 /// Of offsets, as a share of what was added up: `u * t + ...` may be fused, which saves the rounding of a product, and
 /// the sum is rounded once on both sides; the projection on a plane adds three products.

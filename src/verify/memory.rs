@@ -2,23 +2,19 @@
 
 use glam::Vec3;
 
-use super::{
-    super::{
-        Context,
-        buffer_layout::BufferLayout,
-        buffers::Buffers,
-        host_mirror::HostMirror,
-        layout::{
-            Body, CANDIDATE_COUNT, CODE_SHIFT, DYNAMIC_COUNT, DYNAMIC_WORDS, Event, FAST_COUNT, FROZEN,
-            FROZEN_COUNT, FROZEN_WORDS, LAUNCH, LAUNCH_BLOCK, NextEvent, Node, OUTSIDE, PENDING,
-            ROUND_BLOCKS, ROUND_WORDS, SELECTED, Tag, VISIT_COUNT, VISIT_WORDS, VelocityBound, WALKERS,
-            WALL_MOVES,
-        },
-        readback::download,
-        shaders::NO_IMPACT,
+use super::{PRESENT, contacts, twin::Twin};
+use crate::gpu::{
+    Context,
+    buffer_layout::BufferLayout,
+    buffers::Buffers,
+    host_mirror::HostMirror,
+    layout::{
+        Body, CANDIDATE_COUNT, CODE_SHIFT, DYNAMIC_COUNT, DYNAMIC_WORDS, Event, FAST_COUNT, FROZEN,
+        FROZEN_COUNT, FROZEN_WORDS, LAUNCH, LAUNCH_BLOCK, NextEvent, Node, OUTSIDE, PENDING, ROUND_BLOCKS,
+        ROUND_WORDS, SELECTED, Tag, VISIT_COUNT, VISIT_WORDS, VelocityBound, WALKERS, WALL_MOVES,
     },
-    PRESENT, contacts,
-    twin::Twin,
+    readback::download,
+    shaders::NO_IMPACT,
 };
 use crate::{
     Error,

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::super::layout::{Body, Tag};
+use crate::gpu::layout::{Body, Tag};
 use crate::{Impact, Partner, state::units::Units};
 
 /// A value on which the two sides differ by more than they may.

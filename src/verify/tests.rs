@@ -3,9 +3,10 @@
 
 use glam::DVec3;
 
-use super::{Context, Lockstep, Mismatch, trace};
+use super::{Lockstep, Mismatch, trace};
 use crate::{
     Side, Surface, System,
+    gpu::Context,
     scene::{Fill, Scene},
     state::columns::NEVER,
 };

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use glam::DVec3;
 
-use super::super::layout;
+use crate::gpu::layout;
 use crate::{
     Error,
     cpu::{

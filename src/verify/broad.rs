@@ -1,13 +1,13 @@
 //! The stages of the broad phase compared with their twins.
 
 use super::{
-    super::layout::{CODE_SHIFT, INDEX_MASK},
     PRESENT,
     findings::Findings,
     harness::Harness,
     memory::{Memory, constraints, rough_place},
     twin::Twin,
 };
+use crate::gpu::layout::{CODE_SHIFT, INDEX_MASK};
 use crate::{
     cpu::sweep::from_wall,
     state::{constants::wall_bit, grid::CODES},

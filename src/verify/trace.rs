@@ -2,17 +2,17 @@
 //! else of it is named.
 
 use super::{
-    super::{
-        Context,
-        encode::{self, Solving},
-        layout::{DENSE_ROUNDS, IMPULSE_COUNT, LAUNCH, SCAN_PART},
-    },
     PRESENT, broad, contacts, ends,
     findings::{Difference, Findings},
     harness::Harness,
     memory::{Memory, constraints},
     rounds,
     twin::Twin,
+};
+use crate::gpu::{
+    Context,
+    encode::{self, Solving},
+    layout::{DENSE_ROUNDS, IMPULSE_COUNT, LAUNCH, SCAN_PART},
 };
 use crate::{Error, System, state::constants::ITERATION_BATCHES};
 
