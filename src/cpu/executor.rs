@@ -399,3 +399,129 @@ impl StepEngine for CpuExecutor {
         Self::new(system, |id| last_contacts.get(&id).copied().unwrap_or(NEVER), time)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeMap,
+        hash::{DefaultHasher, Hash, Hasher},
+    };
+
+    use super::*;
+    use crate::{Materials, Surface, Wall, WallShape, step::schedule::Column};
+
+    fn hash_of(words: impl Iterator<Item = u32>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        words.for_each(|word| word.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    // A fingerprint of every column that this engine keeps as such.
+    fn fingerprints(executor: &CpuExecutor) -> BTreeMap<Column, u64> {
+        let CpuExecutor { core, rounds, .. } = executor;
+        let state = &core.state;
+        let floats = |values: &[f32]| hash_of(values.iter().map(|x| x.to_bits()));
+        let vectors =
+            |values: &[glam::Vec4]| hash_of(values.iter().flat_map(|v| v.to_array()).map(f32::to_bits));
+        let cells = state.cell.iter().flat_map(|c| c.to_array()).map(|x| x as u32);
+        let candidates =
+            (0..state.len()).flat_map(|i| core.lists.of(i)).flat_map(|c| [c.index() as u32, c.code()]);
+        let events = rounds.events.iter().flat_map(|e| [e.toi.to_bits(), e.partner, e.link]);
+        [
+            (Column::Place, vectors(&state.place)),
+            (Column::Motion, vectors(&state.motion)),
+            (Column::Spin, vectors(&state.spin)),
+            (Column::Cell, hash_of(cells.chain(state.id.iter().copied()))),
+            (Column::Buckets, hash_of(core.starts.iter().copied())),
+            (Column::Candidates, hash_of(candidates)),
+            (Column::Clock, floats(&core.clock)),
+            (Column::MotionMargin, floats(&core.motion_margin)),
+            (Column::Support, hash_of(core.support.iter().map(|&s| u32::from(s)))),
+            (Column::Rested, floats(&core.rested)),
+            (Column::NextEvents, hash_of(events)),
+            (Column::Selected, hash_of(rounds.selected.iter().copied())),
+            (Column::SleepTimers, hash_of(core.sleep.sleep_timer.iter().copied())),
+        ]
+        .into()
+    }
+
+    // Runs the passes of an engine, and holds every pass to what it says that it writes.
+    struct Checked<'a> {
+        executor: &'a mut CpuExecutor,
+        /// Columns that each pass changed, with its number of runs.
+        changed: BTreeMap<String, (u32, Vec<Column>)>,
+    }
+
+    impl Executor for Checked<'_> {
+        type Error = Error;
+
+        fn has(&self, when: When) -> bool {
+            self.executor.has(when)
+        }
+
+        fn run(&mut self, entry: &Entry) -> Result<(), Error> {
+            let before = fingerprints(self.executor);
+            self.executor.run(entry)?;
+            let after = fingerprints(self.executor);
+            let changed = self.changed.entry(format!("{:?}", entry.pass)).or_default();
+            changed.0 += 1;
+            for (column, print) in after {
+                if before[&column] != print {
+                    assert!(entry.writes.contains(&column), "{:?} writes {column:?} unsaid", entry.pass);
+                    if !changed.1.contains(&column) {
+                        changed.1.push(column);
+                    }
+                }
+            }
+            Ok(())
+        }
+
+        fn begin_round(&mut self) -> Result<bool, Error> {
+            self.executor.begin_round()
+        }
+    }
+
+    // A box half full of spheres that fall, bounce and come to rest on a floor.
+    fn falling() -> System {
+        let mut system = System {
+            dt: 0.02,
+            gravity: DVec3::NEG_Z,
+            drag: 0.01,
+            materials: Materials::empty(),
+            ..System::default()
+        };
+        let floor = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
+        system.walls.push(Wall::new(floor, 0, "floor"));
+        system.materials.add("stone", Surface { restitution: 0.5, friction: 0.3, ..Surface::default() }, 1.0);
+        for k in 0..400_u32 {
+            let place = glam::UVec3::new(k % 8, k / 8 % 8, k / 64).as_dvec3() * 1.01;
+            let velocity = DVec3::new(f64::from(k * 7 % 5) - 2.0, f64::from(k * 11 % 7) - 3.0, -1.0);
+            system.spheres.push(Sphere { id: k, position: place + 0.5, velocity, ..Sphere::default() });
+        }
+        system
+    }
+
+    #[test]
+    fn a_pass_writes_the_columns_that_the_schedule_says() {
+        let system = falling();
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        for k in 0..20 {
+            stepper.step(f64::from(k) * system.dt, None, false).unwrap();
+        }
+        let executor = &mut stepper.engine;
+        executor.now.patience = Patience { may_split: false, work: Work::most(400) };
+        let mut checked = Checked { executor, changed: BTreeMap::new() };
+        for _ in 0..8 {
+            execute(BROAD_PHASE, &mut checked).unwrap();
+            execute(STEP_BEGIN, &mut checked).unwrap();
+            execute_rounds(&mut checked).unwrap();
+            execute(SUBSTEP_END, &mut checked).unwrap();
+        }
+        execute(STEP_END, &mut checked).unwrap();
+        // Passes that change nothing would show nothing.
+        for pass in ["Scatter", "Neighbors", "SolveFirst", "Sweep", "Select", "Collide", "Advance"] {
+            let (runs, columns) = &checked.changed[pass];
+            assert!(*runs > 0 && !columns.is_empty(), "{pass} ran {runs} times and changed {columns:?}");
+        }
+    }
+}

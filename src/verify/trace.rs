@@ -14,7 +14,13 @@ use crate::gpu::{
     encode::{self, Solving},
     layout::{DENSE_ROUNDS, IMPULSE_COUNT, LAUNCH, SCAN_PART},
 };
-use crate::{Error, System, state::constants::ITERATION_BATCHES};
+use crate::{
+    Error, System,
+    state::constants::ITERATION_BATCHES,
+    step::schedule::{
+        BROAD_PHASE, Entry, Executor, Pass, STEP_END, SUBSTEP_END, When, execute, execute_rounds,
+    },
+};
 
 /// A stage and what it did otherwise.
 pub type Found = (&'static str, Difference);
@@ -34,59 +40,53 @@ pub fn first_difference(
     time: f64,
 ) -> Result<Option<Found>, Error> {
     let (harness, twin) = Harness::new(system, context, last_contact, time)?;
-    Trace { harness, twin, scale, frame: 0 }.run()
+    Trace { harness, twin, scale, frame: 0, round: 0, pending: vec![] }.run()
 }
 
+/// The walk through a step: every pass of the schedule on both sides.
 struct Trace<'a> {
     harness: Harness<'a>,
     twin: Twin,
     scale: f32,
     /// The substep.
     frame: usize,
+    /// Number of the round on the device: one that makes lists, or one that looks at all spheres.
+    round: u32,
+    /// Spheres with a pending impact when the round began.
+    pending: Vec<u32>,
 }
 
-/// What is done on the way: nothing was found so far, or this.
+/// What a comparison comes to: a difference, or none.
 type Step = Result<Option<Found>, Error>;
 
-macro_rules! go_on {
-    ($found:expr) => {
-        if let Some(found) = $found? {
-            return Ok(Some(found));
-        }
-    };
+/// Why the walk ends before the step does.
+enum End {
+    Found(Found),
+    Failed(Error),
 }
 
 impl Trace<'_> {
     fn run(mut self) -> Step {
-        for k in 0..self.harness.frames.len() - 1 {
+        match self.walk() {
+            Ok(()) => Ok(None),
+            Err(End::Found(found)) => Ok(Some(found)),
+            Err(End::Failed(error)) => Err(error),
+        }
+    }
+
+    fn walk(&mut self) -> Result<(), End> {
+        let last = self.harness.frames.len() - 1;
+        for k in 0..last {
             self.frame = k;
             self.twin.enter(k, &self.harness.frames[k]);
             if k % self.harness.substeps_per_build == 0 {
-                go_on!(self.broad_phase());
+                execute(BROAD_PHASE, self)?;
             }
-            if self.twin.core.domain.world.rests {
-                go_on!(self.rest(true));
-            }
-            go_on!(self.launch());
-            go_on!(self.sweep());
-            while self.twin.is_pending() && self.twin.rounds.round < MOST_ROUNDS {
-                go_on!(self.round());
-            }
-            self.twin.finish_rounds();
-            if let Some(error) = self.twin.failed.take() {
-                return Err(error);
-            }
-            if self.twin.core.domain.world.rests {
-                go_on!(self.rest(false));
-            }
-            go_on!(self.advance());
-            if self.twin.core.domain.world.rests {
-                go_on!(self.keep());
-            }
-            go_on!(self.relax());
+            execute_rounds(self)?;
+            execute(SUBSTEP_END, self)?;
         }
-        self.frame = self.harness.frames.len() - 1;
-        self.audit()
+        self.frame = last;
+        execute(STEP_END, self)
     }
 
     // Runs the dispatches of a stage and compares; a device that stopped says nothing.
@@ -114,27 +114,34 @@ impl Trace<'_> {
         input
     }
 
-    fn broad_phase(&mut self) -> Step {
-        let layout = self.harness.layout;
+    fn bin(&mut self) -> Step {
         let input = self.source();
         self.twin.bin();
-        go_on!(self.stage("bin", &input, true, |all| vec![("bin", 0, all)], broad::bin));
+        self.stage("bin", &input, true, |all| vec![("bin", 0, all)], broad::bin)
+    }
 
+    fn scan(&mut self) -> Step {
+        let layout = self.harness.layout;
         let mut input = Memory::new(&layout);
         input.put(layout.counts, &self.twin.counts());
         self.twin.scan();
         let parts = (layout.heads - layout.counts).div_ceil(SCAN_PART);
         let scan = |_| vec![("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)];
-        go_on!(self.stage("scan", &input, true, scan, broad::scan));
+        self.stage("scan", &input, true, scan, broad::scan)
+    }
 
+    fn scatter(&mut self) -> Step {
+        let layout = self.harness.layout;
         let mut input = self.source();
         input.put(layout.pending, &self.twin.core.keys);
         input.put(layout.counts, &self.twin.counts());
         input.put(layout.starts, &self.twin.core.starts);
         self.twin.scatter();
         let scatter = |all| vec![("scatter_order", 0, all), ("scatter", 0, all)];
-        go_on!(self.stage("scatter", &input, true, scatter, broad::scatter));
+        self.stage("scatter", &input, true, scatter, broad::scatter)
+    }
 
+    fn neighbors(&mut self) -> Step {
         self.twin.forget_lists();
         let mut input = self.harness.memory(&self.twin);
         broad::put_rough_places(&self.twin, &mut input);
@@ -165,19 +172,19 @@ impl Trace<'_> {
         )
     }
 
-    // Select, collide, sweep again. On the device a round of this number makes lists, or looks at all.
-    fn round(&mut self) -> Step {
-        let layout = self.harness.layout;
-        let round = self.twin.rounds.round.min(DENSE_ROUNDS + 1);
-        let pending = self.twin.rounds.pending_list.clone();
+    fn select(&mut self) -> Step {
+        let (layout, round) = (self.harness.layout, self.round);
         let mut input = self.harness.memory(&self.twin);
-        input.put_pending(&layout, round, &pending);
+        input.put_pending(&layout, round, &self.pending);
         self.twin.select();
         let select = |all| encode::select(round, all, all).to_vec();
-        go_on!(self.stage("select", &input, false, select, |harness, twin, output, findings| {
+        self.stage("select", &input, false, select, |harness, twin, output, findings| {
             rounds::select(harness, twin, &output.selected(&harness.layout, round), findings);
-        }));
+        })
+    }
 
+    fn collide(&mut self) -> Step {
+        let (layout, round) = (self.harness.layout, self.round);
         let selected = self.twin.rounds.selected.clone();
         let mut input = self.harness.memory(&self.twin);
         input.put_selected(&layout, round, &selected);
@@ -185,15 +192,19 @@ impl Trace<'_> {
         self.twin.collide();
         let collide =
             |all| vec![("collide", round, all), ("collide_walk", round, all), ("collide_meet", round, all)];
-        go_on!(self.stage("collide", &input, false, collide, |harness, twin, output, findings| {
+        self.stage("collide", &input, false, collide, |harness, twin, output, findings| {
             rounds::collide(harness, twin, &input, output, &speeds, findings);
             if harness.layout.slots > 0 {
                 contacts::flags(&harness.layout, twin, output, findings);
             }
-        }));
+        })
+    }
 
+    fn resweep(&mut self) -> Step {
+        let (layout, round) = (self.harness.layout, self.round);
+        let selected = self.twin.rounds.selected.clone();
         let mut input = self.harness.memory(&self.twin);
-        input.put_pending(&layout, round, &pending);
+        input.put_pending(&layout, round, &self.pending);
         input.put_selected(&layout, round, &selected);
         for &i in &self.twin.rounds.touched_list {
             input.nodes[i as usize].touched = round + 1;
@@ -279,19 +290,52 @@ impl Trace<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::step::schedule::STAGES;
+impl Executor for Trace<'_> {
+    type Error = End;
 
-    // In the order of the table.
-    #[test]
-    fn every_stage_of_the_table_is_traced() {
-        let text: String = include_str!("trace.rs").split_whitespace().collect();
-        let mut from = 0;
-        for stage in STAGES {
-            let call = format!("self.stage(\"{}\"", stage.name);
-            let at = text[from..].find(&call).unwrap_or_else(|| panic!("no {call} after byte {from}"));
-            from += at;
+    fn has(&self, when: When) -> bool {
+        match when {
+            When::Always => true,
+            When::Resting => self.twin.core.domain.world.rests,
+            // Systems with drag are refused.
+            When::Drag => false,
         }
+    }
+
+    fn run(&mut self, entry: &Entry) -> Result<(), End> {
+        let compared = match entry.pass {
+            Pass::Bin => self.bin(),
+            Pass::Scan => self.scan(),
+            Pass::Scatter => self.scatter(),
+            Pass::Neighbors => self.neighbors(),
+            // The twin orders its contacts with its spheres.
+            Pass::OrderContacts | Pass::DragBefore | Pass::DragAfter => Ok(None),
+            Pass::SolveFirst => self.rest(true),
+            Pass::Launch => self.launch(),
+            Pass::Sweep => self.sweep(),
+            Pass::Select => self.select(),
+            Pass::Collide => self.collide(),
+            Pass::Resweep => self.resweep(),
+            Pass::SolveAfter => self.rest(false),
+            Pass::Advance => self.advance(),
+            Pass::KeepContacts => self.keep(),
+            Pass::Relax => self.relax(),
+            Pass::Audit => self.audit(),
+        };
+        match compared {
+            Ok(None) => Ok(()),
+            Ok(Some(found)) => Err(End::Found(found)),
+            Err(error) => Err(End::Failed(error)),
+        }
+    }
+
+    fn begin_round(&mut self) -> Result<bool, End> {
+        if self.twin.is_pending() && self.twin.rounds.round < MOST_ROUNDS {
+            self.round = self.twin.rounds.round.min(DENSE_ROUNDS + 1);
+            self.pending.clone_from(&self.twin.rounds.pending_list);
+            return Ok(true);
+        }
+        self.twin.finish_rounds();
+        self.twin.failed.take().map_or(Ok(false), |error| Err(End::Failed(error)))
     }
 }
