@@ -1,4 +1,4 @@
-//! Motions whose every event is known on paper.
+//! Motions whose events all have closed forms.
 
 use carom::{
     Backend, Bounds, Dimensions, Materials, Options, Partner, Plane, Side, Simulation, Sphere, System,
@@ -34,7 +34,7 @@ fn a_sphere_between_two_walls_returns_after_every_period() {
         simulation.step().unwrap();
         times.extend(simulation.impacts().iter().map(|i| i.time));
     }
-    // 3 between the turning points; from 1 up to 3.5 first.
+    // 3 between the turning points; initially from 1 to 3.5.
     for (k, time) in times.iter().enumerate() {
         let expected = (2.5 + 3.0 * k as f64) / 1.5;
         assert!((time - expected).abs() < 1e-11, "impact {k} at {time}, not {expected}");
@@ -60,7 +60,7 @@ fn an_open_axis_lets_spheres_meet_far_outside_the_start() {
     for _ in 0..3 {
         simulation.step().unwrap();
     }
-    // 4 stops at x = 2 after 501, 9 goes on with 2 from x = 3; 11 comes with -1.
+    // 4 stops at x = 2 after 501, 9 continues with 2 from x = 3; 11 arrives with -1.
     let end = simulation.spheres();
     assert_eq!(end[0].velocity.x, 0.0);
     assert!((end[0].position.x - 2.0).abs() < 1e-9);
@@ -93,7 +93,8 @@ fn a_fixed_sphere_turns_back_what_falls_on_its_top() {
 
 #[test]
 fn a_throw_over_a_tilted_plane_bounces_at_the_closed_form_times() {
-    // In the plane's frame the normal motion is that of a ball in gravity g cos(a): equal intervals when elastic.
+    // In the plane's frame the normal motion is that of a ball in gravity g cos(a): equal intervals in the elastic
+    // case.
     let angle = 0.3f64;
     let (g, v) = (9.81, 3.0);
     let mut system = System { dt: 0.02, gravity: DVec3::new(0.0, 0.0, -g), ..System::default() };
@@ -135,7 +136,7 @@ fn bounces_lose_what_restitution_says_until_the_contact_time_keeps_the_rest() {
         for impact in simulation.impacts() {
             assert!((impact.time - time).abs() < 1e-11, "bounce {bounces} at {}, not {time}", impact.time);
             time += interval;
-            // The impact after the first interval below the contact time keeps its speed, and so do all later ones.
+            // The first impact that follows within the contact time keeps its speed, and so do all later impacts.
             if interval >= 0.01 {
                 interval *= e;
             }
