@@ -153,7 +153,7 @@ fn bounces_lose_what_restitution_says_until_the_contact_time_keeps_the_rest() {
 fn a_sphere_in_a_corner_of_three_walls_comes_back_reversed() {
     let mut system = System { dt: 1.0, ..System::default() };
     system.bounds = Bounds { max: DVec3::splat(9.0), sides: [Side::Wall; 3], ..Bounds::default() };
-    // Exactly along the diagonal: three impacts at one time, in the order of the walls.
+    // Exactly along the diagonal: three simultaneous impacts, in the order of the walls.
     system.spheres.push(Sphere {
         position: DVec3::splat(2.5),
         velocity: DVec3::splat(-4.0),
@@ -170,7 +170,7 @@ fn a_sphere_in_a_corner_of_three_walls_comes_back_reversed() {
 #[test]
 fn simultaneous_impacts_come_in_the_order_of_the_ids() {
     let mut system = System { dt: 1.0, dimensions: Dimensions::Two, ..System::default() };
-    // Pairs far apart that all meet after 0.5, with ids against the order of the places.
+    // Distant pairs that all meet after 0.5, with ids in another order than the positions.
     for (k, id) in [70u32, 10, 50, 30].into_iter().enumerate() {
         for (side, extra) in [(-1.0, 0), (1.0, 5)] {
             system.spheres.push(Sphere {
@@ -205,7 +205,7 @@ fn two_spheres_in_a_short_period_meet_through_both_of_its_ends() {
         simulation.step().unwrap();
         impacts.extend_from_slice(simulation.impacts());
     }
-    // 1 reaches 3.5 and strikes 0's image at 4.5; 0 has 2 to go to 1, which has 2 to go to the image of 0, and so on.
+    // 1 reaches 3.5 and hits 0's image at 4.5; 0 has 2 to go to 1, which has 2 to go to the image of 0, and so on.
     let times: Vec<f64> = impacts.iter().map(|i| i.time).collect();
     assert_eq!(times, [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]);
 }
@@ -242,7 +242,7 @@ fn contacts_are_remembered_through_an_edit() {
     let mut simulation = exact(system);
     assert_eq!(simulation.step().unwrap().contact_time_impacts, 0);
     assert_eq!(simulation.spheres()[0].velocity.z, 0.5);
-    // Back down, with a new neighbour in the world: the impact at .5 is 1.25 ago at the next.
+    // Downwards again, with a new neighbour: the next impact follows 1.25 after the last one at .5.
     simulation.apply_impulse(8, -DVec3::Z * 1.5).unwrap();
     simulation.add(Sphere { id: 3, position: DVec3::X * 9.0 + DVec3::Z, ..sphere }).unwrap();
     let report = simulation.step().unwrap();
