@@ -120,7 +120,7 @@ pub fn sweep(all: u32) -> [Dispatch; 2] {
 
 /// Selects the next events of a round; `some` workgroups suffice for the spheres that take part.
 pub fn select(round: u32, some: u32, all: u32) -> [Dispatch; 4] {
-    // A round over all spheres propagates first to all neighbours, then from the spheres that meet a fast one.
+    // A round over all spheres propagates over the whole array first, then around the spheres that meet a fast one.
     let [second, third] = if round < DENSE_ROUNDS {
         [("select_propagate", round, all), ("select_around", round, some)]
     } else {

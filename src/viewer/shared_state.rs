@@ -109,7 +109,7 @@ impl Status {
     }
 }
 
-/// State shared by worker and window, behind a mutex.
+/// State shared by worker and window; [`Shared`] locks the state.
 #[derive(Default)]
 pub struct SharedState {
     /// Spheres that the window has not taken yet.
