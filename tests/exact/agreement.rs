@@ -15,8 +15,8 @@ use crate::naive::Naive;
 
 const EVENTS: u64 = 200;
 
-// Relative to the time of the event since the start of the run; for all other values, relative to the larger of 1 and
-// the value.
+// Relative tolerance of event times since the start of the run. All other values have this absolute tolerance, which
+// grows with the value for impulses.
 const TOLERANCE: f64 = 1e-9;
 
 // A burst of events in one step (a light sphere between two heavy ones) amplifies rounding errors: after the first

@@ -19,8 +19,7 @@ on_each_engine!(
 const GRAVITY: f64 = 9.81;
 const RADIUS: f64 = 0.05;
 
-// A sphere that touches the plane z = 0; gravity is tilted by `slope` (radians) towards +x. The sphere is far from the
-// origin, and often crosses the periodic boundary.
+// A sphere that touches the plane z = 0; gravity is tilted by `slope` (radians) towards +x.
 fn on_a_plane(surface: Surface, slope: f64, velocity: DVec3, spin: DVec3) -> System {
     let mut system = System {
         dt: 1.0 / 60.0,
