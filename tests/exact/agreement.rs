@@ -16,7 +16,7 @@ use crate::naive::Naive;
 const EVENTS: u64 = 200;
 
 // Relative tolerance of event times since the start of the run. All other values have this absolute tolerance, which
-// grows with the value for impulses.
+// is scaled by 1 + value for impulses and velocities.
 const TOLERANCE: f64 = 1e-9;
 
 // A burst of events in one step (a light sphere between two heavy ones) amplifies rounding errors: after the first
