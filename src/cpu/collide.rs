@@ -332,7 +332,12 @@ fn pair_impact(
         let normal = d.as_dvec3().normalize_or(DVec3::X) * if ida < idb { 1.0 } else { -1.0 };
         let impulse = f64::from(j.length());
         let partner = Partner::Sphere(ida.max(idb));
-        output.impacts.push(record(view, recorder, a, t, ida.min(idb), partner, point, normal, impulse));
+        output.impacts.push(record(
+            view,
+            recorder,
+            a,
+            Hit { t, sphere: ida.min(idb), partner, point, normal, impulse },
+        ));
     }
 }
 
@@ -364,7 +369,7 @@ fn fixed_impact(
             return;
         }
         // The chord that carries a sphere on a plane would leave a round one: it hops, and slides off as it should.
-        let gain = propagate(a, d / distance, -approach / distance, towards * view.frame.h);
+        let gain = rebound(a, d / distance, -approach / distance, towards * view.frame.h);
         output.counts.dissipated -= gain;
         return;
     }
@@ -392,13 +397,18 @@ fn fixed_impact(
         let normal = d.as_dvec3().normalize_or(DVec3::X) * if ida < idj { 1.0 } else { -1.0 };
         let impulse = f64::from(j.length());
         let partner = Partner::Sphere(ida.max(idj));
-        output.impacts.push(record(view, recorder, a, t, ida.min(idj), partner, point, normal, impulse));
+        output.impacts.push(record(
+            view,
+            recorder,
+            a,
+            Hit { t, sphere: ida.min(idj), partner, point, normal, impulse },
+        ));
     }
 }
 
 // Lets a sphere leave along `normal` with the least speed that brings it back a few times in a substep at most; `gain` is
 // the velocity that gravity adds in a substep. Returns the energy it got.
-fn propagate(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
+fn rebound(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
     let speed = REBOUND * gain;
     a.push(normal * (approach + speed));
     let (before, after) = (f64::from(approach), f64::from(speed));
@@ -417,19 +427,19 @@ fn loss(reduced_mass: f32, e: f32, approach: f32, square: f32) -> f64 {
     0.5 * m * (1.0 - e * e) * approach * approach / f64::from(square)
 }
 
-// `point` is an offset in the cell of `a`, in the falling frame.
-#[allow(clippy::too_many_arguments)]
-fn record(
-    view: &View,
-    recorder: Recorder,
-    a: &Body,
+/// An impact in scaled units, as it is recorded.
+struct Hit {
     t: f32,
     sphere: u32,
     partner: Partner,
+    /// Offset in the cell of the first sphere, in the falling frame.
     point: Vec3,
     normal: DVec3,
     impulse: f64,
-) -> Impact {
+}
+
+fn record(view: &View, recorder: Recorder, a: &Body, hit: Hit) -> Impact {
+    let Hit { t, sphere, partner, point, normal, impulse } = hit;
     let fallen = view.world.gravity * (0.5 * t * t);
     let units = recorder.units;
     Impact {

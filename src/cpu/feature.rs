@@ -175,7 +175,7 @@ pub fn consider_features(view: &View, i: usize, best: &mut Event) {
             if view.is_converted(i, partner) {
                 return;
             }
-            if view.constraints.contains(&view.state.id, i, partner) {
+            if view.constraints.contains(view.state.id, i, partner) {
                 let at = view.instant(i, view.clock[i]);
                 let touch = view.touch(feature, &at);
                 let rate = touch.normal.dot(at.velocity - touch.wall_velocity);

@@ -154,8 +154,7 @@ fn is_constrained(
     let farthest = radius_sum * FAR;
     let slow = b >= 0.0 || b * b <= view.constraints.shock * view.constraints.shock * square;
     square < farthest * farthest
-        && ((slow && view.constraints.contains(&view.state.id, i, j as u32))
-            || view.is_converted(i, j as u32))
+        && ((slow && view.constraints.contains(view.state.id, i, j as u32)) || view.is_converted(i, j as u32))
 }
 
 /// Most candidates are still apart and still approaching, or have long been receding, at the end of the substep: told
@@ -285,7 +284,7 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     let (gap, v) = wall_gap(view, i, plane);
     if view.world.rests {
         let partner = WALL | plane as u32;
-        if (v >= -view.constraints.shock && view.constraints.contains(&view.state.id, i, partner))
+        if (v >= -view.constraints.shock && view.constraints.contains(view.state.id, i, partner))
             || view.is_converted(i, partner)
         {
             return;

@@ -95,18 +95,7 @@ impl Buffers {
         before: Option<&Self>,
     ) -> Result<Self, Error> {
         use wgpu::BufferUsages as Usage;
-        let storage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
-        let mut made = vec![];
-        let kept = before.map(Self::sized);
-        for (k, (label, bytes)) in layout.sizes().into_iter().enumerate() {
-            if let Some((_, buffer)) = kept.as_ref().map(|kept| &kept[k]).filter(|(size, _)| *size == bytes) {
-                made.push(wgpu::Buffer::clone(buffer));
-                continue;
-            }
-            // Renderers read the state as vertices.
-            let usage = if label == "bodies" { storage | Usage::VERTEX } else { storage };
-            made.push(make_buffer(context, label, bytes, usage)?);
-        }
+        let made = make_storage(context, &layout, before)?;
         let [
             body_a,
             body_b,
@@ -122,15 +111,7 @@ impl Buffers {
             warm_start_b,
         ] = <[wgpu::Buffer; 12]>::try_from(made).expect("as many buffers as sizes");
         let frames = make_buffer(context, "frames", 8 * UNIFORM_STRIDE, Usage::UNIFORM | Usage::COPY_DST)?;
-        let round_count = u64::from(MOST_NUMBERS) + 1;
-        let rounds =
-            make_buffer(context, "rounds", round_count * UNIFORM_STRIDE, Usage::UNIFORM | Usage::COPY_DST)?;
-        let mut numbers = vec![0; (round_count * UNIFORM_STRIDE) as usize];
-        for number in (0..MOST_NUMBERS).chain([LAUNCH]) {
-            let at = round_offset(number) as usize;
-            numbers[at..at + size_of::<Round>()].copy_from_slice(bytemuck::bytes_of(&Round { number }));
-        }
-        context.queue.write_buffer(&rounds, 0, &numbers);
+        let rounds = make_rounds(context)?;
         let (bodies, tags, warm_start) = ([body_a, body_b], [tag_a, tag_b], [warm_start_a, warm_start_b]);
         if let Some(before) = before {
             keep_warm_start(context, before, &warm_start);
@@ -278,6 +259,42 @@ impl Buffers {
         queue.write_buffer(&self.bodies[k], 0, bytemuck::cast_slice(bodies));
         queue.write_buffer(&self.tags[k], 0, bytemuck::cast_slice(tags));
     }
+}
+
+// The storage buffers; of those before, the ones of the right size stay, with what they hold.
+fn make_storage(
+    context: &Context,
+    layout: &BufferLayout,
+    before: Option<&Buffers>,
+) -> Result<Vec<wgpu::Buffer>, Error> {
+    use wgpu::BufferUsages as Usage;
+    let storage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
+    let mut made = vec![];
+    let kept = before.map(Buffers::sized);
+    for (k, (label, bytes)) in layout.sizes().into_iter().enumerate() {
+        if let Some((_, buffer)) = kept.as_ref().map(|kept| &kept[k]).filter(|(size, _)| *size == bytes) {
+            made.push(wgpu::Buffer::clone(buffer));
+            continue;
+        }
+        // Renderers read the state as vertices.
+        let usage = if label == "bodies" { storage | Usage::VERTEX } else { storage };
+        made.push(make_buffer(context, label, bytes, usage)?);
+    }
+    Ok(made)
+}
+
+// The number of every dispatch, each at its offset.
+fn make_rounds(context: &Context) -> Result<wgpu::Buffer, Error> {
+    let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+    let count = u64::from(MOST_NUMBERS) + 1;
+    let rounds = make_buffer(context, "rounds", count * UNIFORM_STRIDE, usage)?;
+    let mut numbers = vec![0; (count * UNIFORM_STRIDE) as usize];
+    for number in (0..MOST_NUMBERS).chain([LAUNCH]) {
+        let at = round_offset(number) as usize;
+        numbers[at..at + size_of::<Round>()].copy_from_slice(bytemuck::bytes_of(&Round { number }));
+    }
+    context.queue.write_buffer(&rounds, 0, &numbers);
+    Ok(rounds)
 }
 
 // What contacts keep outlives the buffers: it is asked for by rank, whatever room there is behind.

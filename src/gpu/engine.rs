@@ -180,8 +180,11 @@ impl GpuExecutor {
 
     fn submit(&mut self, step: &StepRequest, step_plan: StepPlan) -> Result<StepInFlight, Error> {
         self.place_walls(step.begin, &step_plan.substeps(&self.host))?;
-        let Self { submit_queue, context, pipelines, buffers, host, current, timing, .. } = self;
-        submit_queue.submit(context, pipelines, buffers, host, step_plan, current, timing.as_mut())
+        let begun = (self.current, step_plan);
+        let Self { submit_queue, context, pipelines, buffers, host, timing, .. } = self;
+        let in_flight = submit_queue.submit(context, pipelines, buffers, host, begun, timing.as_mut())?;
+        self.current = in_flight.end;
+        Ok(in_flight)
     }
 
     // Submits the step after the one in flight, if this leaves the start of the one in flight intact.

@@ -28,8 +28,9 @@ use crate::{
 /// A step in flight.
 pub struct StepInFlight {
     pub step_plan: StepPlan,
-    /// The copy of the state that the step started from.
+    /// Indices of the copies of the state before and after the step.
     pub start: usize,
+    pub end: usize,
     pub dispatches: u64,
     pub pending: Pending,
 }
@@ -57,7 +58,7 @@ impl SubmitQueue {
         self.spare.push(buffer);
     }
 
-    /// Submits a step; `current` becomes the index of the copy with its result.
+    /// Submits a step that starts from a copy of the state and follows a step plan.
     ///
     /// # Errors
     /// [`Error::Capacity`], [`Error::DeviceLost`].
@@ -67,12 +68,10 @@ impl SubmitQueue {
         pipelines: &Pipelines,
         buffers: &mut Buffers,
         host: &HostMirror,
-        step_plan: StepPlan,
-        current: &mut usize,
+        (start, step_plan): (usize, StepPlan),
         timing: Option<&mut Timing>,
     ) -> Result<StepInFlight, Error> {
         context.check()?;
-        let start = *current;
         let frames = step_plan.frames(host, &buffers.layout);
         buffers.write_frames(context, pipelines, &frames)?;
         self.make_room_for_start(context, buffers, &step_plan)?;
@@ -90,8 +89,7 @@ impl SubmitQueue {
         encoder.end(step_plan.substep_count());
         let (end, dispatches) = (encoder.current, encoder.dispatches);
         let pending = self.send(context, buffers, encoder)?;
-        *current = end;
-        Ok(StepInFlight { step_plan, start, dispatches, pending })
+        Ok(StepInFlight { step_plan, start, end, dispatches, pending })
     }
 
     /// Submits the encoded commands and requests their report.

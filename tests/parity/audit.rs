@@ -10,7 +10,10 @@ use crate::gpu::{
     layout::{CLASS_COUNTS, PART_WORDS, SAMPLE_WORDS},
     submit_queue::sums,
 };
-use crate::state::sums::{CLASS_SHIFT, CLASSES};
+use crate::state::{
+    columns::State,
+    sums::{CLASS_SHIFT, CLASSES},
+};
 
 /// Of sums, as a share of the sum of all sizes: a workgroup of 64 lanes adds 4096 spheres in f32, 64 in a row and then six
 /// times by halves, each addition good to 6e-8.
@@ -19,19 +22,22 @@ const SUM: f64 = 4e-6;
 /// Squares of speeds differ by a fused product: classes of speed are told apart to so many units in the last place.
 const CLASS_TIE: u32 = 4;
 
+// Makes some spheres not finite, or so fast that the square of the speed is not.
+fn break_some(state: &mut State) {
+    for (k, i) in (5..state.len()).step_by(29).enumerate() {
+        match k % 4 {
+            0 => state.motion[i].y = f32::NAN,
+            1 => state.place[i].z = f32::INFINITY,
+            2 => state.spin[i].x = f32::NEG_INFINITY,
+            _ => state.motion[i].x = 1e20,
+        }
+    }
+}
+
 fn case_with(start: &Start, broken: bool) -> Case {
     let mut harness = Harness::in_substep(start);
     if broken {
-        let state = &mut harness.twin.core.state;
-        for (k, i) in (5..state.len()).step_by(29).enumerate() {
-            match k % 4 {
-                0 => state.motion[i].y = f32::NAN,
-                1 => state.place[i].z = f32::INFINITY,
-                2 => state.spin[i].x = f32::NEG_INFINITY,
-                // The square overflows.
-                _ => state.motion[i].x = 1e20,
-            }
-        }
+        break_some(&mut harness.twin.core.state);
     }
     let mut input = harness.memory();
     for (i, node) in input.nodes.iter_mut().enumerate() {

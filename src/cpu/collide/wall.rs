@@ -6,8 +6,8 @@ use crate::{
     Partner,
     cpu::{
         collide::{
-            Body, CollideOutput, Counts, Recorder, along_chord, convert_to_resting, count_hit, impulse,
-            leave_support, loss, propagate, record, rests, rub, soften,
+            Body, CollideOutput, Counts, Hit, Recorder, along_chord, convert_to_resting, count_hit, impulse,
+            leave_support, loss, rebound, record, rests, rub, soften,
         },
         event::View,
     },
@@ -112,7 +112,7 @@ fn plane_impact(
         if supported || wall.mover.is_some() {
             // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first. And nothing
             // that moves carries along a chord.
-            counts.dissipated -= propagate(a, normal, -approach, -g * h);
+            counts.dissipated -= rebound(a, normal, -approach, -g * h);
             return wall_contact;
         }
         // In the falling frame the plane accelerates; the chord of its way to the end of the substep.
@@ -214,16 +214,12 @@ fn finish(
         let normal = wall_contact.normal;
         let point = a.offset() - normal * a.radius();
         let (id, partner) = (view.state.id[a.index], Partner::Wall(wall_contact.wall));
+        let (normal, impulse) = (normal.as_dvec3(), f64::from(j.length()));
         output.impacts.push(record(
             view,
             recorder,
             a,
-            t,
-            id,
-            partner,
-            point,
-            normal.as_dvec3(),
-            f64::from(j.length()),
+            Hit { t, sphere: id, partner, point, normal, impulse },
         ));
     }
 }

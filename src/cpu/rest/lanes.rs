@@ -211,6 +211,37 @@ impl Side {
     }
 }
 
+/// Resistance to rolling and twisting of four contact constraints; `limits` is the largest rolling moment and the normal impulse.
+/// Returns `change`, or the change of a velocity by the moment where that is larger.
+#[inline(always)]
+fn resist(
+    constraints: &mut [&mut ContactConstraint; LANES],
+    [a, b]: [&mut Side; 2],
+    (normal, (rolling, pressed)): (Four, (Vec4, Vec4)),
+    (resists, acts): (BVec4A, u32),
+    change: Vec4,
+) -> Vec4 {
+    let twisting = Vec4::from_array(constraints.each_ref().map(|constraint| constraint.resistance[1]));
+    let (turned, _) =
+        vector_and_number(constraints.each_ref().map(|constraint| constraint.impulse.moment.extend(0.0)));
+    let turnabilities = [a.turnability(), b.turnability()];
+    let inertia = 2.5 / (turnabilities[0] + turnabilities[1]);
+    let stopped = turned - (a.spin - b.spin) * inertia;
+    let along = normal * normal.dot(stopped);
+    let turn = (stopped - along).clamped(rolling) + along.clamped(twisting * pressed);
+    let turn = Four::select(resists, turn, turned);
+    let by = turn - turned;
+    a.spin = Four::select(resists, a.spin + by * (0.4 * turnabilities[0]), a.spin);
+    b.spin = Four::select(resists, b.spin - by * (0.4 * turnabilities[1]), b.spin);
+    let turns = lanes_of(turn, Vec4::ZERO);
+    for (k, constraint) in constraints.iter_mut().enumerate() {
+        if acts >> k & 1 == 1 {
+            constraint.impulse.moment = turns[k].truncate();
+        }
+    }
+    Vec4::select(resists, larger(change, by.largest() * a.turn), change)
+}
+
 /// [`Bodies::solve`] for four rows without a sphere in common.
 #[inline(always)]
 unsafe fn solve_four(
@@ -229,14 +260,7 @@ unsafe fn solve_four(
     let [mass, mass_across, friction, resistance] = of(|constraint| {
         Vec4::new(constraint.masses[0], constraint.masses[1], constraint.friction, constraint.resistance[0])
     });
-    let [pressed, x, y, z] = of(|constraint| {
-        Vec4::new(
-            constraint.impulse.normal,
-            constraint.impulse.tangent.x,
-            constraint.impulse.tangent.y,
-            constraint.impulse.tangent.z,
-        )
-    });
+    let [x, y, z, pressed] = of(|constraint| constraint.impulse.tangent.extend(constraint.impulse.normal));
     let rubbed = Four { x, y, z };
     // SAFETY: passed on from the caller.
     let (first, second) = unsafe {
@@ -283,26 +307,9 @@ unsafe fn solve_four(
     let acts_in = acts.bitmask();
     let resists = constraints.each_ref().map(|constraint| constraint.resistance != [0.0; 2]);
     if resists.contains(&true) {
-        let twisting = Vec4::from_array(constraints.each_ref().map(|constraint| constraint.resistance[1]));
-        let (turned, _) =
-            vector_and_number(constraints.each_ref().map(|constraint| constraint.impulse.moment.extend(0.0)));
         let resists = BVec4A::new(resists[0], resists[1], resists[2], resists[3]);
-        let turnabilities = [a.turnability(), b.turnability()];
-        let inertia = 2.5 / (turnabilities[0] + turnabilities[1]);
-        let stopped = turned - (a.spin - b.spin) * inertia;
-        let along = normal * normal.dot(stopped);
-        let turn = (stopped - along).clamped(resistance * wanted) + along.clamped(twisting * wanted);
-        let turn = Four::select(resists, turn, turned);
-        let by = turn - turned;
-        a.spin = Four::select(resists, a.spin + by * (0.4 * turnabilities[0]), a.spin);
-        b.spin = Four::select(resists, b.spin - by * (0.4 * turnabilities[1]), b.spin);
-        change = Vec4::select(resists, larger(change, by.largest() * a.turn), change);
-        let turns = lanes_of(turn, Vec4::ZERO);
-        for (k, constraint) in constraints.iter_mut().enumerate() {
-            if acts_in >> k & 1 == 1 {
-                constraint.impulse.moment = turns[k].truncate();
-            }
-        }
+        let limits = (resistance * wanted, wanted);
+        change = resist(constraints, [&mut a, &mut b], (normal, limits), (resists, acts_in), change);
     }
     let (impulses, a, b) = (across([wanted, tangent.x, tangent.y, tangent.z]), a.store(), b.store());
     for (k, constraint) in constraints.iter_mut().enumerate() {
