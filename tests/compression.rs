@@ -1,4 +1,4 @@
-//! Periodic boxes that shrink.
+//! Periodic boxes under compression.
 
 use std::f64::consts::PI;
 
@@ -23,7 +23,7 @@ fn on(backend: Backend, threads: usize, system: &System) -> Simulation {
     Simulation::new(system.clone(), Options { backend, threads, ..Options::default() }).unwrap()
 }
 
-/// Until the box stays.
+/// Steps until the box stops shrinking.
 fn squeeze(simulation: &mut Simulation, most: u32) -> Compressed {
     for _ in 0..most {
         simulation.step().unwrap();
@@ -35,7 +35,7 @@ fn squeeze(simulation: &mut Simulation, most: u32) -> Compressed {
     panic!("still running: {:?}", simulation.compressed());
 }
 
-// Deepest overlap in diameters of equal spheres, by looking at all pairs.
+// Deepest overlap in diameters of equal spheres, from all pairs.
 fn deepest(simulation: &Simulation) -> f64 {
     let spheres = simulation.spheres();
     let system = simulation.system();
@@ -77,7 +77,7 @@ fn fill_up(count: u64, backend: Backend, rate: f64) {
     assert!(deepest(&simulation) < 1e-5 && s.deepest_overlap < 1e-5);
     assert!(s.energy_error.unwrap().abs() < 1e-5, "{:?}", s.energy_error);
     assert!(s.momentum_error.unwrap() < 1e-5, "{:?}", s.momentum_error);
-    // And the box stays.
+    // The box stops shrinking.
     simulation.step().unwrap();
     assert_eq!(simulation.compressed().unwrap().packing_fraction, end.packing_fraction);
 }
@@ -98,7 +98,7 @@ fn spheres_fill_the_share_that_was_asked_for_on_a_device() {
     fill_up(200, Backend::Gpu, 0.4);
 }
 
-// With bounds that are not even about the plane of the discs, as those of a file are.
+// The bounds are not symmetric about the plane of the discs, as in files.
 #[test]
 fn discs_stay_in_their_plane_while_their_box_shrinks() {
     let gas = Fill::random(100).volume_fraction(0.3).temperature(1.0);
@@ -111,7 +111,7 @@ fn discs_stay_in_their_plane_while_their_box_shrinks() {
     assert!(simulation.spheres().iter().all(|s| s.position.z == 0.0));
 }
 
-// So slow that a step changes nearly nothing: that is no arrival.
+// A compression so slow that a step changes almost nothing has not reached its target.
 #[test]
 fn a_slow_compression_goes_on() {
     let mut system = gas(100, 0.2, 1e-3, to_fraction(1e-6, 0.3));
@@ -121,7 +121,7 @@ fn a_slow_compression_goes_on() {
     assert_eq!(simulation.compressed().unwrap().stage, CompressionStage::Running);
 }
 
-// Eight spheres would have to be in a box of less than 2.1 diameters.
+// Eight spheres would need a box of less than 2.1 diameters.
 #[test]
 fn a_box_that_would_be_too_small_for_its_periods_is_refused() {
     let mut few = gas(8, 0.1, 0.02, to_fraction(0.2, 0.5));
@@ -182,7 +182,7 @@ fn the_same_compression_gives_the_same_bits_on_any_number_of_threads() {
 #[test]
 fn a_box_that_is_jammed_stays_as_it_is() {
     let mut system = gas(200, 0.4, 0.02, to_fraction(0.5, 0.74));
-    // Without heat: pushes alone, to the end.
+    // Without thermal motion: relaxation alone, to the end.
     system.spheres.iter_mut().for_each(|s| s.velocity = DVec3::ZERO);
     let mut simulation = on(Backend::Cpu, 0, &system);
     let end = squeeze(&mut simulation, 2000);

@@ -1,4 +1,4 @@
-//! A device to compute on: opened, taken over, lost. Needs an adapter; where there is none, these tests fail.
+//! A device that computes: opened, borrowed, lost. Needs an adapter; without one these tests fail.
 
 use carom::gpu::{AdapterKind, Context, adapters, preferred, wgpu};
 use carom::{Backend, Error, Options, Simulation, Sphere, System};
@@ -22,7 +22,7 @@ fn the_adapter_that_open_takes_is_the_preferred_one() {
     assert!(["Vulkan", "Metal", "DX12"].contains(&info.backend));
     assert_eq!(context.is_hardware(), !matches!(info.kind, AdapterKind::Software | AdapterKind::Other));
     assert_eq!(info.to_string(), format!("{} [{}, {}]", info.name, info.kind.name(), info.backend));
-    // Software never stands before a GPU.
+    // A software adapter never precedes a GPU.
     let first_soft = listed.iter().position(|i| !i.is_hardware()).unwrap_or(listed.len());
     assert!(listed[first_soft..].iter().all(|i| !i.is_hardware()), "{listed:?}");
     assert_eq!(context.check(), Ok(()));
@@ -102,7 +102,7 @@ fn create_an_impossible_buffer(device: &wgpu::Device) {
     });
 }
 
-// A device of somebody else, with these limits.
+// A device owned by the test, with these limits.
 fn borrowed(required_limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let adapter = wait(instance.enumerate_adapters(wgpu::Backends::PRIMARY))
@@ -186,11 +186,11 @@ fn a_copy_has_a_bandwidth() {
     for context in [open(), Context::open_with_limits(None, small).unwrap()] {
         let bandwidth = context.copy_bandwidth().unwrap();
         println!("{}: {:.2} GB/s", context.info(), 1e-9 * bandwidth);
-        // From a processor core that is shared by many to more than any device has.
+        // From a shared processor core to more than any device reaches.
         assert!((1e7..1e14).contains(&bandwidth), "{bandwidth:e}");
     }
     let (device, queue) = borrowed(wgpu::Limits::default());
-    // No timestamps: the host's clock.
+    // Without timestamps the host's clock is used.
     let bandwidth = Context::from_device(device, queue).unwrap().copy_bandwidth().unwrap();
     assert!((1e7..1e14).contains(&bandwidth), "{bandwidth:e}");
 }

@@ -1,4 +1,5 @@
-//! The house is in order: the table of stages and the files agree, every ignored test is of one tier, nothing is left half done.
+//! Consistency of the repository: the schedule and the files agree, every ignored test belongs to one tier, and nothing
+//! is left half done.
 
 use std::{
     fs,
@@ -11,7 +12,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-// All files with one of the endings below a folder of the repository, sorted; none where there is no such folder.
+// All files below a folder of the repository with one of these extensions, sorted; empty if the folder does not exist.
 fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     fn visit(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -32,7 +33,7 @@ fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-// The number of the stage that the first line of a file says it is: `//! Stage 3: ...`, in shaders `// Stage 3: ...`.
+// The stage number in the first line of a file: `//! Stage 3: ...`, in shaders `// Stage 3: ...`.
 fn stage_number(text: &str) -> Option<usize> {
     let text = text.strip_prefix("//")?;
     let (number, _) = text.strip_prefix('!').unwrap_or(text).strip_prefix(" Stage ")?.split_once(':')?;
@@ -55,7 +56,7 @@ fn every_stage_of_the_table_is_a_shader_that_names_its_twin_and_is_compared_with
         let path = root().join("shaders").join(stage.name).with_extension("wgsl");
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert_eq!(stage_number(&text), Some(index + 1), "{}", path.display());
-        // The comment at the head of the file, on one line.
+        // The comment at the head of the file, joined into one line.
         let head = text.lines().take_while(|line| line.starts_with("//")).collect::<Vec<_>>().join(" ");
         let twin = format!("src/cpu/{}.rs", stage.name);
         assert!(head.contains("Twin") && head.contains(&twin), "{} does not name {twin}", path.display());
@@ -87,17 +88,17 @@ fn every_file_that_says_it_is_a_stage_is_in_the_table() {
 
 #[test]
 fn every_shader_of_a_stage_has_a_twin() {
-    // Files in folders below are shared by several stages.
+    // Several stages share the files in subfolders.
     for path in files("shaders", &["wgsl"]).iter().filter(|p| p.parent() == Some(&root().join("shaders"))) {
         let stem = path.file_stem().unwrap().to_str().unwrap();
         assert!(STAGES.iter().any(|stage| stage.name == stem), "{} is no stage", path.display());
     }
 }
 
-// The only file that ignores tests, by macros that name the tier: its other lines are the ones that every other file may have.
+// The only file that ignores tests, through macros that name the tier. Its other lines follow the rules of all files.
 const TIERS: &str = "tests/common/tiers.rs";
 
-// Lines of a source file that ignore a test without a tier, or name something as if it were a tier.
+// Lines of a source file that ignore a test without a tier, or use the name of a tier for something else.
 fn without_tier(text: &str) -> Vec<&str> {
     let is_outside = |line: &&str| {
         let line = line.trim_start();
@@ -115,7 +116,7 @@ fn every_ignored_test_is_of_one_tier() {
     for path in files("src", &["rs"]).into_iter().chain(files("tests", &["rs"])) {
         let text = fs::read_to_string(&path).unwrap();
         if path.ends_with(TIERS) {
-            // What `tier!` makes of a test, once for each tier.
+            // The lines that `tier!` generates for a test, once per tier.
             let made = ["#[ignore = $time]", "fn long() {", "#[ignore = $time]", "fn campaign() {"];
             assert_eq!(without_tier(&text).iter().map(|line| line.trim()).collect::<Vec<_>>(), made);
         } else if !path.ends_with("tests/house.rs") {
@@ -159,7 +160,7 @@ fn nothing_is_left_half_done() {
     assert!(read > STAGES.len(), "the sources were not found");
 }
 
-// The layers of the library, the lowest first; a module imports from its own layer and from those below.
+// The layers of the library, lowest first; a module imports from its own layer and from lower ones.
 const LAYERS: &[&[&str]] = &[
     &["error", "toolbox"],
     &["system"],
@@ -181,7 +182,7 @@ fn layer(module: &str) -> usize {
     found.unwrap_or_else(|| panic!("{module} has no layer"))
 }
 
-// The code of a source file: without comments, and without the tests at its end, which may build scenes.
+// The code of a source file without comments, and without the tests at its end, which may build scenes.
 fn code(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     code.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
@@ -209,7 +210,7 @@ fn paths(tree: &str) -> Vec<String> {
     parts.into_iter().filter(full).flat_map(paths).map(|path| format!("{base}{path}")).collect()
 }
 
-// The module at the top of the crate that a path leads to, from a file in the module `own`; none outside of the crate.
+// The top-level module that a path refers to, from a file in the module `own`; `None` for paths outside the crate.
 fn target(path: &str, own: &[&str], reexports: &[(String, String)]) -> Option<String> {
     let mut names: Vec<&str> = path.split("::").map(str::trim).collect();
     let mut full = own.to_vec();
@@ -229,7 +230,7 @@ fn target(path: &str, own: &[&str], reexports: &[(String, String)]) -> Option<St
     Some(home.map_or(top, |(_, module)| module.clone()))
 }
 
-// Imports of a text that run upward, as `path -> module`.
+// Upward imports of a text, as `path -> module`.
 fn upward(text: &str, own: &[&str], reexports: &[(String, String)]) -> Vec<String> {
     let code = code(text);
     let mut found: Vec<String> = vec![];
@@ -254,7 +255,7 @@ fn upward(text: &str, own: &[&str], reexports: &[(String, String)]) -> Vec<Strin
     found
 }
 
-// What the root of the crate re-exports, with the module it comes from.
+// Names that the root of the crate re-exports, with their modules.
 fn reexports() -> Vec<(String, String)> {
     let text = code(&fs::read_to_string(root().join("src/lib.rs")).unwrap());
     let uses = text.split("pub use ").skip(1).map(|rest| rest.split(';').next().unwrap());
@@ -274,7 +275,7 @@ fn imports_run_downward() {
         let relative = path.strip_prefix(root().join("src")).unwrap().with_extension("");
         let mut own: Vec<&str> = relative.iter().map(|part| part.to_str().unwrap()).collect();
         own.retain(|part| *part != "mod");
-        // The roots name every module, and tests of a module may build scenes and run simulations.
+        // The crate roots name every module, and tests of a module may build scenes and run simulations.
         if ["lib", "main"].contains(&own[0]) || own.last().is_some_and(|name| name.ends_with("tests")) {
             continue;
         }

@@ -1,21 +1,21 @@
-//! Which adapters there are, and which of them is taken.
+//! Lists the adapters and chooses one.
 
 use std::fmt;
 
 use crate::Error;
 
-/// What an adapter is made of.
+/// Kind of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdapterKind {
-    /// A GPU with memory of its own.
+    /// A GPU with its own memory.
     Discrete,
-    /// A GPU that shares the memory of the processor.
+    /// A GPU that shares memory with the processor.
     Integrated,
-    /// A GPU handed to a virtual machine.
+    /// A GPU passed to a virtual machine.
     Virtual,
-    /// The processor itself, by a driver that computes in software.
+    /// A driver that computes in software on the processor.
     Software,
-    /// The driver does not say.
+    /// The driver reports no kind.
     Other,
 }
 
@@ -31,12 +31,12 @@ impl AdapterKind {
         }
     }
 
-    /// It is a GPU: discrete, integrated or virtual.
+    /// Returns true for a GPU: discrete, integrated or virtual.
     pub fn is_hardware(self) -> bool {
         matches!(self, Self::Discrete | Self::Integrated | Self::Virtual)
     }
 
-    // The lower, the sooner it is taken.
+    // Order of preference; the lowest rank is chosen.
     fn rank(self, low_power: bool) -> u8 {
         match self {
             Self::Discrete => 1,
@@ -67,15 +67,15 @@ impl From<wgpu::DeviceType> for AdapterKind {
 pub struct AdapterInfo {
     /// Name, as in `NVIDIA GeForce RTX 4070`.
     pub name: String,
-    /// What it is made of.
+    /// Kind of the adapter.
     pub kind: AdapterKind,
     /// `Vulkan`, `Metal` or `DX12`.
     pub backend: &'static str,
     /// Name of the driver; may be empty.
     pub driver: String,
-    /// Version of the driver and what else it says of itself; may be empty.
+    /// Version of the driver and other details from the driver; may be empty.
     pub driver_info: String,
-    /// Largest buffer that shaders can be given (bytes).
+    /// Largest buffer that a shader can bind (bytes).
     pub largest_buffer: u64,
 }
 
@@ -91,40 +91,40 @@ impl AdapterInfo {
         }
     }
 
-    /// It is a GPU, not software: discrete, integrated or virtual.
+    /// Returns true for a GPU (discrete, integrated or virtual), false for software.
     pub fn is_hardware(&self) -> bool {
         self.kind.is_hardware()
     }
 }
 
 impl fmt::Display for AdapterInfo {
-    /// `llvmpipe (LLVM 15.0.6, 256 bits) [software, Vulkan]`.
+    /// For example `llvmpipe (LLVM 15.0.6, 256 bits) [software, Vulkan]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} [{}, {}]", self.name, self.kind.name(), self.backend)
     }
 }
 
-/// All adapters of the backends that `WGPU_BACKEND` allows, in the order in which they would be taken; empty where
-/// there is none. `WGPU_ADAPTER_NAME` leaves none out.
+/// All adapters of the backends that `WGPU_BACKEND` allows, in order of preference; empty without adapters.
+/// `WGPU_ADAPTER_NAME` does not filter the list.
 pub fn adapters() -> Vec<AdapterInfo> {
     found(allowed_backends().0).iter().map(describe).collect()
 }
 
-/// The adapter that [`Context::open`](super::Context::open) would take; nothing is opened.
+/// The adapter that [`Context::open`](super::Context::open) would choose; this function opens no device.
 ///
 /// # Errors
-/// [`Error::NoAdapter`], as by [`Context::open`](super::Context::open).
+/// [`Error::NoAdapter`], as in [`Context::open`](super::Context::open).
 pub fn preferred(adapter_name: Option<&str>) -> Result<AdapterInfo, Error> {
     choose(adapter_name, &wgpu::Limits::default()).map(|adapter| describe(&adapter))
 }
 
-// The first adapter of this name that offers what carom needs of `limits`.
+// The first adapter with this name that meets the `limits` that carom needs.
 pub(super) fn choose(adapter_name: Option<&str>, limits: &wgpu::Limits) -> Result<wgpu::Adapter, Error> {
     let backends = allowed_backends().0;
     choose_of(found(backends), "", adapter_name, limits)
 }
 
-// The first of those that can draw into a window.
+// The first such adapter that can draw into a window.
 #[cfg(feature = "viewer")]
 pub(super) fn choose_for(
     instance: &wgpu::Instance,
@@ -172,9 +172,9 @@ fn choose_of(
     Err(Error::NoAdapter(format!("no adapter has what is needed: {}", why_not.join("; "))))
 }
 
-/// The first limit in which `offered` falls short of what carom needs of `wanted`, in words.
+/// Describes the first limit in which `offered` falls short of the part of `wanted` that carom needs.
 ///
-/// Only limits that shaders here depend on: an adapter that is poor in textures is as good as any.
+/// Only limits that the shaders depend on are compared: texture limits do not matter.
 pub(super) fn lacking(offered: &wgpu::Limits, wanted: &wgpu::Limits) -> Option<String> {
     let pair = |of: fn(&wgpu::Limits) -> u64| (of(offered), of(wanted));
     let limits = [
@@ -195,14 +195,14 @@ fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
     AdapterInfo::new(adapter.get_info(), &adapter.limits())
 }
 
-// Sorted by preference; within a kind as the drivers list them.
+// Adapters sorted by preference; adapters of one kind keep the order of the drivers.
 fn found(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
     descriptor.backends = backends;
     found_by(&wgpu::Instance::new(descriptor), backends)
 }
 
-/// What makes surfaces on a display, of the backends that `WGPU_BACKEND` allows.
+/// The instance that creates surfaces on a display, for the backends that `WGPU_BACKEND` allows.
 #[cfg(feature = "viewer")]
 pub(crate) fn instance_on(display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>) -> wgpu::Instance {
     let mut descriptor = wgpu::InstanceDescriptor::new_with_display_handle(display).with_env();
@@ -217,8 +217,8 @@ fn found_by(instance: &wgpu::Instance, backends: wgpu::Backends) -> Vec<wgpu::Ad
     all
 }
 
-// What to enumerate, and what a message says of it. OpenGL is left out: without a display it has no adapter, or one that
-// lacks what compute shaders need.
+// The backends to enumerate, and their description for messages. OpenGL is left out: without a display it has no
+// adapter, or one that lacks what compute shaders need.
 fn allowed_backends() -> (wgpu::Backends, String) {
     let built = wgpu::Instance::enabled_backend_features()
         & (wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12);

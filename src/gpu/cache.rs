@@ -1,4 +1,4 @@
-//! Compiled shaders kept between runs, where the platform can (Vulkan).
+//! Keeps compiled shaders between runs on platforms with a pipeline cache (Vulkan).
 
 use std::fs;
 use std::io::Write;
@@ -7,22 +7,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-// At the head of a file: kind and version, then the XXH3 of all that follows.
+// File header: kind and version, followed by the XXH3 of the remaining bytes.
 const MAGIC: [u8; 8] = *b"caromPC1";
 const HEAD: usize = MAGIC.len() + size_of::<u64>();
 
-/// The pipeline cache of a device and the file it comes from. Whatever goes wrong here costs time at the next start
-/// and nothing else, so no function fails.
+/// The pipeline cache of a device and its file. A failure here only costs compile time at the next start, so no
+/// function returns an error.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub pipelines: wgpu::PipelineCache,
     path: PathBuf,
-    // XXH3 of what the file holds; 0 where there is none.
+    // XXH3 of the file's content; 0 without a file.
     stored: AtomicU64,
 }
 
 impl Cache {
-    /// None where the device has no pipeline cache, the user no cache folder, or `CAROM_NO_PIPELINE_CACHE` is set.
+    /// Returns `None` if the device has no pipeline cache, the user has no cache folder, or `CAROM_NO_PIPELINE_CACHE`
+    /// is set.
     pub fn open(device: &wgpu::Device) -> Option<Self> {
         let wanted =
             std::env::var_os("CAROM_NO_PIPELINE_CACHE").is_none_or(|text| text.is_empty() || text == "0");
@@ -32,21 +33,21 @@ impl Cache {
         Self::open_in(&folder()?, device)
     }
 
-    // None where wgpu has no name for the cache of such a device.
+    // Returns `None` if wgpu has no cache name for the device.
     fn open_in(folder: &Path, device: &wgpu::Device) -> Option<Self> {
         let path = folder.join(wgpu::util::pipeline_cache_key(&device.adapter_info())?);
         let data = fs::read(&path).ok().and_then(|bytes| unpacked(&bytes).map(<[u8]>::to_vec));
         let stored = AtomicU64::new(data.as_deref().map_or(0, xxh3_64));
         let descriptor =
             wgpu::PipelineCacheDescriptor { label: Some("carom"), data: data.as_deref(), fallback: true };
-        // SAFETY: `data` must come from `PipelineCache::get_data`. Files of this name are written by `save` alone, into
-        // a folder private to the user; a file damaged or cut off since fails its checksum and is left out, and
-        // wgpu leaves out the data of another device, driver or version (`fallback`).
+        // SAFETY: `data` must come from `PipelineCache::get_data`. Only `save` writes files of this name, into a folder
+        // private to the user. A damaged or truncated file fails its checksum and is ignored, and wgpu ignores the data
+        // of another device, driver or version (`fallback`).
         let pipelines = unsafe { device.create_pipeline_cache(&descriptor) };
         Some(Self { pipelines, path, stored })
     }
 
-    /// Stores what the cache holds now, unless the file holds it already.
+    /// Stores the current content of the cache, unless the file already holds the same bytes.
     pub fn save(&self) {
         let Some(data) = self.pipelines.get_data() else { return };
         let hash = xxh3_64(&data);
@@ -77,7 +78,8 @@ fn unpacked(bytes: &[u8]) -> Option<&[u8]> {
     (magic == MAGIC && hash == xxh3_64(data).to_le_bytes()).then_some(data)
 }
 
-// Whole or not at all, also when several processes write: each has a name of its own until the renaming.
+// Writes all bytes or none, even if several processes write: each process writes a temporary file of its own and
+// renames it.
 fn write_atomically(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut builder = fs::DirBuilder::new();
@@ -146,7 +148,7 @@ mod tests {
         let again = Cache::open_in(folder.path(), &device).unwrap();
         assert_eq!(again.stored.load(Ordering::Relaxed), xxh3_64(unpacked(&bytes).unwrap()));
         compile(&again);
-        // Half a file is as good as none, and the next save mends it.
+        // A truncated file counts as missing, and the next save replaces it.
         fs::write(&again.path, &bytes[..bytes.len() / 2]).unwrap();
         let mended = Cache::open_in(folder.path(), &device).unwrap();
         assert_eq!(mended.stored.load(Ordering::Relaxed), 0);
@@ -164,7 +166,7 @@ mod tests {
         write_atomically(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
-        // A folder stands where the file should be.
+        // A folder has the name of the file.
         assert!(write_atomically(path.parent().unwrap(), b"third").is_err());
         assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
     }

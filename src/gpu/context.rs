@@ -1,4 +1,4 @@
-//! A device to compute on.
+//! A device that computes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,35 +35,36 @@ struct Shared {
     info: AdapterInfo,
     faults: DeviceFaults,
     cache: Option<Cache>,
-    /// One for each kind of system seen so far.
+    /// One entry for each kind of system so far.
     pipelines: Mutex<Vec<Arc<Pipelines>>>,
-    /// Module, what its text says, what it says instead: errors for tests to find.
+    /// Module, text to replace, replacement: defects for tests to detect.
     #[cfg(test)]
     slips: Mutex<Vec<[&'static str; 3]>>,
 }
 
 impl Context {
-    /// Opens an adapter with all it has: discrete before integrated before virtual GPUs, software last.
-    /// `adapter_name` is a part of its name, in either case; it replaces `WGPU_ADAPTER_NAME`.
+    /// Opens an adapter with all its features and limits. The order of preference is discrete, integrated, virtual,
+    /// software. `adapter_name` is a part of the adapter's name, case-insensitive, and overrides `WGPU_ADAPTER_NAME`.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`] where there is none, none of that name, or none that offers WebGPU's default limits; the
-    /// text says what was found and what to install.
+    /// [`Error::NoAdapter`] if no adapter exists, has that name, or offers WebGPU's default limits; the text lists the
+    /// adapters found and says what to install.
     pub fn open(adapter_name: Option<&str>) -> Result<Self, Error> {
         let adapter = choose(adapter_name, &wgpu::Limits::default())?;
         let limits = adapter.limits();
         Self::request(&adapter, limits)
     }
 
-    /// As [`open`](Self::open), with these limits and no more, whatever the adapter could do.
+    /// Opens an adapter as [`open`](Self::open) does, with exactly these limits, even if the adapter offers more.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], also where no adapter offers the limits.
+    /// [`Error::NoAdapter`], also if no adapter offers the limits.
     pub fn open_with_limits(adapter_name: Option<&str>, limits: wgpu::Limits) -> Result<Self, Error> {
         Self::request(&choose(adapter_name, &limits)?, limits)
     }
 
-    /// As [`open`](Self::open), of the adapters that can draw into a window; with the adapter, which tells how.
+    /// Opens an adapter that can draw into a window, otherwise as [`open`](Self::open); also returns the adapter, which
+    /// creates the surface configuration.
     #[cfg(feature = "viewer")]
     pub(crate) fn open_for(
         instance: &wgpu::Instance,
@@ -75,15 +76,15 @@ impl Context {
         Ok((Self::request(&adapter, limits)?, adapter))
     }
 
-    /// Uses a device that belongs to somebody else, as a renderer does.
+    /// Uses a device that belongs to the caller, for example to a renderer.
     ///
-    /// The callbacks of the device stay those of its owner: a device has one for its loss and one for
+    /// The callbacks of the device stay those of its owner: a device has one callback for its loss and one for
     /// uncaptured errors, and both may be in use. An owner who learns of a loss can pass it on with
-    /// [`report_lost`](Self::report_lost); without that it is noticed when results fail to come back.
+    /// [`report_lost`](Self::report_lost); otherwise carom notices the loss when results fail to arrive.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where the device was requested with less than WebGPU's default limits for compute
-    /// shaders; the text names the limit.
+    /// [`Error::Unsupported`] if the device was requested with less than WebGPU's default limits for compute shaders;
+    /// the text names the limit.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, Error> {
         if let Some(lack) = lacking(&device.limits(), &wgpu::Limits::default()) {
             let name = device.adapter_info().name;
@@ -95,46 +96,45 @@ impl Context {
         Ok(Self::with_faults(device, queue, DeviceFaults::default()))
     }
 
-    /// The adapter. [`largest_buffer`](AdapterInfo::largest_buffer) is that of this device, which may have been
-    /// requested with less than the adapter offers.
+    /// The adapter. [`largest_buffer`](AdapterInfo::largest_buffer) is the limit of this device, which may be lower
+    /// than the limit of the adapter.
     pub fn info(&self) -> &AdapterInfo {
         &self.shared.info
     }
 
-    /// It is a GPU, not software.
+    /// Returns true for a GPU, false for a software adapter.
     pub fn is_hardware(&self) -> bool {
         self.shared.info.is_hardware()
     }
 
-    /// Whether the device still works, as far as is known.
+    /// Fails if the device is known to have stopped working.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] with the adapter and the reason, [`Error::Capacity`] once it ran out of memory.
+    /// [`Error::DeviceLost`] with the adapter and the reason; [`Error::Capacity`] after the device ran out of memory.
     pub fn check(&self) -> Result<(), Error> {
         self.shared.faults.check(&self.shared.info)
     }
 
-    /// Notes that the device is lost: from here on [`check`](Self::check) and every step fail with
-    /// [`Error::DeviceLost`]. For the owner of a device given to [`from_device`](Self::from_device).
+    /// Records the loss of the device: afterwards [`check`](Self::check) and every step fail with
+    /// [`Error::DeviceLost`]. The owner of a device given to [`from_device`](Self::from_device) calls this.
     pub fn report_lost(&self, reason: &str) {
         self.shared.faults.lost(reason);
     }
 
-    /// The cache to create pipelines with; none where the adapter has no such thing, or the device is not carom's own.
+    /// The cache for new pipelines; `None` if the adapter has no pipeline cache or the device belongs to the caller.
     pub fn pipeline_cache(&self) -> Option<&wgpu::PipelineCache> {
         self.shared.cache.as_ref().map(|cache| &cache.pipelines)
     }
 
-    /// Stores the pipelines created so far for the next run, in the user's cache folder
-    /// (`$XDG_CACHE_HOME/carom` or `~/.cache/carom`). Where that fails, the next run compiles them again.
+    /// Stores the compiled pipelines in the user's cache folder (`$XDG_CACHE_HOME/carom` or `~/.cache/carom`) for the
+    /// next run. If storing fails, the next run compiles them again.
     pub fn save_pipeline_cache(&self) {
         if let Some(cache) = &self.shared.cache {
             cache.save();
         }
     }
 
-    /// The stages for systems of one kind, compiled when they are asked for first: simulations on one device share
-    /// them.
+    /// The pipelines for one kind of system, compiled at the first request and shared by all simulations on the device.
     ///
     /// # Errors
     /// As [`Pipelines::new`].
@@ -148,7 +148,7 @@ impl Context {
         Ok(pipelines)
     }
 
-    /// From here on a shader module says something else than its file.
+    /// Replaces text in a shader module from now on.
     #[cfg(test)]
     pub(crate) fn slip(&self, module: &'static str, text: &'static str, instead: &'static str) {
         self.shared.slips.lock().unwrap().push([module, text, instead]);
@@ -204,8 +204,7 @@ impl Context {
 }
 
 impl PartialEq for Context {
-    /// Clones of one context are equal. (Devices of wgpu compare by their number, which two instances of wgpu
-    /// both begin at one.)
+    /// Clones of one context are equal. (wgpu compares devices by their number, and every wgpu instance starts at one.)
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }

@@ -1,23 +1,24 @@
-//! How fast the device copies: what no stage that moves bytes can beat by much.
+//! Measures the copy bandwidth of the device: an upper bound for every stage that moves bytes.
 
 use std::time::Instant;
 
 use super::{Context, buffers::make_buffer, readback::download};
 use crate::Error;
 
-/// Bytes of a copy, where there is room: more than the caches of most devices hold, or those would be measured.
+/// Bytes of a copy if memory allows: more than the caches of most devices hold; a smaller copy would measure the
+/// caches.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The same on a software adapter: a processor is slower, and its caches are smaller.
+/// Bytes of a copy on a software adapter: a processor is slower and has smaller caches.
 const MOST_SOFTWARE_BYTES: u64 = 64 << 20;
 
-/// Below this nothing but caches would be measured.
+/// A copy of fewer bytes would only measure caches.
 const LEAST_BYTES: u64 = 4 << 20;
 
-/// Copies of one measurement: enough for the time of a submission not to count.
+/// Copies per measurement: enough to make the submission time negligible.
 const COPIES: u32 = 8;
 
-/// Measurements, of which the best counts: what comes in between only ever makes a copy slower.
+/// Number of measurements. The fastest counts, because interference only slows a copy down.
 const ROUNDS: u32 = 3;
 
 /// Two timestamps.
@@ -28,7 +29,7 @@ struct Stamps {
 }
 
 impl Stamps {
-    // None where the device writes no timestamps.
+    // Returns `None` if the device writes no timestamps.
     fn new(context: &Context) -> Result<Option<Self>, Error> {
         if !context.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return Ok(None);
@@ -45,7 +46,7 @@ impl Stamps {
         }))
     }
 
-    // Without a feature that few devices have, timestamps are written by passes alone: an empty one does.
+    // Only passes can write timestamps without a feature that few devices have, so this encodes an empty pass.
     fn write(&self, encoder: &mut wgpu::CommandEncoder, index: u32) {
         encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("timestamp"),
@@ -64,19 +65,19 @@ impl Stamps {
 }
 
 impl Context {
-    /// Bytes per second, those read and those written together, at which the device copies one buffer into another:
-    /// the yardstick for stages that do little but move bytes. Timed by timestamps where the device writes any, else
-    /// by the host's clock. Takes up to a second on a slow device, and up to half a gibibyte of its memory meanwhile.
+    /// Bytes per second, read and written together, at which the device copies one buffer into another: the yardstick
+    /// for stages that mostly move bytes. Uses timestamps if the device writes them, otherwise the host's clock. Takes
+    /// up to a second on a slow device, and allocates up to half a gibibyte of its memory.
     ///
-    /// On a software adapter it is what the driver makes of a copy on the processor, often with a single thread.
+    /// On a software adapter the result is the copy speed of the driver on the processor, often on a single thread.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`]; [`Error::Capacity`] where there is not even room for a few megabytes.
+    /// [`Error::DeviceLost`]; [`Error::Capacity`] if the device cannot allocate a few megabytes.
     pub fn copy_bandwidth(&self) -> Result<f64, Error> {
         self.check()?;
         let (from, to) = self.two_buffers()?;
         let stamps = Stamps::new(self)?;
-        // The first one clears both buffers and finds their pages.
+        // The first copy clears both buffers and faults in their pages.
         self.seconds_of_copies(1, &from, &to, None)?;
         let mut best = f64::INFINITY;
         for _ in 0..ROUNDS {
@@ -119,12 +120,12 @@ impl Context {
         }
         let start = Instant::now();
         self.queue.submit([encoder.finish()]);
-        // Whoever has read a byte of the result has waited for all copies.
+        // Reading any byte of the result waits for all copies.
         download(self, &[(to, 0, 16)])?;
         let wall = start.elapsed().as_secs_f64();
         let Some(stamps) = stamps else { return Ok(wall) };
         let timed = stamps.seconds(&download(self, &[(&stamps.resolved, 0, 16)])?[0]);
-        // Drivers may write the two at once, since nothing happens in the passes, or nothing at all.
+        // A driver may write both timestamps at once, because the passes are empty, or write none.
         Ok(if timed > 0.5 * wall && timed <= wall { timed } else { wall })
     }
 }

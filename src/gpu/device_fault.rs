@@ -1,4 +1,4 @@
-//! What went wrong on a device, kept until somebody asks.
+//! Records the first fault of a device until a caller checks for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ enum DeviceFault {
     Refused(String),
 }
 
-/// The first thing that went wrong on a device; what follows it is a consequence as a rule.
+/// The first fault of a device; later faults are usually consequences of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeviceFaults(Arc<Mutex<Option<DeviceFault>>>);
 
@@ -21,7 +21,7 @@ impl DeviceFaults {
         self.note(DeviceFault::Lost(reason.to_owned()));
     }
 
-    /// An error that no error scope took.
+    /// Records an error that no error scope caught.
     pub fn uncaptured(&self, error: &wgpu::Error) {
         self.note(match error {
             wgpu::Error::OutOfMemory { source } => DeviceFault::OutOfMemory(source.to_string()),
@@ -29,7 +29,7 @@ impl DeviceFaults {
         });
     }
 
-    /// Fails if anything went wrong on the device called `adapter`.
+    /// Fails if the device of `adapter` has a recorded fault.
     pub fn check(&self, adapter: &dyn std::fmt::Display) -> Result<(), Error> {
         match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(()),
@@ -45,7 +45,7 @@ impl DeviceFaults {
         }
     }
 
-    // A loss is worth more than what was seen before it.
+    // A device loss replaces any fault recorded before.
     fn note(&self, fault: DeviceFault) {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if first.is_none()

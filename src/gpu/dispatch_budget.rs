@@ -1,47 +1,47 @@
-//! How the work is spread over workgroups, dispatches and rounds. None of it changes a result.
+//! Spreads work over workgroups, dispatches and rounds. The dispatch budget changes no result.
 
 use super::{Context, layout::GROUP};
 use crate::state::constants::ITERATION_BATCHES;
 
-/// Most workgroups of a dispatch: threads stride over what is beyond, and every device allows as many.
+/// Most workgroups of a dispatch; threads stride over the remaining elements. Every device allows this many.
 const MOST_GROUPS: u32 = 32_768;
 
-/// Enough workgroups for a software adapter: each costs as much there as the work on a hundred spheres.
+/// Enough workgroups for a software adapter, where a workgroup costs as much as the work on a hundred spheres.
 const ENOUGH_SOFTWARE_GROUPS: u32 = 16;
 
 /// Most dispatches that finish the rounds of a substep.
 const MOST_TAILS: u32 = 256;
 
-/// See the module.
+/// Numbers of workgroups, rounds and batches of iterations of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DispatchBudget {
-    /// Workgroups that are enough, whatever the number of spheres.
+    /// Sufficient number of workgroups for any number of spheres.
     enough: u32,
-    /// Spheres of one invocation at most, where there are more workgroups than enough.
+    /// Most spheres per invocation if more workgroups than `enough` are used.
     spheres: u32,
     /// Dispatches that finish the rounds of a substep.
     pub tails: u32,
-    /// Rounds of each.
+    /// Rounds per tail dispatch.
     pub tail_rounds: u32,
-    /// How often contacts that rest are solved after the rounds.
+    /// Batches of iterations over resting contacts after the rounds.
     pub batches: u32,
-    /// Steps in a row that this was enough for.
+    /// Consecutive steps for which this budget sufficed.
     calm: u32,
-    /// So many of them, and less is tried again.
+    /// Consecutive sufficient steps before a smaller budget is tried.
     patience: u32,
-    /// Less was tried again.
+    /// A smaller budget has been tried.
     lowered: bool,
 }
 
-/// Steps until less is tried at first, and at most: each time that it was too soon a step is done again.
+/// Initial and largest number of steps before a smaller budget is tried. Each premature try costs one repeated step.
 const PATIENCE: (u32, u32) = (2, 128);
 
 impl DispatchBudget {
-    /// What suits a device at first.
+    /// The initial budget of a device.
     pub fn new(context: &Context) -> Self {
         let (calm, patience, lowered) = (0, PATIENCE.0, false);
         if context.is_hardware() {
-            // Long dispatches are killed by the watchdogs of some drivers; one with nothing left to do ends at once.
+            // Some drivers' watchdogs kill long dispatches; a dispatch without remaining work ends at once.
             Self {
                 enough: MOST_GROUPS,
                 spheres: 1,
@@ -53,7 +53,7 @@ impl DispatchBudget {
                 lowered,
             }
         } else {
-            // See `check_loops` of the shaders: an invocation has 65,535 turns of its loops.
+            // An invocation has 65,535 loop iterations, see `check_loops` in the shaders.
             Self {
                 enough: ENOUGH_SOFTWARE_GROUPS,
                 spheres: 64,
@@ -67,8 +67,8 @@ impl DispatchBudget {
         }
     }
 
-    /// A step that nothing cut short has ended. After some of them goes back to what suits the device at first: one
-    /// crowded step must not make a thousand quiet ones slow.
+    /// Records a step that ended without a cut. After `patience` such steps the budget returns to the initial one of
+    /// the device, so that one crowded step does not slow down a thousand quiet ones.
     pub fn ended_well(&mut self, context: &Context) {
         self.calm += 1;
         if self.calm > self.patience {
@@ -76,7 +76,7 @@ impl DispatchBudget {
         }
     }
 
-    // Whether it is more than before; then less is not tried again so soon.
+    // Returns whether the budget exceeds `before`; if so, the next try of a smaller budget comes later.
     fn grown(&mut self, before: &Self) -> bool {
         if *self == *before {
             return false;
@@ -88,18 +88,18 @@ impl DispatchBudget {
         true
     }
 
-    /// The same with no more than so many rounds that finish a substep.
+    /// The same budget with at most `most_rounds` rounds that finish a substep.
     pub fn within(self, most_rounds: u32) -> Self {
         Self { tails: self.tails.min((most_rounds / self.tail_rounds).max(1)), ..self }
     }
 
-    /// Workgroups for so many spheres.
+    /// Workgroups for this number of spheres.
     pub fn groups(&self, spheres: u32) -> u32 {
         let wanted = spheres.div_ceil(GROUP * self.spheres).max(self.enough);
         spheres.div_ceil(GROUP).min(wanted).clamp(1, MOST_GROUPS)
     }
 
-    /// More invocations, after a driver cut the loops of some. False if there are no more.
+    /// Adds invocations after a driver cut the loops of some. Returns false at the limit.
     pub fn spread(&mut self) -> bool {
         let before = *self;
         self.spheres = (self.spheres / 8).max(1);
@@ -109,14 +109,14 @@ impl DispatchBudget {
         self.grown(&before)
     }
 
-    /// More turns of solving contacts than so many, which were not enough. False if there are no more.
+    /// Adds batches of iterations after `tried` batches did not suffice. Returns false at the limit.
     pub fn more_batches(&mut self, tried: u32) -> bool {
         let before = *self;
         self.batches = (2 * tried).min(ITERATION_BATCHES).max(self.batches);
         self.grown(&before)
     }
 
-    /// More rounds, after some were left, but at most so many. False if there are no more.
+    /// Adds rounds, up to `most_rounds`, after some were left over. Returns false at the limit.
     pub fn go_on(&mut self, most_rounds: u32) -> bool {
         let before = *self;
         let most = (most_rounds / self.tail_rounds).min(MOST_TAILS);
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(dispatch_budget.batches, batches);
         }
         assert!(!dispatch_budget.more_batches(ITERATION_BATCHES));
-        // The step was under way with more than what is tried again since.
+        // The step in flight has the budget from before the smaller one was tried.
         let mut lowered = calm;
         assert!(lowered.more_batches(2));
         assert_eq!(lowered.batches, ITERATION_BATCHES);

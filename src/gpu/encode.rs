@@ -1,4 +1,4 @@
-//! A step as commands: every stage in the order of the table, and not one decision of the host in between.
+//! Encodes a step as commands: every stage in the order of the schedule, without decisions of the host in between.
 
 use std::{convert::Infallible, ops::Range};
 
@@ -17,7 +17,7 @@ use crate::step::schedule::{
     self, BROAD_PHASE, Entry, Executor, Pass, STEP_BEGIN, SUBSTEP_END, When, execute, execute_rounds,
 };
 
-/// Workgroups for the walks of fast spheres: mostly there are none.
+/// Workgroups for the traversals of fast spheres, which are usually absent.
 const WALK_GROUPS: u32 = 256;
 
 /// Workgroups for the spheres that meet fast ones.
@@ -29,15 +29,15 @@ pub struct Encoder<'a> {
     pub pipelines: &'a Pipelines,
     pub buffers: &'a Buffers,
     pub timing: Option<&'a mut Timing>,
-    /// Which copy of the state is the present one.
+    /// Index of the current copy of the state.
     pub current: usize,
     pub dispatch_budget: DispatchBudget,
     pub dispatches: u64,
     /// The frame in which the order of contacts is summed.
     pub order_frame: u32,
-    /// The frame of the substep that is encoded.
+    /// The frame of the substep being encoded.
     frame: u32,
-    /// The round that is encoded next, and how many there are over the whole array.
+    /// The next round to encode, and the number of rounds over the whole array.
     next_round: u32,
     wide_rounds: u32,
     has_drag: bool,
@@ -46,43 +46,43 @@ pub struct Encoder<'a> {
 /// One dispatch: entry point, round, workgroups.
 pub type Dispatch = (&'static str, u32, u32);
 
-/// The candidates, with workgroups for `all` spheres.
+/// Finds the candidates, with workgroups for `all` spheres.
 pub fn neighbors(all: u32) -> [Dispatch; 2] {
     [("neighbors", 0, all), ("neighbors_long", 0, all)]
 }
 
-/// Workgroups that every device allows along one axis.
+/// Number of workgroups that every device allows along one axis.
 const MOST_SOLVERS: u32 = 32_768;
 
-/// Most spheres whose contacts one workgroup solves: fewer dispatches.
+/// Most spheres whose contacts a single workgroup solves, which saves dispatches.
 const FEW: u32 = 2048;
 
-/// How contacts that rest are solved.
+/// How resting contacts are solved.
 #[derive(Clone, Copy, Debug)]
 pub struct Solving {
     pub sphere_count: u32,
     pub slots: u32,
     /// Workgroups for all spheres.
     pub all: u32,
-    /// Turns after the rounds.
+    /// Batches of iterations after the rounds.
     pub batches: u32,
 }
 
 impl Solving {
-    // Passes over all contacts.
+    // Iterations over all contacts.
     fn iterations(self, iterations: Range<u32>) -> Vec<Dispatch> {
         if self.sphere_count <= FEW {
-            // No more than those of one turn at a time: a driver may end loops that go on for too long.
+            // One dispatch runs the iterations of a single batch: a driver may end loops that run for too long.
             let some = iterations.step_by(ITERATIONS_AFTER as usize);
             return some.map(|pass| ("rest_solve", pass << COLOUR_BITS | ALL_COLOURS, 1)).collect();
         }
-        // Beyond, each takes several blocks.
+        // Above this number each workgroup solves several blocks.
         let solvers = self.slots.min(self.all.saturating_mul(4)).min(MOST_SOLVERS);
         let of_iteration = |pass| (0..COLOURS).map(move |colour| pass << COLOUR_BITS | colour);
         iterations.flat_map(of_iteration).map(|number| ("rest_solve", number, solvers)).collect()
     }
 
-    /// Finds the contacts that rest and solves them for the first time.
+    /// Finds the resting contacts and solves them for the first time.
     pub fn before(self) -> Vec<Dispatch> {
         let all = self.all;
         let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all)];
@@ -91,7 +91,7 @@ impl Solving {
         dispatches
     }
 
-    /// Solves them again after the rounds, over what is left of the substep.
+    /// Solves the resting contacts again after the rounds, over the remainder of the substep.
     pub fn after(self) -> Vec<Dispatch> {
         let (all, mut dispatches) = (self.all, vec![]);
         for batch in 1..=self.batches.min(ITERATION_BATCHES) {
@@ -108,19 +108,19 @@ impl Solving {
     }
 }
 
-/// What contacts keep for the next substep.
+/// Stores the warm-start data of the contacts for the next substep.
 pub fn keep(all: u32) -> [Dispatch; 2] {
     [("rest_wake", 0, all), ("rest_keep", 0, all)]
 }
 
-/// The sweep of all.
+/// Sweeps all spheres.
 pub fn sweep(all: u32) -> [Dispatch; 2] {
     [("sweep", 0, all), ("sweep_apart", 0, all.min(APART_GROUPS))]
 }
 
-/// What is selected in a round in which `some` workgroups are enough for those that take part.
+/// Selects the next events of a round; `some` workgroups suffice for the spheres that take part.
 pub fn select(round: u32, some: u32, all: u32) -> [Dispatch; 4] {
-    // A round that looks at all spheres hops first, and then by those that meet a fast one.
+    // A round over all spheres propagates over the whole array first, then around the spheres that meet a fast one.
     let [second, third] = if round < DENSE_ROUNDS {
         [("select_propagate", round, all), ("select_around", round, some)]
     } else {
@@ -129,7 +129,7 @@ pub fn select(round: u32, some: u32, all: u32) -> [Dispatch; 4] {
     [("select_near", round, some), second, third, ("select_impacts", round, some)]
 }
 
-/// The sweep of what a round has touched.
+/// Sweeps the spheres again that a round has changed.
 pub fn resweep(round: u32, some: u32, all: u32) -> [Dispatch; 2] {
     let marks = if round < DENSE_ROUNDS { all } else { some };
     [("sweep_mark", round, marks), ("sweep_touched", round, some)]
@@ -145,7 +145,7 @@ impl<'a> Encoder<'a> {
         timing: Option<&'a mut Timing>,
         has_drag: bool,
     ) -> Self {
-        // The last frame of all.
+        // The last of all frames.
         let order_frame = buffers.frame_count - 1;
         let encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") });
         Self {
@@ -172,7 +172,7 @@ impl<'a> Encoder<'a> {
         );
     }
 
-    /// Before the first stage of a step.
+    /// Encodes the passes before the first stage of a step.
     pub fn begin(&mut self) {
         self.clear(STICKY_END, STEP_END);
         let layout = &self.buffers.layout;
@@ -182,7 +182,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Encodes the broad phase into the other copy, which becomes the present one; `begins` where the step begins with it.
+    /// Encodes the broad phase into the other copy, which becomes the current one; `begins` if the broad phase starts
+    /// the step.
     pub fn broad_phase(&mut self, frame: u32, begins: bool) {
         self.frame = frame;
         let layout = &self.buffers.layout;
@@ -195,7 +196,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// The order of the contacts that may rest, from the copy `before`, and what those of the substep before have to hand on.
+    /// Encodes the order of the possible resting contacts from the copy `before`, and the warm start from the previous
+    /// substep.
     pub fn order(&mut self, frame: u32, before: usize, all: u32) {
         let buffers = self.buffers;
         self.stage("rest", &buffers.hand[self.current], frame, &[("rest_hand", 0, all)]);
@@ -208,7 +210,8 @@ impl<'a> Encoder<'a> {
         self.stage("rest", &buffers.rest[self.current], frame, &[("rest_place", 0, all)]);
     }
 
-    /// Encodes a substep with so many rounds over the whole array, and dispatches that finish what these leave.
+    /// Encodes a substep with `wide_rounds` rounds over the whole array, and the dispatches that finish the remaining
+    /// rounds.
     pub fn substep(&mut self, frame: u32, wide_rounds: u32) {
         (self.frame, self.next_round, self.wide_rounds) = (frame, 0, wide_rounds);
         self.clear(DYNAMIC_COUNT, self.buffers.layout.starts);
@@ -226,7 +229,7 @@ impl<'a> Encoder<'a> {
         done(execute(schedule::STEP_END, self));
     }
 
-    /// The overlaps of the present state alone.
+    /// Encodes only the measurement of overlaps in the current state.
     pub fn measure(&mut self, frame: u32) {
         self.clear(DYNAMIC_COUNT, self.buffers.layout.starts);
         let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
@@ -235,7 +238,7 @@ impl<'a> Encoder<'a> {
         self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
     }
 
-    /// Dispatches of one stage; with timing in a pass of its own.
+    /// Encodes the dispatches of one stage, in a pass of its own if timing is on.
     pub fn stage(
         &mut self,
         stage: &'static str,
@@ -275,7 +278,7 @@ impl Executor for Encoder<'_> {
         let all = self.dispatch_budget.groups(layout.sphere_count);
         let walks = all.min(WALK_GROUPS);
         let [broad, view, rest] = [&buffers.broad, &buffers.view, &buffers.rest].map(|g| &g[self.current]);
-        // Fewer and fewer spheres take part in a round; those beyond the threads are strided over.
+        // Fewer and fewer spheres take part in later rounds; threads stride over the excess.
         let round = self.next_round.wrapping_sub(1);
         let some = (all >> round.min(4)).max(all.min(64));
         let solving = Solving {
@@ -324,7 +327,7 @@ impl Executor for Encoder<'_> {
         };
         self.stage(entry.stage, group, frame, &dispatches);
         if entry.pass == Pass::Neighbors {
-            // The sorted copy is the present one from here on.
+            // The sorted copy becomes the current one.
             self.current = 1 - self.current;
         }
         Ok(())

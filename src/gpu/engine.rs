@@ -1,4 +1,4 @@
-//! Executes steps on a device: keeps one ahead of the reports, grows buffers and does again what halted.
+//! Executes steps on a device: keeps one step ahead of the reports, grows buffers and repeats halted steps.
 
 mod buffer_growth;
 mod contacts;
@@ -42,53 +42,53 @@ use crate::{
     },
 };
 
-/// Rounds that finish each substep of a whole step at most. A whole step is done again for more, a step taken substep by
-/// substep only where they lacked.
+/// Most rounds that finish each substep of a whole step. A whole step that needs more is repeated; a step taken
+/// substep-wise repeats only the substeps that need more.
 const MOST_TAIL_ROUNDS: u32 = 512;
 
 /// The GPU engine.
 pub type GpuEngine = Driver<GpuExecutor>;
 
-/// The stages on a device with all their buffers.
+/// Executes the stages on a device, with all their buffers.
 pub struct GpuExecutor {
     context: Context,
     pipelines: Arc<Pipelines>,
     buffers: Buffers,
     pub(super) host: HostMirror,
     submit_queue: SubmitQueue,
-    /// Which copy of the state is the latest.
+    /// Index of the latest copy of the state.
     current: usize,
     in_flight: Option<StepInFlight>,
-    /// The step after it.
+    /// The step submitted after it.
     ahead: Option<StepInFlight>,
-    /// How the last step began: the copy of the state, and its plan.
+    /// Start of the last step: the copy of the state, and the step plan.
     begun: Option<(usize, StepPlan)>,
-    /// Takes the next step substep by substep, whatever the last one was like.
+    /// Takes the next step substep-wise, regardless of the last step.
     pub(super) substep_wise: bool,
-    /// All sleep: no step changes anything.
+    /// All spheres sleep: no step changes anything.
     is_idle: bool,
     dispatch_budget: DispatchBudget,
     timing: Option<Timing>,
-    /// When the last reported step ended.
+    /// End time of the last reported step.
     end: f64,
-    /// Whether a step was taken: before, contacts are those that another engine left.
+    /// Whether a step was taken. Before the first step, contacts come from another engine.
     has_stepped: bool,
     retries: Retries,
 }
 
-/// What a step took beside its substeps.
+/// Costs of a step besides its substeps.
 #[derive(Clone, Copy, Debug, Default)]
 struct Retries {
     overflows: u64,
     dispatches: u64,
-    /// How often the device had nothing to do while its host waited for it.
+    /// How often the device was idle while the host waited for it.
     waits: u64,
-    /// The CPU took the step.
+    /// The CPU executed the step.
     on_cpu: bool,
 }
 
 impl GpuEngine {
-    /// Sets everything up.
+    /// Creates the executor with all its buffers.
     ///
     /// # Errors
     /// [`Error::Capacity`] for more spheres than the device can hold, [`Error::DeviceLost`].
@@ -97,7 +97,7 @@ impl GpuEngine {
         Self::with(system, context, capacities, profile, |_| NEVER, time)
     }
 
-    /// The same with given room.
+    /// As `new`, with given capacities.
     pub fn with(
         system: &System,
         context: Context,
@@ -164,7 +164,7 @@ impl GpuExecutor {
         Ok((executor, sums, deepest))
     }
 
-    // How a step is done on the device.
+    // The step plan of a request.
     fn step_plan(&self, step: &StepRequest) -> StepPlan {
         let Domain { system, world, statistics, .. } = &self.host.domain;
         let rounds = if step.rounds == 0 { 8 } else { step.rounds };
@@ -187,7 +187,7 @@ impl GpuExecutor {
         Ok(in_flight)
     }
 
-    // Submits the step after the one under way, where that leaves its start intact.
+    // Submits the step after the one in flight, if this leaves the start of the one in flight intact.
     fn submit_ahead(&mut self, next: &StepRequest) -> Result<(), Error> {
         let step_plan = self.step_plan(next);
         if !self.is_idle && self.timing.is_none() && next.plan.regrid.is_none() && step_plan.builds_once() {
@@ -204,13 +204,13 @@ impl GpuExecutor {
         Ok(())
     }
 
-    // Back to the state before a step. Nothing is under way.
+    // Returns to the state before a step. Precondition: no step is in flight.
     fn go_back(&mut self, (start, step_plan): (usize, StepPlan)) {
         self.current = start;
         self.submit_queue.rewind(&self.context, &self.buffers, (start, step_plan));
     }
 
-    // Gives up a step that began like this, because of a path that is too long.
+    // Gives up a step that began in this way because a path is too long.
     fn too_long(&mut self, words: &[u32], begun: (usize, StepPlan)) -> Error {
         self.go_back(begun);
         let id = self.host.ids[(!words[TOO_LONG as usize]) as usize];
@@ -219,7 +219,7 @@ impl GpuExecutor {
         self.reallocate(self.buffers.layout.capacities).err().unwrap_or(Error::NoProgress(text))
     }
 
-    // Waits for a step; one that halted is done again until it ends.
+    // Waits for a step; repeats a halted step until it ends.
     fn collect(
         &mut self,
         step: &StepRequest,
@@ -249,7 +249,7 @@ impl GpuExecutor {
                 }
                 return Ok(self.taken(step, begun, &words, device));
             }
-            // The step after it did nothing either.
+            // The step submitted ahead did nothing either.
             self.drop_ahead()?;
             if halt & HALT_TOO_LONG != 0 {
                 return Err(self.too_long(&words, begun));
@@ -278,7 +278,7 @@ impl GpuExecutor {
         }
     }
 
-    // A step that has ended; `words` are those of its audit.
+    // Completes a step that has ended; `words` are the words of its audit.
     fn taken(
         &mut self,
         step: &StepRequest,
@@ -297,8 +297,8 @@ impl GpuExecutor {
         Taken { sums, counts, instead: None }
     }
 
-    // Which copy holds the state of the last report. A step that is under way already, and so builds once, only reads
-    // it: until the one after that is submitted, it stays as it is.
+    // Index of the copy with the last reported state. A step in flight builds once and only reads this copy, which
+    // stays intact until the step after it is submitted.
     fn reported(&self) -> usize {
         self.in_flight.as_ref().map_or(self.current, |in_flight| in_flight.start)
     }
@@ -356,7 +356,7 @@ impl StepEngine for GpuExecutor {
             && in_flight.step_plan.builds_once()
             && let Err(error) = self.submit_ahead(next)
         {
-            // The step under way is still to be reported.
+            // The step in flight has yet to be reported.
             self.in_flight = Some(in_flight);
             return Err(error);
         }
@@ -367,7 +367,8 @@ impl StepEngine for GpuExecutor {
     }
 
     fn discard(&mut self) -> Result<(), Error> {
-        // The last broad phase found finite values, unless it came after the fault. The step after this one did nothing.
+        // The last broad phase found finite values, unless it came after the fault. The step submitted ahead did
+        // nothing.
         self.ahead = self.in_flight.take();
         self.drop_ahead()?;
         if let Some(begun) = self.begun.take() {
@@ -387,7 +388,7 @@ impl StepEngine for GpuExecutor {
         report.submits = std::mem::take(&mut self.submit_queue.submits);
         report.stage_seconds = self.timing.as_mut().map_or_else(Vec::new, Timing::take);
         if self.retries.on_cpu {
-            // Those of the device are of work that counts for nothing.
+            // The device's stage times belong to discarded work.
             report.stage_seconds.clear();
         }
     }
@@ -436,7 +437,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     bytemuck::pod_collect_to_vec(bytes)
 }
 
-// One value of every sphere in the order of the ids.
+// One value per sphere in the order of the ids.
 fn by_rank<T: Clone>(state: &State, ids: &[u32], value: impl Fn(usize) -> T) -> Vec<T> {
     let mut order: Vec<usize> = (0..ids.len()).collect();
     order.sort_unstable_by_key(|&i| state.id[i]);

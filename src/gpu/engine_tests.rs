@@ -1,4 +1,4 @@
-//! Buffers that start too small grow, what needed them is done again, and the result is the same to the last bit.
+//! Buffers that start too small grow, the affected work is repeated, and the result is identical to the last bit.
 
 use std::sync::OnceLock;
 
@@ -17,21 +17,21 @@ fn context() -> Context {
     CONTEXT.get_or_init(|| Context::open(None).expect("an adapter")).clone()
 }
 
-/// What a run leaves behind after each step.
+/// Results of a run after each step.
 #[derive(PartialEq, Debug)]
 struct Trace {
     spheres: Vec<Vec<Sphere>>,
     impacts: Vec<Vec<Impact>>,
-    // Without what growth and its replays change, and what they cost.
+    // Without the fields that buffer growth and repeated work change, and without their costs.
     reports: Vec<StepReport>,
 }
 
-// The trace, and how often something was grown. `recorded`: with the impacts; else one step ahead.
+// Returns the trace and the number of buffer growths. `recorded`: with impacts; otherwise one step ahead.
 fn run(system: &System, capacities: Capacities, steps: u64, recorded: bool) -> (Trace, u64) {
     run_in(system, capacities, steps, recorded, false)
 }
 
-// The same; `substep_wise`: every substep is taken by itself.
+// As `run`; with `substep_wise` each substep is submitted separately.
 fn run_in(
     system: &System,
     capacities: Capacities,
@@ -69,7 +69,7 @@ fn run_in(
     (trace, overflows)
 }
 
-// From room for one record of each kind, and from room for all.
+// Compares a run that starts with capacity for one record of each kind with a run that has capacity for all.
 fn compare(system: &mut System, steps: u64) {
     system.spheres.sort_by_key(|s| s.id);
     let n = system.spheres.len() as u32;
@@ -112,7 +112,7 @@ fn a_gas_does_not_see_that_buffers_grow() {
     compare(&mut gas(3000, 81), 6);
 }
 
-// Walks, and impacts from which spheres fly off faster than their lists know.
+// Grid traversals, and impacts from which spheres leave faster than their candidate lists allow.
 #[test]
 fn fast_spheres_do_not_see_that_buffers_grow() {
     let mut system = gas(1000, 82);
@@ -142,7 +142,7 @@ fn spheres_that_settle_do_not_see_that_buffers_grow() {
     compare(&mut system, 20);
 }
 
-// Several broad phases in a step, and several substeps on each.
+// Several broad phases in a step, and several substeps after each.
 #[test]
 fn a_step_in_pieces_is_the_same_step() {
     let mut system = gas(500, 86);
@@ -160,7 +160,7 @@ fn a_step_in_pieces_is_the_same_step() {
     }
 }
 
-// Three fast spheres into a block of nearly touching ones: what is out of order in one substep is done in halves.
+// Three fast spheres hit a block of nearly touching ones; a substep that is too crowded is halved.
 #[test]
 fn substeps_that_are_halved_do_not_see_that_buffers_grow() {
     let solver = Solver { substeps: 1, strict_order: true, ..Solver::default() };
@@ -179,8 +179,8 @@ fn substeps_that_are_halved_do_not_see_that_buffers_grow() {
     assert!(trace.reports.iter().any(|r| r.redone > 0 && r.late == 0), "nothing was halved");
 }
 
-// Gravity so strong that the step in which it sets in ends with speeds that no f32 can hold. The step after it is on the
-// device by then, and would write over the last good state.
+// The step in which a strong gravity sets in ends with speeds that no f32 can hold. By then the next step is on the
+// device and would overwrite the last good state.
 #[test]
 fn what_is_not_finite_stops_the_step_that_is_under_way() {
     let mut system = gas(1000, 84);
@@ -200,7 +200,7 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
     for step in 0..4 {
         ahead.step(f64::from(step) * system.dt, None, true).unwrap();
     }
-    // Number 4 is under way; 5 is the one that breaks, 6 the one that has to stand still.
+    // Step 4 is in flight; step 5 fails, and step 6 must do nothing.
     let gravity = std::mem::replace(&mut ahead.engine.host.domain.world.gravity, glam::Vec3::NEG_Z * 1e20);
     ahead.step(4.0 * system.dt, None, true).unwrap();
     let broken = ahead.step(5.0 * system.dt, None, true);
@@ -208,16 +208,16 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
     let (good, kept) = (spheres(&singly), spheres(&ahead));
     for (good, kept) in good.iter().zip(&kept) {
         assert_eq!((good.id, good.velocity), (kept.id, kept.velocity));
-        // It may be counted from the next cell by now.
+        // The position may by now be relative to the next cell.
         assert!((good.position - kept.position).length() < 1e-6, "{good:?} {kept:?}");
     }
-    // The engine is none the worse.
+    // The engine continues undamaged.
     ahead.engine.host.domain.world.gravity = gravity;
     let [a, b] = [&mut singly, &mut ahead].map(|e| e.step(5.0 * system.dt, None, false).unwrap());
     assert_eq!((a.pair_impacts, a.nonfinite), (b.pair_impacts, b.nonfinite));
 }
 
-// Contacts that rest, whole steps and substep by substep, with little room and with much; several broad phases in a step.
+// Resting contacts, in whole steps and substep-wise, with small and large capacities; several broad phases in a step.
 #[test]
 fn a_pile_does_not_see_that_buffers_grow_nor_how_its_steps_are_taken() {
     let mut system = Scene::new(0.1)
@@ -239,7 +239,7 @@ fn a_pile_does_not_see_that_buffers_grow_nor_how_its_steps_are_taken() {
     assert!(overflows > 0 && whole.spheres == cramped.spheres, "other states in cramped pieces");
 }
 
-// Of steps in which all sleep the device has nothing to do, and nothing changes.
+// If all spheres sleep, the device has no work in a step, and nothing changes.
 #[test]
 fn a_world_that_sleeps_costs_no_dispatch() {
     let mut system = Scene::new(0.05)
@@ -249,7 +249,7 @@ fn a_world_that_sleeps_costs_no_dispatch() {
         .fill(Fill::lattice([3, 3, 1], 1.1).origin(DVec3::splat(0.5)))
         .build()
         .unwrap();
-    // Fixed ones do not sleep, and keep nobody awake.
+    // Fixed spheres do not sleep, and keep no other sphere awake.
     system.spheres[4].fixed = true;
     let capacities = Capacities::for_spheres(9, false);
     let mut engine = GpuEngine::with(&system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
@@ -261,7 +261,7 @@ fn a_world_that_sleeps_costs_no_dispatch() {
     assert!(report.asleep == 8 && report.dispatches > 0 && report.kinetic_energy == 0.0, "{report:?}");
     let mut spheres = [system.spheres.clone(), system.spheres.clone()];
     engine.read(&mut spheres[0]).unwrap();
-    // Steps of a run, which are taken ahead, come to the same.
+    // The steps of a run, which are submitted ahead, give the same result.
     let mut ahead = GpuEngine::with(&system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
     step(&mut ahead);
     ahead.engine.lull(100_000);

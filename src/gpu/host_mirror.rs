@@ -1,4 +1,4 @@
-//! What the host knows of the system: units, cells, world, and the spheres as they go to and from the device.
+//! The host's copy of the system: units, cells, world, and the conversion of spheres to and from the device.
 
 use super::{
     Context,
@@ -24,7 +24,7 @@ pub struct HostMirror {
 }
 
 impl HostMirror {
-    /// The host's view of a system and its first state.
+    /// Creates the host mirror of a system and its initial state.
     pub fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> (Self, State) {
         let (domain, state) = Domain::new(system, last_contact);
         let ids = system.spheres.iter().map(|s| s.id).collect();
@@ -32,7 +32,8 @@ impl HostMirror {
         (Self { domain, ids, materials }, state)
     }
 
-    /// Where walls are in the pieces of a step that begins at `start`, as the device has it; they stay where the last one has them.
+    /// The wall positions in the substeps of a step that begins at `start`, as the device stores them; the walls keep
+    /// the positions of the last substep.
     pub fn motion(&mut self, start: f64, substeps: &[Substep]) -> Vec<u32> {
         let mut words = vec![];
         for substep in substeps {
@@ -42,7 +43,7 @@ impl HostMirror {
         words
     }
 
-    /// What the shaders have to be made for.
+    /// The pipeline variant that the system needs.
     pub fn variant(&self) -> Variant {
         Variant {
             is_direct: self.domain.grid.direct,
@@ -50,13 +51,13 @@ impl HostMirror {
             has_rest: self.domain.world.rests,
             has_shapes: self.domain.world.has_shapes(),
             is_mixed: self.domain.grid.levels.parts > 1,
-            // Spheres that rest on a plane may be stopped, and count as fixed then.
+            // Spheres that rest on a plane may be stopped, and then count as fixed.
             has_fixed: (self.domain.has_fixed() || !self.domain.world.walls.is_empty())
                 && self.domain.world.has_gravity,
         }
     }
 
-    /// Where everything lies for so much room.
+    /// The buffer layout for these capacities.
     pub fn layout(&self, capacities: Capacities) -> BufferLayout {
         BufferLayout::new(
             self.domain.statistics.count,
@@ -67,7 +68,7 @@ impl HostMirror {
         )
     }
 
-    /// Puts a state down into copy `k`. Ids become ranks.
+    /// Writes a state into copy `k`. Ids become ranks.
     pub fn upload(&self, queue: &wgpu::Queue, buffers: &Buffers, k: usize, state: &State) {
         let (mut bodies, mut tags) = (vec![], vec![]);
         for i in 0..state.len() {
@@ -88,7 +89,7 @@ impl HostMirror {
         buffers.write_world(queue, self);
     }
 
-    /// The state of copy `k`, as it lies there.
+    /// Reads the state of copy `k` in device order.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
@@ -114,7 +115,7 @@ impl HostMirror {
         Ok(state)
     }
 
-    /// Writes a state into spheres that hold the ids in ascending order.
+    /// Writes a state into spheres in ascending order of ids.
     pub fn fill(&self, state: &State, spheres: &mut [Sphere]) {
         state.fill(&self.domain.units, &self.domain.grid, spheres);
     }

@@ -1,4 +1,4 @@
-//! The impacts of a step, from the records of the shaders.
+//! Reads the impacts of a step from the records of the shaders.
 
 use glam::{IVec3, Vec3};
 
@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{Error, Impact, Partner};
 
-/// Appends the records of what was submitted together; `begins` says when each substep of it begins (scaled time from
-/// the start of the step). They are in no order.
+/// Appends the records of one submission in no particular order; `begins` holds the start of each of its substeps
+/// (scaled time from the start of the step).
 ///
 /// # Errors
 /// [`Error::DeviceLost`].
@@ -34,7 +34,7 @@ pub fn read(
     Ok(())
 }
 
-/// Appends what records say, in their order.
+/// Appends the impacts of the records, in the order of the records.
 pub fn parse(records: &[u32], host: &HostMirror, start_time: f64, begins: &[f64], impacts: &mut Vec<Impact>) {
     let units = &host.domain.units;
     for record in records.chunks_exact(LOG_WORDS as usize) {

@@ -1,15 +1,15 @@
 //! The stages as compute shaders, on any Vulkan, Metal or DX12 adapter.
 //!
-//! [`Context`] is an adapter's device with its queue: opened by [`Context::open`] (or by
-//! [`Simulation::new`](crate::Simulation::new), when it is given none), or taken from a program that has one already
-//! with [`Context::from_device`]. [`adapters`] lists what there is.
+//! [`Context`] is an adapter's device with its queue. [`Context::open`] opens it (or
+//! [`Simulation::new`](crate::Simulation::new), if given none); [`Context::from_device`] takes the device of the
+//! calling program. [`adapters`] lists the available adapters.
 //!
-//! The environment of wgpu applies wherever an adapter is chosen: `WGPU_BACKEND` (`vulkan`, `metal`, `dx12`, several
-//! with commas), `WGPU_ADAPTER_NAME` (a part of the name, in either case) and `WGPU_POWER_PREF` (`low` prefers
-//! integrated GPUs). `CAROM_NO_PIPELINE_CACHE=1` keeps compiled shaders from being stored between runs.
+//! The environment variables of wgpu apply wherever an adapter is chosen: `WGPU_BACKEND` (`vulkan`, `metal`, `dx12`,
+//! several separated by commas), `WGPU_ADAPTER_NAME` (a part of the name, case-insensitive) and `WGPU_POWER_PREF`
+//! (`low` prefers integrated GPUs). `CAROM_NO_PIPELINE_CACHE=1` disables the storage of compiled shaders between runs.
 //!
-//! A software adapter runs the same shaders on the processor. It is for correctness, never called a GPU, and
-//! only taken where there is nothing else.
+//! A software adapter runs the same shaders on the processor. It serves correctness, is never called a GPU, and is only
+//! chosen if no GPU exists.
 
 mod adapter;
 pub(crate) mod buffer_layout;
@@ -45,13 +45,13 @@ pub use self::adapter::{AdapterInfo, AdapterKind, adapters, preferred};
 pub use self::context::Context;
 pub use self::layout::{Body, Tag};
 pub use self::traffic::least_traffic;
-/// The wgpu that [`Context`] speaks; programs that share a device with carom need the same.
+/// The wgpu version of [`Context`]; programs that share a device with carom need the same version.
 pub use wgpu;
 
 pub use crate::step::state_buffers::StateBuffers;
 use crate::{Error, System, step::engine::Engine};
 
-/// Waits for all of a buffer that can be mapped and that work already submitted fills.
+/// Waits for all bytes of a mappable buffer that already submitted work fills.
 #[cfg(feature = "render")]
 pub(crate) fn read_mapped(context: &Context, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
     readback::read_now(context, buffer, buffer.size())

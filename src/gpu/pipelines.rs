@@ -1,4 +1,4 @@
-//! The compute pipelines: one for each entry point.
+//! The compute pipelines, one per entry point.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::Error;
 
-/// Pipelines by entry point, and the layouts of what they are bound to.
+/// Pipelines by entry point, and their bind group layouts.
 pub struct Pipelines {
     entries: HashMap<&'static str, wgpu::ComputePipeline>,
-    /// What they are made for.
+    /// The kind of system that the pipelines are compiled for.
     pub variant: Variant,
     /// Frame and round.
     pub uniforms: wgpu::BindGroupLayout,
@@ -20,22 +20,22 @@ pub struct Pipelines {
     pub broad: wgpu::BindGroupLayout,
     /// The buffers of a substep.
     pub view: wgpu::BindGroupLayout,
-    /// The same for contacts that rest.
+    /// The buffers of a substep for resting contacts.
     pub rest: wgpu::BindGroupLayout,
 }
 
-/// BufferLayout of the buffers that shaders only read.
+/// Bindings of the buffers that shaders only read.
 const BROAD_READ_ONLY: &[u32] = &[6];
 const VIEW_READ_ONLY: &[u32] = &[4, 6];
 
-/// Buffers of each group of storage buffers: WebGPU invariants no more.
+/// Storage buffers per bind group; WebGPU guarantees no more.
 const STORAGE_BUFFERS: u32 = 8;
 
 impl Pipelines {
-    /// Compiles all shaders for systems of one kind.
+    /// Compiles all shaders for one kind of system.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`], [`Error::Unsupported`] where the driver refuses a shader.
+    /// [`Error::DeviceLost`], [`Error::Unsupported`] if the driver rejects a shader.
     pub fn new(context: &Context, variant: Variant) -> Result<Self, Error> {
         let device = &context.device;
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);

@@ -1,4 +1,4 @@
-//! No dispatch makes a driver compile its shader anew.
+//! No dispatch makes a driver recompile its shader.
 
 use std::{fs, sync::Arc};
 
@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{Sphere, System, state::columns::NEVER};
 
-/// Dispatches of one measurement.
+/// Dispatches per measurement.
 const DISPATCHES: u32 = 8;
 
-/// Measurements, of which the smallest counts: other tests of the same process compile shaders of their own.
+/// Number of measurements, of which the smallest counts: other tests in the process compile shaders of their own.
 const ATTEMPTS: u32 = 8;
 
-/// Everything for dispatches that find no work: a frame of nothing but zeros has no spheres.
+/// Harness for dispatches without work: a frame of zeros has no spheres.
 struct Bench {
     context: Context,
     pipelines: Arc<Pipelines>,
@@ -42,7 +42,7 @@ impl Bench {
         Self { context: context.clone(), pipelines, buffers, submit_queue: SubmitQueue::default() }
     }
 
-    // Binds a pipeline again and again, which is when a driver looks at uniforms, and waits for the dispatches.
+    // Binds a pipeline repeatedly, because drivers inspect uniforms at a bind, and waits for the dispatches.
     fn dispatch(&mut self, module: &Module, entry: &str) {
         let Self { context, pipelines, buffers, submit_queue } = self;
         let group = match module.group {
@@ -65,12 +65,12 @@ impl Bench {
     }
 }
 
-// Bytes of machine code that the process has made for itself: executable mappings that are no part of a file. A software adapter
+// Bytes of machine code that the process has generated: executable mappings that belong to no file. A software adapter
 // compiles shaders into such mappings and never frees them.
 fn compiled_code() -> u64 {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let code = maps.lines().filter_map(|line| {
-        // Range, permissions, offset, device, inode and, of a file or of what the kernel provides, a name.
+        // Range, permissions, offset, device, inode and, for mappings of a file or of the kernel, a name.
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [range, permissions, _, _, "0"] = fields[..] else { return None };
         let (start, end) = range.split_once('-')?;
@@ -80,8 +80,8 @@ fn compiled_code() -> u64 {
     code.sum()
 }
 
-// lavapipe does so for branches that uniforms alone decide, unless `opaque_zero` hides that they do: milliseconds each time, and
-// processes grew by 60 megabytes a second.
+// lavapipe recompiles for branches that only uniforms decide, unless `opaque_zero` hides the dependence: each
+// recompilation took milliseconds, and processes grew by 60 megabytes a second.
 #[test]
 fn no_dispatch_compiles_its_shader_anew() {
     let context = Context::open(None).expect("an adapter");

@@ -1,4 +1,4 @@
-//! Bytes from the device to the host.
+//! Copies bytes from the device to the host.
 
 use std::{
     sync::mpsc::{Receiver, channel},
@@ -8,10 +8,10 @@ use std::{
 use super::{Context, buffers::make_buffer};
 use crate::Error;
 
-/// How long a result that is there may take to be told.
+/// Longest delay between a finished result and its callback.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A buffer that is being mapped.
+/// A buffer being mapped.
 pub struct Pending {
     buffer: wgpu::Buffer,
     bytes: u64,
@@ -20,17 +20,17 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Asks for the buffer once the submission that fills it is done.
+    /// Requests the buffer once the submission that fills it is done.
     pub fn new(buffer: wgpu::Buffer, bytes: u64, submission: wgpu::SubmissionIndex) -> Self {
         let (done, mapped) = channel();
         buffer.slice(..bytes).map_async(wgpu::MapMode::Read, move |result| {
-            // Nobody listens any more where the engine is gone.
+            // The receiver is gone if the engine was dropped.
             let _ = done.send(result);
         });
         Self { buffer, bytes, mapped, submission }
     }
 
-    /// Waits for the bytes and gives the buffer back.
+    /// Waits for the bytes; returns them and the buffer.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
@@ -43,7 +43,7 @@ impl Pending {
         let wait = wgpu::PollType::Wait { submission_index: Some(self.submission), timeout: None };
         context.device.poll(wait).map_err(|e| lost(e.to_string()))?;
         context.check()?;
-        // Another thread that polls the device too may be the one that tells, and a moment later.
+        // Another thread that polls the device may run the callback, slightly later.
         match self.mapped.recv_timeout(PATIENCE) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(lost(error.to_string())),
@@ -58,7 +58,7 @@ impl Pending {
     }
 }
 
-/// Waits for the bytes of a buffer that can be mapped and that work already submitted fills.
+/// Waits for the bytes of a mappable buffer that already submitted work fills.
 ///
 /// # Errors
 /// [`Error::DeviceLost`].
@@ -67,10 +67,10 @@ pub fn read_now(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<
     Pending::new(buffer.clone(), bytes, submission).wait(context).map(|(bytes, _)| bytes)
 }
 
-/// Copies parts of buffers, each from a byte on, to the host and waits for them.
+/// Copies parts of buffers (buffer, first byte, bytes) to the host and waits for them.
 ///
 /// # Errors
-/// [`Error::DeviceLost`], [`Error::Capacity`] where there is no room for the copy.
+/// [`Error::DeviceLost`], [`Error::Capacity`] if the device has no memory for the copy.
 pub fn download(context: &Context, sources: &[(&wgpu::Buffer, u64, u64)]) -> Result<Vec<Vec<u8>>, Error> {
     let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
     let mut encoder =

@@ -1,4 +1,4 @@
-//! How a step is divided on the device: its substeps, and the halves of those that are crowded.
+//! The step plan on the device: the substeps, and the halves of crowded substeps.
 
 use super::{
     buffer_layout::{BufferLayout, speeds},
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::step::plan::{Plan, Substep};
 
-/// Systems this small are done by the one workgroup of the last stage of the rounds alone: fewer dispatches.
+/// Systems up to this number of spheres use only the single workgroup of the last round stage: fewer dispatches.
 const SMALL: usize = 2048;
 
-/// How a step is done.
+/// How a step is executed.
 #[derive(Clone, Copy, Debug)]
 pub struct StepPlan {
     pub plan: Plan,
@@ -22,7 +22,7 @@ pub struct StepPlan {
     pub wide_rounds: u32,
     pub record: bool,
     pub strict: bool,
-    /// Walls come or go in the step.
+    /// Walls appear or disappear in the step.
     pub wakes: bool,
     pub dispatch_budget: DispatchBudget,
 }
@@ -32,18 +32,18 @@ impl StepPlan {
         self.plan.substeps
     }
 
-    /// Whether the state before the step is still there after it.
+    /// Returns whether the state before the step still exists after it.
     pub fn builds_once(&self) -> bool {
         self.plan.substeps_per_build >= self.plan.substeps
     }
 
-    /// Rounds over the whole array for a step like one that took `rounds`.
+    /// Rounds over the whole array for a step similar to one that took `rounds`.
     pub fn wide_rounds(spheres: usize, rounds: u32) -> u32 {
-        // What is left after the last ones is too little for more than one workgroup.
+        // The work left after the last round is too little for more than one workgroup.
         if spheres < SMALL { 0 } else { rounds.clamp(6, MOST_WIDE_ROUNDS) }
     }
 
-    /// More rounds over the whole array. False if there are no more.
+    /// Adds rounds over the whole array. Returns false at the limit.
     pub fn widen(&mut self) -> bool {
         let before = self.wide_rounds;
         self.wide_rounds = (2 * before).clamp(8, MOST_WIDE_ROUNDS);
@@ -55,7 +55,7 @@ impl StepPlan {
         self.plan.substeps(&host.domain, self.wakes)
     }
 
-    // What the frames of a step have in common.
+    // The common part of all frames of a step.
     fn base(&self, host: &HostMirror, layout: &BufferLayout) -> Frame {
         let mut flags = 0;
         for (flag, set) in [
@@ -76,7 +76,7 @@ impl StepPlan {
         }
     }
 
-    /// The frame of one piece, which is number `substep` of those that are submitted together.
+    /// The frame of one substep; `number` is its index in the submission.
     pub fn frame(&self, host: &HostMirror, layout: &BufferLayout, substep: &Substep, number: u32) -> Frame {
         let base = self.base(host, layout);
         let mut flags = base.flags;
@@ -118,7 +118,7 @@ impl StepPlan {
         Frame { drift: self.plan.drift.as_vec3(), ..self.base(host, layout) }
     }
 
-    /// The frames of the step, that of the audit last.
+    /// The frames of the step; the last one is the frame of the audit.
     pub fn frames(&self, host: &HostMirror, layout: &BufferLayout) -> Vec<Frame> {
         let substeps = self.substeps(host);
         let frames = (0..).zip(&substeps).map(|(k, substep)| self.frame(host, layout, substep, k));

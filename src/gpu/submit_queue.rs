@@ -1,4 +1,4 @@
-//! Steps under way on the device: how each is submitted, and what it says when it is done.
+//! Submits steps to the device and reads their reports.
 
 use glam::DVec3;
 
@@ -25,40 +25,40 @@ use crate::{
     step::driver::{StepCounts, WallSum},
 };
 
-/// A step under way.
+/// A step in flight.
 pub struct StepInFlight {
     pub step_plan: StepPlan,
-    /// The copies of the state that it starts from and ends in.
+    /// Indices of the copies of the state before and after the step.
     pub start: usize,
     pub end: usize,
     pub dispatches: u64,
     pub pending: Pending,
 }
 
-/// Submits steps and keeps the buffers that bring their reports back.
+/// Submits steps and keeps the buffers that read back their reports.
 #[derive(Default)]
 pub struct SubmitQueue {
     spare: Vec<wgpu::Buffer>,
     /// The state at the start of a step with several broad phases.
     start: Snapshot,
-    /// The state before the piece of a step that is under way.
+    /// The state before the substep in flight.
     pub middle: Snapshot,
     pub submits: u64,
 }
 
 impl SubmitQueue {
-    /// Bytes of what it holds.
+    /// Size of the snapshots (bytes).
     pub fn bytes(&self) -> u64 {
         let spare = self.spare.iter().map(wgpu::Buffer::size).sum::<u64>();
         spare + self.start.bytes() + self.middle.bytes()
     }
 
-    /// Takes a report's buffer back.
+    /// Takes back the buffer of a report.
     pub fn give_back(&mut self, buffer: wgpu::Buffer) {
         self.spare.push(buffer);
     }
 
-    /// Submits a step that begins with a copy of the state and follows a plan.
+    /// Submits a step that starts from a copy of the state and follows a step plan.
     ///
     /// # Errors
     /// [`Error::Capacity`], [`Error::DeviceLost`].
@@ -92,10 +92,10 @@ impl SubmitQueue {
         Ok(StepInFlight { step_plan, start, end, dispatches, pending })
     }
 
-    /// Submits what is encoded, and asks for its report.
+    /// Submits the encoded commands and requests their report.
     ///
     /// # Errors
-    /// [`Error::Capacity`] where there is no room for the report.
+    /// [`Error::Capacity`] if the device has no memory for the report.
     pub fn send(&mut self, context: &Context, buffers: &Buffers, encoder: Encoder) -> Result<Pending, Error> {
         let layout = &buffers.layout;
         let (counts, bytes) = (4 * layout.report_words(), layout.report_bytes());
@@ -118,10 +118,10 @@ impl SubmitQueue {
         Ok(Pending::new(readback, bytes, submission))
     }
 
-    /// Makes room for the state at the start of a step that writes over it.
+    /// Allocates a snapshot of the state at the start of a step that overwrites it.
     ///
     /// # Errors
-    /// [`Error::Capacity`] where there is none.
+    /// [`Error::Capacity`] if the device has no memory for the snapshot.
     pub fn make_room_for_start(
         &mut self,
         context: &Context,
@@ -134,7 +134,7 @@ impl SubmitQueue {
         self.start.reallocate(context, &buffers.state(0))
     }
 
-    /// Keeps the state at the start of such a step.
+    /// Keeps the state at the start of a step that overwrites it.
     pub fn keep_start(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -146,7 +146,8 @@ impl SubmitQueue {
         }
     }
 
-    /// Puts the state at the start of a step back, where the step has written over it. Nothing else is under way.
+    /// Restores the state at the start of a step if the step has overwritten it. Precondition: nothing else is in
+    /// flight.
     pub fn rewind(&mut self, context: &Context, buffers: &Buffers, (start, step_plan): (usize, StepPlan)) {
         if !step_plan.builds_once() {
             self.start.put_back(context, &buffers.state(start));
@@ -154,7 +155,7 @@ impl SubmitQueue {
     }
 }
 
-/// What the device counted in a step, beside the sums of its audit.
+/// Counters of the device in a step, besides the sums of its audit.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceCounts {
     pub counts: StepCounts,
@@ -191,7 +192,7 @@ impl DeviceCounts {
     }
 }
 
-// A sum in parts of 2^-64, the least word first.
+// Converts a sum in units of 2^-64, least significant word first.
 fn exact([low, middle, high]: [u32; 3]) -> f64 {
     let parts = i128::from(high as i32) << 64 | i128::from(middle) << 32 | i128::from(low);
     parts as f64 / 2.0f64.powi(64)

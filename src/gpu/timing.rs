@@ -1,28 +1,28 @@
-//! Time by stage, from timestamps that the device writes around every pass.
+//! Time per stage, from timestamps that the device writes around every pass.
 
 use super::{Context, buffers::make_buffer};
 use crate::{Error, step::schedule::STAGES};
 
-/// Timestamps of a query set: as many as WebGPU allows.
+/// Timestamps per query set: the most that WebGPU allows.
 const QUERIES: u32 = 4096;
 
-/// See the module.
+/// Timestamp queries around passes, and the seconds of each stage.
 pub struct Timing {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     readback: wgpu::Buffer,
     /// The stage of every pass so far.
     stages: Vec<usize>,
-    /// Seconds by stage since they were taken last.
+    /// Seconds per stage since the last `take`.
     seconds: Vec<f64>,
     period: f64,
 }
 
 impl Timing {
-    /// None where the adapter writes no timestamps.
+    /// Returns `None` if the adapter writes no timestamps.
     ///
     /// # Errors
-    /// [`Error::Capacity`] where there is no room for them.
+    /// [`Error::Capacity`] if the device has no memory for the timestamps.
     pub fn new(context: &Context) -> Result<Option<Self>, Error> {
         use wgpu::BufferUsages as Usage;
         let device = &context.device;
@@ -45,7 +45,7 @@ impl Timing {
         }))
     }
 
-    /// Timestamps for the next pass; none where the set is full: what is beyond is not timed.
+    /// Timestamps for the next pass; `None` if the query set is full. Further passes are not timed.
     pub fn writes(&mut self, stage: &str) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
         let at = 2 * self.stages.len() as u32;
         if at + 2 > QUERIES {
@@ -59,7 +59,7 @@ impl Timing {
         })
     }
 
-    /// After the last pass of a step.
+    /// Encodes the end of timing, after the last pass of a step.
     pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         let count = 2 * self.stages.len() as u32;
         if count > 0 {
@@ -68,7 +68,7 @@ impl Timing {
         }
     }
 
-    /// Adds up what was just waited for; waits for the copy.
+    /// Adds the times of the completed submission; waits for the copy.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
@@ -84,7 +84,7 @@ impl Timing {
         Ok(())
     }
 
-    /// Seconds by stage of all that was read since the last call.
+    /// Seconds per stage since the last call.
     pub fn take(&mut self) -> Vec<f64> {
         std::mem::replace(&mut self.seconds, vec![0.0; STAGES.len()])
     }

@@ -1,4 +1,4 @@
-//! How many bytes a step has to move at least: the model behind the bytes per second of a bench.
+//! The least number of bytes that a step moves: the model behind the bytes per second of a benchmark.
 
 use super::layout::{Body, NextEvent, Node, Tag};
 use crate::{
@@ -12,12 +12,12 @@ const NODE: u64 = size_of::<Node>() as u64;
 const NEXT_EVENT: u64 = size_of::<NextEvent>() as u64;
 const WORD: u64 = 4;
 
-/// What one pass over all spheres moves.
+/// Bytes moved by one pass over all spheres.
 struct Pass {
     stage: &'static str,
-    /// Again in every substep, or once in a step.
+    /// Repeated in every substep, or done once in a step.
     in_each_substep: bool,
-    /// Bytes of a sphere.
+    /// Bytes per sphere.
     read: u64,
     written: u64,
 }
@@ -26,31 +26,31 @@ const fn pass(stage: &'static str, in_each_substep: bool, read: u64, written: u6
     Pass { stage, in_each_substep, read, written }
 }
 
-/// The passes that no step can do without, in their order.
+/// The passes that every step needs, in order.
 const PASSES: [Pass; 9] = [
     // Writes the key of the bucket.
     pass("bin", false, BODY + TAG, WORD),
-    // The order within the buckets from the keys, then the state by order and key.
+    // Sorts within the buckets by key, then copies the state by order and key.
     pass("scatter", false, WORD, WORD),
     pass("scatter", false, 2 * WORD + BODY + TAG, BODY + TAG + NODE),
-    // Writes where the list begins and ends, and the planes in reach.
+    // Writes the bounds of the candidate list, and the planes in reach.
     pass("neighbors", false, BODY + TAG + NODE, 3 * WORD),
     pass("launch", true, BODY + NODE, NODE),
-    // Reads where the list begins and ends, and the extras.
+    // Reads the bounds of the candidate list, and the dynamic candidates.
     pass("sweep", true, BODY + NODE + 3 * WORD, NEXT_EVENT),
     pass("advance", true, BODY + TAG + NODE, BODY + TAG + NODE),
     pass("relax", true, BODY + 3 * WORD, 0),
     pass("audit", false, BODY + TAG + NODE, 0),
 ];
 
-/// Bytes that a step of `Backend::Gpu` reads from and writes to the device's memory at least, both together, by stage in
-/// the order of [`STAGES`].
+/// Least bytes that a step of `Backend::Gpu` reads from and writes to device memory, both together, by stage in the
+/// order of [`STAGES`].
 ///
-/// A lower bound, from the sizes of what lies in the buffers and the passes over all spheres: each pass reads and writes
-/// each struct that it touches once and whole (32 bytes, the least that memories hand out), whatever caches do for
-/// neighbours that are looked at again. One broad phase a step. Left out, since a step may get by with very little of
-/// them: the entries of the candidate lists, the scan (its length is that of the buckets), the rounds of impacts, and
-/// steps that were done again for want of room.
+/// A lower bound, from the sizes of the buffer elements and the passes over all spheres: each pass reads and writes
+/// each struct that it touches once and whole (32 bytes, the smallest memory transaction), regardless of caches for
+/// neighbours that are read again. The model assumes one broad phase a step. The model leaves out work of which a step
+/// may need very little: the entries of the candidate lists, the scan (its length is the number of buckets), the rounds
+/// of impacts, and steps repeated for lack of capacity.
 pub fn least_traffic(sphere_count: usize, report: &StepReport) -> Vec<u64> {
     let of_stage = |stage: &Stage| -> u64 {
         let passes = PASSES.iter().filter(|pass| pass.stage == stage.name);

@@ -1,11 +1,11 @@
 //! Structs that Rust and WGSL share: declared in Rust, written out as WGSL.
 //!
-//! WGSL places a member at the next multiple of its alignment, Rust one behind the other. [`follows_wgsl`] compares the two for
-//! every struct while the crate is compiled.
+//! WGSL places a member at the next multiple of its alignment; Rust packs members one behind the other.
+//! [`follows_wgsl`] compares the two layouts for every struct at compile time.
 
 use glam::{IVec3, UVec3, UVec4, Vec3};
 
-/// A type that a member of a shared struct may have. Its size is the same on both sides.
+/// A type that a member of a shared struct may have. Its size is the same in Rust and WGSL.
 pub trait WgslType: Sized {
     /// Alignment in WGSL (bytes).
     const ALIGN: usize;
@@ -43,7 +43,7 @@ impl<const N: usize> WgslType for [UVec4; N] {
     }
 }
 
-/// Words that fill a Rust struct up to the next alignment. WGSL leaves the gap by itself.
+/// Words that pad a Rust struct up to the next alignment. WGSL inserts the gap by itself.
 impl<const N: usize> WgslType for [u32; N] {
     const ALIGN: usize = 4;
 
@@ -89,7 +89,7 @@ pub const fn alignment(members: &[Member]) -> usize {
     largest
 }
 
-/// Whether WGSL places every member where Rust does, and takes as many bytes for the whole.
+/// Returns whether WGSL and Rust agree on the offset of every member and on the size of the struct.
 pub const fn follows_wgsl<T: WgslStruct>() -> bool {
     let (mut end, mut k) = (0usize, 0);
     while k < T::MEMBERS.len() {
@@ -103,7 +103,7 @@ pub const fn follows_wgsl<T: WgslStruct>() -> bool {
     size_of::<T>() == end.next_multiple_of(T::ALIGN)
 }
 
-/// Declares structs for both sides, and in `$text` the function that writes all of them out as WGSL.
+/// Declares structs for both languages, and in `$text` the function that writes all of them as WGSL.
 macro_rules! shared_structs {
     ($text:ident; $(
         $(#[$doc:meta])*
@@ -181,7 +181,7 @@ mod tests {
         all
     }
 
-    // Whether naga lays the struct out in this text as Rust does.
+    // Returns whether naga lays out the struct in this text as Rust does.
     fn agrees<T: WgslStruct>(module: &naga::Module) -> bool {
         let found = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(T::NAME));
         let Some((_, found)) = found else { panic!("no struct {}", T::NAME) };

@@ -1,32 +1,32 @@
-//! The eye.
+//! The camera of a picture.
 
 use glam::{DMat3, DVec3};
 
 use super::render_world::extent;
 use crate::{Dimensions, System, scene::View};
 
-/// Vertical field of view where none is given (degree): that of a 50 mm lens, near enough.
+/// Default vertical field of view (degrees): about that of a 50 mm lens.
 const FOV: f64 = 30.0;
 
-/// Part of the picture that is left free on each side when a scene is framed.
+/// Margin on each side of a framed scene, as a fraction of the picture.
 const MARGIN: f64 = 0.04;
 
-/// Where the eye is and where it looks. Up is +z, in 2D +y.
+/// Position and direction of the camera. Up is +z, in 2D +y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Where the eye is (length).
+    /// Position of the camera (length).
     pub eye: DVec3,
-    /// What is in the middle of the picture (length); not the eye.
+    /// Point in the middle of the picture (length); differs from `eye`.
     pub target: DVec3,
-    /// What is up in the picture; any length, not along the line of sight.
+    /// Direction that points up in the picture; any length > 0, not parallel to the line of sight.
     pub up: DVec3,
-    /// Vertical field of view (degree), in 1..=170.
+    /// Vertical field of view (degrees), in 1..=170.
     pub fov: f64,
 }
 
 impl Camera {
-    /// All of the box, or of the spheres where it is open, in a picture that is at least as wide as high; from a
-    /// little above and to the right, in 2D from straight above.
+    /// Frames the whole box (on open axes the spheres) in a picture that is at least as wide as high. The camera looks
+    /// from slightly above and to the right, in 2D from straight above.
     pub fn framing(system: &System) -> Self {
         match system.dimensions {
             Dimensions::Two => Self::framing_from(system, DVec3::Z, DVec3::Y),
@@ -34,7 +34,8 @@ impl Camera {
         }
     }
 
-    /// As [`framing`](Self::framing), seen from a direction: `from` points from the scene to the eye.
+    /// Frames the scene as [`framing`](Self::framing) does, from a given direction: `from` points from the scene to the
+    /// camera.
     pub fn framing_from(system: &System, from: DVec3, up: DVec3) -> Self {
         let (low, high) = extent(system);
         let target = 0.5 * (low + high);
@@ -42,7 +43,7 @@ impl Camera {
         let mut camera = Self { eye: target + from.normalize(), target, up, fov: FOV };
         let basis = camera.basis();
         let slope = (1.0 - 2.0 * MARGIN) * (0.5 * FOV.to_radians()).tan();
-        // A corner at depth t before the target is in the picture from a distance of t + |x| / slope on.
+        // A corner at depth t before the target is in the picture if the distance is at least t + |x| / slope.
         let mut distance: f64 = 0.0;
         for corner in 0..8 {
             let sign =
@@ -54,7 +55,7 @@ impl Camera {
         camera
     }
 
-    /// The camera that a scene asks for; what it leaves open is as in [`framing`](Self::framing).
+    /// The camera that a scene requests; unspecified values are those of [`framing`](Self::framing).
     pub fn of_view(view: &View, system: &System) -> Self {
         let framed = Self::framing(system);
         let target = view.target.unwrap_or(framed.target);
@@ -62,8 +63,8 @@ impl Camera {
         Self { eye, target, up: framed.up, fov: view.fov.unwrap_or(framed.fov) }
     }
 
-    /// Where a ray begins, and its unit direction. `x` and `y` are pixels from the upper left corner; the centre of the
-    /// first pixel is at (0.5, 0.5).
+    /// Origin (length) and unit direction of the ray through a pixel. `x` and `y` are pixels from the upper left
+    /// corner; the centre of the first pixel is at (0.5, 0.5).
     pub fn ray(&self, x: f64, y: f64, size: [u32; 2]) -> (DVec3, DVec3) {
         let [width, height] = size.map(|n| f64::from(n.max(1)));
         let slope = self.slope();
@@ -71,8 +72,8 @@ impl Camera {
         (self.eye, (self.basis() * DVec3::new(u, v, 1.0)).normalize())
     }
 
-    /// Where a point is in the picture: pixels from the upper left corner, and its depth along the line of sight
-    /// (length). `None` for what is not before the eye.
+    /// Projects a point into the picture: pixels from the upper left corner, and the depth along the line of sight
+    /// (length). `None` for points behind the camera.
     pub fn project(&self, point: DVec3, size: [u32; 2]) -> Option<(f64, f64, f64)> {
         let [width, height] = size.map(|n| f64::from(n.max(1)));
         let seen = self.basis().transpose() * (point - self.eye);
@@ -85,7 +86,7 @@ impl Camera {
         (0.5 * self.fov.clamp(1.0, 170.0).to_radians()).tan()
     }
 
-    /// Right, up and forward in the picture, as columns.
+    /// Right, up and forward of the picture in world space, as columns.
     pub(super) fn basis(&self) -> DMat3 {
         let forward = (self.target - self.eye).try_normalize().unwrap_or(DVec3::Y);
         let right =

@@ -1,34 +1,34 @@
-//! A picture on the host.
+//! An image on the host.
 
 use std::io::{self, Write};
 
-/// A picture on the host.
+/// An image on the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Pixels from left to right.
+    /// Width (pixels).
     pub width: u32,
-    /// Pixels from top to bottom.
+    /// Height (pixels).
     pub height: u32,
     /// Red, green, blue (sRGB) and 255, row by row from the top; `len == 4 * width * height`.
     pub rgba: Vec<u8>,
 }
 
 impl Image {
-    /// Red, green, blue and 255 of a pixel.
+    /// Red, green, blue (sRGB) and 255 of a pixel.
     ///
     /// # Panics
-    /// Outside the picture.
+    /// If the pixel lies outside the image.
     pub fn pixel(&self, x: u32, y: u32) -> [u8; 4] {
         assert!(x < self.width && y < self.height, "({x}, {y}) in {} x {}", self.width, self.height);
         let at = 4 * (y as usize * self.width as usize + x as usize);
         std::array::from_fn(|k| self.rgba[at + k])
     }
 
-    /// Writes a PNG with text chunks: keyword (1 to 79 Latin-1 characters) and text. Texts that are not Latin-1 are
-    /// written as UTF-8 (`iTXt`).
+    /// Writes a PNG with text chunks: keyword (1 to 79 Latin-1 characters) and text. Texts outside Latin-1 are written
+    /// as UTF-8 (`iTXt`).
     ///
     /// # Errors
-    /// Those of the writer; [`io::ErrorKind::InvalidInput`] for a keyword that PNG does not allow.
+    /// Errors of the writer; [`io::ErrorKind::InvalidInput`] for a keyword that PNG does not allow.
     pub fn write_png(&self, writer: impl Write, texts: &[(&str, &str)]) -> io::Result<()> {
         let told = |error| match error {
             png::EncodingError::IoError(error) => error,

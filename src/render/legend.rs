@@ -1,4 +1,4 @@
-//! What the colours stand for, in words and numbers.
+//! The legend, which explains the colours in words and numbers.
 
 use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, pos2, vec2};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::gpu::Context;
 
-/// Points of the bar, and between the edge of the picture, of the panel and what is on it.
+/// Width of the colour bar, and spacing between picture edge, panel and contents (points).
 const WIDTH: f32 = 190.0;
 const BAR: f32 = 10.0;
 const GAP: f32 = 10.0;
@@ -17,17 +17,17 @@ const TEXT: f32 = 12.5;
 const INK: Color32 = Color32::from_rgb(38, 42, 48);
 const PAPER: Color32 = Color32::from_rgba_premultiplied(205, 207, 210, 210);
 
-/// Along a side (pixels): smaller pictures have no room for letters.
+/// Least side of a picture with a legend (pixels): smaller pictures have no room for text.
 pub const LEAST_SIDE: u32 = 64;
 
-/// Steps of the gradient; between them colours are mixed.
+/// Steps of the gradient; colours between steps are interpolated.
 const STEPS: usize = 64;
 
-/// What a legend says.
+/// Contents of a legend.
 #[derive(Clone, Copy)]
 pub struct Content<'a> {
     pub style: &'a Style,
-    /// The ends of the colour map (units of the system); none where they are not known yet.
+    /// Values at the ends of the colour map (units of the system); `None` until they are known.
     pub range: Option<[f64; 2]>,
     /// Names of the materials, in the order of their colours.
     pub materials: &'a [String],
@@ -58,7 +58,7 @@ impl Legend {
         content: Content<'_>,
     ) {
         let Content { style, range, materials } = content;
-        // As large beside the picture on every screen, but never too small to read.
+        // The legend takes the same share of the picture on every screen, but never becomes too small to read.
         let pixels_per_point = (size[1] as f32 / 640.0).max(1.0);
         let screen = Rect::from_min_size(Pos2::ZERO, vec2(size[0] as f32, size[1] as f32) / pixels_per_point);
         let mut input = egui::RawInput { screen_rect: Some(screen), ..Default::default() };
@@ -102,7 +102,7 @@ impl Legend {
     }
 }
 
-// A panel in the lower left corner for so many points; gives back the upper left corner of what is on it.
+// Draws a panel of this size (points) in the lower left corner; returns the upper left corner of its contents.
 fn panel(painter: &Painter, screen: Rect, width: f32, height: f32) -> Pos2 {
     let outer = vec2(width, height) + vec2(2.0, 2.0) * GAP;
     let corner = pos2(screen.left() + GAP, screen.bottom() - GAP - outer.y);
@@ -120,7 +120,7 @@ fn bar(painter: &Painter, screen: Rect, style: &Style, range: Option<[f64; 2]>) 
     let mut mesh = egui::Mesh::default();
     for k in 0..=STEPS {
         let part = k as f32 / STEPS as f32;
-        // Ages are shown from the newest on, at the upper end of the map.
+        // Ages start with the newest, at the upper end of the map.
         let value = if style.colour == Colour::Impacts { 1.0 - part } else { part };
         let [r, g, b] = style.map.colour(f64::from(value)).map(|c| (255.0 * c).round() as u8);
         for y in [bar.top(), bar.bottom()] {
@@ -142,7 +142,7 @@ fn bar(painter: &Painter, screen: Rect, style: &Style, range: Option<[f64; 2]>) 
         let x = bar.left() + ((value - low) / (high - low)) as f32 * width;
         painter.line_segment([pos2(x, bar.bottom()), pos2(x, bar.bottom() + 3.0)], Stroke::new(1.0, INK));
         let text = painter.layout_no_wrap(number(value, step), font.clone(), INK);
-        // Numbers at the ends stay on the panel.
+        // Numbers at the ends of the bar stay inside the panel.
         let half = 0.5 * text.size().x;
         let middle = x.clamp(bar.left() + half - 4.0, bar.right() - half + 4.0);
         painter.galley(pos2(middle - half, bar.bottom() + 4.0), text, INK);
@@ -178,13 +178,13 @@ fn title(colour: Colour) -> &'static str {
     }
 }
 
-// Between ticks: 1, 2 or 5 times a power of ten, two to five times in the range.
+// Distance between ticks: 1, 2 or 5 times a power of ten, with two to five ticks in the range.
 fn step(range: f64) -> f64 {
     let power = 10f64.powf((range / 2.0).log10().floor());
     [5.0, 2.0, 1.0].into_iter().map(|n| n * power).find(|step| range / step >= 2.0).unwrap_or(power)
 }
 
-// With as many digits as neighbours need to differ.
+// Formats a value with as many digits as neighbouring ticks need to differ.
 fn number(value: f64, step: f64) -> String {
     let digits = -step.log10().floor();
     if (1e-4..1e5).contains(&value.abs().max(step)) {

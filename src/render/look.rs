@@ -1,4 +1,4 @@
-//! The uniform of the shaders: where the eye is, and what is to be seen.
+//! The uniform of the shaders: camera, light and what is drawn.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3, IVec3, Vec3, Vec4};
@@ -22,7 +22,7 @@ pub struct Surface {
     along: Vec4,
 }
 
-/// Mirrors the struct in `shaders/render/look.wgsl`, which says what is what.
+/// Mirrors the struct in `shaders/render/look.wgsl`, which documents the members.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct Look {
@@ -62,29 +62,29 @@ const LOCKED: u32 = 16;
 const FRESH: u32 = 32;
 const PLANAR: u32 = 64;
 
-/// From the scene to the key light: over the left shoulder of [`Camera::framing`], high.
+/// Direction from the scene to the key light: high, over the left shoulder of [`Camera::framing`].
 const LIGHT: DVec3 = DVec3::new(-0.30, -0.70, 1.15);
-/// In 2D: from the upper left.
+/// Direction to the key light in 2D: from the upper left.
 const LIGHT_ABOVE: DVec3 = DVec3::new(-0.42, 0.50, 1.0);
 
-/// How far occlusion reaches (mean diameters): shorter, and only contacts are dark; longer, and it costs fetches that are
-/// far apart, or noise.
+/// Radius of ambient occlusion (mean diameters). A smaller radius darkens only contacts; a larger one costs distant
+/// fetches, or adds noise.
 const REACH: f64 = 2.5;
 
-/// Least radius of a sphere in the picture (pixels): no point is further than this from the nearest of the four samples of
-/// a pixel, so that no sphere falls between them.
+/// Least drawn radius of a sphere (pixels): every point of a pixel is within this distance of one of its four samples,
+/// so that no sphere falls between the samples.
 const LEAST: f64 = 0.42;
 
-/// How near the eye the picture begins, in distances to its target: nothing is cut away that is not all over the picture,
-/// and reversed depth stays precise.
+/// Distance of the near plane, relative to the distance to the target. A sphere cut by this plane fills the whole
+/// picture anyway, and reversed depth stays precise.
 const NEAR: f64 = 1e-4;
 
-/// What the renderer adds to what it is asked for.
+/// Flags that the renderer adds to the caller's style.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
-    /// The target stores sRGB by itself.
+    /// The target encodes sRGB by itself.
     pub is_encoded: bool,
-    /// The range of the picture before is of no use.
+    /// The value range of the previous picture is invalid.
     pub is_fresh: bool,
 }
 
@@ -166,12 +166,12 @@ impl Look {
     }
 }
 
-/// What a colour is called by in the shaders.
+/// Index of a colour quantity in the shaders.
 pub fn index_of(colour: Colour) -> u32 {
     Colour::ALL.iter().position(|&c| c == colour).unwrap_or(0) as u32
 }
 
-/// The unit that values of a colour are in on the device.
+/// Unit of the values of a colour quantity on the device.
 pub fn scale(colour: Colour, cells: &Cells) -> f64 {
     match colour {
         Colour::Speed => cells.unit_of_velocity,
@@ -181,11 +181,11 @@ pub fn scale(colour: Colour, cells: &Cells) -> f64 {
     }
 }
 
-/// The frame of the eye.
+/// The camera's frame of reference.
 pub struct View<'a> {
     camera: &'a Camera,
     basis: DMat3,
-    /// Length of 1 in the frame.
+    /// Length of one unit in the frame.
     pub unit: f64,
 }
 
@@ -207,14 +207,14 @@ impl<'a> View<'a> {
     }
 }
 
-// Middle and half the width of what has shadows: the scene, or around the target where the eye is close to it, so that
-// shadows are as sharp as the picture.
+// Centre and half width of the region with shadows: the whole scene, or the surroundings of the target if the camera is
+// close, so that shadows are as sharp as the picture.
 fn lit_part(render_world: &RenderWorld, camera: &Camera) -> (DVec3, f64) {
     let (radius, near) = (render_world.radius(), 1.2 * (camera.target - camera.eye).length());
     if radius <= near { (render_world.middle(), radius) } else { (camera.target, near) }
 }
 
-// As many as there is room for, and how many.
+// The first `N` items, padded with defaults, and their number.
 fn padded<T: Default + Copy, const N: usize>(items: impl Iterator<Item = T>) -> ([T; N], u32) {
     let mut array = [T::default(); N];
     let mut count = 0;
@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
 
-    // Names and offsets of the members of a struct of `shaders/render/look.wgsl`, and its size.
+    // Names and offsets of the members of a struct in `shaders/render/look.wgsl`, and the size of the struct.
     fn reflected(name: &str) -> (Vec<(String, u32)>, u32) {
         let source = include_str!("../../shaders/render/look.wgsl");
         let source = format!("const KNOTS: u32 = {KNOTS}u;\n{source}");

@@ -1,14 +1,15 @@
-//! Colours of values: tables in sRGB, the same ones on the host and in the shaders.
+//! Colour maps: tables in sRGB, identical on the host and in the shaders.
 
 use super::style::Map;
 
-/// Entries of a table: every fifth of 256. Between two, straight lines miss the whole table by less than 1/255.
+/// Entries of a table: every fifth of 256. Linear interpolation between entries deviates from the full table by less
+/// than 1/255.
 pub const KNOTS: usize = 52;
 
 /// Red, green and blue as bytes.
 type Table = [u32; KNOTS];
 
-/// Of the table of A. Mikhailov, "Turbo, an improved rainbow colormap", 2019.
+/// From the table of A. Mikhailov, "Turbo, an improved rainbow colormap", 2019.
 #[rustfmt::skip]
 const TURBO: Table = [
     0x30123b, 0x36215f, 0x3b2f80, 0x3f3e9c, 0x424bb5, 0x4559cb, 0x4666dd, 0x4773eb, 0x4680f6,
@@ -19,7 +20,7 @@ const TURBO: Table = [
     0xce2d04, 0xc32503, 0xb71d02, 0xa91601, 0x9b0f01, 0x8b0902, 0x7a0403,
 ];
 
-/// Of the table of S. van der Walt and N. Smith, 2015.
+/// From the table of S. van der Walt and N. Smith, 2015.
 #[rustfmt::skip]
 const VIRIDIS: Table = [
     0x440154, 0x46085c, 0x471063, 0x481769, 0x481d6f, 0x482475, 0x472a7a, 0x46307e, 0x453781,
@@ -30,11 +31,11 @@ const VIRIDIS: Table = [
     0xb0dd2f, 0xbddf26, 0xcae11f, 0xd8e219, 0xe5e419, 0xf1e51d, 0xfde725,
 ];
 
-/// Ends of the greys: neither is black or white, those are shadow and highlight.
+/// Ends of the grey map; black and white are left to shadows and highlights.
 const GREYS: [f32; 2] = [0.12, 0.9];
 
 impl Map {
-    /// Colours (sRGB, 0..=1) of values in equal steps from 0 to 1.
+    /// Colours (sRGB, 0..=1) of equally spaced values from 0 to 1.
     pub(super) fn knots(self) -> [[f32; 3]; KNOTS] {
         let table = match self {
             Self::Turbo => &TURBO,
@@ -47,7 +48,7 @@ impl Map {
         table.map(|rgb| [16, 8, 0].map(|shift| ((rgb >> shift) & 0xff) as f32 / 255.0))
     }
 
-    /// The colour (sRGB, 0..=1) of a value; what is not in 0..=1 gets that of the nearer end.
+    /// The colour (sRGB, 0..=1) of a value; values outside 0..=1 are clamped.
     pub fn colour(self, value: f64) -> [f32; 3] {
         let knots = self.knots();
         let at = value.clamp(0.0, 1.0) as f32 * (KNOTS - 1) as f32;
@@ -60,7 +61,7 @@ impl Map {
     }
 }
 
-/// Colours of materials (sRGB), in turn: far apart, of one family, none as light as the walls.
+/// Colours of materials (sRGB), used cyclically: easy to distinguish, of one family, and darker than the walls.
 pub const MATERIALS: [[f32; 3]; 8] = [
     [0.20, 0.46, 0.73],
     [0.93, 0.53, 0.18],
@@ -76,7 +77,7 @@ pub const MATERIALS: [[f32; 3]; 8] = [
 mod tests {
     use super::*;
 
-    // Entries of the tables that are none of the knots.
+    // Entries of the full tables that lie between the knots.
     #[test]
     fn colours_are_those_of_the_tables() {
         for (map, entry, expected) in [

@@ -1,8 +1,9 @@
-//! Pictures of spheres, drawn from where they lie on the device, with or without a window.
+//! Draws pictures of spheres from the buffers on the device, with or without a window.
 //!
-//! [`Spheres`] are what is drawn: the buffers of the gpu engine themselves, a copy of them, or spheres uploaded by the
-//! other engines. [`RenderWorld`] is the world around them, [`Camera`] the eye, [`Style`] what colours and light mean.
-//! [`Renderer`] draws into any texture; [`Studio`] owns one, and gives back an [`Image`].
+//! [`Spheres`] holds the spheres to draw: the buffers of the GPU engine, a copy of them, or spheres uploaded from the
+//! other engines. [`RenderWorld`] is the world around the spheres, [`Camera`] the point of view, [`Style`] the meaning
+//! of colours and the lighting. [`Renderer`] draws into any texture; [`Studio`] owns a texture and returns an
+//! [`Image`].
 //!
 //! ```no_run
 //! use carom::gpu::Context;
@@ -22,28 +23,31 @@
 //!
 //! # How a picture is made
 //!
-//! The device does all of it, and the host waits for nothing:
+//! The device executes all passes, and the host waits for none of them:
 //!
-//! 1. `place`: the centre of every sphere seen from the eye, integer cells first, so that far from the origin is as good
-//!    as near it; the value that its colour stands for (`overlap`, a grid of its own, where that is the overlap);
-//! 2. `range`: which values the ends of the map stand for, from a histogram; `paint`: the colour of every sphere;
-//! 3. `shadow`: what the key light sees;
-//! 4. `visibility`: which sphere, surface or wall each of four samples of a pixel sees. Spheres are not meshes: every sample is
-//!    tested against the exact outline, and one instanced draw is all of them;
-//! 5. `occlusion`: how open each point is to the sky, from depths at half the resolution;
-//! 6. `shade`: a ray for each thing that a pixel sees, light, and smooth edges from the four samples; then `lines` and the
-//!    legend.
+//! 1. `place`: computes the centre of every sphere relative to the camera, from integer cells first, so that precision
+//!    does not depend on the distance from the origin. Also computes the value that the sphere's colour shows
+//!    (`overlap`, with its own grid, computes overlaps).
+//! 2. `range`: finds the values at the ends of the colour map from a histogram. `paint`: assigns the colour of every
+//!    sphere.
+//! 3. `shadow`: renders the depth seen from the key light.
+//! 4. `visibility`: finds which sphere, surface or wall each of the four samples of a pixel sees. Spheres are not
+//!    meshes: every sample is tested against the exact outline, and one instanced draw covers all spheres.
+//! 5. `occlusion`: estimates how open each point is to the sky, from depths at half the resolution.
+//! 6. `shade`: casts one ray for each object that a pixel sees, applies light, and smooths edges with the four samples.
+//!    Then `lines` and the legend follow.
 //!
-//! Walls are triangles in 3D, made once and moved by a transform for each, and outlines in 2D. The far side of one that has an
-//! inside is a body among the spheres, the near side is glass, drawn over the finished picture: what is inside is seen. One
-//! that encloses no sphere, and lets none in, is a body on all sides, and so is a disc and a mesh that is a sheet; bodies throw
-//! shadows.
+//! Walls are triangles in 3D, created once and moved by one transform each, and outlines in 2D. The far side of a
+//! hollow wall is drawn as an opaque body among the spheres; the near side is drawn as glass over the finished picture,
+//! so that the inside stays visible. A wall that encloses no sphere and admits none is an opaque body on all sides, as
+//! are a disc and a mesh that is a sheet. Opaque bodies cast shadows.
 //!
-//! Spheres smaller than a pixel are drawn as large as a sample needs to see them, and lighter: none vanishes. Overlaps of
-//! a part of a diameter are parted along the plane between the spheres only where it is seen edge on; hard spheres have none.
+//! Spheres smaller than a pixel are drawn as large as a sample needs to see them, and lighter: none vanishes. Spheres
+//! that overlap by a part of a diameter are separated along the plane between them only where the camera sees that
+//! plane edge on; hard spheres do not overlap.
 //!
-//! On a software adapter occlusion is estimated from fewer depths, and shadows are smaller and their edges harder; all else is
-//! the same. The legend of a window is a picture or two late, since its numbers come from the device.
+//! On a software adapter occlusion uses fewer depths, and shadow maps are smaller with harder edges; all other passes
+//! are the same. The legend of a window lags by one or two pictures, because its numbers come from the device.
 
 mod camera;
 mod image;

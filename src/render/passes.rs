@@ -1,4 +1,4 @@
-//! The pipelines of the passes and what they are bound to.
+//! The pipelines of the passes and their bindings.
 
 use wgpu::{BindingType, BufferBindingType, ShaderStages, TextureSampleType, TextureViewDimension};
 
@@ -33,24 +33,24 @@ const VISIBILITY: &str = include_str!("../../shaders/render/visibility.wgsl");
 const WALLS: &str =
     concat!(include_str!("../../shaders/render/wall.wgsl"), include_str!("../../shaders/render/walls.wgsl"));
 
-/// Threads of a workgroup of the passes over all spheres.
+/// Threads per workgroup of the passes over all spheres.
 pub const GROUP: u32 = 256;
 
 /// Bins of the histogram of values.
 pub const BINS: u32 = 2048;
 
-/// How far walls are moved away from the key light before they throw shadows, in the depth that they change by from texel to
-/// texel: less, and a face that the light grazes is in its own shadow; more, and light gets in below its foot.
+/// Depth bias of walls away from the key light in the shadow pass, in units of the depth slope per texel. With a
+/// smaller bias a face at a grazing angle shadows itself; with a larger one light leaks in below the foot of a wall.
 const AWAY: f32 = -3.0;
 
-/// How much work a pixel is worth. A GPU hides fetches behind each other, a processor waits for every one.
+/// Effort per pixel. A GPU overlaps fetches; a processor waits for each of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Depths that occlusion is estimated from.
+    /// Number of depths from which occlusion is estimated.
     pub occlusion_taps: u32,
-    /// Comparisons of 2 x 2 texels for the edge of a shadow: 1 or 4.
+    /// Comparisons of 2 x 2 texels at the edge of a shadow: 1 or 4.
     pub shadow_taps: u32,
-    /// Texels along each side of what the key light sees.
+    /// Side of the shadow map (texels).
     pub shadow_size: u32,
 }
 
@@ -64,7 +64,7 @@ impl Effort {
     }
 }
 
-/// See the module.
+/// All pipelines of a renderer, with their bind group layouts.
 pub struct Passes {
     pub place: wgpu::ComputePipeline,
     pub enter: wgpu::ComputePipeline,
@@ -80,14 +80,14 @@ pub struct Passes {
     pub soften: wgpu::RenderPipeline,
     pub shade: wgpu::RenderPipeline,
     pub lines: wgpu::RenderPipeline,
-    /// Walls that are seen from both sides, and what throws their shadows.
+    /// Walls visible from both sides, and the pass for their shadows.
     pub bodies: wgpu::RenderPipeline,
     pub casts: wgpu::RenderPipeline,
-    /// The far side of hollow walls, and the near one.
+    /// The far side and the near side of hollow walls.
     pub hollow: wgpu::RenderPipeline,
     pub glass: wgpu::RenderPipeline,
     pub edges: wgpu::RenderPipeline,
-    /// What walls are bound to.
+    /// Bind group layout of walls.
     pub wall_layout: wgpu::BindGroupLayout,
     pub look: wgpu::Buffer,
     pub look_group: wgpu::BindGroup,
@@ -95,7 +95,7 @@ pub struct Passes {
     pub effort: Effort,
 }
 
-/// What a shader is bound to.
+/// Kind of a shader binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Read,
@@ -106,7 +106,7 @@ pub enum Kind {
     Nearer,
 }
 
-/// What a pass over pixels draws into.
+/// Targets of a pass over pixels.
 #[derive(Clone, Copy)]
 enum Into {
     Samples,
@@ -115,12 +115,12 @@ enum Into {
     Over(wgpu::TextureFormat),
 }
 
-/// What a pass over pixels is made of.
+/// Primitives of a pass over pixels.
 #[derive(Clone, Copy)]
 enum Form {
     /// Strips of two triangles.
     Strips,
-    /// Triangles of walls, but for those that face the eye or do not.
+    /// Triangles of walls, without those that face the camera or face away.
     Facets(Option<wgpu::Face>),
 }
 
@@ -339,7 +339,7 @@ fn layout(device: &wgpu::Device, types: &[BindingType], visibility: ShaderStages
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries })
 }
 
-/// Binds resources in their order.
+/// Binds resources in order.
 pub fn bind(
     device: &wgpu::Device,
     layout: &wgpu::BindGroupLayout,

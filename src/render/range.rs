@@ -1,26 +1,26 @@
-//! The ends of the map on their way to the legend, a picture or two late, so that nobody waits.
+//! Reads the ends of the colour map back for the legend, one or two pictures late, so that the host never waits.
 
 use std::sync::mpsc::{Receiver, channel};
 
 use super::style::Colour;
 use crate::gpu::Context;
 
-/// Bytes of the two ends.
+/// Size of the two ends (bytes).
 const BYTES: u64 = 8;
 
-/// Where the ends are on their way.
+/// Stage of a readback.
 enum State {
     Idle,
-    /// A copy is encoded; once the next picture is begun it was submitted.
+    /// A copy is encoded; the copy is submitted before the next picture begins.
     Copied,
     Mapping(Receiver<bool>),
 }
 
-/// See the module.
+/// Asynchronous readback of the ends of the colour map.
 pub struct Readback {
     buffer: wgpu::Buffer,
     state: State,
-    /// What is on its way: colour, and unit of its values.
+    /// The requested quantity: colour, and unit of its values.
     asked: (Colour, f64),
     latest: Option<(Colour, [f64; 2])>,
 }
@@ -36,7 +36,7 @@ impl Readback {
         Self { buffer, state: State::Idle, asked: (Colour::Speed, 1.0), latest: None }
     }
 
-    /// Asks for the ends, unless they are on their way already.
+    /// Requests the ends, unless a request is in flight.
     pub fn ask(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -51,20 +51,20 @@ impl Readback {
         }
     }
 
-    /// The latest ends that came, if they are of this colour; before another picture is encoded.
+    /// The latest ends received, if they belong to this colour. Call before encoding another picture.
     pub fn latest(&mut self, context: &Context, colour: Colour) -> Option<[f64; 2]> {
         match &self.state {
             State::Idle => {}
             State::Copied => {
                 let (done, mapped) = channel();
                 self.buffer.slice(..).map_async(wgpu::MapMode::Read, move |result| {
-                    // Nobody listens any more where the renderer is gone.
+                    // The receiver is gone if the renderer was dropped.
                     let _ = done.send(result.is_ok());
                 });
                 self.state = State::Mapping(mapped);
             }
             State::Mapping(mapped) => {
-                // What is wrong with the device shows elsewhere.
+                // Device faults are reported elsewhere.
                 let _ = context.device.poll(wgpu::PollType::Poll);
                 if let Ok(is_mapped) = mapped.try_recv() {
                     if is_mapped {
@@ -78,7 +78,7 @@ impl Readback {
         self.known(colour)
     }
 
-    /// The ends that came last, if they are of this colour.
+    /// The last ends received, if they belong to this colour.
     pub fn known(&self, colour: Colour) -> Option<[f64; 2]> {
         self.latest.filter(|(of, _)| *of == colour).map(|(_, ends)| ends)
     }

@@ -1,10 +1,10 @@
-//! Who was struck when, for the engines that leave it to the host.
+//! Records each sphere's last contact, for the engines that leave this to the host.
 
 use rustc_hash::FxHashMap;
 
 use crate::{Impact, Partner};
 
-/// When each sphere had its last contact, collected from recorded impacts. The gpu engine keeps this itself.
+/// Time of each sphere's last contact, collected from recorded impacts. The GPU engine keeps these times itself.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
     last: FxHashMap<u32, f64>,
@@ -12,12 +12,12 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// Nobody was struck yet.
+    /// No sphere has had a contact yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes note of the impacts of a step that ended at `now` (time).
+    /// Records the impacts of a step that ended at `now` (time).
     pub fn note(&mut self, impacts: &[Impact], now: f64) {
         self.now = now;
         for impact in impacts {
@@ -28,7 +28,7 @@ impl Recent {
         }
     }
 
-    /// Time since the last contact of the sphere with this id; none where there was none.
+    /// Time since the last contact of the sphere with this id; `None` without a contact.
     pub fn age(&self, id: u32) -> Option<f64> {
         self.last.get(&id).map(|time| (self.now - time).max(0.0))
     }

@@ -10,16 +10,16 @@ use super::{
 };
 use crate::{Dimensions, Side, System, Wall, WallShape};
 
-/// Most walls and floors that are drawn.
+/// Most walls and floors in a picture.
 pub const SURFACES: usize = 16;
 
-/// Most lines: the edges of a box, or those of a rectangle and as many planes.
+/// Most lines in a picture: the edges of a box, or the edges of a rectangle and as many planes.
 pub const LINES: usize = 12;
 
-/// How far floors and planes reach, in radii of the scene; there they have faded out.
+/// Extent of floors and planes, in radii of the scene; at this distance they have faded out.
 const SPREAD: f64 = 3.5;
 
-/// Bounds, walls, dimensions and materials of a [`System`], as they are at one time. Copies are cheap.
+/// Bounds, walls, dimensions and materials of a [`System`] at one time. Clones are cheap.
 ///
 /// ```
 /// use carom::render::RenderWorld;
@@ -39,7 +39,7 @@ const SPREAD: f64 = 3.5;
 #[derive(Clone, Debug)]
 pub struct RenderWorld {
     pub(super) dimensions: Dimensions,
-    /// Corners of the box, or of what the spheres filled at the start where it is open (length).
+    /// Corners of the box; on open axes, of the initial extent of the spheres (length).
     low: DVec3,
     high: DVec3,
     sides: [Side; 3],
@@ -57,30 +57,30 @@ pub(super) struct Rectangle {
     /// From the middle to the edges.
     pub across: DVec3,
     pub along: DVec3,
-    /// Distance from the middle at which it has faded out; 0 = it does not.
+    /// Distance from the middle at which the rectangle has faded out; 0 = no fading.
     pub fade: f64,
 }
 
 impl RenderWorld {
-    /// That of a system, at time 0. On open axes it reaches as far as the spheres do that the system holds, and the walls
-    /// that are always there.
+    /// The world of a system at time 0. On open axes the bounds enclose the spheres of the system and the permanent
+    /// walls.
     pub fn of(system: &System) -> Self {
         Self::with(system, Arc::new(Walls::of(system)))
     }
 
-    /// That of another system, at the same time. Walls that are still the same are not made again, which takes its time for
-    /// large meshes.
+    /// The world of another system at the same time. Unchanged walls are not rebuilt, because rebuilding large meshes
+    /// takes time.
     pub fn of_changed(&self, system: &System) -> Self {
         let walls = if self.walls.are_of(system) { self.walls.clone() } else { Arc::new(Walls::of(system)) };
         Self::with(system, walls).at(self.time)
     }
 
-    /// The same at another time: walls are where they are then, and those are gone that are not there then.
+    /// The same world at another time, with the walls that exist then at their positions.
     pub fn at(&self, time: f64) -> Self {
         Self { time, ..self.clone() }
     }
 
-    /// The time that it shows.
+    /// The time that this world shows.
     pub fn time(&self) -> f64 {
         self.time
     }
@@ -102,12 +102,12 @@ impl RenderWorld {
         }
     }
 
-    /// Walls that are no planes.
+    /// The walls other than planes.
     pub(super) fn walls(&self) -> &Arc<Walls> {
         &self.walls
     }
 
-    // Point and normal of the planes that are there.
+    // Point and normal of the planes that exist at this time.
     fn planes(&self) -> impl Iterator<Item = (DVec3, DVec3)> {
         self.planes.iter().filter(|wall| wall.is_there(self.time)).filter_map(|wall| match wall.shape {
             WallShape::Plane { point, normal } => {
@@ -117,7 +117,7 @@ impl RenderWorld {
         })
     }
 
-    /// Half the diagonal of what is to be seen (length).
+    /// Half the diagonal of the visible bounds (length).
     pub(super) fn radius(&self) -> f64 {
         0.5 * (self.high - self.low).length()
     }
@@ -132,7 +132,7 @@ impl RenderWorld {
         let is_flat = self.dimensions == Dimensions::Two;
         let below = DVec3::new(self.middle().x, self.middle().y, self.low.z);
         if style.ground && is_flat {
-            // The table that the spheres lie on.
+            // The floor that the spheres lie on.
             made.push(self.spread(below, DVec3::Z, 0.0));
         } else if style.ground && self.sides[2] != Side::Open {
             made.push(self.spread(below, DVec3::Z, SPREAD * self.radius()));
@@ -163,14 +163,14 @@ impl RenderWorld {
         made.into_iter()
     }
 
-    // A part of a plane that is large beside the scene.
+    // A part of a plane that is large compared with the scene.
     fn spread(&self, middle: DVec3, normal: DVec3, fade: f64) -> Rectangle {
         let reach = if fade > 0.0 { fade } else { 50.0 * self.radius() };
         let across = normal.any_orthonormal_vector();
         Rectangle { middle, normal, across: across * reach, along: normal.cross(across) * reach, fade }
     }
 
-    /// Edges of the box, and planes of a 2D world, which are seen edge on.
+    /// Edges of the box, and the planes of a 2D world, which are seen edge on.
     pub(super) fn lines(&self, style: &Style) -> impl Iterator<Item = [DVec3; 2]> {
         let mut made = vec![];
         let is_flat = self.dimensions == Dimensions::Two;
@@ -205,7 +205,7 @@ impl RenderWorld {
 }
 
 trait WithAxis {
-    /// With one coordinate of another.
+    /// Returns the vector with one coordinate taken from `other`.
     fn with_axis(self, axis: usize, other: Self) -> Self;
 }
 
@@ -216,8 +216,8 @@ impl WithAxis for DVec3 {
     }
 }
 
-/// Corners of the box; on open axes of what is filled by the spheres and by the walls that are always there, planes apart,
-/// wherever rotation and oscillation take them. What [`Camera::framing`](super::Camera::framing) frames; never empty.
+/// Corners of the box; on open axes, bounds of the spheres and of the permanent walls except planes, over all their
+/// rotations and oscillations. [`Camera::framing`](super::Camera::framing) frames these bounds; never empty.
 pub fn extent(system: &System) -> (DVec3, DVec3) {
     let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for sphere in &system.spheres {
@@ -228,7 +228,7 @@ pub fn extent(system: &System) -> (DVec3, DVec3) {
     if (0..system.dimensions.count()).any(is_open)
         && let Some([l, h]) = reach(system)
     {
-        // In 2D walls stand on the plane, as high as may be: what is seen of them is in it.
+        // In 2D walls extend vertically without limit; their visible part lies in the plane.
         let is_flat = system.dimensions == Dimensions::Two;
         let [l, h] = [l, h].map(|corner| if is_flat { corner.with_z(0.0) } else { corner });
         (low, high) = (low.min(l), high.max(h));

@@ -1,4 +1,4 @@
-//! The passes of a picture, in their order.
+//! The passes of a picture, in order.
 
 use super::{
     camera::Camera,
@@ -14,64 +14,64 @@ use super::{
 };
 use crate::gpu::Context;
 
-/// Words of the histogram: its bins and two more.
+/// Words of the histogram: the bins and two more.
 const HISTOGRAM: u64 = BINS as u64 + 2;
 
-/// Workgroups along x of the passes over all spheres; WebGPU invariants 65,535.
+/// Workgroups along x of the passes over all spheres; WebGPU guarantees 65,535.
 const ACROSS: u32 = 1 << 15;
 
-/// Most workgroups that share the histogram: enough to fill a device, few enough that adding up is cheap.
+/// Most workgroups that share the histogram: enough to fill a device, few enough that the final sum is cheap.
 const COUNTERS: u32 = 256;
 
 /// Draws spheres into textures.
 ///
-/// One picture for each submit: what a picture needs to know goes through one uniform buffer.
+/// Each picture needs a submit of its own, because all pictures share one uniform buffer.
 pub struct Renderer {
     pub(super) context: Context,
     passes: Passes,
     walls: WallBuffers,
     legend: Legend,
     targets: Option<Targets>,
-    /// By sphere: centre and radius from the eye; the value of its colour; the colour.
+    /// Per sphere: centre and radius relative to the camera; value of its colour quantity; colour.
     placed: wgpu::Buffer,
     values: wgpu::Buffer,
     colours: wgpu::Buffer,
-    /// Lists of the spheres of a cell, for overlaps.
+    /// Heads of the per-cell sphere lists, for overlaps.
     heads: wgpu::Buffer,
     following: wgpu::Buffer,
     histogram: wgpu::Buffer,
-    /// The ends of the map.
+    /// The ends of the colour map.
     pub(super) range: wgpu::Buffer,
     readback: Readback,
     is_encoded: bool,
-    /// What the range on the device is of: colour, and the unit of its values.
+    /// Quantity of the range on the device: colour, and the unit of its values.
     ranged: Option<(Colour, f64)>,
 }
 
-/// What a picture shows.
+/// Contents of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// The spheres, where they lie on the device.
+    /// The spheres, in device buffers.
     pub spheres: &'a Spheres,
-    /// The world around them.
+    /// The world around the spheres.
     pub render_world: &'a RenderWorld,
-    /// Where they are seen from.
+    /// The point of view.
     pub camera: &'a Camera,
     /// Colours and light.
     pub style: &'a Style,
 }
 
-/// What [`Renderer::prepare`] leaves for [`Renderer::paint`].
+/// Results of [`Renderer::prepare`] for [`Renderer::paint`].
 pub(super) struct Prepared {
     look: Look,
     size: [u32; 2],
-    /// Unit of the values of the colour.
+    /// Unit of the values of the colour quantity.
     pub scale: f64,
 }
 
 impl Renderer {
-    /// Compiles the shaders for pictures of this format: one with 8 bits a channel, sRGB or not. What is wrong with the
-    /// device [`Context::check`] tells.
+    /// Compiles the shaders for pictures of this format, which has 8 bits a channel, sRGB or not. [`Context::check`]
+    /// reports faults of the device.
     pub fn new(context: &Context, format: wgpu::TextureFormat) -> Self {
         let passes = Passes::new(context, format);
         Self {
@@ -93,8 +93,8 @@ impl Renderer {
         }
     }
 
-    /// Encodes a picture that fills the target, `size` pixels (width, height) of it. Nothing is submitted, and nothing is
-    /// waited for: the numbers of the legend are those of the picture before where the range is automatic.
+    /// Encodes a picture that fills `size` pixels (width, height) of the target. The caller submits; this function
+    /// waits for nothing. With an automatic range the legend shows the numbers of the previous picture.
     pub fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -111,8 +111,8 @@ impl Renderer {
         self.paint(encoder, target, &prepared, frame, range);
     }
 
-    /// The ends of the map (units of the system) that the last picture's legend could say; none before they came back from
-    /// the device, or where nobody asked for them.
+    /// The ends of the colour map (units of the system) that the last legend could show; `None` before they are read
+    /// back from the device, or if no legend requested them.
     pub fn range(&self) -> Option<[f64; 2]> {
         let (colour, _) = self.ranged?;
         self.readback.known(colour)
@@ -186,7 +186,7 @@ impl Renderer {
         Prepared { look, size, scale }
     }
 
-    /// Draws what was prepared; `range` is what the legend says.
+    /// Draws the prepared picture; the legend shows `range`.
     pub(super) fn paint(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -277,7 +277,7 @@ impl Renderer {
         }
     }
 
-    /// Takes over the ends of the map that were read from the device, in its units.
+    /// Converts the ends of the colour map from device bytes to units of the system.
     pub(super) fn in_units(prepared: &Prepared, bytes: &[u8]) -> [f64; 2] {
         let ends: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes[..8]);
         [0, 1].map(|k| f64::from(ends[k]) * prepared.scale)

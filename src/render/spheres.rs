@@ -1,4 +1,4 @@
-//! Spheres as they lie in buffers of the device.
+//! Spheres in buffers of the device.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, IVec3};
@@ -9,13 +9,13 @@ use crate::{
     gpu::{Body, Context, StateBuffers, Tag},
 };
 
-/// Age of a sphere that never had a contact, in units of time of its buffers.
+/// Time of the last contact of a sphere without contacts, in time units of its buffers.
 const NEVER: f32 = -1e30;
 
-/// Width of a cell of uploaded spheres, in the largest diameter: a little more than two that touch need.
+/// Width of a cell of uploaded spheres, in largest diameters: slightly more than two touching spheres need.
 const CELL: f64 = 1.001;
 
-/// What does not change from step to step, by rank.
+/// Constant properties of a sphere, by rank.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(super) struct Kind {
@@ -23,21 +23,21 @@ pub(super) struct Kind {
     material: u32,
 }
 
-/// How centres are counted; see [`StateBuffers`].
+/// Coordinate system of centres; see [`StateBuffers`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells {
     /// Corner of cell 0 (length).
     pub origin: DVec3,
     /// Edges of a cell (length).
     pub edge: DVec3,
-    /// Cells of a period; 0 = not periodic.
+    /// Cells per period; 0 = not periodic.
     pub count: IVec3,
     pub unit_of_length: f64,
     pub unit_of_velocity: f64,
 }
 
-/// Spheres as they lie in buffers of the device: those of the gpu engine themselves, or uploaded ones in the same layout
-/// ([`Body`], [`Tag`]).
+/// Spheres in buffers of the device: the buffers of the GPU engine, or uploaded spheres in the same layout ([`Body`],
+/// [`Tag`]).
 #[derive(Debug)]
 pub struct Spheres {
     pub(super) bodies: wgpu::Buffer,
@@ -50,17 +50,17 @@ pub struct Spheres {
     /// Mean diameter (length).
     pub(super) diameter: f64,
     sides: System,
-    /// Whether the buffers are its own.
+    /// Whether the buffers belong to this value.
     owned: bool,
-    /// How many more there are than the device can draw.
+    /// Number of spheres beyond the capacity of the device.
     left_out: usize,
 }
 
 impl Spheres {
-    /// The spheres of the gpu engine where they lie; nothing is copied but ids and materials, once.
+    /// The spheres in the buffers of the GPU engine. Only ids and materials are copied, once.
     ///
-    /// `system` is that of the simulation. After each step [`follow`](Self::follow) the state; after spheres were
-    /// added or removed make new ones.
+    /// `system` is the system of the simulation. After each step, [`follow`](Self::follow) the state; after adding or
+    /// removing spheres, create a new value.
     pub fn of_state(context: &Context, state: &StateBuffers, system: &System) -> Self {
         let mut ranked: Vec<&Sphere> = system.spheres.iter().collect();
         ranked.sort_unstable_by_key(|sphere| sphere.id);
@@ -80,15 +80,15 @@ impl Spheres {
         spheres
     }
 
-    /// Turns to where the state lies after another step of the same simulation; nothing is copied.
+    /// Switches to the buffers of the state after another step of the same simulation, without a copy.
     pub fn follow(&mut self, state: &StateBuffers) {
         (self.bodies, self.tags) = (state.bodies.clone(), state.tags.clone());
         (self.count, self.owned) = (state.sphere_count, false);
         self.cells = Cells::of_state(state, &self.sides);
     }
 
-    /// Copies a state on the device into buffers of its own, for a window that draws at its own pace while the
-    /// simulation goes on. One submit; the host waits for nothing.
+    /// Copies a state on the device into buffers of this value, for a window that draws at its own pace while the
+    /// simulation continues. Needs one submit; the host does not wait.
     pub fn snapshot(&mut self, context: &Context, state: &StateBuffers) {
         let count = u64::from(state.sphere_count);
         let (bodies, tags) = (count * size_of::<Body>() as u64, count * size_of::<Tag>() as u64);
@@ -105,7 +105,8 @@ impl Spheres {
         self.cells = Cells::of_state(state, &self.sides);
     }
 
-    /// Spheres from the host, for the engines that compute there. `recent` tells when each had its last contact.
+    /// Uploads spheres from the host, for the engines that compute there. `recent` holds the time of each sphere's last
+    /// contact.
     pub fn upload(context: &Context, spheres: &[Sphere], system: &System, recent: Option<&Recent>) -> Self {
         let empty = || buffer(context, "no spheres", 16);
         let sides = System { spheres: vec![], ..system.clone() };
@@ -125,7 +126,7 @@ impl Spheres {
         made
     }
 
-    /// Other spheres in the place of those before, in the same world; there may be more or fewer.
+    /// Replaces the spheres in the same world; their number may change.
     pub fn update(&mut self, context: &Context, spheres: &[Sphere], recent: Option<&Recent>) {
         let limits = context.device.limits();
         let most =
@@ -165,8 +166,8 @@ impl Spheres {
         self.kinds = kinds(context, spheres.iter());
     }
 
-    /// How many spheres were left out because no buffer of the device can hold them; [`Studio`](super::Studio) refuses to
-    /// draw the others alone.
+    /// Number of spheres left out because no buffer of the device can hold them; [`Studio`](super::Studio) refuses to
+    /// draw an incomplete set.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -176,7 +177,7 @@ impl Spheres {
         self.count
     }
 
-    // Buffers of its own for so many.
+    // Allocates buffers for `count` spheres.
     fn make_room(&mut self, context: &Context, count: u32) {
         let count = u64::from(count.max(1));
         for (buffer_of, label, size) in [
@@ -205,7 +206,7 @@ impl Cells {
         }
     }
 
-    // As wide as the largest sphere: two that touch are in the same cell or in neighbours.
+    // A cell is as wide as the largest sphere: two touching spheres are in the same cell or in neighbouring cells.
     fn new(spheres: &[Sphere], system: &System) -> Self {
         let largest = spheres.iter().map(|s| 2.0 * s.radius).fold(0.0, f64::max);
         let least = if largest > 0.0 { CELL * largest } else { 1.0 };

@@ -1,4 +1,4 @@
-//! Pictures without a window.
+//! Draws pictures without a window.
 
 use super::{Camera, Frame, Image, Range, RenderWorld, Renderer, Spheres, Style};
 use crate::{
@@ -6,28 +6,28 @@ use crate::{
     gpu::{Context, read_mapped},
 };
 
-/// What pictures are drawn in, and what carries them to the host.
+/// Format of the pictures and of their copies on the host.
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
-/// Rows of a copy begin at multiples of this (bytes).
+/// Rows of a copy start at multiples of this (bytes).
 const ROW: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
 
-/// Draws pictures of one size and brings them to the host.
+/// Draws pictures of one size and copies them to the host.
 pub struct Studio {
     context: Context,
     renderer: Renderer,
     size: [u32; 2],
     texture: wgpu::Texture,
     copy: wgpu::Buffer,
-    /// Of the range of values.
+    /// Readback of the value range.
     ends: wgpu::Buffer,
 }
 
 impl Studio {
-    /// A studio for pictures of so many pixels (width, height).
+    /// Creates a studio for pictures of this size (pixels: width, height).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a size of 0 or one that the device has no texture for, [`Error::DeviceLost`],
+    /// [`Error::Unsupported`] for a size of 0 or one beyond the textures of the device, [`Error::DeviceLost`],
     /// [`Error::Capacity`].
     pub fn new(context: &Context, size: [u32; 2]) -> Result<Self, Error> {
         let device = &context.device;
@@ -65,7 +65,7 @@ impl Studio {
         Ok(Self { context: context.clone(), renderer, size, texture, copy, ends })
     }
 
-    /// Width and height of its pictures.
+    /// Width and height of the pictures (pixels).
     pub fn size(&self) -> [u32; 2] {
         self.size
     }
@@ -95,7 +95,7 @@ impl Studio {
         let prepared = self.renderer.prepare(&mut encoder, self.size, frame);
         let mut range = None;
         if style.legend && style.range == Range::Automatic {
-            // Whoever waits for the picture can wait for its numbers.
+            // A caller that waits for the picture can also wait for its numbers.
             encoder.copy_buffer_to_buffer(&self.renderer.range, 0, &self.ends, 0, self.ends.size());
             self.context.queue.submit([encoder.finish()]);
             range = Some(Renderer::in_units(&prepared, &read_mapped(&self.context, &self.ends)?));
@@ -130,7 +130,7 @@ impl Studio {
     }
 }
 
-// Bytes from row to row of a copy.
+// Bytes per row of a copy.
 fn stride(width: u32) -> u32 {
     (4 * width).next_multiple_of(ROW)
 }

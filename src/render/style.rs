@@ -1,8 +1,8 @@
-//! What a picture shows and how.
+//! Contents and appearance of a picture.
 
 use std::str::FromStr;
 
-/// What the colour of a sphere stands for.
+/// The quantity that colours show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Colour {
     /// Speed (length/time).
@@ -10,24 +10,24 @@ pub enum Colour {
     Speed,
     /// Radius (length).
     Radius,
-    /// Material; its colours are a fixed set, not a map.
+    /// Material, shown in a fixed set of colours without a map.
     Material,
     /// Id.
     Id,
-    /// Time since the last contact (time): what was struck lately glows and fades.
+    /// Time since the last contact (time): recent impacts glow and fade.
     Impacts,
-    /// Deepest overlap with another sphere, in the pair's mean diameter.
+    /// Deepest overlap with another sphere, relative to the pair's mean diameter.
     Overlap,
 }
 
-/// Names a unit-only enum's values.
+/// Names the values of a unit-only enum.
 macro_rules! named {
     ($type:ident: $($value:ident = $name:literal),*) => {
         impl $type {
-            /// All of them.
+            /// All values.
             pub const ALL: &[Self] = &[$(Self::$value),*];
 
-            /// Its name in scenes and on the command line.
+            /// Name of the value in scenes and on the command line.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$value => $name),*
@@ -38,7 +38,7 @@ macro_rules! named {
         impl FromStr for $type {
             type Err = String;
 
-            /// The value of a name; the error lists all names.
+            /// Parses a name; the error lists all names.
             fn from_str(name: &str) -> Result<Self, String> {
                 Self::ALL.iter().copied().find(|value| value.name() == name).ok_or_else(|| {
                     let names: Vec<_> = Self::ALL.iter().map(|value| value.name()).collect();
@@ -53,19 +53,19 @@ named!(Colour: Speed = "speed", Radius = "radius", Material = "material", Id = "
     Overlap = "overlap");
 
 impl Colour {
-    /// The one after it, round and round.
+    /// The next value, cyclically.
     pub fn next(self) -> Self {
         let place = Self::ALL.iter().position(|&colour| colour == self).unwrap_or(0);
         Self::ALL[(place + 1) % Self::ALL.len()]
     }
 }
 
-/// Which colours values get.
+/// The colour map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Map {
-    /// Blue, green, yellow, red: the most steps that can be told apart (Mikhailov 2019).
+    /// Blue, green, yellow, red: the most distinguishable steps (Mikhailov 2019).
     Turbo,
-    /// Blue, green, yellow: rises evenly in lightness, also for the colour-blind (Smith and van der Walt 2015).
+    /// Blue, green, yellow: lightness rises evenly, also for colour-blind viewers (Smith and van der Walt 2015).
     #[default]
     Viridis,
     /// Dark to light.
@@ -74,43 +74,43 @@ pub enum Map {
 
 named!(Map: Turbo = "turbo", Viridis = "viridis", Grey = "grey");
 
-/// Which values are at the two ends of the map.
+/// The values at the two ends of the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Range {
-    /// From the spheres of the picture: speeds from 0 to what 98 of 100 stay below, ages to what 90 stay below, overlaps
-    /// from 0 to the deepest, the others from the least to the greatest. What begins at 0 grows at once and shrinks by a
-    /// fiftieth from picture to picture, so that films do not flicker.
+    /// Computed from the spheres of the picture: speeds from 0 to the 98th percentile, ages to the 90th percentile,
+    /// overlaps from 0 to the deepest, other quantities from the least to the greatest. A range that starts at 0 grows
+    /// at once and shrinks by a fiftieth per picture, so that films do not flicker.
     #[default]
     Automatic,
-    /// These two, in the units of the system. What is beyond gets the colour of the end.
+    /// Fixed values, in the units of the system. Values beyond an end get the colour of that end.
     Locked(f64, f64),
 }
 
-/// What a picture shows and how.
+/// Contents and appearance of a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Style {
-    /// What the colour of a sphere stands for.
+    /// The quantity that colours show.
     pub colour: Colour,
-    /// Which colours values get.
+    /// The colour map.
     pub map: Map,
-    /// Which values are at its ends.
+    /// The values at the ends of the map.
     pub range: Range,
     /// Whether spheres cast shadows.
     pub shadow: bool,
-    /// Whether what is surrounded by others is darker.
+    /// Whether points surrounded by other spheres are darker.
     pub ambient_occlusion: bool,
-    /// Whether walls are drawn, the sides and edges of the box among them.
+    /// Whether walls are drawn, including the sides and edges of the box.
     pub bounds: bool,
-    /// Whether there is a floor.
+    /// Whether a floor is drawn.
     pub ground: bool,
-    /// Whether the colours are explained.
+    /// Whether a legend explains the colours.
     pub legend: bool,
-    /// Colours exactly as the map has them, without light: for reading values off a picture.
+    /// Uses the exact colours of the map without light, for reading values off a picture.
     pub flat: bool,
 }
 
 impl Default for Style {
-    /// Everything but `flat`; speed, automatic.
+    /// Everything on except `flat`; colours show speed over an automatic range.
     fn default() -> Self {
         Self {
             colour: Colour::default(),

@@ -2,16 +2,17 @@
 
 use wgpu::TextureFormat;
 
-/// Samples of a pixel: WebGPU invariants four and no other number.
+/// Samples per pixel: WebGPU guarantees four and no other number.
 pub const SAMPLES: u32 = 4;
 
-/// Which sphere each sample sees: 32 bits in two halves, since WebGPU has no multisampled texture of whole words.
+/// Id of the sphere that each sample sees: 32 bits in two halves, because WebGPU has no multisampled texture of 32-bit
+/// words.
 pub const IDS: TextureFormat = TextureFormat::Rg16Uint;
 
-/// Nearest distance over distance: precise far away, and 0 at infinity.
+/// Reversed depth, near distance divided by distance: precise far away, and 0 at infinity.
 pub const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 
-/// How far ahead of the eye.
+/// Distance along the line of sight.
 pub const HALF_DEPTH: TextureFormat = TextureFormat::R32Float;
 
 /// Openness and depth.
@@ -25,11 +26,11 @@ pub struct Targets {
     pub size: [u32; 2],
     pub ids: wgpu::TextureView,
     pub depth: wgpu::TextureView,
-    /// Half as wide and high as the picture.
+    /// Half the width and height of the picture.
     pub half_depth: wgpu::TextureView,
-    /// Before and after it is smoothed, half as wide and high as the picture.
+    /// Openness before and after smoothing, at half the width and height of the picture.
     pub openness: [wgpu::TextureView; 2],
-    /// A square.
+    /// Square shadow map.
     pub shadows: wgpu::TextureView,
 }
 

@@ -1,22 +1,22 @@
-//! The eye and how hands move it: orbit, pan, zoom, fly.
+//! Camera control: orbit, pan, zoom, fly.
 
 use glam::{DQuat, DVec2, DVec3};
 
 use crate::render::Camera;
 
-/// Turn for a drag over the height of the picture (radian): half a turn.
+/// Rotation for a drag over the full height of the picture (radians): half a turn.
 const TURN: f64 = std::f64::consts::PI;
-/// Closest that the line of sight comes to straight up or down (radian): beyond it, up in the picture is lost.
+/// Least angle between the line of sight and the vertical (radians): at a smaller angle the up direction is undefined.
 const POLE: f64 = 0.02;
-/// Scale of the distance for one notch of the wheel.
+/// Factor on the distance for one notch of the wheel.
 const NOTCH: f64 = 0.88;
-/// Distances to the target flown in a second; three times that with shift.
+/// Flight speed in distances to the target per second; three times as fast with shift.
 const FLIGHT: f64 = 0.7;
-/// Range of the distance to the target, in sizes of the scene: nearer is inside a sphere, farther is nowhere.
+/// Range of the distance to the target, in sizes of the scene: nearer is inside a sphere, farther shows nothing.
 const NEAREST: f64 = 1e-5;
 const FARTHEST: f64 = 1e3;
 
-/// Which keys of flight are held, -1 to 1 each.
+/// Flight keys that are held, -1 to 1 per direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flight {
     /// Right, up and forward in the picture.
@@ -25,38 +25,38 @@ pub struct Flight {
     pub fast: bool,
 }
 
-/// See the module. Places in the picture are pixels from its upper left corner.
+/// A camera that the user moves. Positions in the picture are pixels from its upper left corner.
 #[derive(Clone, Copy, Debug)]
 pub struct CameraControl {
     camera: Camera,
-    /// Size of the scene (length): the distance of the eye when all of it was framed.
+    /// Size of the scene (length): distance of the camera at which the whole scene is framed.
     scale: f64,
 }
 
 impl CameraControl {
-    /// Looks as the camera does.
+    /// Starts with this camera.
     pub fn new(camera: Camera) -> Self {
         Self { camera, scale: (camera.target - camera.eye).length() }
     }
 
-    /// Where it is.
+    /// The current camera.
     pub fn camera(&self) -> &Camera {
         &self.camera
     }
 
-    /// Turns about the target by a drag (pixels) in a picture of this height.
+    /// Orbits about the target by a drag (pixels) in a picture of this height.
     pub fn orbit(&mut self, drag: DVec2, height: f64) {
         let up = self.camera.up.normalize();
         let back = self.camera.eye - self.camera.target;
         let around = DQuat::from_axis_angle(up, -drag.x / height * TURN) * back;
         let polar = around.angle_between(up);
         let wanted = (polar - drag.y / height * TURN).clamp(POLE, std::f64::consts::PI - POLE);
-        // Looking along `up` there is no axis to tilt about; any level one does.
+        // A line of sight along `up` defines no tilt axis; any level axis serves.
         let axis = up.cross(around).try_normalize().unwrap_or_else(|| up.any_orthonormal_vector());
         self.camera.eye = self.camera.target + DQuat::from_axis_angle(axis, wanted - polar) * around;
     }
 
-    /// Shifts the picture by a drag (pixels): what is as far as the target follows the hand.
+    /// Shifts the picture by a drag (pixels): points at the distance of the target follow the cursor.
     pub fn pan(&mut self, drag: DVec2, height: f64) {
         let [right, up, _] = self.axes();
         let pixel = 2.0 * self.distance() * (0.5 * self.camera.fov.to_radians()).tan() / height;
@@ -65,8 +65,8 @@ impl CameraControl {
         self.camera.target += shift;
     }
 
-    /// Moves nearer by some notches of the wheel (farther where negative); what is under the cursor, as far as the
-    /// target, stays there.
+    /// Moves nearer by a number of notches of the wheel (farther if negative); the point under the cursor, at the
+    /// distance of the target, stays fixed.
     pub fn zoom(&mut self, notches: f64, cursor: DVec2, size: [u32; 2]) {
         let distance = self.distance();
         let wanted = (distance * NOTCH.powf(notches)).clamp(NEAREST * self.scale, FARTHEST * self.scale);
@@ -78,7 +78,7 @@ impl CameraControl {
         self.camera.target = pivot + (self.camera.target - pivot) * scale;
     }
 
-    /// Flies for some seconds.
+    /// Flies for this time (seconds).
     pub fn fly(&mut self, flight: Flight, seconds: f64) {
         let [right, up, forward] = self.axes();
         let speed = FLIGHT * self.distance() * if flight.fast { 3.0 } else { 1.0 };
@@ -133,7 +133,7 @@ mod tests {
             let polar = (eye.camera().eye - target).angle_between(DVec3::Z);
             assert!((POLE - 1e-9..=std::f64::consts::PI - POLE + 1e-9).contains(&polar), "{polar}");
         }
-        // The scene follows the hand: to the right, then down (the eye rises).
+        // The scene follows the cursor: to the right, then down (the camera rises).
         let mut right = self::eye();
         let near = self::eye().camera().target - self::eye().axes()[2];
         let start = seen(&right, near);
@@ -142,7 +142,7 @@ mod tests {
         let mut down = self::eye();
         down.orbit(DVec2::new(0.0, 40.0), 600.0);
         assert!(seen(&down, near).y > start.y + 1.0 && down.camera().eye.z > self::eye().camera().eye.z);
-        // From a pole it comes away again.
+        // The camera can leave a pole again.
         let mut above =
             CameraControl::new(Camera { eye: DVec3::new(1.0, 2.0, 9.0), ..*self::eye().camera() });
         above.orbit(DVec2::new(0.0, -60.0), 600.0);
@@ -171,7 +171,7 @@ mod tests {
             assert!((seen(&eye, point) - cursor).length() < 1e-6);
             assert!((eye.distance() / before - NOTCH.powf(notches)).abs() < 1e-12);
         }
-        // And it ends somewhere.
+        // The distance has limits.
         let mut eye = eye();
         (0..100).for_each(|_| eye.zoom(1000.0, DVec2::new(400.0, 300.0), SIZE));
         assert!(eye.distance() >= 0.99 * NEAREST * eye.scale && eye.camera().eye.is_finite());

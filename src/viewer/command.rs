@@ -1,26 +1,26 @@
-//! What the window asks of the worker, and what the worker tells the window.
+//! Messages between the window and the worker.
 
 use glam::DVec3;
 
 use super::{inspect::Inspected, launcher::Shot};
 use crate::{Backend, render::Camera};
 
-/// What the window asks for.
+/// Commands from the window to the worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Stop, or go on.
+    /// Pause or resume.
     Pause(bool),
-    /// Stop, and take one step.
+    /// Pause, and take one step.
     Step,
-    /// Back to the start of the scene, as it was loaded: what was changed since is forgotten, but for the backend.
+    /// Return to the start of the scene as loaded. Discards all later changes except the backend.
     Reset,
-    /// Another scene: a built-in one by its name, or the one that the window was opened with.
+    /// Load another scene: a built-in one by name, or the scene that the window was opened with.
     Load(String),
-    /// Another backend, from the spheres as they are.
+    /// Switch to another backend and keep the current spheres.
     Backend(Backend),
-    /// Have the device time the stages, or not.
+    /// Switch the device's timing of stages on or off.
     Profile(bool),
-    /// Simulated time for each second; none: as fast as it can.
+    /// Simulated time per second; `None`: as fast as possible.
     Pace(Option<f64>),
     /// Acceleration (length/time^2).
     Gravity(DVec3),
@@ -28,51 +28,51 @@ pub enum Command {
     Restitution(f64),
     /// Outer step (time).
     Dt(f64),
-    /// Add a sphere in flight.
+    /// Add a moving sphere.
     Shoot(Shot),
     /// Inspect the first sphere along a ray of this unit direction.
     Pick {
-        /// Where the ray begins (length).
+        /// Origin of the ray (length).
         from: DVec3,
-        /// Where it goes.
+        /// Unit direction of the ray.
         direction: DVec3,
     },
-    /// Look at the inspected sphere again.
+    /// Inspect the same sphere again.
     Look,
-    /// Inspect nothing any more.
+    /// End the inspection.
     Forget,
-    /// Tell from where all spheres are to be seen, looking from this direction.
+    /// Ask for the camera that frames all spheres from this direction.
     Frame {
-        /// From the scene to the eye; any length but 0.
+        /// Direction from the scene to the camera; any length but 0.
         from: DVec3,
-        /// What is up in the picture.
+        /// Direction that points up in the picture.
         up: DVec3,
     },
 }
 
-/// What the worker has done or found.
+/// News from the worker to the window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
-    /// A scene stands at its start, and looks best from here.
+    /// A scene is at its start; this camera frames it.
     Loaded(Camera),
-    /// The scene stands at its start again.
+    /// The scene is back at its start.
     Reset,
-    /// All spheres are to be seen from here.
+    /// This camera frames all spheres.
     Framed(Camera),
-    /// It stands still, or goes on.
+    /// The simulation was paused (true) or resumed.
     Paused(bool),
     /// A single step was taken.
     Stepped,
-    /// A sphere was shot; its id.
+    /// A sphere was added; its id.
     Shot(u32),
-    /// A sphere is inspected, or none.
+    /// A sphere is inspected, or `None`.
     Picked(Option<Box<Inspected>>),
-    /// Another backend computes.
+    /// The simulation switched to another backend.
     Switched(Backend),
     /// The world was changed.
     Changed,
-    /// Something that was asked for cannot be done.
+    /// A command cannot be executed.
     Refused(String),
-    /// The engine cannot go on.
+    /// The engine cannot continue.
     Failed(String),
 }

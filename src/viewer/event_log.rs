@@ -1,4 +1,4 @@
-//! A line of JSON for everything that happens, for scripts.
+//! Writes one line of JSON per event, for scripts.
 
 use std::{
     fs::File,
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ViewerError, shared_state::Counters};
 
-/// See the module.
+/// Writer of the event log.
 pub struct EventLog {
     out: Option<Box<dyn Write>>,
     start: Instant,
@@ -20,10 +20,10 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Writes to a file, `-` for standard output; without one nothing is written.
+    /// Opens the log in a file, or on standard output for `-`; without a path the log writes nothing.
     ///
     /// # Errors
-    /// [`ViewerError::Events`] where the file cannot be created.
+    /// [`ViewerError::Events`] if the file cannot be created.
     pub fn open(path: Option<&Path>) -> Result<Self, ViewerError> {
         let name = path.map_or(String::new(), |path| path.display().to_string());
         let out: Option<Box<dyn Write>> = match path {
@@ -34,7 +34,7 @@ impl EventLog {
         Ok(Self { out, start: Instant::now(), path: name, failed: None })
     }
 
-    /// Writes that something has happened, with what belongs to it (an object).
+    /// Writes an event with its additional fields (an object).
     pub fn write(&mut self, event: &str, frames: u64, at: &Counters, with: Value) {
         let Some(out) = &mut self.out else { return };
         let mut line = Map::new();
@@ -54,7 +54,7 @@ impl EventLog {
                 line.extend(fields);
             }
         }
-        // In one piece: whoever reads the file meanwhile sees whole lines.
+        // One write per line, so that concurrent readers of the file see whole lines.
         let text = format!("{}\n", Value::Object(line));
         if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             self.failed = Some(cannot(&self.path, &error));
@@ -62,7 +62,7 @@ impl EventLog {
         }
     }
 
-    /// Why not everything could be written.
+    /// Reports the first failure to write.
     ///
     /// # Errors
     /// [`ViewerError::Events`].

@@ -1,44 +1,44 @@
-//! Which sphere is under the cursor, and what there is to say of it.
+//! Finds the sphere under the cursor and collects its properties.
 
 use glam::DVec3;
 
 use crate::{Sphere, System};
 
-/// Neighbours that are listed.
+/// Most neighbours listed.
 const LISTED: usize = 6;
-/// How far a neighbour's surface is away at most, in mean diameters of the pair.
+/// Largest gap to a neighbour, in mean diameters of the pair.
 const REACH: f64 = 0.5;
 
-/// A sphere near the one inspected.
+/// A sphere near the inspected sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Its id.
+    /// Id of the neighbour.
     pub id: u32,
-    /// Between the surfaces (length); negative where they overlap.
+    /// Gap between the surfaces (length); negative for overlapping spheres.
     pub gap: f64,
 }
 
-/// What there is to say of a sphere.
+/// Properties of an inspected sphere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspected {
-    /// As it was.
+    /// State of the sphere at `time`.
     pub sphere: Sphere,
-    /// What its material is called.
+    /// Name of the material.
     pub material: String,
-    /// When (time).
+    /// Time of the inspection (time).
     pub time: f64,
-    /// Number of spheres whose surface is within half a mean diameter.
+    /// Number of spheres whose surfaces are within half a mean diameter.
     pub neighbour_count: usize,
-    /// The nearest of them, the nearest first.
+    /// The nearest neighbours, nearest first.
     pub neighbours: Vec<Neighbour>,
 }
 
-/// The id of the first sphere that a ray meets. `direction` has length 1.
+/// The id of the first sphere that a ray hits. `direction` has length 1.
 pub fn first_hit(spheres: &[Sphere], from: DVec3, direction: DVec3) -> Option<u32> {
     let distance = |sphere: &Sphere| {
         let to = sphere.position - from;
         let along = to.dot(direction);
-        // The square of what is left aside, without the cancellation of |to|^2 - along^2.
+        // The square of the perpendicular distance, without the cancellation of |to|^2 - along^2.
         let aside = (to - direction * along).length_squared();
         let half = sphere.radius * sphere.radius - aside;
         let near = along - half.max(0.0).sqrt();
@@ -49,7 +49,8 @@ pub fn first_hit(spheres: &[Sphere], from: DVec3, direction: DVec3) -> Option<u3
 }
 
 impl Inspected {
-    /// The sphere of this id among all spheres as they are at `time`, sorted by id; none where it is gone.
+    /// Inspects the sphere with this id; `spheres` holds all spheres at `time`, sorted by id. `None` if the sphere no
+    /// longer exists.
     pub fn of(id: u32, spheres: &[Sphere], system: &System, time: f64) -> Option<Self> {
         let sphere = spheres[spheres.binary_search_by_key(&id, |s| s.id).ok()?];
         let mut near: Vec<Neighbour> = spheres
@@ -87,7 +88,7 @@ mod tests {
         assert_eq!(first_hit(&spheres, DVec3::ZERO, DVec3::NEG_X), Some(2));
         assert_eq!(first_hit(&spheres, DVec3::Y * 0.49, DVec3::X), Some(1));
         assert_eq!(first_hit(&spheres, DVec3::Y * 0.51, DVec3::X), None);
-        // The eye within a sphere looks out of it.
+        // A camera inside a sphere ignores that sphere.
         assert_eq!(first_hit(&spheres, DVec3::X * 4.1, DVec3::X), Some(0));
     }
 

@@ -1,43 +1,43 @@
-//! Which key does what: the one place that says it.
+//! Key bindings: the only place that defines them.
 
 use egui::Key;
 
-/// What a key is for.
+/// Action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Stop and go on.
+    /// Pause or resume.
     Pause,
-    /// One step.
+    /// Take one step.
     Step,
-    /// Back to the start of the scene.
+    /// Return to the start of the scene.
     Reset,
-    /// All of it in the picture.
+    /// Frame the whole scene.
     Frame,
-    /// The next thing for colours to stand for.
+    /// Switch to the next colour quantity.
     Colour,
     /// Shoot a sphere.
     Shoot,
-    /// Hide the panel, or show it.
+    /// Show or hide the panel.
     Panel,
     /// Write a picture.
     Screenshot,
-    /// Show the help, or hide it.
+    /// Show or hide the help.
     Help,
     /// Close the window.
     Close,
 }
 
-/// One key.
+/// A key binding.
 pub struct Binding {
     /// The key.
     pub key: Key,
-    /// Together with Ctrl (on macOS Cmd).
+    /// Whether Ctrl (on macOS Cmd) is required.
     pub command: bool,
-    /// What the help calls it.
+    /// Name of the key in the help.
     pub label: &'static str,
-    /// What it does.
+    /// Action of the key.
     pub action: Action,
-    /// What it does, in words.
+    /// Description of the action in the help.
     pub help: &'static str,
 }
 
@@ -45,7 +45,7 @@ const fn key(key: Key, label: &'static str, action: Action, help: &'static str) 
     Binding { key, command: false, label, action, help }
 }
 
-/// All keys but those of flight.
+/// All key bindings except flight.
 pub const KEYS: &[Binding] = &[
     key(Key::Space, "Space", Action::Pause, "pause, go on"),
     key(Key::Period, ".", Action::Step, "pause and take one step"),
@@ -59,7 +59,7 @@ pub const KEYS: &[Binding] = &[
     Binding { key: Key::Q, command: true, label: "Ctrl Q", action: Action::Close, help: "close the window" },
 ];
 
-/// What the mouse does, and the keys of flight.
+/// Mouse actions and the flight keys.
 pub const HANDS: &[(&str, &str)] = &[
     ("left drag", "orbit"),
     ("right drag, shift + drag", "pan"),

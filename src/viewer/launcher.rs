@@ -1,24 +1,25 @@
-//! Where a sphere that is shot into the scene begins, and how it flies.
+//! Finds the start and velocity of a sphere that is shot into the scene.
 
 use glam::DVec3;
 
 use crate::{Dimensions, Side, Sphere, System};
 
-/// How far before the eye a shot begins at least, in its radii: it should be seen.
+/// Least distance between the camera and the start of a shot, in radii of the shot, so that the sphere is visible.
 const MUZZLE: f64 = 2.5;
-/// Room between the new sphere and what is there already, in its radii: more than an impact's rounding.
+/// Least gap between the new sphere and existing ones, in radii of the new one: more than the rounding error of an
+/// impact.
 const GAP: f64 = 0.01;
 
-/// What is left of the radius when there is no room, again and again until it is a tenth.
+/// Factor on the radius after each attempt without free space; attempts end at a tenth of the radius.
 const SMALLER: f64 = 0.8;
 const SMALLEST: f64 = 0.1;
 
-/// What is shot, and along which line.
+/// Size, speed and line of a shot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shot {
-    /// Where the line of sight begins (length).
+    /// Origin of the line of sight (length).
     pub eye: DVec3,
-    /// Its unit direction.
+    /// Unit direction of the line of sight.
     pub direction: DVec3,
     /// Radius (length), > 0.
     pub radius: f64,
@@ -27,8 +28,8 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// The sphere, in the first place along the line where there is room for it, or a smaller one where there is none;
-    /// none where that has no room either. `system` holds the spheres as they are now.
+    /// The sphere at the first free position along the line; smaller if there is no free position, and `None` if even
+    /// the smallest does not fit. `system` holds the current spheres.
     pub fn sphere(&self, system: &System) -> Option<Sphere> {
         let sizes = std::iter::successors(Some(1.0), |size| Some(size * SMALLER));
         let mut shots = sizes
@@ -41,7 +42,7 @@ impl Shot {
         let flat = system.dimensions == Dimensions::Two;
         let (mut from, mut direction) = (self.eye, self.direction);
         if flat {
-            // From below the eye, over the plane.
+            // Starts below the camera, in the plane.
             from.z = 0.0;
             direction.z = 0.0;
         }
@@ -61,11 +62,11 @@ impl Shot {
         })
     }
 
-    // The part of the line on which the sphere is inside the box and before all planes.
+    // The part of the line on which the sphere is inside the box and in front of all planes.
     fn span(&self, system: &System, from: DVec3, direction: DVec3) -> Option<(f64, f64)> {
         let (mut near, mut far) = (MUZZLE * self.radius, f64::INFINITY);
         let mut cut = |distance: f64, rate: f64| {
-            // What is `distance` before a plane now and comes nearer by `-rate` for each length.
+            // The sphere is `distance` in front of the plane and approaches by `-rate` per unit of length.
             let at = -distance / rate;
             match rate {
                 _ if rate > 0.0 => near = near.max(at),
@@ -87,9 +88,9 @@ impl Shot {
         (near < far).then_some((near, far))
     }
 
-    // The first place from `near` to `far` where the sphere is clear of all others.
+    // The first position from `near` to `far` where the sphere is clear of all others.
     fn room(&self, system: &System, from: DVec3, direction: DVec3, near: f64, far: f64) -> Option<DVec3> {
-        // The parts of the line where its centre would be too near to another sphere.
+        // The parts of the line on which the centre is too close to another sphere.
         let mut taken = vec![];
         for sphere in &system.spheres {
             let reach = (sphere.radius + self.radius) * (1.0 + GAP);
@@ -156,7 +157,7 @@ mod tests {
         let sphere = shot([1.0, 2.0, 3.0], [0.0, 0.0, -2.0]).sphere(&system).unwrap();
         assert_eq!((sphere.id, sphere.position), (0, DVec3::new(1.0, 2.0, 3.0 - MUZZLE * 0.7)));
         assert_eq!((sphere.velocity, sphere.radius), (DVec3::new(0.0, 0.0, -5.0), 0.7));
-        // Of the first material, which has mass 1 at diameter 1.
+        // The sphere has the first material, with mass 1 at diameter 1.
         assert!((sphere.mass - 1.4f64.powi(3)).abs() < 1e-9);
     }
 
@@ -171,18 +172,18 @@ mod tests {
             let shot = Shot { eye: from, direction, radius: 0.3, speed: 1.0 };
             let sphere = shot.sphere(&system).unwrap();
             assert_eq!(sphere.id, 300);
-            // On the line, and ahead.
+            // The sphere lies on the line, ahead of the camera.
             let way = sphere.position - from;
             assert!(way.cross(direction).length() < 1e-9 && way.dot(direction) >= 0.0);
             fits(&system, sphere);
         }
-        // Past the box, away from it, or too large for it: no room.
+        // A shot that misses the box, points away from it, or is too large for it finds no free position.
         let past = Shot { eye: DVec3::new(-9.0, -9.0, 0.0), direction: DVec3::X, radius: 0.3, speed: 1.0 };
         assert_eq!(past.sphere(&system), None);
         assert_eq!(Shot { direction: DVec3::NEG_X, ..past }.sphere(&system), None);
         let huge = Shot { eye: middle, radius: 1000.0, ..past };
         assert_eq!(huge.sphere(&system), None);
-        // What is too large comes smaller.
+        // A sphere that is too large is replaced by a smaller one.
         let smaller = Shot { radius: 2.0, ..huge }.sphere(&system).unwrap();
         assert!((0.2..2.0).contains(&smaller.radius), "{smaller:?}");
         fits(&system, smaller);
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!((sphere.position.z, sphere.velocity.z), (0.0, 0.0));
         assert!((sphere.velocity.length() - 5.0).abs() < 1e-12);
         fits(&system, sphere);
-        // Straight down there is no direction in the plane; any will do.
+        // A line straight down has no direction in the plane; any direction serves.
         let down = Shot { radius: 0.1, ..shot(eye.to_array(), [0.0, 0.0, -1.0]) };
         let sphere = down.sphere(&system).unwrap();
         assert_eq!((sphere.position.z, sphere.velocity.length()), (0.0, 5.0));

@@ -1,6 +1,6 @@
-//! The window.
+//! The interactive window.
 //!
-//! [`run`] opens one and comes back when it is closed:
+//! [`run`] opens a window and returns when it is closed:
 //!
 //! ```no_run
 //! use carom::viewer::{Settings, run};
@@ -10,20 +10,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Who does what
+//! # Threads
 //!
-//! The thread that calls `run` draws and listens to hands. A worker owns the [`Simulation`](crate::Simulation) and steps it
-//! at its own pace, real time to begin with. They meet at a board: the worker puts up the spheres whenever the window has
-//! taken those before, on the gpu backend by a copy on the device. Neither waits for the other, and nothing comes to the
-//! host: a run that is watched is as fast as one that is not, but for the work of drawing.
+//! The thread that calls `run` draws and handles input. A worker thread owns the [`Simulation`](crate::Simulation) and
+//! steps it at its own pace, by default in real time. The two threads exchange data through a shared state: the worker
+//! publishes the spheres whenever the window has taken the previous ones; on the GPU backend this is a copy on the
+//! device. Neither thread waits for the other, and no sphere data reaches the host: a watched run is as fast as an
+//! unwatched one, except for the work of drawing.
 //!
-//! # What is written down
+//! # Event log
 //!
-//! With [`Settings::events`] everything that happens is a line of JSON, for scripts: `event` (`opened`, `drawn` once the
-//! first spheres are on the screen, `loaded`, `paused`, `resumed`, `reset`, `stepped`, `shot`, `picked`, `switched`, `changed`, `framed`, `colour`,
-//! `panel`, `help`, `resized`, `screenshot`, `refused`, `failed`, `closed`), `seconds` since the start, `frames` drawn, `step`,
-//! `time`, `spheres`, `backend`, `paused`, `blocking_reads` of the host so far, and what belongs to the event: `width` and
-//! `height`, `adapter`, `id`, `position`, `file`, `colour`, `message`.
+//! With [`Settings::events`] every event is a line of JSON, for scripts: `event` (`opened`, `drawn` once the first
+//! spheres are on the screen, `loaded`, `paused`, `resumed`, `reset`, `stepped`, `shot`, `picked`, `switched`,
+//! `changed`, `framed`, `colour`, `panel`, `help`, `resized`, `screenshot`, `refused`, `failed`, `closed`), `seconds`
+//! since the start, `frames` drawn, `step`, `time`, `spheres`, `backend`, `paused`, `blocking_reads` of the host so
+//! far, and fields of the event: `width` and `height`, `adapter`, `id`, `position`, `file`, `colour`, `message`.
 
 mod camera_control;
 mod command;
@@ -54,29 +55,29 @@ pub use self::window::run;
 
 use crate::{Backend, Error, scene::Scene};
 
-/// What a window shows, and how it begins.
+/// Initial settings of a window.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What the scene is called.
+    /// Name of the scene.
     pub name: String,
     /// The scene.
     pub scene: Scene,
-    /// Who computes; none: `gpu` where there is a GPU, else `cpu`.
+    /// Backend that computes; `None`: `gpu` if a GPU exists, otherwise `cpu`.
     pub backend: Option<Backend>,
-    /// Part of the name of the adapter that draws, and that `gpu` computes on; replaces `WGPU_ADAPTER_NAME`.
+    /// Part of the name of the adapter for drawing and for the `gpu` backend; overrides `WGPU_ADAPTER_NAME`.
     pub adapter: Option<String>,
-    /// Threads of the `cpu` backend; 0 = one for each core.
+    /// Threads of the `cpu` backend; 0 = one per core.
     pub threads: usize,
     /// Width and height of the window (logical pixels).
     pub size: [u32; 2],
-    /// Whether it stands still at first.
+    /// Whether the simulation starts paused.
     pub paused: bool,
-    /// File for a line of JSON for everything that happens; `-` = standard output.
+    /// File for the event log, one line of JSON per event; `-` = standard output.
     pub events: Option<PathBuf>,
 }
 
 impl Settings {
-    /// A scene in a window of 1280 by 800, running.
+    /// Settings for a running scene in a window of 1280 by 800.
     pub fn new(name: &str, scene: Scene) -> Self {
         Self {
             name: name.to_owned(),
@@ -91,15 +92,15 @@ impl Settings {
     }
 }
 
-/// Why there is no window, or none any more.
+/// Why the window did not open, or why it closed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ViewerError {
-    /// There is no display, or it takes no windows; the text says why.
+    /// There is no display, or the display opens no windows; the text gives the reason.
     NoDisplay(String),
-    /// The scene cannot be started, there is no adapter that can draw into a window, or the device was lost.
+    /// The scene cannot be started, no adapter can draw into a window, or the device was lost.
     Engine(Error),
-    /// The file of events cannot be written.
+    /// The event log cannot be written.
     Events(String),
 }
 

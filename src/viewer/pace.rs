@@ -1,18 +1,18 @@
-//! When the next step is due.
+//! Schedules steps against the wall clock.
 
 use std::time::{Duration, Instant};
 
-/// How far steps may be behind before the past is given up (seconds): catching up more would be a rush.
+/// Largest lag that is made up for (seconds): a larger lag would cause a rush of steps and is dropped.
 const MOST_BEHIND: f64 = 0.1;
-/// Longest wait at once: what is further off is looked at again.
+/// Longest single wait; a longer wait is split.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Simulated time against the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Simulated time for each second; none: as fast as it can.
+    /// Simulated time per second; `None`: as fast as possible.
     scale: Option<f64>,
-    /// A moment, and the simulated time that belongs to it.
+    /// An instant, and the simulated time that belongs to it.
     anchor: Option<(Instant, f64)>,
 }
 
@@ -22,17 +22,17 @@ impl Pace {
         Self { scale, anchor: None }
     }
 
-    /// Simulated time for each second; none: as fast as it can.
+    /// Simulated time per second; `None`: as fast as possible.
     pub fn scale(&self) -> Option<f64> {
         self.scale
     }
 
-    /// The next step is due at once, whatever was before.
+    /// Makes the next step due at once, regardless of the past.
     pub fn restart(&mut self) {
         self.anchor = None;
     }
 
-    /// How long to wait now, with the simulation at `time`, before the next step.
+    /// Time to wait before the next step, with the simulation at `time`.
     pub fn wait(&mut self, now: Instant, time: f64) -> Duration {
         let Some(scale) = self.scale else { return Duration::ZERO };
         let (since, start) = *self.anchor.get_or_insert((now, time));
@@ -60,15 +60,15 @@ mod tests {
         let at = |seconds: f64| start + Duration::from_secs_f64(seconds);
         let mut pace = Pace::new(Some(2.0));
         assert_eq!(pace.wait(at(0.0), 5.0), Duration::ZERO);
-        // A unit of time at double pace takes half a second, of which 0.2 s are gone.
+        // At double pace a unit of time takes half a second, of which 0.2 s have passed.
         assert!((seconds(pace.wait(at(0.2), 6.0)) - 0.3).abs() < 1e-9);
-        // A little behind: on at once, and the next one makes up for it.
+        // Slightly late: the step is due at once, and the next step makes up for the lag.
         assert_eq!(pace.wait(at(1.05), 7.0), Duration::ZERO);
         assert!((seconds(pace.wait(at(1.05), 8.0)) - 0.45).abs() < 1e-9);
-        // Far behind: what is lost is lost.
+        // Very late: the lag is dropped.
         assert_eq!(pace.wait(at(9.0), 9.0), Duration::ZERO);
         assert!((seconds(pace.wait(at(9.0), 10.0)) - 0.5).abs() < 1e-9);
-        // Back to the start.
+        // After a reset to the start the step is due at once.
         assert_eq!(pace.wait(at(9.1), 0.0), Duration::ZERO);
         assert_eq!(Pace::new(None).wait(at(1.0), 1e9), Duration::ZERO);
         assert_eq!(Pace::new(Some(1e-300)).wait(at(0.0), 0.0), Duration::ZERO);

@@ -1,4 +1,4 @@
-//! The panel beside the spheres, and what is laid over them.
+//! The panel beside the spheres, and the overlay.
 
 mod overlay;
 mod parts;
@@ -17,14 +17,14 @@ use parts::{grouped, number, row, section};
 /// Width of the panel (points).
 const WIDTH: f32 = 268.0;
 
-/// What is wrong or may be.
+/// Colour of warnings.
 pub const WARNING: Color32 = Color32::from_rgb(255, 184, 77);
-/// What has failed.
+/// Colour of failures.
 pub const ALARM: Color32 = Color32::from_rgb(255, 107, 107);
-/// What is marked.
+/// Colour of highlights.
 pub const ACCENT: Color32 = Color32::from_rgb(96, 178, 255);
 
-/// Dark and quiet, so that the spheres are what is bright.
+/// Sets a dark style with little contrast, so that the spheres stand out.
 pub fn dress(context: &egui::Context) {
     context.set_theme(egui::Theme::Dark);
     context.all_styles_mut(|style| {
@@ -41,7 +41,7 @@ pub fn dress(context: &egui::Context) {
     });
 }
 
-/// The panel.
+/// Shows the panel.
 pub fn show(desk: &mut Desk, ui: &mut Ui) {
     let frame =
         egui::Frame::new().fill(ui.visuals().panel_fill).inner_margin(egui::Margin::symmetric(12, 10));
@@ -104,7 +104,7 @@ fn show_head(desk: &mut Desk, ui: &mut Ui) {
     row(ui, "time", &format!("{}  (step {})", number(status.time, 5), grouped(status.step)));
 }
 
-// Counters that should be zero, and what has stopped the run.
+// Shows counters that should be zero, and the reason why the run has stopped.
 fn show_troubles(desk: &Desk, ui: &mut Ui) {
     let status = &desk.status;
     if let Some(failed) = &status.failed {

@@ -1,4 +1,4 @@
-//! Figures of a run as the window shows them: smoothed, summed, and a history for the plots.
+//! Figures of a run for the window: smoothed, summed, and a history for the plots.
 
 use std::{
     collections::VecDeque,
@@ -7,11 +7,11 @@ use std::{
 
 use crate::{Simulation, StepReport};
 
-/// Weight of the past in smoothed times: a figure that changes at every step cannot be read.
+/// Weight of the past in smoothed times: a figure that changes with every step is unreadable.
 const SMOOTH: f64 = 0.9;
-/// Over how long the ratio of simulated to wall time is taken.
+/// Time window of the ratio of simulated to wall time.
 const SPAN: Duration = Duration::from_secs(2);
-/// Points of the plots; older ones are thinned out.
+/// Points of the plots; older points are thinned out.
 const POINTS: usize = 512;
 
 /// One point of the plots.
@@ -21,35 +21,35 @@ pub struct Point {
     pub time: f64,
     /// Kinetic energy.
     pub kinetic: f64,
-    /// Kinetic and potential energy.
+    /// Sum of kinetic and potential energy.
     pub total: f64,
-    /// Impacts for each sphere and unit of time.
+    /// Impacts per sphere and unit of time.
     pub rate: f64,
 }
 
-/// See the module.
+/// Figures of a run, updated after every step.
 #[derive(Clone, Debug, Default)]
 pub struct RunFigures {
-    /// Wall-clock seconds of a step.
+    /// Wall-clock time of a step (seconds, smoothed).
     pub step_seconds: f64,
-    /// Wall-clock seconds by stage; empty where the engine does not time them.
+    /// Wall-clock time per stage (seconds); empty if the engine does not time the stages.
     pub stage_seconds: Vec<f64>,
-    /// Buffers that were grown.
+    /// Number of buffer growths.
     pub overflow: u64,
     /// Waits of the host for the device.
     pub blocking_reads: u64,
-    /// Impacts of all steps.
+    /// Impacts over all steps.
     pub impacts: u64,
-    /// The past, the oldest first.
+    /// History, oldest first.
     pub points: VecDeque<Point>,
     marks: VecDeque<(Instant, f64)>,
-    /// Steps that make up the last point, and how many make one.
+    /// Steps collected for the last point, and steps per point.
     gathered: u32,
     stride: u32,
 }
 
 impl RunFigures {
-    /// Takes note of a step that ended now.
+    /// Records a step that ended at `now`.
     pub fn note(&mut self, simulation: &Simulation, now: Instant) {
         let report = simulation.report();
         let smooth = |old: f64, new: f64| if old == 0.0 { new } else { SMOOTH * old + (1.0 - SMOOTH) * new };
@@ -71,12 +71,12 @@ impl RunFigures {
         }
     }
 
-    /// After a pause the ratio is taken anew.
+    /// Restarts the measurement of the ratio after a pause.
     pub fn restart_clock(&mut self) {
         self.marks.clear();
     }
 
-    /// Simulated time for each second of wall-clock time; none before the second step.
+    /// Simulated time per second of wall-clock time; `None` before the second step.
     pub fn ratio(&self) -> Option<f64> {
         let (first, last) = (self.marks.front()?, self.marks.back()?);
         let seconds = last.0.duration_since(first.0).as_secs_f64();
@@ -91,7 +91,7 @@ impl RunFigures {
         self.stride = self.stride.max(1);
         match self.points.back_mut().filter(|_| self.gathered < self.stride && self.gathered > 0) {
             Some(last) => {
-                // The latest energies, the mean rate.
+                // A point holds the latest energies and the mean rate.
                 let n = f64::from(self.gathered);
                 *last = Point { rate: (last.rate * n + rate) / (n + 1.0), ..point };
                 self.gathered += 1;

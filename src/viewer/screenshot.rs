@@ -1,4 +1,4 @@
-//! Pictures on request: a PNG in the working directory.
+//! Screenshots: a PNG in the working directory.
 
 use std::{
     fs::OpenOptions,
@@ -8,16 +8,16 @@ use std::{
 
 use crate::render::Image;
 
-/// Most pictures of one scene in a folder.
+/// Most screenshots of one scene in a folder.
 const MOST: u32 = 9999;
 
-/// Writes a picture under the first name that is free in `folder`, `carom-SCENE-0001.png` and on, with scene, seed, time and
-/// version in its text chunks; returns the name.
+/// Writes a picture under the first free name in `folder`, `carom-SCENE-0001.png` and up, with scene, seed, time and
+/// version in its text chunks; returns the path.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub fn save(folder: &Path, image: &Image, scene: &str, seed: u64, time: f64) -> io::Result<PathBuf> {
-    // A scene may be a path.
+    // The scene name may be a path.
     let stem = Path::new(scene).file_stem().map_or("scene".into(), |stem| stem.to_string_lossy());
     for number in 1..=MOST {
         let path = folder.join(format!("carom-{stem}-{number:04}.png"));

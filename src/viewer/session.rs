@@ -1,4 +1,4 @@
-//! What the worker works on: a scene, the simulation of it, and what the window may ask of both.
+//! The worker's session: a scene, its simulation, and the execution of the window's commands.
 
 use std::time::Instant;
 
@@ -17,27 +17,27 @@ use crate::{
     scene::Scene,
 };
 
-/// See the module.
+/// A scene with its running simulation.
 pub struct Session {
-    /// What the scene is called.
+    /// Name of the scene.
     pub name: String,
     /// The scene.
     pub scene: Scene,
-    /// The simulation of it.
+    /// The simulation of the scene.
     pub simulation: Simulation,
-    /// Its figures.
+    /// Figures of the run.
     pub figures: RunFigures,
-    /// When the next step is due.
+    /// Schedule of the steps.
     pub pace: Pace,
-    /// Whether it stands still.
+    /// Whether the simulation is paused.
     pub paused: bool,
-    /// Why it cannot go on.
+    /// Error that stopped the simulation.
     pub failed: Option<Error>,
-    /// The id of the sphere that is inspected.
+    /// The id of the inspected sphere.
     pub inspected: Option<u32>,
-    /// Who was struck when; the device keeps this itself.
+    /// Time of each sphere's last contact; the GPU engine keeps these times itself.
     pub recent: Recent,
-    /// Counts the changes of the world, its spheres' number included.
+    /// Counts changes of the world, including changes of the number of spheres.
     pub world: u64,
     /// The scene that the window was opened with.
     first: (String, Scene),
@@ -45,7 +45,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Sets a scene up at its start, the system that it builds.
+    /// Starts a scene with `system`, the system built from the scene.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -74,12 +74,12 @@ impl Session {
         })
     }
 
-    /// Whether steps are to be taken.
+    /// Whether the worker should take steps.
     pub fn is_running(&self) -> bool {
         !self.paused && self.failed.is_none()
     }
 
-    /// Where the scene looks best from at its start.
+    /// The camera for the start of the scene.
     pub fn camera(&self) -> Camera {
         Camera::of_view(&self.scene.view, self.simulation.system())
     }
@@ -89,7 +89,7 @@ impl Session {
         self.options.profile
     }
 
-    /// How far it is.
+    /// The current counters.
     pub fn counters(&self) -> Counters {
         Counters {
             step: self.simulation.steps(),
@@ -101,7 +101,7 @@ impl Session {
         }
     }
 
-    /// Does what is asked for. Single steps of [`Command::Step`] are taken here, all others by the worker.
+    /// Executes a command. This function takes the single steps of [`Command::Step`]; the worker takes all other steps.
     pub fn obey(&mut self, command: Command) -> News {
         let lost = |error| News::Failed(Error::to_string(&error));
         let result = match command {
@@ -157,7 +157,7 @@ impl Session {
         }
     }
 
-    /// After every step.
+    /// Updates figures and last contacts after a step.
     pub fn note(simulation: &Simulation, figures: &mut RunFigures, recent: &mut Recent) {
         figures.note(simulation, Instant::now());
         if simulation.backend() != Backend::Gpu {
@@ -180,14 +180,14 @@ impl Session {
         }
     }
 
-    /// Stands still for good, until it is reset.
+    /// Stops the simulation until a reset.
     pub fn fail(&mut self, error: Error) -> News {
         let text = error.to_string();
         self.failed = Some(error);
         News::Failed(text)
     }
 
-    // The system with the spheres as they are now.
+    // The system with the current spheres.
     fn present(&self) -> Result<System, Error> {
         let spheres = self.simulation.try_spheres()?;
         let system = self.simulation.system();
@@ -217,7 +217,7 @@ impl Session {
     }
 
     fn start(&mut self, name: String, scene: Scene) -> Result<News, Error> {
-        // Where this fails, what was there before goes on.
+        // If this fails, the previous simulation continues.
         let simulation = Simulation::new(scene.build()?, self.options.clone())?;
         (self.name, self.scene, self.simulation) = (name, scene, simulation);
         (self.figures, self.recent) = (RunFigures::default(), Recent::new());
@@ -248,7 +248,7 @@ impl Session {
         let Some(sphere) = shot.sphere(&self.present()?) else {
             return Ok(News::Refused("no room for a sphere along this line".to_owned()));
         };
-        // By an edit, which refuses what the engines would: a sphere too large for a period, for instance.
+        // The edit rejects anything that the engines would reject, for instance a sphere too large for a period.
         self.edit(|system| system.spheres.push(sphere))?;
         Ok(News::Shot(sphere.id))
     }
@@ -269,12 +269,12 @@ impl Session {
     }
 }
 
-/// What there is to say of a sphere now; `spheres` are those of the simulation.
+/// Properties of a sphere; `spheres` are the current spheres of the simulation.
 pub fn inspected(id: u32, spheres: &[Sphere], simulation: &Simulation) -> Option<Box<Inspected>> {
     Inspected::of(id, spheres, simulation.system(), simulation.time()).map(Box::new)
 }
 
-// On the host the impacts tell who was struck when; on the device recording them would make every step wait.
+// On the host, recorded impacts give the last contacts; on the device, recording impacts would make every step wait.
 fn complete(options: Options) -> Options {
     Options { record_impacts: options.backend != Backend::Gpu, ..options }
 }

@@ -1,4 +1,4 @@
-//! What the window may ask of a scene, asked without a window.
+//! Commands of the window, executed without a window.
 
 use glam::DVec3;
 
@@ -45,7 +45,7 @@ fn it_stands_still_and_goes_on_as_asked() {
     assert!(!session.is_running());
     assert_eq!(session.obey(Command::Pause(false)), News::Paused(false));
     assert!(session.is_running());
-    // A single step is one that it stands still after.
+    // A single step leaves the simulation paused.
     steps(&mut session, 1);
     assert_eq!((session.simulation.steps(), session.is_running()), (1, false));
     assert_eq!((session.figures.points.len(), session.figures.impacts > 0), (1, true));
@@ -88,7 +88,7 @@ fn a_shot_is_a_sphere_that_strikes_others() {
     steps(&mut session, 20);
     assert!(session.simulation.spheres()[200].velocity.length() < 59.0, "it struck nothing");
     assert!((energy(&session) / (before + brought) - 1.0).abs() < 1e-5);
-    // Where it does not fit, it is refused and nothing is changed.
+    // A value that does not fit is refused and changes nothing.
     let hash = session.simulation.state_hash();
     let refused = session.obey(Command::Shoot(Shot { radius: 1e3, ..shot }));
     assert!(matches!(&refused, News::Refused(text) if text.contains("no room")), "{refused:?}");
@@ -111,7 +111,7 @@ fn the_backend_may_change_on_the_way_and_energy_stays() {
         );
     }
     assert!((session.simulation.time() - time - 15.0 / 60.0).abs() < 1e-9);
-    // The stages are timed on request, and the run goes on.
+    // The stages are timed on request, and the run continues.
     session.obey(Command::Backend(Backend::Gpu));
     assert_eq!(session.obey(Command::Profile(true)), News::Changed);
     assert!(session.is_profiled());
@@ -155,7 +155,7 @@ fn a_sphere_is_inspected_until_it_is_forgotten() {
     let mut session = gas();
     let target = session.simulation.spheres()[17];
     let from = target.position + DVec3::X * 1e-3;
-    // From just beside its centre nothing is in between, and it is left.
+    // From just outside the target no other sphere is in between, and the ray leaves the sphere that it starts in.
     let outside = target.position - DVec3::X * (target.radius + 1e-3);
     let picked = session.obey(Command::Pick { from: outside, direction: DVec3::X });
     let News::Picked(Some(found)) = picked else { panic!("{picked:?}") };

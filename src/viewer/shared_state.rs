@@ -1,4 +1,4 @@
-//! Where worker and window meet: what the worker last said, and the spheres to draw.
+//! State shared by worker and window: the worker's latest status, and the spheres to draw.
 
 use std::{
     collections::VecDeque,
@@ -13,21 +13,21 @@ use crate::{
     render::{RenderWorld, Spheres},
 };
 
-/// Spheres to draw, as they were at one time.
+/// Spheres to draw at one time.
 pub struct Picture {
-    /// They.
+    /// The spheres.
     pub spheres: Spheres,
-    /// The world around them, at that time.
+    /// The world around the spheres, at the same time.
     pub render_world: RenderWorld,
-    /// Which world it is, see [`Status::world`].
+    /// Number of the world, see [`Status::world`].
     pub world: u64,
-    /// [`Simulation::generation`](crate::Simulation::generation) of what it shows.
+    /// [`Simulation::generation`](crate::Simulation::generation) of the spheres.
     pub generation: u64,
-    /// Counts the pictures that were put up.
+    /// Number of pictures published so far.
     pub number: u64,
 }
 
-/// How far things were when something happened.
+/// Counters at the time of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     /// Steps taken.
@@ -36,26 +36,26 @@ pub struct Counters {
     pub time: f64,
     /// Number of spheres.
     pub sphere_count: usize,
-    /// Who computes.
+    /// Backend that computes.
     pub backend: Backend,
-    /// It stands still.
+    /// Whether the simulation is paused.
     pub paused: bool,
     /// Waits of the host for the device.
     pub blocking_reads: u64,
 }
 
-/// The state of affairs, for the panel.
+/// Status of the simulation, for the panel.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
-    /// What the scene is called, and what it is drawn from.
+    /// Name of the scene.
     pub scene: String,
-    /// What its random numbers are drawn from.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Who computes.
+    /// Backend that computes.
     pub backend: Backend,
     /// 2D or 3D.
     pub dimensions: Dimensions,
-    /// Which axes gravity cannot act along.
+    /// Periodic axes, along which gravity cannot act.
     pub periodic: [bool; 3],
     /// Number of spheres.
     pub sphere_count: usize,
@@ -63,7 +63,7 @@ pub struct Status {
     pub largest: f64,
     /// Acceleration (length/time^2).
     pub gravity: DVec3,
-    /// Restitution of the first material, and whether all pairs have the same.
+    /// Restitution of the first material, and whether all pairs have the same restitution.
     pub restitution: (f64, bool),
     /// Outer step (time).
     pub dt: f64,
@@ -71,32 +71,32 @@ pub struct Status {
     pub step: u64,
     /// Time since the start.
     pub time: f64,
-    /// The last step.
+    /// Report of the last step.
     pub report: StepReport,
     /// Figures of all steps.
     pub figures: RunFigures,
-    /// Collisions out of order, of all steps.
+    /// Collisions out of order, over all steps.
     pub late: u64,
     /// Spheres stopped at their time of impact.
     pub stopped: u64,
-    /// Spheres with a collision still pending.
+    /// Spheres with a pending collision.
     pub unresolved: u64,
-    /// Simulated time for each second that is asked for; none: as fast as it can.
+    /// Requested simulated time per second; `None`: as fast as possible.
     pub pace: Option<f64>,
-    /// It stands still.
+    /// Whether the simulation is paused.
     pub paused: bool,
-    /// The device times the stages.
+    /// Whether the device times the stages.
     pub profiled: bool,
-    /// Why it cannot go on.
+    /// Error that stopped the simulation.
     pub failed: Option<String>,
     /// Counts the changes of the world.
     pub world: u64,
-    /// The sphere that is inspected, where looking at it costs no wait.
+    /// The inspected sphere, if reading it causes no wait.
     pub inspected: Option<Box<Inspected>>,
 }
 
 impl Status {
-    /// How far things are.
+    /// The counters of this status.
     pub fn counters(&self) -> Counters {
         Counters {
             step: self.step,
@@ -109,27 +109,27 @@ impl Status {
     }
 }
 
-/// See the module.
+/// State shared by worker and window; [`Shared`] locks the state.
 #[derive(Default)]
 pub struct SharedState {
     /// Spheres that the window has not taken yet.
     pub picture: Option<Picture>,
-    /// Buffers that the window is done with.
+    /// Buffers that the window returns for reuse.
     pub spare: Option<Picture>,
-    /// What is to be shown in the panel.
+    /// Status to show in the panel.
     pub status: Option<Status>,
-    /// What the window has not read yet, the oldest first.
+    /// News that the window has not read yet, oldest first.
     pub news: VecDeque<(News, Counters)>,
-    /// The device is gone, or a scene could not be started at all.
+    /// The device is lost, or a scene could not be started at all.
     pub fatal: Option<crate::Error>,
 }
 
-/// A board that both sides hold.
+/// Handle to the shared state, held by both threads.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<SharedState>>);
 
 impl Shared {
-    /// Nobody waits for long: neither side computes while it holds the board.
+    /// The lock is held briefly: neither thread computes while holding it.
     pub fn lock(&self) -> MutexGuard<'_, SharedState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! The window's surface: what is drawn into it, and what happens when it changes or goes.
+//! The window's surface: drawing, resizing and recovery.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use crate::{
     render::{Camera, Frame, Image, Renderer, Style},
 };
 
-/// Format of the picture that is laid under the panel. What is in it is sRGB already, as egui wants its textures.
+/// Format of the picture below the panel. The picture already contains sRGB values, as egui expects of textures.
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
-/// What becomes of a frame.
+/// Result of showing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// It is on its way to the screen.
+    /// The frame is on its way to the screen.
     Yes,
-    /// It is not; to be tried again at once.
+    /// The frame was not shown; try again at once.
     Again,
-    /// It is not, and there is no hurry: nobody can see the window.
+    /// The frame was not shown; the window is invisible, so a retry can wait.
     No,
 }
 
-/// See the module.
+/// The window's surface with its device, renderer and panel painter.
 pub struct Surface {
     instance: wgpu::Instance,
     window: Arc<Window>,
@@ -37,26 +37,26 @@ pub struct Surface {
     painter: Painter,
     renderer: Renderer,
     picture: Option<(wgpu::Texture, [u32; 2])>,
-    /// What is in it: which spheres, from where, how.
+    /// Contents of the texture: picture number, camera and style.
     drawn: Option<(u64, Camera, Style)>,
-    /// By what name the panel's painter knows the picture.
+    /// Id of the picture in the panel's painter.
     texture: Option<egui::TextureId>,
 }
 
-/// What there is to draw of the spheres.
+/// The picture of the spheres to draw.
 pub struct Subject<'a> {
     /// The spheres and their world.
     pub picture: &'a Picture,
-    /// From where.
+    /// Point of view.
     pub camera: &'a Camera,
-    /// How.
+    /// Style of the picture.
     pub style: &'a Style,
-    /// Pixels.
+    /// Size of the picture (pixels).
     pub size: [u32; 2],
 }
 
 impl Surface {
-    /// Opens the best adapter of this name that can draw into the window.
+    /// Opens the preferred adapter with this name that can draw into the window.
     ///
     /// # Errors
     /// [`Error::NoAdapter`].
@@ -71,7 +71,7 @@ impl Surface {
         let (context, adapter) = Context::open_for(&instance, &surface, adapter)?;
         let capabilities = surface.get_capabilities(&adapter);
         let wanted = [wgpu::TextureFormat::Bgra8Unorm, wgpu::TextureFormat::Rgba8Unorm];
-        // The panel's painter writes sRGB by itself where the surface does not.
+        // The panel's painter writes sRGB itself if the surface does not.
         let format = wanted.into_iter().find(|format| capabilities.formats.contains(format));
         let format = format.or_else(|| capabilities.formats.first().copied());
         let format = format.ok_or_else(|| refused("it has no format".to_owned()))?;
@@ -115,7 +115,7 @@ impl Surface {
         [self.config.width, self.config.height]
     }
 
-    /// The window has another size; none of it where it is minimised.
+    /// Adapts to a new size of the window; a minimised window has size 0.
     pub fn resize(&mut self, size: PhysicalSize<u32>) {
         if size.width > 0 && size.height > 0 && [size.width, size.height] != self.size() {
             let most = self.context.device.limits().max_texture_dimension_2d;
@@ -124,7 +124,7 @@ impl Surface {
         }
     }
 
-    /// By what name the panel's painter knows the picture of the spheres.
+    /// Id of the picture of the spheres in the panel's painter.
     pub fn texture(&mut self) -> egui::TextureId {
         match self.texture {
             Some(texture) => texture,
@@ -165,7 +165,7 @@ impl Surface {
         picture.create_view(&wgpu::TextureViewDescriptor::default())
     }
 
-    /// Draws the spheres, then the panel over them, and shows both.
+    /// Draws the spheres, then the panel over them, and presents the frame.
     pub fn show(
         &mut self,
         subject: Option<Subject<'_>>,
@@ -230,7 +230,7 @@ impl Surface {
         Shown::Yes
     }
 
-    // Only what has changed: the panel may be all that is new.
+    // Redraws the spheres only after a change; often only the panel has changed.
     fn draw_spheres(&mut self, encoder: &mut wgpu::CommandEncoder, subject: &Subject<'_>) {
         let Subject { picture, camera, style, size } = *subject;
         let wanted = (picture.number, *camera, *style);
@@ -243,7 +243,7 @@ impl Surface {
         self.drawn = Some(wanted);
     }
 
-    // A surface that is lost comes back as a new one, unless it was the device.
+    // Replaces a lost surface, unless the device is lost.
     fn replace(&mut self) -> Shown {
         if self.context.check().is_err() {
             return Shown::No;
@@ -261,7 +261,7 @@ impl Surface {
         }
     }
 
-    /// The picture of the spheres as it was drawn last; waits for it.
+    /// The last picture drawn of the spheres; waits for it.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].

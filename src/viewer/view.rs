@@ -1,4 +1,4 @@
-//! What the user sees and does, without the window around it: keys, mouse, panel.
+//! User interface without the window: keys, mouse, panel.
 
 use std::collections::VecDeque;
 
@@ -16,73 +16,73 @@ use super::{
 };
 use crate::render::Style;
 
-/// How long a message stays (seconds).
+/// Display time of a message (seconds).
 const MESSAGE_SECONDS: f64 = 5.0;
 /// Points that egui scrolls for a notch of the wheel.
 const NOTCH_POINTS: f64 = 50.0;
-/// Longest time between frames that flight makes up for (seconds): after a stall the eye would be elsewhere.
+/// Longest time between frames that flight compensates (seconds): a longer stall would move the camera too far.
 const LONGEST_FRAME: f64 = 0.1;
-/// Simulated time in which a shot crosses the distance from which the scene is framed, to begin with.
+/// Initial speed of a shot: simulated time in which the shot crosses the distance from which the scene is framed.
 const CROSSING: f64 = 2.0;
-/// Radius of a shot in those of the largest sphere, to begin with.
+/// Initial radius of a shot, in radii of the largest sphere.
 const CALIBRE: f64 = 2.0;
 
-/// What comes of a frame.
+/// A request that results from a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
-    /// The worker is to do something.
+    /// Send a command to the worker.
     Ask(Command),
-    /// A picture is to be written.
+    /// Write a screenshot.
     Screenshot,
-    /// The window is to be closed.
+    /// Close the window.
     Close,
-    /// Something happened that the worker need not know.
+    /// Log an event that does not concern the worker.
     Happened(&'static str),
 }
 
-/// What is shot.
+/// Settings of a shot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Launcher {
-    /// Radius in that of the largest sphere.
+    /// Radius, relative to the largest sphere.
     pub calibre: f64,
     /// Speed (length/time).
     pub speed: f64,
 }
 
-/// See the module.
+/// State of the user interface.
 pub struct Desk {
-    /// None before the first scene.
+    /// Camera control; `None` before the first scene.
     pub eye: Option<CameraControl>,
     /// How spheres are drawn.
     pub style: Style,
-    /// The panel is open.
+    /// Whether the panel is open.
     pub panel: bool,
-    /// The help is open.
+    /// Whether the help is open.
     pub help: bool,
-    /// The state of affairs.
+    /// Latest status from the worker.
     pub status: Status,
-    /// The sphere that is inspected, as it was when somebody looked.
+    /// The inspected sphere as of the last inspection.
     pub inspected: Option<Box<Inspected>>,
-    /// What is shot.
+    /// Settings of a shot.
     pub launcher: Launcher,
-    /// What the adapter that draws is called, and whether it is a GPU.
+    /// Name of the adapter that draws, and whether it is a GPU.
     pub adapter: (String, bool),
-    /// The names of the scenes that can be loaded.
+    /// Names of the scenes that can be loaded.
     pub scenes: Vec<String>,
-    /// Values that are being changed by hand.
+    /// Values that the user is dragging.
     pub draft: panel::Draft,
-    /// The last message, and when it came.
+    /// The last message, and the time when it appeared.
     pub message: Option<(String, f64)>,
-    /// Frames of the last second.
+    /// Times of the frames of the last second.
     pub frames: VecDeque<f64>,
-    /// Where the spheres are drawn, and the pixels of it.
+    /// Rectangle in which the spheres are drawn, and its size in pixels.
     pub place: (Rect, [u32; 2]),
     now: f64,
     wishes: Vec<Wish>,
 }
 
 impl Desk {
-    /// Before the first scene.
+    /// The state before the first scene.
     pub fn new(adapter: (String, bool), scenes: Vec<String>) -> Self {
         Self {
             eye: None,
@@ -103,7 +103,7 @@ impl Desk {
         }
     }
 
-    /// The worker says something.
+    /// Handles news from the worker.
     pub fn hear(&mut self, news: &News) {
         match news {
             News::Loaded(camera) => {
@@ -117,13 +117,13 @@ impl Desk {
             News::Shot(id) => self.say(format!("shot sphere {id}")),
             News::Refused(text) => self.say(text.clone()),
             News::Switched(backend) => self.say(format!("on {}", backend.name())),
-            // On the device a look costs a wait, which is nothing where it stands still.
+            // On the device an inspection makes the host wait, which costs nothing while the simulation is paused.
             News::Paused(true) | News::Stepped if self.inspected.is_some() => self.ask(Command::Look),
             News::Paused(_) | News::Stepped | News::Changed | News::Failed(_) => {}
         }
     }
 
-    /// The state of affairs is another.
+    /// Takes over a new status.
     pub fn learn(&mut self, status: Status) {
         if status.inspected.is_some() {
             self.inspected.clone_from(&status.inspected);
@@ -136,12 +136,13 @@ impl Desk {
         self.message = Some((text, self.now));
     }
 
-    /// Asks the worker for something.
+    /// Sends a command to the worker.
     pub fn ask(&mut self, command: Command) {
         self.wishes.push(Wish::Ask(command));
     }
 
-    /// One frame: listens, lays out and returns what is to be done. `texture` is what the spheres are drawn into.
+    /// Runs one frame: handles input, lays out the panel and returns the requests. `texture` holds the picture of the
+    /// spheres.
     pub fn show(&mut self, ui: &mut egui::Ui, texture: Option<egui::TextureId>) -> Vec<Wish> {
         let context = ui.ctx().clone();
         self.now = context.input(|i| i.time);
@@ -178,7 +179,7 @@ impl Desk {
         panel::show_messages(self, ui, rect);
     }
 
-    // Orbit, pan, zoom, click.
+    // Handles orbit, pan, zoom and click.
     fn handle(&mut self, response: &egui::Response, scale: f32) {
         let (rect, size) = self.place;
         let Some(eye) = &mut self.eye else { return };
@@ -197,7 +198,7 @@ impl Desk {
         }
         if let Some(at) = response.hover_pos() {
             let (scroll, pinch) = input.input(|i| (i.smooth_scroll_delta(), i.zoom_delta()));
-            // A pinch that makes things twice as large halves the distance: five and a half notches.
+            // A pinch that doubles the size halves the distance: five and a half notches.
             let notches = f64::from(scroll.y) / NOTCH_POINTS + f64::from(pinch).log2() * 5.42;
             if notches != 0.0 {
                 eye.zoom(notches, in_picture(at), size);
@@ -211,7 +212,7 @@ impl Desk {
         }
     }
 
-    // Where a ray through a pixel begins, and its direction.
+    // Origin and direction of the ray through a pixel.
     fn ray(&self, at: DVec2) -> (DVec3, DVec3) {
         let size = self.place.1;
         self.eye.as_ref().map_or((DVec3::ZERO, DVec3::X), |eye| eye.camera().ray(at.x, at.y, size))
@@ -221,7 +222,7 @@ impl Desk {
         if context.egui_wants_keyboard_input() {
             return;
         }
-        // The modifiers of the moment: by the end of a slow frame they may be up again.
+        // The modifiers at the time of the event: at the end of a slow frame the keys may already be up.
         let pressed: Vec<Action> = context.input(|i| {
             let keys = i.events.iter().filter_map(|event| match event {
                 egui::Event::Key { key, pressed: true, repeat, modifiers, .. } => {
@@ -232,7 +233,7 @@ impl Desk {
             keys.filter_map(|(key, repeat, held)| {
                 let command = held.command || held.ctrl;
                 let binding = KEYS.iter().find(|b| b.key == key && b.command == command && !held.alt)?;
-                // A key that is held steps on and on, and does all else once.
+                // Holding a key repeats steps; all other actions run once.
                 (!repeat || binding.action == Action::Step).then_some(binding.action)
             })
             .collect()
@@ -253,7 +254,7 @@ impl Desk {
         }
     }
 
-    /// Does what a key stands for.
+    /// Executes the action of a key.
     pub fn act(&mut self, action: Action, context: &egui::Context) {
         match action {
             Action::Pause => self.ask(Command::Pause(!self.status.paused)),
@@ -299,7 +300,7 @@ impl Desk {
         }
     }
 
-    /// The message to show, if it is not too old; and how long yet (seconds).
+    /// The current message if it has not expired, and its remaining display time (seconds).
     pub fn message(&self) -> Option<(&str, f64)> {
         let (text, since) = self.message.as_ref()?;
         let left = since + MESSAGE_SECONDS - self.now;

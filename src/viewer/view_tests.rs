@@ -1,4 +1,4 @@
-//! Keys and mouse as egui hears them, without a window.
+//! Keys and mouse as egui receives them, without a window.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
 use glam::DVec3;
@@ -11,7 +11,7 @@ use super::{
 use crate::render::{Camera, Colour};
 
 const SIZE: egui::Vec2 = vec2(900.0, 600.0);
-/// In the scene, right of the panel.
+/// A point in the scene, right of the panel.
 const PLACE: Pos2 = pos2(620.0, 250.0);
 
 struct Hand {
@@ -28,7 +28,7 @@ impl Hand {
         desk.learn(Status { scene: "gas".to_owned(), largest: 0.5, dt: 0.01, ..Status::default() });
         desk.hear(&News::Loaded(camera));
         let mut hand = Self { desk, egui: egui::Context::default(), time: 0.0 };
-        // The first frames lay things out.
+        // The first frames lay out the panel.
         hand.frame(vec![Event::PointerMoved(PLACE)]);
         hand.frame(vec![]);
         hand
@@ -105,7 +105,7 @@ fn keys_ask_for_what_the_help_says() {
     assert!(hand.desk.help);
     hand.press(Key::Questionmark);
     assert!(!hand.desk.help);
-    // Nothing else does anything, and neither do these with Ctrl; but for one.
+    // No other key has an action, and neither have these keys with Ctrl, with one exception.
     assert_eq!(hand.press(Key::Z), []);
     let with_control = |key| Event::Key {
         key,
@@ -149,7 +149,7 @@ fn a_click_picks_and_a_drag_does_not() {
     hand.frame(vec![Hand::button(PointerButton::Primary, PLACE, true)]);
     let wishes = hand.frame(vec![Hand::button(PointerButton::Primary, PLACE, false)]);
     assert!(matches!(wishes[..], [Wish::Ask(Command::Pick { .. })]), "{wishes:?}");
-    // A click on the panel is not one on the spheres.
+    // A click on the panel does not pick a sphere.
     let panel = pos2(40.0, 560.0);
     hand.frame(vec![Event::PointerMoved(panel), Hand::button(PointerButton::Primary, panel, true)]);
     let wishes = hand.frame(vec![Hand::button(PointerButton::Primary, panel, false)]);
@@ -241,7 +241,7 @@ fn what_is_wrong_is_on_the_screen() {
     let alarmed = texts(&mut hand);
     assert!(alarmed.contains("late 3, stopped 1"), "{alarmed}");
     assert!(alarmed.contains("sphere 7 is gone"), "{alarmed}");
-    // Also where the panel is hidden.
+    // The same holds while the panel is hidden.
     hand.press(Key::H);
     assert!(texts(&mut hand).contains("sphere 7 is gone"));
 }

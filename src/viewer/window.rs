@@ -25,15 +25,16 @@ use super::{
 };
 use crate::{Backend, Error, Options, System, files::BUILTIN};
 
-/// There is something new on the board.
+/// Wakes the event loop: the shared state has changed.
 #[derive(Clone, Copy, Debug)]
 struct Wake;
 
-/// Opens a window and comes back when it is closed. On the main thread, once in a process: systems ask for that.
+/// Opens a window and returns when it is closed. Operating systems require that this is called on the main thread, once
+/// per process.
 ///
 /// # Errors
-/// [`ViewerError::NoDisplay`]; [`ViewerError::Engine`] where the scene cannot be built or there is no adapter that can draw
-/// into a window, and where the device is lost; [`ViewerError::Events`].
+/// [`ViewerError::NoDisplay`]; [`ViewerError::Engine`] if the scene cannot be built, no adapter can draw into a window,
+/// or the device is lost; [`ViewerError::Events`].
 pub fn run(settings: Settings) -> Result<(), ViewerError> {
     let system = settings.scene.build()?;
     let event_log = EventLog::open(settings.events.as_deref())?;
@@ -47,7 +48,7 @@ pub fn run(settings: Settings) -> Result<(), ViewerError> {
     event_log.finish()
 }
 
-// Without the place in somebody's source that the error begins with.
+// Removes the source location with which the error text begins.
 fn no_display(error: &EventLoopError) -> ViewerError {
     let text = error.to_string();
     let why = text
@@ -65,7 +66,7 @@ struct Application {
     failure: Option<ViewerError>,
 }
 
-// A window that is open. Fields are dropped in this order: the worker first, while the device is there.
+// An open window. Fields are dropped in this order: the worker first, while the device still exists.
 struct Open {
     worker: Worker,
     shared: Shared,
@@ -200,7 +201,7 @@ impl Open {
             context: context.clone(),
         };
         let wake = move || {
-            // Once the loop has ended, nobody need be woken.
+            // After the end of the event loop no wake-up is needed.
             let _ = proxy.send_event(Wake);
         };
         let worker = Worker::start(start, shared.clone(), wake)
@@ -226,7 +227,7 @@ impl Open {
         })
     }
 
-    // What the worker has put up since; spheres are left there until they are drawn.
+    // Reads the worker's updates; spheres stay in the shared state until they are drawn.
     fn read_shared_state(&mut self, event_log: &mut EventLog) -> Result<(), Error> {
         let (news, status, fatal) = {
             let mut shared_state = self.shared.lock();
@@ -296,13 +297,13 @@ impl Open {
             Some(delay) if delay.is_zero() => self.window.request_redraw(),
             _ => {}
         }
-        // Far off is never.
+        // A delay beyond the range of `Instant` means that no repaint is due.
         let at = delay.and_then(|delay| Instant::now().checked_add(delay));
         event_loop.set_control_flow(at.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
         Ok(())
     }
 
-    // The newest spheres; the buffers of those before go back to the worker.
+    // Takes the newest spheres; the previous buffers go back to the worker.
     fn take_picture(&mut self) {
         let mut shared_state = self.shared.lock();
         if let Some(newer) = shared_state.picture.take() {
@@ -351,7 +352,7 @@ impl Open {
     }
 }
 
-// What the journal says of it.
+// Event name and fields of news in the event log.
 fn told(news: &News) -> (&'static str, Value) {
     match news {
         News::Loaded(_) => ("loaded", json!({})),

@@ -1,5 +1,5 @@
-//! The thread that owns the simulation: it steps at its own pace, does what the window asks for, and puts up what there
-//! is to see when the window has taken what was there before.
+//! The thread that owns the simulation: steps at its own pace, executes the window's commands, and publishes spheres
+//! when the window has taken the previous ones.
 
 use std::{
     collections::VecDeque,
@@ -21,30 +21,30 @@ use crate::{
     scene::Scene,
 };
 
-/// A running worker. It ends when this is dropped, after the step under way.
+/// A running worker. Dropping this ends the thread after the current step.
 pub struct Worker {
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a worker begins with.
+/// Start parameters of a worker.
 pub struct Start {
-    /// What the scene is called.
+    /// Name of the scene.
     pub name: String,
     /// The scene.
     pub scene: Scene,
-    /// Its start.
+    /// The system at its start.
     pub system: System,
-    /// How it is run.
+    /// Options of the simulation.
     pub options: Options,
-    /// Whether it stands still at first.
+    /// Whether the simulation starts paused.
     pub paused: bool,
     /// The device that draws.
     pub context: Context,
 }
 
 impl Worker {
-    /// Starts a worker. `wake` is called whenever there is something new on the board.
+    /// Starts a worker, which calls `wake` whenever the shared state has changed.
     pub fn start(start: Start, shared: Shared, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let (commands, inbox) = channel();
         let thread = std::thread::Builder::new().name("simulation".to_owned()).spawn(move || {
@@ -63,10 +63,10 @@ impl Worker {
         Ok(Self { commands: Some(commands), thread: Some(thread) })
     }
 
-    /// Asks for something.
+    /// Sends a command.
     pub fn ask(&self, command: Command) {
         if let Some(commands) = &self.commands {
-            // A worker that has gone has put up why.
+            // A worker that has ended has published the reason.
             let _ = commands.send(command);
         }
     }
@@ -81,23 +81,23 @@ impl Drop for Worker {
     }
 }
 
-// Puts up what there is to see.
+// Publishes pictures of the spheres.
 struct Easel {
     context: Context,
     shared: Shared,
     wake: Box<dyn Fn() + Send>,
     render_world: Option<(u64, RenderWorld)>,
-    /// Pictures so far.
+    /// Pictures published so far.
     count: u64,
 }
 
-// What changes while a simulation runs and is to be shown beside it.
+// Data that changes during a run and is shown beside the spheres.
 struct Beside<'a> {
     session: SessionView<'a>,
     recent: &'a Recent,
 }
 
-// The rest of a rig while its simulation steps.
+// The parts of a session other than the simulation, while the simulation steps.
 struct SessionView<'a> {
     status: &'a Status,
     figures: &'a super::run_figures::RunFigures,
@@ -110,7 +110,8 @@ impl Easel {
         (self.wake)();
     }
 
-    // Puts up the present state, unless the window has not taken the last one; `now` replaces that.
+    // Publishes the current state if the window has taken the last one; with `now` the current state replaces the last
+    // one.
     fn put_up(&mut self, simulation: &Simulation, beside: &Beside, now: bool) {
         let world = beside.session.status.world;
         let spare = {
@@ -149,7 +150,7 @@ impl Easel {
         let render_world = match &self.render_world {
             Some((made_for, render_world)) if *made_for == world => render_world.clone(),
             _ => {
-                // What is open reaches as far as the spheres do now.
+                // Open axes extend as far as the spheres do now.
                 let present = host
                     .as_ref()
                     .map(|spheres| System { spheres: spheres.clone(), ..simulation.system().clone() });
@@ -186,10 +187,10 @@ impl Easel {
     }
 }
 
-// One worker's shift, from the first command to the last.
+// The work of one worker thread, from the first command to the last.
 struct Shift {
     inbox: Receiver<Command>,
-    /// Read, but not done yet.
+    /// Commands read but not yet executed.
     waiting: VecDeque<Command>,
     easel: Easel,
 }
@@ -207,12 +208,12 @@ impl Shift {
                 (self.easel.wake)();
                 return;
             }
-            // The window has gone.
+            // The window has closed.
             let Ok(()) = self.obey(&mut session) else { return };
         }
     }
 
-    // Does all that is asked for; waits for something where there is nothing else to do.
+    // Executes all commands; waits for a command if there is nothing else to do.
     fn obey(&mut self, session: &mut Session) -> Result<(), ()> {
         let mut done = false;
         loop {
@@ -241,7 +242,7 @@ impl Shift {
         self.easel.put_up(&session.simulation, &Beside { session: view, recent: &session.recent }, true);
     }
 
-    // Steps until something is asked for or it cannot go on.
+    // Steps until a command arrives or the simulation fails.
     fn step(&mut self, session: &mut Session) {
         let status = Status::of(session);
         let Session { simulation, figures, pace, recent, inspected, .. } = session;
@@ -254,11 +255,11 @@ impl Shift {
             if !waiting.is_empty() {
                 return ControlFlow::Break(());
             }
-            // On a device the next step is done meanwhile.
+            // On a device the next step runs during this wait.
             match inbox.recv_timeout(pace.wait(Instant::now(), simulation.time())) {
                 Ok(command) => waiting.push_back(command),
                 Err(RecvTimeoutError::Timeout) => return ControlFlow::Continue(()),
-                // Found again by `obey`.
+                // `obey` detects the disconnection again.
                 Err(RecvTimeoutError::Disconnected) => {}
             }
             ControlFlow::Break(())
@@ -272,7 +273,7 @@ impl Shift {
 }
 
 impl Status {
-    // What does not change while it runs.
+    // The part of the status that is constant during a run.
     fn of(session: &Session) -> Self {
         let system = session.simulation.system();
         let materials = &system.materials;
@@ -300,7 +301,7 @@ impl Status {
         status
     }
 
-    // What changes with every step.
+    // Updates the part of the status that changes with every step.
     fn note(&mut self, simulation: &Simulation, figures: &super::run_figures::RunFigures) {
         let summary = simulation.summary();
         (self.step, self.time) = (simulation.steps(), simulation.time());

@@ -1,4 +1,4 @@
-//! The worker's thread, watched as a window does it.
+//! The worker's thread, observed as a window does.
 
 use std::{
     sync::mpsc::{Receiver, channel},
@@ -16,10 +16,10 @@ use crate::{
     scene::{Fill, Scene},
 };
 
-// Enough for a machine that compiles shaders and other tests at once.
+// Long enough for a machine that compiles shaders and runs other tests at the same time.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-// A window without a window: it takes what is put up.
+// A stand-in for the window, which takes the published spheres.
 struct Window {
     worker: Worker,
     shared: Shared,
@@ -49,7 +49,7 @@ impl Window {
         (window, context)
     }
 
-    // Looks at the board until what is expected is there.
+    // Polls the shared state until the expected condition holds.
     #[track_caller]
     fn until(&mut self, what: &str, mut there: impl FnMut(&Self) -> bool) {
         let start = Instant::now();
@@ -95,7 +95,7 @@ fn it_goes_on_when_nobody_takes_the_pictures() {
     window.takes = false;
     window.worker.ask(Command::Pace(None));
     let step = window.status.step;
-    // Nothing is put up meanwhile but in answer to a command, and a command is met by a step at least.
+    // Meanwhile the worker publishes only in answer to a command, and each command is followed by at least one step.
     let start = Instant::now();
     while window.status.step <= step + 3 {
         assert!(start.elapsed() < PATIENCE, "{} after {step}", window.status.step);
@@ -105,7 +105,7 @@ fn it_goes_on_when_nobody_takes_the_pictures() {
     }
     window.worker.ask(Command::Pause(true));
     window.until("a pause", |w| w.status.paused);
-    // What is up when it stands still is the latest, whoever did not take the one before.
+    // After a pause the published picture is the latest one, even if the previous one was not taken.
     window.takes = true;
     let pictures = window.pictures;
     window.until("the last picture", |w| w.pictures > pictures);
@@ -115,11 +115,11 @@ fn it_goes_on_when_nobody_takes_the_pictures() {
 fn simulated_time_keeps_to_the_pace() {
     let (mut window, _) = Window::open(Backend::Cpu, true);
     window.worker.ask(Command::Pace(Some(0.5)));
-    // Before the first step, so that no delay on the way to this thread shortens what is measured.
+    // Measured from before the first step, so that no delay of this thread shortens the measured time.
     let start = Instant::now();
     window.worker.ask(Command::Pause(false));
     window.until("half a unit", |w| w.status.time >= 0.5);
-    // Never faster than asked for, on any machine; a slower machine is later.
+    // The run is never faster than requested on any machine; a slower machine takes longer.
     assert!(start.elapsed().as_secs_f64() > 0.9, "{:?}", start.elapsed());
 }
 

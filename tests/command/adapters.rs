@@ -1,16 +1,16 @@
-//! `carom adapters`, and how a run comes to its adapter. Needs one: where there is none, most of these tests fail.
+//! `carom adapters`, and how a run chooses its adapter. Needs an adapter: without one most of these tests fail.
 
 use serde_json::Value;
 
 use crate::harness::{Place, Ran};
 
-// No driver is left for the Vulkan loader, and no other backend is allowed.
+// Leaves no driver for the Vulkan loader, and allows no other backend.
 const NO_ADAPTER: [(&str, &str); 3] =
     [("VK_DRIVER_FILES", "/nonexistent"), ("VK_ICD_FILENAMES", "/nonexistent"), ("WGPU_BACKEND", "vulkan")];
 
 fn carom(place: &Place, environment: &[(&str, &str)], arguments: &[&str]) -> Ran {
     let mut command = place.command(arguments);
-    // What is tested is not what the caller's environment prefers.
+    // The preferences of the caller's environment must not affect the tests.
     for name in ["WGPU_ADAPTER_NAME", "WGPU_POWER_PREF"] {
         command.env_remove(name);
     }
@@ -47,11 +47,11 @@ fn adapters_are_listed_as_a_table_and_as_an_object() {
         for value in ["adapter", "adapter_type", "backend", "driver"] {
             assert!(line.contains(row[value].as_str().unwrap()), "{value}: {line}");
         }
-        // What WebGPU invariants everywhere.
+        // WebGPU guarantees this everywhere.
         assert!(row["largest_buffer"].as_u64().unwrap() >= 128 << 20);
         assert_eq!(line.ends_with("yes"), row["auto"] == true, "{line}");
     }
-    // auto takes the first GPU and nothing but a GPU.
+    // auto chooses the first GPU, and never a software adapter.
     let taken: Vec<usize> = (0..rows.len()).filter(|&i| rows[i]["auto"] == true).collect();
     let first: Vec<usize> = (0..rows.len()).filter(|&i| is_hardware(&rows[i])).take(1).collect();
     assert_eq!(taken, first);
@@ -124,19 +124,19 @@ fn a_name_that_no_adapter_has_ends_with_3_and_lists_what_was_found() {
         .says("WGPU_ADAPTER_NAME")
         .says(name(&first));
     for backend in ["gpu", "auto"] {
-        // A name on the command line is a demand, also where auto would do with the processor.
+        // A name on the command line is mandatory, even if auto would fall back to the processor.
         let arguments = ["run", "pair.toml", "--backend", backend, "--adapter", "abacus"];
         carom(&place, &[], &arguments).expect(3).silent().says("abacus").says(name(&first));
     }
     let bench = ["bench", "--scenes", "pair.toml", "--backends", "gpu", "--adapter", "abacus"];
     carom(&place, &[], &bench).expect(3).silent().says(name(&first));
-    // The command line wins over the environment.
+    // The command line overrides the environment.
     let adapter = ["run", "pair.toml", "--adapter", name(&first)];
     carom(&place, &nonsense, &adapter).expect(0);
-    // In the environment it says what to prefer: auto goes on without.
+    // The environment only states a preference: auto continues without that adapter.
     let ran = carom(&place, &nonsense, &["run", "pair.toml", "--json"]).expect(0).says("abacus");
     assert_eq!(ran.object()["backend"], "cpu");
-    // Who looks for the right name gets the list.
+    // `carom adapters` still lists all adapters.
     let ran = carom(&place, &nonsense, &["adapters"]).expect(0).says("abacus");
     assert!(ran.stdout.contains(name(&first)));
 }
@@ -156,7 +156,7 @@ fn no_adapter_ends_with_3_and_names_the_package() {
             ran.says("mesa-vulkan-drivers").says("Vulkan").says("--backend cpu");
         }
     }
-    // A scene that is wrong is wrong without an adapter too.
+    // An invalid scene is reported without an adapter too.
     carom(&place, &NO_ADAPTER, &["run", "gsa", "--backend", "gpu"]).expect(2);
 }
 

@@ -1,4 +1,4 @@
-//! Command lines, right and wrong, and their exit codes.
+//! Valid and invalid command lines, and their exit codes.
 
 use crate::harness::Place;
 
@@ -88,7 +88,7 @@ fn steps_and_time_set_the_length_of_a_run() {
     assert_eq!(steps(&[]), 20);
     assert_eq!(steps(&["--steps", "3"]), 3);
     assert_eq!(steps(&["--steps", "0"]), 0);
-    // 0.1/0.02 is above 5 by a rounding or not: 5 steps either way.
+    // 0.1/0.02 may or may not round to above 5: 5 steps in both cases.
     assert_eq!(steps(&["--time", "0.1"]), 5);
     assert_eq!(steps(&["--time", "0.101"]), 6);
     assert_eq!(steps(&["--set", "world.steps=4"]), 4);

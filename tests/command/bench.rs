@@ -45,7 +45,7 @@ fn rows_are_scenes_x_sizes_x_backends_x_threads() {
         assert_eq!(number("steps"), 3.0);
         assert!(number("median_ms") > 0.0 && number("p95_ms") >= number("median_ms"));
         assert!(number("sphere_steps_per_second") > 0.0 && number("bytes_per_sphere") > 0.0);
-        // The physics: elastic, periodic, at the volume fraction of the scene, whatever the size.
+        // The physics: elastic, periodic, at the volume fraction of the scene, for every size.
         assert!(number("energy_error").abs() < 1e-5 && number("compressibility") >= 1.0);
         assert_eq!(row["stage_ms"].is_object(), row["backend"] == "cpu");
         assert!(row["device"].is_null() && row["stage_bytes_per_second"].is_null());
@@ -55,7 +55,7 @@ fn rows_are_scenes_x_sizes_x_backends_x_threads() {
 #[test]
 fn sizes_keep_the_volume_fraction() {
     let place = Place::new();
-    // A larger gas at the same volume fraction collides as often: the rate per sphere agrees within its scatter.
+    // A larger gas at the same volume fraction has the same collision rate per sphere, within its scatter.
     let arguments = [
         "bench",
         "--scenes",
@@ -83,7 +83,7 @@ fn a_scene_without_a_random_fill_has_no_other_size() {
     place.carom(&["bench", "--scenes", "pair.toml", "--steps", "2"]).expect(0);
 }
 
-// Needs an adapter: where there is none, it fails.
+// Needs an adapter and fails without one.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_row_on_a_device_says_what_the_device_did() {
@@ -96,11 +96,11 @@ fn a_row_on_a_device_says_what_the_device_did() {
     let number = |of: &Value| of.as_f64().unwrap_or_else(|| panic!("{of} in {row}"));
     let device = &row["device"];
     assert_eq!(row["steps"], 20);
-    // One submit a step, and none is waited for with nothing else to do but that of the last.
+    // Each step has one submit, and the idle host waits only for the last.
     assert_eq!(number(&device["submits_per_step"]), 1.0);
     assert_eq!(number(&device["blocking_reads_per_step"]), 1.0 / 20.0);
     assert!(number(&device["dispatches_per_step"]) >= STAGES.len() as f64);
-    // Both copies of 200 spheres of 64 bytes are read and written, whatever else is.
+    // Every step reads and writes at least both copies of 200 spheres of 64 bytes.
     let bytes = number(&device["least_bytes_per_step"]);
     assert!(bytes >= 200.0 * 128.0, "{bytes}");
     let seconds = 20.0 * 200.0 / number(&row["sphere_steps_per_second"]);
@@ -120,7 +120,7 @@ fn a_row_on_a_device_says_what_the_device_did() {
         assert!(number(&row["stage_ms"][stage]) > 0.0, "{stage}: {row}");
         assert!(number(&row["stage_bytes_per_second"][stage]) > 0.0, "{stage}: {row}");
     }
-    // Timestamps cost speed: they are of steps that do not count.
+    // Timestamps slow steps down, so timed steps are excluded from the figures.
     assert!(number(&row["stage_steps"]) > 0.0 && row["stage_steps"] != row["steps"]);
     let software = row["adapter_type"] == "software";
     assert_eq!(ran.stderr.contains("copy on gpu (software)"), software, "{}", ran.stderr);

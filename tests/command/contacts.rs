@@ -1,8 +1,8 @@
-//! `--contacts`: who carries whom at the end of a run.
+//! `--contacts`: the contacts at the end of a run.
 
 use crate::harness::Place;
 
-/// A column of three spheres of mass 2 on a floor, far from the origin; a fourth is still falling.
+/// A column of three spheres of mass 2 on a floor, far from the origin, and a fourth sphere that is still falling.
 const COLUMN: &str = r#"
 [world]
 gravity = [0, 0, -10]
@@ -48,7 +48,7 @@ fn a_column_says_who_carries_whom_with_which_force() {
     assert_eq!(ids, [("3", "7", ""), ("3", "9", ""), ("7", "", "walls[0]")]);
     let numbers: Vec<Vec<f64>> =
         rows.iter().map(|row| row[3..].iter().map(|cell| cell.parse().unwrap()).collect()).collect();
-    // Point, normal, force, torque, branch, gap: 3 lies on 7 and carries 9, 7 lies on the floor.
+    // Point, normal, force, torque, branch, gap: sphere 3 lies on 7 and supports 9; sphere 7 lies on the floor.
     for (row, [height, up, force, branch]) in
         numbers.iter().zip([[1.0, 1.0, 40.0, 1.0], [2.0, -1.0, -20.0, -1.0], [0.0, 1.0, 60.0, 0.5]])
     {

@@ -1,8 +1,8 @@
-//! Runs that cannot go on.
+//! Runs that cannot continue.
 
 use crate::harness::Place;
 
-// Beyond what the cells can number on one engine, beyond f32 in the energies on the other.
+// Exceeds the cell numbers of one engine, and the f32 energies of the other.
 const RUNAWAY: &str = r#"
 [world]
 dt = 0.5
@@ -33,7 +33,7 @@ fn a_run_that_cannot_go_on_ends_with_1_and_keeps_what_it_has() {
             .says("sphere 0");
         assert_eq!(ran.object()["steps"], 0);
         assert_eq!(place.read("m.csv").lines().count(), 1);
-        // No state that is not finite is ever written, and none under the name of a final one.
+        // A state that is not finite is never written, and no state is written under the name of a final one.
         for name in place.names(backend) {
             assert!(name.starts_with("last-good."), "{name}");
             assert!(!place.read(&format!("{backend}/{name}")).contains("NaN"));

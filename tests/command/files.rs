@@ -1,4 +1,4 @@
-//! What is written, where, and when nothing is.
+//! Output files: contents, location, and cases without output.
 
 use crate::harness::Place;
 
@@ -23,7 +23,7 @@ fn out_gets_the_final_state_and_those_in_between() {
     let ids: Vec<u32> = lines.map(|l| l.split(',').next().unwrap().parse().unwrap()).collect();
     assert_eq!(ids, (0..200).collect::<Vec<u32>>());
     assert_eq!(place.read("a/b/final.xyz").lines().next(), Some("200"));
-    // The state in between is that of a shorter run.
+    // The intermediate state equals the final state of a shorter run.
     place.carom(&["run", "gas.toml", "--steps", "8", "--out", "short"]).expect(0);
     assert_eq!(place.read("a/b/state-00000008.csv"), place.read("short/final.csv"));
     assert_ne!(place.read("a/b/final.csv"), place.read("short/final.csv"));
@@ -36,7 +36,7 @@ fn a_state_that_was_written_is_a_state_to_go_on_from() {
     place.write("rest.toml", "[world]\ndt = 0.5\nsteps = 1\n[[spheres]]\nfile = \"half/final.csv\"\n");
     place.carom(&["run", "rest.toml", "--out", "rest"]).expect(0);
     place.carom(&["run", "pair.toml", "--out", "whole"]).expect(0);
-    // Not to the last bit: a start is rounded to cells of its own.
+    // Not to the last bit: each start is rounded to its own cells.
     let (rest, whole) = (place.read("rest/final.csv"), place.read("whole/final.csv"));
     assert_eq!(rest.lines().next(), whole.lines().next());
     let numbers = |text: &str| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! Runs the command in a folder of its own.
+//! Runs the command in a temporary folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -36,7 +36,7 @@ at = [
 ]
 "#;
 
-/// A folder with scenes in it, in which commands run.
+/// A folder with scenes, in which commands run.
 pub struct Place {
     folder: TempDir,
 }
@@ -72,12 +72,12 @@ impl Place {
         names
     }
 
-    /// The command, ready to start here.
+    /// The command, ready to start in this folder.
     pub fn command(&self, arguments: &[&str]) -> Command {
         command(self.folder.path(), arguments)
     }
 
-    /// Runs the command to its end.
+    /// Runs the command until it exits.
     pub fn carom(&self, arguments: &[&str]) -> Ran {
         Ran::new(arguments, self.command(arguments).output().unwrap())
     }
@@ -89,7 +89,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A command that has ended.
+/// An exited command.
 pub struct Ran {
     pub code: i32,
     pub stdout: String,
@@ -108,7 +108,7 @@ impl Ran {
         }
     }
 
-    /// It ended with `code`, without a panic; an error is one message.
+    /// Asserts that the command exited with `code` and without a panic; an error is a single message.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
         let Self { line, stdout, stderr, .. } = &self;
@@ -119,21 +119,21 @@ impl Ran {
         self
     }
 
-    /// stderr holds `text`.
+    /// Asserts that stderr contains `text`.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "carom {}: no `{text}` in\n{}", self.line, self.stderr);
         self
     }
 
-    /// Nothing on stdout.
+    /// Asserts that stdout is empty.
     #[track_caller]
     pub fn silent(self) -> Self {
         assert_eq!(self.stdout, "", "carom {}", self.line);
         self
     }
 
-    /// The one object on stdout.
+    /// The only JSON object on stdout.
     #[track_caller]
     pub fn object(&self) -> Value {
         let mut values = serde_json::Deserializer::from_str(&self.stdout).into_iter::<Value>();

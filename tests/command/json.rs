@@ -15,7 +15,7 @@ enum Kind {
 }
 use Kind::*;
 
-// Name for name what the command invariants to scripts.
+// Field names that the command guarantees to scripts.
 const SCHEMA: [(&str, Kind); 32] = [
     ("backend", Text),
     ("adapter", Null),
@@ -96,9 +96,9 @@ fn the_figures_are_those_of_the_run() {
         assert_eq!(number("nonfinite") + number("late") + number("unresolved") + number("stopped"), 0.0);
         assert!((number("kinetic_energy") - 0.5).abs() < 1e-6);
         assert!(number("energy_error").abs() < 1e-6 && number("momentum_error") < 1e-6);
-        // One impact counts for both spheres: 2 of them in 2 sphere-times.
+        // Each impact counts for both spheres: 2 collisions in 2 sphere-times.
         assert!((number("collision_rate") - 1.0).abs() < 1e-12);
-        // The world of the pair is open: no pressure.
+        // The pair has no box, hence no pressure.
         assert!(object["compressibility"].is_null());
         let rate = number("sphere_steps_per_second") * number("wall_seconds");
         assert!((rate - 4.0).abs() < 1e-9);

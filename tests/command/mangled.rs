@@ -1,4 +1,4 @@
-//! Scenes with a slip in them: told in one message with the place, never a panic.
+//! Scenes with an error: one message with the location, and never a panic.
 
 use crate::harness::{GAS, PAIR, Place};
 
@@ -6,7 +6,7 @@ use crate::harness::{GAS, PAIR, Place};
 fn a_slip_is_shown_with_its_line_and_a_caret() {
     let place = Place::new();
     let cases: [(&str, &str, &str, &str); 22] = [
-        // what to replace, with what, the line that is shown, a word of the message
+        // Text to replace, replacement, line shown, and a word of the message.
         ("dt = 0.02", "dtt = 0.02", "dtt = 0.02", "dt"),
         ("dt = 0.02", "dt = \"fast\"", "dt = \"fast\"", "number"),
         ("dt = 0.02", "dt = 0", "dt = 0", "dt"),
@@ -62,7 +62,7 @@ fn spheres_that_cannot_be_are_refused() {
         ("velocity = [1, 0, 0]", "velocity = [nan, 0, 0]", "velocity"),
         ("position = [1.2, 0, 0]", "position = [1.2, nan, 0]", "position"),
         ("position = [1.2, 0, 0]", "position = [1.2]", "position"),
-        // Deeper than the 1% that a start may overlap.
+        // Deeper than the 1% overlap allowed at the start.
         ("position = [1.2, 0, 0]", "position = [0.9, 0, 0]", "overlap"),
         ("[world]", "[bounds]\nmin = [0, 0, 0]\nmax = [-9, 9, 9]\nx = \"wall\"\n[world]", "max"),
         (
@@ -134,7 +134,7 @@ fn a_sphere_file_that_is_missing_or_wrong_is_named() {
     place.carom(&["run", "scene.toml"]).expect(2).silent().says("docx");
 }
 
-// A generator of no quality whatever, but the same on every machine.
+// A generator of low quality, but identical on every machine.
 struct Dice(u64);
 
 impl Dice {
@@ -163,7 +163,7 @@ fn mangle(text: &str, dice: &mut Dice) -> String {
             return lines.join("\n");
         }
         _ => {
-            // A value that no field takes, in place of all of them from a line on.
+            // Replaces everything from one line on by a value that no field accepts.
             let value = ["nan", "-1e400", "\"\"", "[]", "{}", "true", "1979-05-27"][dice.below(7)];
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             let start = dice.below(lines.len());
@@ -184,7 +184,7 @@ fn mangled_scenes_are_refused_or_run_and_never_panic() {
         let text = mangle(if seed % 2 == 0 { GAS } else { PAIR }, &mut Dice(seed * 7919 + 1));
         place.write("mangled.toml", &text);
         let ran = place.carom(&["run", "mangled.toml", "--steps", "1", "--quiet"]);
-        // A hole in a comment or a number may well leave a scene.
+        // A gap in a comment or a number may leave a valid scene.
         let code = ran.code;
         assert!(code == 0 || code == 2, "seed {seed}: exit code {code}\n{text}\n{}", ran.stderr);
         assert!(!ran.stderr.contains("panicked"), "seed {seed}\n{text}\n{}", ran.stderr);

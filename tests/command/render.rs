@@ -1,4 +1,4 @@
-//! `carom render`. Needs an adapter: where there is none, most of these tests fail.
+//! `carom render`. Needs an adapter: without one most of these tests fail.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Place, Ran};
 
-// Enough for a machine that compiles shaders and runs other tests at once.
+// Long enough for a machine that compiles shaders and runs other tests at the same time.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 const NO_ADAPTER: [(&str, &str); 3] =
     [("VK_DRIVER_FILES", "/nonexistent"), ("VK_ICD_FILENAMES", "/nonexistent"), ("WGPU_BACKEND", "vulkan")];
 
-/// Size, pixels and texts of a PNG.
+/// Size, pixels and text chunks of a PNG.
 struct Png {
     size: (u32, u32),
     rgba: Vec<u8>,
@@ -32,7 +32,7 @@ fn png(path: &Path) -> Png {
     Png { size: (info.width, info.height), rgba, texts }
 }
 
-/// Size, and of every frame its delay in hundredths of a second.
+/// Size of a GIF, and the delay of every frame in hundredths of a second.
 fn gif(path: &Path) -> ((u16, u16), Vec<u16>) {
     let mut reader = gif::DecodeOptions::new().read_info(File::open(path).unwrap()).unwrap();
     let size = (reader.width(), reader.height());
@@ -72,7 +72,7 @@ fn a_folder_gets_a_png_for_each_frame_that_says_where_it_is_from() {
         assert!((time - 0.04 * k as f64).abs() < 1e-12);
     }
     assert!(pictures[0].rgba != pictures[1].rgba && pictures[1].rgba != pictures[2].rgba);
-    // A shorter film into the same folder leaves what it has not replaced, and says so.
+    // A shorter film in the same folder keeps the frames that it does not replace, and reports them.
     let again = ["render", "gas.toml", "--frames", "2", "--size", "120x80", "--out", "film"];
     place.carom(&again).expect(0).says("of an earlier film");
 }
@@ -88,7 +88,7 @@ fn one_picture_is_a_png_of_the_time_that_is_asked_for() {
     };
     let plain = picture("a.png", &["--start", "0.1"]);
     assert_eq!((plain.size, plain.texts["Step"].as_str()), ((96, 96), "5"));
-    // The same again, whatever the number of threads; other pictures otherwise.
+    // The picture does not depend on the number of threads; other arguments change it.
     assert!(picture("b.png", &["--start", "0.1", "--threads", "3"]).rgba == plain.rgba);
     for other in [
         &["--start", "0.2"][..],
@@ -115,7 +115,7 @@ fn every_backend_is_drawn() {
         place.carom(&[&arguments[..], &["--out", &out, "--start", "1"]].concat()).expect(0);
         assert_eq!(png(&place.path(&out)).texts["Step"], "2");
     }
-    // The world of the pair is open: the camera frames what is there.
+    // The pair has no box: the camera frames the spheres.
     assert!(png(&place.path("cpu.png")).rgba == png(&place.path("exact.png")).rgba);
 }
 
@@ -127,7 +127,7 @@ fn a_gif_has_its_frames_and_their_time() {
     assert!(ran.stdout.contains("a.GIF, 7 frames"), "{}", ran.stdout);
     let (size, delays) = gif(&place.path("a.GIF"));
     assert_eq!((size, delays.len()), ((90, 60), 7));
-    // 100/12 hundredths are not whole; over the film they are.
+    // 100/12 hundredths is not an integer; the delays are correct on average.
     assert!(delays.iter().all(|delay| (8..=9).contains(delay)), "{delays:?}");
     assert_eq!(delays.iter().sum::<u16>(), 58);
     assert_eq!(place.names("."), ["a.GIF", "gas.toml", "pair.toml"]);
@@ -153,11 +153,11 @@ fn a_film_goes_through_ffmpeg_where_there_is_one() {
             .arg(place.path("film.mp4"))
             .output();
         if let Ok(probe) = probe {
-            // Odd sizes are filled up.
+            // Odd sizes are padded.
             assert_eq!(String::from_utf8_lossy(&probe.stdout).trim(), "92,62,5");
         }
     }
-    // Without: the frames, and a line that says so.
+    // Without ffmpeg the command writes the frames and says so.
     let place = Place::new();
     let output = place.command(&arguments).env("PATH", "").output().unwrap();
     let ran = Ran::new(&arguments, output).expect(0).says("ffmpeg is not on the PATH");
@@ -204,7 +204,7 @@ fn the_scene_says_how_to_look_at_it() {
     };
     let viewed = picture("viewed.toml", &[]);
     assert!(viewed != picture("plain.toml", &["--color", "id"]));
-    // The middle of the two is what an eye looks at that is given no target.
+    // Without a target the camera looks at the middle of the two spheres.
     assert!(viewed == picture("plain.toml", &["--color", "id", "--camera", "0,-9,2:1.5,0,0:50"]));
     assert!(viewed != picture("viewed.toml", &["--color", "speed"]));
     place.write("odd.toml", &format!("{plain}[view]\ncolor = \"taste\"\n"));
@@ -285,7 +285,7 @@ fn ctrl_c_keeps_the_frames_that_are_whole() {
             std::thread::sleep(Duration::from_millis(20));
         }
         if out == "film.gif" {
-            // The frames of a GIF are not seen before its end. With or without a frame, the interrupted run is clean.
+            // The frames of a GIF become visible at its end. The interrupted run exits cleanly with or without a frame.
             std::thread::sleep(Duration::from_secs(4));
         }
         let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

@@ -1,4 +1,4 @@
-//! Same input, same bits.
+//! Equal input gives equal bits.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ fn two_runs_and_any_number_of_threads_end_in_the_same_state() {
     }
 }
 
-// The threads of the software adapter are those of its driver, and are set for a whole process.
+// The driver of a software adapter sets its threads for the whole process.
 #[cfg(feature = "gpu")]
 fn has_the_same_bits_on_any_number_of_driver_threads(run: &[&str]) {
     let place = Place::new();
@@ -65,7 +65,7 @@ fn the_threads_of_a_software_adapter_change_no_bit_of_bullets() {
     ]);
 }
 
-// A device steps ahead of its reports, but for states that are written on the way. Needs an adapter.
+// A device runs one step ahead of its reports, except before states that are written during the run. Needs an adapter.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_run_on_a_device_is_the_same_with_states_on_the_way() {
@@ -81,7 +81,7 @@ fn a_run_on_a_device_is_the_same_with_states_on_the_way() {
     let steps: Vec<String> =
         place.read("m.csv").lines().skip(1).map(|line| line.split(',').next().unwrap().to_owned()).collect();
     assert_eq!(steps, (1..=20).map(|k| k.to_string()).collect::<Vec<_>>());
-    // Each state is that of a run that ends there.
+    // Each state equals the final state of a run of that length.
     place.carom(&[&["run"], &gpu[..], &["--steps", "12", "--out", "twelve", "--quiet"]].concat()).expect(0);
     assert_eq!(place.read("twelve/final.csv"), place.read("out/state-00000012.csv"));
     assert_ne!(place.read("twelve/final.csv"), place.read("out/final.csv"));
@@ -105,7 +105,7 @@ fn the_order_of_the_rows_of_a_file_does_not_matter() {
     let mut rows: Vec<&str> = rows.lines().collect();
     assert_eq!(rows.len(), 200);
     let bounds = {
-        // The box of the fill: 200 spheres of diameter 1 at 0.1.
+        // The box of the fill: 200 spheres of diameter 1 at volume fraction 0.1.
         let edge = (200.0 * std::f64::consts::PI / 6.0 / 0.1_f64).cbrt();
         format!("min = [0, 0, 0]\nmax = [{edge}, {edge}, {edge}]\n")
     };
@@ -121,7 +121,7 @@ fn the_order_of_the_rows_of_a_file_does_not_matter() {
             &format!("{world}\n[[spheres]]\nfile = \"rows{turn}.csv\"\n"),
         );
         hashes.push(hash(&place, &[&format!("rows{turn}.toml")]));
-        // A fixed shuffle: 77 and 200 have no common factor, so every row moves to a place of its own.
+        // A fixed permutation: 77 and 200 have no common factor, so every row has a distinct target.
         rows = (0..rows.len()).map(|i| rows[(i * 77 + 13) % rows.len()]).collect();
     }
     assert_eq!(hashes[0], hashes[1]);

@@ -2,7 +2,7 @@
 
 use crate::harness::Place;
 
-// The scenes that the documentation invariants.
+// The scenes that the documentation guarantees.
 const PROMISED: [&str; 14] = [
     "gas",
     "gas_box",

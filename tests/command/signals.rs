@@ -1,4 +1,4 @@
-//! Ctrl-C: the step is finished, what was asked for is written, exit code 130.
+//! Ctrl-C: the step ends, the requested files are written, and the exit code is 130.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::harness::{Place, Ran};
 
 fn interrupt_after_some_rows(place: &Place, arguments: &[&str]) -> Ran {
     let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // With --json the table goes to stderr; a few rows of it show that the run is under way.
+    // With --json the table goes to stderr; a few lines show that the run has started.
     let mut reader = BufReader::new(child.stderr.take().unwrap());
     let mut stderr = String::new();
     while stderr.lines().count() < 6 {
@@ -26,7 +26,7 @@ fn ctrl_c_finishes_the_step_and_writes_what_was_asked_for() {
     interrupted_run_is_a_shorter_run("cpu");
 }
 
-// The step that is under way on the device is one more. Needs an adapter.
+// The step in flight on the device adds one step. Needs an adapter.
 #[cfg(feature = "gpu")]
 #[test]
 fn ctrl_c_finishes_the_steps_under_way_on_a_device() {
@@ -45,7 +45,7 @@ fn interrupted_run_is_a_shorter_run(backend: &str) {
     assert!((1..100_000_000).contains(&steps));
     assert_eq!(place.read("m.csv").lines().count() as u64, steps + 1);
     assert_eq!(place.names("out"), ["final.csv", "final.xyz"]);
-    // The state is that of a run of as many steps.
+    // The state equals that of a run with the same number of steps.
     let steps = steps.to_string();
     let again = [&run[..], &["--steps", &steps, "--json"]].concat();
     assert_eq!(place.carom(&again).expect(0).object()["state_hash"], object["state_hash"]);

@@ -1,4 +1,4 @@
-//! `carom verify`. Needs an adapter: where there is none, most of these tests fail.
+//! `carom verify`. Needs an adapter: without one most of these tests fail.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ random = { count = 300, volume_fraction = 0.3, diameter = 1.0 }
 temperature = 2.0
 "#;
 
-// Products are fused with sums where things fall, also on adapters that else round as the processor does.
+// Falling spheres make adapters fuse products with sums that otherwise round as the processor does.
 const FALL: &str = r#"
 [world]
 gravity = [0, 0, -9]
@@ -66,7 +66,7 @@ fn engines_that_agree_end_with_0_and_say_how_well() {
 #[test]
 fn engines_that_differ_end_with_5_and_the_first_step_and_stage() {
     let place = Place::new();
-    // Below what rounding needs.
+    // A tolerance below the rounding error.
     place.write("fall.toml", FALL);
     let arguments = ["verify", "fall.toml", "--steps", "20", "--tolerance", "1e-9", "--json"];
     let ran = place.carom(&arguments).expect(5);
@@ -76,7 +76,7 @@ fn engines_that_differ_end_with_5_and_the_first_step_and_stage() {
     let (step, stage) = (mismatch["step"].as_u64().unwrap(), mismatch["stage"].as_str().unwrap());
     assert_eq!(object["steps"].as_u64().unwrap(), step - 1);
     assert!(carom::schedule::STAGES.iter().any(|s| s.name == stage), "{mismatch}");
-    // Sums belong to no sphere.
+    // A mismatch in a sum has no sphere.
     let place = match mismatch["sphere"].as_u64() {
         Some(sphere) => {
             assert!((0..300).contains(&sphere));
@@ -118,7 +118,7 @@ fn what_cannot_be_verified_is_refused() {
 fn ctrl_c_finishes_the_step_and_says_how_far_it_came() {
     let place = Place::new();
     let arguments = ["verify", "gas.toml", "--steps", "1000000", "--json"];
-    // A terminal would show a bar; here the first line shows that it is under way.
+    // A terminal would show a progress bar; here the first line shows that the run has started.
     let mut child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut reader = BufReader::new(child.stderr.take().unwrap());
     let mut stderr = String::new();

@@ -1,14 +1,16 @@
-//! The tiers of tests, and a test for each backend.
+//! The tiers of tests, and one test per backend.
 //!
 //! - default: seconds each; the whole command takes less than 15 minutes on two quiet cores. No assertion about time.
-//! - long: up to some ten minutes each; together with the default tier less than two hours on two quiet cores.
-//! - campaign: whatever takes longer, and assertions about speed, for which the machine must do nothing else.
+//! - long: up to about ten minutes each; together with the default tier less than two hours on two quiet cores.
+//! - campaign: tests that take longer, and assertions about speed, which need an otherwise idle machine.
 //!
-//! A plain `#[test]` is of the default tier. `tier!` puts a test into another: the last part of its name is then `long` or
-//! `campaign`, which is what `tests/run.sh` selects by, and it is ignored otherwise. No other test is ignored (tests/house.rs).
+//! A plain `#[test]` belongs to the default tier. `tier!` moves a test to another tier: the last part of its name is
+//! then `long` or `campaign`, which `tests/run.sh` selects by, and the test is ignored otherwise. No other test is
+//! ignored (tests/house.rs).
 
-/// Makes a test of the function `name`, or of an expression: `tier!(long "40 s": name);`, `tier!(campaign "days": name = run(3));`.
-/// The text says how long the test takes on a core, with a software adapter as `gpu`: measured, or with `about` judged by size.
+/// Makes a test of the function `name`, or of an expression: `tier!(long "40 s": name);`, `tier!(campaign "days": name
+/// = run(3));`. The text gives the duration on one core, with a software adapter as `gpu`: measured, or with `about`
+/// estimated.
 #[allow(unused_macros)] // Some test binaries have the default tier only.
 macro_rules! tier {
     ($tier:ident $time:literal: $name:ident) => {
@@ -44,8 +46,9 @@ macro_rules! tier {
     };
 }
 
-/// Makes of each case, a function of the backend, a test on every backend: `case::on_cpu`, `case::on_exact`, `case::on_gpu`.
-/// `case (gpu: long "5 min")` puts the last into the long tier: `case::on_gpu::long`. So do `cpu` and `exact`, in this order.
+/// Makes of each case, a function of the backend, one test per backend: `case::on_cpu`, `case::on_exact`,
+/// `case::on_gpu`. `case (gpu: long "5 min")` moves the last one to the long tier: `case::on_gpu::long`. `cpu` and
+/// `exact` take the same form, in this order.
 #[allow(unused_macros)]
 macro_rules! on_each_backend {
     ($($case:ident $((
@@ -65,7 +68,7 @@ macro_rules! on_each_backend {
     };
 }
 
-/// The same on the two backends that advance by steps, without the exact one.
+/// The same for the two backends that advance by steps, without the exact one.
 #[allow(unused_macros)]
 macro_rules! on_each_engine {
     ($($case:ident $((

@@ -1,9 +1,9 @@
 //! The same events as the naive finder, in the same order, on random small systems.
 //!
-//! Hard spheres are chaotic: a rounding grows tenfold every few collisions, and no two programs agree over
-//! hundreds of events. So the naive finder starts each step from the state that the engine reports, while the
-//! engine goes on with its queue, cells and clocks. Within a step there are few events, and every one of them is
-//! compared. No pair of events is excused as a near-tie.
+//! Hard spheres are chaotic: a rounding error grows tenfold every few collisions, and no two programs agree over
+//! hundreds of events. Therefore the naive finder starts each step from the state that the engine reports, while the
+//! engine continues with its queue, cells and clocks. A step contains few events, and the test compares every one of
+//! them. No pair of events is excused as a near-tie.
 
 use carom::{Backend, Bounds, Dimensions, Options, Partner, Plane, Side, Simulation, Solver, Sphere, System};
 use glam::DVec3;
@@ -15,15 +15,16 @@ use crate::naive::Naive;
 
 const EVENTS: u64 = 200;
 
-// Of the time of the event since the start of the run; for everything else, of one unit or of the value itself.
+// Relative tolerance of event times since the start of the run. All other values have this absolute tolerance, which
+// is scaled by 1 + value for impulses and velocities.
 const TOLERANCE: f64 = 1e-9;
 
-// A burst of events in one step (a light sphere between two heavy ones) lets roundings grow: after the first eight
-// events of a step, values are held to this. The events themselves and their order are compared all the same.
+// A burst of events in one step (a light sphere between two heavy ones) amplifies rounding errors: after the first
+// eight events of a step, values have this tolerance. The events and their order are still compared.
 const BURST: usize = 8;
 const TOLERANCE_IN_BURST: f64 = 1e-6;
 
-// Draws until there is one in which enough happens, and takes steps of about one event.
+// Draws systems until one has enough events, with steps of about one event.
 fn random_system(seed: u64) -> System {
     let mut rng = Pcg64::seed_from_u64(seed);
     loop {
@@ -63,7 +64,7 @@ fn draw(rng: &mut Pcg64) -> System {
         if bounds.sides[0] == Side::Wall {
             system.gravity[0] = rng.random_range(-0.5..0.5);
         }
-        // The ceiling is out of the way half of the time: open above, a plane below.
+        // Half of the systems are open above, with a plane below.
         if rng.random_bool(0.5) {
             bounds.sides[up] = Side::Open;
             let mut normal = DVec3::AXES[up];
@@ -118,7 +119,7 @@ fn draw(rng: &mut Pcg64) -> System {
                 system.separation(s.position, sphere.position).length() > (s.radius + radius) * 1.001
             });
         if clear {
-            // Ids with gaps, and not in the order of the list.
+            // Ids with gaps, not in the order of the list.
             id = (id + 37) % 101;
             system.spheres.push(Sphere { id, ..sphere });
         }
@@ -130,8 +131,8 @@ fn exact() -> Options {
     Options { backend: Backend::Exact, record_impacts: true, ..Options::default() }
 }
 
-// Compares until EVENTS events have been seen; returns how many, how many of them late in a burst, and the worst
-// relative difference of the other times.
+// Compares until EVENTS events have been seen; returns their number, the number late in a burst, and the worst relative
+// difference of the other times.
 fn compare(seed: u64) -> (u64, u64, f64) {
     let system = random_system(seed);
     let mut engine = Simulation::new(system.clone(), exact()).unwrap();

@@ -1,4 +1,4 @@
-//! Motions whose every event is known on paper.
+//! Motions whose events all have closed forms.
 
 use carom::{
     Backend, Bounds, Dimensions, Materials, Options, Partner, Plane, Side, Simulation, Sphere, System,
@@ -34,7 +34,7 @@ fn a_sphere_between_two_walls_returns_after_every_period() {
         simulation.step().unwrap();
         times.extend(simulation.impacts().iter().map(|i| i.time));
     }
-    // 3 between the turning points; from 1 up to 3.5 first.
+    // 3 between the turning points; initially from 1 to 3.5.
     for (k, time) in times.iter().enumerate() {
         let expected = (2.5 + 3.0 * k as f64) / 1.5;
         assert!((time - expected).abs() < 1e-11, "impact {k} at {time}, not {expected}");
@@ -60,7 +60,7 @@ fn an_open_axis_lets_spheres_meet_far_outside_the_start() {
     for _ in 0..3 {
         simulation.step().unwrap();
     }
-    // 4 stops at x = 2 after 501, 9 goes on with 2 from x = 3; 11 comes with -1.
+    // 4 stops at x = 2 after 501, 9 continues with 2 from x = 3; 11 arrives with -1.
     let end = simulation.spheres();
     assert_eq!(end[0].velocity.x, 0.0);
     assert!((end[0].position.x - 2.0).abs() < 1e-9);
@@ -93,7 +93,8 @@ fn a_fixed_sphere_turns_back_what_falls_on_its_top() {
 
 #[test]
 fn a_throw_over_a_tilted_plane_bounces_at_the_closed_form_times() {
-    // In the plane's frame the normal motion is that of a ball in gravity g cos(a): equal intervals when elastic.
+    // In the plane's frame the normal motion is that of a ball in gravity g cos(a): equal intervals in the elastic
+    // case.
     let angle = 0.3f64;
     let (g, v) = (9.81, 3.0);
     let mut system = System { dt: 0.02, gravity: DVec3::new(0.0, 0.0, -g), ..System::default() };
@@ -135,7 +136,7 @@ fn bounces_lose_what_restitution_says_until_the_contact_time_keeps_the_rest() {
         for impact in simulation.impacts() {
             assert!((impact.time - time).abs() < 1e-11, "bounce {bounces} at {}, not {time}", impact.time);
             time += interval;
-            // The impact after the first interval below the contact time keeps its speed, and so do all later ones.
+            // The first impact that follows within the contact time keeps its speed, and so do all later impacts.
             if interval >= 0.01 {
                 interval *= e;
             }
@@ -152,7 +153,7 @@ fn bounces_lose_what_restitution_says_until_the_contact_time_keeps_the_rest() {
 fn a_sphere_in_a_corner_of_three_walls_comes_back_reversed() {
     let mut system = System { dt: 1.0, ..System::default() };
     system.bounds = Bounds { max: DVec3::splat(9.0), sides: [Side::Wall; 3], ..Bounds::default() };
-    // Exactly along the diagonal: three impacts at one time, in the order of the walls.
+    // Exactly along the diagonal: three simultaneous impacts, in the order of the walls.
     system.spheres.push(Sphere {
         position: DVec3::splat(2.5),
         velocity: DVec3::splat(-4.0),
@@ -169,7 +170,7 @@ fn a_sphere_in_a_corner_of_three_walls_comes_back_reversed() {
 #[test]
 fn simultaneous_impacts_come_in_the_order_of_the_ids() {
     let mut system = System { dt: 1.0, dimensions: Dimensions::Two, ..System::default() };
-    // Pairs far apart that all meet after 0.5, with ids against the order of the places.
+    // Distant pairs that all meet after 0.5, with ids in another order than the positions.
     for (k, id) in [70u32, 10, 50, 30].into_iter().enumerate() {
         for (side, extra) in [(-1.0, 0), (1.0, 5)] {
             system.spheres.push(Sphere {
@@ -204,7 +205,7 @@ fn two_spheres_in_a_short_period_meet_through_both_of_its_ends() {
         simulation.step().unwrap();
         impacts.extend_from_slice(simulation.impacts());
     }
-    // 1 reaches 3.5 and strikes 0's image at 4.5; 0 has 2 to go to 1, which has 2 to go to the image of 0, and so on.
+    // 1 reaches 3.5 and hits 0's image at 4.5; 0 has 2 to go to 1, which has 2 to go to the image of 0, and so on.
     let times: Vec<f64> = impacts.iter().map(|i| i.time).collect();
     assert_eq!(times, [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]);
 }
@@ -241,7 +242,7 @@ fn contacts_are_remembered_through_an_edit() {
     let mut simulation = exact(system);
     assert_eq!(simulation.step().unwrap().contact_time_impacts, 0);
     assert_eq!(simulation.spheres()[0].velocity.z, 0.5);
-    // Back down, with a new neighbour in the world: the impact at .5 is 1.25 ago at the next.
+    // Downwards again, with a new neighbour: the next impact follows 1.25 after the last one at .5.
     simulation.apply_impulse(8, -DVec3::Z * 1.5).unwrap();
     simulation.add(Sphere { id: 3, position: DVec3::X * 9.0 + DVec3::Z, ..sphere }).unwrap();
     let report = simulation.step().unwrap();

@@ -1,6 +1,6 @@
-//! The plainest event finder there is: all pairs, all images, one clock, textbook roots.
+//! The simplest event finder: all pairs, all images, one clock, textbook roots.
 //!
-//! No cell, no queue, no memory of predictions: after every event everything is searched again.
+//! The finder uses no cells, no queue and no stored predictions: after every event the search starts again.
 
 use carom::{Impact, Partner, Sphere, System};
 use glam::DVec3;
@@ -13,7 +13,7 @@ pub struct Naive<'a> {
 }
 
 impl Naive<'_> {
-    /// All events in `start .. start + dt`; the spheres are brought to the end.
+    /// All events in `start .. start + dt`; moves the spheres to the end.
     pub fn run(&mut self, start: f64, dt: f64) -> Vec<Impact> {
         let mut now = 0.0;
         let mut impacts = vec![];
@@ -74,7 +74,7 @@ impl Naive<'_> {
         best
     }
 
-    // Two periods each way: spheres are wrapped at the start of a run only.
+    // Two periods in each direction, because spheres are wrapped only at the start of a run.
     fn images(&self) -> Vec<DVec3> {
         let mut images = vec![DVec3::ZERO];
         for axis in 0..3 {
@@ -119,7 +119,7 @@ impl Naive<'_> {
         if let Some(j) = j {
             self.spheres[j].velocity -= normal * impulse * b.inverse_mass();
         }
-        // Fixed spheres have no contacts of their own, as walls have none.
+        // Fixed spheres, like walls, have no time of last contact.
         for k in [Some(i), j].into_iter().flatten().filter(|&k| !self.spheres[k].fixed) {
             self.contacts[k] = time;
         }
@@ -134,18 +134,18 @@ fn straight(d: DVec3, w: DVec3, s: f64) -> Option<f64> {
     (b < 0.0 && discriminant > 0.0).then(|| ((-b - discriminant.sqrt()) / a).max(0.0))
 }
 
-// When gap + v t + a t^2/2 comes down to 0.
+// The time at which gap + v t + a t^2/2 falls to 0.
 fn parabola(gap: f64, v: f64, a: f64) -> Option<f64> {
     if a == 0.0 {
         return (v < 0.0).then(|| (-gap / v).max(0.0));
     }
     let discriminant = v * v - 2.0 * a * gap;
-    // At this root the speed is -sqrt(discriminant): it is the one that closes the gap.
+    // At this root the speed is -sqrt(discriminant): the gap closes.
     let time = (-v - discriminant.sqrt()) / a;
     (discriminant > 0.0 && (time > 0.0 || v < 0.0)).then_some(time.max(0.0))
 }
 
-// The first t at which |d + w t + g t^2/2| comes down to s, by looking at 500 moments and closer at each minimum.
+// The first t at which |d + w t + g t^2/2| falls to s, from 500 samples and a refinement at each minimum.
 fn curved(d: DVec3, w: DVec3, g: DVec3, s: f64, limit: f64) -> Option<f64> {
     let gap = |t: f64| (d + w * t + g * (t * t / 2.0)).length() - s;
     if gap(0.0) < 1e-12 && d.dot(w) < 0.0 {
@@ -157,7 +157,7 @@ fn curved(d: DVec3, w: DVec3, g: DVec3, s: f64, limit: f64) -> Option<f64> {
         let mut low = at(k - 1);
         let mut high = at(k);
         if gap(high) > 0.0 {
-            // A dip between the neighbouring moments that is over before the next.
+            // A minimum between the neighbouring samples that ends before the next sample.
             let (mut left, mut right) = (at(k - 1), at(k + 1));
             if k == moments || gap(high) > gap(left) || gap(high) > gap(right) {
                 continue;
@@ -171,7 +171,7 @@ fn curved(d: DVec3, w: DVec3, g: DVec3, s: f64, limit: f64) -> Option<f64> {
                 continue;
             }
         } else if k == 1 && gap(low) < 1e-12 {
-            // Just left, and back within the first interval: only the part where it comes back counts.
+            // The spheres have just separated and return within the first interval: only the returning part counts.
             let mut apex = low;
             for m in 1..=1000 {
                 let t = high * f64::from(m) / 1000.0;

@@ -1,4 +1,4 @@
-//! What the reference does not do ends with an error that says so, and with the state as it was.
+//! Unsupported cases of the reference return an error that says so, and leave the state unchanged.
 
 use carom::{Backend, Bounds, Error, Materials, Options, Plane, Side, Simulation, Sphere, Surface, System};
 use glam::DVec3;
@@ -19,7 +19,7 @@ fn above_a_floor(restitution: f64, height: f64) -> System {
     system
 }
 
-// Steps until something goes wrong; the message and when.
+// Steps until an error; returns the message and the time.
 fn failure(simulation: &mut Simulation) -> String {
     for _ in 0..1000 {
         let before = simulation.spheres();
@@ -38,7 +38,7 @@ fn failure(simulation: &mut Simulation) -> String {
 
 #[test]
 fn coming_to_rest_is_refused_by_sphere_plane_and_time() {
-    // A bouncing sphere comes to rest at sqrt(2H/g) (1+e)/(1-e); dead at once; at rest from the start.
+    // A bouncing sphere comes to rest at sqrt(2H/g) (1+e)/(1-e). Cases: at once for e = 0, and at rest from the start.
     let fall = (2.0 * 2.0 / 9.81f64).sqrt();
     for (e, height, time) in [(0.5, 2.0, 3.0 * fall), (0.0, 2.0, fall), (1.0, 0.0, 0.0), (0.3, 0.0, 0.0)] {
         let text = failure(&mut exact(above_a_floor(e, height)).unwrap());

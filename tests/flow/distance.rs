@@ -1,4 +1,4 @@
-//! Distances from walls against formulas that were written apart from them.
+//! Distances from walls against independently written formulas.
 
 use std::{f64::consts::PI, sync::Arc};
 
@@ -41,7 +41,7 @@ fn distances_from_walls_are_those_of_other_formulas() {
             for k in 0..3000 {
                 let (x, time) = (cube(3.0), 0.01 * f64::from(k));
                 let (found, expected) = (wall.distance(x, time), distance(&wall, x, time));
-                // Near a rim the oracle takes the root of what rounding leaves.
+                // Near a rim the oracle takes the square root of a rounding error.
                 assert!(
                     (found - expected).abs() < 1e-7,
                     "{} at {x}: {found}, expected {expected}",

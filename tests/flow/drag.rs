@@ -13,7 +13,7 @@ const BACKENDS: [Backend; 2] = [Backend::Cpu, Backend::Exact];
 #[test]
 fn what_falls_tends_to_gravity_over_drag() {
     for backend in BACKENDS {
-        // A software adapter takes milliseconds for a step.
+        // A step on a software adapter takes milliseconds.
         let cases = if backend.name() == "gpu" { 1 } else { 3 };
         for (drag, dt) in [(5.0, 0.1), (1.0, 0.01), (0.2, 0.05)].into_iter().take(cases) {
             let gravity = DVec3::NEG_Z * 9.81;
@@ -25,9 +25,9 @@ fn what_falls_tends_to_gravity_over_drag() {
             }
             let speed = -simulation.spheres()[0].velocity.z;
             let x: f64 = drag * dt;
-            // The splitting's own: g dt / (2 sinh(drag dt / 2)).
+            // Terminal velocity of the splitting: g dt / (2 sinh(drag dt / 2)).
             let split = 9.81 * dt / (2.0 * (0.5 * x).sinh());
-            // In f32 it stands still where half a last bit is what a step would change.
+            // In f32 the velocity stops changing when the change per step is below half a last bit.
             let rounding = if backend == Backend::Exact { 1e-9 } else { 2e-7 / x };
             assert!((speed / split - 1.0).abs() < rounding, "{backend:?} {drag} {dt}: {speed}, {split}");
             let error = speed / (9.81 / drag) - 1.0;
@@ -53,7 +53,7 @@ fn without_gravity_velocities_decay_exactly_and_spins_stay() {
             assert!((s.velocity - velocity * left).length() < 1e-5 * left, "{backend:?}: {s:?}");
             assert_eq!(s.spin, spin);
         }
-        // The way of a decay, 1 / drag times what is lost of the velocity, but for the splitting.
+        // Distance of a decaying motion: 1 / drag times the loss of velocity, up to the splitting error.
         let s = simulation.spheres()[0];
         let way = (velocity - s.velocity) / 0.7;
         assert!(((s.position - DVec3::ONE) - way).length() < 1e-3 * way.length(), "{s:?}, expected {way}");
@@ -76,7 +76,7 @@ fn what_collides_in_a_medium_keeps_its_ledger() {
             simulation.step().unwrap();
         }
         let s = simulation.summary();
-        // Elastic impacts change nothing in how the energy decays.
+        // Elastic impacts do not change the decay of the energy.
         let left = s.kinetic_energy / start / (-2.0 * 0.3 * 2.0f64).exp();
         assert!((left - 1.0).abs() < 1e-5, "{backend:?}: {left}");
         assert!(s.pair_impacts > 500 && s.ledger_error < 1e-6 && s.late == 0, "{}", s.ledger_error);

@@ -1,4 +1,4 @@
-//! What a user sees who made a slip in a source or a sink.
+//! Messages for errors in a source or a sink.
 
 use std::path::Path;
 
@@ -22,13 +22,13 @@ fn sink(fields: &str) -> String {
     format!("[[sinks]]\n{fields}")
 }
 
-// Fails unless the message about the text shows the problem, the line, a caret below the place, and the remedy.
+// Fails unless the message about the text shows the problem, the line, a caret below the position, and the remedy.
 fn is_shown<const N: usize>(cases: [(String, &str, &str, &str); N]) {
     let head = "[world]\ndt = 0.1\n[bounds]\nmax = [10, 10, 10]\nx = \"periodic\"\nz = \"wall\"\n";
     for (text, problem, pointed_at, remedy) in cases {
         let shown = message(&format!("{head}{text}\n"));
         assert!(shown.contains(problem), "{text}:\n{shown}");
-        // The line of the text, and below it the caret.
+        // The line of the text, and the caret below it.
         let lines: Vec<&str> = shown.lines().collect();
         let column = lines[4].find('^').unwrap();
         assert!(lines[3][column..].starts_with(pointed_at), "{text}, expected {pointed_at}:\n{shown}");

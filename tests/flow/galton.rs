@@ -1,14 +1,14 @@
-//! A Galton board sorts marbles as the binomial distribution has it.
+//! A Galton board sorts marbles by the binomial distribution.
 
 use carom::{Backend, Options, Simulation, Sink, Source, Sphere, Surface, System, files::builtin};
 use glam::DVec3;
 
 const ROWS: f64 = 12.0;
 const BINS: usize = 13;
-/// From bin to bin.
+/// Distance between bins.
 const SPACING: f64 = 2.56;
 
-// The scene with so many marbles.
+// The scene with this number of marbles.
 fn board(marbles: u32) -> System {
     let settings = [format!("spheres.0.source.count={marbles}")];
     builtin("galton").unwrap().load(&settings).unwrap().build().unwrap()
@@ -18,18 +18,18 @@ fn left_of(bin: usize) -> f64 {
     (bin as f64 - 0.5 * BINS as f64) * SPACING
 }
 
-/// Marbles in the bins, from left to right, summed over boards that stand side by side: sinks keep the bins from filling up.
+/// Marbles in the bins, from left to right, summed over boards side by side; sinks keep the bins from filling up.
 fn sort(backend: Backend, boards: u32, each: u32, dt: f64) -> [u64; BINS] {
     const APART: f64 = 40.0;
     let mut one = board(each);
-    // Only in the bins do marbles rub, and `exact` knows no friction.
+    // Marbles only rub in the bins, and `exact` does not model friction.
     let marble = *one.materials.surface(0, 0);
     one.materials.set_surface(0, 0, Surface { friction: 0.0, ..marble });
     let mut system = System { spheres: vec![], sources: vec![], dt, ..one.clone() };
     system.bounds.max.x += APART * f64::from(boards);
     for board in 0..boards {
         let shift = DVec3::X * APART * f64::from(board);
-        // Without the posts, which stand for nothing where the bins stay empty.
+        // Without the posts, which have no function while the bins stay empty.
         for pin in one.spheres.iter().filter(|sphere| sphere.position.y > 45.5) {
             let id = system.spheres.len() as u32;
             system.spheres.push(Sphere { id, position: pin.position + shift, ..*pin });
@@ -60,7 +60,7 @@ fn sort(backend: Backend, boards: u32, each: u32, dt: f64) -> [u64; BINS] {
     counts
 }
 
-/// Fails unless mean and variance are those of the binomial distribution within three standard errors.
+/// Fails unless mean and variance agree with the binomial distribution within three standard errors.
 fn judge(counts: &[u64; BINS]) {
     let total = counts.iter().sum::<u64>() as f64;
     let moment = |center: f64, power: i32| {
@@ -98,7 +98,7 @@ fn thirty_galton_boards_sort_marbles_as_coins_fall() {
     judge(&sort(Backend::Cpu, 30, 12, 0.05));
 }
 
-// The scene as it is, with bins that fill.
+// The scene unchanged, with bins that fill up.
 tier!(long "more than 4 min": the_bins_of_the_galton_board_fill_as_coins_fall);
 fn the_bins_of_the_galton_board_fill_as_coins_fall() {
     let system = board(300);

@@ -1,4 +1,4 @@
-//! Gravity that is set between steps.
+//! Changes of gravity between steps.
 
 use carom::{Backend, Error, Side, System};
 use glam::DVec3;

@@ -1,4 +1,4 @@
-//! The ledger is closed also where spheres come and go.
+//! The energy ledger stays balanced while spheres appear and disappear.
 
 use carom::{Backend, Bounds, Side, Surface};
 use glam::DVec3;
@@ -12,7 +12,7 @@ fn the_ledger_of_a_poured_and_drained_pile_is_closed() {
         let mut worst: f64 = 0.0;
         for k in 0..1200 {
             simulation.step().unwrap();
-            // While all is still falling for the first time the rounding of f32 in the fall is as large as that.
+            // During the first fall of all spheres, the f32 rounding error of the fall reaches this size.
             let error = simulation.summary().ledger_error;
             assert!(error < 2e-5, "hole {hole}, step {k}: {error:e}");
             if k > 300 {
@@ -45,7 +45,7 @@ fn the_ledger_of_a_gas_that_leaks_is_closed() {
     }
 }
 
-// The ledger would notice one sphere whose energy is not booked.
+// The ledger detects one sphere whose energy is not booked.
 #[test]
 fn an_edit_starts_the_ledger_anew_and_a_source_does_not() {
     let mut simulation = on(Backend::Cpu, hopper(0.0));

@@ -1,4 +1,4 @@
-//! Spheres that come and go, and what slows and pulls them.
+//! Sources, sinks, drag and gravity.
 
 #[macro_use]
 #[path = "../common/tiers.rs"]

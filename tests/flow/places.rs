@@ -1,4 +1,4 @@
-//! Where spheres come: nowhere that anything is.
+//! Sources place spheres only in free space.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn nothing_is_poured_into_spheres_or_planes() {
         system.bounds = Bounds { max: DVec3::new(10.0, 10.0, 8.0), sides, ..Bounds::default() };
         system.sources[0].velocity = DVec3::ZERO;
         system.sources[0].diameters = vec![(1.0, 0.3), (0.4, 0.4), (0.1, 0.3)];
-        // One large one, across the boundary where that is periodic.
+        // One large sphere, across the boundary on periodic sides.
         let at = if sides[0] == Side::Periodic { DVec3::ZERO } else { DVec3::new(2.5, 2.5, 2.6) };
         system.spheres.push(Sphere { radius: 1.7, fixed: true, ..sphere(0, at) });
         let mut simulation = on(Backend::Exact, system);
@@ -25,7 +25,7 @@ fn nothing_is_poured_into_spheres_or_planes() {
             simulation.step().unwrap();
         }
         assert!(simulation.sphere_count() > 250, "{sides:?}: {}", simulation.sphere_count());
-        // What is at rest and never meets anything is where it came.
+        // A sphere at rest without contacts stays where the source placed it.
         assert_eq!(simulation.summary().impacts(), 0);
         let (spheres, system) = (simulation.spheres(), simulation.system());
         for (i, a) in spheres.iter().enumerate() {
@@ -67,7 +67,7 @@ fn nothing_is_poured_into_walls_of_any_shape() {
             system.walls.push(Wall { motion, ..Wall::new(shape.clone(), 0, "wall") });
             let source = Source::new(DVec3::ZERO, DVec3::splat(10.0), 1e4);
             system.sources.push(Source { diameters: vec![(0.8, 1.0)], from: -0.01, ..source });
-            // They wait out of sight until the wall has turned, and come all at once.
+            // The spheres wait until the wall has turned, then all appear at once.
             system.sources[0].from = 0.6;
             let mut simulation = on(Backend::Cpu, system);
             while simulation.summary().poured == 0 {
@@ -77,7 +77,7 @@ fn nothing_is_poured_into_walls_of_any_shape() {
             assert!(simulation.sphere_count() > 50, "{} came", simulation.sphere_count());
             let wall = &simulation.system().walls[0];
             let mut least = f64::INFINITY;
-            // Where they came: the system is that of when the last came.
+            // Their source positions: the system is from the time of the last arrival.
             for s in &simulation.system().spheres {
                 let gap = distance(wall, s.position, start) - s.radius;
                 assert!(gap > 0.0, "{}: {gap}", wall.shape.kind());
@@ -88,7 +88,7 @@ fn nothing_is_poured_into_walls_of_any_shape() {
     }
 }
 
-// Of the spheres in the world only those near the box are looked at closely.
+// Only the spheres near the source box are tested closely.
 #[test]
 fn a_source_in_a_crowd_finds_its_places() {
     let mut system = shower(1000.0, 1e-3);

@@ -1,4 +1,4 @@
-//! What sinks take, once each, and that nothing else is lost.
+//! Sinks remove each sphere once, and no other spheres disappear.
 
 use carom::{Backend, Error, Partner, Sink, Sphere, System};
 use glam::DVec3;
@@ -20,11 +20,11 @@ fn what_was_poured_is_there_or_was_removed() {
         seen.extend(present);
     }
     assert!(removed > 100, "{removed} of {poured} were drained");
-    // Every id came once and in turn.
+    // Every id appeared once, in order.
     assert!(seen.into_iter().eq(0..poured as u32));
     let count = simulation.sink_counts()[0];
     assert_eq!((count.removed, simulation.summary().removed), (removed, removed));
-    // Nobody is left in the sink.
+    // No sphere is left in the sink.
     assert!(simulation.spheres().iter().all(|s| s.position.z >= -2.0));
     let volume = |d: f64| std::f64::consts::PI / 6.0 * d * d * d;
     let mean = count.mass / removed as f64;
@@ -42,7 +42,7 @@ fn every_sink_counts_its_own() {
         }
         let (low, high) = (DVec3::new(3.5, -1e3, -1.0), DVec3::new(5.5, 1e3, 1.0));
         system.sinks.push(Sink::new(low, high, "right"));
-        // The same again: what both would take the first takes.
+        // A second, identical sink: the first one takes every sphere.
         system.sinks.push(Sink::new(low, high, "behind"));
         system.sinks.push(Sink { every: 4, ..Sink::new(-high, -low, "left") });
         let mut simulation = on(backend, system);
@@ -75,7 +75,7 @@ fn what_was_taken_is_out_of_everything() {
     assert!(matches!(simulation.remove(4), Err(Error::NoSuchSphere(4))));
     assert!(matches!(simulation.apply_impulse(4, DVec3::X), Err(Error::NoSuchSphere(4))));
     simulation.apply_impulse(5, DVec3::X).unwrap();
-    // Its id is free for the user, but no source gives it again.
+    // The user can reuse the id, but no source assigns it again.
     simulation.add(sphere(4, DVec3::Y * 20.0)).unwrap();
     simulation.step().unwrap();
     assert_eq!(ids(&simulation), [4, 5]);
@@ -100,7 +100,7 @@ fn contacts_of_what_was_taken_are_gone_and_the_others_stay() {
     let left = simulation.contacts().unwrap();
     assert_eq!(left.iter().map(|c| c.sphere).collect::<Vec<_>>(), [0, 2]);
     assert!(left.iter().all(|c| matches!(c.partner, Partner::Wall(_))));
-    // They bear what they bore, and nothing moved.
+    // The contacts keep their impulses, and no sphere has moved.
     simulation.step().unwrap();
     let weight = 9.81;
     for contact in simulation.contacts().unwrap() {

@@ -1,4 +1,4 @@
-//! How many come, when, and which.
+//! Sources: number, time and kind of the spheres.
 
 use carom::{Backend, Options, Simulation, Source, System};
 use glam::DVec3;
@@ -59,7 +59,7 @@ fn spheres_come_with_what_the_source_says() {
     let spheres = simulation.spheres();
     assert_eq!(spheres.len(), 400);
     let large = spheres.iter().filter(|s| s.radius == 0.5).count();
-    // Of 400 with a chance of 1/4: 100, give or take 9.
+    // 400 spheres with a chance of 1/4: 100 on average, standard deviation 9.
     assert!((70..130).contains(&large), "{large}");
     for s in &spheres {
         assert!(s.radius == 0.5 || s.radius == 0.25);
@@ -119,7 +119,7 @@ fn threads_order_and_repetition_do_not_matter() {
 #[test]
 fn a_full_box_waits_and_says_so_and_pours_on_when_there_is_room() {
     for backend in BACKENDS {
-        // At rest and nothing to pull them away: the box fills.
+        // Spheres at rest without gravity fill the box.
         let mut system = shower(100.0, 0.1);
         system.sources[0].velocity = DVec3::ZERO;
         system.sources[0].max = DVec3::splat(4.0);
@@ -144,7 +144,7 @@ fn a_full_box_waits_and_says_so_and_pours_on_when_there_is_room() {
         assert!(report.poured > 8, "{backend:?}: {}", report.poured);
         let (poured, waiting) = (report.poured, report.waiting);
         assert_eq!(came + poured + waiting, 210);
-        // In their turn: no number is left out.
+        // Ids are consecutive, without gaps.
         let after = ids(&simulation);
         assert_eq!(after[..10], before[..10]);
         let next = before.last().unwrap() + 1;
@@ -211,7 +211,7 @@ fn a_world_may_start_empty_and_be_emptied() {
         assert_eq!((summary.kinetic_energy, summary.total_energy), (0.0, 0.0));
         assert!(summary.ledger_error < 1e-5, "{backend:?}: {}", summary.ledger_error);
         assert_eq!((summary.energy_error, summary.momentum_error), (None, None));
-        // And it is filled again.
+        // The free space is filled again.
         simulation.add(sphere(9, DVec3::ZERO)).unwrap();
         simulation.step().unwrap();
         assert_eq!(ids(&simulation), [9]);

@@ -1,4 +1,4 @@
-//! Worlds that fill and drain.
+//! Worlds with sources and sinks.
 
 use carom::{
     Backend, Bounds, Materials, Options, Side, Simulation, Sink, Source, Sphere, Surface, System, Wall,
@@ -10,7 +10,7 @@ pub fn on(backend: Backend, system: System) -> Simulation {
     Simulation::new(system, Options { backend, ..Options::default() }).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// An open, empty world without gravity, with spheres from a box high up that leaves room.
+/// An open, empty world without gravity, with a source box high up that has free space.
 pub fn shower(rate: f64, dt: f64) -> System {
     let mut system = System { dt, ..System::default() };
     let velocity = DVec3::NEG_Z * 12.0;
@@ -18,7 +18,7 @@ pub fn shower(rate: f64, dt: f64) -> System {
     system
 }
 
-/// A box with a floor into which grains fall, `hole` wide open below, where a sink takes what falls through.
+/// A box with a floor onto which grains fall, with a hole of width `hole` above a sink.
 pub fn hopper(hole: f64) -> System {
     let mut system = System {
         dt: 1.0 / 120.0,
@@ -52,7 +52,7 @@ pub fn hopper(hole: f64) -> System {
     system
 }
 
-/// A still sphere of diameter 1.
+/// A sphere of diameter 1 at rest.
 pub fn sphere(id: u32, position: DVec3) -> Sphere {
     Sphere { id, position, ..Sphere::default() }
 }

@@ -1,11 +1,11 @@
-//! A device and the CPU pour and drain the same spheres.
+//! The GPU and the CPU engines add and remove the same spheres.
 
 use carom::{Backend, Bounds, Options, Side, Simulation, Sink, Source, System};
 use glam::DVec3;
 
 use crate::support::ids;
 
-// Few and apart, so that no rounding decides about a place.
+// Few spheres far apart, so that rounding never decides about a position.
 fn drizzle() -> System {
     let mut system = System { dt: 0.05, gravity: DVec3::NEG_Z * 9.81, ..System::default() };
     system.bounds = Bounds {
@@ -50,7 +50,7 @@ fn a_device_pours_and_drains_the_same_spheres() {
     assert!(told.iter().map(|t| t.2).sum::<u64>() > 20);
     let device = run(Backend::Gpu, true);
     assert_eq!((device.0.clone(), device.1.clone()), (told, present));
-    // Step by step or at once, to the bit.
+    // Identical bits step by step or in one run.
     assert_eq!(run(Backend::Gpu, false), device);
 }
 

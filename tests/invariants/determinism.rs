@@ -1,4 +1,4 @@
-//! Equal input gives equal output, bit for bit, on any number of threads and for any order of the rows.
+//! Equal input gives equal output, bit for bit, on any number of threads and for any order of the spheres in the input.
 
 use carom::{
     Backend, Impact, Options, Simulation, StepReport, Surface, System,
@@ -12,10 +12,10 @@ use crate::support::{gas, options};
 
 const COUNT: u64 = 100_000;
 const STEPS: u32 = 20;
-// Diameter 1 and mass 1.
+// Density of a sphere with diameter 1 and mass 1.
 const DENSITY: f64 = 6.0 / std::f64::consts::PI;
 
-/// What a run leaves behind: the hash after each step, what each reported, and every impact.
+/// Results of a run: the state hash and the report of each step, and every impact.
 #[derive(PartialEq)]
 struct Trace {
     hashes: Vec<u64>,
@@ -27,7 +27,7 @@ fn trace(system: &System, options: Options, steps: u32) -> Trace {
     let mut simulation = Simulation::new(system.clone(), options).unwrap();
     let mut trace = Trace { hashes: vec![simulation.state_hash()], reports: vec![], impacts: vec![] };
     for _ in 0..steps {
-        // All but the time it took.
+        // All fields except times.
         let report =
             StepReport { wall_seconds: 0.0, stage_seconds: vec![], ..simulation.step().unwrap().clone() };
         trace.reports.push(report);
@@ -73,7 +73,7 @@ fn compare_on_cpu(system: &System, steps: u32, seed: u64) -> Vec<StepReport> {
     assert!(one.impacts.len() > 1000, "too few impacts to tell: {}", one.impacts.len());
     assert_equal(&one, &trace(system, on(2, true), steps), "two threads");
     assert_equal(&one, &trace(&shuffled(system, seed), on(2, true), steps), "shuffled rows");
-    // More threads than cores, and nothing recorded.
+    // More threads than cores, and no recorded impacts.
     let silent = trace(system, on(3, false), steps);
     assert!(silent.impacts.is_empty());
     assert_equal(&Trace { impacts: vec![], ..one }, &silent, "three threads");
@@ -85,7 +85,8 @@ fn a_gas_is_the_same_on_any_number_of_threads() {
     compare_on_cpu(&gas(COUNT, 41), STEPS, 41);
 }
 
-// Spheres falling into a box, its lower third filled at 0.3: the lowest meet the floor and each other at once.
+// Spheres falling into a box whose lower third is filled at 0.3: the lowest spheres meet the floor and each other at
+// once.
 fn falling(count: u64, restitution: f64, seed: u64) -> System {
     let side = (count as f64 / DENSITY / 0.1).cbrt();
     let fill = Fill::random(count).region([0.0; 3], [side, side, side / 3.0]).temperature(1.0);
@@ -110,7 +111,7 @@ fn falling_inelastic_spheres_are_the_same_on_any_number_of_threads() {
     compare_on_cpu(&falling(COUNT / 4, 0.8, 43), STEPS, 43);
 }
 
-// The same with friction, spins and a restitution that fades.
+// The same with friction, spins and a restitution that fades at low speed.
 fn falling_rough(count: u64, seed: u64) -> System {
     let mut system = falling(count, 0.8, seed);
     let surface = Surface { friction: 0.4, restitution_threshold: 0.5, ..*system.materials.surface(0, 0) };
@@ -142,7 +143,7 @@ fn a_flat_mixture_is_the_same_on_any_number_of_threads() {
     compare_on_cpu(&mixture(COUNT, 44), STEPS, 44);
 }
 
-// Diameters of one to ten, of each as much volume: cells of the largest are divided for the smallest.
+// Diameters from one to ten with equal volume per size: cells of the largest size are subdivided for the smallest.
 const ONE_TO_TEN: [(f64, f64); 3] = [(10.0, 0.001), (3.0, 0.036), (1.0, 0.963)];
 
 #[test]
@@ -169,7 +170,7 @@ fn falling_spheres_of_sizes_from_one_to_ten_are_the_same_on_any_number_of_thread
     compare_on_cpu(&system, 40, 51);
 }
 
-// One sphere in twenty far too fast for the lists of candidates, steps so long that some are divided.
+// One sphere in twenty is far too fast for the candidate lists, and some steps are so long that they are divided.
 #[test]
 fn fast_spheres_in_a_gas_are_the_same_on_any_number_of_threads() {
     let mut system = gas(10_000, 49);
@@ -195,8 +196,8 @@ fn the_exact_engine_repeats_itself() {
     }
 }
 
-// The same without what tells of buffers that were grown: of how many spheres a step that is cut short got to see depends
-// on which invocation came first, and so does how often it is done again. The result does not.
+// The same without the counts of buffer growth: the number of spheres that a halted step processed depends on the order
+// of invocations, and so does the number of retries. The result does not.
 #[cfg(feature = "gpu")]
 fn without_growth(mut trace: Trace) -> Trace {
     for report in &mut trace.reports {
@@ -205,7 +206,7 @@ fn without_growth(mut trace: Trace) -> Trace {
     trace
 }
 
-// Twice, with the rows in another order, and with nothing recorded.
+// Twice, with the spheres in another order, and without recorded impacts.
 #[cfg(feature = "gpu")]
 fn compare_on_gpu(system: &System, steps: u32, seed: u64) -> Vec<StepReport> {
     println!("seed {seed}");
@@ -268,14 +269,14 @@ fn one_bit_of_one_velocity_is_another_hash() {
         Backend::Gpu,
     ] {
         let mut system = gas(1000, 48);
-        // What the engines on cpu and gpu hold is f32: the last bit of that.
+        // The CPU and GPU engines hold f32 values; this test changes the last bit of one.
         system.spheres.iter_mut().for_each(|s| s.velocity = s.velocity.as_vec3().as_dvec3());
         let mut other = system.clone();
         let velocity = &mut other.spheres[500].velocity;
         velocity.y = f64::from(f32::from_bits((velocity.y as f32).to_bits() ^ 1));
         let options = Options { record_impacts: true, ..options(backend) };
         let [a, b] = [system, other].map(|system| trace(&system, options.clone(), 3));
-        // Before the first step too.
+        // The hashes also differ before the first step.
         assert!(a.hashes.iter().zip(&b.hashes).all(|(a, b)| a != b), "{backend:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! What the gpu backend invariants beside the results: it does not wait, it does not take more room than it says, and
-//! what goes wrong on the device is an error.
+//! Guarantees of the GPU backend besides the results: no idle waits, no more memory than reported, and device faults
+//! become errors.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ fn start(system: &System) -> Simulation {
     Simulation::new(system.clone(), options(Backend::Gpu)).unwrap()
 }
 
-// A device of its own, for what would spoil that of the other simulations of a test.
+// A separate device, for faults that would affect the other simulations of a test.
 fn start_alone(system: &System) -> (Context, Simulation) {
     let context = Context::open(None).expect("an adapter");
     let options = Options { context: Some(context.clone()), ..options(Backend::Gpu) };
@@ -43,7 +43,7 @@ fn a_steady_run_submits_once_a_step_and_never_waits() {
         assert_eq!((report.overflow, report.redone), (0, 0), "not a steady run: {report:?}");
         assert_eq!(report.blocking_reads, 0, "{report:?}");
     }
-    // The first report comes with the submission of two steps, the last with that of none.
+    // The first report comes with the submission of two steps, the last report with no submission.
     let submits: Vec<u64> = reports.iter().map(|r| r.submits).collect();
     assert_eq!(submits.iter().sum::<u64>(), 101, "{submits:?}");
     assert!(submits[1..].iter().all(|&count| count <= 1), "{submits:?}");
@@ -63,7 +63,7 @@ fn running_ahead_changes_no_bit() {
     let stepped: u64 = (0..10).map(|_| singly.step().unwrap().pair_impacts).sum();
     assert_eq!((ahead.steps(), reported), (10, stepped));
     assert_eq!(ahead.state_hash(), singly.state_hash());
-    // A step that had begun when it was stopped is finished and reported.
+    // A step that had begun before the stop is finished and reported.
     let mut seen = vec![];
     ahead
         .run(10, |report| {
@@ -74,7 +74,7 @@ fn running_ahead_changes_no_bit() {
     assert_eq!((seen, ahead.steps()), (vec![11, 12, 13, 14], 14));
     (0..4).for_each(|_| drop(singly.step().unwrap().clone()));
     assert_eq!(ahead.state_hash(), singly.state_hash());
-    // And it goes on from there, one at a time or edited.
+    // The run continues from there, step by step or after an edit.
     for simulation in [&mut ahead, &mut singly] {
         simulation.step().unwrap();
         simulation.remove(100).unwrap();
@@ -109,7 +109,7 @@ fn more_spheres_than_the_device_can_bind_are_refused_with_the_number_that_fits()
     assert!(text.contains("100000 spheres") && text.contains("1048576"), "{text}");
     let most: u64 = text.split("at most ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     println!("{text}");
-    // As many do fit, and a few more do not.
+    // The stated number of spheres fits; a few more do not.
     let mut simulation = Simulation::new(gas(most, 94), limited()).unwrap();
     simulation.step().unwrap();
     assert!(Simulation::new(gas(most + most / 50, 94), limited()).is_err());
@@ -164,7 +164,7 @@ fn a_lost_device_is_an_error_of_the_next_step_and_no_panic() {
             println!("{way}, under way {under_way}: {lost}");
             assert!(matches!(&lost, Error::DeviceLost(text) if text.contains(&name)), "{way}: {lost:?}");
             assert_eq!(simulation.steps(), if under_way { 4 } else { 1 }, "{way}: a failed step counts");
-            // Nothing panics, whatever is asked of it now.
+            // No later call panics.
             assert!(matches!(simulation.try_spheres(), Err(Error::DeviceLost(_))), "{way}");
             assert_eq!(simulation.spheres().len(), 500);
             let _ = simulation.state_hash();
@@ -175,11 +175,11 @@ fn a_lost_device_is_an_error_of_the_next_step_and_no_panic() {
             drop(simulation);
         }
     }
-    // Another device is none the worse.
+    // Another device is unaffected.
     start(&system).step().unwrap();
 }
 
-// Three fast spheres into a block of nearly touching ones, in one substep: the plain order fails here and there.
+// Three fast spheres hit a block of nearly touching ones in one substep: the plain order fails occasionally.
 #[test]
 fn strict_order_leaves_nothing_late() {
     let mut system = System { dt: 1.0 / 60.0, ..System::default() };

@@ -1,4 +1,4 @@
-//! The library's face: edits between steps, what is recorded and summed, what goes wrong.
+//! The library's public interface: edits between steps, recorded and summed quantities, and errors.
 
 use carom::{Backend, Error, Side, Simulation, Sphere, System};
 use glam::DVec3;
@@ -22,7 +22,7 @@ fn ids(simulation: &Simulation) -> Vec<u32> {
 
 fn row() -> System {
     let mut system = System { dt: 0.5, ..System::default() };
-    // Ids with gaps and in no order.
+    // Ids with gaps, unordered.
     system.spheres = vec![sphere(9, [0.0; 3], [1.0, 0.0, 0.0]), sphere(4, [6.0, 0.0, 0.0], [0.0; 3])];
     system
 }
@@ -35,7 +35,7 @@ fn spheres_may_be_added_removed_and_struck_between_steps(backend: Backend) {
     simulation.add(new).unwrap();
     assert_eq!((simulation.sphere_count(), ids(&simulation)), (3, vec![4, 6, 9]));
     assert_eq!(simulation.spheres()[1], new, "an edit is seen before the next step");
-    // 9 is at 0.5 and strikes 6 at x = 1 after half a unit: v = (m1 - m2)/(m1 + m2), v' = 2 m1/(m1 + m2).
+    // 9 is at 0.5 and hits 6 at x = 1 after half a unit: v = (m1 - m2)/(m1 + m2), v' = 2 m1/(m1 + m2).
     simulation.step().unwrap();
     let report = simulation.step().unwrap().clone();
     assert_eq!((report.step, simulation.summary().pair_impacts), (3, 1));
@@ -43,7 +43,7 @@ fn spheres_may_be_added_removed_and_struck_between_steps(backend: Backend) {
     assert!((striker.velocity - DVec3::X * -0.5).length() < 1e-6, "{striker:?}");
     assert!((struck.velocity - DVec3::X * 0.5).length() < 1e-6, "{struck:?}");
     assert_eq!((still.position, still.velocity), (DVec3::X * 6.0, DVec3::ZERO));
-    // Twice before a step: they add up, by the mass.
+    // Two impulses before a step add up, divided by the mass.
     simulation.apply_impulse(6, DVec3::new(0.0, 3.0, 0.0)).unwrap();
     simulation.apply_impulse(6, DVec3::new(0.0, 0.0, -6.0)).unwrap();
     let gone = simulation.remove(9).unwrap();
@@ -58,14 +58,14 @@ fn spheres_may_be_added_removed_and_struck_between_steps(backend: Backend) {
     simulation.add(sphere(9, [0.0, 50.0, 0.0], [0.0; 3])).unwrap();
     simulation.step().unwrap();
     assert_eq!(ids(&simulation), [4, 6, 9]);
-    // A fixed one takes any impulse.
+    // A fixed sphere accepts any impulse.
     simulation.add(Sphere { fixed: true, ..sphere(1, [0.0, 0.0, 70.0], [0.0; 3]) }).unwrap();
     simulation.apply_impulse(1, DVec3::splat(1e3)).unwrap();
     simulation.step().unwrap();
     let held = simulation.spheres()[0];
     assert_eq!((held.id, held.velocity), (1, DVec3::ZERO));
     assert!((held.position - DVec3::Z * 70.0).length() < 1e-6, "{held:?}");
-    // Down to nobody, and on.
+    // Removes all spheres, then continues.
     for id in [1, 4, 6, 9] {
         simulation.remove(id).unwrap();
     }
@@ -107,7 +107,7 @@ fn an_edit_that_makes_the_system_invalid_is_reported_by_the_step(backend: Backen
             assert!(matches!(&error, Error::Invalid(text) if text.contains('5')), "{error:?}");
             assert_eq!((simulation.steps(), simulation.time()), (0, 0.0));
         }
-        // Put right, it goes on.
+        // After the correction the run continues.
         simulation.remove(5).unwrap();
         simulation.step().unwrap();
         assert!((simulation.spheres()[1].position - DVec3::X * 0.5).length() < 1e-6);
@@ -152,7 +152,7 @@ fn a_summary_says_only_what_has_a_meaning(backend: Backend) {
     held.spheres[3].fixed = true;
     assert_eq!(said(&held), [true, false, false]);
     let mut walled = free.clone();
-    // Room for those that reach across the boundary.
+    // Room for spheres that extend across the boundary.
     walled.bounds.min -= 1.0;
     walled.bounds.max += 1.0;
     walled.bounds.sides = [Side::Wall; 3];
@@ -172,7 +172,7 @@ fn time_and_steps_go_on(backend: Backend) {
         assert!((report.time - step as f64 / 60.0).abs() < 1e-12, "{}", report.time);
         assert_eq!(simulation.report(), &report);
     }
-    // An edit starts the energies anew, not the counters.
+    // An edit restarts the energies, not the counters.
     simulation.remove(0).unwrap();
     simulation.step().unwrap();
     let summary = simulation.summary();
@@ -184,7 +184,7 @@ fn time_and_steps_go_on(backend: Backend) {
     assert!(summary.energy_error.unwrap().abs() < 1e-6, "{summary:?}");
 }
 
-// Steps until an error, at most ten. Whatever comes, it is no panic and no hang, and what is there is finite.
+// Steps until an error, at most ten times. No outcome panics or hangs, and all values stay finite.
 fn endure(mut simulation: Simulation) -> Option<Error> {
     let start = simulation.steps();
     for step in 0..10 {
@@ -238,7 +238,7 @@ fn speeds_beyond_all_measure_end_or_are_refused(backend: Backend) {
             assert_eq!(id, 50, "{speed:e}, {sides:?}: another one is named");
         }
         assert!(outcome.as_ref().is_none_or(is_clear), "{speed:e}, {sides:?}: {outcome:?}");
-        // No f32 can hold it, and no sum of squares in f64.
+        // Neither an f32 nor a sum of squares in f64 can hold this value.
         assert!(outcome.is_some() || speed < 1e300, "{speed:e}, {sides:?}: taken for good");
     }
 }
@@ -247,7 +247,7 @@ fn an_impulse_beyond_all_measure_ends_or_is_refused(backend: Backend) {
     let outcome = to_its_end(move || {
         let mut simulation = simulate(&row(), backend);
         simulation.step().unwrap();
-        // Finite by itself, infinite as a velocity.
+        // Each value is finite, but the velocity is infinite.
         simulation.add(Sphere { mass: 1e-300, ..sphere(5, [0.0, 9.0, 0.0], [0.0; 3]) }).unwrap();
         simulation.apply_impulse(5, DVec3::X * 1e100).err().or_else(|| endure(simulation))
     });

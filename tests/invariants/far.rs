@@ -1,4 +1,4 @@
-//! Far from the origin nothing is different.
+//! Results far from the origin equal results near it.
 
 use carom::{Backend, Impact, Simulation, System};
 use glam::DVec3;
@@ -12,10 +12,10 @@ on_each_backend!(
     alone_and_absurdly_far_away_a_sphere_moves_on,
 );
 
-// How far a free sphere may be off after a way of 1: f32 rounds by 6e-8 of a step's way.
+// Position error of a free sphere per unit of path: f32 rounds by 6e-8 of a step's path.
 const PATH_ROUNDING: f64 = 1e-7;
 
-// Multiples of 2^-26: 10,000 more or less is exact in f64.
+// Multiples of 2^-26: adding 10,000 is exact in f64.
 fn on_a_grid(value: DVec3) -> DVec3 {
     let unit = 2f64.powi(26);
     (value * unit).round() / unit
@@ -57,10 +57,10 @@ fn ten_thousand_diameters_away_the_same_events_happen(backend: Backend) {
 }
 
 fn a_fast_sphere_far_away_keeps_its_line(backend: Backend) {
-    // 87.5 diameters a step, for ever: no cell and no clock may matter to it.
+    // 87.5 diameters a step, permanently: neither cells nor clocks may affect the motion.
     let velocity = DVec3::new(100.0, -75.0, 0.0) * 0.7;
     let start = DVec3::new(1e7, -1e7, 1e7);
-    // Each is 59 substeps in company.
+    // With other spheres present each step takes 59 substeps.
     let steps = match backend {
         Backend::Cpu | Backend::Exact => 200,
         #[cfg(feature = "gpu")]
@@ -76,7 +76,7 @@ fn a_fast_sphere_far_away_keeps_its_line(backend: Backend) {
         }
         let mut simulation = simulate(&system, backend);
         let mut farthest = 0.0f64;
-        // The line is that of the velocity as the engine holds it.
+        // The line follows the velocity as the engine holds it.
         let held = simulation.spheres()[0];
         assert!((held.velocity - velocity).length() <= 1e-7 * velocity.length(), "{held:?}");
         assert!((held.position - start).length() <= 1e-6, "{held:?}");
@@ -89,7 +89,7 @@ fn a_fast_sphere_far_away_keeps_its_line(backend: Backend) {
         }
         let path = f64::from(steps) * velocity.length();
         println!("{backend:?}, company {company}: off the line by {farthest:e} after {path}");
-        // Each step's way is rounded once or twice to f32.
+        // Each step's path is rounded to f32 once or twice.
         assert!(farthest <= PATH_ROUNDING * path, "company {company}: {farthest:e}");
     }
 }
@@ -116,7 +116,7 @@ fn a_sphere_absurdly_far_away_does_not_hold_up_the_others(backend: Backend) {
             let spheres = simulation.spheres();
             assert!((spheres[0].position.x - 0.25).abs() < 1e-5, "{case}: {spheres:?}");
             assert!((spheres[1].velocity.x - 1.0).abs() < 1e-6, "{case}: {spheres:?}");
-            // The resolution that the engine has out there is its own affair, but it is no worse than f32's.
+            // The engine may choose its resolution there, but it must be no worse than that of f32.
             let away = spheres[3].position - system.spheres[3].position;
             assert!(away.length() <= speed * 1.5 + 2e-7 * distance, "{case}: {spheres:?}");
         });

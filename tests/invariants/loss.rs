@@ -1,4 +1,4 @@
-//! Nothing is lost in silence: every sphere stays, and the recorded impacts account for all that happens to it.
+//! No silent loss: every sphere stays, and the recorded impacts account for every change of velocity.
 
 use std::collections::HashMap;
 
@@ -31,21 +31,21 @@ fn count(backend: Backend) -> u64 {
 /// The largest deviations found.
 #[derive(Debug, Default)]
 struct Worst {
-    /// Of an impact's point from the surface, of the diameter of the sphere.
+    /// Distance of an impact's point from the surface, relative to the diameter.
     surface: f64,
-    /// Of a normal from the line from the point to the centre.
+    /// Deviation of a normal from the line between the point and the centre.
     normal: f64,
-    /// Of a velocity after a step, of the largest speed.
+    /// Deviation of a velocity after a step, relative to the largest speed.
     velocity: f64,
-    /// Of a position after a step (length).
+    /// Deviation of a position after a step (length).
     position: f64,
-    /// How far a centre is outside a periodic box (length).
+    /// Distance of a centre outside a periodic box (length).
     outside: f64,
-    /// How deep a sphere is in a wall, of its diameter.
+    /// Penetration of a sphere into a wall, relative to its diameter.
     behind: f64,
 }
 
-/// Moves spheres through a step by its recorded impacts alone.
+/// Moves spheres through a step using only the recorded impacts.
 struct Replay<'a> {
     system: &'a System,
     spheres: HashMap<u32, (Sphere, f64)>,
@@ -162,12 +162,12 @@ fn account(system: &System, backend: Backend) {
     assert!(recorded > 500, "too few impacts to tell: {recorded}");
     assert_eq!((summary.impacts(), summary.nonfinite), (reported, 0));
     assert!(worst.surface <= 1e-5, "{worst:?}");
-    // Twice the surface's, as it is of the radius.
+    // Twice the surface tolerance, because this one is relative to the radius.
     assert!(worst.normal <= 2e-5, "{worst:?}");
     assert!(worst.velocity <= 1e-5, "{worst:?}");
     assert!(worst.position <= 1e-4, "{worst:?}");
     assert!(worst.behind <= 2e-5, "{worst:?}");
-    // Rounding of the box's length to f32.
+    // Rounding of the box length to f32.
     assert!(worst.outside <= 1e-6, "{worst:?}");
 }
 
@@ -191,7 +191,7 @@ fn falling_spheres_lose_nothing(backend: Backend) {
     let side = (count as f64 * 5.0).cbrt();
     let scene = Scene::new(1.0 / 60.0)
         .seed(53)
-        // What takes energy under gravity comes to rest, and contacts that rest are no impacts.
+        // Lossy spheres under gravity come to rest, and resting contacts are not impacts.
         .material("default", 1.0, 6.0 / std::f64::consts::PI)
         .gravity([1.0, 0.0, -9.81])
         .bounds([0.0; 3], [side; 3])
@@ -204,7 +204,7 @@ fn falling_spheres_lose_nothing(backend: Backend) {
 
 fn bullets_lose_nothing(backend: Backend) {
     println!("seed 54");
-    // A tenth of the spheres at up to 50 diameters a step, the others at rest, a few held.
+    // A tenth of the spheres move at up to 50 diameters a step; the others are at rest, and a few are fixed.
     let count = count(backend) / 4;
     let mut system = Scene::new(1.0 / 60.0)
         .seed(54)

@@ -1,5 +1,5 @@
-//! What the library invariants whatever is simulated: equal input gives equal output, nothing is lost, every impact
-//! can be accounted for, and neither distance nor size nor mass changes that.
+//! Guarantees for every simulation: equal input gives equal output, no sphere is lost, every impact is accounted for,
+//! and distance, size and mass do not affect this.
 
 #[macro_use]
 #[path = "../common/tiers.rs"]

@@ -1,4 +1,4 @@
-//! Sizes and masses may differ much.
+//! Large ratios of sizes and masses.
 
 use carom::{
     Backend, Simulation, System,
@@ -45,7 +45,7 @@ fn hold(system: &System, backend: Backend, steps: u32) -> Simulation {
 
 fn radii_of_one_to_ten_keep_order_gaps_and_energy(backend: Backend) {
     println!("seed 61");
-    // 3000 small ones and six that take two thirds of the room.
+    // 3000 small spheres and six large ones that occupy two thirds of the volume.
     let fill = Fill::random(3006)
         .diameters([(1.0, 3000.0 / 3006.0), (10.0, 6.0 / 3006.0)])
         .volume_fraction(0.25)
@@ -59,7 +59,7 @@ fn radii_of_one_to_ten_keep_order_gaps_and_energy(backend: Backend) {
 
 fn radii_of_one_to_fifty_keep_order_gaps_and_energy(backend: Backend) {
     println!("seed 62");
-    // One that takes a quarter of a box with walls, and small ones in what is left.
+    // One sphere that occupies a quarter of a walled box, and small spheres in the rest.
     let fill = Fill::random(4001).diameters([(1.0, 4000.0 / 4001.0), (50.0, 1.0 / 4001.0)]).temperature(3.0);
     let system = Scene::new(0.1).seed(62).bounds([0.0; 3], [62.0; 3]).walled().fill(fill).build().unwrap();
     assert_eq!(system.spheres.iter().filter(|s| s.radius == 25.0).count(), 1);
@@ -68,7 +68,7 @@ fn radii_of_one_to_fifty_keep_order_gaps_and_energy(backend: Backend) {
 
 fn masses_of_one_to_a_million_keep_the_momentum(backend: Backend) {
     println!("seed 63");
-    // At the temperature of the others (slow), and at their speed.
+    // At the temperature of the small spheres (slow), and at their speed.
     for speed in [1e-3, 1.0] {
         let mut system = gas(2000, 63);
         for sphere in system.spheres.iter_mut().step_by(100) {

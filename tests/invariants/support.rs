@@ -1,4 +1,4 @@
-//! Starts and helpers that the cases share.
+//! Initial states and helpers shared by the cases.
 
 #[cfg(feature = "gpu")]
 use std::sync::OnceLock;
@@ -10,8 +10,8 @@ use carom::{
 };
 use glam::DVec3;
 
-/// Options for a backend. All simulations of a test share one device: opening it and compiling for it costs seconds on a
-/// software adapter.
+/// Options for a backend. All simulations of a test share one device: opening a device and compiling for it takes
+/// seconds on a software adapter.
 pub fn options(backend: Backend) -> Options {
     #[cfg(feature = "gpu")]
     let context = (backend == Backend::Gpu).then(|| {
@@ -47,10 +47,10 @@ pub fn momentum(spheres: &[Sphere]) -> DVec3 {
     spheres.iter().map(|s| s.velocity * s.mass).sum()
 }
 
-// Takes seconds alone; a machine that is busy compiling shaders and with other tests is many times as slow.
+// The work takes seconds on an idle machine; other tests and shader compilation slow it down many times.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What `work` returns; a failure where it does not end.
+/// Returns the result of `work`; fails if `work` does not end in time.
 pub fn to_its_end<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     let worker = thread::spawn(move || sender.send(work()));

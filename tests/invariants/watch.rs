@@ -1,5 +1,5 @@
-//! A simulation that is shown while it runs: looking costs nothing and changes nothing, and who looks may change the
-//! world and the backend on the way.
+//! A simulation watched while it runs: watching costs nothing and changes nothing, and the viewer may change the world
+//! and the backend during the run.
 
 use std::ops::ControlFlow;
 
@@ -49,11 +49,11 @@ fn the_world_may_be_changed_between_steps(backend: Backend) {
         .unwrap();
     let report = simulation.step().unwrap().clone();
     assert_eq!((report.step, report.time), (2, 1.5));
-    // Half a unit straight on, then one of free fall.
+    // Half a unit of straight motion, then half a unit of free fall.
     let fallen = simulation.spheres()[0];
     assert!((fallen.position - DVec3::new(1.5, 0.0, -1.0)).length() < 1e-6, "{fallen:?}");
     assert!((fallen.velocity - DVec3::new(1.0, 0.0, -2.0)).length() < 1e-6, "{fallen:?}");
-    // Restitution too: the next partner takes all there is to take of a plastic impact.
+    // A changed restitution too: a plastic impact with the next partner takes all relative speed.
     simulation
         .edit(|system| {
             system.gravity = DVec3::ZERO;
@@ -92,7 +92,7 @@ fn a_run_goes_on_on_another_backend(backend: Backend) {
     simulation.switch(options(backend)).unwrap();
     assert_eq!(simulation.backend(), backend);
     assert_eq!((simulation.steps(), simulation.sphere_count()), (5, before.len()));
-    // The same spheres, to what the backend rounds a place to.
+    // The same spheres, up to the position rounding of the backend.
     for (a, b) in simulation.spheres().iter().zip(&before) {
         assert_eq!(a.id, b.id);
         assert!((a.position - b.position).length() < 1e-5, "{a:?} {b:?}");
@@ -105,7 +105,7 @@ fn a_run_goes_on_on_another_backend(backend: Backend) {
     assert!((report.momentum - momentum).length() < 1e-3, "{report:?}");
 }
 
-// What a window does: it copies the state on the device after every step.
+// Copies the state on the device after every step, as a window does.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_copy_on_the_device_is_the_state_reported_and_nobody_waits() {
@@ -113,7 +113,7 @@ fn a_copy_on_the_device_is_the_state_reported_and_nobody_waits() {
     use carom::gpu::{Body, wgpu};
 
     const STEPS: usize = 30;
-    // Every step takes some energy out, so that each state tells which it is.
+    // Every step loses some energy, so that each state is distinguishable.
     let mut system = gas(4000, 64);
     system.materials.set_restitution(0, 0, 0.9);
     let mass = system.spheres[0].mass;
@@ -150,7 +150,7 @@ fn a_copy_on_the_device_is_the_state_reported_and_nobody_waits() {
     }
     let each_its_own = |pair: &[StepReport]| pair[1].kinetic_energy < 0.999 * pair[0].kinetic_energy;
     assert!(reports.windows(2).all(each_its_own), "the states could be taken for one another");
-    // The last of a run has none after it to be under way.
+    // No step is in flight after the last one of a run.
     for report in &reports[..STEPS - 1] {
         assert_eq!((report.overflow, report.redone), (0, 0), "not a steady run: {report:?}");
         assert_eq!(report.blocking_reads, 0, "{report:?}");

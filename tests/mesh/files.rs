@@ -1,4 +1,4 @@
-//! Meshes from files: what is read, and what is said of files that are not right.
+//! Mesh files: valid ones, and messages for invalid ones.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::shapes::{binary_stl, cube, facets, mesh, obj, text_stl};
 
-/// A folder for a file or two.
+/// A folder for temporary files.
 pub struct Place(TempDir);
 
 impl Place {
@@ -29,7 +29,7 @@ impl Place {
     }
 }
 
-/// The cube with its vertices in the order in which its triangles name them.
+/// The cube with its vertices in the order in which its triangles use them.
 fn loose_cube() -> Mesh {
     mesh(crate::shapes::soup(&cube()))
 }

@@ -1,4 +1,4 @@
-//! What a facet knows of its neighbours.
+//! Data of a facet about its neighbours.
 
 use carom::{Facet, Mesh};
 use glam::{DQuat, DVec3};
@@ -15,7 +15,7 @@ fn near(a: DVec3, b: DVec3) -> bool {
     (a - b).length() < 1e-12
 }
 
-/// Gates by triangle and edge, whatever the order in which the triangle has its corners.
+/// Gates by triangle and edge, for any order of the corners in the triangle.
 fn gate_of(mesh: &Mesh, triangle: usize, ends: [DVec3; 2]) -> DVec3 {
     let facet = mesh.facets().nth(triangle).unwrap();
     let edge = |k: usize| [facet.corners[k], facet.corners[(k + 1) % 3]];
@@ -37,7 +37,7 @@ fn a_cube_has_flat_diagonals_and_turns_a_quarter_at_its_edges() {
                 assert!(near(facet.gates[k], -inward(&facet, k)), "{facet:?}");
                 flat += 1;
             } else {
-                // The neighbour goes away from the front.
+                // The neighbour leads away from the front.
                 assert!(near(facet.gates[k], -front), "{facet:?}");
                 square += 1;
             }
@@ -83,7 +83,7 @@ fn a_rim_has_no_gate() {
 fn gates_are_unit_vectors_in_the_plane_of_the_neighbour_at_every_angle() {
     for step in -35..=35 {
         let angle = f64::from(step) * std::f64::consts::PI / 36.0;
-        // One flat triangle, and one on the other side of the x axis, lifted by the angle.
+        // Two flat triangles on both sides of the x axis, one lifted by the angle.
         let wing = DQuat::from_rotation_x(angle) * DVec3::new(0.3, -1.0, 0.0);
         let vertices = vec![DVec3::ZERO, DVec3::X, DVec3::new(0.6, 2.0, 0.0), wing];
         let mesh = mesh((vertices, vec![[0, 1, 2], [0, 1, 3]]));
@@ -97,7 +97,7 @@ fn gates_are_unit_vectors_in_the_plane_of_the_neighbour_at_every_angle() {
 #[test]
 fn gates_of_needles_and_of_every_unit_are_exact() {
     for size in [1e-300, 1e-150, 1e-12, 1.0, 1e12, 1e150, 1e300] {
-        // The neighbour is a needle, its apex over the middle of the edge or over its end, where it must not be welded.
+        // The neighbour is a needle with its apex over the middle or the end of the edge, where it must not be welded.
         for (x, height) in [(0.5, 1e-8), (0.5, 1e-4), (0.5, 1.0), (1.0, 1e-6), (1.0, 1.0)] {
             let vertices = [DVec3::ZERO, DVec3::X, DVec3::new(0.3, 1.0, 0.0), DVec3::new(x, 0.0, -height)];
             let vertices = vertices.map(|v| v * size).to_vec();
@@ -109,7 +109,8 @@ fn gates_of_needles_and_of_every_unit_are_exact() {
 
 #[test]
 fn around_a_crowded_edge_each_continues_in_the_straightest() {
-    // Wings around the z axis, in degrees. Three as a T, a cross, and many, at angles that no two pairs have in common.
+    // Wings around the z axis, in degrees: three as a T, a cross, and many at angles whose differences are all
+    // distinct.
     let many: Vec<f64> = (0..40).map(|i| f64::from(i * i) * 0.2227).collect();
     for wings in [&[0.0, 180.0, 90.0][..], &[0.0, 90.0, 180.0, 270.0], &[10.0, 20.0, 35.0], &many] {
         let direction =

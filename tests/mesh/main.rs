@@ -1,4 +1,4 @@
-//! Meshes: what lies across their edges, what is refused, what is told, and the files they come from.
+//! Meshes: neighbours across edges, errors, warnings, and files.
 
 #[macro_use]
 #[path = "../common/tiers.rs"]

@@ -1,4 +1,4 @@
-//! Files that something went over: read or refused, never a panic.
+//! Corrupted files: read or rejected, never a panic.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -9,10 +9,10 @@ use crate::{
 };
 
 const SEED: u64 = 20_260_101;
-/// Of each file.
+/// Corruptions per file.
 const ROUNDS: usize = 500;
 
-/// Words that are near enough to what is there to get somewhere.
+/// Words similar enough to valid ones to pass some checks.
 const WORDS: [&str; 20] = [
     "v",
     "f",
@@ -71,7 +71,7 @@ fn no_mangled_file_makes_a_panic() {
     for (name, bytes) in files {
         let read = (0..ROUNDS).filter(|_| match place.read(name, mangle(&bytes, &mut random)) {
             Ok(mesh) => {
-                // What is read can be used.
+                // A mesh that is read is usable.
                 assert!(mesh.facets().flat_map(|facet| facet.gates).all(|gate| gate.length() < 1.0 + 1e-9));
                 mesh.warnings().iter().for_each(|warning| assert!(warning.to_string().contains("of its")));
                 true

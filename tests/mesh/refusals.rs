@@ -1,4 +1,4 @@
-//! What no mesh can be made of.
+//! Invalid meshes.
 
 use glam::DVec3;
 

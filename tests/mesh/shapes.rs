@@ -1,4 +1,4 @@
-//! Surfaces to try things on, and the files that hold them.
+//! Test surfaces, and files that hold them.
 
 use carom::Mesh;
 use glam::DVec3;
@@ -13,7 +13,7 @@ pub fn cube() -> Parts {
     (corners.collect(), triangles.collect())
 }
 
-/// A sheet of `n` by `n` squares of side 1, two triangles each, at a height of its place.
+/// A sheet of `n` by `n` squares of side 1, two triangles each, with a height as a function of position.
 pub fn sheet(n: u32, height: impl Fn(f64, f64) -> f64) -> Parts {
     let across = n + 1;
     let vertices = (0..across * across).map(|i| {
@@ -28,7 +28,7 @@ pub fn sheet(n: u32, height: impl Fn(f64, f64) -> f64) -> Parts {
     (vertices.collect(), triangles.collect())
 }
 
-/// Each triangle with three corners of its own, as an STL has them.
+/// Triangles with three corners of their own each, as in an STL file.
 pub fn soup((vertices, triangles): &Parts) -> Parts {
     let corners = triangles.iter().flatten().map(|corner| vertices[*corner as usize]).collect();
     let own = (0..triangles.len() as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();

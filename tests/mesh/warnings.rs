@@ -1,4 +1,4 @@
-//! What is told and simulated all the same.
+//! Meshes that are simulated with a warning.
 
 use carom::{Mesh, MeshWarning};
 use glam::{DQuat, DVec3};
@@ -19,7 +19,7 @@ fn a_sheet_has_one_rim() {
 
 #[test]
 fn holes_are_counted() {
-    // A sheet without two of its squares: three rims. A cube without a triangle: one.
+    // A sheet without two of its squares has three rims; a cube without a triangle has one.
     let (vertices, mut triangles) = sheet(7, |_, _| 0.0);
     triangles.drain(2 * 32..2 * 33);
     triangles.drain(2 * 8..2 * 9);
@@ -75,7 +75,7 @@ fn a_wall_across_a_sheet_makes_a_crowded_edge() {
 fn triangles_without_area_and_doubles_are_left_out() {
     let (mut vertices, mut triangles) = cube();
     let clean = mesh((vertices.clone(), triangles.clone()));
-    // Two corners in one, a corner close to another, a corner on the opposite edge, and three doubles.
+    // Two coincident corners, a corner close to another, a corner on the opposite edge, and three duplicates.
     vertices.extend([DVec3::splat(1e-8), DVec3::X * 0.5]);
     triangles.splice(2..2, [[0, 0, 1], [0, 8, 5], [0, 9, 1]]);
     triangles.extend([[0, 2, 3], [3, 2, 0], [8, 3, 2]]);

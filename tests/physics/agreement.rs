@@ -7,8 +7,8 @@ use rand_pcg::Pcg64;
 
 use crate::support::{melted_gas, simulate, simulate_silently};
 
-// A step differs by a tie if the reference itself does what the CPU engine did when the spheres start this far
-// from where they are (in diameters, each coordinate, at random). A rounding of f32 is 6e-8.
+// A step differs by a near-tie if the reference itself reproduces the result of the CPU engine after each coordinate of
+// the spheres is shifted at random by up to this distance (diameters). An f32 rounding error is 6e-8.
 const TIE: f64 = 1e-6;
 
 fn pair(impact: &Impact) -> (u32, u32) {
@@ -18,7 +18,7 @@ fn pair(impact: &Impact) -> (u32, u32) {
     }
 }
 
-// The events of one list that the other lacks, counting how often each pair meets.
+// The events of one list that the other lacks, counting how often each pair collides.
 fn missing<'a>(from: &'a [Impact], other: &[Impact]) -> Vec<&'a Impact> {
     let mut pairs: Vec<_> = other.iter().map(pair).collect();
     from.iter()
@@ -32,7 +32,7 @@ fn missing<'a>(from: &'a [Impact], other: &[Impact]) -> Vec<&'a Impact> {
         .collect()
 }
 
-// The first event that only one engine has, and of a few starts nearby how many make the reference agree with the
+// The first event that only one engine has, and the number of perturbed starts from which the reference agrees with the
 // CPU engine on that pair.
 fn ties<'a>(system: &System, exact: &'a [Impact], cpu: &'a [Impact]) -> (&'a Impact, usize) {
     let by_time = |a: &&Impact, b: &&Impact| a.time.total_cmp(&b.time);
@@ -145,7 +145,7 @@ fn at_most_twenty_of_a_million_impacts_are_late_at_two_fifths() {
 
 #[test]
 fn strict_order_leaves_nothing_late() {
-    // Steps so long that the plain order fails now and then.
+    // Steps so long that the plain order fails occasionally.
     let strict = |substeps| Solver { strict_order: true, substeps, ..Solver::default() };
     assert_eq!(late(0.4, 0.3, 100_000, strict(0)), 0.0);
     assert_eq!(late(0.4, 2.0, 100_000, strict(1)), 0.0);

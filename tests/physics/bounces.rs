@@ -33,13 +33,13 @@ fn drop(restitution: f64, dt: f64) -> System {
 fn keep_height(bounces: u64, rate: f64, backend: Backend) {
     let mut simulation = simulate_silently(&drop(1.0, 1.0 / rate), backend);
     while simulation.summary().wall_impacts < bounces {
-        // A device is kept busy while nothing has to be looked at.
+        // The device runs ahead while no state is read.
         let so_far = simulation.summary().wall_impacts;
         let flight = (2.0 * HEIGHT / GRAVITY).sqrt();
         let steps = ((bounces - so_far - 1) as f64 * 2.0 * flight * rate) as u64;
         simulation.run(steps.clamp(1, 1000), |_| ControlFlow::Continue(())).unwrap();
     }
-    // The flight after the last bounce, seen step by step.
+    // The flight after the last bounce, step by step.
     let mut highest = 0.0f64;
     let mut left = true;
     while left {
@@ -73,7 +73,7 @@ fn a_thousand_bounces_keep_their_height_at_two_hundred_and_forty_steps(backend: 
 
 fn a_few_bounces_keep_their_height(backend: Backend) {
     for rate in [30.0, 60.0, 240.0] {
-        // As many steps with each.
+        // The same number of steps with each rate.
         keep_height((1200.0 / rate) as u64 / 2, rate, backend);
     }
 }
@@ -132,8 +132,8 @@ fn neighbours_in_free_fall_meet_as_if_there_were_no_gravity(backend: Backend) {
     }
 }
 
-// The rounding of a velocity has to be part of the way on a device too: a compiler that took (u + g h) - u for g h lost two
-// millionths of the height in three bounces, and a five-thousandth in a thousand.
+// The rounding error of a velocity must enter the path on a device too: a compiler that replaced (u + g h) - u by g h
+// lost two millionths of the height in three bounces, and a five-thousandth in a thousand.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_device_rounds_a_fall_as_the_processor_does() {

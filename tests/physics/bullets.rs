@@ -1,4 +1,4 @@
-//! Nothing tunnels, however fast.
+//! No sphere tunnels at any speed.
 
 use carom::{Backend, Bounds, Side, Simulation, Sphere, System};
 use glam::DVec3;
@@ -14,15 +14,15 @@ on_each_backend!(
     ten_thousand_bullets_do_not_pass_either_wall (cpu: long "about 5 min", exact: long "about a minute", gpu: campaign "about an hour"),
 );
 
-// Room for each bullet at the start, in each direction.
+// Initial distance between bullets in each direction.
 const SPACING: f64 = 3.0;
 
-// Speed of the bullets: 50 diameters of the wall's spheres per step.
+// Speed of the bullets: 50 diameters of the target spheres per step.
 const SPEED: f64 = 50.0;
 
-// Three close-packed layers of spheres of diameter 1 across the box, the top layer at z = 0. What is larger than
-// the window between three touching spheres, radius 0.077, cannot pass, on whatever way. Spheres that can move
-// have 2% of room, which makes the window 0.089.
+// Three close-packed layers of spheres of diameter 1 across the box, the top layer at z = 0. A sphere larger than the
+// window between three touching spheres, radius 0.077, cannot pass on any path. Movable spheres have 2% of clearance,
+// which enlarges the window to 0.089.
 fn wall(system: &mut System, across: u32, mass: f64) {
     let spacing = if mass.is_finite() { 1.02 } else { 1.0 };
     let rows = 2 * (f64::from(across) / 3f64.sqrt()).round() as u32;
@@ -50,7 +50,7 @@ fn wall(system: &mut System, across: u32, mass: f64) {
     }
 }
 
-// `count` bullets above the wall, on a jittered lattice, and how fast each is.
+// `count` bullets above the layers, on a jittered lattice, with their speeds.
 fn bullets(system: &mut System, count: usize, radii: (f64, f64), direction: DVec3, rng: &mut Pcg64) {
     let size = system.bounds.max;
     let (nx, ny) = ((size.x / SPACING) as usize, (size.y / SPACING) as usize);
@@ -83,7 +83,7 @@ fn size(backend: Backend) -> (usize, u32) {
     }
 }
 
-// After every step no bullet is below the lowest centre of the wall's top layer or inside a sphere of that layer.
+// Asserts after every step that no bullet is below the lowest centre of the top layer or inside a sphere of that layer.
 fn fly(mut simulation: Simulation, wall_count: usize, steps: usize, tolerance: f64) {
     for step in 0..steps {
         let report = simulation.step().unwrap().clone();
@@ -94,7 +94,7 @@ fn fly(mut simulation: Simulation, wall_count: usize, steps: usize, tolerance: f
         let passed: Vec<_> =
             bullets.iter().filter(|s| s.position.z <= floor || s.position.z.is_nan()).collect();
         assert!(passed.is_empty(), "step {step}: {} passed, {:?}", passed.len(), passed[0]);
-        // Against every sphere of the top layer near it, whatever the engine believes.
+        // Compares with every sphere of the top layer nearby, independently of the engine.
         let mut deepest = 0.0f64;
         for bullet in bullets.iter().filter(|s| s.position.z < 1.2) {
             for stone in &wall[..wall_count / 3] {
@@ -151,7 +151,7 @@ fn bullets_head_on_do_not_pass_a_wall_of_fixed_spheres(backend: Backend) {
 }
 
 fn bullets_aslant_do_not_pass_a_wall_of_fixed_spheres(backend: Backend) {
-    // In the plane of a row of contacts, where the wall shows its widest gaps.
+    // In the plane of a row of contacts, where the layers have their widest gaps.
     shoot(backend, size(backend), f64::INFINITY, (0.1, 0.5), DVec3::new(1.0, 0.3, -0.6), 22);
 }
 

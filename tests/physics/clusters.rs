@@ -1,4 +1,4 @@
-//! Many spheres that run into each other and lose what they have.
+//! Many spheres that converge and dissipate their energy.
 
 use carom::{Backend, Materials, Sphere, System};
 use glam::DVec3;
@@ -13,7 +13,7 @@ on_each_backend!(
     lossy_clumps_end_every_step (gpu: long "half a minute"),
 );
 
-// A thousand spheres on a loose lattice, all on their way to the middle, in no gravity.
+// A thousand spheres on a loose lattice, all moving towards the middle, without gravity.
 fn clump(restitution: f64, seed: u64, backend: Backend) {
     let mut system = System { dt: 1.0 / 60.0, ..System::default() };
     system.materials = Materials::empty();

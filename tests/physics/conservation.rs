@@ -1,4 +1,4 @@
-//! An elastic gas keeps its energy, its momentum and its gaps, near the origin and far from it.
+//! An elastic gas conserves energy, momentum and gaps, near the origin and far from it.
 
 use carom::{Backend, System};
 use glam::DVec3;
@@ -20,7 +20,7 @@ fn moved(mut system: System, by: DVec3) -> System {
     system
 }
 
-// 108 spheres until each has collided `collisions` times.
+// Simulates 108 spheres until each has collided `collisions` times.
 fn hold(mut system: System, collisions: f64, backend: Backend) {
     // One collision per sphere and step; the CPU engine chooses its substeps.
     system.dt = 1.0 / collision_rate(FRACTION);

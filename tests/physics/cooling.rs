@@ -1,4 +1,4 @@
-//! Haff's law: how a gas that loses energy in its collisions cools.
+//! Haff's law: the cooling of a gas that loses energy in its collisions.
 
 use carom::{Backend, Materials, Simulation, System};
 
@@ -9,9 +9,9 @@ on_each_backend!(a_gas_cools_by_the_law_of_haff (gpu: long "about 3 min"));
 fn a_gas_cools_by_the_law_of_haff(backend: Backend) {
     const FRACTION: f64 = 0.1;
     const RESTITUTION: f64 = 0.9;
-    // The law is for a gas that stays uniform, with Gaussian velocities. The velocities of a cooling gas are not quite
-    // (Sonine coefficient -.015: 1% more left at the end), and a large one grows vortices (another 1% for 500 spheres
-    // and more). So the mean of many small gases; chance moves it by .4%.
+    // The law assumes a uniform gas with Gaussian velocities. The velocities of a cooling gas deviate slightly (Sonine
+    // coefficient -.015: 1% more energy left at the end), and a large gas develops vortices (another 1% for 500 spheres
+    // and more). The test therefore averages many small gases; the statistical error is .4%.
     const SEEDS: u64 = 60;
     let mut simulations: Vec<_> = (0..SEEDS)
         .map(|seed| {
@@ -25,7 +25,7 @@ fn a_gas_cools_by_the_law_of_haff(backend: Backend) {
         |simulations: &[Simulation]| -> f64 { simulations.iter().map(|s| s.summary().kinetic_energy).sum() };
     let start = energy(&simulations);
     let count: usize = simulations.iter().map(Simulation::sphere_count).sum();
-    // T = T0 / (1 + t/tc)^2; and, free of time, T = T0 exp(-(1 - e^2) tau/3), tau = collisions per sphere.
+    // T = T0 / (1 + t/tc)^2; and, without time, T = T0 exp(-(1 - e^2) tau/3), tau = collisions per sphere.
     let loss = 1.0 - RESTITUTION * RESTITUTION;
     let cooling_time = 6.0 / (loss * collision_rate(FRACTION));
     let (mut worst, mut worst_free) = (0.0f64, 0.0f64);

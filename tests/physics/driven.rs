@@ -1,4 +1,4 @@
-//! Lossy grains without gravity that are given energy again and again, or are pressed: it goes on, whatever they do.
+//! Lossy grains without gravity that are driven repeatedly or compressed: every run completes.
 
 use carom::{
     Backend, Side, Simulation, Sphere, StepReport, Surface, System,
@@ -10,7 +10,7 @@ use rand_pcg::Pcg64;
 
 use crate::support::simulate_silently;
 
-// Grains of diameter and mass 1 in a box without gravity; of `friction`, e = .5.
+// Grains of diameter and mass 1 in a box without gravity, with this `friction` and e = .5.
 fn grains(count: u64, extent: DVec3, friction: f64, temperature: f64) -> System {
     let surface = Surface { restitution: 0.5, friction, ..Surface::default() };
     Scene::new(0.02)
@@ -22,7 +22,7 @@ fn grains(count: u64, extent: DVec3, friction: f64, temperature: f64) -> System 
         .unwrap()
 }
 
-/// What a run comes to.
+/// Result of a run.
 #[derive(Debug, Default)]
 struct SpeedMoments {
     impacts: u64,
@@ -53,7 +53,7 @@ fn all_inside(simulation: &Simulation, extent: DVec3) {
     }
 }
 
-// Grains at the walls are thrown back at the speed of a shaken wall, all others lose what they have.
+// Grains at the walls leave at the speed of a shaken wall; all other grains dissipate their energy.
 #[test]
 fn a_box_of_lossy_grains_that_is_shaken_without_gravity_goes_on() {
     for friction in [0.0, 0.5] {
@@ -88,7 +88,7 @@ fn a_box_of_lossy_grains_that_is_shaken_without_gravity_goes_on() {
     }
 }
 
-// What has all but stopped is struck again by a few that are not.
+// A few fast grains hit grains that have almost stopped.
 #[test]
 fn kicks_wake_a_gas_that_has_cooled_down() {
     let extent = DVec3::splat(10.0);
@@ -111,7 +111,7 @@ fn kicks_wake_a_gas_that_has_cooled_down() {
     all_inside(&simulation, extent);
 }
 
-// A layer of heavy spheres presses what is before it against the far wall.
+// A layer of heavy spheres presses the spheres in front of it against the far wall.
 fn drive(mass: f64, friction: f64) {
     let extent = DVec3::new(8.0, 8.0, 24.0);
     let mut system = grains(600, extent - DVec3::Z * 2.0, friction, 0.01);
@@ -139,7 +139,7 @@ fn drive(mass: f64, friction: f64) {
         "mass {mass}, friction {friction}: {moments:?}, the piston came down to {lowest:.2}, kinetic energy {:.1}",
         simulation.report().kinetic_energy
     );
-    // 600 spheres of volume pi/6 in 64: no denser than 0.74.
+    // 600 spheres of volume pi/6 on an area of 64: no denser than 0.74.
     assert!(lowest > 600.0 * std::f64::consts::FRAC_PI_6 / 64.0 / 0.74, "pressed to {lowest}");
     all_inside(&simulation, extent);
 }

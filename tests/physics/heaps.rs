@@ -1,4 +1,4 @@
-//! Heaps: what is too steep runs off, what is left stays, and the rougher the grains the steeper it is.
+//! Heaps: steep slopes run off, the rest is stable, and the angle of repose grows with the friction.
 
 use std::f64::consts::PI;
 
@@ -10,17 +10,17 @@ use glam::DVec3;
 
 use crate::support::simulate_silently;
 
-/// Speed (sqrt(g d)) below which a heap lies, and the time (sqrt(d/g)) by which it has to.
+/// Speed (sqrt(g d)) below which a heap counts as at rest, and the time limit (sqrt(d/g)) for that.
 const STILL: f64 = 1e-3;
 const LONGEST: f64 = 100.0;
 
-/// Packing that a height is reckoned from.
+/// Volume fraction assumed to estimate a height.
 const FRACTION: f64 = 0.58;
 
-// Loose grains as a flat cylinder on a round plate of fixed spheres; those at the rim fall off, onto a floor below. Mean
-// diameter, mass and gravity 1.
+// Loose grains as a flat cylinder on a round plate of fixed spheres; grains at the rim fall onto a floor below. Mean
+// diameter, mass and gravity are 1.
 fn plate(radius: f64, friction: f64, seed: u64) -> System {
-    // After it has settled this is more than a heap of 36 degrees, or its top would be flat.
+    // After settling this exceeds a heap of 36 degrees; with less material the top would be flat.
     let height = 0.9 * radius;
     let surface = Surface {
         restitution: 0.3,
@@ -58,7 +58,7 @@ fn plate(radius: f64, friction: f64, seed: u64) -> System {
     system
 }
 
-// Slope of the flank in degrees, from the volume that lies in rings about the axis.
+// Slope of the flank in degrees, from the volume in rings about the axis.
 fn slope(spheres: &[Sphere], radius: f64) -> f64 {
     const WIDTH: f64 = 1.0;
     let mut rings: Vec<f64> = vec![];
@@ -75,7 +75,7 @@ fn slope(spheres: &[Sphere], radius: f64) -> f64 {
             ((k as f64 + 0.5) * WIDTH, volume / (area * FRACTION))
         })
         .collect();
-    // The innermost rings hold few spheres, and the top is round; at the rim there is not always a sphere.
+    // The innermost rings hold few spheres and the top is round; the rim is not always occupied.
     let rim = (radius / WIDTH) as usize;
     let flank = &heights[rim / 5..rim - 1];
     let count = flank.len() as f64;
@@ -86,7 +86,7 @@ fn slope(spheres: &[Sphere], radius: f64) -> f64 {
     (-covariance / variance).atan().to_degrees()
 }
 
-// The angle at which a heap stays.
+// The angle of repose.
 fn repose(radius: f64, friction: f64) -> f64 {
     let system = plate(radius, friction, 1);
     let count = system.spheres.iter().filter(|s| !s.fixed).count();
@@ -135,7 +135,7 @@ fn rougher_grains_lie_in_steeper_heaps_of_thirty_thousand() {
     rougher_is_steeper(23.2);
 }
 
-// A cube of smooth grains on an open floor: none stays on another.
+// A cube of frictionless grains on an open floor: no grain stays on another.
 #[test]
 fn smooth_grains_spread_flat() {
     let mut system = Scene::new(0.05)
@@ -145,7 +145,7 @@ fn smooth_grains_spread_flat() {
         .fill(Fill::lattice([7; 3], 1.05).origin(DVec3::splat(0.55)).temperature(0.01))
         .build()
         .unwrap();
-    // Not quite one upon the other.
+    // Shifts the layers slightly against each other.
     system.spheres.iter_mut().for_each(|s| s.position.x += 0.02 * s.position.z);
     let mut simulation = simulate_silently(&system, Backend::Cpu);
     simulation.run(1200, |_| std::ops::ControlFlow::Continue(())).unwrap();

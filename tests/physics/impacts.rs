@@ -20,7 +20,7 @@ fn sphere(id: u32, position: [f64; 3], velocity: [f64; 3]) -> Sphere {
 }
 
 fn equal_masses_swap_their_normal_velocities(backend: Backend) {
-    // At an angle: the centres meet at 60 degrees to the motion.
+    // An oblique impact: the line of centres is at 60 degrees to the motion.
     let angle = 60f64.to_radians();
     let mut system = System { dt: 2.0, ..System::default() };
     system.spheres =
@@ -54,7 +54,7 @@ fn any_masses_follow_the_closed_form(backend: Backend) {
         system.materials.push("a", e, 1.0);
         let direction = DVec3::new(2.0, -1.0, 2.0) / 3.0;
         let [v1, v2] = [DVec3::new(1.0, 2.0, -0.5), DVec3::new(1.0, 2.0, -0.5) - direction * 4.0];
-        // 1 is behind 2 along the direction and gains on it.
+        // 1 follows 2 along the direction and catches up.
         let gap = 1.0;
         let start = DVec3::new(0.3, -0.7, 0.1);
         system.spheres = vec![
@@ -88,8 +88,8 @@ fn any_masses_follow_the_closed_form(backend: Backend) {
 
 fn a_mass_ratio_of_a_million_keeps_momentum(backend: Backend) {
     let momentum = |spheres: &[Sphere]| spheres.iter().map(|s| s.velocity * s.mass).sum::<DVec3>();
-    // The light one strikes the heavy one at rest, the heavy one the light one, and both come: each time the
-    // momentum is compared with what came.
+    // The light sphere hits the heavy one at rest, the heavy one hits the light one at rest, and both approach. Each
+    // time the momentum is compared with its initial value.
     for (light, heavy) in [(1.0, 0.0), (0.0, -1.0), (1.0, -1.0)] {
         let mut system = System { dt: 3.0, ..System::default() };
         system.spheres = vec![
@@ -103,7 +103,7 @@ fn a_mass_ratio_of_a_million_keeps_momentum(backend: Backend) {
         println!("{backend:?} {light} {heavy}: momentum {change:e}");
         assert!(change <= 1e-5, "{light} {heavy}: momentum off by {change:e}");
     }
-    // A light sphere between two heavy ones: it strikes both, again and again.
+    // A light sphere between two heavy ones collides with both repeatedly.
     let mut system = System { dt: 0.1, ..System::default() };
     system.spheres = vec![
         Sphere { mass: 1e6, ..sphere(0, [0.0; 3], [1e-3, 0.0, 0.0]) },
@@ -124,7 +124,7 @@ fn a_mass_ratio_of_a_million_keeps_momentum(backend: Backend) {
 }
 
 fn a_cradle_passes_the_blow_to_its_end(backend: Backend) {
-    // Touching from the start, and struck from a distance.
+    // Touching from the start, and hit from a distance.
     for first in [0.0, -0.75] {
         let mut system = System { dt: 0.5, ..System::default() };
         system.spheres = (0..5)
@@ -170,7 +170,7 @@ fn a_rack_of_exact_ties_ends(backend: Backend) {
     assert!(summary.momentum_error.unwrap() < 1e-6);
     let spheres = simulation.spheres();
     assert!(spheres.iter().all(|s| s.position.z == 0.0 && s.velocity.z == 0.0));
-    // The break is over: everybody flies apart.
+    // The break is over: all spheres separate.
     let closing = (0..16).any(|i| {
         (0..i).any(|j| {
             let (a, b): (&Sphere, &Sphere) = (&spheres[i], &spheres[j]);

@@ -1,5 +1,5 @@
-//! Physics that must come out: closed forms, conservation, statistics, and the CPU engine against the
-//! event-driven reference. Every case is a function of the backend and runs on each.
+//! Required physics: closed forms, conservation, statistics, and the CPU engine against the event-driven reference.
+//! Every case is a function of the backend and runs on each backend.
 
 #[macro_use]
 #[path = "../common/tiers.rs"]

@@ -1,4 +1,4 @@
-//! Impacts with friction: single ones in closed form, and a cluster that keeps what it should.
+//! Impacts with friction: single impacts in closed form, and the conserved quantities of a cluster.
 
 use carom::{Backend, Dimensions, Impact, Materials, Plane, Simulation, Sphere, Surface, System};
 use glam::DVec3;
@@ -54,14 +54,14 @@ fn momentum(spheres: &[Sphere]) -> DVec3 {
     spheres.iter().map(|s| s.mass * s.velocity).sum()
 }
 
-// About the origin, and the sum of the sizes of its parts.
+// Angular momentum about the origin, and the sum of the magnitudes of its terms.
 fn angular_momentum(spheres: &[Sphere]) -> (DVec3, f64) {
     let parts = || spheres.iter().flat_map(|s| [s.mass * s.position.cross(s.velocity), inertia(s) * s.spin]);
     (parts().sum(), parts().map(DVec3::length).sum())
 }
 
-/// Velocities and spins after an impact of `a` on `b`, with the unit vector from `b` to `a`, in f64: what is fixed has no
-/// inverse mass and does not turn. Also the energy lost.
+/// Velocities and spins after an impact of `a` on `b`, with the unit vector from `b` to `a`, in f64; a fixed sphere has
+/// no inverse mass and does not turn. Also returns the lost energy.
 fn strike(a: Sphere, b: Sphere, normal: DVec3, surface: Surface) -> ([Sphere; 2], f64) {
     let inverse = |s: &Sphere| if s.fixed { 0.0 } else { 1.0 / s.mass };
     let reduced = 1.0 / (inverse(&a) + inverse(&b));
@@ -83,8 +83,8 @@ fn strike(a: Sphere, b: Sphere, normal: DVec3, surface: Surface) -> ([Sphere; 2]
     ([after(a, 1.0), after(b, -1.0)], lost + rub)
 }
 
-// Radius 2.5 mm, 3.9 m/s, e = 0.98, mu = 0.092 (Kharaz, Gorham & Salman 2001): velocity and spin after an impact at this
-// angle from the normal, `along` the plane.
+// Radius 2.5 mm, 3.9 m/s, e = 0.98, mu = 0.092 (Kharaz, Gorham & Salman 2001): velocity and spin after an impact at
+// this angle from the normal, `along` the plane.
 fn kharaz(degrees: f64, backend: Backend) -> (Sphere, DVec3, f64) {
     let (normal, along) = (DVec3::new(0.48, -0.6, 0.64), DVec3::new(0.8, 0.0, -0.6));
     let mut system = system_of(rough(0.092, 0.98), 1e-3);
@@ -133,7 +133,7 @@ fn a_sphere_leaves_a_plane_as_kharaz_measured(backend: Backend) {
 }
 
 fn sliding_ends_where_the_angle_says(backend: Backend) {
-    // Below the angle the surfaces leave each other at the same speed, above they still slide.
+    // Below this angle the surfaces leave each other at the same speed; above it they still slide.
     let limit = (3.5f64 * 0.092 * 1.98).atan().to_degrees();
     assert!((limit - 32.52).abs() < 0.005, "{limit}");
     for (degrees, slides) in [(limit - 0.005, false), (limit + 0.005, true)] {
@@ -145,7 +145,7 @@ fn sliding_ends_where_the_angle_says(backend: Backend) {
     }
 }
 
-// Two spheres of any sizes that meet once in a step, with the impact as it was recorded.
+// Two spheres of any sizes that collide once in a step, and the recorded impact.
 fn meet(a: Sphere, b: Sphere, normal: DVec3, surface: Surface, backend: Backend) -> (Simulation, Impact) {
     let mut system = system_of(surface, 1.0);
     let apart = normal * (a.radius + b.radius) + 0.5 * (b.velocity - a.velocity);
@@ -168,7 +168,7 @@ fn meet(a: Sphere, b: Sphere, normal: DVec3, surface: Surface, backend: Backend)
     (simulation, impact)
 }
 
-// Sizes, speeds and spins of all kinds, and the closed form for each.
+// Random sizes, speeds and spins, compared with the closed form.
 fn compare_with_closed_form(fixed: bool, backend: Backend) {
     let mut rng = Pcg64::seed_from_u64(3);
     let mut normals = normals(&mut rng);
@@ -191,7 +191,7 @@ fn compare_with_closed_form(fixed: bool, backend: Backend) {
                 if fixed {
                     (b.fixed, b.velocity) = (true, DVec3::ZERO);
                 }
-                // One meets the other at no less than unit speed.
+                // The spheres approach at unit speed or more.
                 a.velocity -= normal * ((a.velocity - b.velocity).dot(normal) + 2.0);
                 let surface = rough(friction, restitution);
                 let (simulation, impact) = meet(a, b, normal, surface, backend);
@@ -206,7 +206,7 @@ fn compare_with_closed_form(fixed: bool, backend: Backend) {
                     let off_spin = (found.spin - closed.spin).length() * closed.radius / speed;
                     worst = worst.max(off).max(off_spin);
                     assert!(off < 1e-5 && off_spin < 1e-5, "{case}: {found:?} {closed:?}");
-                    // Nothing twists about the normal.
+                    // The impact exerts no torque about the normal.
                     let twist = (found.spin - before.spin).dot(impact.normal) * found.radius / speed;
                     assert!(twist.abs() < 1e-6, "{case}: {twist:e}");
                 }
@@ -215,7 +215,7 @@ fn compare_with_closed_form(fixed: bool, backend: Backend) {
                     (report.dissipated - lost).abs() < 1e-5 * (lost + 1e-2 * energy(&[a, b])),
                     "{case}: {lost}"
                 );
-                // Across the normal the surfaces never go the other way afterwards.
+                // The tangential velocity of the surfaces never reverses.
                 let slip = |a: &Sphere, b: &Sphere| {
                     let still = if fixed { DVec3::ZERO } else { b.spin * b.radius };
                     let w = a.velocity - b.velocity - (a.spin * a.radius + still).cross(impact.normal);
@@ -239,7 +239,8 @@ fn a_fixed_sphere_rubs_as_an_infinite_mass(backend: Backend) {
 }
 
 fn a_plane_in_gravity_sees_the_slip_of_the_lab(backend: Backend) {
-    // An incline: gravity speeds the sphere up along it, and what is rubbed off is that of the speed it has there.
+    // An incline: gravity accelerates the sphere along the incline, and the friction loss follows from the speed at the
+    // impact.
     let (gravity, normal) = (DVec3::new(3.0, 0.0, -9.0), DVec3::Z);
     let mut system = System { gravity, ..system_of(rough(0.2, 0.8), 0.5) };
     floor(&mut system, normal);
@@ -328,7 +329,7 @@ fn restitution_fades_below_the_threshold(backend: Backend) {
 }
 
 fn impacts_within_the_contact_time_take_nothing(backend: Backend) {
-    // Between two planes: the second impact follows the first within the contact time, is elastic and does not rub.
+    // Between two planes: the second impact follows the first within the contact time, is elastic and has no friction.
     let mut system = system_of(rough(0.1, 0.5), 2.0);
     system.solver.contact_time = Some(10.0);
     floor(&mut system, DVec3::Z);
@@ -350,7 +351,7 @@ fn impacts_within_the_contact_time_take_nothing(backend: Backend) {
 }
 
 fn every_pair_of_materials_has_its_own_surface(backend: Backend) {
-    // The later materials, and what is said of a pair, lie behind the first in every table.
+    // Later materials, and overrides for pairs, follow the first material in every table.
     let mut system = system_of(rough(0.9, 0.9), 1.0);
     let ice = system.materials.add("ice", rough(0.01, 0.8), 1.0);
     let felt = system.materials.add("felt", Surface { restitution_threshold: 3.0, ..rough(0.16, 0.6) }, 1.0);

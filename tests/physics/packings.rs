@@ -1,4 +1,4 @@
-//! Grains that were poured: how densely they lie, and how many others each touches.
+//! Poured grains: packing density and coordination number.
 
 use carom::{
     Backend, Contact, Partner, Side, Simulation, Sphere, Surface, System,
@@ -10,13 +10,13 @@ use crate::support::simulate_silently;
 
 on_each_engine!(large_grains_do_not_sink_into_the_small_ones_they_fall_on (gpu: long "about 5 min"));
 
-/// Height (diameters) that the floor orders, and as much below the surface.
+/// Height (diameters) that the floor orders, and the same depth below the surface.
 const MARGIN: f64 = 4.0;
 
-/// Time (sqrt(d/g)) after which grains that fall from up to 60 d lie.
+/// Time (sqrt(d/g)) after which grains that fall from up to 60 d are at rest.
 const SETTLED: f64 = 70.0;
 
-// A loose rain of spheres of three sizes, mean diameter 1, in a box that is periodic across; mass and gravity 1.
+// A loose rain of spheres of three sizes, mean diameter 1, in a box with periodic sides; mass and gravity 1.
 fn rain(count: u64, width: f64, friction: f64, seed: u64) -> System {
     const LOOSE: f64 = 0.2;
     let surface = Surface {
@@ -39,14 +39,14 @@ fn rain(count: u64, width: f64, friction: f64, seed: u64) -> System {
         .unwrap()
 }
 
-// Volume of the part of a sphere that is below a height.
+// Volume of the part of a sphere below a height.
 fn volume_below(sphere: &Sphere, height: f64) -> f64 {
     let r = sphere.radius;
     let t = (height - sphere.position.z).clamp(-r, r);
     std::f64::consts::PI * (r * r * t - t.powi(3) / 3.0 + 2.0 / 3.0 * r.powi(3))
 }
 
-/// What is measured of a packing, away from the floor and the surface.
+/// Measured properties of a packing, away from the floor and the surface.
 struct Packing {
     fraction: f64,
     coordination: f64,
@@ -96,7 +96,7 @@ fn settle(system: &System) -> (Simulation, Packing) {
     (simulation, packing)
 }
 
-// Mean and error of the mean.
+// Mean and its standard error.
 fn mean(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -121,19 +121,20 @@ fn rough_grains_pack_as_loosely_as_poured_ones_do() {
 
 tier!(long "about 2 min": smooth_grains_pack_as_densely_as_spheres_at_random_can);
 fn smooth_grains_pack_as_densely_as_spheres_at_random_can() {
-    // Six contacts each hold a pile of smooth spheres; to one digit, for what overlaps by a thousandth touches a few more.
+    // Six contacts per sphere hold a pile of frictionless spheres. The figure holds to one digit, because spheres that
+    // overlap by a thousandth touch a few more.
     packs(0.0, [0.62, 0.645], [5.5, 6.5]);
 }
 
 #[test]
 fn rough_grains_come_to_rest_in_a_loose_packing() {
     let (_, packing) = settle(&rain(700, 6.5, 0.5, 4));
-    // The figures of the long tests, and how far so few spheres scatter.
+    // The figures of the long tests, with the scatter of so few spheres.
     assert!((0.57..=0.63).contains(&packing.fraction), "{}", packing.fraction);
     assert!((3.9..=5.1).contains(&packing.coordination), "{}", packing.coordination);
 }
 
-// Of each as much volume. With three turns of four passes each it is .037 in the second pour.
+// Equal volume of each size. With three batches of four iterations each the result is .037 in the second pour.
 fn large_grains_do_not_sink_into_the_small_ones_they_fall_on(backend: Backend) {
     const RATIO: f64 = 4.0;
     let grain = Surface {

@@ -1,4 +1,4 @@
-//! Piles: they come down, come to rest and stay.
+//! Piles: they fall, come to rest and stay at rest.
 
 use carom::{
     Backend, Bounds, Cells, Dimensions, Error, Materials, Options, Partner, Side, Simulation, Sphere,
@@ -29,14 +29,14 @@ on_each_engine!(
     a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order (gpu: long "five minutes"),
 );
 
-// Loose layers of `side` x `side` spheres, radii +-10%, that fall as one block on a floor of a box that is periodic
-// across; diameter, mass and gravity 1.
+// Loose layers of `side` x `side` spheres, radii +-10%, that fall as one block on a floor of a box with periodic sides;
+// diameter, mass and gravity 1.
 fn layers(count: u32, side: u32, surface: Surface, origin: f64, seed: u64) -> System {
     const GAP: f64 = 1.25;
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut uniform = || 2.0 * rng.random::<f64>() - 1.0;
     let mut system = System { gravity: -DVec3::Z, dt: 0.05, ..System::default() };
-    // They have to stay by themselves.
+    // The layers have to stay without sleeping.
     system.solver.sleeping = false;
     system.materials = Materials::empty();
     system.materials.add("grain", surface, 6.0 / std::f64::consts::PI);
@@ -74,7 +74,7 @@ fn centre(spheres: &[Sphere]) -> DVec3 {
 /// Kinetic energy per sphere of a pile at rest, in m g d.
 const STILL: f64 = 1e-6;
 
-// Lets it come down for 60 sqrt(d/g) and looks at it for 30 more.
+// Runs the fall for 60 sqrt(d/g), then measures for 30 more.
 fn comes_to_rest(system: &System, least_energy: f64, backend: Backend) {
     let mut simulation = simulate_silently(system, backend);
     let count = system.spheres.len() as f64;
@@ -132,7 +132,7 @@ fn fifty_layers_come_to_rest_far_from_the_origin(backend: Backend) {
 
 fn smooth_layers_come_to_rest(backend: Backend) {
     let smooth = Surface { restitution: 0.5, ..Surface::default() };
-    // Without friction a sphere in a trough swings on for ever.
+    // Without friction a sphere in a trough oscillates permanently.
     comes_to_rest(&layers(20, 6, smooth, 0.0, 2), 1e-3, backend);
 }
 
@@ -184,7 +184,7 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight(backend: Backend) {
     assert!((floor - weight).abs() <= 1e-3 * weight, "the floor carries {floor} of {weight}");
     assert!(worst(&balance) <= 1e-3, "a sphere is left with the force {:e}", worst(&balance));
     assert!(worst(&torque) <= 1e-3, "a sphere is left with the torque {:e}", worst(&torque));
-    // Pressed on all sides, most along gravity, and no moment: the tensor is symmetric.
+    // Pressed on all sides, most along gravity, and without torque: the tensor is symmetric.
     assert!(stress.z_axis.z > stress.x_axis.x && stress.x_axis.x > 0.0 && stress.y_axis.y > 0.0, "{stress}");
     assert!((stress.x_axis.z - stress.z_axis.x).abs() <= 1e-3 * stress.z_axis.z, "{stress}");
 }
@@ -193,7 +193,7 @@ fn twenty_thousand_spheres_in_fifty_layers_come_to_rest(backend: Backend) {
     comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1), STILL, backend);
 }
 
-// What its contacts bear outlives the engine: none of them starts from nothing.
+// The contact impulses survive a change of engine: no contact starts from zero.
 fn neither_edits_nor_another_engine_shake_a_pile(backend: Backend) {
     let system = layers(8, 3, grain(0.5, 0.5), 0.0, 9);
     let weight: f64 = system.spheres.iter().map(|s| s.mass).sum();
@@ -202,7 +202,7 @@ fn neither_edits_nor_another_engine_shake_a_pile(backend: Backend) {
     let start = simulation.spheres();
     simulation.switch(Options { backend, ..Options::default() }).unwrap();
     for step in 0..4 {
-        // In half of the steps an edit that changes nothing.
+        // Half of the steps follow an edit that changes nothing.
         if step % 2 == 0 {
             simulation.apply_impulse(17, DVec3::ZERO).unwrap();
         }
@@ -217,7 +217,7 @@ fn neither_edits_nor_another_engine_shake_a_pile(backend: Backend) {
     for (a, b) in start.iter().zip(simulation.spheres()) {
         assert!(a.position.distance(b.position) <= 1e-5, "{a:?} {b:?}");
     }
-    // Of a sphere that is no more the others know nothing.
+    // The neighbours of a removed sphere drop their contact impulse with it.
     simulation.remove(30).unwrap();
     simulation.step().unwrap();
     assert!(
@@ -225,7 +225,7 @@ fn neither_edits_nor_another_engine_shake_a_pile(backend: Backend) {
     );
 }
 
-// Two edits with no step between them: what contacts bear comes through both.
+// Two edits without a step between them keep the contact impulses.
 fn a_sphere_that_is_not_finite_leaves_a_pile_as_it_was(backend: Backend) {
     let mut system = layers(4, 3, grain(0.5, 0.5), 0.0, 9);
     // High above the others.
@@ -246,7 +246,8 @@ fn a_sphere_that_is_not_finite_leaves_a_pile_as_it_was(backend: Backend) {
     }
 }
 
-// Through every level goes the weight of the centres above it: each contact's force acts along the line between two centres.
+// Every horizontal plane carries the weight of the centres above: each contact force acts along the line between two
+// centres.
 fn the_stress_of_a_pile_at_rest_is_the_weight_above(backend: Backend) {
     let system = layers(12, 5, grain(0.3, 0.5), 1000.0, 6);
     let mut simulation = simulate_silently(&system, backend);
@@ -270,7 +271,7 @@ fn the_stress_of_a_pile_at_rest_is_the_weight_above(backend: Backend) {
     println!("{} contacts: stress at the foot {foot:.4}, off by at most {worst:.1e}", contacts.len());
     assert!(foot > 7.0 && worst <= 1e-3 * foot, "{worst:e} of {foot}");
 
-    // However it is divided, and wherever along the periods it begins, the whole is the same.
+    // The total is independent of the number of cells and of their origin along the periods.
     let whole = contact_stress(&contacts, extent.x * extent.y * extent.z);
     let shifted = DVec3::new(-7.3 * extent.x, 0.4 * extent.y, 0.0);
     for (count, shift) in [([1, 1, 1], DVec3::ZERO), ([3, 4, 5], DVec3::ZERO), ([5, 2, 7], shifted)] {
@@ -281,7 +282,7 @@ fn the_stress_of_a_pile_at_rest_is_the_weight_above(backend: Backend) {
         let off = (mean - whole).to_cols_array().map(f64::abs).into_iter().fold(0.0, f64::max);
         assert!(off <= 1e-9 * whole.z_axis.z, "{count:?}: {mean}, not {whole}");
     }
-    // Half of the box, upwards, holds what is there and no more.
+    // The upper half of the box contains exactly the contacts in it.
     let halves = [0.0, 0.5].map(|k| Cells {
         min: low + extent * DVec3::Z * k,
         max: low + extent * DVec3::new(1.0, 1.0, k + 0.5),
@@ -345,7 +346,7 @@ fn a_column_in_a_plane_carries_itself(backend: Backend) {
     assert!((stress[2].y_axis.y - 30.0).abs() <= 0.02, "{stress:?}");
 }
 
-// On one, two and three threads, and with the spheres in another order; of a device these are several runs.
+// On one, two and three threads, and with the spheres in another order; on a device these are several runs.
 fn has_the_same_bits(system: &System, steps: u64, backend: Backend, holds: fn(&StepReport) -> bool) {
     let hash = |system: &System, threads| {
         let options = Options { backend, threads, ..Options::default() };
@@ -370,14 +371,14 @@ fn a_falling_pile_has_the_same_bits_on_any_number_of_threads_and_in_any_order(ba
     has_the_same_bits(&layers(12, 20, grain(0.5, 0.5), 0.0, 3), 160, backend, moves);
 }
 
-// It sleeps after 32.
+// The pile sleeps after 32.
 fn a_pile_that_falls_asleep_has_the_same_bits(backend: Backend) {
     let mut system = layers(4, 7, grain(0.5, 0.5), 0.0, 3);
     system.solver.sleeping = true;
     has_the_same_bits(&system, 900, backend, |report| report.asleep == 196);
 }
 
-// So many spheres that threads share them.
+// Enough spheres for several threads.
 fn a_broad_pile_that_falls_asleep_has_the_same_bits(backend: Backend) {
     let mut system = layers(2, 36, grain(0.5, 0.5), 0.0, 3);
     system.solver.sleeping = true;
@@ -440,7 +441,7 @@ fn thirty_two_thousand_spheres_dropped_into_a_box_do_not_sink_into_each_other() 
     assert!(summary.kinetic_energy / 32_000.0 < 1e-3, "it does not come to rest");
 }
 
-// Over several steps, so with what contacts hand on from each to the next; later rounding decides which way grains go.
+// Several steps, so that the warm start of each step matters; in a longer run rounding decides the paths of grains.
 #[cfg(feature = "gpu")]
 #[test]
 fn a_falling_pile_is_the_same_on_a_device() {

@@ -11,11 +11,11 @@ on_each_backend!(
     pressure_and_rate_at_a_fifth (gpu: long "a minute"),
     pressure_and_rate_at_three_tenths (gpu: long "a minute"),
     pressure_and_rate_at_two_fifths (gpu: long "a minute"),
-    // Error bars of .03%.
+    // Statistical error .03%.
     pressure_at_all_densities_within_a_tenth_of_a_percent (cpu: long "about 5 min", exact: long "about 5 min", gpu: campaign "about an hour"),
 );
 
-/// Mean and standard error of the mean of blocks.
+/// Mean and standard error of the mean over blocks.
 fn blocks(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -26,11 +26,11 @@ fn blocks(values: &[f64]) -> (f64, f64) {
 struct Measured {
     z: f64,
     error: f64,
-    // Z by the collision rate.
+    // Z from the collision rate.
     z_of_rate: f64,
 }
 
-// Blocks are long against the time in which the pressure forgets (a few collisions).
+// Blocks are long compared with the correlation time of the pressure (a few collisions).
 fn measure(volume_fraction: f64, collisions: usize, seed: u64, backend: Backend) -> Measured {
     const BLOCKS: usize = 25;
     const PER_STEP: f64 = 0.5;

@@ -1,4 +1,4 @@
-//! One sphere on a plane: it slides, rolls, spins and stops as the closed forms say.
+//! One sphere on a plane slides, rolls, spins and stops as the closed forms predict.
 
 use carom::{Backend, Materials, Plane, Simulation, Sphere, Surface, System};
 use glam::DVec3;
@@ -19,8 +19,7 @@ on_each_engine!(
 const GRAVITY: f64 = 9.81;
 const RADIUS: f64 = 0.05;
 
-// A sphere that touches the plane z = 0; gravity leans by `slope` (radian) towards +x. On a period of its own far from
-// the origin and as likely as not across the wrap.
+// A sphere that touches the plane z = 0; gravity is tilted by `slope` (radians) towards +x.
 fn on_a_plane(surface: Surface, slope: f64, velocity: DVec3, spin: DVec3) -> System {
     let mut system = System {
         dt: 1.0 / 60.0,
@@ -52,7 +51,7 @@ fn run(simulation: &mut Simulation, time: f64) -> Sphere {
     simulation.spheres()[0]
 }
 
-// |a - b| within a share of b.
+// Asserts that |a - b| is within a share of b.
 fn within(a: f64, b: f64, share: f64, what: &str) {
     println!("{what}: {a:.6}, expected {b:.6}: off by {:.2e}", (a - b) / b);
     assert!((a - b).abs() <= share * b.abs(), "{what}: {a}, not {b}");
@@ -67,13 +66,13 @@ fn a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed(backend: Backend) 
     for (speed, friction) in [(1.0, 0.1), (2.0, 0.3), (0.2, 0.8)] {
         let system = on_a_plane(rough(friction), 0.0, DVec3::X * speed, DVec3::ZERO);
         let mut simulation = simulate_silently(&system, backend);
-        // It slides for 2 v / (7 mu g).
+        // The sphere slides for 2 v / (7 mu g).
         let sliding = 2.0 * speed / (7.0 * friction * GRAVITY);
         let ball = run(&mut simulation, 1.5 * sliding + 0.1);
         within(ball.velocity.x, speed * 5.0 / 7.0, 0.01, "speed");
         within(ball.spin.y, ball.velocity.x / RADIUS, 1e-3, "spin");
         assert!(ball.velocity.y.abs() + ball.velocity.z.abs() <= 1e-6, "{ball:?}");
-        // It rolls on without loss.
+        // Then the sphere rolls without loss.
         let later = run(&mut simulation, 3.0);
         within(later.velocity.x, ball.velocity.x, 1e-4, "speed later");
         assert!((later.position.z - RADIUS).abs() <= 2e-3 * RADIUS, "{later:?}");
@@ -82,7 +81,7 @@ fn a_sliding_ball_comes_to_roll_at_five_sevenths_of_its_speed(backend: Backend) 
 }
 
 fn backspin_brings_a_ball_back(backend: Backend) {
-    // Rolls at (v - 2/5 r w) 5/7 in the end: backwards if the spin is large.
+    // The final rolling speed is (v - 2/5 r w) 5/7: backwards for a large spin.
     let (speed, spin) = (1.0, -100.0);
     let system = on_a_plane(rough(0.3), 0.0, DVec3::X * speed, DVec3::Y * spin);
     let ball = run(&mut simulate_silently(&system, backend), 2.0);
@@ -121,7 +120,7 @@ fn rolling_resistance_stops_a_rolling_ball_where_it_should(backend: Backend) {
         assert!(ball.velocity.length() <= 1e-5 * speed, "{ball:?}");
         ledger_closes(&simulation);
     }
-    // On a slope less steep than the resistance it stays where it is.
+    // On a slope less steep than the rolling resistance the sphere stays in place.
     let surface = Surface { rolling_friction: 0.2, ..rough(0.6) };
     let system = on_a_plane(surface, 0.15, DVec3::ZERO, DVec3::ZERO);
     let ball = run(&mut simulate_silently(&system, backend), 5.0);
@@ -134,19 +133,19 @@ fn twisting_resistance_stops_a_spinning_ball_in_time(backend: Backend) {
     let time = spin * RADIUS / (2.5 * resistance * GRAVITY);
     let spun = |share: f64| {
         let system = on_a_plane(surface, 0.0, DVec3::ZERO, DVec3::Z * spin);
-        // As many steps to a part of the time whatever it is.
+        // The same number of steps for every duration.
         let system = System { dt: time / 60.0, ..system };
         run(&mut simulate_silently(&system, backend), share * time)
     };
     within(spun(0.5).spin.z, 0.5 * spin, 0.01, "spin at half the time");
     assert!(spun(1.05).spin.z.abs() <= 1e-6 * spin);
-    // Without resistance it spins for ever.
+    // Without resistance the sphere spins permanently.
     let system = on_a_plane(rough(0.6), 0.0, DVec3::ZERO, DVec3::Z * spin);
     within(run(&mut simulate_silently(&system, backend), 5.0).spin.z, spin, 1e-6, "spin");
 }
 
 fn a_lossy_ball_comes_to_rest_at_the_closed_form_time(backend: Backend) {
-    // A bounce slower than a resting contact may be is not done: of a short fall that is a larger share.
+    // Bounces slower than the resting threshold are omitted, which is a larger share of a short fall.
     for (restitution, height, share) in [(0.5, 1.0, 0.01), (0.3, 0.5, 0.02), (0.7, 1.0, 0.01)] {
         let surface = Surface { restitution, ..Surface::default() };
         let mut system = on_a_plane(surface, 0.0, DVec3::ZERO, DVec3::ZERO);
@@ -154,7 +153,7 @@ fn a_lossy_ball_comes_to_rest_at_the_closed_form_time(backend: Backend) {
         let mut simulation = simulate(&system, backend);
         let fall = (2.0 * height / GRAVITY).sqrt();
         let expected = fall * (1.0 + restitution) / (1.0 - restitution);
-        // Its last impact; from there on it lies.
+        // Time of the last impact, after which the sphere is at rest.
         let mut stopped = 0.0;
         for _ in 0..(1.5 * expected * 60.0) as u32 {
             simulation.step().unwrap();

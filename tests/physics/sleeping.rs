@@ -1,4 +1,4 @@
-//! Spheres that have come to rest sleep, cost little, and wake when they are touched or lose what they lie on.
+//! Spheres at rest sleep, cost little, and wake when touched or when they lose their support.
 
 use carom::{Backend, Materials, Plane, Side, Simulation, Solver, Sphere, Surface, System};
 use glam::DVec3;
@@ -13,7 +13,7 @@ on_each_engine!(
     spheres_do_not_sleep_where_they_may_not (gpu: long "a minute or two"),
 );
 
-// Diameter, mass and gravity 1; sleep comes after 10 units of time. A floor, and spheres of `grain` and of `ice`.
+// Diameter, mass and gravity 1; sleep starts after 10 units of time. A floor, and spheres of `grain` and of `ice`.
 fn floor(dt: f64) -> System {
     let mut system = System { gravity: -DVec3::Z, dt, ..System::default() };
     system.materials = Materials::empty();
@@ -27,7 +27,7 @@ fn floor(dt: f64) -> System {
     };
     let grain = system.materials.add("grain", grain, density);
     let ice = system.materials.add("ice", Surface { restitution: 0.5, ..Surface::default() }, density);
-    // Without this it would be as rough as the mean of the two.
+    // Without this override the pair would have the mean friction of the two materials.
     let smooth = Surface { restitution: 0.5, ..Surface::default() };
     system.materials.set_surface(grain, ice, smooth);
     system
@@ -44,7 +44,7 @@ fn add(system: &mut System, material: u16, position: DVec3, velocity: DVec3) {
 const GRAIN: u16 = 0;
 const ICE: u16 = 1;
 
-// Steps until `done`, at most so long.
+// Steps until `done`, at most for `time`.
 fn until(simulation: &mut Simulation, time: f64, done: impl Fn(&Simulation) -> bool) {
     while !done(simulation) {
         simulation.step().unwrap();
@@ -56,7 +56,7 @@ fn kinetic(spheres: &[Sphere]) -> f64 {
     spheres.iter().map(|s| 0.5 * s.mass * s.velocity.length_squared()).sum()
 }
 
-// Four in a row at rest, and a ball that slides to them along the floor.
+// Four spheres in a row at rest, and a ball that slides into them along the floor.
 fn what_lies_still_sleeps_until_it_is_struck(backend: Backend) {
     let mut system = floor(0.05);
     for k in 0..4 {
@@ -67,7 +67,7 @@ fn what_lies_still_sleeps_until_it_is_struck(backend: Backend) {
     for sleeping in [true, false] {
         system.solver.sleeping = sleeping;
         let mut simulation = simulate_silently(&system, backend);
-        // It is there after 14.
+        // The ball arrives after 14.
         until(&mut simulation, 13.0, |s| s.time() > 12.5);
         assert_eq!(simulation.report().asleep, if sleeping { 4 } else { 0 });
         let before = simulation.spheres();
@@ -76,7 +76,7 @@ fn what_lies_still_sleeps_until_it_is_struck(backend: Backend) {
         let report = simulation.report();
         assert_eq!(report.asleep, 0, "{report:?}");
         let after = simulation.spheres();
-        // Along the row momentum is handed on, whether they slept or not.
+        // Momentum passes along the row, whether the spheres slept or not.
         let momentum = |spheres: &[Sphere]| spheres.iter().map(|s| s.velocity.x).sum::<f64>();
         println!("{sleeping}: momentum {} to {}", momentum(&before), momentum(&after));
         assert!((momentum(&after) - 0.5).abs() < 1e-5 && after[4].velocity.x < 0.3);
@@ -86,7 +86,7 @@ fn what_lies_still_sleeps_until_it_is_struck(backend: Backend) {
     assert!((energies[0] - energies[1]).abs() < 1e-3 * energies[1], "{energies:?}");
 }
 
-// A pile of two; the lower is shot away from under the upper.
+// A pile of two; the lower sphere is shot away from under the upper one.
 fn what_loses_its_support_falls(backend: Backend) {
     let mut system = floor(0.05);
     add(&mut system, ICE, DVec3::new(0.0, 0.0, 0.5), DVec3::ZERO);
@@ -100,7 +100,7 @@ fn what_loses_its_support_falls(backend: Backend) {
     assert!(spheres[1].position.z < 0.51 && spheres[0].position.x > 2.0, "{spheres:?}");
 }
 
-// A pyramid at rest, beside a ball that slides along for ever.
+// A pyramid at rest, beside a ball that slides permanently.
 fn an_island_sleeps_while_others_move(backend: Backend) {
     let mut system = floor(0.05);
     let side = 0.5 / 3f64.sqrt();
@@ -124,7 +124,7 @@ fn an_island_sleeps_while_others_move(backend: Backend) {
     let later = simulation.spheres();
     assert_eq!(asleep[..4], later[..4], "what sleeps stands still to the bit");
     assert!((later[4].velocity.x - 1.0).abs() < 1e-6 && later[4].position.x > asleep[4].position.x + 1.0);
-    // It still bears what it bore.
+    // The contacts still carry the same impulses.
     let carried = |contacts: &[carom::Contact]| {
         contacts
             .iter()
@@ -161,12 +161,12 @@ fn a_world_that_sleeps_does_not_change_and_wakes_for_an_edit(backend: Backend) {
     until(&mut simulation, 200.0, |s| s.report().asleep == 8);
 }
 
-// Nothing sleeps on the way, without a surface that takes energy, or where it is switched off.
+// No sphere sleeps while moving, without a dissipative surface, or with sleeping disabled.
 fn spheres_do_not_sleep_where_they_may_not(backend: Backend) {
     let cases: [fn(&mut System); 3] = [
         |system| system.solver = Solver { sleeping: false, ..Solver::default() },
         |system| system.materials = Materials::default(),
-        // It rolls: slowly, but it does.
+        // The sphere rolls slowly.
         |system| system.spheres[0].velocity = 0.01 * DVec3::Y,
     ];
     for change in cases {

@@ -1,4 +1,4 @@
-//! Starts and runs that the cases share.
+//! Initial states and runs shared by the cases.
 
 use std::f64::consts::PI;
 #[cfg(feature = "gpu")]
@@ -10,8 +10,8 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
-/// Options for a backend. All simulations of a test share one device: opening it and compiling for it costs seconds on a
-/// software adapter.
+/// Options for a backend. All simulations of a test share one device: opening a device and compiling for it takes
+/// seconds on a software adapter.
 pub fn options(backend: Backend) -> Options {
     #[cfg(feature = "gpu")]
     let context = (backend == Backend::Gpu).then(|| {
@@ -31,13 +31,13 @@ pub fn simulate(system: &System, backend: Backend) -> Simulation {
     Simulation::new(system.clone(), Options { record_impacts: true, ..options(backend) }).unwrap()
 }
 
-/// The same without records.
+/// Starts a simulation that records no impacts.
 pub fn simulate_silently(system: &System, backend: Backend) -> Simulation {
     Simulation::new(system.clone(), options(backend)).unwrap()
 }
 
-/// `4 cells^3` spheres of diameter and mass 1 in a periodic box at rest as a whole, on a face-centred cubic
-/// lattice, with velocities of temperature 1, exactly: kinetic energy 1.5 per sphere.
+/// `4 cells^3` spheres of diameter and mass 1 in a periodic box on a face-centred cubic lattice. Total momentum is zero
+/// and the temperature exactly 1: kinetic energy 1.5 per sphere.
 pub fn gas(cells: usize, volume_fraction: f64, seed: u64) -> System {
     let count = 4 * cells.pow(3);
     let length = (count as f64 * PI / 6.0 / volume_fraction).cbrt();
@@ -86,13 +86,13 @@ pub fn compressibility(volume_fraction: f64) -> f64 {
     terms.iter().map(|&(power, factor)| factor * x.powi(power)).sum()
 }
 
-/// Collisions per sphere and time of a gas of temperature 1, each counted for both partners.
+/// Collisions per sphere and time in a gas of temperature 1, each counted for both partners.
 pub fn collision_rate(volume_fraction: f64) -> f64 {
     6.0 / PI.sqrt() * (compressibility(volume_fraction) - 1.0)
 }
 
-/// A gas that has forgotten its lattice, 40 collisions per sphere later; its step is so long that each sphere
-/// collides `collisions` times.
+/// A gas without memory of its lattice, after 40 collisions per sphere; its step is so long that each sphere collides
+/// `collisions` times.
 pub fn melted_gas(
     cells: usize,
     volume_fraction: f64,

@@ -1,4 +1,4 @@
-//! Colours are those of the map.
+//! Colours agree with the colour map.
 
 use carom::render::{Camera, Colour, Image, Map, Range, Recent, RenderWorld, Spheres, Studio, Style};
 use carom::{Impact, Partner, Sphere, System};
@@ -8,7 +8,7 @@ use super::tools::{bare, camera, difference, different, open, picture, sphere, s
 
 const SIZE: [u32; 2] = [240, 80];
 
-// A row of spheres with speeds 0, 1, 2, ... and a camera that sees them all.
+// A row of spheres with speeds 0, 1, 2, ... and a camera that sees all of them.
 fn row(count: u32) -> (System, Camera) {
     let spheres = (0..count)
         .map(|k| Sphere {
@@ -83,7 +83,7 @@ fn an_automatic_range_ends_where_the_values_do_and_a_locked_one_does_not() {
     let image = draw(Range::Automatic, Colour::Radius);
     assert!(difference(at(&image, &camera, first.position), of_map(Map::Turbo, 0.0)) <= 2);
     assert!(difference(at(&image, &camera, last.position), of_map(Map::Turbo, 1.0)) <= 2);
-    // Speeds from 0; 5 is the greatest of so few.
+    // Speeds from 0 to 5, the greatest of so few spheres.
     let image = draw(Range::Automatic, Colour::Speed);
     assert!(difference(at(&image, &camera, system.spheres[2].position), of_map(Map::Turbo, 0.4)) <= 12);
     let locked = draw(Range::Locked(0.0, 50.0), Colour::Speed);
@@ -107,7 +107,7 @@ fn an_automatic_range_covers_all_but_a_few_fast_spheres() {
     let camera = camera(DVec3::ZERO, 8.0, 20.0);
     let style = Style { map: Map::Turbo, ..bare() };
     let image = picture(&context, &system, &camera, &style, SIZE);
-    // Half of the speed that 98 of 100 stay below, whatever the fastest does. Bins are an eighth wide.
+    // Half of the 98th percentile of the speed, regardless of the fastest sphere. Histogram bins are an eighth wide.
     let near: Vec<_> = [0.47, 0.48, 0.49, 0.5, 0.51, 0.52, 0.53]
         .iter()
         .map(|&value| difference(at(&image, &camera, middle.position), of_map(Map::Turbo, value)))
@@ -119,7 +119,7 @@ fn an_automatic_range_covers_all_but_a_few_fast_spheres() {
 fn every_colour_shows_what_it_stands_for() {
     let context = open();
     let (mut system, camera) = row(4);
-    // All alike but for one thing, which spheres 0 and 1 share and 2 and 3 differ in.
+    // All spheres are equal except in one property, which spheres 0 and 1 share and 2 and 3 do not.
     for sphere in &mut system.spheres {
         (sphere.velocity, sphere.radius, sphere.material) = (DVec3::X, 0.5, 0);
     }
@@ -153,14 +153,14 @@ fn every_colour_shows_what_it_stands_for() {
         let seen: Vec<_> = system.spheres.iter().map(|s| at(&image, &camera, s.position)).collect();
         assert!(difference(seen[0], seen[2]) > 20, "{colour:?} does not show: {seen:?}");
         if colour == Colour::Overlap {
-            // Two overlap by .05 of a diameter, two not at all.
+            // Two spheres overlap by .05 of a diameter, two not at all.
             assert!(difference(seen[2], of_map(Map::Turbo, 0.25)) <= 3, "{seen:?}");
             assert!(difference(seen[3], of_map(Map::Turbo, 0.25)) <= 3, "{seen:?}");
             assert!(difference(seen[0], of_map(Map::Turbo, 0.0)) <= 3, "{seen:?}");
         } else if colour == Colour::Impacts {
             assert!(difference(seen[0], of_map(Map::Turbo, 0.5)) <= 3, "{seen:?}");
             assert!(difference(seen[2], of_map(Map::Turbo, 0.9)) <= 3, "{seen:?}");
-            // Never struck.
+            // No contact so far.
             assert!(difference(seen[3], of_map(Map::Turbo, 0.0)) <= 3, "{seen:?}");
         } else if colour != Colour::Id {
             assert!(difference(seen[0], seen[1]) <= 2, "{colour:?} shows something else: {seen:?}");
@@ -202,7 +202,7 @@ fn maps_are_those_of_their_authors() {
         let seen = of_map(map, value);
         assert!(difference(seen, [r, g, b, 255]) <= 2, "{map:?} at {value}: {seen:?}");
     }
-    // Viridis and grey rise in lightness all the way.
+    // Lightness of viridis and grey rises monotonically.
     for map in [Map::Viridis, Map::Grey] {
         let light = |k: i32| {
             let [r, g, b] = map.colour(f64::from(k) / 64.0);

@@ -1,4 +1,4 @@
-//! What is in front hides what is behind.
+//! Near spheres hide far ones.
 
 use carom::Sphere;
 use carom::render::{Colour, Map, Range, Style};
@@ -27,7 +27,7 @@ fn the_nearer_of_two_spheres_is_seen_in_either_order() {
         let swapped: Vec<Sphere> = spheres.iter().rev().copied().collect();
         let front = if a == near { 1 } else { 2 };
         let image = picture(&context, &system(spheres), &camera, &by_id(), SIZE);
-        // Where both are, left of the middle of the nearer.
+        // A point that both cover, left of the middle of the nearer sphere.
         let (x, y, _) = camera.project(DVec3::new(-0.2, 0.0, 0.0), SIZE).unwrap();
         assert!(difference(image.pixel(x as u32, y as u32), colour(front)) <= 2, "{front} is not in front");
         assert!(difference(image.pixel(x as u32, y as u32), colour(3 - front)) > 50);
@@ -39,7 +39,7 @@ fn the_nearer_of_two_spheres_is_seen_in_either_order() {
 #[test]
 fn every_pixel_shows_the_sphere_that_its_ray_meets_first() {
     let context = open();
-    // A small sphere before, beside and behind large ones, none of which overlap: centres alone would mislead.
+    // A small sphere in front of, beside and behind large ones without overlap: sorting by centres alone would fail.
     let spheres = vec![
         sphere(1, DVec3::new(0.0, 0.0, 0.0), 2.0),
         sphere(2, DVec3::new(1.7, -1.5, 0.4), 0.35),
@@ -64,7 +64,7 @@ fn every_pixel_shows_the_sphere_that_its_ray_meets_first() {
             let (u, v) = (f64::from(x) + 0.5, f64::from(y) + 0.5);
             let corners = [(-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5), (0.5, 0.5)];
             let all: Vec<_> = corners.iter().map(|(dx, dy)| first(u + dx, v + dy)).collect();
-            // Pixels on an outline show both sides.
+            // Pixels on an outline contain both sides.
             if all.iter().any(|id| *id != all[0]) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The legend says what the colours stand for.
+//! The legend explains the colours.
 
 use carom::gpu::wgpu;
 use carom::render::{Camera, Colour, Frame, Map, Range, RenderWorld, Renderer, Spheres, Studio, Style};
@@ -27,13 +27,13 @@ fn a_legend_is_drawn_in_its_corner_and_says_the_range() {
     let locked = |high| Range::Locked(0.0, high);
     let without = draw(false, locked(3.0), Colour::Speed);
     let with = draw(true, locked(3.0), Colour::Speed);
-    // All of the map is in it.
+    // The bar contains the whole map.
     for part in [0.1, 0.5, 0.9] {
         let [r, g, b] = Map::Turbo.colour(part).map(|c| (255.0 * c).round() as u8);
         let pixels = with.rgba.chunks_exact(4).map(|p| <[u8; 4]>::try_from(p).unwrap());
         assert!(pixels.filter(|&p| difference(p, [r, g, b, 255]) <= 6).count() >= 8, "{part} is missing");
     }
-    // Lower left, and nowhere else.
+    // The legend covers only the lower left corner.
     for y in 0..SIZE[1] {
         for x in 0..SIZE[0] {
             if x > 240 || y < 200 {
@@ -42,10 +42,11 @@ fn a_legend_is_drawn_in_its_corner_and_says_the_range() {
         }
     }
     assert!(different(&with, &without, 10) > 3000);
-    // Numbers: the same pictures but for the range differ in the legend where no sphere has a colour of the map.
+    // Two pictures that differ only in the range differ in the numbers of the legend, because no sphere has a colour of
+    // the map.
     let a = draw(true, locked(3.0), Colour::Material);
     assert!(different(&a, &with, 10) > 1000, "names of materials instead of a bar");
-    // Automatic: numbers that the device found.
+    // Automatic range: the device computes the numbers.
     let automatic = draw(true, Range::Automatic, Colour::Radius);
     let plain = draw(false, Range::Automatic, Colour::Radius);
     assert!(different(&automatic, &plain, 10) > 3000);

@@ -1,4 +1,4 @@
-//! Pictures: what is drawn is where it should be, and looks as it should.
+//! Pictures: positions and appearance of the drawn objects.
 
 #[macro_use]
 #[path = "../common/tiers.rs"]

@@ -1,4 +1,4 @@
-//! Pictures as files, and what a studio refuses.
+//! Image files, and the errors of a studio.
 
 use carom::gpu::{Context, wgpu};
 use carom::render::{Camera, Image, RenderWorld, Spheres, Studio, Style};
@@ -101,7 +101,7 @@ fn rays_and_projections_are_each_other_s_inverse() {
     }
     let (_, ahead) = camera.ray(166.5, 111.0, size);
     assert!((ahead - (camera.target - camera.eye).normalize()).length() < 1e-12);
-    // Up is up, and right of it is to the right.
+    // Up is up, and right is right.
     let (_, y, _) = camera.project(camera.target + DVec3::Z, size).unwrap();
     assert!(y < 111.0);
 }
@@ -129,7 +129,7 @@ fn walls_floor_shadows_and_hollows_show_where_they_are_asked_for() {
         let changed = different(&reference, &other, 6);
         assert!(changed > 200, "{what}: {changed} pixels");
         if what == "shadow" || what == "occlusion" {
-            // Both take light away, and never add any.
+            // Shadows and occlusion only remove light.
             let sum = |image: &Image| image.rgba.iter().map(|&c| u64::from(c)).sum::<u64>();
             assert!(sum(&other) > sum(&reference), "{what}");
         }

@@ -1,4 +1,4 @@
-//! Outlines are where the projection of a sphere says: its picture is an ellipse.
+//! Outlines agree with the projection of a sphere, which is an ellipse.
 
 use carom::render::{Camera, Image};
 use glam::DVec3;
@@ -7,15 +7,15 @@ use super::tools::{bare, camera, difference, open, picture, sphere, system};
 
 const SIZE: [u32; 2] = [320, 240];
 
-// Whether the ray through a point of the picture meets the sphere: the definition, in f64.
+// Whether the ray through a point of the picture hits the sphere: the definition, in f64.
 fn meets(camera: &Camera, x: f64, y: f64, centre: DVec3, radius: f64) -> bool {
     let (eye, direction) = camera.ray(x, y, SIZE);
     let along = (centre - eye).dot(direction);
     along > 0.0 && (centre - eye - along * direction).length() <= radius
 }
 
-// How much of a row the sphere covers, in pixels. With smooth edges the sum of what the pixels show of it is the length of
-// the chord.
+// Coverage of a row by the sphere, in pixels. With smooth edges the sum of the pixel coverages is the length of the
+// chord.
 fn chord(image: &Image, empty: &Image, inside: [u8; 4], row: u32) -> f64 {
     let part = |x: u32| {
         let [seen, without, full] =
@@ -25,7 +25,7 @@ fn chord(image: &Image, empty: &Image, inside: [u8; 4], row: u32) -> f64 {
     (0..SIZE[0]).map(part).sum()
 }
 
-// Largest difference between drawn and true chords over all rows that the sphere crosses.
+// Largest difference between drawn and true chords over all rows of the sphere.
 fn error(image: &Image, empty: &Image, camera: &Camera, centre: DVec3, radius: f64) -> f64 {
     let (x, y, _) = camera.project(centre, SIZE).unwrap();
     let inside = image.pixel(x as u32, y as u32);
@@ -65,9 +65,9 @@ fn outlines_are_those_of_the_projected_sphere() {
         let empty = picture(&context, &system(vec![]), &camera, &bare(), SIZE);
         let worst = error(&image, &empty, &camera, centre, radius);
         println!("{offset}: chords within {worst:.3} pixels");
-        // Both ends of a chord are within half a pixel.
+        // Both ends of a chord are accurate to half a pixel.
         assert!(worst < 0.5, "{offset}: a chord is off by {worst} pixels");
-        // It can fail: a sphere that is a little larger is noticed.
+        // The comparison can fail: it detects a slightly larger sphere.
         let wrong = error(&image, &empty, &camera, centre, radius * 1.03);
         assert!(wrong > 0.5, "{wrong}");
     }
@@ -93,7 +93,7 @@ fn both_ends_of_a_chord_are_where_they_should_be() {
             (first, (first..SIZE[0]).find(|&x| !is_in(x)).unwrap())
         };
         let (seen, right) = (ends(&covered), ends(&truth));
-        // A pixel half covered may count either way.
+        // A half covered pixel may count either way.
         assert!(seen.0.abs_diff(right.0) <= 1 && seen.1.abs_diff(right.1) <= 1, "{row}: {seen:?} {right:?}");
         checked += 1;
     }
@@ -104,7 +104,7 @@ fn both_ends_of_a_chord_are_where_they_should_be() {
 fn a_sphere_below_a_pixel_is_seen_wherever_it_is() {
     let context = open();
     let camera = camera(DVec3::ZERO, 1000.0, 30.0);
-    // 2.2 pixels a unit: radii of a fiftieth of a pixel.
+    // 2.2 pixels per unit: radii of a fiftieth of a pixel.
     let spheres: Vec<_> = (0..100)
         .map(|k| {
             let (column, row) = (f64::from(k % 10), f64::from(k / 10));
@@ -123,7 +123,7 @@ fn a_sphere_below_a_pixel_is_seen_wherever_it_is() {
             .unwrap();
         assert!(seen > 8, "the sphere at ({x:.2}, {y:.2}) changes its pixels by {seen}");
     }
-    // But they are points, not discs of a pixel each.
+    // The spheres appear as points, not as discs of a full pixel.
     let changed = super::tools::different(&image, &empty, 8);
     assert!((100..=400).contains(&changed), "{changed} pixels for 100 spheres");
 }

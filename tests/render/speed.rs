@@ -1,4 +1,4 @@
-//! How long a picture takes; for a machine that does nothing else.
+//! Duration of a picture; needs an otherwise idle machine.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! One scene looks the same wherever its spheres lie: in the engine's buffers, copied, uploaded, far from the origin.
+//! A scene looks the same for every location of its spheres: in the engine's buffers, copied, uploaded, far from the
+//! origin.
 
 use carom::render::{Camera, Range, RenderWorld, Spheres, Studio, Style};
 use carom::scene::{Fill, Scene};
@@ -22,7 +23,7 @@ fn a_state_on_the_device_a_copy_of_it_and_uploaded_spheres_look_alike() {
     let mut simulation = Simulation::new(system.clone(), options).unwrap();
     let mut studio = Studio::new(&context, SIZE).unwrap();
     let (render_world, camera) = (RenderWorld::of(&system), Camera::framing(&system));
-    // An automatic range depends on the pictures before.
+    // An automatic range depends on previous pictures.
     let style = Style { legend: false, range: Range::Locked(0.0, 5.0), ..Style::default() };
     let state = simulation.state_buffers().unwrap();
     let mut there = Spheres::of_state(&context, &state, &system);
@@ -39,7 +40,7 @@ fn a_state_on_the_device_a_copy_of_it_and_uploaded_spheres_look_alike() {
     let mut draw = |spheres: &Spheres| studio.picture(spheres, &render_world, &camera, &style).unwrap();
     let (a, b, c) = (draw(&there), draw(&copy), draw(&uploaded));
     assert_eq!(different(&a, &b, 0), 0, "a copy looks different");
-    // Positions differ in the last bits: an edge may fall to the other side of a sample, a shadow on another texel.
+    // Positions differ in the last bits: an edge may fall on the other side of a sample, a shadow on another texel.
     let off = different(&a, &c, 24);
     assert!(off < 60, "{off} pixels differ");
     assert!(different(&a, &before, 24) > 2000, "twenty steps change nothing");

@@ -1,16 +1,16 @@
-//! What the tests of pictures have in common.
+//! Helpers shared by the picture tests.
 
 use carom::gpu::Context;
 use carom::render::{Camera, Image, RenderWorld, Spheres, Studio, Style};
 use carom::{Sphere, System};
 use glam::DVec3;
 
-/// The device; without one the test fails.
+/// Opens the device; without one the test fails.
 pub fn open() -> Context {
     Context::open(None).expect("pictures need an adapter; a software one will do")
 }
 
-/// Spheres and nothing else, in the colours of the map.
+/// Style with nothing but spheres in the colours of the map.
 pub fn bare() -> Style {
     Style { flat: true, legend: false, ground: false, bounds: false, ..Style::default() }
 }
@@ -23,7 +23,7 @@ pub fn system(spheres: Vec<Sphere>) -> System {
     System { spheres, ..System::default() }
 }
 
-/// From `distance` along -y, z up.
+/// A camera at `distance` along -y, z up.
 pub fn camera(target: DVec3, distance: f64, fov: f64) -> Camera {
     Camera { eye: target - DVec3::Y * distance, target, up: DVec3::Z, fov }
 }
@@ -36,12 +36,12 @@ pub fn picture(context: &Context, system: &System, camera: &Camera, style: &Styl
         .expect("a picture")
 }
 
-/// Largest difference of a channel of two pixels.
+/// Largest difference of a channel between two pixels.
 pub fn difference(a: [u8; 4], b: [u8; 4]) -> u8 {
     a.iter().zip(b).map(|(a, b)| a.abs_diff(b)).max().unwrap()
 }
 
-/// Number of pixels of which a channel differs by more than `slack`.
+/// Number of pixels with a channel that differs by more than `slack`.
 pub fn different(a: &Image, b: &Image, slack: u8) -> usize {
     assert_eq!((a.width, a.height), (b.width, b.height));
     let pixels =

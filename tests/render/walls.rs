@@ -1,4 +1,4 @@
-//! Walls: where they are, when they are there, and what they hide.
+//! Walls: position, lifetime and occlusion.
 
 use std::sync::Arc;
 
@@ -34,17 +34,17 @@ fn block() -> WallShape {
     WallShape::Box { center: DVec3::ZERO, size: DVec3::new(2.0, 1.5, 1.0), turn: DVec3::ZERO }
 }
 
-// A square in the plane z = 0, of two triangles that do not have the same side up.
+// A square in the plane z = 0, of two oppositely oriented triangles.
 fn sheet(half: f64) -> WallShape {
     let corners = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
     let corners = corners.map(|[x, y]| half * DVec3::new(x, y, 0.0)).to_vec();
     WallShape::Mesh(Arc::new(Mesh::new(corners, vec![[0, 1, 2], [0, 3, 2]]).unwrap()))
 }
 
-// Whether the ray through a point of the picture meets the shape: the definition, in f64.
+// Whether the ray through a point of the picture hits the shape: the definition, in f64.
 fn meets(shape: &WallShape, camera: &Camera, x: f64, y: f64) -> bool {
     let (eye, direction) = camera.ray(x, y, SIZE);
-    // Seen along y all of these are what they are across: the distance in small steps.
+    // Tests the distance in small steps along the ray.
     (0..4000).any(|step| {
         let p = eye + direction * (6.0 + 8.0 * f64::from(step) / 4000.0);
         match *shape {
@@ -76,7 +76,7 @@ fn every_shape_is_seen_where_it_is_and_nowhere_else() {
         let (mut inside, mut wrong) = (0, 0);
         for (x, y) in (0..SIZE[1]).flat_map(|y| (0..SIZE[0]).map(move |x| (x, y))) {
             let corner = |dx: f64, dy: f64| meets(&shape, &camera, f64::from(x) + dx, f64::from(y) + dy);
-            // Lines at the outline are a pixel or so wide.
+            // Lines at the outline are about a pixel wide.
             let around = [corner(-1.5, 0.5), corner(2.5, 0.5), corner(0.5, -1.5), corner(0.5, 2.5)];
             if around.iter().any(|&hit| hit != around[0]) {
                 continue;
@@ -86,7 +86,7 @@ fn every_shape_is_seen_where_it_is_and_nowhere_else() {
         }
         assert!(inside > 500 && wrong == 0, "{}: {wrong} of {inside}", shape.kind());
     }
-    // A bowl is not seen where its lid would be.
+    // A bowl is invisible at its open end.
     let bowl = at(&context, &with(vec![], [ball(1.2)]), 0.0, &camera, &style());
     let changed = |z: f64| {
         let (x, y, _) = camera.project(DVec3::new(0.0, 0.0, z), SIZE).unwrap();
@@ -119,7 +119,7 @@ fn a_closed_wall_with_nothing_inside_hides_what_is_behind() {
     let behind = at(&context, &with(vec![sphere(1, DVec3::Y * 3.0, 0.4)], [drum()]), 0.0, &camera, &style());
     let beside = at(&context, &with(vec![sphere(1, DVec3::Z * 50.0, 0.4)], [drum()]), 0.0, &camera, &style());
     assert_eq!(different(&behind, &beside, 3), 0);
-    // Before it, it is seen, all of it: a wall that it touches does not cut into it.
+    // In front of the wall the sphere is completely visible: a wall that the sphere touches does not cut into it.
     let radius = 0.4;
     let near = vec![sphere(1, DVec3::Y * -(1.0 + radius), radius)];
     let alone = at(&context, &system(near.clone()), 0.0, &camera, &style());
@@ -141,7 +141,7 @@ fn a_sheet_hides_what_is_below_and_not_what_is_above() {
     assert_eq!(different(&at(&context, &below, 0.0, &camera, &style()), &bare, 3), 0);
     let above = with(vec![sphere(1, DVec3::Z * 0.4, 0.4)], [sheet(2.0)]);
     assert!(different(&at(&context, &above, 0.0, &camera, &style()), &bare, 20) > 200);
-    // With light the sphere above throws a shadow on it, and it throws one on a sphere below.
+    // With light the sphere above casts a shadow on the wall, and the wall casts one on a sphere below.
     let lit = Style { flat: false, ambient_occlusion: false, ..style() };
     let dark = |shadow, spheres: Vec<Sphere>, camera: &Camera| {
         let system = with(spheres, [sheet(2.0)]);
@@ -172,7 +172,7 @@ fn walls_are_drawn_where_they_are_at_the_time() {
     let start = picture(&system, 0.0);
     assert!(different(&start, &picture(&system, 0.5), 12) > 300);
     assert!(different(&start, &picture(&system, std::f64::consts::PI), 12) < 20, "half a turn later");
-    // What is round and turns about its axis is seen to turn.
+    // The rotation of a round wall about its axis is visible.
     let about = Rotation { axis: DVec3::X, ..turning };
     let system = moving(drum(), WallMotion { rotation: Some(about), ..WallMotion::default() });
     assert!(different(&picture(&system, 0.0), &picture(&system, 0.3), 6) > 100);
@@ -185,7 +185,7 @@ fn walls_are_drawn_where_they_are_at_the_time() {
         turn: DVec3::ZERO,
     };
     assert_eq!(different(&moved, &picture(&with(vec![], [shifted]), 0.0), 2), 0);
-    // A plane that sinks, too.
+    // The same for a plane that sinks.
     let plane = WallShape::Plane { point: DVec3::NEG_Z, normal: DVec3::Z };
     let sinking = moving(plane, WallMotion { velocity: DVec3::NEG_Z, ..WallMotion::default() });
     assert!(different(&picture(&sinking, 0.0), &picture(&sinking, 1.0), 3) > 300);

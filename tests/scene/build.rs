@@ -1,4 +1,4 @@
-//! From a scene to a system: ids, masses, materials, images, relaxation.
+//! Building a system from a scene: ids, masses, materials, images, relaxation.
 
 use carom::{
     Error, Materials, Side, Surface,
@@ -96,7 +96,7 @@ fn surfaces_combine_and_pairs_override_what_they_name() {
     assert_eq!(materials.surface(glass, steel), materials.surface(steel, glass));
     close(materials.surface(glass, felt), surface(0.1, 0.7, 0.0, 2.0));
     assert_eq!(*materials.surface(felt, felt), own);
-    // The default material is smooth, and so is what meets it.
+    // The default material is frictionless, and so are all its pairs.
     close(materials.surface(0, glass), surface(0.8, 0.0, 0.0, 0.3));
 }
 
@@ -166,17 +166,17 @@ fn shallow_overlaps_are_relaxed_and_reported() {
     assert_eq!((overlaps, left), (2, 0.0));
     assert!((deepest - 0.002).abs() < 1e-9 && moved > 0.004 - 1e-9 && moved < 0.005, "{deepest} {moved}");
     assert!(notes[0].to_string().contains("2 initial overlaps, up to 2.00e-3 of the mean diameter deep"));
-    // Nothing to put right, nothing to report.
+    // Without corrections there are no notes.
     assert_eq!(Scene::new(0.01).fill(at(0.0)).fill(at(1.0)).build_with_notes().unwrap().1, []);
 }
 
-// Pushes of many small spheres on one large one must not add up: nobody is moved further than a few overlaps are deep.
+// Pushes of many small spheres on one large one must not add up: no sphere moves further than a few overlap depths.
 #[test]
 fn a_large_sphere_among_small_ones_is_not_thrown_about() {
     const SMALL: usize = 140;
     let turn = std::f64::consts::PI * (3.0 - 5.0f64.sqrt());
     for (large, depth) in [(5.0, 0.009), (5.0, 1e-4), (20.0, 0.009)] {
-        // On the lower half of the large one, as on a bed.
+        // On the lower half of the large sphere, as on a bed.
         let distance = (large + 0.5) * (1.0 - depth);
         let low = |k: usize| {
             let z = -(k as f64 + 0.5) / SMALL as f64;

@@ -1,4 +1,4 @@
-//! The scenes that come with the crate.
+//! The built-in scenes.
 
 use carom::{
     Side,
@@ -11,7 +11,7 @@ fn every_builtin_scene_builds_and_explains_itself() {
         assert!(scene.text.starts_with("# "), "{} has no comment at its head", scene.name);
         let (system, notes) = scene.load(&[]).unwrap().build_with_notes().unwrap();
         system.validate().unwrap();
-        // A packing overlaps a little, and terrain ends somewhere.
+        // A packing overlaps slightly, and terrain has an edge.
         let has_notes = ["packing", "avalanche"].contains(&scene.name);
         assert_eq!(notes.is_empty(), !has_notes, "{}: {notes:?}", scene.name);
         println!("{}: {} spheres", scene.name, system.spheres.len());

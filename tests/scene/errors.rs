@@ -1,4 +1,4 @@
-//! What a user sees who made a slip in a scene: the line, the caret, what was expected, the nearest name.
+//! Messages for errors in a scene: the line, the caret, the expected value, the nearest name.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub fn parse(text: &str, overrides: &[&str]) -> Result<Scene, SceneError> {
     parse_scene(text, "test.toml", Some(Path::new("/nowhere")), &overrides)
 }
 
-/// What comes of reading and, if that succeeds, building.
+/// The result of reading and, if that succeeds, building.
 pub fn message(text: &str, overrides: &[&str]) -> String {
     match parse(text, overrides) {
         Err(error) => error.to_string(),
@@ -36,7 +36,7 @@ world.dt is -0.1
 pub const W: &str = "[world]\ndt = 0.1\n";
 
 mod slips {
-    // The scene after `[world] dt = 0.1`, what is said, where, and what would be right.
+    // The scene after `[world] dt = 0.1`, the message, the location, and the remedy.
     pub const SLIPS: &[(&str, &str, &str, &str)] = &[
         ("stepps = 5", "unknown field `stepps` in world", "3:1", "^^^^^^ did you mean `steps`?"),
         (
@@ -435,7 +435,7 @@ fn a_missing_file_is_told_from_a_wrong_one() {
     assert_eq!(builtin.kind(), SceneErrorKind::Missing);
 }
 
-// Scenes cut off anywhere, and with any one byte changed, are read or refused; nothing panics.
+// Scenes truncated at any byte, or with any one byte changed, are read or rejected without a panic.
 #[test]
 fn damaged_scenes_do_not_panic() {
     let text = carom::files::builtin("break").unwrap().text;

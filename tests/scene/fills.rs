@@ -1,4 +1,4 @@
-//! Fills: number, fraction, no overlap, the same bits, disorder.
+//! Fills: number, volume fraction, absence of overlap, reproducible bits, disorder.
 
 use std::f64::consts::PI;
 
@@ -13,7 +13,7 @@ fn periodic(count: u64, fraction: f64) -> Scene {
     Scene::new(0.01).periodic().fill(Fill::random(count).volume_fraction(fraction))
 }
 
-/// Smallest distance of two surfaces, every pair looked at.
+/// Smallest gap between two surfaces, over all pairs.
 fn smallest_gap(system: &System) -> f64 {
     let mut smallest = f64::INFINITY;
     for (i, a) in system.spheres.iter().enumerate() {
@@ -93,7 +93,7 @@ fn fills_keep_clear_of_walls_and_of_what_is_there() {
         let system = scene.build().unwrap();
         assert!(smallest_gap(&system) > 0.0, "{fraction}");
         assert!(smallest_clearance(&system) >= 0.0, "{fraction}");
-        // What hangs out on one side of the periodic axis is on the other side inside.
+        // Spheres that extend beyond one side of the periodic axis reappear inside at the other.
         assert!(system.spheres.iter().any(|s| s.position.y < -1.5), "{fraction}");
         assert_eq!(system.spheres[0].position, DVec3::splat(8.0));
     }
@@ -133,7 +133,7 @@ fn mixtures_have_their_shares() {
             assert_eq!(count as f64, 1000.0 * share);
         }
         assert!(smallest_gap(&system) > 0.0);
-        // One density: mass goes with the cube of the diameter.
+        // Uniform density: mass is proportional to the cube of the diameter.
         assert!(system.spheres.iter().all(|s| (s.mass - (2.0 * s.radius).powi(3)).abs() < 1e-12));
     }
 }
@@ -153,7 +153,7 @@ fn one_seed_is_one_set_of_bits_whatever_the_threads() {
     }
 }
 
-// Written down once: everyone's scenes change when these do.
+// Recorded hashes: a change affects all users' scenes.
 #[test]
 fn scenes_are_the_same_bits_on_every_platform() {
     let hashes = [0.2, 0.45].map(|fraction| {
@@ -176,7 +176,7 @@ fn another_group_leaves_the_velocities_of_the_first_alone() {
     assert_ne!(two.spheres[0].velocity, two.spheres[125].velocity);
 }
 
-/// Largest structure factor over all wave vectors of the box up to a little beyond the first peaks, relative to N: 1
+/// Largest structure factor over all wave vectors of the box up to slightly beyond the first peaks, relative to N: 1
 /// for a crystal that fits the box, of the order of 30/N for a fluid.
 fn order(system: &System) -> f64 {
     let length = system.bounds.max.x;
@@ -224,7 +224,7 @@ fn dense_fills_are_no_crystal() {
     }
 }
 
-// Denser than one by one, with large ones that are touched by many small ones.
+// Denser than sequential addition allows, with large spheres touched by many small ones.
 #[test]
 fn dense_fills_of_quite_different_sizes_have_no_overlap() {
     for (ratio, share) in [(1.6, 0.2), (3.0, 0.03), (8.0, 0.003)] {
@@ -262,7 +262,7 @@ fn dense_fills_have_neighbors_as_a_fluid_has() {
     }
 }
 
-// A fluid at 0.2 has 1.76 at contact; sequential addition does not equilibrate and comes near it.
+// A fluid at 0.2 has 1.76 at contact; sequential addition does not equilibrate and only comes near this value.
 #[test]
 fn thin_fills_are_neither_lattice_nor_clustered() {
     let system = periodic(4000, 0.2).build().unwrap();

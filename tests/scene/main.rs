@@ -1,4 +1,4 @@
-//! Scenes: fills, checks, and the files they come from.
+//! Scenes: fills, validation, and scene files.
 
 #[macro_use]
 #[path = "../common/tiers.rs"]

@@ -1,4 +1,4 @@
-//! Velocities at the start.
+//! Initial velocities.
 
 use carom::{
     Dimensions, System,
@@ -40,7 +40,8 @@ fn temperature_is_maxwells_in_every_component() {
     for axis in 0..3 {
         let mean =
             |power: i32| system.spheres.iter().map(|s| s.velocity[axis].powi(power)).sum::<f64>() / count;
-        // Standard errors of the moments of a normal distribution of 64,000: 0.0056, 0.0155, 0.039 of the second's scale.
+        // Standard errors of the moments of a normal distribution of 64,000: 0.0056, 0.0155, 0.039 of the second's
+        // scale.
         assert!((mean(2) / 3.0 - 1.0).abs() < 5.0 * 0.0056);
         assert!((mean(3) / 3f64.powf(1.5)).abs() < 5.0 * 0.0155);
         assert!((mean(4) / 9.0 - 3.0).abs() < 5.0 * 0.039);

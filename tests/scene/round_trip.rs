@@ -1,4 +1,4 @@
-//! Files of spheres: written and read back, and what is wrong with some.
+//! Files of spheres: written and read back, and errors in files.
 
 use std::{fs, path::Path};
 
@@ -50,7 +50,7 @@ fn written_spheres_read_back_as_the_same_bits() {
             }
         }
     }
-    // Nothing but the two files: no temporary one is left.
+    // Only the two files remain: no temporary file is left.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 

@@ -1,4 +1,4 @@
-//! Where potential energy is 0, and how long a contact lasts.
+//! The zero of potential energy, and the contact time.
 
 use carom::{
     Plane, Side, Sphere, System, Wall,
@@ -25,10 +25,10 @@ fn the_reference_is_the_floor_else_the_lowest_sphere() {
     system.bounds.max = DVec3::splat(40.0);
     system.bounds.sides[2] = Side::Wall;
     assert_eq!(system.gravity_reference().z, -15.0);
-    // Upside down, the ceiling is the floor.
+    // With gravity reversed, the ceiling acts as the floor.
     system.gravity = DVec3::Z;
     assert_eq!(system.gravity_reference().z, 40.0);
-    // With gravity along x too, the spheres fall along the open x axis for ever.
+    // With gravity along x too, the spheres fall along the open x axis without end.
     system.gravity = DVec3::new(1.0, 0.0, -1.0);
     system.walls.clear();
     assert_eq!(system.gravity_reference().z, -7.0);
@@ -38,12 +38,12 @@ fn the_reference_is_the_floor_else_the_lowest_sphere() {
 
 #[test]
 fn contact_time_is_a_thousandth_of_the_mean_free_time() {
-    // Collisions per sphere and time at kT = m = d = 1 from the molecular-dynamics fit to Z.
+    // Collisions per sphere and time at kT = m = d = 1, from the molecular-dynamics fit to Z.
     for (fraction, rate) in [(0.1, 1.7658), (0.2, 4.7710), (0.4, 20.126)] {
         let gas =
             Scene::new(0.01).periodic().fill(Fill::random(2000).volume_fraction(fraction).temperature(4.0));
         let time = gas.build().unwrap().contact_time();
-        // Half the diameter's crossing time is longer than the free time at all three.
+        // The time to cross half a diameter exceeds the free time at all three.
         assert!((time * 1000.0 * rate * 2.0 - 1.0).abs() < 0.01 || fraction == 0.1, "{fraction}: {time}");
         assert!(time * 1000.0 * rate * 2.0 <= 1.01, "{fraction}: {time}");
     }
@@ -65,9 +65,9 @@ fn contact_time_is_always_there() {
     assert_eq!(system.contact_time(), 1e-3 * 0.5);
     let fast = Sphere { id: 1, position: DVec3::splat(9.0), velocity: DVec3::X * 1e3, ..Sphere::default() };
     system.spheres.push(fast);
-    // Spread about the mean velocity: 500.
+    // Velocity spread about the mean: 500.
     assert!((system.contact_time() - 1e-3 / 500.0).abs() < 1e-12);
-    // A common velocity is no temperature.
+    // A common velocity does not contribute to the temperature.
     system.gravity = DVec3::ZERO;
     system.spheres[0].velocity = system.spheres[1].velocity;
     assert_eq!(system.contact_time(), 1e-3 * system.dt);

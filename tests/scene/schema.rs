@@ -1,4 +1,4 @@
-//! The JSON schema of scenes: every built-in scene is valid, and what the reader refuses by its shape is not.
+//! The JSON schema of scenes: every built-in scene is valid, and structures that the reader rejects are invalid.
 
 use carom::files::{BUILTIN, scene_schema};
 use serde_json::Value;
@@ -6,8 +6,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::errors::{W, parse};
 
-/// Whether a value is valid, by the keywords that the schema of scenes uses. An unknown keyword panics, so that none is
-/// passed over. The crate jsonschema takes minutes to build.
+/// Whether a value is valid, by the keywords that the schema of scenes uses. An unknown keyword panics, so that no
+/// keyword is ignored. The crate jsonschema takes minutes to build.
 fn is_valid(root: &Value, schema: &Value, value: &Value) -> bool {
     let holds = |rule: &Value| is_valid(root, rule, value);
     let each = |rules: &Value| rules.as_array().unwrap().iter().map(holds).filter(|&valid| valid).count();
@@ -96,7 +96,7 @@ fn builtin_scenes_are_valid() {
     }
 }
 
-// Each change of a valid scene makes it invalid, and the reader refuses it too.
+// Each change makes a valid scene invalid, and the reader rejects the scene too.
 #[test]
 fn bad_scenes_are_not_valid() {
     let schema = schema();
@@ -153,7 +153,7 @@ fn bad_scenes_are_not_valid() {
     }
 }
 
-// Editors show the description of a key: none is without one.
+// Editors show the description of a key: every key has one.
 #[test]
 fn every_key_has_a_description() {
     fn check(schema: &Value, path: &str, count: &mut usize) {

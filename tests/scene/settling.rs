@@ -1,4 +1,4 @@
-//! The scenes that come with the crate and come to rest do so, and stay.
+//! The built-in scenes that should come to rest do so, and stay at rest.
 
 use std::ops::ControlFlow::Continue;
 
@@ -10,14 +10,14 @@ fn start(name: &str) -> (Simulation, u64) {
     (Simulation::new(scene.build().unwrap(), Options::default()).unwrap(), steps)
 }
 
-// The farthest that a sphere has moved.
+// The largest displacement of a sphere.
 fn farthest(simulation: &Simulation, before: &[Sphere]) -> f64 {
     let (system, after) = (simulation.system(), simulation.spheres());
     let ways = before.iter().zip(&after).map(|(a, b)| system.separation(a.position, b.position).length());
     ways.fold(0.0, f64::max)
 }
 
-// Runs a scene of mean diameter, mass and gravity 1 and looks at the last third of it: 30 sqrt(d/g) of 90, or 20 of 60.
+// Runs a scene of mean diameter, mass and gravity 1 and tests its last third: 30 sqrt(d/g) of 90, or 20 of 60.
 fn settles(name: &str) {
     let (mut simulation, steps) = start(name);
     simulation.run(steps - steps / 3, |_| Continue(())).unwrap();

@@ -1,4 +1,4 @@
-//! Scenes in TOML: the same as in code, and with overrides.
+//! Scenes in TOML: equal to scenes from the builder, and with overrides.
 
 use carom::{
     Dimensions, Side, Solver, Surface,
@@ -42,7 +42,7 @@ fn overrides_are_laid_over_the_scene_before_it_is_checked() {
     }
 }
 
-// A scene with everything that a scene can have.
+// A scene with every available key.
 const COMPLETE: &str = r#"
         [world]
         dimensions = 3
@@ -102,7 +102,7 @@ const COMPLETE: &str = r#"
         color = "speed"
     "#;
 
-// The same, built by the builder.
+// The same scene from the builder.
 fn complete() -> Scene {
     let on_oak = Pair {
         between: ["oak".into(), "oak".into()],

@@ -1,4 +1,4 @@
-//! `System::validate`: every rule, and its overlap search against looking at every pair.
+//! `System::validate`: every rule, and its overlap search against a search over all pairs.
 
 use carom::{Bounds, Dimensions, Plane, Side, Sphere, Surface, System, Wall};
 use glam::DVec3;
@@ -164,7 +164,7 @@ fn flat_worlds_have_no_z() {
     }
 }
 
-/// Deepest overlap of all pairs, in mean diameters, and whose.
+/// Deepest overlap of all pairs, in mean diameters, with the two ids.
 fn deepest(system: &System) -> (f64, u32, u32) {
     let mut worst = (0.0, 0, 0);
     for (i, a) in system.spheres.iter().enumerate() {
@@ -188,7 +188,7 @@ fn the_deepest_overlap_is_found_wherever_it_is() {
         if flat {
             system.dimensions = Dimensions::Two;
         }
-        // From a box as short as periods may be to one so sparse that cells are hashed.
+        // From a box with the shortest allowed periods to one so sparse that cells are hashed.
         let largest = random.random_range(0.5..2.0);
         let size = largest * 4.2 * 10f64.powf(random.random_range(0.01..4.0));
         system.bounds.min = DVec3::splat(-0.3 * size);
@@ -204,7 +204,7 @@ fn the_deepest_overlap_is_found_wherever_it_is() {
         for id in 0..count {
             let mut position = DVec3::ZERO;
             for axis in 0..system.dimensions.count() {
-                // Also outside the box, where a periodic axis stands for the image.
+                // Also outside the box, where a position on a periodic axis represents its image.
                 position[axis] = cluster * random.random_range(-0.7..0.7);
                 if random.random_bool(0.5) {
                     position[axis] = position[axis].clamp(-3.0 * largest, 3.0 * largest);

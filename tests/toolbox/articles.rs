@@ -1,4 +1,4 @@
-//! The textbook cases of colliding spheres in games, in the plane and in space.
+//! Textbook cases of colliding spheres in games, in the plane and in space.
 
 use carom::toolbox::{
     HalfSpace, Moving, Scalar, Still, Vector, bounce, contact_point, first_contact, overlaps, sweep,
@@ -8,7 +8,7 @@ use carom::toolbox::{
 use crate::common::{Draws, SEED, epsilon, for_every_vector, length, scalar, still, vector, wide};
 
 fn stationary<V: Vector>() {
-    // Two discs of radius 5 and 3: 3-4-5 triangles around them.
+    // Two discs of radius 5 and 3 in 3-4-5 triangles.
     let a: Still<V> = still([1.0, 1.0, 0.0], 5.0);
     for (x, y, expected) in
         [(4.0, 5.0, true), (5.0, 1.0, true), (7.0, 9.0, false), (5.8, 7.4, false), (5.7, 7.3, true)]
@@ -19,8 +19,7 @@ fn stationary<V: Vector>() {
 }
 
 fn moving_against_stationary<V: Vector>() {
-    // In 2D and 3D alike; the answer depends only on the offset of the line, here 0, 1.2 and 2 of a radius sum
-    // of 2.
+    // In 2D and 3D alike; the answer depends only on the offset of the line, here 0, 1.2 and 2 of a radius sum of 2.
     let b: Still<V> = still([10.0, 0.0, 0.0], 1.5);
     for (offset, time) in [(0.0, Some(4.0)), (1.2, Some(4.2)), (2.0, None), (2.5, None)] {
         let a: Moving<V> = still::<V>([0.0, offset, 0.0], 0.5).with_velocity(vector([2.0, 0.0, 0.0]));
@@ -33,13 +32,13 @@ fn moving_against_stationary<V: Vector>() {
 }
 
 fn moving_against_moving<V: Vector>() {
-    // Crossing paths, at right angles: they meet before either reaches the crossing.
+    // Crossing paths at right angles: the spheres meet before either reaches the crossing.
     let a: Moving<V> = still::<V>([-10.0, 0.0, 0.0], 1.0).with_velocity(vector([10.0, 0.0, 0.0]));
     let b: Moving<V> = still::<V>([0.0, -10.0, 0.0], 1.0).with_velocity(vector([0.0, 10.0, 0.0]));
     let contact = sweep(&a, &b, V::Scalar::ONE).unwrap();
     let expected = 1.0 - 0.1 * 2f64.sqrt();
     assert!((contact.time.to_f64() - expected).abs() < 4.0 * epsilon::<V>());
-    // In step one behind the other they never do; nor where one crosses long before.
+    // Followers never meet, nor do spheres of which one crosses long before the other.
     let follower = Moving { position: a.position - V::X * scalar::<V>(5.0), ..a };
     assert_eq!(sweep(&a, &follower, scalar::<V>(100.0)), None);
     let late = Moving { position: b.position * scalar::<V>(2.0), ..b };
@@ -47,7 +46,7 @@ fn moving_against_moving<V: Vector>() {
 }
 
 fn paths_in_space_agree_with_the_plane<V: Vector<Scalar: Into<f64>>>() {
-    // Any pair in a plane has the same contact whatever the third coordinate adds to both.
+    // Adding a common third coordinate to both spheres of a planar pair does not change the contact.
     let mut draws = Draws(SEED);
     for _ in 0..200 {
         let d = [4.0 * draws.signed(), 4.0 * draws.signed(), 0.0];
@@ -61,7 +60,7 @@ fn paths_in_space_agree_with_the_plane<V: Vector<Scalar: Into<f64>>>() {
         match (here, plane) {
             (Some(t), Some(e)) => assert!((t - e).abs() <= 1e-3 * e.max(1.0)),
             (None, None) => (),
-            // Only a graze may be judged differently in another precision.
+            // Only a grazing contact may be decided differently in another precision.
             (t, e) => {
                 let (l, b) = (length(w), d[0] * w[0] + d[1] * w[1]);
                 let miss = (length(d).powi(2) - (b / l).powi(2)).max(0.0).sqrt();
@@ -72,7 +71,7 @@ fn paths_in_space_agree_with_the_plane<V: Vector<Scalar: Into<f64>>>() {
 }
 
 fn billiards<V: Vector>() {
-    // A half-full hit: the cue goes off at a right angle to the object, which takes the line of centres.
+    // A half-ball hit: the cue ball leaves at a right angle to the object ball, which moves along the line of centres.
     let (root, half) = (3f64.sqrt() / 2.0, 0.5);
     let d: V = vector([-root, half, 0.0]);
     let one = V::Scalar::ONE;
@@ -88,7 +87,7 @@ fn weighted_point<V: Vector>() {
     assert_eq!(contact_point(&a, &b), vector([0.0, 6.0, 0.0]));
 }
 
-/// Time and sphere of the earliest impact within `limit`, the other sphere (none: a wall), and the normal.
+/// Time and sphere of the earliest impact within `limit`, the other sphere (`None`: a wall), and the normal.
 fn earliest_impact<V: Vector>(
     spheres: &[Moving<V>],
     walls: &[HalfSpace<V>],
@@ -115,7 +114,7 @@ fn earliest_impact<V: Vector>(
     first
 }
 
-/// Discs or spheres of several sizes and masses bouncing about, every impact in its order.
+/// Discs or spheres of several sizes and masses in a box, with every impact in order.
 fn balls_in_a_box<V: Vector>() {
     const SIDE: f64 = 10.0;
     let mut draws = Draws(SEED);

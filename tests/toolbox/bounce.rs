@@ -1,4 +1,4 @@
-//! Impulses: closed forms, conservation without rounding, and the drift of very many.
+//! Impulses: closed forms, conservation without rounding, and the drift over many impacts.
 
 use carom::toolbox::{Scalar, Vector, bounce, bounce_impulse};
 use glam::{DVec2, DVec3, Vec2, Vec3};
@@ -28,7 +28,7 @@ fn laws_of_impact<V: Vector>() {
             prop_assert!(j == V::ZERO || length(wide(d)) < 1e-3);
             return Ok(());
         }
-        // The partner computes the same impulse with the other sign.
+        // The partner computes the same impulse with opposite sign.
         prop_assert_eq!(bounce_impulse(-d, vb - va, ib, ia, e), -j);
         let eps = epsilon::<V>();
         let unit = wide(d).map(|x| x / length(wide(d)));
@@ -56,7 +56,7 @@ fn laws_of_impact<V: Vector>() {
     });
 }
 
-/// Energy of the relative motion that an elastic impulse leaves, without rounding anywhere after the impulse.
+/// Energy of the relative motion after an elastic impulse, without rounding after the impulse.
 fn elastic_impulse_keeps_energy<V: Vector>() {
     property(3000, (cube(), cube(), -3.0..3.0, -3.0..3.0), |(d, w, ma, mb)| {
         let (d, w): (V, V) = (vector(d), vector(w));
@@ -150,11 +150,11 @@ fn mass_ratio_of_a_million_keeps_momentum_in_f32() {
     let (va, vb) = bounce(Vec3::new(0.6, 0.8, 0.0), Vec3::new(-1.0, -2.0, 0.5), Vec3::X, 1e6, 1.0, 1.0);
     let before = DVec3::new(-1.0, -2.0, 0.5) * 1e-6 + DVec3::X;
     let after = va.as_dvec3() / f64::from(1e6f32) + vb.as_dvec3();
-    // 1e-7 is the rounding of the heavy one's velocity.
+    // 1e-7 is the rounding error of the heavy sphere's velocity.
     assert!((after - before).length() < 1.2e-7, "{}", (after - before).length());
 }
 
-/// Mean relative change of a pair's energy over many elastic impacts, by `change` of the velocities.
+/// Mean relative change of a pair's energy over many elastic impacts with the velocity update `change`.
 fn mean_drift(draws: u32, change: impl Fn(Vec3, Vec3, Vec3) -> (Vec3, Vec3)) -> f64 {
     let mut random = Draws(SEED);
     let mut sum = 0.0;
@@ -162,7 +162,7 @@ fn mean_drift(draws: u32, change: impl Fn(Vec3, Vec3, Vec3) -> (Vec3, Vec3)) -> 
     for _ in 0..draws {
         let mut draw = || Vec3::new(random.signed() as f32, random.signed() as f32, random.signed() as f32);
         let (va, vb) = (draw(), draw());
-        // One diameter long to f32: where squares crowd around 1, roots and quotients round to one side.
+        // Unit length in f32: squares crowd around 1, where roots and quotients round to one side.
         let d: Vec3 = random.direction(3).map(|x| x as f32).into();
         if va.dot(d) >= vb.dot(d) {
             continue;

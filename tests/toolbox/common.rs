@@ -1,15 +1,15 @@
-//! Seeded properties, and vectors of any kind from plain numbers.
+//! Seeded property tests, and vectors of any type from plain numbers.
 
 use carom::toolbox::{Scalar, Still, Vector};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 
-/// Of every property in this binary; a failure names it and the smallest case found.
+/// Seed of every property in this binary; a failure prints the seed and the smallest case found.
 pub const SEED: u64 = 0x5eed_0002;
 
 pub type Outcome = Result<(), TestCaseError>;
 
-/// Runs a property on `cases` draws from `strategy`, the same ones every time.
+/// Tests a property on `cases` draws from `strategy`, identical in every run.
 pub fn property<T: Strategy>(cases: u32, strategy: T, test: impl Fn(T::Value) -> Outcome) {
     let config = Config {
         cases,
@@ -23,7 +23,7 @@ pub fn property<T: Strategy>(cases: u32, strategy: T, test: impl Fn(T::Value) ->
     }
 }
 
-/// Three components in -1..1; the plane uses two.
+/// Three components in -1..1; 2D vectors use two.
 pub fn cube() -> impl Strategy<Value = [f64; 3]> {
     [-1.0..1.0, -1.0..1.0, -1.0..1.0]
 }
@@ -40,7 +40,7 @@ pub fn still<V: Vector>(position: [f64; 3], radius: f64) -> Still<V> {
     Still { position: vector(position), radius: scalar::<V>(radius) }
 }
 
-/// Components as `f64`, without rounding; z is 0 in the plane.
+/// Components as `f64`, without rounding; z is 0 in 2D.
 pub fn wide<V: Vector>(v: V) -> [f64; 3] {
     std::array::from_fn(|axis| if axis < V::DIMENSIONS { v.axis(axis).to_f64() } else { 0.0 })
 }
@@ -53,7 +53,7 @@ pub fn length(v: [f64; 3]) -> f64 {
     v.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Runs a generic test for plane and space in both precisions.
+/// Runs a generic test in 2D and 3D in both precisions.
 macro_rules! for_every_vector {
     ($($name:ident => $test:ident;)*) => {$(
         #[test]
@@ -67,8 +67,8 @@ macro_rules! for_every_vector {
 }
 pub(crate) use for_every_vector;
 
-/// A small generator for bulk measurements, where a property's machinery would be the larger part.
-/// SplitMix64 (Steele, Lea, Flood 2014).
+/// A small generator for bulk measurements, where the property-test machinery would dominate. SplitMix64 (Steele, Lea,
+/// Flood 2014).
 pub struct Draws(pub u64);
 
 impl Draws {
@@ -80,17 +80,17 @@ impl Draws {
         z ^ (z >> 31)
     }
 
-    /// In -1..1.
+    /// Uniform in -1..1.
     pub fn signed(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    /// In 0..1.
+    /// Uniform in 0..1.
     pub fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform on the unit sphere, or circle.
+    /// Uniform on the unit sphere or circle.
     pub fn direction(&mut self, dimensions: usize) -> [f64; 3] {
         loop {
             let mut v = [self.signed(), self.signed(), self.signed()];

@@ -1,4 +1,4 @@
-//! Cases at the edge of the definition: each has one answer, and it is a number.
+//! Cases at the edge of the definition: each has one finite answer.
 
 use carom::toolbox::{
     Moving, Scalar, Still, Vector, first_contact, first_contact_within, passage, sweep, sweep_still,
@@ -13,7 +13,7 @@ fn contact<V: Vector>(d: [f64; 3], w: [f64; 3], radius_sum: f64) -> Option<f64> 
 }
 
 fn grazing<V: Vector>() {
-    // The gap comes down to exactly 0: no contact. A little nearer: contact; a little farther: none.
+    // The gap shrinks to exactly 0: no contact. Slightly nearer: contact; slightly farther: none.
     assert_eq!(contact::<V>([-5.0, 2.0, 0.0], [1.0, 0.0, 0.0], 2.0), None);
     assert!(contact::<V>([-5.0, 1.999, 0.0], [1.0, 0.0, 0.0], 2.0).is_some());
     assert_eq!(contact::<V>([-5.0, 2.001, 0.0], [1.0, 0.0, 0.0], 2.0), None);
@@ -37,9 +37,9 @@ fn overlapping<V: Vector>() {
     let (d, s) = ([0.5, 0.0, 0.0], 1.0);
     assert_eq!(contact::<V>(d, [-1.0, 0.0, 0.0], s), Some(0.0));
     assert_eq!(contact::<V>(d, [1.0, 0.0, 0.0], s), None);
-    // Sideways: the distance can only grow.
+    // Sideways motion only increases the distance.
     assert_eq!(contact::<V>(d, [0.0, 1.0, 0.0], s), None);
-    // Enter is now; leave is on the far side, 1.5 away.
+    // `enter` is now; `leave` is on the far side, 1.5 away.
     let (enter, leave) = passage::<V>(vector(d), vector([-1.0, 0.0, 0.0]), scalar::<V>(s)).unwrap();
     assert_eq!((enter.to_f64(), leave.to_f64()), (0.0, 1.5));
     assert_eq!(passage::<V>(vector(d), vector([1.0, 0.0, 0.0]), scalar::<V>(s)), None);
@@ -54,12 +54,12 @@ fn overlapping<V: Vector>() {
 fn touching<V: Vector>() {
     assert_eq!(contact::<V>([3.0, 4.0, 0.0], [-1.0, 0.0, 0.0], 5.0), Some(0.0));
     assert_eq!(contact::<V>([3.0, 4.0, 0.0], [1.0, 0.0, 0.0], 5.0), None);
-    // Tangentially: stays in touch for no time.
+    // Tangential motion: contact of zero duration.
     assert_eq!(contact::<V>([3.0, 4.0, 0.0], [4.0, -3.0, 0.0], 5.0), None);
 }
 
 fn coincident_centres<V: Vector>() {
-    // Wherever they go they go apart.
+    // The spheres separate in every direction.
     assert_eq!(contact::<V>([0.0; 3], [1.0, 0.0, 0.0], 1.0), None);
     assert_eq!(contact::<V>([0.0; 3], [0.0; 3], 1.0), None);
 }
@@ -67,7 +67,7 @@ fn coincident_centres<V: Vector>() {
 fn points<V: Vector>() {
     assert_eq!(contact::<V>([2.0, 0.0, 0.0], [-1.0, 0.0, 0.0], 0.0), None);
     assert_eq!(contact::<V>([0.0; 3], [-1.0, 0.0, 0.0], 0.0), None);
-    // One point and one sphere meet like any pair.
+    // A point and a sphere meet like any pair.
     assert_eq!(contact::<V>([2.0, 0.0, 0.0], [-1.0, 0.0, 0.0], 1.0), Some(1.0));
 }
 
@@ -141,7 +141,7 @@ fn magnitudes_up_to_1e18_work_in_f32_and_beyond_there_is_no_contact() {
     assert_eq!(first_contact(away, Vec3::new(-1.0, 0.0, 0.0), 1.0), None);
     assert_eq!(first_contact(away, Vec3::new(-1.0, 0.0, 0.0), 2e20), None);
     assert_eq!(first_contact(Vec3::X * 2.0, Vec3::new(-1e20, 0.0, 0.0), 1.0), None);
-    // The square of the speed underflows: standing still, even in overlap.
+    // The square of the speed underflows: the pair counts as stationary, even in overlap.
     assert_eq!(first_contact(Vec3::X * 2.0, Vec3::new(-1e-20, 0.0, 0.0), 1.0), None);
     assert_eq!(first_contact(Vec3::X * 0.5, Vec3::new(-1e-20, 0.0, 0.0), 1.0), None);
 }

@@ -1,4 +1,4 @@
-//! The sweep judged by rational arithmetic, in which nothing rounds.
+//! Tests the sweep with rational arithmetic, which does not round.
 
 use carom::toolbox::{Scalar, Vector, first_contact, first_contact_within, passage};
 use dashu::rational::Relaxed;
@@ -17,7 +17,7 @@ fn dot(a: &[Relaxed; 3], b: &[Relaxed; 3]) -> Relaxed {
     &a[0] * &b[0] + &a[1] * &b[1] + &a[2] * &b[2]
 }
 
-/// A pair without any rounding.
+/// A pair without rounding.
 pub struct ExactPair {
     d: [Relaxed; 3],
     w: [Relaxed; 3],
@@ -43,13 +43,13 @@ impl ExactPair {
         }
     }
 
-    /// Whether they meet, by definition: approaching, and overlapping now or at some later time.
+    /// Whether the spheres meet, by definition: approaching, and overlapping now or at a later time.
     pub fn meets(&self) -> bool {
         let zero = rational(0.0);
         self.b < zero && (self.dd <= self.ss || &self.b * &self.b > &self.a * (&self.dd - &self.ss))
     }
 
-    /// `|d + w t| - s`, from a difference of squares that is exact.
+    /// `|d + w t| - s`, from an exact difference of squares.
     pub fn gap_at(&self, t: f64) -> f64 {
         let t = rational(t);
         let at: [Relaxed; 3] = std::array::from_fn(|axis| &self.d[axis] + &self.w[axis] * &t);
@@ -58,12 +58,12 @@ impl ExactPair {
         f / (self.radius_sum + (self.radius_sum * self.radius_sum + f).max(0.0).sqrt())
     }
 
-    /// Half the rate of change of the squared distance at `t`: negative while they approach.
+    /// Half the rate of change of the squared distance at `t`: negative while the spheres approach.
     pub fn approach_at(&self, t: f64) -> f64 {
         (&self.b + &self.a * rational(t)).to_f64_fast()
     }
 
-    /// By how much the line of motion cuts (positive) or misses (negative) the sphere, as a length.
+    /// Depth by which the line of motion cuts (positive) or misses (negative) the sphere, as a length.
     pub fn cut(&self) -> f64 {
         let miss = &self.dd - &self.b * &self.b / &self.a;
         let f = (&self.ss - &miss).to_f64_fast();
@@ -71,7 +71,7 @@ impl ExactPair {
     }
 }
 
-/// Rounding errors of `|d|` that decisions and gaps are allowed: see the worst cases measured below.
+/// Tolerance of decisions and gaps, in rounding errors of `|d|`; see the worst cases measured below.
 const ROUNDING: f64 = 4.0;
 
 fn against_exact<V: Vector>(d: [f64; 3], w: [f64; 3], radius_sum: f64) -> Outcome {
@@ -84,7 +84,7 @@ fn against_exact<V: Vector>(d: [f64; 3], w: [f64; 3], radius_sum: f64) -> Outcom
         prop_assert_eq!(found, None);
         return Ok(());
     }
-    // Two overlapping spheres that move at a right angle to d: the sign of d.w is a matter of rounding.
+    // Two overlapping spheres that move at a right angle to d: rounding decides the sign of d.w.
     let sideways = pair.approach_at(0.0).abs() < tolerance * length(wide(w));
     if pair.cut().abs() > tolerance && !sideways {
         prop_assert_eq!(found.is_some(), pair.meets(), "cut by {}", pair.cut());
@@ -99,7 +99,7 @@ fn against_exact<V: Vector>(d: [f64; 3], w: [f64; 3], radius_sum: f64) -> Outcom
     let gap = pair.gap_at(t.to_f64());
     if t > V::Scalar::ZERO {
         prop_assert!(gap.abs() <= tolerance, "gap {} at contact, allowed {}", gap, tolerance);
-        // The first root, not the second: still approaching there.
+        // At the first root the spheres still approach; at the second they do not.
         let rate = pair.approach_at(t.to_f64());
         prop_assert!(rate <= tolerance * length(wide(w)), "moving apart at first contact, {}", rate);
     } else {
@@ -116,7 +116,7 @@ fn against_exact<V: Vector>(d: [f64; 3], w: [f64; 3], radius_sum: f64) -> Outcom
 }
 
 fn any_pair<V: Vector>() {
-    // Gaps from deep overlap to a thousand diameters, aimed so that about half of them meet.
+    // Gaps from deep overlap to a thousand diameters, aimed so that about half of the pairs meet.
     let pairs = (cube(), cube(), -2.0..3.0, 0.01..2.0f64);
     property(3000, pairs, |(d, aim, far, s)| {
         let far = 10f64.powf(far);
@@ -130,21 +130,21 @@ fn any_direction<V: Vector>() {
     property(3000, (cube(), cube(), 0.0..3.0), |(d, w, s)| against_exact::<V>(d, w, s));
 }
 
-/// Powers of ten that the squares of the type can take, over lengths and speeds chosen apart.
+/// Powers of ten whose squares the type can represent, with lengths and speeds scaled independently.
 fn any_scale<V: Vector>() {
     let reach: f64 = if epsilon::<V>() > 1e-10 { 17.0 } else { 150.0 };
     let strategy = (cube(), cube(), 0.5..2.0, -reach..reach, -reach..reach);
     property(2000, strategy, |(d, aim, s, length_scale, speed_scale)| {
         let (l, v) = (10f64.powf(length_scale), 10f64.powf(speed_scale));
-        // Components stay well above what underflows next to the largest.
+        // Components stay well above the underflow threshold relative to the largest.
         let d = d.map(|x| 3.0 * x);
         let w: [f64; 3] = std::array::from_fn(|axis| s * aim[axis] - d[axis]);
         if length(d) < 0.1 || length(w) < 0.1 {
             return Ok(());
         }
         let (d, w, s): (V, V, _) = (vector(d.map(|x| x * l)), vector(w.map(|x| x * v)), scalar::<V>(s * l));
-        // Squares of numbers like 1e150 are beyond f64: judge the same pair in units in which they are not.
-        // Exact, because the units are powers of two.
+        // Squares of numbers like 1e150 overflow f64: test the same pair in other units. The units are powers of two,
+        // so the conversion is exact.
         let (lu, vu) = (2f64.powi(l.log2() as i32), 2f64.powi(v.log2() as i32));
         let down = |x: V, unit: f64| wide(x).map(|x| x / unit);
         let pair = ExactPair::new::<DVec3>(vector(down(d, lu)), vector(down(w, vu)), s.to_f64() / lu);
@@ -161,7 +161,7 @@ fn any_scale<V: Vector>() {
     });
 }
 
-/// The early-outs may turn a pair away only if it surely does not touch within the step.
+/// The early-outs may reject a pair only if the pair certainly does not touch within the step.
 fn within_a_step<V: Vector>() {
     property(3000, (cube(), cube(), 0.1..1.0f64, 0.0..3.0, 0.0..2.0), |(d, aim, s, far, stretch)| {
         let d = d.map(|x| x * 10f64.powf(far));
@@ -196,8 +196,8 @@ for_every_vector! {
     early_outs_lose_no_contact => within_a_step;
 }
 
-/// Worst overlap and worst gap at the computed contact, in diameters, of pairs that start a given gap apart and
-/// are aimed uniformly over the cross-section.
+/// Worst overlap and worst gap at the computed contact, in diameters, of pairs that start a given gap apart and are
+/// aimed uniformly over the cross-section.
 fn worst<V: Vector>(gap: f64, trials: u32, judge: impl Fn(V, V, V::Scalar, f64) -> f64) -> (f64, f64) {
     let mut draws = Draws(SEED);
     let (mut overlap, mut apart, mut hits) = (0f64, 0f64, 0);
@@ -223,7 +223,7 @@ fn worst<V: Vector>(gap: f64, trials: u32, judge: impl Fn(V, V, V::Scalar, f64) 
     (overlap, apart)
 }
 
-/// In f64 the gap of an f32 pair is known to 1e-13 of its distance, a millionth of what is measured here.
+/// In f64 the gap of an f32 pair is accurate to 1e-13 of its distance, a millionth of the measured gaps.
 fn gap_in_f64<V: Vector>(d: V, w: V, s: V::Scalar, t: f64) -> f64 {
     let (d, w) = (wide(d), wide(w));
     length(std::array::from_fn(|axis| d[axis] + w[axis] * t)) - s.to_f64()
@@ -233,8 +233,8 @@ fn gap_by_rationals<V: Vector>(d: V, w: V, s: V::Scalar, t: f64) -> f64 {
     ExactPair::new(d, w, s).gap_at(t)
 }
 
-/// Gap at the start and worst overlap at contact in f32, both in diameters: what this form of the root is known
-/// for, to the one digit given, so up to 3.5. (The textbook's root: 7e-7, 3e-5, 2.5e-3.)
+/// Initial gap and worst overlap at contact in f32, both in diameters: the known accuracy of this form of the root, to
+/// the one digit given, so up to 3.5. (The textbook's root: 7e-7, 3e-5, 2.5e-3.)
 const TABLE: [(f64, f64); 3] = [(1.0, 3.5e-7), (10.0, 3.5e-6), (100.0, 3.5e-5)];
 
 #[test]

@@ -1,4 +1,4 @@
-//! The toolbox: closed cases, properties, exact arithmetic, and brute force for the tree.
+//! The toolbox: closed forms, properties, exact arithmetic, and brute force for the tree.
 
 mod articles;
 mod bounce;

@@ -1,4 +1,4 @@
-//! Stationary overlap, its removal, and the point between.
+//! Overlap of stationary spheres, its removal, and the midpoint.
 
 use carom::toolbox::{
     Scalar, Still, Vector, contact_point, overlaps, push_apart, separate, separation, unit,
@@ -83,7 +83,7 @@ fn special_weights<V: Vector>() {
     assert_eq!(push_apart(d, nan, one, one), (V::ZERO, V::ZERO));
     assert_eq!(push_apart(d * nan, s, one, one), (V::ZERO, V::ZERO));
     assert_eq!(push_apart(d, s, V::Scalar::INFINITY, one), (V::ZERO, V::ZERO));
-    // Coincident: the first along +x, the second along -x.
+    // Coincident centres: the first sphere moves along +x, the second along -x.
     let quarter = scalar::<V>(0.25);
     let shares = push_apart(V::ZERO, one, one, scalar::<V>(3.0));
     assert_eq!(shares, (V::X * quarter, -V::X * scalar::<V>(0.75)));

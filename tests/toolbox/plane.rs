@@ -16,7 +16,7 @@ fn each_start_has_its_documented_answer() {
         (8.0, 0.0, -4.0, Some(2.0)),
         (10.0, 5.0, -10.0, Some(2.0)),
         (10.0, -5.0, -10.0, Some(1.0)),
-        // Held off by the acceleration: turns before, just reaches, gets through.
+        // Decelerated: turns before the plane, just reaches it, passes through it.
         (3.0, -2.0, 1.0, None),
         (2.0, -2.0, 1.0, None),
         (1.5, -2.0, 1.0, Some(1.0)),
@@ -71,15 +71,15 @@ fn against_exact<S: Scalar>(gap: f64, v: f64, a: f64) -> Outcome {
     }
     let Some(t) = found else { return Ok(()) };
     prop_assert!(t >= 0.0 && t.is_finite());
-    // Not after the turn of a motion that only just reaches the plane, where two roots lie close: the speed
-    // there is known to the square root of the precision.
+    // Excludes times after the turning point of a motion that only just reaches the plane, where two roots lie close:
+    // the speed there is accurate to the square root of the precision.
     let speed = v + a * t;
     prop_assert!(speed <= tolerance.sqrt() * v.abs(), "contact at t = {} while moving away, {}", t, speed);
     if t > 0.0 && discriminant > 0.0 {
         let left = residual(gap, v, a, t);
         prop_assert!(left.abs() <= tolerance, "{} of the largest term left at contact", left);
     }
-    // Nothing is missed before: a gap that closes earlier would show at one of these times.
+    // No earlier contact: an earlier closure of the gap would show at one of these times.
     if gap > 0.0 {
         for k in 1..16 {
             let early = t * f64::from(k) / 17.0;
@@ -140,7 +140,7 @@ fn dropped_sphere<V: Vector>() {
     assert_eq!(contact.leave, V::Scalar::INFINITY);
     assert_eq!((contact.point, contact.normal), (vector([4.0, 2.0, 0.0]), vector([0.0, 1.0, 0.0])));
     assert_eq!(sweep_plane(&sphere, g, &floor, scalar::<V>(0.99)), None);
-    // Pulled up again by the opposite acceleration: gap 1.5 at 2 down, 1 up, in at 1 s and out at 3 s.
+    // Decelerated by the opposite acceleration: gap 1.5 at 2 down, 1 up, enters at 1 s and leaves at 3 s.
     let sphere: Moving<V> = still::<V>([0.0, 3.75, 0.0], 0.25).with_velocity(vector([0.0, -2.0, 0.0]));
     let contact = sweep_plane(&sphere, vector([0.0, 1.0, 0.0]), &floor, scalar::<V>(2.0)).unwrap();
     assert_eq!((contact.time.to_f64(), contact.leave.to_f64()), (1.0, 3.0));

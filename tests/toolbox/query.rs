@@ -1,4 +1,4 @@
-//! The tree against trying every sphere: the same answers to the bit.
+//! The tree against a test of every sphere: the same answers to the bit.
 
 use carom::toolbox::{Hit, Moving, Scalar, SphereTree, Still, Vector, clip_motion, overlaps, sweep_still};
 use glam::{DVec3, Vec2, Vec3};
@@ -24,8 +24,8 @@ fn cast_by_brute_force<V: Vector>(scene: &[Still<V>], sphere: &Moving<V>, dt: V:
     best
 }
 
-/// Scenes of all kinds: radii of one size or over seven decades, scattered, in clusters, on a lattice (ties,
-/// grazing), on a line, all in one point.
+/// Scenes of several kinds: radii of one size or over seven decades, scattered, in clusters, on a lattice (ties,
+/// grazing), on a line, all at one point.
 fn scene<V: Vector>(seed: u64) -> Vec<Still<V>> {
     let mut draws = Draws(seed);
     let count = [0, 1, 2, 4, 5, 9, 40, 150, 400][draws.next() as usize % 9];
@@ -45,7 +45,7 @@ fn scene<V: Vector>(seed: u64) -> Vec<Still<V>> {
             let radius = match sizes {
                 0 => 1.0,
                 1 => 10f64.powf(5.0 * draws.share() - 4.5),
-                // Every hundredth is a giant.
+                // Every hundredth sphere is very large.
                 _ => {
                     if i % 100 == 7 {
                         30.0
@@ -59,7 +59,7 @@ fn scene<V: Vector>(seed: u64) -> Vec<Still<V>> {
         .collect()
 }
 
-/// Somewhere around the scene; every second time on the lattice, moving along an axis.
+/// A position around the scene; every second time on the lattice, moving along an axis.
 fn probe<V: Vector>(draws: &mut Draws, scene: &[Still<V>]) -> Moving<V> {
     let snapped = draws.next().is_multiple_of(2);
     let snap = |x: f64| if snapped { x.round() } else { x };
@@ -164,7 +164,7 @@ fn extremes<V: Vector>() {
         let found = tree.cast_ray(vector([index, -5.0, 0.0]), up, V::Scalar::INFINITY);
         assert_eq!(found.map(|hit| hit.index), hit, "{index}");
     }
-    // Questions that are no questions.
+    // Invalid queries.
     let nan = scalar::<V>(f64::NAN);
     assert_eq!(tree.cast_ray(V::X * nan, up, V::Scalar::ONE), None);
     assert_eq!(tree.cast_ray(V::ZERO, up * nan, V::Scalar::ONE), None);
@@ -175,8 +175,8 @@ fn extremes<V: Vector>() {
     assert!(!tree.overlaps_any(&Still { position: V::X * nan, radius: V::Scalar::ONE }));
 }
 
-/// Rays all but parallel to an axis along the face of the box that holds a whole wall of spheres, from far away: here
-/// the face is as near as the rims, and only the tree's allowance for rounding keeps the hits that it would cut off.
+/// Rays almost parallel to an axis along the face of the box around a whole wall of spheres, from far away: the face is
+/// as near as the rims, and only the tree's rounding allowance keeps the hits.
 fn rays_along_a_wall<V: Vector>() {
     let strategy = (cube(), -1.0..1.0f64, -1.0..9.0f64, 0.3..3.0f64);
     property(4000, strategy, |(tilt, nudge, far, size)| {
@@ -191,7 +191,7 @@ fn rays_along_a_wall<V: Vector>() {
             still([-distance, rim, 0.0], 0.0).with_velocity(vector([1.0, -tilt[1].abs(), tilt[2]]));
         let found = tree.cast_ray(ray.position, ray.velocity, V::Scalar::INFINITY);
         prop_assert_eq!(found, cast_by_brute_force(&scene, &ray, V::Scalar::INFINITY));
-        // Head-on at a wall of equals: all touched at one time, to rounding.
+        // Head-on at a wall of equal spheres: all contacts are simultaneous up to rounding.
         let wall: Vec<Still<V>> =
             (0..40).map(|i| still([0.0, 2.3 * size * f64::from(i), 0.0], size)).collect();
         let board = still([distance + 2.0 * size, 46.0 * size, 0.0], 50.0 * size);
@@ -202,7 +202,7 @@ fn rays_along_a_wall<V: Vector>() {
     });
 }
 
-/// Radii that double from one to the next: what takes one sphere off at a time must not make the tree deep.
+/// Radii that double from one sphere to the next: splits that separate a single sphere must not make the tree deep.
 fn doubling_radii<V: Vector>() {
     let top = if crate::common::epsilon::<V>() > 1e-10 { 60 } else { 500 };
     let scene: Vec<Still<V>> = (0..top).map(|i| still([0.0; 3], 2f64.powi(i - top / 2))).collect();
@@ -256,7 +256,7 @@ fn a_ray_sees_the_nearest_of_a_row_and_starts_inside_as_documented() {
     assert_eq!((hit.contact.point, hit.contact.normal), (Vec3::NEG_X, Vec3::NEG_X));
     let hit = tree.cast_ray(Vec3::new(2.0, 0.0, 0.0), Vec3::X, 100.0).unwrap();
     assert_eq!((hit.index, hit.contact.time), (1, 2.0));
-    // Inside, towards the centre: at once. Inside, away from it: the next one.
+    // Inside, towards the centre: an immediate hit. Inside, away from the centre: the next sphere.
     let inward = tree.cast_ray(Vec3::new(-0.5, 0.0, 0.0), Vec3::X, 100.0).unwrap();
     assert_eq!((inward.index, inward.contact.time), (0, 0.0));
     let outward = tree.cast_ray(Vec3::new(0.5, 0.0, 0.0), Vec3::X, 100.0).unwrap();

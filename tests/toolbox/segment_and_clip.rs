@@ -1,4 +1,4 @@
-//! Closest points of segments, and motion cut short.
+//! Closest points of segments, and clipped motion.
 
 use carom::toolbox::{Scalar, Still, Vector, clip_motion, closest_on_segment, overlaps, separation};
 use glam::{DVec3, Vec2, Vec3};
@@ -34,7 +34,7 @@ fn ends_and_degenerate_segments<V: Vector>() {
     assert_eq!(closest_on_segment(vector([9.0, 5.0, 0.0]), start, end), (end, one));
     assert_eq!(closest_on_segment(start, start, end), (start, zero));
     assert_eq!(closest_on_segment(end, start, end), (end, one));
-    // No length: its one point.
+    // A segment of zero length: its only point.
     assert_eq!(closest_on_segment(vector([9.0, 5.0, 0.0]), start, start), (start, zero));
     assert_eq!(closest_on_segment(start, start, start), (start, zero));
     let nan = vector::<V>([f64::NAN, 0.0, 0.0]);
@@ -54,7 +54,7 @@ fn clipped_motion_stops_at_the_first<V: Vector>() {
             |at: V, other: &Still<V>| separation(at - other.position, sphere.radius + other.radius).to_f64();
         let end = sphere.position + clipped.displacement;
         for other in &others {
-            // What overlaps at the start may be left, not entered; everything else stays outside.
+            // The motion may leave an initial overlap but not enter a new one.
             let start = gap(sphere.position, other).min(0.0);
             prop_assert!(gap(end, other) >= start - tolerance, "{} deep", gap(end, other));
         }

@@ -1,4 +1,4 @@
-//! The full answer of a sweep: times, fraction, point, normal.
+//! All results of a sweep: times, fraction, point, normal.
 
 use carom::toolbox::{Moving, Scalar, Still, Vector, contact_point, sweep, sweep_still};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn answer_is_consistent<V: Vector>() {
         prop_assert!((length(wide(contact.normal)) - 1.0).abs() <= 4.0 * epsilon::<V>());
         prop_assert!(near(contact.point, contact_point(&a, &b)));
         if contact.time > zero {
-            // On both surfaces.
+            // The point lies on both surfaces.
             let from_a = length(wide(contact.point - a.position)) - a.radius.to_f64();
             let from_b = length(wide(contact.point - b.position)) - b.radius.to_f64();
             prop_assert!(from_a.abs() <= 32.0 * epsilon::<V>(), "{} off the first surface", from_a);
@@ -45,7 +45,7 @@ fn answer_is_consistent<V: Vector>() {
     });
 }
 
-/// Only relative motion counts: the same pair seen from the second sphere.
+/// Only relative motion matters: the same pair seen from the second sphere.
 fn relative_frame<V: Vector>() {
     let strategy = (cube(), cube(), cube(), cube());
     property(1000, strategy, |(xa, va, xb, vb)| {

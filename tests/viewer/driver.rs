@@ -1,4 +1,4 @@
-//! A display in memory, a window on it, and the hand that drives it.
+//! A virtual display, a window on it, and simulated keyboard and mouse.
 
 use std::{
     fs::File,
@@ -12,13 +12,13 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Longest wait for anything: shaders are compiled at the first use, for tens of seconds on a software adapter, and other
-/// tests want the processor too.
+/// Longest wait for any event: a software adapter compiles shaders at first use for tens of seconds, and other tests
+/// share the processor.
 const PATIENCE: Duration = Duration::from_secs(240);
-/// Between two looks.
+/// Polling interval.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// A tool that the tests cannot do without.
+/// A program that the tests require.
 fn tool(program: &str, package: &str) -> Command {
     let found = Command::new(program).arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if let Err(error) = found {
@@ -61,13 +61,13 @@ impl Display {
 
 impl Drop for Display {
     fn drop(&mut self) {
-        // Whatever went wrong: no server is left behind.
+        // After any failure the server is stopped.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
 }
 
-/// `carom view`, open.
+/// A running `carom view`.
 pub struct Viewer {
     process: Child,
     folder: TempDir,
@@ -76,7 +76,7 @@ pub struct Viewer {
     display: Display,
 }
 
-/// The command in a folder of its own, on no display.
+/// The command in a temporary folder, without a display.
 pub fn view(folder: &TempDir, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_carom"));
     command.arg("view").args(arguments).current_dir(folder.path()).stdin(Stdio::null());
@@ -104,7 +104,7 @@ impl Viewer {
         let search = ["search", "--sync", "--onlyvisible", "--pid", &viewer.process.id().to_string()];
         let windows = viewer.display.xdotool(&search);
         viewer.window = windows.lines().next().expect("a window").to_owned();
-        // There is no window manager to give it the keys.
+        // Without a window manager the window has to be focused explicitly.
         viewer.display.xdotool(&["windowfocus", "--sync", &viewer.window]);
         viewer
     }
@@ -125,7 +125,7 @@ impl Viewer {
         text
     }
 
-    /// Waits for an event of this name after those that were waited for before.
+    /// Waits for an event with this name after the events already waited for.
     #[track_caller]
     pub fn expect(&mut self, name: &str) -> Value {
         let start = Instant::now();
@@ -145,7 +145,7 @@ impl Viewer {
         }
     }
 
-    /// Presses a key of the window, by the name that X has for it.
+    /// Presses a key, given by its X name.
     pub fn press(&self, key: &str) {
         self.display.xdotool(&["key", key]);
     }
@@ -154,32 +154,32 @@ impl Viewer {
     pub fn point(&self, x: u32, y: u32) {
         let [x, y] = [x, y].map(|n| n.to_string());
         self.display.xdotool(&["mousemove", "--window", &self.window, &x, &y]);
-        // The window learns of it by an event, and a click right after it would go where the mouse was.
+        // The window receives the motion as an event; an immediate click would use the old position.
         sleep(4 * GLANCE);
     }
 
-    /// Clicks where the mouse is.
+    /// Clicks at the mouse position.
     pub fn click(&self) {
         self.display.xdotool(&["mousedown", "1"]);
         sleep(2 * GLANCE);
         self.display.xdotool(&["mouseup", "1"]);
     }
 
-    /// Turns the wheel by a notch, towards what is under the mouse.
+    /// Turns the wheel by a notch, towards the point under the mouse.
     pub fn scroll(&self) {
         self.display.xdotool(&["click", "4"]);
         sleep(2 * GLANCE);
     }
 
-    /// Shows and hides the panel; the figures that come with it.
+    /// Toggles the panel and returns the figures of the event.
     #[track_caller]
     pub fn look(&mut self) -> Value {
         self.press("h");
         self.expect("panel")
     }
 
-    /// Drags with a button from a point of the window to another. However slow frames are, the window sees the parts of
-    /// it in different ones: a picture is one at least.
+    /// Drags with a button between two points of the window. The window sees the parts of the drag in different frames
+    /// even if frames are slow, because each part waits for at least one picture.
     #[track_caller]
     pub fn drag(&mut self, button: &str, from: [u32; 2], to: [u32; 2]) {
         self.point(from[0], from[1]);
@@ -194,7 +194,7 @@ impl Viewer {
         self.picture();
     }
 
-    /// Makes the window another size.
+    /// Resizes the window.
     pub fn resize(&self, width: u32, height: u32) {
         let [width, height] = [width, height].map(|n| n.to_string());
         self.display.xdotool(&["windowsize", &self.window, &width, &height]);
@@ -208,7 +208,7 @@ impl Viewer {
         self.display.xdotool(&["windowfocus", "--sync", &self.window]);
     }
 
-    /// Saves a picture and reads it.
+    /// Saves a screenshot and reads it.
     #[track_caller]
     pub fn picture(&mut self) -> Picture {
         self.press("F12");
@@ -216,7 +216,7 @@ impl Viewer {
         Picture::read(self.path(&name))
     }
 
-    /// Closes the window by its key, and waits for the end.
+    /// Closes the window by its key, and waits until the program exits.
     #[track_caller]
     pub fn close(mut self) -> (ExitStatus, String) {
         self.press("ctrl+q");
@@ -225,7 +225,7 @@ impl Viewer {
         (status, self.said())
     }
 
-    /// Waits for the end.
+    /// Waits until the program exits.
     #[track_caller]
     pub fn wait(&mut self) -> ExitStatus {
         let start = Instant::now();
@@ -246,7 +246,7 @@ impl Drop for Viewer {
     }
 }
 
-/// A picture that was saved.
+/// A saved screenshot.
 pub struct Picture {
     pub width: u32,
     pub height: u32,
@@ -271,7 +271,7 @@ impl Picture {
         [self.rgba[at], self.rgba[at + 1], self.rgba[at + 2]]
     }
 
-    /// Pixels that are not nearly the same as in another picture of the same size, in parts of all.
+    /// Share of pixels that differ noticeably from another picture of the same size.
     pub fn difference(&self, other: &Self) -> f64 {
         assert_eq!((self.width, self.height), (other.width, other.height));
         let pairs = self.rgba.chunks_exact(4).zip(other.rgba.chunks_exact(4));

@@ -1,6 +1,6 @@
-//! Scenes that look like something.
+//! Scenes with recognisable pictures.
 
-/// A few large spheres that do not move, in a line across the picture, on a floor.
+/// A few large fixed spheres in a line across the picture, on a floor.
 pub const ROW: &str = r#"
 [world]
 dt = 0.02
@@ -20,7 +20,7 @@ target = [0, 0, 0]
 fov = 30.0
 "#;
 
-/// A gas that steps fast on any backend.
+/// A gas that steps quickly on every backend.
 pub const GAS: &str = r#"
 [world]
 dt = 0.02
@@ -36,7 +36,7 @@ random = { count = 300, volume_fraction = 0.1, diameter = 1.0 }
 temperature = 1.0
 "#;
 
-/// What no backend can follow.
+/// A scene that no backend can simulate.
 pub const RUNAWAY: &str = r#"
 [world]
 dt = 0.5

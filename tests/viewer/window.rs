@@ -1,14 +1,14 @@
-//! What a user sees and does.
+//! Behaviour of the window for a user.
 
 use crate::{
     driver::{Picture, Viewer, view},
     scenes::{GAS, ROW, RUNAWAY},
 };
 
-// Where the sphere in the middle of ROW is, in a window whose panel is hidden: its centre, and its radius in pixels.
+// Centre and radius (pixels) of the middle sphere of ROW, in a window with a hidden panel.
 fn middle(picture: &Picture) -> (u32, u32, f64) {
     let slope = (15.0f64).to_radians().tan();
-    // Seen from outside, the outline is a little wider than the radius.
+    // In perspective the outline is slightly wider than the radius.
     let radius = 0.5 * f64::from(picture.height) / slope * 1.5 / (900.0f64 - 2.25).sqrt();
     (picture.width / 2, picture.height / 2, radius)
 }
@@ -27,7 +27,7 @@ fn a_window_opens_draws_the_spheres_and_closes_with_0() {
     let text = |key: &str| picture.texts.iter().find(|(k, _)| k == key).map(|(_, t)| t.as_str());
     assert_eq!((text("Scene"), text("Seed")), (Some("scene.toml"), Some("11")));
     assert_eq!(text("Software"), Some(concat!("carom ", env!("CARGO_PKG_VERSION"))));
-    // The outline is where it has to be: a sphere inside it, something else outside.
+    // The outline is at the right place: the sphere inside, the background outside.
     let (x, y, radius) = middle(&picture);
     let at = |factor: f64, angle: f64| {
         let offset = |part: f64| (factor * radius * part).round() as i64;
@@ -86,9 +86,9 @@ fn a_click_inspects_the_sphere_under_it() {
     viewer.click();
     let picked = viewer.expect("picked");
     assert_eq!((&picked["id"], &picked["position"]), (&1.into(), &serde_json::json!([0.0, 0.0, 0.0])));
-    // The small one, 0.4 from its surface; the large ones are too far.
+    // The small sphere is a neighbour, 0.4 from the surface; the large ones are too far.
     assert_eq!(picked["neighbours"], 1, "{picked}");
-    // Nothing is there.
+    // No sphere is at this point.
     viewer.point(400, 60);
     viewer.click();
     assert_eq!(viewer.expect("picked")["id"], serde_json::Value::Null);
@@ -108,7 +108,7 @@ fn a_drag_orbits_and_the_wheel_zooms() {
     (0..5).for_each(|_| viewer.scroll());
     let zoomed = viewer.picture();
     assert!(orbited.difference(&zoomed) > 0.02, "the wheel changes nothing");
-    // Five notches nearer: the middle of the picture is all sphere.
+    // After five notches the sphere fills the middle of the picture.
     let (x, y, radius) = middle(&zoomed);
     let inside = zoomed.pixel(x - (1.3 * radius) as u32, y);
     let outside = zoomed.pixel(4, 4);
@@ -138,7 +138,7 @@ fn it_survives_another_size_and_being_hidden() {
 fn being_watched_costs_the_device_no_wait() {
     let mut viewer = Viewer::open(GAS, &["--backend", "gpu"]);
     let number = |event: &serde_json::Value, name: &str| event[name].as_u64().expect("a number");
-    // The panel is the window's own affair: the worker does not hear of it, and each key gives a line of figures.
+    // The panel does not concern the worker, and each key press logs an event with figures.
     let start = viewer.look();
     let mut steady = start.clone();
     // The first steps may find buffers too small.
@@ -182,7 +182,7 @@ fn without_a_display_one_line_names_the_command_that_needs_none() {
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
         assert!(stderr.contains("`carom render cradle`") && stderr.contains("display"), "{stderr}");
     }
-    // What is wrong with the scene comes first: no display would mend it.
+    // Scene errors are reported first, because a display would not solve them.
     let output = view(&folder, &["no-such-scene"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }

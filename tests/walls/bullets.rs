@@ -1,4 +1,4 @@
-//! Nothing passes a wall, however fast it is.
+//! No sphere passes a wall at any speed.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::{
     support::{CLOSED, cube, dice, motions, shapes, simulate, sphere, wall},
 };
 
-// So few and small that they hardly meet each other.
+// Bullets so few and small that they rarely hit each other.
 fn bullets(
     count: u32,
     radius: f64,
@@ -26,7 +26,7 @@ fn bullets(
         let x = 8.0 * cube(&mut dice);
         let apart = |other: &carom::Sphere| other.position.distance(x) > 2.1 * radius;
         if clear(x) && system.spheres.iter().all(apart) {
-            // One in three at an edge or a corner, to within a radius.
+            // One in three aims at an edge or a corner, to within a radius.
             let aim = match targets.get(system.spheres.len() / 3 % targets.len().max(1)) {
                 Some(&target) if system.spheres.len().is_multiple_of(3) => target + radius * cube(&mut dice),
                 _ => 3.0 * cube(&mut dice),
@@ -38,8 +38,8 @@ fn bullets(
     system
 }
 
-// The ways of all spheres, from impact to impact, are nowhere nearer to the wall than their radius; returns how near they come at least
-// and how many impacts there were.
+// Asserts that the paths of all spheres between impacts never come nearer to the wall than their radius; returns the
+// least distance and the number of impacts.
 fn follow(simulation: &mut Simulation, wall: &Wall, radius: f64, steps: u32) -> (f64, usize) {
     let (mut nearest, mut struck) = (f64::INFINITY, 0);
     for _ in 0..steps {
@@ -130,7 +130,7 @@ fn shoot(shape: WallShape, count: u32, k: usize) {
         let mut simulation = simulate(system);
         let (nearest, struck) = follow(&mut simulation, &wall, radius, 5);
         println!("{} {m}: nearest {nearest:.2e}, {struck} impacts", wall.shape.kind());
-        // What moves does so along chords of its way.
+        // Moving walls follow chords of their paths.
         let slack = if motion.is_still() { 1e-4 } else { 0.05 };
         assert!(nearest > -slack * 2.0 * radius, "{} {m}: one is {nearest} near", wall.shape.kind());
         total += struck;
@@ -172,7 +172,7 @@ pub fn elastic_bullets_keep_their_energy_in_every_closed_shape() {
     }
 }
 
-// In the mouth of a bowl, as near to the whole sphere as it is large itself, it still meets the bottom.
+// A sphere almost as large as the bowl, in its mouth, still hits the bottom.
 #[test]
 pub fn a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom() {
     for (radius, height, speed) in [(3.0, 7.5, 100.0), (0.5, 9.8, 300.0), (0.5, 9.8, 20.0)] {
@@ -189,7 +189,7 @@ pub fn a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom() {
     }
 }
 
-// It touches all the while and never approaches: only the curve of the wall turns it.
+// The sphere stays in contact without approaching: only the curvature of the wall deflects it.
 #[test]
 pub fn what_runs_round_inside_a_sphere_stays_inside() {
     for gravity in [0.0, 1.0] {
@@ -213,7 +213,7 @@ pub fn what_runs_round_inside_a_sphere_stays_inside() {
     }
 }
 
-// However few substeps are asked for, a blade that turns by a whole turn in a step strikes what is in its way.
+// For any number of substeps, a blade that makes a full turn in a step hits the spheres in its path.
 #[test]
 pub fn a_blade_strikes_also_where_one_substep_is_asked_for() {
     let blade = WallShape::Box { center: DVec3::X * 3.0, size: DVec3::new(5.0, 0.2, 2.0), turn: DVec3::ZERO };

@@ -1,4 +1,4 @@
-//! The same on a device.
+//! The wall tests on a device.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use crate::support::{cube, dice, simulate, sphere, wall, with};
 
-// One for all tests of the process.
+// One context for all tests of the process.
 fn context() -> Context {
     static CONTEXT: OnceLock<Context> = OnceLock::new();
     CONTEXT.get_or_init(|| Context::open(None).unwrap_or_else(|e| panic!("{e}"))).clone()
@@ -44,7 +44,7 @@ on_device!(
     rest::a_ball_stays_at_the_bottom_of_a_turning_drum (long "2 to 8 min"),
 );
 
-// A box that shakes round a cylinder that turns about an axis of its own, grains in between.
+// A shaking box around a cylinder that rotates about its own axis, with grains in between.
 fn shaken() -> carom::System {
     let mut system = carom::System { dt: 0.05, gravity: DVec3::NEG_Z, ..carom::System::default() };
     system.materials = carom::Materials::empty();
@@ -100,8 +100,8 @@ fn give_the_same_bits(steps: u64) {
     });
 }
 
-// What walls feel, and what they do, is the same on both engines but for rounding, step by step from the same start; however short the
-// steps, and so however small what a wall gives in one.
+// Forces on walls and motion of walls agree on both engines up to rounding, step by step from the same start. The steps
+// may be short, and the impulses of a wall in one step correspondingly small.
 #[test]
 fn a_device_and_the_cpu_agree_on_what_walls_do_and_feel() {
     for (dt, steps) in [(0.05, 3), (1e-3, 150)] {

@@ -1,4 +1,4 @@
-//! What grains do in vessels: silos, hoppers, drums, columns, shaken beakers.
+//! Grains in vessels: silos, hoppers, drums, columns, shaken beakers.
 
 use carom::{
     Options, Oscillation, Rotation, Simulation, Sink, Surface, System, WallMotion, WallShape,
@@ -23,16 +23,16 @@ fn pipe(radius: f64, height: f64) -> WallShape {
     WallShape::Cone { from: DVec3::ZERO, to: DVec3::Z * height, radii: [radius; 2], closed: [false; 2] }
 }
 
-// Grains of two sizes, 1 on the average, poured into a pipe on whatever else there is.
+// Grains of two sizes, mean 1, poured into a pipe onto the given walls.
 fn poured(walls: Vec<SceneWall>, surface: Surface, radius: f64, count: u64, seed: u64) -> System {
-    // A fill of a quarter.
+    // Filled to a volume fraction of a quarter.
     let height = count as f64 / 6.0 / (0.25 * radius * radius);
     let pipe = still(pipe(radius, height), "pipe");
     let fill = Fill::random(count)
         .diameters([(0.9, 0.5), (1.1, 0.5)])
         .region([-radius, -radius, 0.0], [radius, radius, height])
         .inside("pipe");
-    // As of sandpaper: grains that touch it do not roll far.
+    // Like sandpaper: grains in contact with the base do not roll far.
     let base = Surface { rolling_friction: 0.3, twisting_friction: 0.3, ..surface };
     let scene = Scene::new(0.05)
         .gravity(DVec3::NEG_Z)
@@ -51,8 +51,9 @@ fn mass(simulation: &Simulation) -> f64 {
     simulation.system().spheres.iter().map(|s| s.mass).sum()
 }
 
-// What the wall does not carry the floor does; and more and more on top it hardly feels (Janssen, 1895). The floor sinks slowly, so that the
-// friction at the wall is what it can be: without that it may be anything less, either way.
+// The floor carries the weight that the wall does not, and this load saturates with the filling height (Janssen, 1895).
+// The floor sinks slowly to mobilise the full friction at the wall; without this motion the friction may have any
+// smaller value in either direction.
 fn silo(radius: f64, counts: [u64; 2]) {
     let mut floors = vec![];
     for count in counts {
@@ -97,11 +98,11 @@ fn the_floor_of_a_tall_silo_feels_no_more_of_twice_the_grains() {
     silo(4.0, [2000, 4000]);
 }
 
-// A bin with a flat bottom, on which grains have come to rest.
+// A bin with a flat bottom and grains at rest.
 fn filled(radius: f64, count: u64, seed: u64) -> System {
     let bottom = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius, hole: 0.0 };
     let mut system = poured(vec![still(bottom, "bottom")], GRAIN, radius, count, seed);
-    // The longest substeps that grains may have, five to a step.
+    // The longest substeps for the grains, five to a step.
     system.dt = 0.06;
     let mut simulation = simulate_alone(system);
     while simulation.time() < 20.0 {
@@ -112,24 +113,25 @@ fn filled(radius: f64, count: u64, seed: u64) -> System {
     System { spheres: simulation.spheres().to_vec(), ..simulation.system().clone() }
 }
 
-// Many run side by side.
+// One thread per simulation, because many run side by side.
 fn simulate_alone(system: System) -> Simulation {
     Simulation::new(system, Options { threads: 1, ..Options::default() }).unwrap()
 }
 
-// Grains that run out of a hole in the bottom in each interval of time, until half of them have; with the depth of those left.
+// Number of grains that leave through a hole in the bottom per time interval, until half of them have left; with the
+// depth of the remaining grains.
 fn discharge(mut system: System, diameter: f64, interval: f64) -> Vec<f64> {
     let count = system.spheres.len();
     let bottom = system.walls.iter_mut().find(|wall| wall.name == "bottom").unwrap();
     let WallShape::Disc { hole, .. } = &mut bottom.shape else { panic!("{bottom:?}") };
     *hole = 0.5 * diameter;
-    // Who is that far down falls freely, for three units of time and more.
+    // A sphere this far down has been in free fall for at least three units of time.
     let below = DVec3::new(f64::INFINITY, f64::INFINITY, -3.0);
     system.sinks.push(Sink { every: 10, ..Sink::new(DVec3::NEG_INFINITY, below, "ground") });
     let mut simulation = simulate_alone(system);
     let (mut left, mut begin, mut rates) = (count, 0.0, vec![]);
     while 2 * left > count {
-        // The sink takes them at the end of every tenth step.
+        // The sink removes the grains at the end of every tenth step.
         for _ in 0..10 {
             simulation.step().unwrap();
         }
@@ -146,15 +148,17 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-// W ~ (D - k d)^2.5, k about 1.4 (Beverloo, Leniger & van de Velde, Chem. Eng. Sci. 15, 260, 1961), whatever the fill.
+// W ~ (D - k d)^2.5, k about 1.4 (Beverloo, Leniger & van de Velde, Chem. Eng. Sci. 15, 260, 1961), independent of the
+// filling height.
 fn hopper(diameters: &[f64], radius: f64, count: u64, seeds: &[u64], slack: f64) {
     let bins: Vec<_> = seeds.par_iter().map(|&seed| (seed, filled(radius, count, seed))).collect();
-    // Each as soon as there is a core for it.
+    // Each run starts when a core is free.
     let runs: Vec<_> = diameters.iter().flat_map(|&d| bins.iter().map(move |bin| (d, bin))).collect();
     let rates = runs.iter().par_bridge().map(|&(diameter, (seed, bin))| {
         let interval = 0.06 * count as f64 / (0.58 * 1.15 * (diameter - 1.4f64).powf(2.5));
         let rates = discharge(bin.clone(), diameter, interval);
-        // The bed has to loosen up to its top, which takes as long as a fall from there; the last interval may be cut.
+        // The bed first has to loosen up to its top, which takes as long as a fall from there; the last interval may be
+        // incomplete.
         let depth = count as f64 / 6.0 / (0.58 * radius * radius);
         let start = 1 + ((2.0 * depth).sqrt() / interval) as usize;
         let steady = &rates[start..rates.len() - 1];
@@ -178,7 +182,8 @@ fn hopper(diameters: &[f64], radius: f64, count: u64, seeds: &[u64], slack: f64)
 
 tier!(campaign "four hours": thirty_thousand_grains_leave_a_hopper_as_beverloo_says);
 fn thirty_thousand_grains_leave_a_hopper_as_beverloo_says() {
-    // Twice as deep as the largest hole is wide, and never less than it is: of a shallower bed less runs out.
+    // Initially twice as deep as the largest hole is wide, and always at least as deep as that hole is wide: the flow
+    // from a shallower bed is smaller.
     hopper(&[14.0, 11.0, 8.0], 16.0, 30_000, &[1, 2, 3], 0.05);
 }
 
@@ -192,7 +197,8 @@ fn grains_leave_a_small_hopper_as_beverloo_says() {
     hopper(&[6.0, 8.0], 9.0, 6000, &[1, 2], 0.15);
 }
 
-// Angle of the line from the axis to the centre of mass against the vertical, in degrees; its mean and spread over a turn's part.
+// Angle in degrees between the vertical and the line from the axis to the centre of mass; mean and spread over part of
+// a turn.
 fn drum(friction: f64, radius: f64, count: u64, steps: u32) -> (f64, f64) {
     let from = DVec3::Y * -2.5;
     let shape = WallShape::Cone { from, to: -from, radii: [radius; 2], closed: [true; 2] };
@@ -235,9 +241,9 @@ fn rougher_grains_lie_steeper_in_a_turning_drum() {
     assert!(angles.iter().all(|(_, change)| *change < 2.0), "{angles:?}");
 }
 
-// Run-out over the initial radius is about 1.2 times the aspect ratio up to 1.7 (Lube et al., J. Fluid Mech. 508, 175, 2004; Lajeunesse et al., Phys.
-// Fluids 16, 2371, 2004), of many grains and on a base on which they do not roll: on a smooth one beads that are perfectly round
-// roll on and on.
+// Run-out over the initial radius is about 1.2 times the aspect ratio up to 1.7 (Lube et al., J. Fluid Mech. 508, 175,
+// 2004; Lajeunesse et al., Phys. Fluids 16, 2371, 2004), for many grains on a base where they do not roll: perfectly
+// round beads on a smooth base keep rolling.
 tier!(long "about 6 min": a_column_runs_out_as_far_as_its_aspect_ratio_says);
 fn a_column_runs_out_as_far_as_its_aspect_ratio_says() {
     for (count, aspect) in [(6000, 0.7), (12_000, 1.35)] {
@@ -257,11 +263,11 @@ fn a_column_runs_out_as_far_as_its_aspect_ratio_says() {
             heights[heights.len() * 98 / 100] + 0.5
         };
         let height = top(&simulation);
-        // Ten times as long as the fall takes; single grains roll on.
+        // Ten times the duration of the fall; single grains keep rolling.
         for _ in 0..1200 {
             simulation.step().unwrap();
         }
-        // The front: beyond it lie single grains.
+        // The front of the heap; only single grains lie beyond.
         let mut far: Vec<f64> = simulation.spheres().iter().map(|s| s.position.truncate().length()).collect();
         far.sort_by(f64::total_cmp);
         let front = far[far.len() * 97 / 100];

@@ -1,4 +1,4 @@
-//! Walls of every shape, standing and moving.
+//! Walls of every shape, fixed and moving.
 
 #[macro_use]
 #[path = "../common/tiers.rs"]

@@ -1,4 +1,4 @@
-//! Distances from walls in f64, by formulas of their own.
+//! Distances from walls in f64, by independent formulas.
 
 use std::f64::consts::PI;
 
@@ -7,7 +7,7 @@ use glam::{DQuat, DVec2, DVec3};
 
 /// Distance of a point from the surface of a wall at a time.
 pub fn distance(wall: &Wall, x: DVec3, time: f64) -> f64 {
-    // Back to where the wall was at time 0.
+    // Transforms the point back to the wall's position at time 0.
     let pivot = wall.motion.rotation.map_or(DVec3::ZERO, |r| r.point);
     let x = pivot + wall.motion.turn(time).inverse() * (x - wall.motion.displacement(time) - pivot);
     match &wall.shape {
@@ -41,7 +41,7 @@ pub fn distance(wall: &Wall, x: DVec3, time: f64) -> f64 {
             let from = x - *center;
             let own = from.angle_between(*axis);
             let beyond = if *angle >= PI { 0.0 } else { (own - angle).max(0.0) };
-            // To the point of the part in the same half plane.
+            // Distance to the point of the part in the same half plane.
             let length = from.length();
             (length * length + radius * radius - 2.0 * length * radius * beyond.cos()).max(0.0).sqrt()
         }
@@ -58,7 +58,7 @@ fn to_segment(x: DVec2, a: DVec2, b: DVec2) -> f64 {
     x.distance(a.lerp(b, s))
 }
 
-// Over the face, else the nearest of the three edges.
+// Above the face, the distance to the plane; otherwise to the nearest of the three edges.
 fn to_triangle(x: DVec3, [a, b, c]: [DVec3; 3]) -> f64 {
     let normal = (b - a).cross(c - a).normalize();
     let foot = x - normal * normal.dot(x - a);

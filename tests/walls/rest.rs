@@ -27,7 +27,7 @@ const GRAIN: Surface = Surface {
     restitution_threshold: 0.0,
 };
 
-// What a heap in a vessel comes to.
+// Fills a vessel with spheres.
 fn fill(system: &mut System, radius: f64, height: f64, count: usize) {
     let mut dice = dice(4);
     let (mut level, side) = (1.1, (radius / 1.45).floor() as i32);
@@ -49,7 +49,7 @@ fn fill(system: &mut System, radius: f64, height: f64, count: usize) {
 #[test]
 pub fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
     let sheet = |size: f64, n: i32| {
-        // A bowl of triangles.
+        // A bowl made of triangles.
         let at = |i: i32, j: i32| {
             let (x, y) = (f64::from(i) / f64::from(n) * size, f64::from(j) / f64::from(n) * size);
             DVec3::new(x, y, 0.08 * (x * x + y * y))
@@ -73,7 +73,7 @@ pub fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
     ];
     for shape in vessels {
         let mut system = grains(GRAIN);
-        // In a funnel there is room higher up.
+        // A funnel has more room higher up.
         let is_funnel = matches!(shape, WallShape::Cone { radii: [a, b], .. } if a < b);
         fill(&mut system, 4.8, if is_funnel { 9.0 } else { 3.0 }, 150);
         system.walls.push(wall(shape.clone(), WallMotion::default()));
@@ -98,7 +98,7 @@ pub fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
     }
 }
 
-// Rolling over flat triangles is rolling over a plane: no edge is felt.
+// A sphere rolls over flat triangles as over a plane, undisturbed by edges.
 #[test]
 pub fn a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane() {
     let mut dice = dice(8);
@@ -116,7 +116,7 @@ pub fn a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane() {
         let v = |i: i32, j: i32| (i * (n + 1) + j) as u32;
         triangles.extend([[v(i, j), v(i + 1, j), v(i + 1, j + 1)], [v(i, j), v(i + 1, j + 1), v(i, j + 1)]]);
     }
-    // Tilted, so that no number is round.
+    // Tilted, so that no coordinate is a round number.
     let tilt = DQuat::from_scaled_axis(DVec3::new(0.4, -0.3, 0.2));
     let mesh = Mesh::new(at, triangles).unwrap().transformed(1.0, tilt, DVec3::new(3.3, 1.1, -0.7)).unwrap();
     let place = |x: DVec3| tilt * x + DVec3::new(3.3, 1.1, -0.7);
@@ -145,13 +145,13 @@ pub fn a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane() {
             "e {restitution}, mu {friction}: {apart} apart after {}",
             ends[0].position.length()
         );
-        // One that bounces may be anywhere in a hop.
+        // A bouncing sphere may be anywhere in a bounce.
         let apart = (ends[0].velocity - ends[1].velocity).reject_from(tilt * DVec3::Z).length();
         assert!(apart < 1e-3, "e {restitution}, mu {friction}: velocities {apart} apart");
     }
 }
 
-// Where nothing slides nothing drives it up.
+// Without friction nothing drives the sphere upwards.
 #[test]
 pub fn a_ball_stays_at_the_bottom_of_a_turning_drum() {
     let shape = WallShape::Cone { from: -DVec3::Y, to: DVec3::Y, radii: [5.0; 2], closed: [true; 2] };
@@ -159,7 +159,7 @@ pub fn a_ball_stays_at_the_bottom_of_a_turning_drum() {
     for friction in [0.0, 0.5] {
         let mut system = grains(Surface { friction, ..GRAIN });
         system.walls.push(wall(shape.clone(), WallMotion { rotation, ..WallMotion::default() }));
-        // With friction it rolls on the spot, with the drum below it.
+        // With friction the sphere rolls in place above the turning drum.
         let spin = if friction > 0.0 { DVec3::Y * 20.0 } else { DVec3::ZERO };
         system.spheres.push(Sphere { spin, ..sphere(0, DVec3::Z * -4.5, DVec3::ZERO, 0.5) });
         let mut simulation = simulate(system);

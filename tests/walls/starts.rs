@@ -1,4 +1,4 @@
-//! What stands next to walls at the start, and what fills put there.
+//! Initial positions next to walls, and fills beside walls.
 
 use carom::{
     Materials, Options, Side, Simulation, Surface, System, Wall, WallMotion, WallShape,
@@ -11,7 +11,7 @@ use crate::support::{cube, dice, motions, shapes, sphere, wall};
 
 const LIMIT: f64 = 0.01;
 
-// In mean diameters, whatever the walls are made of: triangle by triangle.
+// Penetration in mean diameters for walls of any shape, triangle by triangle.
 fn depth(walls: &[Wall], center: DVec3, radius: f64) -> f64 {
     let deepest =
         walls.iter().map(|wall| radius - wall.distance(center, 0.0)).fold(f64::NEG_INFINITY, f64::max);
@@ -57,7 +57,7 @@ fn a_sphere_that_reaches_into_a_wall_is_refused() {
     assert!(refused > 300 && accepted > 300, "{refused} refused, {accepted} accepted");
 }
 
-// What a press has done by then must not keep anybody from taking a sphere out, or from anything else.
+// Crushed spheres must not prevent later edits, such as removing a sphere.
 #[test]
 fn what_a_wall_presses_can_be_edited() {
     let velocity = DVec3::NEG_Z;
@@ -94,7 +94,7 @@ fn the_images_of_walls_count() {
         steps.map(move |step| place + PERIOD * step)
     };
     for turns in [false, true] {
-        // The corner of the box, and one of its sides from the other end.
+        // The corner of the box, and a point on one of its sides.
         for center in [low, low + DVec3::new(PERIOD, 0.5 * PERIOD, 10.0)] {
             for shape in shapes(center, 3.0) {
                 let motion = motions(center, 0.2)[if turns { 2 } else { 0 }];
@@ -159,12 +159,13 @@ fn random_fills_keep_clear_of_walls_of_every_shape() {
     }
 }
 
-// Denser than one by one: grown and pushed apart in their box, and walls that are no planes are not pushed away from.
+// Denser than sequential addition allows: the fill grows and relaxes spheres in the box, but walls other than planes do
+// not push them.
 #[test]
 fn a_crowd_does_not_reach_into_a_wall() {
     let fill = || Fill::random(3000).volume_fraction(0.45).region([0.0; 3], [15.2; 3]);
     let obstacle = |size| SceneWall::new(shapes(DVec3::splat(7.6), size)[5].clone(), "default").named("ball");
-    // Around a corner that it does not reach into.
+    // Beside a corner that the shape does not reach into.
     let aside = SceneWall::new(shapes(DVec3::splat(-3.0), 2.0)[4].clone(), "default").named("aside");
     Scene::new(0.01).surface_wall(aside).fill(fill()).build().unwrap();
     let error = Scene::new(0.01).surface_wall(obstacle(2.0)).fill(fill()).build().unwrap_err();

@@ -1,4 +1,4 @@
-//! Shapes, spheres and dice.
+//! Shapes, spheres and random numbers.
 
 use std::{cell::RefCell, f64::consts::PI, sync::Arc};
 
@@ -11,12 +11,12 @@ pub fn dice(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::seed_from_u64(seed)
 }
 
-/// A point of the cube from -1 to 1.
+/// A point in the cube from -1 to 1.
 pub fn cube(dice: &mut impl Rng) -> DVec3 {
     DVec3::from_array([0; 3].map(|_| dice.random_range(-1.0..1.0)))
 }
 
-/// A ball of triangles, 20 times four to the power of `level`.
+/// A ball of triangles; their number is 20 times four to the power of `level`.
 pub fn ball(center: DVec3, radius: f64, level: u32) -> Mesh {
     let golden = 0.5 * (1.0 + 5.0f64.sqrt());
     let mut corners = vec![];
@@ -55,7 +55,7 @@ pub fn ball(center: DVec3, radius: f64, level: u32) -> Mesh {
     Mesh::new(vertices, triangles).unwrap()
 }
 
-/// Spikes: a star whose corners are sharp, outwards and inwards.
+/// A star whose corners are sharp, outwards and inwards.
 pub fn star(center: DVec3, radius: f64) -> Mesh {
     let round = ball(DVec3::ZERO, 1.0, 1);
     let mut vertices = round.vertices().to_vec();
@@ -69,7 +69,8 @@ pub fn star(center: DVec3, radius: f64) -> Mesh {
     Mesh::new(vertices.iter().map(|&v| center + v * radius).collect(), triangles).unwrap()
 }
 
-/// Every shape that is no plane, about `center`, of about this size; closed ones first, so many.
+/// Number of closed shapes. They come first in the list of all shapes other than planes, which have about this size and
+/// surround `center`.
 pub const CLOSED: usize = 7;
 
 pub fn shapes(center: DVec3, size: f64) -> Vec<WallShape> {
@@ -92,7 +93,7 @@ pub fn shapes(center: DVec3, size: f64) -> Vec<WallShape> {
     ]
 }
 
-/// Ways to move: to stand, to drift, to swing, to turn, and all at once.
+/// Motions: at rest, translation, oscillation, rotation, and all combined.
 pub fn motions(center: DVec3, speed: f64) -> Vec<WallMotion> {
     let velocity = DVec3::new(1.0, 0.3, -0.5) * speed;
     let oscillation =
@@ -117,13 +118,13 @@ thread_local! {
     static OPTIONS: RefCell<Options> = RefCell::new(Options::default());
 }
 
-/// On the cpu, or where [`with`] says.
+/// Starts a simulation on the CPU, or with the options of [`with`].
 pub fn simulate(system: System) -> Simulation {
     let options = OPTIONS.with_borrow(Clone::clone);
     Simulation::new(system, Options { record_impacts: true, ..options }).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What `test` [simulates](simulate) is done with these options.
+/// Runs `test`, whose calls of [simulate](simulate) use these options.
 #[cfg(feature = "gpu")]
 pub fn with(options: Options, test: impl FnOnce()) {
     OPTIONS.set(options);

@@ -1,4 +1,4 @@
-//! What walls that move give to spheres, and what they feel.
+//! Work of moving walls on spheres, and forces on walls.
 
 use std::f64::consts::PI;
 
@@ -52,7 +52,7 @@ pub fn the_work_of_moving_walls_is_what_the_spheres_gain() {
     }
 }
 
-// A piston that comes with constant speed turns elastic spheres back faster by twice its speed.
+// A piston that approaches at constant speed reflects elastic spheres faster by twice its speed.
 #[test]
 pub fn a_moving_wall_turns_a_sphere_back_by_twice_its_speed() {
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 3.0, hole: 0.0 };
@@ -76,7 +76,7 @@ pub fn a_moving_wall_turns_a_sphere_back_by_twice_its_speed() {
     }
 }
 
-// One that swings gives a sphere the velocity that it has where they meet.
+// An oscillating piston reflects a sphere with the piston's velocity at the impact.
 #[test]
 pub fn a_swinging_floor_throws_as_fast_as_it_moves() {
     let swing = Oscillation { amplitude: DVec3::Z * 0.1, frequency: 2.0, phase: 0.0 };
@@ -103,8 +103,8 @@ pub fn a_swinging_floor_throws_as_fast_as_it_moves() {
     panic!("they did not meet");
 }
 
-// A ball that rests on a turntable, off its axis, is carried round: it rolls with 2/7 of the angular velocity.
-// (A sphere on a turntable goes round in a circle of its own with 2/7 of the angular velocity of the table. K. Weltner, Am. J. Phys. 47, 984, 1979.)
+// A ball on a turntable, rolling off its axis, moves in a circle with 2/7 of the angular velocity of the table. (K.
+// Weltner, Am. J. Phys. 47, 984, 1979.)
 #[test]
 pub fn a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed() {
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius: 30.0, hole: 0.0 };
@@ -121,14 +121,15 @@ pub fn a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed() {
         let surface = Surface { restitution: 0.5, friction: 1.0, ..Surface::default() };
         system.materials.add("rubber", surface, 1.0);
         system.walls.push(wall(shape, WallMotion { rotation, ..WallMotion::default() }));
-        // Rolling: r spin x n = v - omega x x, with the table's velocity, omega x x.
+        // Rolling: r spin x n = v - omega x x, with the table's velocity omega x x.
         let (x, v) = (DVec3::new(4.0, 0.0, 0.5), DVec3::new(0.0, 2.0, 0.0));
         let table = DVec3::new(0.0, omega * x.x, 0.0);
         // v + spin x (-n r) = table, so spin = n x (v - table) / r.
         let spin = DVec3::Z.cross(v - table) / 0.5;
         system.spheres.push(Sphere { spin, ..sphere(0, x, v, 0.5) });
         let mut simulation = simulate(system);
-        // The velocity turns with 2/7 of the table's rate: after a whole turn of it the ball is where it was.
+        // The velocity rotates at 2/7 of the table's rate: after one revolution of the velocity the ball is back at its
+        // start.
         let period = 2.0 * PI / (omega * 2.0 / 7.0);
         let steps = (period * 60.0).round() as u32;
         let mut far: f64 = 0.0;
@@ -155,7 +156,7 @@ pub fn walls_that_come_and_go_are_there_in_their_time_alone() {
             system.walls.push(Wall { span, ..wall(shape.clone(), WallMotion::default()) });
             system.spheres.push(sphere(0, DVec3::new(2.5, 0.2, -0.1), -DVec3::X, 0.5));
             if passes && matches!(shape, WallShape::Plane { .. }) && span[1] > 3.0 {
-                // A plane that appears where the sphere is would throw it out.
+                // A plane that appears at the position of the sphere would eject it.
                 continue;
             }
             let mut simulation = simulate(system);
@@ -170,7 +171,7 @@ pub fn walls_that_come_and_go_are_there_in_their_time_alone() {
 
 #[test]
 pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
-    // Bullets of mass m at speed v, turned back at a rate: 2 m v times the rate.
+    // Bullets of mass m and speed v, reflected at a given rate: the force is 2 m v times the rate.
     let mut system = System { dt: 1.0, ..System::default() };
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 5.0, hole: 0.0 };
     system.walls.push(wall(disc, WallMotion::default()));
@@ -180,7 +181,7 @@ pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     let mut dice = dice(3);
     let mut torque = DVec3::ZERO;
     for id in 0..40 {
-        // Side by side, so that none that comes back meets one that comes.
+        // Side by side, so that no returning bullet hits an incoming one.
         let jolt = dice.random_range(0.0..0.2);
         let place =
             DVec3::new(3.0 + 0.5 * f64::from(id), f64::from(id % 7) - 3.0 + jolt, f64::from(id / 7) - 3.0);
@@ -195,7 +196,7 @@ pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     assert_eq!((load.power, simulation.wall_loads()[1].force), (0.0, DVec3::ZERO));
 }
 
-// A press of a plane, and of another shape. Who stands in the floor for good is not crushed.
+// A press made of a plane, and one of another shape. A sphere that permanently overlaps the floor is not crushed.
 #[test]
 pub fn a_wall_is_named_only_where_one_crushes() {
     let floor = || Wall::new(WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z }, 0, "floor");
@@ -241,7 +242,8 @@ pub fn a_wall_is_named_only_where_one_crushes() {
     }
 }
 
-// A press that leaves no room: what cannot be is reported, with the wall's name; nothing hangs and all stays finite.
+// A press without enough room: the overlap is reported with the wall's name; the run does not hang, and all values stay
+// finite.
 #[test]
 pub fn a_wall_that_crushes_spheres_is_named() {
     let surface = Surface { restitution: 0.3, friction: 0.3, ..Surface::default() };
@@ -284,7 +286,8 @@ pub fn a_wall_that_crushes_spheres_is_named() {
     }
 }
 
-// Spheres that lose nothing bounce the faster the less room they have: the impacts of a step have no end. It does, and says so.
+// Lossless spheres bounce faster as their room shrinks, so the impacts of a step never end. The step still ends and
+// reports this.
 #[test]
 pub fn walls_that_close_on_elastic_spheres_let_every_step_end() {
     for side in [1u32, 2] {
@@ -309,7 +312,7 @@ pub fn walls_that_close_on_elastic_spheres_let_every_step_end() {
         let count = u64::from(side.pow(3));
         let mut simulation = simulate(system);
         let (mut crushed, mut unresolved) = (0, 0);
-        // Layers touch the walls when a third of the way is gone, at time .83.
+        // Layers touch the walls after a third of the path, at time .83.
         while crushed < 3 {
             let report = simulation.step().unwrap();
             let impacts = report.pair_impacts + report.wall_impacts;

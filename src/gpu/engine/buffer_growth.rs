@@ -1,4 +1,4 @@
-//! Room on the device: buffers for another system of cells, and larger ones where a step stood still for want of room.
+//! Grows device buffers: for another grid of cells, or after a step halted for lack of capacity.
 
 use super::GpuExecutor;
 use crate::{
@@ -14,11 +14,11 @@ use crate::{
     state::columns::State,
 };
 
-/// More room than was needed, so that a growing system is not done twice at every step.
+/// Ratio of the new capacity to the required one, so that a growing system does not repeat every step.
 const SPARE_ROOM: f64 = 1.25;
 
 impl GpuExecutor {
-    /// Goes on from a state on the present cells.
+    /// Continues from a state on the current cells.
     pub(super) fn load(&mut self, state: &State) -> Result<(), Error> {
         if self.host.variant() != self.pipelines.variant {
             self.pipelines = self.context.pipelines(self.host.variant())?;
@@ -30,7 +30,7 @@ impl GpuExecutor {
         Ok(())
     }
 
-    /// Makes room, and lets what stood still for want of it go on.
+    /// Grows the buffers and lets the halted work continue.
     pub(super) fn reallocate(&mut self, capacities: Capacities) -> Result<(), Error> {
         let layout = self.host.layout(capacities);
         if layout != self.buffers.layout {
@@ -41,7 +41,7 @@ impl GpuExecutor {
         Ok(())
     }
 
-    /// Makes room for what a halted step asked for.
+    /// Grows the buffers to the capacities that a halted step requested.
     pub(super) fn grow(&mut self, words: &[u32]) -> Result<(), Error> {
         let roomier = |have: u32, needed: u32| {
             let needed = words[needed as usize];

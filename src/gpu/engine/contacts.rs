@@ -1,4 +1,4 @@
-//! Contacts that rest, from what they keep on the device.
+//! Reads resting contacts from the warm-start data on the device.
 
 use super::GpuExecutor;
 use crate::{
@@ -15,11 +15,11 @@ use crate::{
     step::contacts::{Ground, Other, sort},
 };
 
-/// Rank of the owner, rank of the partner or a plane with [`WALL`] set, load.
+/// Rank of the owner, rank of the partner or a plane with [`WALL`] set, contact impulse.
 type Ranked = (u32, u32, ContactImpulse);
 
 impl GpuExecutor {
-    /// Makes believe that all spheres have been calm for so many substeps.
+    /// Sets the sleep timers of all spheres to this number of substeps.
     #[cfg(test)]
     pub(in crate::gpu) fn lull(&mut self, sleep_timer: u32) {
         let at = |rank: u64| 4 * (u64::from(WARM_START_HEAD) + u64::from(RANK_WORDS) * rank + 2);
@@ -29,7 +29,7 @@ impl GpuExecutor {
         }
     }
 
-    // What is kept in copy `k`, and the length of its substep.
+    // The warm-start data of copy `k`, and the length of its substep.
     fn kept(&self, k: usize) -> Result<(f32, Vec<Ranked>), Error> {
         let layout = &self.buffers.layout;
         if layout.slots == 0 {
@@ -52,10 +52,10 @@ impl GpuExecutor {
         Ok((f32::from_bits(words[PAST_H as usize]), kept))
     }
 
-    /// Those that carried in the last substep of the last report.
+    /// The contacts with an impulse in the last substep of the last report.
     pub(super) fn read_contacts(&self) -> Result<Vec<Contact>, Error> {
         let k = self.reported();
-        // Before its first step an engine has loads at most that another one left.
+        // Before its first step an engine has at most the contact impulses that another engine left.
         let (h, kept) = if self.has_stepped { self.kept(k)? } else { (0.0, vec![]) };
         if kept.is_empty() {
             return Ok(vec![]);
@@ -63,7 +63,7 @@ impl GpuExecutor {
         let state = self.host.download(&self.context, &self.buffers, k)?;
         let mut by_rank: Vec<usize> = (0..state.len()).collect();
         by_rank.sort_unstable_by_key(|&i| state.id[i]);
-        // The walls where they were in the last substep: a step that is under way has them elsewhere.
+        // The walls at their position in the last substep: a step in flight has moved them.
         let mut world = self.host.domain.world.clone();
         let units = &self.host.domain.units;
         world.place_walls(self.end - f64::from(h) * units.time, f64::from(h), units, &self.host.domain.grid);
@@ -80,7 +80,7 @@ impl GpuExecutor {
         Ok(contacts)
     }
 
-    /// What all contacts hand on to the next substep.
+    /// The contact impulses of all contacts, for the warm start of the next substep.
     pub(super) fn read_warm_start(&self) -> Result<WarmStartCache, Error> {
         let (h, kept) = self.kept(self.reported())?;
         let (ids, units) = (&self.host.ids, &self.host.domain.units);
@@ -94,7 +94,8 @@ impl GpuExecutor {
         Ok(WarmStartCache { h: f64::from(h) * units.time, kept: kept.collect() })
     }
 
-    /// Goes on from such loads, as far as there are their spheres and planes. Nothing is under way.
+    /// Continues from these contact impulses; skips those of missing spheres and planes. Precondition: no step is in
+    /// flight.
     pub(super) fn write_warm_start(&mut self, warm_start: &WarmStartCache) -> Result<(), Error> {
         if self.buffers.layout.slots == 0 {
             return Ok(());

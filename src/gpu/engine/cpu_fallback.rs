@@ -1,4 +1,4 @@
-//! Steps that the device cannot bring to an end are done by the twin on the CPU.
+//! Executes on the CPU twin the steps that the device cannot complete.
 
 use super::{GpuExecutor, by_rank};
 use crate::{
@@ -12,7 +12,8 @@ use crate::{
 };
 
 impl GpuExecutor {
-    // Takes a step on the CPU, which has the last resort: neither more room nor shorter substeps bring it to an end.
+    // Takes a step on the CPU, which has a last resort for steps that neither larger buffers nor shorter substeps
+    // complete.
     pub(super) fn take_on_cpu(
         &mut self,
         step: &StepRequest,

@@ -1,4 +1,4 @@
-//! What is measured of a state.
+//! Measures properties of a state.
 
 use super::{GpuExecutor, StepPlan, words};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl GpuExecutor {
-    /// The buffers of the state of the last report.
+    /// The buffers of the last reported state.
     pub(super) fn reported_buffers(&self) -> crate::gpu::StateBuffers {
         let reported = self.reported();
         crate::gpu::StateBuffers {
@@ -29,7 +29,7 @@ impl GpuExecutor {
         }
     }
 
-    // The deepest overlap of the present state; its lists are those of paths of no length.
+    // The deepest overlap of the current state; the candidate lists are made for paths of zero length.
     pub(super) fn deepest_now(&mut self) -> Result<f32, Error> {
         let plan = Plan {
             substeps: 1,
@@ -72,7 +72,7 @@ impl GpuExecutor {
             }
             self.grow(&words)?;
             if halt & HALT_CUT != 0 && !self.dispatch_budget.spread() {
-                // Not even one sphere for each invocation is little enough.
+                // The driver cuts loops even with one sphere per invocation.
                 let state = self.host.download(&self.context, &self.buffers, self.current)?;
                 let twin = Stepper::new(&self.system_of(&state), |_| NEVER, self.end)?;
                 return Ok(twin.measure().deepest_overlap as f32);
@@ -80,8 +80,8 @@ impl GpuExecutor {
         }
     }
 
-    // Whether all slept in the last substep of a step that began at `begin`, and nothing has woken them or still pushes them
-    // apart.
+    // Returns whether all spheres slept in the last substep of a step that began at `begin`, and nothing has woken them
+    // or still pushes them apart.
     pub(super) fn rests_for_ever(&self, device: &DeviceCounts, begin: f64) -> bool {
         let Domain { statistics, world, .. } = &self.host.domain;
         let DeviceCounts { counts, awake } = device;
@@ -89,7 +89,7 @@ impl GpuExecutor {
         all && !world.features.is_restless(begin) && !awake && counts.deepest <= RELAX_SLOP
     }
 
-    // The report of a step in which nothing changes.
+    // The report of a step without changes.
     pub(super) fn idle_report(&mut self, measured: &Measure) -> StepReport {
         let submits = std::mem::take(&mut self.submit_queue.submits);
         let stage_seconds = if self.timing.is_some() { vec![0.0; STAGES.len()] } else { vec![] };

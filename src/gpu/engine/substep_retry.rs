@@ -1,5 +1,5 @@
-//! Steps that are taken one substep at a time, each waited for: a substep that is crowded is done in halves, as the twin
-//! does, and what was done before it stays done.
+//! Takes steps one substep at a time and waits for each. A crowded substep is halved, as on the CPU, and completed
+//! substeps are kept.
 
 use super::{GpuExecutor, words};
 use crate::{
@@ -22,27 +22,27 @@ use crate::{
     },
 };
 
-/// Rounds that a piece may have without being out of the ordinary: what is crowded is halved before.
+/// Ordinary number of rounds of a substep: crowded substeps are halved before they need more.
 const ORDINARY_ROUNDS: u64 = 64;
 
-/// Rounds beyond those that the pieces of a step may have together before all of it is left to the twin: on llvmpipe that does the
-/// same in a hundredth of the time.
+/// Most rounds beyond the ordinary number over all substeps of a step. A step that needs more is left to the CPU twin,
+/// which on llvmpipe takes a hundredth of the time.
 const MOST_OVERTIME: u64 = 1 << 12;
 
-// A step that is taken substep by substep.
+// A step taken substep-wise.
 struct SubstepRun {
-    /// How it began: the copy of the state, and its plan.
+    /// Start of the step: the copy of the state, and the step plan.
     begun: (usize, StepPlan),
-    /// The plan with what was learnt on the way.
+    /// The plan with the changes made during the step.
     step_plan: StepPlan,
     device: DeviceCounts,
-    /// Rounds beyond the ordinary so far, and how many there may be.
+    /// Rounds beyond the ordinary number so far, and their limit.
     overtime: u64,
     most_overtime: u64,
 }
 
 impl GpuExecutor {
-    /// Takes a step from the present state; nothing is under way.
+    /// Takes a step from the current state. Precondition: no step is in flight.
     pub(super) fn take_substep_wise(
         &mut self,
         step: &StepRequest,
@@ -106,7 +106,7 @@ impl GpuExecutor {
             }
             return Ok(Attempt::Done);
         }
-        // A substep that is done again leaves nothing.
+        // A repeated substep discards all results of the first attempt.
         self.submit_queue.middle.put_back(&self.context, &self.buffers.substep_state(self.current));
         let lists = words[CANDIDATES_NEEDED as usize] > self.buffers.layout.capacities.entries;
         if halt & HALT_TOO_LONG != 0 {
@@ -124,7 +124,7 @@ impl GpuExecutor {
                 || halt == HALT_UNFINISHED && (run.step_plan.widen() || self.dispatch_budget.go_on(u32::MAX))
         };
         if again {
-            // Unless its lists are as they should be, from the copy of the state that they were made from.
+            // Rebuilds invalid candidate lists from the copy of the state that they were made from.
             let remake = substep.builds && (lists || halt & HALT_CUT != 0);
             if remake {
                 self.current = 1 - self.current;
@@ -146,7 +146,7 @@ impl GpuExecutor {
         }
     }
 
-    // Submits one substep on its own and waits for it. The state before it is kept.
+    // Submits a single substep and waits for it, after keeping a copy of the state before it.
     fn submit_substep(
         &mut self,
         step: &StepRequest,

@@ -12,19 +12,19 @@ use crate::{
     render::{look::View, passes::bind, spheres::buffer},
 };
 
-/// Buffers that the shaders read: vertices, triangles, places and lines.
+/// Buffers that the shaders read: vertices, triangles, transforms and lines.
 pub const WALL_BINDINGS: usize = 4;
 
-/// Where a wall is in the frame of the eye; mirrors the struct in `shaders/render/wall.wgsl`.
+/// Transform of a wall in the camera's frame; mirrors the struct in `shaders/render/wall.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 struct Place {
     axes: [Vec4; 3],
-    /// The origin of its vertices; w: 1, or 0 where the wall is not there.
+    /// The origin of the wall's vertices; w: 1 if the wall exists at this time, otherwise 0.
     origin: Vec4,
 }
 
-/// The walls of one scenery on the device, and where they are in one picture.
+/// The walls of one render world on the device, and their transforms in one picture.
 pub struct WallBuffers {
     walls: Option<Arc<Walls>>,
     places: wgpu::Buffer,
@@ -32,7 +32,7 @@ pub struct WallBuffers {
     fits: bool,
 }
 
-/// What is drawn of them: indices into the list of triangles, and how many lines.
+/// Draw ranges: indices into the list of triangles, and the number of lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawn {
     pub bodies: std::ops::Range<u32>,
@@ -41,13 +41,13 @@ pub struct Drawn {
 }
 
 impl WallBuffers {
-    /// Of no walls.
+    /// Buffers for no walls.
     pub fn new(context: &Context, layout: &wgpu::BindGroupLayout) -> Self {
         let (places, group) = upload(context, layout, [&[]; 3], 0);
         Self { walls: None, places, group, fits: true }
     }
 
-    /// Turns to these walls, and to where they are at a time; copied only where they are others than before.
+    /// Switches to these walls and their positions at a time; copies data only if the walls have changed.
     pub fn follow(
         &mut self,
         context: &Context,
@@ -76,14 +76,14 @@ impl WallBuffers {
         context.queue.write_buffer(&self.places, 0, bytemuck::cast_slice(&places));
     }
 
-    /// What there is to draw.
+    /// The current draw ranges.
     pub fn drawn(&self) -> Drawn {
         let Some(walls) = self.walls.as_ref().filter(|_| self.fits) else { return Drawn::default() };
         let (bodies, all) = (walls.body_count as u32, walls.triangles.len() as u32);
         Drawn { bodies: 0..bodies, hollow: bodies..all, lines: walls.lines.len() as u32 }
     }
 
-    /// What the shaders are bound to.
+    /// The bind group for the shaders.
     pub fn group(&self) -> &wgpu::BindGroup {
         &self.group
     }
@@ -99,10 +99,10 @@ impl Walls {
         ]
     }
 
-    /// Whether buffers of the device hold them.
+    /// Checks that buffers of the device can hold the walls.
     ///
     /// # Errors
-    /// [`Error::Capacity`]: they do not.
+    /// [`Error::Capacity`] if they cannot.
     pub fn check(&self, context: &Context) -> Result<(), Error> {
         let limits = context.device.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -119,7 +119,7 @@ impl Walls {
     }
 }
 
-// Places and all that the shaders are bound to.
+// Uploads the transforms and creates all bindings.
 fn upload(
     context: &Context,
     layout: &wgpu::BindGroupLayout,

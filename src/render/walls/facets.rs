@@ -1,4 +1,4 @@
-//! A mesh as it is drawn: which of its parts have an inside, and which of its edges are lines.
+//! Prepares a mesh for drawing: finds the parts with an inside and the edges drawn as lines.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -6,30 +6,32 @@ use rayon::prelude::*;
 use super::shell::Shell;
 use crate::Mesh;
 
-/// Cosine of the least angle between faces whose edge is a line: 30 degrees. Less, and curved surfaces of few triangles are
-/// nets; more, and the edges of a hexagonal prism are lost.
+/// Cosine of the least angle between two faces whose edge is drawn as a line: 30 degrees. With a smaller angle coarse
+/// curved surfaces become nets; with a larger one the edges of a hexagonal prism disappear.
 const SHARP: f64 = 0.866;
 
-/// Up to so many sharp edges are drawn whatever their share.
+/// Up to this number, sharp edges are drawn whatever their share.
 const FEW: usize = 512;
 
-/// What part of the edges may be sharp in a mesh that has many: more are the roughness of a ground, not the outline of a body.
+/// Largest share of sharp edges in a mesh with many edges: a larger share is the roughness of a ground, not the outline
+/// of a body.
 const SHARE: f64 = 0.1;
 
-/// How level an open part is at least that counts as a sheet: the length of the sum of its areas as vectors in the sum of
-/// their lengths. A flat sheet has 1, ground of slopes of 40 degrees 0.77, a hemisphere 0.5, a cup as deep as wide 0.2.
+/// Least flatness of an open part that counts as a sheet: the length of the sum of its area vectors divided by the sum
+/// of their lengths. A flat sheet has 1, ground with slopes of 40 degrees 0.77, a hemisphere 0.5, a cup as deep as wide
+/// 0.2.
 const LEVEL: f64 = 0.72;
 
-/// Greatest mean thickness, in the diagonal of the bounds, of a closed part that is taken for a bent plate, such as a vessel
-/// drawn with its thickness. Blocks and pillars are thicker.
+/// Greatest mean thickness, relative to the diagonal of the bounds, of a closed part that counts as a bent plate, such
+/// as a vessel modelled with its thickness. Blocks and pillars are thicker.
 const THIN: f64 = 0.04;
 
-/// What part of the area of a bent plate faces its middle at least: 0.5 for a vessel, 0 for a flat plate.
+/// Least share of the area of a bent plate that faces its middle: 0.5 for a vessel, 0 for a flat plate.
 const INWARD: f64 = 0.25;
 
 const NONE: u32 = u32::MAX;
 
-/// See the module.
+/// Creates the shell of a mesh.
 pub fn of_mesh(mesh: &Mesh) -> Shell {
     let points = mesh.vertices().to_vec();
     let normals = vec![DVec3::ZERO; points.len()];
@@ -39,8 +41,8 @@ pub fn of_mesh(mesh: &Mesh) -> Shell {
     for part in parts(&mut faces, &edges.across) {
         let sums = Sums::of(&made.points, &faces, &part);
         let is_open = part.iter().any(|&face| edges.across[face as usize].contains(&NONE));
-        // What is in a vessel is between its far side and its near side, both skins of it: the inner one has its outside where
-        // the outer one has.
+        // The contents of a vessel lie between its far side and its near side. Both sides consist of an inner and an
+        // outer skin with the same outside.
         let is_vessel = !is_open && sums.is_vessel();
         let ordered = part.iter().map(|&face| {
             let [a, b, c] = faces[face as usize];
@@ -70,9 +72,9 @@ struct Pair {
 
 struct Edges {
     pairs: Vec<Pair>,
-    /// Edges of one face, or of more than two.
+    /// Edges with one face, or with more than two.
     rims: Vec<[u32; 2]>,
-    /// For each edge of each face the face across, if there is exactly one.
+    /// For each edge of each face the opposite face, if there is exactly one.
     across: Vec<[u32; 3]>,
 }
 
@@ -105,7 +107,7 @@ impl Edges {
     }
 }
 
-// Faces that hang together, turned so that neighbours have the same side up.
+// Connected faces, oriented so that neighbours have the same side up.
 fn parts(faces: &mut [[u32; 3]], across: &[[u32; 3]]) -> Vec<Vec<u32>> {
     let mut seen = vec![false; faces.len()];
     let mut parts = vec![];
@@ -119,7 +121,7 @@ fn parts(faces: &mut [[u32; 3]], across: &[[u32; 3]]) -> Vec<Vec<u32>> {
             next += 1;
             for &other in across[face as usize].iter().filter(|&&other| other != NONE) {
                 if !std::mem::replace(&mut seen[other as usize], true) {
-                    // Neighbours with the same side up run along their edge in opposite directions.
+                    // Neighbours with the same side up traverse their common edge in opposite directions.
                     if runs_alike(faces[face as usize], faces[other as usize]) {
                         faces[other as usize].swap(1, 2);
                     }
@@ -137,20 +139,20 @@ fn runs_alike(a: [u32; 3], b: [u32; 3]) -> bool {
     edges(a).iter().any(|edge| edges(b).contains(edge))
 }
 
-// Twice the area, along the normal.
+// Twice the area vector of a face.
 fn area(points: &[DVec3], face: [u32; 3]) -> DVec3 {
     let [a, b, c] = face.map(|corner| points[corner as usize]);
     (b - a).cross(c - a)
 }
 
-// Of a part; areas are twice what they are.
+// Sums over a part; areas are doubled.
 struct Sums {
     middle: DVec3,
     area: DVec3,
     size: f64,
-    /// Six times the volume; > 0 where normals point away from the middle.
+    /// Six times the volume; > 0 if normals point away from the middle.
     volume: f64,
-    /// Areas that face the middle where the rest faces away from it, and their size.
+    /// Sum of the area vectors that face the middle while the rest faces away, and the sum of their lengths.
     inward: DVec3,
     inward_size: f64,
     diagonal: f64,
@@ -183,12 +185,12 @@ impl Sums {
         made
     }
 
-    // How far a face is from the middle along its area.
+    // Distance of a face from the middle along its area vector.
     fn rise(&self, points: &[DVec3], face: [u32; 3]) -> f64 {
         (middle_of(points, face) - self.middle).dot(area(points, face))
     }
 
-    // Whether it is a plate bent around something.
+    // Returns true for a plate bent around an inside.
     fn is_vessel(&self) -> bool {
         let thickness = 2.0 / 3.0 * self.volume.abs() / self.size;
         thickness < THIN * self.diagonal
@@ -205,7 +207,7 @@ fn middle_of(points: &[DVec3], face: [u32; 3]) -> DVec3 {
 mod tests {
     use super::*;
 
-    // A grid of n x n squares of two triangles, every second one with the other side up, at these heights.
+    // A grid of n x n squares of two triangles, with every second triangle flipped, at these heights.
     fn ground(n: u32, height: impl Fn(f64, f64) -> f64) -> Mesh {
         let corners = (0..=n).flat_map(|y| (0..=n).map(move |x| (f64::from(x), f64::from(y))));
         let points = corners.map(|(x, y)| DVec3::new(x, y, height(x, y))).collect();
@@ -221,7 +223,7 @@ mod tests {
         Mesh::new(points, faces).unwrap()
     }
 
-    // A cube of side 2 around the origin, its faces turned at random.
+    // A cube of side 2 around the origin, with randomly flipped faces.
     fn cube(lid: bool) -> Mesh {
         let points = (0..8)
             .map(|k| DVec3::from_array(std::array::from_fn(|a| if k >> a & 1 == 0 { -1.0 } else { 1.0 })))
@@ -258,7 +260,7 @@ mod tests {
         }
     }
 
-    // What a closed outline of radii and heights becomes when it is turned about z.
+    // The surface of revolution of a closed outline (radii and heights) about z.
     fn turned(outline: &[[f64; 2]]) -> Mesh {
         let (n, rows) = (24, outline.len() as u32);
         let points = outline

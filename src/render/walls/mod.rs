@@ -1,8 +1,8 @@
-//! Walls other than planes: made of triangles and lines once, then moved by a transform for each.
+//! Walls other than planes: built once from triangles and lines, then moved by one transform each.
 //!
-//! What is inside a wall has to be seen. Faces around an inside are drawn twice: those on the far side, turned away from the
-//! eye, like any body, those on the near side over the finished picture, as glass. Faces that enclose nothing, because they
-//! are a sheet or because no sphere is inside, are bodies from both sides.
+//! The inside of a wall has to stay visible. Faces around an inside are drawn twice: the far side, which faces away
+//! from the camera, as an opaque body, and the near side over the finished picture, as glass. Faces that enclose
+//! nothing, because they form a sheet or contain no sphere, are opaque from both sides.
 
 mod buffers;
 mod facets;
@@ -18,34 +18,34 @@ pub use buffers::{Drawn, WALL_BINDINGS, WallBuffers};
 pub use reach::reach;
 use shell::Shell;
 
-/// Triangles that are looked at for all spheres together to find out whether any is inside (some tenths of a second).
+/// Most triangles tested, over all spheres together, to find a sphere inside (some tenths of a second).
 const PATIENCE: usize = 1 << 22;
 
-/// Most spheres of a system that are looked at.
+/// Most spheres of a system that are tested.
 const PROBES: usize = 1 << 14;
 
-/// A corner of triangles and lines; mirrors what `shaders/render/wall.wgsl` reads.
+/// A vertex of triangles and lines; mirrors the input of `shaders/render/wall.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Vertex {
-    /// From the origin of the wall (length).
+    /// Position relative to the origin of the wall (length).
     pub position: [f32; 3],
-    /// The normal, folded onto a square: two fractions of 16 bits; [`FLAT`] where it is that of the face.
+    /// The normal in octahedral encoding: two 16-bit fractions; [`FLAT`] selects the normal of the face.
     pub normal: u32,
 }
 
-/// Stands for no normal: no fraction is packed as the most negative number.
+/// Marks a vertex without a normal: no fraction is encoded as the most negative number.
 pub const FLAT: u32 = 0x8000_8000;
 
-/// All walls of a system but planes.
+/// All walls of a system except planes.
 #[derive(Debug)]
 pub struct Walls {
-    /// The walls of the system, planes too: to know whether those of another are the same.
+    /// The walls of the system including planes, for the comparison with another system.
     of: Vec<Wall>,
-    /// Index in `of`, and the origin of its vertices (length), by wall that is drawn.
+    /// Index in `of`, and the origin of the vertices (length), of each drawn wall.
     drawn: Vec<(usize, DVec3)>,
     vertices: Vec<Vertex>,
-    /// Three vertices and the wall: first bodies, then faces around an inside.
+    /// Three vertices and the wall: first opaque faces, then faces around an inside.
     triangles: Vec<[u32; 4]>,
     body_count: usize,
     /// Two vertices, the wall, and 1 for marks, 0 for edges.
@@ -71,7 +71,7 @@ impl Walls {
             }
             let turns = wall.motion.rotation.is_some_and(|rotation| rotation.speed != 0.0);
             let mut shell = Shell::new(&wall.shape, turns).seen_in(system.dimensions);
-            // One that appears later may find spheres in its place.
+            // A wall that appears later may enclose spheres.
             if wall.span[0] <= 0.0 && is_empty(&shell, &probes) {
                 let inside = std::mem::take(&mut shell.hollow);
                 shell.sheets.extend(inside);
@@ -83,12 +83,12 @@ impl Walls {
         made
     }
 
-    /// Whether those of the system are the same.
+    /// Returns whether the system has the same walls.
     pub fn are_of(&self, system: &System) -> bool {
         self.of == system.walls
     }
 
-    // All but the faces around an inside, which it gives back.
+    // Adds all faces except those around an inside, which are returned.
     fn add(&mut self, index: usize, shell: &Shell) -> Vec<[u32; 4]> {
         let (wall, first) = (self.drawn.len() as u32, self.vertices.len() as u32);
         let low = shell.points.iter().copied().reduce(DVec3::min).unwrap_or_default();
@@ -108,7 +108,7 @@ impl Walls {
     }
 }
 
-// Whether nothing is inside at time 0 and nothing can get there. Of a world without spheres nobody knows.
+// Returns whether no sphere is inside at time 0 and none can enter. Without spheres the answer is unknown.
 fn is_empty(shell: &Shell, probes: &[&Sphere]) -> bool {
     if !shell.is_closed || shell.hollow.is_empty() || probes.is_empty() {
         return false;
@@ -124,7 +124,7 @@ fn is_empty(shell: &Shell, probes: &[&Sphere]) -> bool {
     near.iter().step_by(near.len().div_ceil(most).max(1)).all(|&at| windings(shell, at).abs() < 0.5)
 }
 
-// How often the faces go around a point: the sum of the solid angles (van Oosterom and Strackee 1983, equation 8).
+// Winding number of the faces around a point: the sum of the solid angles (van Oosterom and Strackee 1983, equation 8).
 fn windings(shell: &Shell, point: DVec3) -> f64 {
     let angle = |face: &[u32; 3]| {
         let [a, b, c] = face.map(|corner| shell.points[corner as usize] - point);
@@ -134,7 +134,7 @@ fn windings(shell: &Shell, point: DVec3) -> f64 {
     shell.hollow.iter().map(angle).sum::<f64>() / (2.0 * TAU)
 }
 
-// A direction as two fractions: the octahedron that it points to, unfolded into a square (Meyer et al. 2010).
+// Encodes a direction as two fractions: the octahedral projection unfolded into a square (Meyer et al. 2010).
 fn folded(normal: DVec3) -> u32 {
     if normal == DVec3::ZERO {
         return FLAT;
@@ -180,7 +180,7 @@ mod tests {
             let normal = DVec3::new(flat * angle.cos(), flat * angle.sin(), z);
             let packed = folded(normal);
             assert_ne!(packed, FLAT);
-            // As the shader unfolds it.
+            // Decodes as the shader does.
             let [x, y] = [packed as u16 as i16, (packed >> 16) as u16 as i16].map(|n| f64::from(n) / 32767.0);
             let z = 1.0 - x.abs() - y.abs();
             let fold = (-z).max(0.0);

@@ -1,12 +1,12 @@
-//! How far walls reach.
+//! Bounds of walls.
 
 use glam::DVec3;
 
 use super::shell::Shell;
 use crate::{System, Wall, WallShape};
 
-/// Corners of what the walls fill that are always there, planes apart: wherever rotation and oscillation take them, and
-/// where a constant velocity has not taken them yet. `None` without any.
+/// Bounds of all permanent walls except planes, over all rotations and oscillations; a constant velocity does not
+/// extend the bounds. `None` without such walls.
 pub fn reach(system: &System) -> Option<[DVec3; 2]> {
     let walls = system.walls.iter().filter(|wall| wall.is_lasting());
     let bounds = walls.filter_map(reach_of);
@@ -28,7 +28,7 @@ fn reach_of(wall: &Wall) -> Option<[DVec3; 2]> {
         (_, None) => bounds(points.iter().map(|&point| [point; 2]))?,
         (_, Some(rotation)) => {
             let axis = rotation.axis.normalize();
-            // Half of what a circle about the axis fills, for a radius of 1.
+            // Half extent of a circle about the axis, for a radius of 1.
             let wide = (DVec3::ONE - axis * axis).max(DVec3::ZERO).map(f64::sqrt);
             bounds(points.iter().map(|&point| {
                 let off = point - rotation.point;
@@ -67,7 +67,7 @@ mod tests {
         let still = [DVec3::new(-2.0, -1.0, 3.0), DVec3::new(2.0, 1.0, 7.0)];
         assert!(close(of(drum()).unwrap(), still));
         let mut wall = drum();
-        // About its own axis it stays where it is, about another one it goes round.
+        // A rotation about the wall's own axis keeps its place; a rotation about another axis moves it around.
         wall.motion.rotation = Some(Rotation { point: DVec3::Z * 5.0, axis: DVec3::Y, speed: 1.0 });
         assert!(close(of(wall.clone()).unwrap(), still));
         wall.motion.rotation = Some(Rotation { point: DVec3::ZERO, axis: DVec3::Y, speed: 1.0 });

@@ -7,34 +7,34 @@ use glam::{DQuat, DVec3};
 use super::facets::of_mesh;
 use crate::{Dimensions, WallShape};
 
-/// Sides of the polygon that a circle is drawn as, a multiple of [`MERIDIANS`]: the middle of a side is 5e-4 of the radius
-/// inside the circle, less than half a pixel in a picture that the circle fills.
+/// Sides of the polygon that represents a circle, a multiple of [`MERIDIANS`]: the middle of a side is 5e-4 of the
+/// radius inside the circle, less than half a pixel in a picture that the circle fills.
 const SEGMENTS: u32 = 96;
 
-/// Marks along a surface of revolution that turns: without them nobody would see that it does.
+/// Marks along a rotating surface of revolution, which make the rotation visible.
 const MERIDIANS: u32 = 8;
 
 /// A wall as triangles and lines, at time 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shell {
-    /// Corners of both (length).
+    /// Vertices of faces and lines (length).
     pub points: Vec<DVec3>,
-    /// For each point the normal of the curved surface there; zero where faces are flat.
+    /// Per point, the normal of the curved surface; zero for flat faces.
     pub normals: Vec<DVec3>,
-    /// Faces that are seen from both sides.
+    /// Faces visible from both sides.
     pub sheets: Vec<[u32; 3]>,
     /// Faces around an inside, counterclockwise seen from outside.
     pub hollow: Vec<[u32; 3]>,
-    /// Whether nothing gets from the inside to the outside.
+    /// Whether the faces separate the inside completely from the outside.
     pub is_closed: bool,
     /// Edges and rims.
     pub lines: Vec<[u32; 2]>,
-    /// Marks on what turns.
+    /// Marks on rotating surfaces.
     pub marks: Vec<[u32; 2]>,
 }
 
 impl Shell {
-    /// Any shape but a plane, of which nothing is left here. `turning`: with lines that show it.
+    /// The shell of any shape except a plane, for which the shell is empty. `turning` adds the marks.
     pub fn new(shape: &WallShape, turning: bool) -> Self {
         let mut made = Self::default();
         match *shape {
@@ -54,7 +54,7 @@ impl Shell {
         made
     }
 
-    /// What is seen of it in a world of these dimensions: in the plane its outline at z = 0, as lines.
+    /// The visible part in a world of these dimensions: in 2D the outline at z = 0, as lines.
     pub fn seen_in(self, dimensions: Dimensions) -> Self {
         if dimensions == Dimensions::Three {
             return self;
@@ -77,7 +77,7 @@ impl Shell {
         self.points.len() as u32 - 1
     }
 
-    // A point for each segment; the first of them.
+    // Adds one point per segment; returns the index of the first.
     fn add_ring(&mut self, at: impl Fn(f64) -> [DVec3; 2]) -> u32 {
         let first = self.points.len() as u32;
         for k in 0..SEGMENTS {
@@ -87,12 +87,12 @@ impl Shell {
         first
     }
 
-    // Around a ring.
+    // Adds the lines around a ring.
     fn add_rim(&mut self, ring: u32) {
         self.lines.extend((0..SEGMENTS).map(|k| [ring + k, ring + (k + 1) % SEGMENTS]));
     }
 
-    // From a ring to another one, at some of their points.
+    // Adds lines between two rings at some of their points.
     fn add_meridians(&mut self, rings: [u32; 2]) {
         let step = (SEGMENTS / MERIDIANS) as usize;
         self.marks.extend((0..SEGMENTS).step_by(step).map(|k| rings.map(|ring| ring + k)));
@@ -131,7 +131,7 @@ impl Shell {
         for k in 0..SEGMENTS {
             let [a, b] = rings.map(|ring| ring + k);
             let [c, d] = rings.map(|ring| ring + (k + 1) % SEGMENTS);
-            // At a tip one of the two has no area.
+            // At a tip one of the two triangles has no area.
             if radii[0] > 0.0 {
                 self.hollow.push([a, c, d]);
             }
@@ -151,7 +151,7 @@ impl Shell {
         self.is_closed = (0..2).all(|end| closed[end] || radii[end] == 0.0);
     }
 
-    // Flat, around an inside that is behind the normal.
+    // Adds a flat face around an inside that lies behind the normal.
     fn add_lid(&mut self, center: DVec3, normal: DVec3, radius: f64, turning: bool) {
         let (u, v) = frame(normal);
         let middle = self.add_ring(|_| [center, DVec3::ZERO]);
@@ -204,7 +204,7 @@ impl Shell {
             for k in 0..SEGMENTS {
                 let [a, b] = [pair[0] + k, pair[1] + k];
                 let [c, d] = [0, 1].map(|ring| pair[ring] + (k + 1) % SEGMENTS);
-                // At a pole one of the two has no area.
+                // At a pole one of the two triangles has no area.
                 if !(self.is_closed && step as u32 == steps - 1) {
                     self.hollow.push([a, b, d]);
                 }
@@ -222,13 +222,13 @@ impl Shell {
     }
 }
 
-// Two directions across an axis; with it they are right-handed.
+// Two directions perpendicular to an axis that form a right-handed frame with it.
 fn frame(axis: DVec3) -> (DVec3, DVec3) {
     let u = axis.any_orthonormal_vector();
     (u, axis.cross(u))
 }
 
-// Where an edge goes through the plane z = 0.
+// Intersection of an edge with the plane z = 0.
 fn crossing(a: DVec3, b: DVec3) -> Option<DVec3> {
     ((a.z >= 0.0) != (b.z >= 0.0)).then(|| a.lerp(b, a.z / (a.z - b.z)).with_z(0.0))
 }

@@ -1,4 +1,4 @@
-//! What is laid over the spheres: messages, help, the sphere that is inspected.
+//! The overlay on the spheres: messages, help, the inspected sphere.
 
 use egui::{Align2, Color32, FontId, Painter, Rect, RichText, Ui};
 use glam::DVec3;
@@ -13,13 +13,13 @@ use crate::viewer::{
     view::Desk,
 };
 
-/// Width of what is said of a sphere (points).
+/// Width of the inspection window (points).
 const WIDTH: f32 = 270.0;
 
 /// Least radius of the ring around the inspected sphere (points).
 const RING: f32 = 7.0;
 
-/// Messages, and what is to be known where there is no panel.
+/// Shows messages, and the essential figures if the panel is hidden.
 pub fn show_messages(desk: &Desk, ui: &Ui, rect: Rect) {
     let painter = ui.painter();
     if desk.eye.is_none() {
@@ -50,7 +50,7 @@ fn boxed(painter: &Painter, at: egui::Pos2, text: &str, colour: Color32) {
     painter.galley(rect.min, galley, colour);
 }
 
-/// Keys and mouse.
+/// Shows the help on keys and mouse.
 pub fn show_help(desk: &mut Desk, context: &egui::Context) {
     let mut open = desk.help;
     egui::Window::new("keys and mouse")
@@ -71,7 +71,7 @@ pub fn show_help(desk: &mut Desk, context: &egui::Context) {
     desk.help = open;
 }
 
-/// What there is to say of the inspected sphere.
+/// Shows the properties of the inspected sphere.
 pub fn show_inspected(desk: &mut Desk, context: &egui::Context) {
     let Some(inspected) = desk.inspected.clone() else { return };
     let (sphere, mut open) = (&inspected.sphere, true);
@@ -114,7 +114,7 @@ pub fn show_inspected(desk: &mut Desk, context: &egui::Context) {
     }
 }
 
-/// A ring around the inspected sphere, where it is known to be there still.
+/// Draws a ring around the inspected sphere if its position is current.
 pub fn mark_inspected(desk: &Desk, painter: &Painter) {
     let (Some(eye), Some(inspected)) = (&desk.eye, &desk.inspected) else { return };
     if inspected.time != desk.status.time {

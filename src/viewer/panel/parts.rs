@@ -1,8 +1,8 @@
-//! Pieces that the panel is made of.
+//! Widgets of the panel.
 
 use egui::{Color32, Response, RichText, Ui};
 
-/// A part of the panel that can be folded.
+/// A collapsible section.
 pub fn section(ui: &mut Ui, title: &str, is_open: bool, contents: impl FnOnce(&mut Ui)) {
     ui.add_space(3.0);
     egui::CollapsingHeader::new(RichText::new(title).strong())
@@ -18,7 +18,7 @@ pub fn row(ui: &mut Ui, name: &str, value: &str) {
     });
 }
 
-/// A name on the left, something on the right.
+/// A name on the left, other contents on the right.
 pub fn labelled(ui: &mut Ui, name: &str, contents: impl FnOnce(&mut Ui)) {
     ui.horizontal(|ui| {
         ui.label(RichText::new(name).weak());
@@ -26,7 +26,7 @@ pub fn labelled(ui: &mut Ui, name: &str, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// A framed text that is to be seen.
+/// A framed notice.
 pub fn notice(ui: &mut Ui, colour: Color32, text: &str) -> Response {
     ui.add_space(3.0);
     egui::Frame::new()
@@ -41,7 +41,7 @@ pub fn notice(ui: &mut Ui, colour: Color32, text: &str) -> Response {
         .response
 }
 
-/// A whole number in groups of three digits.
+/// An integer in groups of three digits.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
@@ -54,7 +54,7 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
-/// A number with so many significant digits, without an exponent where that is readable.
+/// A number with this many significant digits, without an exponent if that is readable.
 pub fn number(x: f64, digits: usize) -> String {
     if x == 0.0 || !x.is_finite() {
         return x.to_string();

@@ -12,20 +12,20 @@ use crate::{
 /// Height of a plot (points).
 const HEIGHT: f32 = 78.0;
 
-/// A colour, and what of a point is drawn in it.
+/// A colour, and the value of a point to plot in this colour.
 type Curve = (Color32, fn(&Point) -> f64);
 
 const KINETIC: Color32 = Color32::from_rgb(96, 178, 255);
 const TOTAL: Color32 = Color32::from_rgb(255, 184, 77);
 const IMPACTS: Color32 = Color32::from_rgb(120, 205, 140);
 
-/// Energy and impacts over time.
+/// Plots energy and impacts over time.
 pub fn show_history(figures: &RunFigures, ui: &mut Ui) {
     let Some(last) = figures.points.back() else {
         ui.weak("nothing yet");
         return;
     };
-    // A constant energy is a straight line, not a mountain range of roundings.
+    // The axis starts at 0, so that a constant energy is a straight line instead of magnified rounding errors.
     let largest = figures.points.iter().map(|p| p.kinetic.abs().max(p.total.abs())).fold(0.0, f64::max);
     caption(ui, &[("kinetic", KINETIC, last.kinetic), ("total", TOTAL, last.total)]);
     plot(ui, "energy", (0.0, 1.05 * largest), &[(TOTAL, |p| p.total), (KINETIC, |p| p.kinetic)], figures);
@@ -65,7 +65,7 @@ fn plot(ui: &mut Ui, name: &str, heights: (f64, f64), lines: &[Curve], figures: 
         });
 }
 
-/// Milliseconds of every stage, as bars.
+/// Shows the milliseconds of every stage as bars.
 pub fn show_stages(seconds: &[f64], ui: &mut Ui) {
     let longest = seconds.iter().copied().fold(0.0, f64::max);
     for (stage, &seconds) in STAGES.iter().zip(seconds) {

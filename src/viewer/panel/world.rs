@@ -1,4 +1,4 @@
-//! What can be set: the pace, the world, how it is drawn, what is shot.
+//! Settings: pace, world, style, launcher.
 
 use egui::{ComboBox, DragValue, RichText, Slider, Ui};
 use glam::DVec3;
@@ -10,7 +10,8 @@ use crate::{
     viewer::{command::Command, view::Desk},
 };
 
-/// Values that a hand is changing: the worker hears of them when it lets go, since each change sets the engine up anew.
+/// Values that the user is dragging. The worker receives a value when the drag ends, because each change sets up the
+/// engine again.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Draft {
     gravity: Option<DVec3>,
@@ -18,7 +19,7 @@ pub struct Draft {
     dt: Option<f64>,
 }
 
-/// A value that is changed in the hand and given out when it is let go.
+/// A widget whose value changes during a drag and is returned when the drag ends.
 fn settled<T: Copy + PartialEq>(
     draft: &mut Option<T>,
     present: T,
@@ -34,7 +35,7 @@ fn settled<T: Copy + PartialEq>(
     if let_go { draft.take().filter(|value| *value != present) } else { None }
 }
 
-/// Pace and ratio.
+/// Shows pace and ratio.
 pub fn show_time(desk: &mut Desk, ui: &mut Ui) {
     let mut pace = desk.status.pace;
     let mut scale = pace.unwrap_or(1.0);
@@ -50,7 +51,7 @@ pub fn show_time(desk: &mut Desk, ui: &mut Ui) {
         pace = if is_free { None } else { Some(scale) };
     }
     if pace != desk.status.pace {
-        // At once, or the slider would jump back until the worker has answered.
+        // Set at once; otherwise the slider would jump back until the worker answers.
         desk.status.pace = pace;
         desk.ask(Command::Pace(pace));
     }
@@ -64,7 +65,7 @@ pub fn show_time(desk: &mut Desk, ui: &mut Ui) {
     row(ui, "step, frames", &format!("{} ms, {frames}/s", number(1e3 * figures.step_seconds, 3)));
 }
 
-/// Gravity, restitution, step.
+/// Shows gravity, restitution and time step.
 pub fn show_world(desk: &mut Desk, ui: &mut Ui) {
     let status = &desk.status;
     let axes = if status.dimensions == Dimensions::Two { 2 } else { 3 };
@@ -73,7 +74,7 @@ pub fn show_world(desk: &mut Desk, ui: &mut Ui) {
     let gravity = settled(&mut desk.draft.gravity, present, |value| {
         let mut all: Option<egui::Response> = None;
         labelled(ui, "gravity", |ui| {
-            // From the right, as the row is laid out.
+            // From the right, because the row is laid out from the right.
             for axis in (0..axes).rev() {
                 let drag = DragValue::new(&mut value[axis]).speed(step).max_decimals(3);
                 let hint = if periodic[axis] { "none along a periodic axis" } else { ["x", "y", "z"][axis] };
@@ -114,7 +115,7 @@ pub fn show_world(desk: &mut Desk, ui: &mut Ui) {
     }
 }
 
-/// What colours mean, and what is drawn.
+/// Shows the colour quantity and the drawing options.
 pub fn show_style(desk: &mut Desk, ui: &mut Ui) {
     let style = &mut desk.style;
     let before = style.colour;
@@ -126,7 +127,7 @@ pub fn show_style(desk: &mut Desk, ui: &mut Ui) {
         });
     });
     if style.colour != before {
-        // The numbers were of another quantity.
+        // The old range belongs to another quantity.
         style.range = Range::Automatic;
     }
     labelled(ui, "map", |ui| {
@@ -156,7 +157,7 @@ pub fn show_style(desk: &mut Desk, ui: &mut Ui) {
     });
 }
 
-/// What is shot.
+/// Shows the settings of a shot.
 pub fn show_launcher(desk: &mut Desk, ui: &mut Ui) {
     let radius = desk.launcher.calibre * desk.status.largest;
     labelled(ui, "size", |ui| {
