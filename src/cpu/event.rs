@@ -87,7 +87,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether a constraint can hold a pair; `partner` may be a plane with [`WALL`] set. Lists may lack partners of fast spheres.
+    /// Whether a constraint can hold a pair; `partner` may be a plane with [`WALL`] set. Lists may lack partners of
+    /// fast spheres.
     #[inline]
     pub fn is_counted(&self, i: usize, partner: u32) -> bool {
         if partner & WALL == 0 {
@@ -145,8 +146,8 @@ impl View<'_> {
 
     /// Centre and velocity of `i` relative to `j` at the later of their clocks, and that time.
     ///
-    /// Exchanging i and j runs the same operations on negated values. IEEE rounding is symmetric in sign, so both partners
-    /// get identical bits.
+    /// Exchanging i and j runs the same operations on negated values. IEEE rounding is symmetric in sign, so both
+    /// partners get identical bits.
     #[inline]
     pub fn relative(&self, i: usize, j: usize, shift: Vec3) -> (Vec3, Vec3, f32) {
         let t = self.clock[i].max(self.clock[j]);
@@ -191,8 +192,8 @@ impl View<'_> {
         -end / (2.0 * self.state.radius(i))
     }
 
-    /// Whether [`overlap_ahead`](Self::overlap_ahead) is at most `depth`, decided from squares with a small margin; false if
-    /// undecided or if one of the two is fixed.
+    /// Whether [`overlap_ahead`](Self::overlap_ahead) is at most `depth`, decided from squares with a small margin;
+    /// false if undecided or if one of the two is fixed.
     #[inline(always)]
     pub fn stays_clear(&self, i: usize, j: usize, shift: Vec3A, depth: f32) -> bool {
         let Self { state, clock, .. } = self;

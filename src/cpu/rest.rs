@@ -1,10 +1,10 @@
-//! Stage 9: contacts that rest. Gauss-Seidel solves the contact constraints of a block of cells one after the other, four
-//! blocks side by side, once before the sweep and again after the rounds.
+//! Stage 9: contacts that rest. Gauss-Seidel solves the contact constraints of a block of cells one after the other,
+//! four blocks side by side, once before the sweep and again after the rounds.
 //!
-//! Contact constraints act on V, the velocity of a sphere in the lab at the end of the substep. A supported sphere moves
-//! with V during the whole substep, because its constraints already include gravity. In the falling frame this motion is
-//! a straight line with the chord u = V - g h/2, so V = u + g h/2; a sphere in flight has V = u + g h. `rested` is the
-//! time of the substep during which a sphere is supported; then V = u + g (h - rested/2).
+//! Contact constraints act on V, the velocity of a sphere in the lab at the end of the substep. A supported sphere
+//! moves with V during the whole substep, because its constraints already include gravity. In the falling frame this
+//! motion is a straight line with the chord u = V - g h/2, so V = u + g h/2; a sphere in flight has V = u + g h.
+//! `rested` is the time of the substep during which a sphere is supported; then V = u + g (h - rested/2).
 
 mod lanes;
 mod solve;
@@ -327,7 +327,8 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
                     return;
                 };
                 if touch.is_shadowed {
-                    // The sphere crosses an edge to a neighbouring face: extend the face. The impulse was along its normal.
+                    // The sphere crosses an edge to a neighbouring face: extend the face. The impulse was along its
+                    // normal.
                     return;
                 }
                 constraint.normal = touch.normal;

@@ -17,12 +17,14 @@ pub struct Friction {
 
 impl Friction {
     /// `d` and `w` are centre and velocity of the first relative to the second; `spin` is the mean of the two spins,
-    /// weighted by the radii, whose sum is `radius_sum`; `limit` is the coefficient of friction times the normal impulse.
+    /// weighted by the radii, whose sum is `radius_sum`; `limit` is the coefficient of friction times the normal
+    /// impulse.
     ///
-    /// The contact point divides `d` in the ratio of the radii, with a gap or an overlap too, so the arms are r |d| / s.
-    /// Angular momentum is conserved: the spins lose what the orbit gains. The slip there is `w - spin x d` across `d`. An
-    /// impulse changes the slip by 1/m_i + 1/m_j, and through the spins (inertia 2/5 m r^2) by 5/2 (|d|/s)^2 times as much
-    /// again: at contact by 7/2 in all, so 2/7 of the reduced mass times the slip stops it. A larger impulse reverses it.
+    /// The contact point divides `d` in the ratio of the radii, with a gap or an overlap too, so the arms are r |d| /
+    /// s. Angular momentum is conserved: the spins lose what the orbit gains. The slip there is `w - spin x d` across
+    /// `d`. An impulse changes the slip by 1/m_i + 1/m_j, and through the spins (inertia 2/5 m r^2) by 5/2 (|d|/s)^2
+    /// times as much again: at contact by 7/2 in all, so 2/7 of the reduced mass times the slip stops it. A larger
+    /// impulse reverses it.
     pub fn new(d: Vec3, w: Vec3, spin: Vec3, radius_sum: f32, inverse_mass: f32, limit: f32) -> Option<Self> {
         let square = d.length_squared();
         let surfaces = w - spin.cross(d);
@@ -42,7 +44,8 @@ impl Friction {
 }
 
 /// Applies the impulse with normal part `j` to the spins of an impact, and returns the whole impulse on the first
-/// sphere. `contact` holds offset and velocity of the first relative to the second or to a fixed partner, and the radius sum.
+/// sphere. `contact` holds offset and velocity of the first relative to the second or to a fixed partner, and the
+/// radius sum.
 pub(super) fn rub(
     coefficient: f32,
     j: Vec3,

@@ -110,8 +110,8 @@ fn plane_impact(
             return wall_contact;
         }
         if supported || wall.mover.is_some() {
-            // In a groove two simultaneous chords would follow the edge. The sphere hops off the second plane and stays on the
-            // first. Moving walls carry no sphere along a chord.
+            // In a groove two simultaneous chords would follow the edge. The sphere hops off the second plane and stays
+            // on the first. Moving walls carry no sphere along a chord.
             counts.dissipated -= rebound(a, normal, -approach, -g * h);
             return wall_contact;
         }
