@@ -31,7 +31,7 @@ const LEAST_ROUNDS: u32 = 16;
 /// Cost of a substep besides its rounds, in rounds.
 const OUTSET: u64 = 8;
 
-/// How long a substep may go on.
+/// Limit on the duration of a substep.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// It may be given up for shorter ones.
@@ -40,7 +40,7 @@ pub struct Patience {
     pub work: Work,
 }
 
-/// How the rounds of a substep came to their end.
+/// Reason for the end of the rounds of a substep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// No impact is left.
