@@ -22,16 +22,16 @@ fn add_sphere(i: u32, sums: ptr<function, Sums>) {
     (*sums).loss += nodes[i].loss;
     (*sums).virial += nodes[i].virial;
     (*sums).relax_work += nodes[i].relax_work;
-    // Speeds whose squares overflow are as good as infinite.
+    // Speeds whose squares overflow count as infinite.
     let square = dot(body.velocity, body.velocity);
     if !(finite(square) && all_finite(body.offset) && all_finite(tag.spin)) {
         atomicAdd(&work[NONFINITE_COUNT], 1u);
         atomicOr(&work[BROKEN], 1u);
-        // The smallest: cleared words are 0.
+        // The smallest id, stored inverted: cleared words are 0.
         atomicMax(&work[NONFINITE_FIRST], ~tag.rank);
         return;
     }
-    // The bits of the square are its class: no scale is needed. Fixed spheres move too, relative to the drift.
+    // The bits of the square give the class without a scale. Fixed spheres move too, relative to the drift.
     let relative = body.velocity - frame.drift;
     let class_index = min(bitcast<u32>(dot(relative, relative)) >> CLASS_SHIFT, CLASSES - 1u);
     atomicAdd(&work[CLASS_COUNTS + class_index], 1u);
@@ -51,9 +51,9 @@ fn audit(
     @builtin(local_invocation_index) lane: u32,
 ) {
     begin(groups);
-    // What this stage itself finds broken must not stop a part of it.
+    // A non-finite value that this stage finds must not stop part of the stage.
     let halted = atomicLoad(&work[HALT]) != 0u;
-    // As many whole blocks for each workgroup, so that the order of the sums depends on the count alone.
+    // Equally many whole blocks per workgroup, so that the order of the sums depends on the count alone.
     let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
     let per_group = (blocks + groups.x - 1u) / groups.x;
     var sums = Sums(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0), 0.0, 0.0, 0.0);

@@ -1,5 +1,5 @@
-// Stage 8: the impulses of the selected impacts, and the walks of the spheres that became fast. Twins: src/cpu/collide.rs
-// and src/cpu/fast.rs; what happens in an impact is in shared/impact_response.wgsl.
+// Stage 8: the impulses of the selected impacts, and the walks of the spheres that became fast. Twins:
+// src/cpu/collide.rs and src/cpu/fast.rs; what happens in an impact is in shared/impact_response.wgsl.
 
 @compute @workgroup_size(GROUP)
 fn collide(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -11,7 +11,7 @@ fn collide(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
     check_loops();
 }
 
-// One workgroup for each walker: slow spheres on its way, and where it can be found by other fast ones.
+// One workgroup per walker: finds slow spheres on its path, and registers the path for other fast spheres.
 @compute @workgroup_size(GROUP)
 fn collide_walk(
     @builtin(workgroup_id) group: vec3u,
@@ -30,7 +30,7 @@ fn collide_walk(
     check_loops();
 }
 
-// The other fast ones.
+// Finds the other fast spheres.
 @compute @workgroup_size(GROUP)
 fn collide_meet(
     @builtin(workgroup_id) group: vec3u,

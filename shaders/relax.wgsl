@@ -11,7 +11,7 @@ struct Overlap {
 fn pair_overlap(i: u32, offset: vec3f, radius: f32, j: u32, shift: vec3f) -> Overlap {
     let d = (offset - bodies[j].offset) - shift;
     let square = dot(d, d);
-    // Most are apart whatever the radius of the other one.
+    // Most pairs are apart whatever the partner's radius.
     let most = radius + frame.radius_max;
     if square >= most * most { return Overlap(vec3f(0.0), 0.0, most); }
     let sum = radius + bodies[j].radius;
@@ -39,7 +39,7 @@ fn feature_overlap(i: u32, number: u32) -> Overlap {
 
 fn meets_wall(i: u32, plane: u32) -> bool { return (walls_of(i) & (1u << min(plane, 31u))) != 0u; }
 
-// What a fast sphere meets may be in its list as well.
+// The partner of a fast sphere may be in its list as well.
 fn is_listed(i: u32, dynamic: Cursor) -> bool {
     if dynamic.link < CODES { return false; }
     for (var at = list_begin(i); at < list_end(i); at++) {
@@ -51,7 +51,7 @@ fn is_listed(i: u32, dynamic: Cursor) -> bool {
 
 var<workgroup> deepest_of_group: atomic<u32>;
 
-// Depths are not negative, so their bits are in their order.
+// Depths are not negative, so their bits have the same order.
 fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
     var depth = 0.0;
     var in_wall = 0.0;
@@ -61,7 +61,7 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
             let radius = bodies[i].radius;
             var cursor = candidates(i);
             while next(&cursor) {
-                // A pair stands in both lists.
+                // A pair is in both lists.
                 if i < cursor.other {
                     depth = max(depth, pair_overlap(i, offset, radius, cursor.other, cursor.shift).depth);
                 }
@@ -69,7 +69,7 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
             for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
                 if !meets_wall(i, plane) { continue; }
                 let found = wall_overlap(i, plane).depth;
-                // Fixed ones may stand in planes.
+                // Fixed spheres may overlap planes.
                 if bodies[i].inverse_mass > 0.0 { in_wall = max(in_wall, found); } else { depth = max(depth, found); }
             }
             if HAS_SHAPES && bodies[i].inverse_mass > 0.0 {
@@ -78,7 +78,7 @@ fn deepest(wanted: bool, id: u32, lane: u32, threads: u32, result: u32) {
             }
         }
     }
-    // Seldom: the host looks up which wall it is.
+    // Rare: the host looks up the wall.
     if in_wall > CRUSHED { atomicMax(&work[DEEPEST_CRUSHED], bitcast<u32>(in_wall)); }
     depth = max(depth, in_wall);
     if depth > 0.0 { atomicMax(&deepest_of_group, bitcast<u32>(depth)); }
@@ -104,7 +104,7 @@ fn is_needed() -> bool {
     return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE])) > RELAX_SLOP;
 }
 
-// Where each sphere has to go; the fates are free until the next sweep.
+// Correction of each sphere; the next events are free until the next sweep.
 @compute @workgroup_size(GROUP)
 fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -163,7 +163,7 @@ fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     check_loops();
 }
 
-// The deepest overlap that is left.
+// The deepest remaining overlap.
 @compute @workgroup_size(GROUP)
 fn relax(
     @builtin(global_invocation_id) id: vec3u,

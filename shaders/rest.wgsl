@@ -1,10 +1,10 @@
 // Stage 9: contacts that rest are found and solved, once before the launch and again after the rounds. Twins:
-// src/cpu/rest.rs and src/cpu/constraints.rs, which say why; a row itself is in shared/constraint.wgsl, which there are in shared/find_constraints.wgsl, their
-// order in shared/blocks.wgsl.
+// src/cpu/rest.rs and src/cpu/constraints.rs, which give the reasons. shared/constraint.wgsl solves one constraint,
+// shared/find_constraints.wgsl finds the constraints, shared/blocks.wgsl orders them.
 
-// The number of a dispatch says which pass and which colour. Passes are numbered through: first those before the launch (0 puts on
-// the loads of the substep before, where there are any), then those of the turns after the rounds, each with twice as many as
-// the one before.
+// The dispatch number encodes iteration and colour. Iterations are numbered through: first those before the launch (0
+// applies the warm-start impulses, if any), then the batches after the rounds, each with twice as many as the one
+// before.
 fn pass_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> COLOUR_BITS; }
 fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & ALL_COLOURS; }
 
@@ -14,13 +14,13 @@ fn batch_of_dispatch() -> u32 {
     return 1u + firstLeadingBit(number / ITERATIONS_AFTER);
 }
 
-// The first pass of a turn that solves anything. Of the numbers: `first_iteration` of src/gpu/layout.rs.
+// First solving iteration of a batch. Numbering: `first_iteration` of src/gpu/layout.rs.
 fn first_solving_iteration(batch: u32) -> u32 {
     if batch == 0u { return 1u; }
     return ITERATIONS_AFTER << (batch - 1u);
 }
 
-// Whether anything is to be solved: there are rows, and what they pushed last still runs into others.
+// Whether to solve: constraints exist, and the last batch still drives spheres into others.
 fn is_active(batch: u32) -> bool {
     if is_halted() { return false; }
     if batch >= 2u { return bitcast<f32>(atomicLoad(&work[AHEAD + batch - 2u])) > DEEP; }
@@ -28,8 +28,8 @@ fn is_active(batch: u32) -> bool {
     return has_constraints || (batch == 1u && atomicLoad(&work[CONVERTED]) > 0u);
 }
 
-// What the copy before kept comes along: here `pool` is that of the other copy. A command that copies would do so even where
-// everything stands still.
+// Copies the data that the previous state copy kept; `pool` here is that of the other copy. A copy command would run
+// even in a halted step.
 @compute @workgroup_size(GROUP)
 fn rest_hand(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -39,7 +39,7 @@ fn rest_hand(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
-// Finds the contacts that rest at the start of a substep, with the loads that they had.
+// Finds the resting contacts at the start of a substep and warm-starts them.
 @compute @workgroup_size(GROUP)
 fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -47,7 +47,7 @@ fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     let past_h = warm_start_word(PAST_H);
     var scale = 0.0;
     if past_h > 0.0 { scale = frame.h / past_h; }
-    // From here on those of before are asked for by rank.
+    // Later stages look up past constraints by rank.
     if id.x == 0u { atomicStore(&warm_start[IMPULSE_COUNT], 0u); }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         renew_constraints(i, false, scale);
@@ -55,14 +55,14 @@ fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
-// Gives a row another normal.
+// Changes the normal of a constraint.
 fn turn_constraint(at: u32, normal: vec3f) {
     let tangent = vector(at + 9u);
     put_vector(at + 2u, normal);
     put_vector(at + 9u, tangent - normal * dot(normal, tangent));
 }
 
-// A row as it is after the rounds: at the later clock of the two.
+// A contact constraint after the rounds, at the later clock of its partners.
 fn follow_row(i: u32, number: u32) {
     let at = place_of_constraint(number);
     let j = pool[at];
@@ -71,10 +71,10 @@ fn follow_row(i: u32, number: u32) {
     if (j & WALL) != 0u {
         let wall = wall_of_constraint(j);
         if HAS_SHAPES && wall >= wall_count() {
-            // Nothing has happened: the gap and the normal are those of the start.
+            // No impact has happened: gap and normal are those of the start.
             if now == 0.0 { return; }
             let touch = touch_side(feature_at(wall - wall_count()), instant_of(i, now), side_of_constraint(j));
-            // Over the edge to a neighbour, or out of the pipe: it goes on as it was.
+            // The sphere crosses an edge to a neighbouring face, or leaves the pipe: the constraint stays unchanged.
             if touch.is_shadowed { return; }
             turn_constraint(at, touch.normal);
             gap = touch.gap;
@@ -82,7 +82,7 @@ fn follow_row(i: u32, number: u32) {
             gap = wall_gap(wall_of(wall), i).x;
         }
     } else {
-        // Nothing has happened: the gap and the normal are those of the start.
+        // No impact has happened: gap and normal are those of the start.
         if now == 0.0 && nodes[j].clock == 0.0 { return; }
         let apart = in_lab(i, j, shift_of(pool[at + 1u]));
         let distance = length(apart.d);
@@ -95,7 +95,7 @@ fn follow_row(i: u32, number: u32) {
     pool[at + 5u] = bitcast<u32>(max(gap, 0.0) / max(frame.h - now, SHORTEST * frame.h));
 }
 
-// After the rounds: adds the pairs that collided too often, and those that what the rows did drives into each other.
+// After the rounds: adds pairs that collided too often, and pairs that the contact constraints drive into each other.
 @compute @workgroup_size(GROUP)
 fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -105,7 +105,7 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let adds = batch > 1u || atomicLoad(&work[CONVERTED]) > 0u;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         if adds { renew_constraints(i, true, 1.0); }
-        // What is drowsy has long had no contact: before, the time of the last one is negative.
+        // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
         if batch == 1u && any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0 { atomicOr(&work[WAKE_STATE], ALL_WOKEN); }
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { follow_row(i, constraint); }
     }
@@ -114,8 +114,8 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
 
 fn place_of_begin(i: u32) -> u32 { return frame.at_begin + i * BEGIN_WORDS; }
 
-// The velocity that each sphere has in the lab at the end of the substep takes the place of its own. Meanwhile the inverse
-// mass of one that sleeps is less than 0.
+// Replaces each sphere's velocity by its velocity in the lab at the end of the substep. Meanwhile the inverse mass of a
+// sleeping sphere is negative.
 @compute @workgroup_size(GROUP)
 fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -136,24 +136,25 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
-// First pass and the one after the last, the same of the colours.
+// First iteration and the one after the last; likewise for colours.
 var<workgroup> group_plan: vec4u;
 var<workgroup> group_change: atomic<u32>;
 var<workgroup> group_most: f32;
 
-// What a dispatch solves: a pass over the blocks of one colour, or where one workgroup is enough some passes over the blocks of all.
+// Range that a dispatch solves: one iteration over blocks of one colour, or, if one workgroup suffices, several over
+// all.
 fn plan_of_dispatch() -> vec4u {
     let batch = batch_of_dispatch();
     let number = pass_of_dispatch();
     let colour = colour_of_dispatch();
     if !is_active(batch) { return vec4u(0u); }
-    // Passes end when no row changes anything any more.
+    // Iterations end when no constraint changes any velocity.
     if number > first_solving_iteration(batch) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
     if colour != ALL_COLOURS { return vec4u(number, number + 1u, colour, colour + 1u); }
     return vec4u(number, select(number + ITERATIONS_AFTER, ITERATIONS_BEFORE + 1u, batch == 0u), 0u, COLOURS);
 }
 
-// The contacts of the blocks, each block by the lanes of a workgroup.
+// Solves the contacts of the blocks; the lanes of one workgroup share a block.
 @compute @workgroup_size(REST_GROUP)
 fn rest_solve(
     @builtin(workgroup_id) group: vec3u,
@@ -178,7 +179,7 @@ fn rest_solve(
                 }
             }
         }
-        // The bits of positive numbers are in their order.
+        // The bit patterns of positive floats have the order of their values.
         if change > 0.0 { atomicMax(&group_change, bitcast<u32>(change)); }
         workgroupBarrier();
         if lane == 0u {
@@ -192,7 +193,7 @@ fn rest_solve(
     check_loops();
 }
 
-// The spheres of a cell one after the other.
+// Solves the spheres of a cell one after the other.
 fn solve_cell(place: u32, warms: bool) -> f32 {
     let head = atomicLoad(&work[frame.at_order + 2u * place]);
     let end = atomicLoad(&work[frame.at_order + 2u * place + 1u]);
@@ -206,7 +207,7 @@ fn solve_cell(place: u32, warms: bool) -> f32 {
     return change;
 }
 
-// Marks what rows carry with the number of the turn.
+// Marks supported spheres with the number of the batch.
 @compute @workgroup_size(GROUP)
 fn rest_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -224,13 +225,13 @@ fn rest_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
-// By how much a sum is rounded. A compiler that sees both sides would make it 0.
+// Rounding error of a sum. A compiler that sees both sides would make it 0.
 fn rounding(a: vec3f, b: vec3f) -> vec3f {
     let sum = bitcast<vec3f>(bitcast<vec3u>(a + b) ^ vec3u(opaque_zero));
     return (sum - a) - b;
 }
 
-// Back into the falling frame: along the chord where a row carries, else in flight.
+// Converts V back to the falling frame: along the chord if supported, else in flight.
 @compute @workgroup_size(GROUP)
 fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -255,7 +256,7 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             time = was;
             if was <= 0.0 { time = frame.h - clock; }
         } else if was <= 0.0 {
-            // In flight all the while: not a bit of it has changed.
+            // In flight for the whole substep: every bit stays.
             bodies[i].velocity = before;
             tags[i].spin = spin_before;
             continue;
@@ -263,8 +264,8 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         let u = bodies[i].velocity - g * (frame.h - 0.5 * time);
         atomicStore(&work[frame.at_rested + i], bitcast<u32>(time));
         bodies[i].velocity = u;
-        // Energy lost, as products of small differences: the squares would round it away. What the velocities themselves are
-        // rounded by counts too, but for a flight, which makes up for it on its way.
+        // Energy lost, as products of small differences: squares would round it away. Rounding of the velocities counts
+        // too, except in flight, where the path compensates for it.
         var lost = (before - u) + g * (0.5 * (time - was)) - rounding(u, g * (frame.h - 0.5 * time));
         if was > 0.0 || batch > 0u { lost += rounding(before, g * (frame.h - 0.5 * was)); }
         let sum = (before + u) + g * (2.0 * frame.h - 0.5 * (was + time));
@@ -277,14 +278,14 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
-// After the last turn that was thought to be enough the step is done again with more.
+// If the last planned batch does not suffice, the step is repeated with more.
 fn note_ahead(batch: u32, depth: f32) {
     if depth <= DEEP { return; }
     if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
     atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(depth));
 }
 
-// Whether spheres that rows carry will overlap deeply at the end of the substep.
+// Whether supported spheres will overlap deeply at the end of the substep.
 @compute @workgroup_size(GROUP)
 fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -307,21 +308,21 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
-// Whether, at the end of the substep, a sphere is anything but calm.
+// Whether a sphere's sleep timer restarts at the end of the substep.
 fn moves(i: u32) -> bool {
     let rim = tags[i].spin * bodies[i].radius;
     let square = max(dot(bodies[i].velocity, bodies[i].velocity), dot(rim, rim));
     return rested(i) <= 0.0 || is_near_moving_wall(i) || tags[i].last_contact >= -frame.h || square > frame.sleep_speed * frame.sleep_speed;
 }
 
-// Calm for all that is known of the sphere itself.
+// Sleep timer from the sphere's own motion alone.
 fn own_timer(i: u32) -> u32 {
     if sleep_ticks() == 0u { return 0u; }
     if bodies[i].inverse_mass == 0.0 { return STILL; }
     return select(min(sleep_timer(i) + sleep_ticks(), STILL - 1u), 0u, moves(i));
 }
 
-// Calm at the end of the substep, as what is missing of STILL: what a sphere touches may have been calm for a substep less.
+// Sleep timer at the end of the substep, as STILL minus ticks: it exceeds a neighbour's by at most one substep.
 @compute @workgroup_size(GROUP)
 fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -333,7 +334,7 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             let j = constraint_partner(constraint);
             if (j & WALL) != 0u { continue; }
             let theirs = own_timer(j);
-            // Fixed spheres hand nothing on.
+            // Fixed spheres do not limit the timers of their neighbours.
             let ticks = sleep_ticks();
             if own > theirs + ticks && own < STILL { atomicMax(&work[frame.at_woken + i], STILL - (theirs + ticks)); }
             if theirs > own + ticks && theirs < STILL { atomicMax(&work[frame.at_woken + j], STILL - (own + ticks)); }
@@ -342,7 +343,7 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
-// What walls gave a sphere that rests on them. Twin: `book` of src/cpu/rest.rs.
+// Work of walls on a sphere that rests on them. Twin: `book` of src/cpu/rest.rs.
 fn feel_constraint(i: u32, number: u32) {
     if !(HAS_WALLS || HAS_SHAPES) || (constraint_partner(number) & WALL) == 0u { return; }
     let constraint = constraint_at(number);
@@ -358,7 +359,7 @@ fn feel_constraint(i: u32, number: u32) {
     feel_wall(wall, push, constraint.impulse.moment, constraint.wall_velocity, spin, tags[i].cell, point);
 }
 
-// Keeps the loads for the next substep.
+// Keeps the impulses to warm-start the next substep.
 @compute @workgroup_size(GROUP)
 fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);

@@ -1,6 +1,7 @@
-// Stage 7: which impacts may happen in this round. Twin: src/cpu/select.rs; the decision itself is in shared/causality.wgsl.
+// Stage 7: which impacts may happen in this round. Twin: src/cpu/select.rs; the decision itself is in
+// shared/causality.wgsl.
 
-// Threats of the round, and all that could interfere with its impacts.
+// Lists the threats of the round and the spheres that could interfere with its impacts.
 @compute @workgroup_size(GROUP)
 fn select_near(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -15,7 +16,7 @@ fn select_near(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     check_loops();
 }
 
-// And all that could interfere with those.
+// Lists the spheres that could interfere with those of the first list.
 @compute @workgroup_size(GROUP)
 fn select_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -34,7 +35,7 @@ fn select_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     check_loops();
 }
 
-// The first hop of those, or in a dense round of all spheres.
+// First hop of the listed spheres, or of all spheres in a dense round.
 @compute @workgroup_size(GROUP)
 fn select_propagate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);

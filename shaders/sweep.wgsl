@@ -6,7 +6,7 @@ fn keep_event(i: u32, event: Event) {
     if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
 }
 
-// The spheres that meet none of the fast ones.
+// Sweeps spheres that meet no fast sphere.
 @compute @workgroup_size(GROUP)
 fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -24,7 +24,7 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
             continue;
         }
         var event = NO_EVENT;
-        // Fixed spheres are struck, they do not strike.
+        // Fixed spheres sweep nothing; others sweep against them.
         if a.inverse_mass != 0.0 {
             event = event_of(a, search);
             consider_walls(i, &event);
@@ -35,7 +35,7 @@ fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grou
     check_loops();
 }
 
-// The others.
+// Sweeps the other spheres.
 @compute @workgroup_size(GROUP)
 fn sweep_apart(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -48,7 +48,8 @@ fn sweep_apart(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     check_loops();
 }
 
-// After the impacts of a round: who could meet what was touched. In a dense round all look for themselves.
+// After the impacts of a round: lists spheres that could meet a touched one. In a dense round every sphere checks
+// itself.
 @compute @workgroup_size(GROUP)
 fn sweep_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -69,7 +70,7 @@ fn sweep_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
-// And their sweep.
+// Sweeps the listed spheres again.
 @compute @workgroup_size(GROUP)
 fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -80,7 +81,7 @@ fn sweep_touched(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
         for (var slot = id.x; slot < affected; slot += groups.x * GROUP) {
             sweep_fully(atomicLoad(&work[frame.at_near + slot]));
         }
-        // Where nothing was touched, everything that was pending still is.
+        // If nothing was touched, every pending impact stays pending.
         if counter(SELECTED) > 0u {
             check_loops();
             return;

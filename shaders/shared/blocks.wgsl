@@ -1,7 +1,7 @@
-// In which order rows are solved: blocks of cells in eight colours, and inside a block cells in 27 colours of their own.
-// Twin: src/cpu/blocks.rs, which says why. The first sphere of a cell stands for it.
+// Solving order of contact constraints: blocks of cells in eight colours, and the cells of a block in 27 colours. Twin:
+// src/cpu/blocks.rs, which gives the reasons. The first sphere of a cell represents the cell.
 
-// Along one axis: the block of a cell, and its place there modulo 3.
+// Along one axis: the block of a cell, and the cell's position in the block modulo 3.
 fn block_of(axis: u32, cell: i32) -> vec2i {
     let edge = frame.block_edge[axis];
     let blocks = frame.block_count[axis];
@@ -11,7 +11,7 @@ fn block_of(axis: u32, cell: i32) -> vec2i {
     return vec2i(block, (cell - block * edge) % 3);
 }
 
-// Where the cell is in the order: by the colour of its block, by the block, by its own colour.
+// Sort key of a cell: by the colour of its block, the block, and the colour of the cell.
 fn key_of(cell: vec3i) -> u32 {
     let x = block_of(0u, cell.x);
     let y = block_of(1u, cell.y);
@@ -23,7 +23,7 @@ fn key_of(cell: vec3i) -> u32 {
         let half = (frame.block_count + vec3i(1)) / 2;
         slot = u32(((z.x / 2) * half.y + y.x / 2) * half.x + x.x / 2);
     } else {
-        // Blocks that share a slot are out of reach of each other, as all of their colour.
+        // Blocks that share a slot cannot touch each other, like all blocks of one colour.
         slot = (row_of(y.x, z.x) ^ (u32(x.x) * 0x27d4eb2fu)) & (frame.slots - 1u);
     }
     return (colour * frame.slots + slot) * INNER_COLOURS + inner;
@@ -35,7 +35,7 @@ fn bucket_range(cell: vec3i) -> vec2u {
     return vec2u(atomicLoad(&work[bucket]), atomicLoad(&work[bucket + frame.parts]));
 }
 
-// Whether the sphere stands for its cell: a bucket may hold several cells, in no order.
+// Whether the sphere represents its cell: a bucket may hold several cells, in no order.
 fn is_first_of_cell(i: u32, first: u32) -> bool {
     for (var k = first; k < i; k++) {
         if all(tags[k].cell == tags[i].cell) { return false; }

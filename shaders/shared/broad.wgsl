@@ -9,8 +9,8 @@
 @group(1) @binding(6) var<storage, read> world: array<vec4f>;
 @group(1) @binding(7) var<storage, read_write> nodes: array<Node>;
 
-// Parts of a cell along each axis, of a level.
+// Parts of a cell along each axis at a level.
 fn level_parts(parts: u32) -> vec3i { return vec3i(i32(parts), i32(parts), select(1, i32(parts), frame.layers != 0)); }
 
-// What a cut of the loops calls for: shorter substeps would not help.
+// Halt bit for a truncated loop: shorter substeps would not help.
 const IF_CUT: u32 = HALT_CUT | HALT_STUCK;

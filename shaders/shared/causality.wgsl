@@ -1,16 +1,16 @@
-// Which impacts may happen now: those that are the earliest of both partners and that no third sphere can forestall.
-// Twin: src/cpu/select.rs, which says why.
+// Selects the impacts that may happen now: each is the earliest of both partners, and no third sphere can forestall it.
+// Twin: src/cpu/select.rs, which gives the reasons.
 
 const AT_REST: VelocityBound = VelocityBound(NO_IMPACT, 0.0);
 
-// What the next impact of a sphere does, as far as it matters before `limit`. Most have none: that takes one load.
+// Relevant effects of a sphere's next impact before `limit`. Most spheres have no impact; that takes one load.
 fn velocity_bound_of(i: u32, limit: f32) -> VelocityBound {
     let time = next_events[i].event.toi;
     if time < limit { return VelocityBound(time, next_events[i].event.delta_v_bound); }
     return AT_REST;
 }
 
-// Of two spheres the one with the smaller index answers; one that meets something fixed answers for itself.
+// The sphere with the smaller index answers for a pair; a sphere that meets a fixed partner answers for itself.
 fn is_mutual(i: u32, event: Event) -> bool {
     if !is_some(event) { return false; }
     if is_wall(event) { return true; }
@@ -19,7 +19,7 @@ fn is_mutual(i: u32, event: Event) -> bool {
     return i < j && next_events[j].event.partner == i;
 }
 
-// The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
+// Earliest time at which two disturbed spheres can touch: the gap of their lines against the sum of the velocity cones.
 fn touch(i: Mover, k: Mover, shift: vec3f, a: VelocityBound, b: VelocityBound) -> f32 {
     let restless = min(a.time, b.time);
     let delta_v_bound = a.delta_v_bound + b.delta_v_bound;
@@ -36,21 +36,21 @@ fn touch(i: Mover, k: Mover, shift: vec3f, a: VelocityBound, b: VelocityBound) -
     let q = half * half - square * c;
     if q < 0.0 || (half >= 0.0 && square >= 0.0) { return NO_IMPACT; }
     let below = sqrt(q) - half;
-    // A little sooner than computed: here the discriminant cancels, and too early only costs a round.
+    // Slightly early: the discriminant cancels here, and an early time only costs a round.
     if below <= 0.0 { return NO_IMPACT; }
     return t + 0.999 * (c / below);
 }
 
-// The touch of k with its neighbour m that may turn k before `limit`, one of the two having been struck before; with
-// `deep` also by what else may happen to m. Its time is NO_IMPACT if there is none.
+// Touch of k with its neighbour m that may turn k before `limit`, if an earlier impact disturbs one of the two; with
+// `deep` also after other impacts of m. The time is NO_IMPACT if there is none.
 fn turn(k: u32, k_line: Mover, own: VelocityBound, partner: u32, m: u32, shift: vec3f, deep: bool, limit: f32) -> VelocityBound {
     if own.delta_v_bound == 0.0 {
-        // Two lines that meet are an impact of their own. This is what most are, and it takes one load.
+        // Lines that meet are an impact of their own. This is the common case, and it takes one load.
         var time = 0.0;
         if deep { time = next_events[m].any.time; } else { time = next_events[m].event.toi; }
         if time >= limit { return AT_REST; }
     }
-    // The impact of the two with each other is `own`; they meet again only if a third turns one back.
+    // The impact of the two with each other is `own`; they meet again only if a third sphere turns one back.
     let mutual = own.delta_v_bound > 0.0 && partner == m && next_events[m].event.partner == k;
     var theirs = AT_REST;
     if deep {
@@ -69,7 +69,7 @@ fn turn(k: u32, k_line: Mover, own: VelocityBound, partner: u32, m: u32, shift: 
     return VelocityBound(time, own.delta_v_bound + frame.delta_v_bound * speed * k_line.inverse_mass / inverse_sum);
 }
 
-// Bits of the listed neighbours of k that something may happen to before `limit`: all if k itself is struck by then.
+// Bits of the listed neighbours of k that an impact may disturb before `limit`: all if k itself is struck by then.
 fn restless(k: u32, own: VelocityBound, deep: bool, limit: f32) -> u32 {
     let first = list_begin(k);
     let count = min(list_end(k) - first, PICKED);
@@ -84,7 +84,7 @@ fn restless(k: u32, own: VelocityBound, deep: bool, limit: f32) -> u32 {
     return picked;
 }
 
-// First hop: what the next impacts of sphere k and of its neighbours may do to it.
+// First hop: effects of the next impacts of sphere k and of its neighbours on k.
 struct Propagation {
     k: u32,
     line: Mover,
@@ -101,7 +101,7 @@ fn propagate_by(propagate: ptr<function, Propagation>, m: u32, shift: vec3f) {
 
 fn begin_propagation(k: u32) -> Propagation { return Propagation(k, mover(k), velocity_bound_of(k, frame.h), next_events[k].event.partner, AT_REST); }
 
-// By the first that are listed.
+// Via the first listed neighbours.
 fn propagate_listed(propagate: ptr<function, Propagation>) {
     let k = (*propagate).k;
     let first = list_begin(k);
@@ -149,7 +149,7 @@ fn reaches(i: Mover, k: u32, shift: vec3f, limit: f32) -> bool {
     return false;
 }
 
-// Whether nobody but `partner` can reach i before `limit` once earlier impacts have happened.
+// Whether only `partner` can reach i before `limit` once earlier impacts have happened.
 fn undisturbed(i: u32, partner: u32, limit: f32) -> bool {
     let line = mover(i);
     var cursor = candidates(i);
@@ -159,14 +159,14 @@ fn undisturbed(i: u32, partner: u32, limit: f32) -> bool {
     return true;
 }
 
-// Threats: impacts whose partners may fly further afterwards than the candidate lists of others know of.
+// Threats: impacts whose partners may afterwards leave the reach of other spheres' candidate lists.
 fn note_threat(i: u32) {
     let event = next_events[i].event;
     let along = bodies[i].velocity - frame.drift;
     let left = frame.h - event.toi;
     let fast = nodes[i].walk != 0u;
     let leaves = 2.0 * nodes[i].motion_margin;
-    // Nearly all are told here.
+    // Rejects nearly all impacts.
     if !fast && (length(along) + event.delta_v_bound) * left <= leaves { return; }
     let place = offset_at(i, event.toi);
     var normal = vec3f(0.0);
@@ -178,7 +178,7 @@ fn note_threat(i: u32) {
         if square > SMALLEST { normal = d / sqrt(square); }
     }
     var speed = max(length(along), length(along + normal * event.delta_v_bound));
-    // Friction turns the change of the velocity away from the normal.
+    // Friction turns the velocity change away from the normal.
     if frame.delta_v_bound > 2.0 { speed = length(along) + event.delta_v_bound; }
     if !fast && speed * left <= leaves { return; }
     let slot = count_up(THREATS);
@@ -211,7 +211,7 @@ fn nearest_cells(cells: vec3i) -> vec3i {
     return c;
 }
 
-// Whether sphere i could be struck before `limit` by what flies off from a threat.
+// Whether a sphere that leaves a threat could strike sphere i before `limit`.
 fn is_threatened(i: u32, limit: f32) -> bool {
     let threats = min(counter(THREATS), frame.threat_capacity);
     if threats == 0u { return false; }
@@ -227,14 +227,14 @@ fn is_threatened(i: u32, limit: f32) -> bool {
         let shift = cells_shift(nearest_cells(cell - tags[i].cell));
         let d = place - offset - shift - frame.drift * left;
         let speed = bitcast<f32>(pool[at + 8u]) + own;
-        // The radius once more for the partner, from where something may fly off too.
+        // The second radius is that of the partner, which may fly off too.
         let reach = body.radius + 3.0 * bitcast<f32>(pool[at + 7u]) + speed * left;
         if dot(d, d) <= reach * reach { return true; }
     }
     return false;
 }
 
-// Puts the neighbours of sphere i on the list of those whose first hop is needed.
+// Lists the neighbours of sphere i whose first hop is needed.
 fn mark_neighbours(i: u32, stamp: u32, which: u32, from_end: bool) {
     var cursor = candidates(i);
     while next(&cursor) {
@@ -263,7 +263,7 @@ fn mark_around(slot: u32) {
     mark_neighbours(atomicLoad(&work[frame.at_near + slot]), 2u * round + 1u, AROUND, true);
 }
 
-// The first hop of one of those that were marked.
+// First hop of a marked sphere.
 fn propagate_marked(slot: u32) {
     let near = counter(NEAR);
     let place = select(frame.sphere_count - 1u - (slot - near), slot, slot < near);
@@ -275,7 +275,7 @@ fn select_pending(slot: u32) {
     let i = atomicLoad(&work[at_pending(round) + slot]);
     let event = next_events[i].event;
     if !is_mutual(i, event) || is_threatened(i, event.toi) { return; }
-    // The sphere itself, then its partner if that can be disturbed.
+    // The sphere itself, then its partner if an impact can disturb the partner.
     let both = !is_wall(event) && bodies[event.partner].inverse_mass != 0.0;
     for (var side = 0u; side < select(1u, 2u, both); side++) {
         let one = select(i, event.partner, side == 1u);

@@ -1,5 +1,5 @@
-// ContactConstraints: contacts that rest. Each is a constraint on the velocities at the end of the substep. Twins: `ContactConstraint` of
-// src/cpu/constraints.rs and `Bodies` of src/cpu/rest.rs, which say why.
+// Resting contacts as contact constraints on the velocities at the end of the substep. Twins: `ContactConstraint` of
+// src/cpu/constraints.rs and `Bodies` of src/cpu/rest.rs, which give the reasons.
 
 struct ContactImpulse {
     // Along the normal, >= 0.
@@ -11,16 +11,16 @@ struct ContactImpulse {
 }
 
 struct ContactConstraint {
-    // The other one, or a wall with WALL set: planes first, then patches, with the side of a narrow pipe from SIDE_SHIFT on. The row
-    // belongs to the sphere of the smaller rank.
+    // The other sphere, or a wall with WALL set: planes first, then wall features, with the side of a narrow pipe from
+    // SIDE_SHIFT on. The sphere of the smaller rank owns the constraint.
     j: u32,
-    // Cells to its image, as the code of a candidate.
+    // Cells to the partner's image, encoded as in a candidate.
     code: u32,
     // Unit vector from j to i.
     normal: vec3f,
-    // Speed of approach that closes the gap by the end of the substep, >= 0.
+    // Approach speed that closes the gap by the end of the substep, >= 0.
     closing: f32,
-    // Distance over the radius sum: where on the radii the point of contact is.
+    // Distance over the radius sum: scales the radii to the arms of the contact point.
     share: f32,
     // Reduced mass along the normal.
     mass: f32,
@@ -29,12 +29,12 @@ struct ContactConstraint {
     // Times the reduced radius.
     rolling: f32,
     twisting: f32,
-    // Velocity of the wall there, and the place of what moves it, plus 1.
+    // Velocity of the wall at the contact, and the index of its motion plus 1.
     wall_velocity: vec3f,
     mover: u32,
 }
 
-// The wall of a row, and on which of its sides it is.
+// The wall of a constraint, and the side of the wall.
 fn wall_of_constraint(j: u32) -> u32 { return j & ((1u << SIDE_SHIFT) - 1u); }
 fn side_of_constraint(j: u32) -> u32 { return (j & ~WALL) >> SIDE_SHIFT; }
 
@@ -104,13 +104,13 @@ fn put_constraint(constraint: u32, r: ContactConstraint) {
     }
 }
 
-// One of the two partners of a row; a wall moves as its drive says.
+// One of the two partners of a constraint; a wall moves with its wall velocity.
 struct Partner {
     // At the end of the substep, in the lab.
     velocity: vec3f,
     inverse_mass: f32,
     spin: vec3f,
-    // From the centre to the point of contact; 5/2 over the radius, 0 for walls.
+    // From the centre to the contact point; 5/2 over the radius, 0 for walls.
     arm: f32,
     turn: f32,
 }
@@ -122,7 +122,7 @@ struct Pair {
 
 fn partner(i: u32, share: f32) -> Partner {
     let body = bodies[i];
-    // Less than 0: it sleeps.
+    // Negative if the sphere sleeps.
     let still = body.inverse_mass <= 0.0;
     let velocity = select(body.velocity, vec3f(0.0), still);
     return Partner(velocity, max(body.inverse_mass, 0.0), tags[i].spin, body.radius * share, 2.5 / body.radius);
@@ -152,12 +152,12 @@ fn push(pair: ptr<function, Pair>, impulse: vec3f) {
     (*pair).b.velocity -= impulse * (*pair).b.inverse_mass;
 }
 
-// Of the inverse moment of inertia 5/2 1/(m r^2), the arm close to the radius.
+// Factor of the inverse moment of inertia 5/2 1/(m r^2), with the arm close to the radius.
 fn ease(p: Partner) -> f32 { return 0.4 * p.turn * p.turn * p.arm * p.inverse_mass; }
 
 fn rub(pair: ptr<function, Pair>, normal: vec3f, impulse: vec3f) {
     push(pair, impulse);
-    // The arm from the centre is -n on the one side and n on the other, the impulse has two signs as well.
+    // The arm is -n on one side and n on the other; the impulse changes sign likewise.
     let torque = cross(impulse, normal);
     (*pair).a.spin += torque * ease((*pair).a);
     (*pair).b.spin += torque * ease((*pair).b);
@@ -180,13 +180,13 @@ fn clamped(v: vec3f, most: f32) -> vec3f {
 
 fn largest(v: vec3f) -> f32 { return max(max(abs(v.x), abs(v.y)), abs(v.z)); }
 
-// Whether neither side yields: they sleep, or one on what is fixed. The load stays what it was.
+// Whether neither side yields: both sleep, or one sleeps on a fixed partner. The impulse stays.
 fn is_still(i: u32, number: u32) -> bool {
     let j = constraint_partner(number);
     return bodies[i].inverse_mass <= 0.0 && ((j & WALL) != 0u || bodies[j].inverse_mass <= 0.0);
 }
 
-// Puts the load of a row on its spheres.
+// Applies the warm-start impulse of a constraint to its spheres.
 fn warm_constraint(i: u32, number: u32) {
     if is_still(i, number) { return; }
     let constraint = constraint_at(number);
@@ -198,7 +198,7 @@ fn warm_constraint(i: u32, number: u32) {
     put_partners(i, constraint, pair);
 }
 
-// Solves a row for the velocities as they are. Returns by how much it changes the velocity of its spheres.
+// Solves a constraint for the present velocities. Returns the change of its spheres' velocity.
 fn solve_constraint(i: u32, number: u32) -> f32 {
     if is_still(i, number) { return 0.0; }
     let constraint = constraint_at(number);
@@ -206,14 +206,14 @@ fn solve_constraint(i: u32, number: u32) -> f32 {
     var pair = partners(i, constraint);
     let speed = dot(constraint.normal, pair.a.velocity - pair.b.velocity);
     impulse.normal = max(impulse.normal + (-constraint.closing - speed) * constraint.mass, 0.0);
-    // They part: nothing to press, nothing to rub.
+    // The surfaces part: no normal impulse, no friction.
     if impulse.normal == 0.0 && constraint.impulse.normal == 0.0 { return 0.0; }
     push(&pair, constraint.normal * (impulse.normal - constraint.impulse.normal));
     if constraint.friction > 0.0 {
         let turning = pair.a.spin * pair.a.arm + pair.b.spin * pair.b.arm;
         let surfaces = (pair.a.velocity - pair.b.velocity) - cross(turning, constraint.normal);
         let slip = surfaces - constraint.normal * dot(constraint.normal, surfaces);
-        // A push in the plane of contact also turns: it moves the surfaces 1 + 5/2 times as far.
+        // A tangential impulse also turns a sphere: it moves the surfaces 1 + 5/2 times as far.
         let mass = constraint.mass / (1.0 + 2.5 * constraint.share * constraint.share);
         impulse.tangent = clamped(impulse.tangent - slip * mass, constraint.friction * impulse.normal);
         rub(&pair, constraint.normal, impulse.tangent - constraint.impulse.tangent);
@@ -230,7 +230,7 @@ fn solve_constraint(i: u32, number: u32) -> f32 {
     put_impulse(number, impulse);
     let pressed = abs(impulse.normal - constraint.impulse.normal);
     let rubbed = largest(impulse.tangent - constraint.impulse.tangent);
-    // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
+    // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
     let turned = largest(impulse.moment - constraint.impulse.moment) * pair.a.turn;
     return max(max(pressed, rubbed), turned) / constraint.mass;
 }

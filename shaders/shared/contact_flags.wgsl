@@ -1,13 +1,13 @@
-// Which pairs contacts that rest hold, and which collide too often to be anything else. Twins: src/cpu/event.rs and
-// src/cpu/neighbors.rs. Both lists of a pair say the same.
+// Contact flags: which pairs a contact constraint holds, and which collide so often that they rest. Twins:
+// src/cpu/event.rs and src/cpu/neighbors.rs. Both lists of a pair hold the same flags.
 
 fn flags_word(place: u32) -> u32 { return frame.at_flags + ((place - frame.at_entries) >> 3u); }
 fn flags_bit(place: u32) -> u32 { return 4u * ((place - frame.at_entries) & 7u); }
 
-// What is known of the candidate at a place of the lists: HITS, CONSTRAINED.
+// Contact flags of the candidate at an index of the lists: HITS, CONSTRAINED.
 fn flags_at(place: u32) -> u32 { return (atomicLoad(&work[flags_word(place)]) >> flags_bit(place)) & 15u; }
 
-// The same of the pair; 0 where they are no candidates of each other.
+// Contact flags of a pair; 0 if the spheres are not candidates of each other.
 fn flags_of(i: u32, j: u32) -> u32 {
     for (var at = list_begin(i); at < list_end(i); at++) {
         if (lists[at] & INDEX_MASK) == j { return flags_at(at); }
@@ -21,7 +21,7 @@ fn constrain_side(i: u32, j: u32) {
     }
 }
 
-// Impacts of the pair, with this one; 0 where they are no candidates. Neither of the two is in another impact meanwhile.
+// Impacts of the pair including this one; 0 if not candidates. Neither sphere is in another impact meanwhile.
 fn hit_side(i: u32, j: u32) -> u32 {
     var hits = 0u;
     for (var at = list_begin(i); at < list_end(i); at++) {
@@ -33,7 +33,7 @@ fn hit_side(i: u32, j: u32) -> u32 {
     return hits;
 }
 
-// Where a patch is in the list of sphere i; NOWHERE for one that only a fast sphere meets.
+// Index of a wall feature in the list of sphere i; NOWHERE for a feature that only a fast sphere meets.
 const NOWHERE: u32 = 0xffffffffu;
 
 fn place_of_feature(i: u32, number: u32) -> u32 {
@@ -63,7 +63,7 @@ fn wall_hits(i: u32, plane: u32) -> u32 {
     return (atomicLoad(&work[frame.at_wall_hits + i]) >> (2u * plane)) & HITS;
 }
 
-// `wall` counts the planes first, then the patches.
+// `wall` counts the planes first, then the wall features.
 fn hit_wall(i: u32, wall: u32) -> u32 {
     if HAS_SHAPES && wall >= wall_count() { return hit_feature(i, wall - wall_count()); }
     let plane = wall;
@@ -87,7 +87,7 @@ fn count_hit(i: u32, partner: u32) -> u32 {
     return hits;
 }
 
-// Whether a wall is among those that a contact may rest on: a fast sphere meets others too.
+// Whether a contact may rest on a wall: a fast sphere also meets walls outside its list.
 fn is_counted(i: u32, wall: u32) -> bool {
     if HAS_SHAPES && wall >= wall_count() { return place_of_feature(i, wall - wall_count()) != NOWHERE; }
     return is_near_plane(i, wall);
@@ -102,7 +102,7 @@ fn rested(i: u32) -> f32 { return bitcast<f32>(atomicLoad(&work[frame.at_rested 
 fn constraint_begin(i: u32) -> u32 { return atomicLoad(&work[frame.at_constraint_heads + 2u * i]); }
 fn constraint_end(i: u32) -> u32 { return constraint_begin(i) + atomicLoad(&work[frame.at_constraint_heads + 2u * i + 1u]); }
 
-// Partner of a row.
+// Partner of a contact constraint.
 fn constraint_partner(constraint: u32) -> u32 { return pool[frame.at_constraints + constraint * CONSTRAINT_STRIDE]; }
 
 // Whether sphere i rests on a wall.
@@ -113,8 +113,8 @@ fn wall_is_constrained(i: u32, wall: u32) -> bool {
     return false;
 }
 
-// Whether a contact that rests holds a pair: no impact, unless they approach too fast. Offset and velocity relative to
-// each other at time `now`, in the falling frame.
+// Whether a contact constraint holds a pair: no impact unless the approach is too fast. Relative offset and velocity at
+// time `now`, in the falling frame.
 fn is_constrained(flags: u32, d_falling: vec3f, w_falling: vec3f, radius_sum: f32, is_fixed: bool, now: f32) -> bool {
     if flags == 0u { return false; }
     var d = d_falling;
@@ -135,7 +135,7 @@ struct Apart {
     d: vec3f,
     w: vec3f,
     now: f32,
-    // The frame falls past what is fixed: 1 if that is j, -1 if it is i, 0 for neither.
+    // The frame falls past fixed spheres: 1 if j is fixed, -1 if i is, 0 for neither.
     falls: f32,
 }
 
@@ -151,7 +151,7 @@ fn in_lab(i: u32, j: u32, shift: vec3f) -> Apart {
     return Apart(d + g * (0.5 * t * t), w + g * t, t, falls);
 }
 
-// By how much two spheres will overlap at the end of the substep if they go on as they do, in mean diameters.
+// Overlap of two spheres at the end of the substep without further impacts, in mean diameters.
 fn overlap_ahead(i: u32, j: u32, shift: vec3f) -> f32 {
     let apart = in_lab(i, j, shift);
     let left = frame.h - apart.now;

@@ -1,7 +1,7 @@
-// Which contacts rest: at the start of a substep with the loads that they had, and after the rounds. Twin: `Finder` of
-// src/cpu/constraints/find.rs, which says why.
+// Finds resting contacts: warm-started at the start of a substep, and again after the rounds. Twin: `Finder` of
+// src/cpu/constraints/find.rs, which gives the reasons.
 
-// What the next substep needs of the rows, by the ranks of the spheres.
+// Contact constraints as the next substep needs them, by the ranks of the spheres.
 @group(1) @binding(3) var<storage, read_write> warm_start: array<atomic<u32>>;
 
 fn rank_head(rank: u32) -> u32 { return WARM_START_HEAD + RANK_WORDS * rank; }
@@ -10,13 +10,13 @@ fn has_rested(rank: u32) -> bool { return (atomicLoad(&warm_start[rank_head(rank
 fn warm_start_word(at: u32) -> f32 { return bitcast<f32>(atomicLoad(&warm_start[at])); }
 fn place_of_impulse(impulse: u32) -> u32 { return rank_head(frame.sphere_count) + impulse * IMPULSE_WORDS; }
 
-// Ticks for which a sphere has been calm; none if walls come or go.
+// Sleep timer of a sphere in ticks; 0 if walls are added or removed.
 fn sleep_timer(i: u32) -> u32 {
     if HAS_SHAPES && has_flag(FLAG_WAKE) { return 0u; }
     return atomicLoad(&warm_start[rank_head(tags[i].rank) + 2u]);
 }
 
-// Whether a sphere has been calm for long enough to sleep, as fixed ones never do, and for half as long.
+// Whether the sleep timer of a sphere has run out, never for fixed spheres, and whether half of the time has passed.
 fn timer_elapsed(i: u32) -> bool {
     let sleep_timer = sleep_timer(i);
     return sleep_ticks() > 0u && sleep_timer >= SLEEP && sleep_timer < STILL;
@@ -27,7 +27,7 @@ fn all_are_woken() -> bool { return (atomicLoad(&work[WAKE_STATE]) & ALL_WOKEN) 
 
 fn sleeps(i: u32) -> bool { return timer_elapsed(i) && !all_are_woken(); }
 
-// A load of the substep before; `found` is false where there was no row.
+// Impulse of the previous substep; `found` is false if no constraint existed.
 struct Past {
     impulse: ContactImpulse,
     found: bool,
@@ -48,7 +48,7 @@ fn past_impulse(rank: u32, partner: u32) -> Past {
     return NO_PAST;
 }
 
-// The load that a row of this substep has.
+// Impulse of a constraint of this substep.
 fn present_impulse(i: u32, j: u32) -> Past {
     for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
         if constraint_partner(constraint) == j { return Past(impulse_of(constraint), true); }
@@ -56,7 +56,7 @@ fn present_impulse(i: u32, j: u32) -> Past {
     return NO_PAST;
 }
 
-// Turned into the plane of contact of now, but for what sleeps.
+// Rotated into the present contact plane; sleeping spheres keep theirs unrotated.
 fn warmed(past: Past, normal: vec3f, scale: f32, sleeping: bool) -> ContactImpulse {
     if sleeping { return ContactImpulse(past.impulse.normal * scale, past.impulse.tangent * scale, past.impulse.moment * scale); }
     let tangent = past.impulse.tangent * scale;
@@ -65,7 +65,7 @@ fn warmed(past: Past, normal: vec3f, scale: f32, sleeping: bool) -> ContactImpul
 
 // Whether a contact rests at the start of the substep.
 fn rests_now(gap: f32, diameter: f32, approach: f32, past: Past, both_rested: bool) -> bool {
-    // A pair that lay next to each other in a pile is pressed together; one that only now comes near bounces.
+    // Neighbours in a pile are pressed together; a sphere that only now arrives bounces.
     let in_contact = past.found && (past.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
     return gap <= CONSTRAINT_GAP * diameter && approach <= frame.shock
         && (in_contact || (approach <= frame.slow && approach >= -frame.slow));
@@ -73,7 +73,7 @@ fn rests_now(gap: f32, diameter: f32, approach: f32, past: Past, both_rested: bo
 
 fn is_in_contact(i: u32, j: u32) -> bool { return rested(i) > 0.0 || rested(j) > 0.0; }
 
-// The row of sphere i with the candidate at a place of its list; false where there is none. `again` after the rounds.
+// Constraint of sphere i with the candidate at an index of its list; false if none. `again` means after the rounds.
 fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<function, ContactConstraint>) -> bool {
     let c = candidate(at);
     let j = c.other;
@@ -111,7 +111,7 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     let share = distance / diameter;
     let closing = max(gap, 0.0) / frame.h;
     let reduced = radius * their_radius / diameter;
-    // What sleeps touches what has moved of late.
+    // A sleeping sphere touches one that has moved recently.
     if !again && timer_elapsed(i) != timer_elapsed(j) && !(is_nearly_asleep(i) && is_nearly_asleep(j)) { atomicOr(&work[WAKE_STATE], ALL_WOKEN); }
     let impulse = warmed(past, normal, scale, !again && timer_elapsed(i));
     *constraint = ContactConstraint(j, c.link, normal, closing, share, 1.0 / inverse_mass, impulse, surface.friction,
@@ -119,9 +119,9 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     return true;
 }
 
-// How a wall lies to a sphere.
+// Position of a wall relative to a sphere.
 struct Side {
-    // As rows name it.
+    // Encoded as in constraints.
     partner: u32,
     material: u32,
     normal: vec3f,
@@ -140,7 +140,7 @@ fn side_of_plane(i: u32, plane: u32, again: bool) -> Side {
     return Side(WALL | plane, wall.material, wall.normal, gap, wall_velocity, wall.mover);
 }
 
-// At the start of a substep all clocks are 0, whatever they hold.
+// At the start of a substep every clock counts as 0, whatever its stored value.
 fn instant_now(i: u32, again: bool) -> Instant {
     if again { return instant_of(i, nodes[i].clock); }
     return instant_at(i, 0.0);
@@ -178,10 +178,10 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
     return true;
 }
 
-// Whether a row came in that was not there before.
+// Whether a constraint was added that did not exist before.
 var<private> has_new_constraint: bool;
 
-// Counts the rows of sphere i, in the order in which they are solved, and with `writes` puts them down from `first` on.
+// Counts the constraints of sphere i in solving order; with `writes`, also stores them from `first` on.
 fn constraints_of(i: u32, again: bool, scale: f32, writes: bool, first: u32) -> u32 {
     var constraint: ContactConstraint;
     var count = 0u;
@@ -225,7 +225,7 @@ fn constraints_of(i: u32, again: bool, scale: f32, writes: bool, first: u32) -> 
     return count;
 }
 
-// Room for so many rows: the first of them, or NO_ROOM.
+// Allocates constraints: the index of the first, or NO_ROOM.
 const NO_ROOM: u32 = 0xffffffffu;
 
 fn take_constraints(count: u32) -> u32 {
@@ -235,8 +235,8 @@ fn take_constraints(count: u32) -> u32 {
     return NO_ROOM;
 }
 
-// Counts the rows of sphere i, makes room for them where they are more than before, and puts them down. One loop, so that
-// what compilers put in line they put there once.
+// Counts the constraints of sphere i, allocates space if their number grew, and stores them. A single loop keeps the
+// inlined code from being duplicated.
 fn renew_constraints(i: u32, again: bool, scale: f32) {
     let before = constraint_end(i) - constraint_begin(i);
     var first = constraint_begin(i);
@@ -244,7 +244,7 @@ fn renew_constraints(i: u32, again: bool, scale: f32) {
     has_new_constraint = false;
     for (var k = 0u; k < 2u; k++) {
         if k == 1u && (count > before || has_new_constraint) {
-            // Those of before are still read meanwhile.
+            // The previous constraints are still read meanwhile.
             first = take_constraints(count);
             if first == NO_ROOM { return; }
         }

@@ -1,12 +1,12 @@
-// Why the stages stand still, and how they come to. What it names is in the buffers' files.
+// Halt bits: why the stages stop, and how they are set. The files of the buffers declare the buffers used here.
 
 fn is_halted() -> bool { return (atomicLoad(&work[HALT]) | atomicLoad(&work[BROKEN])) != 0u; }
 
-// A step that is halted is done again from its start, so nothing needs to be put right here.
+// A halted step is repeated from its start, so no state needs repair here.
 fn halt(reason: u32) { atomicOr(&work[HALT], reason); }
 
-// At least one driver (llvmpipe) ends all loops of an invocation once they have taken 65,535 turns together, and says
-// nothing. Last in every entry point with long loops: loops that no longer turn were cut, and the host spreads the work
+// At least one driver (llvmpipe) silently ends all loops of an invocation after 65,535 iterations in total. Every entry
+// point with long loops calls this last: loops that no longer iterate were truncated, and the host spreads the work
 // over more invocations.
 fn check_loops() {
     var turns = 0u;
@@ -14,7 +14,7 @@ fn check_loops() {
     if turns < 3u { halt(IF_CUT); }
 }
 
-// A buffer is too small: the host makes room for what is needed and does the step again.
+// A buffer is too small: the host enlarges it and repeats the step.
 fn overflow(which: u32, needed: u32) {
     atomicMax(&work[which], needed);
     halt(HALT_OVERFLOW);

@@ -1,7 +1,7 @@
-// The impulses of the selected impacts. Both partners are moved to the time of impact, and only they change, so
-// momentum, angular momentum and energy are exact pair by pair. Twin: src/cpu/collide.rs, which says why.
+// Impulses of the selected impacts. Both partners move to the time of impact, and only they change, so momentum,
+// angular momentum and energy are exact pair by pair. Twin: src/cpu/collide.rs, which gives the reasons.
 
-// One sphere on its way through an impact.
+// State of one sphere during an impact.
 struct ImpactBody {
     i: u32,
     body: Body,
@@ -28,7 +28,7 @@ fn store(a: ImpactBody, t: f32) {
     var body = a.body;
     var support = a.support;
     if a.frozen && body.inverse_mass > 0.0 {
-        // To the others it is fixed from here to the end of the substep.
+        // Other spheres treat it as fixed until the end of the substep.
         let slot = atomicAdd(&work[FROZEN_COUNT], 1u);
         if slot >= frame.frozen_capacity {
             overflow(FROZEN_NEEDED, slot + 1u);
@@ -50,7 +50,7 @@ fn store(a: ImpactBody, t: f32) {
         atomicStore(&work[frame.at_walkers + count_up(WALKERS)], i);
         if !fast { atomicAdd(&work[FAST_COUNT], 1u); }
         nodes[i].walk = round + 2u;
-        // Its way so far is over: the walk finds whom it may meet on the new one.
+        // Its path so far ends here: the walk finds the partners on the new path.
         atomicStore(&work[frame.at_heads + i], 0u);
     }
     bodies[i] = body;
@@ -63,8 +63,8 @@ fn store(a: ImpactBody, t: f32) {
     nodes[i].virial = a.virial;
 }
 
-// Ends the support by a plane: the sphere is on the plane and at rest along its normal, whatever the chord says that
-// stood for its motion.
+// Ends the support by a plane: the sphere is on the plane and at rest along its normal, whatever its chord velocity
+// says.
 fn leave_support(a: ptr<function, ImpactBody>, t: f32) -> bool {
     let support = (*a).support;
     if support == 0u || (support & FROZEN) != 0u { return false; }
@@ -80,8 +80,8 @@ fn leave_support(a: ptr<function, ImpactBody>, t: f32) -> bool {
     return true;
 }
 
-// Restitution by the TC model: an impact takes no energy if one of the partners had a contact less than the contact time
-// ago; then it does not rub either.
+// Restitution by the TC model: an impact takes no energy, by restitution or friction, if one of the partners had a
+// contact less than the contact time ago.
 fn soften(surface: ptr<function, Surface>, speed: f32, age: f32) -> f32 {
     var e = (*surface).restitution;
     if speed < (*surface).threshold { e *= speed / (*surface).threshold; }
@@ -155,13 +155,13 @@ fn record_pair(a: ImpactBody, other: u32, other_radius: f32, d: vec3f, t: f32, j
     record(a, t, min(rank, theirs), max(rank, theirs), point, normal * select(-1.0, 1.0, rank < theirs), length(j));
 }
 
-// Whether a sphere that meets something with this speed and relative acceleration stays there.
+// Whether a sphere with this approach speed and relative acceleration stays at its partner.
 fn rests(approach: f32, acceleration: f32, radius: f32, returns: f32) -> bool {
     let slow = acceleration * max(RESTING * frame.h, 0.5 * returns);
     return approach <= slow || approach * approach <= 2.0 * acceleration * radius * LOWEST_BOUNCE;
 }
 
-// Lets a sphere leave along `normal` with the least speed that brings it back a few times in a substep at most; `gain`
+// Lets a sphere leave along `normal` with the least speed that brings it back at most a few times in a substep; `gain`
 // is the velocity that gravity adds in a substep.
 fn rebound(a: ptr<function, ImpactBody>, normal: vec3f, approach: f32, gain: f32) {
     let speed = LEAST_GRAVITY_REBOUND * gain;
@@ -169,7 +169,7 @@ fn rebound(a: ptr<function, ImpactBody>, normal: vec3f, approach: f32, gain: f32
     (*a).loss -= 0.5 * (speed * speed - approach * approach) / (*a).body.inverse_mass;
 }
 
-// Takes the approach out of a contact that rests from now on, if it can: it is carried to the end of the substep.
+// Removes the approach of a new resting contact if a constraint can hold the pair until the end of the substep.
 fn convert_to_resting(a: ptr<function, ImpactBody>, partner: u32, normal: vec3f, approach: f32) -> bool {
     let i = (*a).i;
     if (partner & WALL) != 0u && !is_counted(i, partner & ~WALL) { return false; }
@@ -182,7 +182,7 @@ fn convert_to_resting(a: ptr<function, ImpactBody>, partner: u32, normal: vec3f,
     return true;
 }
 
-// What a sphere that is carried gains less than one in flight: the chord of its way is not its velocity.
+// Energy that a supported sphere gains less than one in flight from an impulse: its chord is not its velocity.
 fn along_chord(i: u32, push: vec3f) -> f32 { return 0.5 * rested(i) * dot(frame.gravity, push); }
 
 fn pair_impact(a: ptr<function, ImpactBody>, b: ptr<function, ImpactBody>, link: u32, t: f32) {
@@ -237,7 +237,7 @@ fn fixed_impact(a: ptr<function, ImpactBody>, other: u32, link: u32, t: f32) {
     var surface = surface_of(material_of((*a).i), material_of(other));
     if towards > 0.0 && rests(-approach / distance, towards, (*a).body.radius, 0.0) {
         if HAS_REST && surface.restitution < 1.0 && convert_to_resting(a, other, d / distance, approach / distance) { return; }
-        // The chord that carries a sphere on a plane would leave a round one: it hops, and slides off as it should.
+        // The chord that carries a sphere along a plane would leave a curved wall: the sphere hops and slides instead.
         rebound(a, d / distance, -approach / distance, towards * frame.h);
         return;
     }
@@ -267,7 +267,7 @@ fn collide_selected(slot: u32) {
     if is_wall(event) {
         wall_impact(&a, event.partner & ~WALL, t);
     } else if bodies[event.partner].inverse_mass == 0.0 {
-        // What is fixed is only read, and nobody writes it in this stage.
+        // This stage only reads fixed spheres, and no invocation writes them.
         fixed_impact(&a, event.partner, event.link, t);
     } else {
         var b = load(event.partner, t);

@@ -1,12 +1,12 @@
-// The uniforms, and what all stages read from them. Structs that Rust shares, `Frame` and its offsets `at_*` among them, are generated
-// from `src/gpu/layout.rs`. Lengths, times and masses in scaled units.
+// The uniforms, and what all stages read from them. Structs that Rust shares, `Frame` and its offsets `at_*` among
+// them, are generated from `src/gpu/layout.rs`. Lengths, times and masses in scaled units.
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<uniform> round_of_dispatch: Round;
 
-// 0, though no compiler can know. At least one driver (lavapipe) compiles a shader anew for the values of uniforms that
-// alone decide a branch or a loop: at every dispatch, for milliseconds, and it never frees what it has compiled. `a && b` is
-// a branch too.
+// Always 0, though no compiler can know. At least one driver (lavapipe) recompiles a shader for the values of uniforms
+// that alone decide a branch or a loop: at every dispatch, for milliseconds, and it never frees the compiled code.
+// `a && b` is a branch too.
 var<private> opaque_zero: u32;
 
 // First in every entry point: dispatches have one workgroup along y.
@@ -35,7 +35,7 @@ fn code_cells(code: u32) -> vec3i {
     return vec3i(i32(rest - 3u * y), i32(y), i32(z)) - vec3i(1);
 }
 
-// WGSL lets compilers suppose that there are neither infinities nor NaN: the bits tell.
+// WGSL lets compilers assume that neither infinities nor NaN occur: test the bits instead.
 fn finite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
 fn all_finite(v: vec3f) -> bool { return finite(v.x) && finite(v.y) && finite(v.z); }
 
@@ -55,13 +55,13 @@ fn row_of(y: i32, z: i32) -> u32 {
     return h ^ (h >> 13u);
 }
 
-// First bucket of a cell; those of its parts follow.
+// First bucket of a cell; the buckets of its parts follow.
 fn bucket_of(constraint: u32, x: i32) -> u32 {
     let k = constraint + u32(x);
     return select(k & frame.bucket_mask, k, is_direct()) * frame.parts;
 }
 
-// Where a coordinate beyond the grid really is; `inside` is false where there is nothing, outside walls.
+// Wraps a coordinate beyond the grid; `inside` is false outside walls, where no cell exists.
 struct Wrapped {
     cell: i32,
     inside: bool,
@@ -74,7 +74,7 @@ fn wrap_axis(axis: u32, c: i32) -> Wrapped {
     return Wrapped(c, false);
 }
 
-// The same at most one period beyond; a division by what is not constant is dear.
+// The same at most one period beyond the grid; division by a non-constant is expensive.
 fn wrap_next(axis: u32, c: i32) -> Wrapped {
     let n = cell_count(axis);
     if n == 0 || (c >= 0 && c < n) { return Wrapped(c, true); }

@@ -1,4 +1,4 @@
-// The sweep of what was touched and of what is near it. Twin: `resweep` of src/cpu/rounds.rs.
+// Sweeps touched spheres and their neighbours again. Twin: `resweep` of src/cpu/rounds.rs.
 
 fn is_touched(i: u32) -> bool { return nodes[i].touched == round + 1u; }
 
@@ -15,7 +15,7 @@ fn mark_affected_by(i: u32) {
     mark_neighbours(i, stamp, AFFECTED, false);
 }
 
-// The partners of a selected impact and all that could meet them.
+// The partners of a selected impact and all spheres that could meet them.
 fn mark_affected(slot: u32) {
     let i = atomicLoad(&work[frame.at_selected + slot]);
     let event = next_events[i].event;
@@ -23,14 +23,14 @@ fn mark_affected(slot: u32) {
     if !is_wall(event) && nodes[event.partner].touched == round + 1u { mark_affected_by(event.partner); }
 }
 
-// Whether sphere i has to be swept against all: it or its partner was touched.
+// Whether sphere i needs a full sweep: an impact touched it or its partner.
 fn is_stale(i: u32) -> bool {
     if is_touched(i) { return true; }
     let partner = next_events[i].event.partner;
     return (partner & WALL) == 0u && is_some(next_events[i].event) && is_touched(partner);
 }
 
-// Sweeps sphere i against all, and puts it on the next round's list if an impact is pending.
+// Sweeps sphere i against all candidates, and lists it for the next round if an impact is pending.
 fn sweep_fully(i: u32) {
     let event = sweep_sphere(i, false);
     next_events[i].event = event;
@@ -48,7 +48,7 @@ fn touched_near(i: u32) -> u32 {
     return picked;
 }
 
-// Sweeps sphere i against those of them.
+// Sweeps sphere i against the candidates in `bits`.
 fn sweep_picked(i: u32, a: Mover, picked: u32, search: ptr<function, Search>) {
     var left = picked;
     let first = list_begin(i);
@@ -59,12 +59,12 @@ fn sweep_picked(i: u32, a: Mover, picked: u32, search: ptr<function, Search>) {
     }
 }
 
-// Sweeps sphere i against the touched alone.
+// Sweeps sphere i against touched candidates only.
 fn sweep_partly(i: u32) {
     let picked = touched_near(i);
     var event = next_events[i].event;
     var cursor = candidates_beyond(i);
-    // Nothing near has changed.
+    // No neighbour has changed.
     if picked != 0u || cursor.at < cursor.end || cursor.dynamic != 0u {
         let a = mover(i);
         if a.inverse_mass != 0.0 {
@@ -81,7 +81,7 @@ fn sweep_partly(i: u32) {
     if is_some(event) { append_pending(i); }
 }
 
-// The same for the many that meet no fast sphere; false where more is to be done: nothing has been yet.
+// Fast path for the many spheres that meet no fast sphere; false, without any change, if the full sweep is needed.
 fn sweep_partly_listed(i: u32) -> bool {
     let picked = touched_near(i);
     var event = next_events[i].event;
@@ -99,12 +99,12 @@ fn sweep_partly_listed(i: u32) -> bool {
     return true;
 }
 
-// One of those that may have changed.
+// A sphere whose next event may have changed.
 fn resweep(i: u32) {
     if is_stale(i) { sweep_fully(i); } else { sweep_partly(i); }
 }
 
-// A pending sphere that nothing near has touched stays pending.
+// A pending sphere without touched neighbours stays pending.
 fn keep_pending(slot: u32) {
     let i = atomicLoad(&work[at_pending(round) + slot]);
     if atomicLoad(&work[frame.at_marks + i]) != 2u * round + 2u { append_pending(i); }

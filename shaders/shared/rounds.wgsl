@@ -1,10 +1,10 @@
-// What is left after the rounds over the whole array: one workgroup goes on with the few pending spheres until no
-// impact is left. Twin: src/cpu/rounds.rs.
+// Rounds after those over the whole array: one workgroup processes the few pending spheres until no impact is left.
+// Twin: src/cpu/rounds.rs.
 
 var<workgroup> shared_count: u32;
 var<workgroup> shared_flag: u32;
 
-// A counter of the round, the same for all lanes: what was done before is done for all.
+// A counter of the round, uniform over all lanes: every earlier write is complete for all of them.
 fn agreed(lane: u32, which: u32) -> u32 {
     storageBarrier();
     workgroupBarrier();
@@ -26,7 +26,7 @@ fn agreed_halt(lane: u32) -> bool {
     return workgroupUniformLoad(&shared_flag) != 0u;
 }
 
-// The earliest pending impact of all, where partners do not agree to the last bit and no impact is selected.
+// The earliest pending impact of all, used when partners differ in the last bit and no impact is selected.
 fn select_earliest(pending: u32) {
     var best = NO_IMPACT;
     var chosen = 0xffffffffu;
@@ -42,7 +42,7 @@ fn select_earliest(pending: u32) {
     atomicStore(&work[round_block(round) + SELECTED], 1u);
 }
 
-// The time of the earliest pending impact, as bits: times are not negative, so these are in the order of the times.
+// Time of the earliest pending impact, as bits: times are not negative, so their bits have the same order.
 fn earliest_pending(pending: u32, lane: u32) -> u32 {
     storageBarrier();
     workgroupBarrier();
@@ -62,21 +62,21 @@ fn earliest_pending(pending: u32, lane: u32) -> u32 {
 @compute @workgroup_size(TAIL_GROUP)
 fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
-    // A variable of the function: what barriers depend on has to be the same for all lanes by its form.
+    // A function variable: barriers need control flow that the compiler can prove uniform.
     var number = max(agreed_word(lane, TAIL_ROUND), frame.wide_rounds);
     round = number;
     var reached = agreed_word(lane, REACHED);
     var pending = agreed(lane, PENDING);
     if agreed_halt(lane) { pending = 0u; }
-    // More pending spheres than this are quicker to split than to finish, while they can be.
+    // More pending spheres than this are quicker to split than to finish, if the substep can be split.
     let crowd = select(max(frame.sphere_count / 20u, CROWD), 0xffffffffu, (frame.flags & FLAG_SHORTEST) != 0u);
-    // So many rounds, and another dispatch goes on.
+    // After so many rounds another dispatch continues.
     let end = number + frame.tail_rounds;
     while pending > 0u && number < end {
         if number % STUCK_ROUNDS == 0u {
-            // The earliest impact has to get later, or the rounds never end.
+            // The earliest impact has to become later, or the rounds never end.
             let earliest = earliest_pending(pending, lane);
-            // Before the first round nothing has been reached.
+            // Before the first round the limit does not apply.
             if number > 0u && earliest <= reached {
                 if lane == 0u { halt(HALT_STUCK); }
                 break;

@@ -1,11 +1,11 @@
-// What walls feel: sums of forces, torques and work, in parts of 2^-64, so that their order does not matter. Twin: src/cpu/walls.rs.
+// Wall loads: sums of forces, torques and work in units of 2^-64, independent of order. Twin: src/cpu/walls.rs.
 
-// Adds to a sum of three words, the least first.
+// Adds to a sum of three words, the least significant first.
 fn add_exactly(at: u32, x: f32) {
     if x == 0.0 { return; }
     let size = min(abs(x), 2e9);
     let whole = floor(size);
-    // Powers of two take nothing off, so each part is what the one before has left, to the bit.
+    // Scaling by powers of two is exact, so each part is the exact remainder of the one before.
     let parts = (size - whole) * 4294967296.0;
     let least = (parts - floor(parts)) * 4294967296.0;
     var words = vec3u(u32(least), u32(parts), u32(whole));
@@ -24,8 +24,8 @@ fn add_exactly(at: u32, x: f32) {
     atomicAdd(&work[at + 2u], words.z + again);
 }
 
-// A push on a sphere of a wall that moves with `wall_velocity` and turns with `spin` there, and what turns the sphere besides; `point` is an
-// offset in the cell.
+// Books the impulse of a wall on a sphere and the angular impulse besides; the wall moves with `wall_velocity` and
+// turns with `spin` at `point`, an offset in the cell.
 fn feel_wall(wall: u32, push: vec3f, turn: vec3f, wall_velocity: vec3f, spin: vec3f, cell: vec3i, point: vec3f) {
     let site = frame.at_sites + SITE_ROWS * wall;
     let arm = cells_shift(cell - bitcast<vec3i>(world[site].xyz)) + (point - world[site + 1u].xyz);

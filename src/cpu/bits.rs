@@ -15,7 +15,7 @@ impl Bits {
         self.words.iter_mut().for_each(|w| *w.get_mut() = 0);
     }
 
-    /// Empties the set: far cheaper than taking out one by one.
+    /// Empties the set: far cheaper than removing members one by one.
     pub fn clear(&self) {
         self.words.iter().for_each(|w| w.store(0, Relaxed));
     }
@@ -23,14 +23,14 @@ impl Bits {
     /// Adds an index.
     #[inline]
     pub fn insert(&self, i: usize) {
-        // Most inserts of a round hit a bit that is set: reading first keeps the cache line shared.
+        // Most inserts of a round find the bit set: reading first keeps the cache line shared.
         let (word, bit) = (&self.words[i / 64], 1 << (i % 64));
         if word.load(Relaxed) & bit == 0 {
             word.fetch_or(bit, Relaxed);
         }
     }
 
-    /// Takes an index out.
+    /// Removes an index.
     #[inline]
     pub fn remove(&self, i: usize) {
         let (word, bit) = (&self.words[i / 64], 1 << (i % 64));
@@ -68,7 +68,7 @@ impl Bits {
     }
 }
 
-/// A set of indices below a fixed count, one byte each: to insert is a plain store.
+/// A set of indices below a fixed count, one byte each: an insert is a plain store.
 #[derive(Default)]
 pub struct Flags {
     bytes: Vec<AtomicU8>,

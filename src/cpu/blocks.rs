@@ -1,9 +1,9 @@
-//! In which order rows are solved: blocks of cells in eight colours, so that blocks of one colour have no sphere in
-//! common, and inside a block cells in 27 colours of their own. The order is that of the cells alone, so it does not
-//! depend on the number of threads, and cells of one inner colour may be solved side by side.
+//! Solving order of contact constraints: blocks of cells in eight colours, so that blocks of one colour share no
+//! sphere, and the cells of a block in 27 colours. The order depends on cells alone, not on the number of threads, and
+//! cells of one inner colour may be solved side by side.
 //!
-//! A row belongs to the cell of its first sphere and reaches one cell further: blocks of one colour are at least two
-//! cells apart.
+//! A contact constraint belongs to the cell of its first sphere and reaches one cell further: blocks of one colour are
+//! at least two cells apart.
 
 use crate::state::constants::COLOURS;
 use std::ops::Range;
@@ -13,8 +13,7 @@ use rayon::prelude::*;
 
 use crate::state::grid::Grid;
 
-/// Cells along the edge of a block. Larger blocks have less to fetch from their neighbours, smaller ones give more
-/// threads work.
+/// Edge of a block in cells. Larger blocks load less from their neighbours; smaller blocks occupy more threads.
 pub const EDGE: i32 = 4;
 
 /// Spheres that a task takes at least, in whole blocks.
@@ -46,7 +45,8 @@ impl Axis {
         let (edge, blocks) = match cells {
             0 => (EDGE, 0),
             1..4 if periodic => (cells, 1),
-            // Two of two cells at least; an even number, or the first and the last would have one colour across the wrap.
+            // Two of two cells at least; an even number, or the first and the last would have one colour across the
+            // wrap.
             4..8 if periodic => (cells / 2, 2),
             _ if periodic => (EDGE, cells / (2 * EDGE) * 2),
             _ => (EDGE, (cells - 1) / EDGE + 1),
@@ -123,7 +123,7 @@ impl Blocks {
         }
     }
 
-    // Buckets of a hashed grid say nothing of where their cells are: the spheres are sorted.
+    // Buckets of a hashed grid are not in spatial order: sort the spheres.
     fn lay_spheres(&mut self, axes: [Axis; 3], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
         let mut keyed: Vec<_> = (0..count)
             .into_par_iter()
@@ -139,7 +139,7 @@ impl Blocks {
                 (colour, block, inner, [cell.z, cell.y, cell.x], i as u32)
             })
             .collect();
-        // No two are equal, so there is one order.
+        // All keys differ, so the order is unique.
         keyed.par_sort_unstable();
         let mut next = 0;
         for colour in 0..COLOURS {

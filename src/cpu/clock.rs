@@ -1,4 +1,4 @@
-//! How long each stage takes.
+//! Wall-clock time of each stage.
 
 use std::time::Instant;
 

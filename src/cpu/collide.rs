@@ -26,7 +26,7 @@ use crate::{
     walls::world::Surface,
 };
 
-/// What the stage writes; places of one impact belong to the task that resolves it.
+/// Output of the stage; only the task that resolves an impact writes its entries.
 pub struct Outputs<'a> {
     pub place: Disjoint<'a, Vec4>,
     pub motion: Disjoint<'a, Vec4>,
@@ -58,7 +58,7 @@ pub struct Counts {
     pub dissipated: f64,
     /// Sum of distance * impulse over pairs.
     pub virial: f64,
-    /// Work of walls that move.
+    /// Work of moving walls.
     pub wall_work: f64,
 }
 
@@ -74,18 +74,18 @@ impl Counts {
     }
 }
 
-/// What one task produced.
+/// Output of one task.
 #[derive(Default)]
 pub struct CollideOutput {
     pub counts: Counts,
     pub impacts: Vec<Impact>,
     pub touched: Vec<u32>,
-    /// Spheres whose path is no longer covered by the candidate lists.
+    /// Spheres whose path leaves their candidate lists.
     pub fast: Vec<u32>,
-    /// Spheres to be stopped where they are.
+    /// Spheres to stop in place.
     pub frozen: Vec<u32>,
     pub undo: Vec<Undo>,
-    /// What walls did, where that is asked for.
+    /// Impulses of walls, if requested.
     pub pushes: Vec<Push>,
 }
 
@@ -108,7 +108,7 @@ impl CollideOutput {
     }
 }
 
-/// How impacts are put down, if they are.
+/// Log of impacts, if requested.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     pub units: &'a Units,
@@ -117,7 +117,7 @@ pub struct Recorder<'a> {
     pub on: bool,
 }
 
-/// One sphere on its way through an impact.
+/// State of one sphere during an impact.
 struct Body {
     index: usize,
     place: Vec4,
@@ -158,10 +158,10 @@ impl Body {
     }
 }
 
-/// Resolves the impact `event` of sphere `i`. Of `view.state` only cells and ids are read: the other columns are in `bodies`.
+/// Resolves the impact `event` of sphere `i`. Reads only cells and ids from `view.state`; `bodies` holds the rest.
 ///
 /// # Safety
-/// Nobody else may read or write the two spheres in `bodies` meanwhile.
+/// No other thread may read or write the two spheres in `bodies` meanwhile.
 pub unsafe fn collide(
     view: &View,
     bodies: &Outputs,
@@ -178,7 +178,7 @@ pub unsafe fn collide(
         wall_impact(view, recorder, &mut a, wall, t, output);
     } else {
         let j = event.partner as usize;
-        // SAFETY: what is fixed is only read, and nobody writes it in this stage; else passed on from the caller.
+        // SAFETY: the stage only reads fixed spheres, and no thread writes them; the caller ensures the rest.
         unsafe {
             if bodies.motion.get(j).w == 0.0 {
                 fixed_impact(view, recorder, &mut a, j, bodies.place.get(j), event, output);
@@ -244,8 +244,8 @@ unsafe fn store(view: &View, bodies: &Outputs, mut body: Body, t: f32, output: &
     }
 }
 
-/// Ends the support by a plane: the sphere is on the plane and at rest along its normal, whatever the chord says that
-/// stood for its motion. Returns whether it was supported.
+/// Ends the support by a plane: the sphere is on the plane and at rest along its normal, whatever its chord velocity
+/// says. Returns whether the sphere was supported.
 fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
     if body.support == 0 {
         return false;
@@ -368,7 +368,7 @@ fn fixed_impact(
         {
             return;
         }
-        // The chord that carries a sphere on a plane would leave a round one: it hops, and slides off as it should.
+        // The chord that carries a sphere along a plane would leave a curved wall: the sphere hops and slides instead.
         let gain = rebound(a, d / distance, -approach / distance, towards * view.frame.h);
         output.counts.dissipated -= gain;
         return;
@@ -406,8 +406,8 @@ fn fixed_impact(
     }
 }
 
-// Lets a sphere leave along `normal` with the least speed that brings it back a few times in a substep at most; `gain` is
-// the velocity that gravity adds in a substep. Returns the energy it got.
+// Lets a sphere leave along `normal` with the least speed that brings it back at most a few times in a substep; `gain`
+// is the velocity that gravity adds in a substep. Returns the energy gained.
 fn rebound(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
     let speed = REBOUND * gain;
     a.push(normal * (approach + speed));
@@ -415,7 +415,7 @@ fn rebound(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
     0.5 * (after * after - before * before) / f64::from(a.inverse_mass())
 }
 
-// Whether a sphere that meets something with this speed and relative acceleration stays there.
+// Whether a sphere with this approach speed and relative acceleration stays at its partner.
 fn rests(approach: f32, acceleration: f32, radius: f32, view: &View, returns: f32) -> bool {
     let slow = acceleration * (RESTING * view.frame.h).max(0.5 * returns);
     approach <= slow || approach * approach <= 2.0 * acceleration * radius * LOWEST_BOUNCE
@@ -427,7 +427,7 @@ fn loss(reduced_mass: f32, e: f32, approach: f32, square: f32) -> f64 {
     0.5 * m * (1.0 - e * e) * approach * approach / f64::from(square)
 }
 
-/// An impact in scaled units, as it is recorded.
+/// An impact in scaled units, as the log records it.
 struct Hit {
     t: f32,
     sphere: u32,

@@ -1,5 +1,5 @@
-//! ContactConstraints: contacts that rest. Each is a constraint on the velocities at the end of the substep: the two surfaces do not
-//! come closer than their gap, they rub with Coulomb's friction and resist rolling and twisting.
+//! Resting contacts as contact constraints. Each constrains the velocities at the end of the substep: the two surfaces
+//! do not approach by more than their gap, they rub with Coulomb friction, and they resist rolling and twisting.
 
 mod find;
 mod past;
@@ -21,41 +21,41 @@ use crate::{
     state::constants::WALL,
 };
 
-/// See the module. In this order most of what four lanes need of a row are four numbers side by side.
+/// One contact constraint, in scaled units. The field order puts most values that four lanes load side by side.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ContactConstraint {
-    /// The sphere whose row it is: the one of the smaller id, so that the order of rows is that of the cells and ids.
+    /// Owner of the constraint: the sphere of the smaller id, so that constraints follow the order of cells and ids.
     pub i: u32,
-    /// The other one, or a wall with [`WALL`] set: planes first, then patches.
+    /// The other sphere, or a wall with [`WALL`] set: planes first, then wall features.
     pub j: u32,
-    /// Cells from i to the image of j, as the code of a candidate.
+    /// Cells from i to the image of j, encoded as in a candidate.
     pub code: u32,
-    /// Place, among those of its task, of how its wall moves; [`STANDS`] for all else.
+    /// Index of the wall velocity within the task; [`STANDS`] if the partner is no moving wall.
     pub wall_velocity: u32,
     /// Unit vector from j to i.
     pub normal: Vec3,
-    /// Speed of approach that closes the gap by the end of the substep, >= 0.
+    /// Approach speed that closes the gap by the end of the substep, >= 0.
     pub closing: f32,
     /// From each centre to the point of contact.
     pub arms: [f32; 2],
-    /// 5/2 over each radius; 0 for walls, and for spheres where only the load was restored.
+    /// 5/2 over each radius; 0 for walls, and for spheres if only the impulse was restored.
     pub turns: [f32; 2],
-    /// Reduced mass along the normal, and along the plane of contact.
+    /// Reduced mass along the normal and in the contact plane.
     pub masses: [f32; 2],
     pub friction: f32,
     /// Resistance to rolling and to twisting, times the reduced radius.
     pub resistance: [f32; 2],
     pub impulse: ContactImpulse,
-    /// Distance over the radius sum: where on the radii the point of contact is.
+    /// Distance over the radius sum: scales the radii to the arms of the contact point.
     #[cfg(feature = "gpu")]
     pub share: f32,
 }
 
-/// The drive of a row on something that does not move by itself.
+/// Wall velocity index of a constraint whose partner does not move by itself.
 pub const STANDS: u32 = u32::MAX;
 
-/// How the surface of a wall moves at a contact: velocity and spin, with 0 in the last lanes.
+/// Surface velocity and spin of a wall at a contact; the last lanes are 0.
 #[derive(Clone, Copy, Debug)]
 pub struct WallVelocity(pub [Vec4; 2]);
 
@@ -70,21 +70,21 @@ impl ContactConstraint {
     }
 }
 
-/// ContactConstraints of one task, in the order in which they are solved.
+/// Contact constraints of one task, in solving order.
 #[derive(Default)]
 pub struct Task {
     pub constraints: Vec<ContactConstraint>,
-    /// How walls move at the contacts of some.
+    /// Wall velocities at the contacts with moving walls.
     pub wall_velocities: Vec<WallVelocity>,
-    /// Partner of each row, once more: what is looked for again and again should be near.
+    /// Partner of each constraint, repeated here to keep frequent searches in cache.
     partners: Vec<u32>,
-    /// Whether what sleeps touches what has moved of late.
+    /// Whether a sleeping sphere touches one that has moved recently.
     wakes: bool,
     /// Whether any of the spheres is awake and not fixed.
     pub yields: bool,
 }
 
-/// Where the rows of a sphere are.
+/// Range of the contact constraints of one sphere.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     task: u32,
@@ -92,30 +92,30 @@ struct Slot {
     count: u32,
 }
 
-/// All rows of a substep, and those of the one before.
+/// All contact constraints of this substep and the previous one.
 #[derive(Default)]
 pub struct ContactConstraints {
     pub tasks: Outputs<Task>,
     slots: Vec<Slot>,
     past: Outputs<Task>,
     past_slots: Vec<Slot>,
-    /// Length of the substep, and of the one before.
+    /// Length of this substep and of the previous one.
     h: f32,
     past_h: f32,
-    /// Whether `past` already is what the next substep starts from.
+    /// Whether `past` already holds the warm start of the next substep.
     is_past_ready: bool,
-    /// Spheres that a row carried in the substep before.
+    /// Spheres that a contact constraint supported in the previous substep.
     rested: Flags,
-    /// Where each sphere has moved, and where the past rows of each end, while they follow.
+    /// New index of each sphere, and the end of its past constraints, while they are reordered.
     places: Vec<u32>,
     ends: Vec<AtomicU32>,
     pub count: usize,
-    /// Speed of approach from which a row is an impact.
+    /// Approach speed from which a contact constraint is an impact.
     pub shock: f32,
 }
 
 impl ContactConstraints {
-    /// Finds the contacts that rest at the start of a substep, with the loads that they had.
+    /// Finds the resting contacts at the start of a substep and warm-starts them.
     pub fn find(&mut self, view: &View, blocks: &Blocks) {
         let is_ready = std::mem::take(&mut self.is_past_ready);
         if !is_ready {
@@ -125,7 +125,7 @@ impl ContactConstraints {
         }
         let stays = !is_ready && self.past_h == view.frame.h;
         self.h = view.frame.h;
-        // Shorter substeps, because there are many impacts, must not ask for more of them.
+        // Many impacts shorten the substeps; shorter substeps must not turn more contacts into impacts.
         let slow = SLOW * view.world.gravity.length() * self.h.max(view.world.rest_substep);
         self.shock = SHOCK * slow;
         let count = view.state.len();
@@ -137,7 +137,7 @@ impl ContactConstraints {
         self.fill(view, blocks, (Some(slow), stays), scale);
     }
 
-    /// Adds the pairs that collided too often in the substep, and those that what the rows did drives into each other.
+    /// Adds pairs that collided too often in the substep, and pairs that the contact constraints drive into each other.
     pub fn find_after_rounds(&mut self, view: &View, blocks: &Blocks) {
         swap(&mut self.tasks, &mut self.past);
         swap(&mut self.slots, &mut self.past_slots);
@@ -147,7 +147,8 @@ impl ContactConstraints {
         self.fill(view, blocks, (None, false), 1.0);
     }
 
-    // With no speed for slow those of before stay, and the demoted come in. `stays`: what is quiet keeps its rows as they are.
+    // Without a slow speed, existing constraints stay and converted pairs are added. `stays`: quiet spheres keep their
+    // constraints unchanged.
     fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (Option<f32>, bool), scale: f32) {
         let Self { tasks, past, past_slots, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
@@ -180,24 +181,24 @@ impl ContactConstraints {
         self.count = tasks.iter().map(|task| task.constraints.len()).sum();
     }
 
-    /// Whether any sphere that sleeps touches one that has moved of late.
+    /// Whether any sleeping sphere touches one that has moved recently.
     pub fn wakes_any(&self) -> bool {
         self.tasks.iter().any(|task| task.wakes)
     }
 
-    /// Takes back the last [`find`](Self::find): the substep is done again.
+    /// Undoes the last [`find`](Self::find), because the substep is repeated.
     pub fn take_back(&mut self) {
         self.is_past_ready = true;
         self.count = 0;
     }
 
-    /// The rows of a sphere.
+    /// Contact constraints of a sphere.
     #[cfg(feature = "gpu")]
     pub fn of(&self, i: usize) -> &[ContactConstraint] {
         if self.count == 0 { &[] } else { past_of(&self.tasks, &self.slots, i as u32) }
     }
 
-    /// Velocity of the wall at a row of a sphere, if that moves.
+    /// Wall velocity at a contact constraint of a sphere, if the wall moves.
     #[cfg(feature = "gpu")]
     pub fn wall_velocity_of(&self, i: usize, constraint: &ContactConstraint) -> Option<Vec3> {
         let wall_velocities = &self.tasks.get(self.slots[i].task as usize).wall_velocities;
@@ -220,13 +221,13 @@ impl ContactConstraints {
                 .contains(&other)
     }
 
-    /// All rows that carry, each with the length of its substep.
+    /// All contact constraints with an impulse, each with the length of its substep.
     pub fn in_contact(&self) -> impl Iterator<Item = (&ContactConstraint, f32)> {
         let present = self.tasks.iter().take(if self.count > 0 { usize::MAX } else { 0 });
         present.flat_map(Task::in_contact).map(|constraint| (constraint, self.h))
     }
 
-    /// The rows on walls that carry, in the order of the tasks, each with how its wall moves.
+    /// Wall contact constraints with an impulse, in task order, each with its wall velocity.
     pub fn on_walls(&self) -> impl Iterator<Item = (&ContactConstraint, Option<WallVelocity>)> {
         let tasks = self.tasks.iter().take(if self.count > 0 { usize::MAX } else { 0 });
         tasks.flat_map(|task| {

@@ -1,4 +1,4 @@
-//! The spheres, where they are found, and what each could meet: all that the stages of a substep read.
+//! Spheres, grid and candidates: the inputs of the stages of a substep.
 
 use std::{mem::swap, sync::atomic::AtomicU32};
 
@@ -63,17 +63,17 @@ pub struct Core {
     pub lists: Lists,
     pub dynamic_candidates: DynamicCandidates,
     pub clock: Vec<f32>,
-    /// Path that each sphere may still take before its candidate list no longer covers it.
+    /// Motion margin: path that each sphere may still take before its candidate list no longer covers it.
     pub motion_margin: Vec<f32>,
     pub support: Vec<u8>,
     pub starts: Vec<u32>,
-    /// Contacts that rest, and the order in which they are solved.
+    /// Contact constraints and their solving order.
     pub constraints: ContactConstraints,
     pub blocks: Blocks,
     pub sleep: Sleep,
     /// Spheres of pairs that collided too often in the substep.
     pub converted: Bits,
-    /// For how long of the substep each sphere has been carried by rows.
+    /// Time of the substep during which contact constraints support each sphere.
     pub rested: Vec<f32>,
     pub reach: Reach,
     shifts: [Vec3; 32],
@@ -171,7 +171,8 @@ impl Core {
         blocks.lay(&domain.grid, starts, |i| state.cell[i].truncate(), state.len());
     }
 
-    /// Lists candidates for paths up to `motion_margin` relative to the drift, which itself goes up to `drift_reach` meanwhile.
+    /// Lists candidates for paths up to `motion_margin` relative to the drift, which itself goes up to `drift_reach`
+    /// meanwhile.
     pub fn neighbors(&mut self, motion_margin: f32, drift_reach: f32) {
         let Self { domain: Domain { grid, world, .. }, state, starts, reach, lists, .. } = self;
         debug_assert!(motion_margin <= grid.margin_limit, "paths longer than the cells cover");
@@ -210,13 +211,13 @@ impl Core {
         self.sleep.advance_timers(&view);
     }
 
-    /// Contacts bear nothing, and nobody sleeps.
+    /// Clears all contact impulses and wakes all spheres.
     pub fn forget_contacts(&mut self) {
         self.constraints = ContactConstraints::default();
         self.sleep = Sleep::new(self.state.len());
     }
 
-    /// Back to the spheres as the last broad phase found them.
+    /// Restores the spheres as the last broad phase found them.
     pub fn step_back(&mut self) {
         swap(&mut self.state, &mut self.back);
     }
@@ -258,7 +259,7 @@ impl Core {
         (view, outputs)
     }
 
-    /// The rows of the last substep that carry, in the user's units.
+    /// Contact constraints of the last substep with an impulse, in the user's units.
     pub fn contacts(&self) -> Vec<Contact> {
         let Self { domain: Domain { units, grid, world, .. }, state, .. } = self;
         let ground = Ground { units, grid, world, state };
@@ -276,7 +277,7 @@ impl Core {
         contacts
     }
 
-    /// What all contacts hand on to the next substep.
+    /// Impulses of all contacts for the warm start of the next substep.
     pub fn warm_start(&self) -> WarmStartCache {
         let Self { domain: Domain { units, .. }, state, constraints, .. } = self;
         let partner = |j: u32| match j & WALL {
@@ -296,7 +297,7 @@ impl Core {
         WarmStartCache { h, kept: (0..state.len()).flat_map(|i| of(i).map(kept)).collect() }
     }
 
-    /// Goes on from such loads, as far as there are their spheres and planes.
+    /// Warm-starts from cached impulses whose spheres and planes exist.
     pub fn restore(&mut self, warm_start: &WarmStartCache) {
         if !self.domain.world.rests {
             return;

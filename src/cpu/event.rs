@@ -1,4 +1,4 @@
-//! What is about to happen to a sphere, and the view that the stages of a round share.
+//! The next event of a sphere, and the view that the stages of a round share.
 
 use crate::state::constants::{MOST_HITS, SIDE_SHIFT, WALL, wall_of};
 use glam::{IVec3, Vec3, Vec3A};
@@ -21,15 +21,15 @@ use crate::{
 pub struct Event {
     /// Time of impact from the start of the substep; infinite for none.
     pub toi: f32,
-    /// Index of the sphere, or of a wall with [`WALL`] set: planes first, then patches.
+    /// Index of the other sphere, or of a wall with [`WALL`] set: planes first, then wall features.
     pub partner: u32,
-    /// Which image of the partner: the code of a candidate, or [`CODES`] + the place among the extras.
+    /// Image of the partner: a candidate code, or [`CODES`] + the index of a dynamic candidate.
     pub link: u32,
     /// Bound on the change of this sphere's velocity in the impact.
     pub delta_v_bound: f32,
 }
 
-/// The partner of a row on a side of a wall.
+/// Partner of a contact constraint on one side of a wall.
 #[inline]
 pub fn side_partner(wall: usize, side: u32) -> u32 {
     WALL | side << SIDE_SHIFT | wall as u32
@@ -43,14 +43,14 @@ impl Event {
         self.toi < f32::INFINITY
     }
 
-    /// The wall, if the partner is one: planes first, then patches.
+    /// The wall, if the partner is one: planes first, then wall features.
     #[inline]
     pub fn wall(&self) -> Option<usize> {
         (self.partner & WALL != 0 && self.is_some()).then_some((self.partner & !WALL) as usize)
     }
 }
 
-/// What the stages of a round read.
+/// Inputs of the stages of a round.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     pub grid: &'a Grid,
@@ -60,15 +60,15 @@ pub struct View<'a> {
     pub dynamic_candidates: &'a DynamicCandidates,
     pub shifts: &'a [Vec3; 32],
     pub frame: Frame,
-    /// Time of each sphere's place and motion, from the start of the substep.
+    /// Time of each sphere's position and motion, from the start of the substep.
     pub clock: &'a [f32],
-    /// Plane that carries the sphere, plus 1; 0 = none.
+    /// Plane that supports the sphere, plus 1; 0 = none.
     pub support: &'a [u8],
-    /// Contacts that rest: their slow approach is no impact.
+    /// Resting contacts: their slow approach is no impact.
     pub constraints: &'a ContactConstraints,
-    /// Spheres of pairs that collided too often in the substep to be anything but at rest on each other.
+    /// Spheres of pairs that collided so often in the substep that they count as resting contacts.
     pub converted: &'a Bits,
-    /// For how long of the substep each sphere has been carried by rows.
+    /// Time of the substep during which contact constraints support each sphere.
     pub rested: &'a [f32],
     pub sleep: &'a Sleep,
 }
@@ -87,7 +87,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether a row can hold a pair; `partner` may be a plane with [`WALL`] set. A fast sphere meets others than its lists know.
+    /// Whether a constraint can hold a pair; `partner` may be a plane with [`WALL`] set. Lists may lack partners of
+    /// fast spheres.
     #[inline]
     pub fn is_counted(&self, i: usize, partner: u32) -> bool {
         if partner & WALL == 0 {
@@ -109,13 +110,13 @@ impl View<'_> {
             && self.is_counted(i, partner)
     }
 
-    /// Whether what rests on a sphere can move it: it is neither fixed nor asleep.
+    /// Whether a contact can move a sphere: it is neither fixed nor asleep.
     #[inline]
     pub fn yields(&self, i: usize) -> bool {
         self.state.inverse_mass(i) > 0.0 && !self.sleep.contains(i)
     }
 
-    /// Whether, at the end of the substep, a sphere is anything but calm.
+    /// Whether a sphere's sleep timer restarts at the end of the substep.
     #[inline]
     pub fn moves(&self, i: usize) -> bool {
         let (speed, spin) = (self.state.velocity(i), self.state.spin[i]);
@@ -127,7 +128,7 @@ impl View<'_> {
             || speed.length_squared().max(rim.length_squared()) > fast
     }
 
-    /// The shift behind a link.
+    /// Shift vector of a link.
     #[inline]
     pub fn shift(&self, link: u32) -> Vec3 {
         if link < CODES {
@@ -145,8 +146,8 @@ impl View<'_> {
 
     /// Centre and velocity of `i` relative to `j` at the later of their clocks, and that time.
     ///
-    /// Both ways round the same operations run on negated values, so the two partners agree to the last bit:
-    /// IEEE rounding does not see the sign.
+    /// Exchanging i and j runs the same operations on negated values. IEEE rounding is symmetric in sign, so both
+    /// partners get identical bits.
     #[inline]
     pub fn relative(&self, i: usize, j: usize, shift: Vec3) -> (Vec3, Vec3, f32) {
         let t = self.clock[i].max(self.clock[j]);
@@ -154,7 +155,7 @@ impl View<'_> {
         (d, self.state.velocity(i) - self.state.velocity(j), t)
     }
 
-    /// The same in the lab, also where `j` is fixed and the frame falls past it.
+    /// The same in the lab, including a fixed `j` that the falling frame passes.
     #[inline]
     pub fn in_lab(&self, i: usize, j: usize, shift: Vec3) -> (Vec3, Vec3, f32) {
         let (d, w, t) = self.relative(i, j, shift);
@@ -165,8 +166,7 @@ impl View<'_> {
         (d + g * (0.5 * t * t), w + g * t, t)
     }
 
-    /// By how much two spheres will overlap at the end of the substep if they go on as they do (mean diameters); negative
-    /// for a gap.
+    /// Overlap of two spheres at the end of the substep without further impacts (mean diameters); negative for a gap.
     #[inline]
     pub fn overlap_ahead(&self, i: usize, j: usize, shift: Vec3) -> f32 {
         let (d, w, t) = self.in_lab(i, j, shift);
@@ -192,8 +192,8 @@ impl View<'_> {
         -end / (2.0 * self.state.radius(i))
     }
 
-    /// Whether [`overlap_ahead`](Self::overlap_ahead) is not deeper than `depth`, told by the square with a hair of slack; false
-    /// where it is not known, and where one of the two is fixed.
+    /// Whether [`overlap_ahead`](Self::overlap_ahead) is at most `depth`, decided from squares with a small margin;
+    /// false if undecided or if one of the two is fixed.
     #[inline(always)]
     pub fn stays_clear(&self, i: usize, j: usize, shift: Vec3A, depth: f32) -> bool {
         let Self { state, clock, .. } = self;
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use crate::{Sphere, System, cpu::core::Core};
 
-    // What is told by the square is never deeper than asked, and most of what lies apart is told.
+    // A positive answer from squares is never wrong, and it settles most separated pairs.
     #[test]
     fn what_stays_clear_does_not_overlap_ahead() {
         const DEPTH: f32 = 0.002;

@@ -71,7 +71,8 @@ struct Now {
 }
 
 impl Stepper {
-    /// The CPU engine at the start of a system; `last_contact` gives the time of the last contact of an id, counted from now.
+    /// The CPU engine at the start of a system; `last_contact` gives the time of the last contact of an id, counted
+    /// from now.
     ///
     /// # Errors
     /// [`Error::Capacity`] for too many spheres.
@@ -140,7 +141,7 @@ impl CpuExecutor {
         self.core.constraints.count > 0
     }
 
-    // A frame of no duration, which overlap is measured in.
+    // A frame of zero duration, for measuring overlap.
     fn still(&self, drift: DVec3) -> Frame {
         let gravity = self.core.domain.world.gravity;
         Frame { h: 0.0, gravity, drift: drift.as_vec3(), drifted: Vec3::ZERO }
@@ -201,7 +202,7 @@ impl CpuExecutor {
         Ok(Attempt::Done)
     }
 
-    // Back to the start of the substep.
+    // Restores the start of the substep.
     fn undo(&mut self) {
         self.rounds.undo(&mut self.core);
         if self.core.domain.world.rests {

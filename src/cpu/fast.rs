@@ -80,7 +80,7 @@ impl DynamicCandidates {
         }
     }
 
-    /// The extra candidates of a sphere, each with its place.
+    /// Dynamic candidates of a sphere, each with its index.
     #[inline]
     pub fn of(&self, i: usize) -> impl Iterator<Item = (u32, &DynamicCandidate)> {
         let mut next = if self.any { self.head[i] } else { END };
@@ -155,7 +155,7 @@ impl DynamicCandidates {
 pub struct Reach {
     /// Largest radius of all spheres.
     pub radius_max: f32,
-    /// Path budget of the spheres that are not fast.
+    /// Motion margin of the spheres that are not fast.
     pub motion_margin: f32,
 }
 

@@ -13,10 +13,10 @@ use crate::{
     state::constants::wall_bit,
 };
 
-/// Stands for a depth that is not known.
+/// Marks an unknown depth.
 const UNKNOWN: f32 = 2.0;
 
-/// Spheres pushed by one task: few are, and each looks at all its candidates.
+/// Spheres pushed by one task: few are pushed, and each checks all its candidates.
 const PUSH_TASK: usize = 128;
 
 /// Buffers of the stage.
@@ -27,7 +27,7 @@ pub struct Relax {
     deep: Bits,
     deep_list: Vec<u32>,
     push: Vec<Vec3>,
-    /// Deepest overlap of each quiet sphere, which is the same as long as nothing pushes; more than 1 where it is not known.
+    /// Deepest overlap of each quiet sphere, constant until a push; more than 1 if unknown.
     quiet: Vec<f32>,
 }
 
@@ -63,7 +63,7 @@ impl Relax {
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
     }
 
-    /// The wall that spheres reach into deepest, by its number, and how deep.
+    /// The wall with the deepest overlap, by its number, and that overlap.
     pub fn deepest_wall(view: &View) -> Option<(u32, f64)> {
         let of = |i: usize| {
             let mut deepest: Option<(u32, f32)> = None;
@@ -90,8 +90,8 @@ impl Relax {
         deepest.map(|(wall, depth)| (wall, f64::from(depth)))
     }
 
-    /// Where each sphere has to go so that overlaps deeper than the slop shrink, by what [`deepest`](Self::deepest) found;
-    /// zero for most.
+    /// Corrections that reduce overlaps deeper than the slop, as [`deepest`](Self::deepest) found them; zero for most
+    /// spheres.
     pub fn pushes(&mut self, view: &View) -> &[Vec3] {
         let Self { deep, deep_list, push, .. } = self;
         deep.list(deep_list);
@@ -119,19 +119,19 @@ pub fn needed(deepest: f32) -> bool {
     deepest > RELAX_SLOP
 }
 
-/// Deepest overlap of a sphere with those of larger index and with planes, at least `least`; enters in `deep` all that
-/// overlap deeper than the slop.
+/// Deepest overlap of a sphere with spheres of larger index and with planes, at least `least`; enters in `deep` all
+/// spheres that overlap deeper than the slop.
 #[inline]
 fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
     let state = view.state;
     let mut deepest = least;
-    // Told by the square: no overlap up to both the slop and the deepest so far says anything. A hair of slack for the
-    // rounding of the root.
+    // Reject by squared distance: overlaps below both the slop and the deepest so far do not matter. A small margin
+    // covers the rounding of the root.
     let share = 1.0 - deepest.min(RELAX_SLOP);
     let nearest = share * share * (1.0 + 1e-5);
     let place = state.place[i];
     for &candidate in view.lists.of(i) {
-        // A pair stands in both lists.
+        // A pair is in both lists.
         let j = candidate.index();
         if j < i {
             continue;
@@ -162,7 +162,7 @@ fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
     deepest
 }
 
-/// Where sphere `i` has to go; nowhere if it is fixed.
+/// Correction of sphere `i`; zero if it is fixed.
 fn push_of(view: &View, i: usize) -> Vec3 {
     let state = view.state;
     let inverse = state.inverse_mass(i);
@@ -188,7 +188,8 @@ fn push_of(view: &View, i: usize) -> Vec3 {
     if count > 1 { push / count as f32 } else { push }
 }
 
-/// Normal towards i and depth in mean diameters of the overlap of two spheres; all clocks are at the end of the substep.
+/// Normal towards i and depth in mean diameters of the overlap of two spheres; all clocks are at the end of the
+/// substep.
 #[inline]
 fn overlap(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(Vec3, f32)> {
     let state = view.state;
@@ -203,13 +204,13 @@ fn overlap(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(Vec3, f32)> 
     })
 }
 
-/// Calls `visit(normal towards i, other sphere, depth in mean diameters)` for what sphere `i` overlaps that is not in its
-/// list: planes, and what fast spheres brought.
+/// Calls `visit(normal towards i, other sphere, depth in mean diameters)` for overlaps of sphere `i` outside its list:
+/// planes and the partners of fast spheres.
 #[inline]
 fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usize>, f32)) {
     for (_, dynamic) in view.dynamic_candidates.of(i) {
         let (j, shift) = (dynamic.other as usize, view.grid.shift(dynamic.cells));
-        // What a fast sphere meets may be in its list as well.
+        // The partner of a fast sphere may be in its list as well.
         let is_listed = |of: &Candidate| of.index() == j && view.shifts[of.code() as usize] == shift;
         if !view.lists.of(i).iter().any(is_listed)
             && let Some((normal, depth)) = overlap(view, i, j, shift)

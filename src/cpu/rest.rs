@@ -1,10 +1,10 @@
-//! Stage 9: contacts that rest. The rows of a block of cells are solved one after the other (Gauss-Seidel), four blocks side by side,
-//! once before the sweep and again after the rounds.
+//! Stage 9: contacts that rest. Gauss-Seidel solves the contact constraints of a block of cells one after the other,
+//! four blocks side by side, once before the sweep and again after the rounds.
 //!
-//! ContactConstraints act on the velocity that a sphere has in the lab at the end of the substep, V. A sphere that a row carries moves
-//! with it all the while: gravity is in its rows already. In the falling frame that is a straight line too, with the
-//! chord u = V - g h/2, and V = u + g h/2; a sphere in flight has V = u + g h. So each sphere says for how long it has
-//! rested in the substep, and V = u + g (h - rested/2).
+//! Contact constraints act on V, the velocity of a sphere in the lab at the end of the substep. A supported sphere
+//! moves with V during the whole substep, because its constraints already include gravity. In the falling frame this
+//! motion is a straight line with the chord u = V - g h/2, so V = u + g h/2; a sphere in flight has V = u + g h.
+//! `rested` is the time of the substep during which a sphere is supported; then V = u + g (h - rested/2).
 
 mod lanes;
 mod solve;
@@ -36,23 +36,23 @@ use crate::{
 /// Buffers of the stage.
 #[derive(Default)]
 pub struct Rest {
-    /// Each sphere with V, and its spin.
+    /// V and spin of each sphere.
     lab: Vec<Body>,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
-    /// Spheres that a row carries, as the last pass left it.
+    /// Supported spheres, as the last pass left them.
     in_contact: Flags,
     losses: Outputs<f64>,
-    /// Energy that the rows took from the spheres, without what walls gave.
+    /// Energy that the contact constraints took from the spheres, without the work of walls.
     pub dissipated: f64,
-    /// What walls that move gave.
+    /// Work of moving walls.
     pub wall_work: f64,
-    /// What all walls did, where that is asked for.
+    /// Impulses of all walls, if requested.
     pub pushes: Vec<Push>,
 }
 
 impl Rest {
-    /// Finds the rows of the substep and solves them for the first time; all clocks are 0.
+    /// Finds the contact constraints of the substep and solves them for the first time; all clocks are 0.
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
         (self.dissipated, self.wall_work) = (0.0, 0.0);
         self.pushes.clear();
@@ -79,7 +79,7 @@ impl Rest {
         }
     }
 
-    /// Solves the rows again after the rounds, over what is left of the substep.
+    /// Solves the contact constraints again after the rounds, over the rest of the substep.
     pub fn after(&mut self, core: &mut Core, frame: Frame) {
         let mut again = core.converted.count() > 0;
         if core.constraints.count == 0 && !again {
@@ -117,7 +117,7 @@ impl Rest {
         }
     }
 
-    // What walls gave the spheres that rest on them.
+    // Work of walls on the spheres that rest on them.
     fn book(&mut self, view: &View, constraints: &ContactConstraints) {
         self.pushes.clear();
         for (constraint, wall_velocity) in constraints.on_walls() {
@@ -146,7 +146,7 @@ impl Rest {
             .par_extend((&state.motion, &state.spin).into_par_iter().map(|(&motion, &spin)| (motion, spin)));
     }
 
-    /// Takes back [`before`](Self::before).
+    /// Undoes [`before`](Self::before).
     pub fn undo(&mut self, core: &mut Core) {
         if core.constraints.count > 0 {
             let state = &mut core.state;
@@ -175,7 +175,7 @@ impl Rest {
         });
     }
 
-    // `all`: also the tasks of what sleeps.
+    // `all`: includes the tasks of sleeping spheres.
     fn warm(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, all: bool) {
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
@@ -190,7 +190,7 @@ impl Rest {
         }
     }
 
-    /// Returns the largest change of a velocity by a row.
+    /// Returns the largest velocity change by a contact constraint.
     fn iteration(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, all: bool) -> f32 {
         let most = AtomicU32::new(0);
         self.in_contact.reset(self.lab.len());
@@ -201,21 +201,21 @@ impl Rest {
                 let tasks = tasks.iter_mut().filter(|task| all || task.yields);
                 // SAFETY: tasks of one colour have no sphere in common.
                 let change = unsafe { lanes::solve_all(&bodies, tasks, in_contact) };
-                // The bits of positive numbers are in their order.
+                // The bit patterns of positive floats have the order of their values.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
         }
         f32::from_bits(most.into_inner())
     }
 
-    /// Whether spheres which rows carry will overlap deeper than [`DEEP`] at the end of the substep.
+    /// Whether supported spheres will overlap deeper than [`DEEP`] at the end of the substep.
     fn runs_deep(&self, view: &View) -> bool {
         let state = view.state;
         let in_contact = |i: usize| view.rested[i] > 0.0;
         let found = AtomicBool::new(false);
         let shifts = view.shifts.map(Vec3A::from);
         for_ranges(state.len(), TASK, |range| {
-            // Of two of which one is quiet both sleep.
+            // If one of the two is quiet, both sleep.
             for i in range.filter(|&i| !view.sleep.is_quiet(i)) {
                 let carries = in_contact(i);
                 for candidate in view.lists.of(i) {
@@ -247,7 +247,7 @@ impl Rest {
         found.into_inner()
     }
 
-    /// Back into the falling frame: along the chord where a row carries, else in flight.
+    /// Converts V back to the falling frame: along the chord if supported, else in flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
         let (lab, in_contact, sleep) = (&self.lab, &self.in_contact, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
@@ -273,7 +273,7 @@ impl Rest {
                 } else if was > 0.0 {
                     (0.0, now - frame.gravity * frame.h)
                 } else {
-                    // In flight all the while: not a bit of it changes.
+                    // In flight for the whole substep: every bit stays.
                     continue;
                 };
                 // SAFETY: as above.
@@ -286,7 +286,7 @@ impl Rest {
                 let begin = if was > 0.0 || !is_first {
                     (before.truncate() + frame.gravity * (frame.h - 0.5 * was)).as_dvec3()
                 } else {
-                    // What a flight would come to, not what its rounding would.
+                    // The exact end velocity of a flight, without its rounding.
                     before.truncate().as_dvec3() + gravity * f64::from(frame.h)
                 };
                 let ends = (begin, (u + frame.gravity * (frame.h - 0.5 * time)).as_dvec3());
@@ -311,23 +311,24 @@ fn lost(inverse_mass: f32, radius: f32, ends: (DVec3, DVec3), spins: (Vec3, Vec3
     0.5 / f64::from(inverse_mass) * (ends.0.length_squared() - ends.1.length_squared() + inertia * spun)
 }
 
-/// A row as it is after the rounds: at the later clock of the two.
+/// A contact constraint after the rounds, at the later clock of its partners.
 fn follow(view: &View, constraint: &mut ContactConstraint) {
     let i = constraint.i as usize;
     let (gap, now) = if constraint.j & WALL != 0 {
         let wall = wall_of(constraint.j);
         let now = view.clock[i];
         match view.feature(wall) {
-            // Nothing has happened: the gap and the normal are those of the start.
+            // No impact has happened: gap and normal are those of the start.
             Some(_) if now == 0.0 => return,
             Some(feature) => {
-                // Where the sphere has left the pipe the row stays as it was.
+                // If the sphere has left the pipe, the constraint stays unchanged.
                 let Some(touch) = view.touch_side(feature, &view.instant(i, now), side_of(constraint.j))
                 else {
                     return;
                 };
                 if touch.is_shadowed {
-                    // Over the edge to a neighbour: it goes on as if the face did. The load was along its normal.
+                    // The sphere crosses an edge to a neighbouring face: extend the face. The impulse was along its
+                    // normal.
                     return;
                 }
                 constraint.normal = touch.normal;
@@ -340,7 +341,7 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
     } else {
         let j = constraint.j as usize;
         if view.clock[i] == 0.0 && view.clock[j] == 0.0 {
-            // Nothing has happened: the gap and the normal are those of the start.
+            // No impact has happened: gap and normal are those of the start.
             return;
         }
         let (d, _, now) = view.in_lab(i, j, view.shift(constraint.code));

@@ -28,10 +28,10 @@ const WALK_TASK: usize = 16;
 /// Rounds that a substep has even where the step has done all that it may.
 const LEAST_ROUNDS: u32 = 16;
 
-/// What a substep costs besides its rounds, in rounds.
+/// Cost of a substep besides its rounds, in rounds.
 const OUTSET: u64 = 8;
 
-/// How long a substep may go on.
+/// Limit on the duration of a substep.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// It may be given up for shorter ones.
@@ -40,7 +40,7 @@ pub struct Patience {
     pub work: Work,
 }
 
-/// How the rounds of a substep came to their end.
+/// Reason for the end of the rounds of a substep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// No impact is left.
@@ -85,7 +85,7 @@ pub struct Rounds {
     pub round: u32,
     /// Time of the earliest pending impact when progress was last looked for.
     reached: f32,
-    /// What the substep has taken.
+    /// Work of the substep so far.
     pub work: Work,
 }
 
@@ -306,7 +306,7 @@ impl Rounds {
         }
     }
 
-    /// Stops sphere `i` at time `t`: to the others it is fixed from here to the end of the substep.
+    /// Stops sphere `i` at time `t`: others treat it as fixed from then to the end of the substep.
     pub fn freeze(&mut self, core: &mut Core, frame: Frame, i: usize, t: f32) {
         let state = &mut core.state;
         if state.inverse_mass(i) == 0.0 {
@@ -446,7 +446,7 @@ impl Rounds {
         }
     }
 
-    /// Gives stopped spheres back the motion they had.
+    /// Restores the motion of stopped spheres.
     pub fn thaw(&mut self, core: &mut Core) -> u64 {
         let count = self.frozen.len() as u64;
         for (i, motion) in self.frozen.drain(..) {
@@ -455,7 +455,7 @@ impl Rounds {
         count
     }
 
-    /// Takes back all impacts of the substep.
+    /// Undoes all impacts of the substep.
     pub fn undo(&mut self, core: &mut Core) {
         self.frozen.clear();
         for undo in &self.undo {

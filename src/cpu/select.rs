@@ -1,17 +1,17 @@
-//! Stage 7: which impacts may happen now: those that are the earliest of both partners and that no third sphere can
-//! forestall.
+//! Stage 7: selects the impacts that may happen now: each is the earliest of both partners, and no third sphere can
+//! forestall it.
 //!
-//! Being each other's earliest is not enough: a third sphere k may be struck sooner and then reach i first. The guard
-//! knows of every sphere's next impact when it comes and bounds by how much the velocity changes then: from there on
-//! the sphere may be anywhere in a cone around its line. For a pair (i, j) it looks at every k near one of the two, at
-//! every m near k that could touch k and turn it towards i, and (as one bound) at all that could happen to m before.
-//! The globally earliest impact always passes.
+//! Being each other's earliest is not enough: a third sphere k may be struck sooner and then reach i first. The
+//! causality test knows the next impact of every sphere and bounds the velocity change of that impact: from there on
+//! the sphere may be anywhere in a cone around its line. For a pair (i, j) the test examines every k near one of the
+//! two, every m near k that could touch k and turn it towards i, and (as one bound) all earlier events of m. The
+//! globally earliest impact always passes.
 
 use glam::{IVec3, Vec3};
 
 use super::event::{Event, View};
 
-/// From `time` on, a sphere's velocity may differ by up to `delta_v_bound` from the one it has.
+/// From `time` on, the velocity of a sphere may differ from its present one by up to `delta_v_bound`.
 #[derive(Clone, Copy)]
 pub struct VelocityBound {
     pub time: f32,
@@ -21,7 +21,7 @@ pub struct VelocityBound {
 impl VelocityBound {
     pub const NONE: Self = Self { time: f32::INFINITY, delta_v_bound: 0.0 };
 
-    /// What the next impact of a sphere does, as far as it matters before `limit`.
+    /// Relevant effects of a sphere's next impact before `limit`.
     fn of(event: &Event, limit: f32) -> Self {
         if event.toi < limit {
             Self { time: event.toi, delta_v_bound: event.delta_v_bound }
@@ -31,8 +31,8 @@ impl VelocityBound {
     }
 }
 
-/// Whether the impact of sphere `i` is the earliest of both partners. Of two spheres the one with the smaller index
-/// answers; a sphere that meets something fixed answers for itself.
+/// Whether the impact of sphere `i` is the earliest of both partners. The sphere with the smaller index answers for a
+/// pair; a sphere that meets a fixed partner answers for itself.
 pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
     let event = events[i];
     if !event.is_some() {
@@ -42,7 +42,7 @@ pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
     event.wall().is_some() || view.state.inverse_mass(j) == 0.0 || (i < j && events[j].partner == i as u32)
 }
 
-/// An impact whose partners may fly further afterwards than the candidate lists of others know of.
+/// An impact whose partners may afterwards leave the reach of other spheres' candidate lists.
 #[derive(Clone, Copy)]
 pub struct Threat {
     pub time: f32,
@@ -53,15 +53,16 @@ pub struct Threat {
     pub speed: f32,
 }
 
-/// The threat that the next impact of sphere `i` is, if it is one: the sphere is fast, or becomes so fast that it leaves
-/// its budget by as much again. (A little beyond the budget the lists still show it to all but equally fast ones.)
+/// The threat that the next impact of sphere `i` is, if it is one: the sphere is fast, or becomes so fast that it
+/// leaves its budget by as much again. (A little beyond the budget the lists still show it to all but equally fast
+/// ones.)
 pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) -> Option<Threat> {
     let event = events[i];
     let (state, frame) = (view.state, &view.frame);
     let along = state.velocity(i) - frame.drift;
     let leaves = |speed: f32| speed * (frame.h - event.toi) > 2.0 * motion_margin[i];
     let fast = view.dynamic_candidates.is_fast(i);
-    // Nearly all are told here.
+    // Rejects nearly all impacts.
     if !fast && !leaves(along.length() + event.delta_v_bound) {
         return None;
     }
@@ -76,7 +77,7 @@ pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) ->
             (place - view.offset_at(partner, event.toi) - view.shift(event.link)).normalize_or_zero()
         }
     };
-    // Friction turns the change of the velocity away from the normal.
+    // Friction turns the velocity change away from the normal.
     let speed = if view.world.delta_v_bound > 2.0 {
         along.length() + event.delta_v_bound
     } else {
@@ -91,20 +92,20 @@ pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) ->
     })
 }
 
-/// Whether sphere `i` could be struck before `limit` by what flies off from a threat.
+/// Whether a sphere that leaves a threat could strike sphere `i` before `limit`.
 fn is_threatened(view: &View, threats: &[Threat], i: usize, limit: f32) -> bool {
     let (state, drift) = (view.state, view.frame.drift);
     threats.iter().take_while(|threat| threat.time < limit).any(|threat| {
         let shift = view.grid.shift(view.grid.nearest(threat.cell - view.cell(i)));
         let d = view.offset_at(i, limit) - threat.offset - shift - drift * (limit - threat.time);
         let speed = threat.speed + (state.velocity(i) - drift).length();
-        // The radius once more for the partner, from where something may fly off too.
+        // The second radius is that of the partner, which may fly off too.
         let reach = state.radius(i) + 3.0 * threat.radius + speed * (limit - threat.time);
         d.length_squared() <= reach * reach
     })
 }
 
-/// Bounds on what may happen to a sphere in the substep.
+/// Bounds on events of a sphere in the substep.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// By its own next impact or by a neighbour.
@@ -129,7 +130,7 @@ impl Bounds {
     }
 }
 
-/// First hop: what the next impacts of sphere `k` and of its neighbours may do to it.
+/// First hop: effects of the next impacts of sphere `k` and of its neighbours on `k`.
 pub fn first_propagation(view: &View, events: &[Event], k: usize) -> Bounds {
     let limit = view.frame.h;
     let mut bounds = Bounds::NONE;
@@ -137,8 +138,8 @@ pub fn first_propagation(view: &View, events: &[Event], k: usize) -> Bounds {
     bounds.with_own(VelocityBound::of(&events[k], limit))
 }
 
-/// Candidates from which a sphere is a crowd's: a large sphere among small ones is near hundreds of them, and each of those
-/// would look at all the others.
+/// Candidates from which a sphere is a crowd's: a large sphere among small ones is near hundreds of them, and each of
+/// those would look at all the others.
 const CROWD: usize = 64;
 
 /// A sphere with many candidates, and a bound on what any of them may do to it in the substep.
@@ -194,8 +195,8 @@ pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Opt
     Some(Crowded { sphere: k as u32, velocity_bound })
 }
 
-/// Whether nobody can forestall the impact of sphere `i`; `propagation.first` holds the [`first_propagation`] of the candidates of the two
-/// partners and of the candidates of those.
+/// Whether nobody can forestall the impact of sphere `i`; `propagation.first` holds the [`first_propagation`] of the
+/// candidates of the two partners and of the candidates of those.
 ///
 /// `threats` are those of the round in the order of their times.
 pub fn select(view: &View, events: &[Event], propagation: Propagation, threats: &[Threat], i: usize) -> bool {
@@ -211,7 +212,7 @@ pub fn select(view: &View, events: &[Event], propagation: Propagation, threats: 
     undisturbed(i, j) && (view.state.inverse_mass(j) == 0.0 || undisturbed(j, i))
 }
 
-/// Whether nobody but `partner` can reach `i` before `limit` once earlier impacts have happened.
+/// Whether only `partner` can reach `i` before `limit` once earlier impacts have happened.
 fn undisturbed(
     view: &View,
     events: &[Event],
@@ -279,12 +280,12 @@ fn for_velocity_bounds(
             events[m].partner == k as u32 && events[k].partner == m as u32 && own.delta_v_bound > 0.0;
         let theirs = match (first, mutual) {
             (None, false) => VelocityBound::of(&events[m], limit),
-            // The impact of the two with each other is `own`; they meet again only if a third turns one back.
+            // The impact of the two with each other is `own`; they meet again only if a third sphere turns one back.
             (None, true) => return,
             (Some(first), false) => first[m].any,
             (Some(first), true) => first[m].others,
         };
-        // Two lines that meet are an impact of their own.
+        // Lines that meet are an impact of their own.
         if theirs.time >= limit && (mutual || own.delta_v_bound == 0.0) {
             return;
         }
@@ -300,7 +301,7 @@ fn for_velocity_bounds(
     });
 }
 
-/// The earliest time at which two restless spheres can touch: the gap of their lines against the sum of the cones.
+/// Earliest time at which two disturbed spheres can touch: the gap of their lines against the sum of the cones.
 fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: VelocityBound, b: VelocityBound) -> f32 {
     let state = view.state;
     let restless = a.time.min(b.time);
@@ -321,7 +322,7 @@ fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: VelocityBound, b: Velo
     if q < 0.0 || (b >= 0.0 && a >= 0.0) {
         return f32::INFINITY;
     }
-    // A little sooner than computed: here the discriminant cancels, and too early only costs a round.
+    // Slightly early: the discriminant cancels here, and an early time only costs a round.
     let s = c / (q.sqrt() - b);
     if s >= 0.0 { t + 0.999 * s } else { f32::INFINITY }
 }

@@ -1,14 +1,14 @@
-//! Spheres that sleep: where nothing has moved for a while, contacts are not solved again. A sphere that sleeps stands
-//! still to the bit and bears what its contacts bore; to whatever comes along it is a sphere like any other.
+//! Sleeping spheres: contacts are not solved again where nothing has moved for a while. A sleeping sphere keeps its
+//! exact state and its contact impulses; anything that meets it treats it as an ordinary sphere.
 //!
-//! Each sphere counts for how long it has been calm: it was carried and all but stood, struck nothing, and so did
-//! all that it touches, those they touch, and so on, one contact further with each substep. So an island falls
-//! asleep as a whole.
+//! Each sphere has a sleep timer. The timer advances while the sphere is supported, almost stands and strikes nothing.
+//! A timer cannot exceed those of its neighbours by more than one substep, so the condition spreads by one contact per
+//! substep and an island falls asleep as a whole.
 //!
-//! What is struck hands on what it gets within the substep, through all of its island. Which spheres that are nobody knows
-//! without following contact by contact: all that sleep are woken, wherever they are. Those that it does not concern are calm
-//! still, and asleep again after half of the time. What touches spheres that sleep and is itself not yet calm for long enough is
-//! held by them as by walls: it has all but stood for half of the time, or all wake.
+//! An impact on a sleeping sphere must act on its whole island within the substep. Islands are not tracked, so the
+//! impact wakes all sleeping spheres everywhere. Undisturbed spheres sleep again after half of the time. Sleeping
+//! spheres act as walls on a touching sphere whose own timer has not yet run out. Such a sphere must have almost stood
+//! for half of the time; otherwise all spheres wake.
 
 use crate::state::constants::{SLEEP, STILL};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -25,26 +25,26 @@ use crate::{
     state::{columns::State, constants::WALL},
 };
 
-/// See the module.
+/// Sleep timers of all spheres and the sets of sleeping spheres.
 #[derive(Default)]
 pub struct Sleep {
-    /// Ticks for which each sphere has been calm.
+    /// Sleep timer of each sphere in ticks.
     pub sleep_timer: Vec<u32>,
     back: Vec<u32>,
     next: Vec<AtomicU32>,
     asleep: Bits,
-    /// Spheres that sleep among others that do: nothing that they could meet moves. In this substep and the one before.
+    /// Sleeping spheres all of whose candidates sleep too, in this substep and the previous one.
     quiet: Bits,
     was_quiet: Bits,
-    /// How many there were when the substep began.
+    /// Number of sleeping spheres when the substep began.
     count: u64,
-    /// Ticks of the substep; 0 = nobody ever sleeps.
+    /// Ticks of the substep; 0 = sleep is off.
     step: u32,
     all_woken: bool,
 }
 
 impl Sleep {
-    /// All are awake.
+    /// Wakes all spheres.
     pub fn new(count: usize) -> Self {
         let mut sleep = Self { sleep_timer: vec![0; count], ..Self::default() };
         [&mut sleep.asleep, &mut sleep.quiet, &mut sleep.was_quiet]
@@ -53,7 +53,7 @@ impl Sleep {
         sleep
     }
 
-    /// Says who sleeps in a substep of so many ticks.
+    /// Selects the sleeping spheres of a substep of `step` ticks.
     pub fn begin(&mut self, step: u32, lists: &Lists) {
         if self.all_woken {
             self.forget_quiet();
@@ -95,37 +95,37 @@ impl Sleep {
         self.count > 0 && !self.all_woken && self.quiet.contains(i)
     }
 
-    /// Whether it was so in the substep before too.
+    /// Whether the same held in the previous substep.
     #[inline]
     pub fn stays_quiet(&self, i: usize) -> bool {
         self.is_quiet(i) && self.was_quiet.contains(i)
     }
 
-    /// All wake before the substep has begun.
+    /// Wakes all spheres before the substep has begun.
     pub fn wake_all(&mut self) {
         (self.count, self.all_woken) = (0, true);
     }
 
-    /// Whether all were woken in the substep.
+    /// Whether the substep woke all spheres.
     pub fn all_are_woken(&self) -> bool {
         self.all_woken
     }
 
-    /// Whether a sphere has been calm for half of the time that it takes.
+    /// Whether the sleep timer of a sphere has reached half of its limit.
     #[inline]
     fn is_nearly_asleep(&self, i: usize) -> bool {
         self.sleep_timer[i] >= SLEEP / 2
     }
 
-    /// Whether a contact of two spheres wakes all: one sleeps, and the other has moved of late.
+    /// Whether a contact of two spheres wakes all: one sleeps and the other has moved recently.
     #[inline]
     pub fn is_stirred(&self, i: usize, j: usize) -> bool {
         self.contains(i) != self.contains(j) && !(self.is_nearly_asleep(i) && self.is_nearly_asleep(j))
     }
 
-    /// Wakes all if in the substep any has been struck that sleeps or may touch what does.
+    /// Wakes all if an impact of the substep involved a sphere that sleeps or may touch a sleeping sphere.
     pub fn wake_struck(&mut self, state: &State) {
-        // What is drowsy has long had no contact: before, the time of the last one is negative.
+        // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
         let is_struck = |i: usize| self.is_nearly_asleep(i) && state.spin[i].w >= 0.0;
         if self.count > 0
             && !self.all_woken
@@ -135,15 +135,15 @@ impl Sleep {
         }
     }
 
-    /// Whether all that could move, so many, slept in the last substep and nothing has woken them: nothing will ever happen
-    /// here by itself.
+    /// Whether all `movable` spheres slept in the last substep and nothing has woken them: without outside action the
+    /// state never changes again.
     pub fn is_all(&self, movable: usize) -> bool {
         self.count > 0
             && self.count == movable as u64
             && self.sleep_timer.iter().all(|&sleep_timer| sleep_timer >= SLEEP)
     }
 
-    /// Spheres that sleep in the substep, or did when it began.
+    /// Spheres that sleep in the substep or slept when it began.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -153,7 +153,7 @@ impl Sleep {
         self.count > 0 && !self.all_woken && self.asleep.contains(i)
     }
 
-    /// Counts on at the end of a substep.
+    /// Advances each sphere's sleep timer at the end of a substep.
     pub fn advance_timers(&mut self, view: &View) {
         let step = self.step;
         if step == 0 {
@@ -179,14 +179,14 @@ impl Sleep {
                 any.store(true, Relaxed);
             }
         });
-        // Where none has been calm for longer than a substep none can hand on less.
+        // If no timer exceeds one substep, no neighbour can lower another timer.
         let constraints = &view.constraints.tasks;
         if any.into_inner() {
             constraints.look(|task| {
                 for constraint in task.constraints.iter().filter(|constraint| constraint.j & WALL == 0) {
                     let (i, j) = (constraint.i as usize, constraint.j as usize);
                     let counts = [own(i), own(j)];
-                    // Fixed spheres hand nothing on.
+                    // Fixed spheres do not limit the timers of their neighbours.
                     if counts[0] > counts[1] + step && counts[0] < STILL {
                         next[i].fetch_min(counts[1] + step, Relaxed);
                     }
@@ -204,12 +204,12 @@ impl Sleep {
         });
     }
 
-    /// What was quiet is no longer known: the substep is done again.
+    /// Forgets the quiet spheres, because the substep is repeated.
     pub fn forget_quiet(&mut self) {
         self.quiet.reset(self.sleep_timer.len());
     }
 
-    /// Follows the spheres into their new order; `order` says where each came from.
+    /// Reorders the timers with the spheres; `order` holds the previous index of each sphere.
     pub fn follow(&mut self, order: &[u32]) {
         self.forget_quiet();
         let Self { sleep_timer, back, .. } = self;

@@ -35,7 +35,7 @@ pub struct State {
     pub id: Vec<u32>,
 }
 
-/// The columns as the stages read them; a stage that writes some of them has those elsewhere, and they are empty here.
+/// The columns as stages read them. Columns that a stage writes are elsewhere during that stage, and empty here.
 #[derive(Clone, Copy)]
 pub struct Columns<'a> {
     /// Offset inside the cell, radius.
@@ -104,7 +104,7 @@ impl State {
         self.id.resize(count, 0);
     }
 
-    /// Takes over spheres, in their order.
+    /// Loads spheres in their order.
     pub fn load(&mut self, system: &System, units: &Units, grid: &Grid, last_contact: impl Fn(u32) -> f32) {
         self.resize(system.spheres.len());
         for (i, sphere) in system.spheres.iter().enumerate() {
@@ -143,7 +143,7 @@ impl State {
         self.cell[i].w as MaterialIndex
     }
 
-    /// Goes over to the cells that `make` makes for the lower corner of all centres. Positions are rounded once more.
+    /// Changes to the cells that `make` builds for the lower corner of all centres. Positions are rounded once more.
     pub fn regrid(&mut self, old: &Grid, make: impl FnOnce(DVec3) -> Grid) -> Grid {
         let centres: Vec<_> = (0..self.len()).into_par_iter().map(|i| self.world(i, old)).collect();
         let grid = make(centres.iter().copied().reduce(DVec3::min).unwrap_or(DVec3::ZERO));
@@ -173,14 +173,14 @@ impl State {
         }
     }
 
-    /// Those of which a test of centre and radius says true.
+    /// Spheres for which a test of centre and radius is true.
     pub fn find(&self, units: &Units, grid: &Grid, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Vec<Found> {
         let found = |i: usize| {
             let (center, radius) =
                 (self.world(i, grid) * units.length, f64::from(self.radius(i)) * units.length);
             test(center, radius).then(|| Found { id: self.id[i], center, radius })
         };
-        // Fewer are told by one thread before others are awake.
+        // Fewer spheres are tested faster by one thread than by waking others.
         (0..self.len()).into_par_iter().with_min_len(4096).filter_map(found).collect()
     }
 

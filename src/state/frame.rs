@@ -11,9 +11,9 @@ pub struct Frame {
     /// Length of the substep.
     pub h: f32,
     pub gravity: Vec3,
-    /// Velocity of the bulk at the start of the substep, as the broad phase supposed it.
+    /// Velocity of the bulk at the start of the substep, as the broad phase assumed it.
     pub drift: Vec3,
-    /// How far the bulk has moved since the broad phase, at the start of the substep.
+    /// Displacement of the bulk since the broad phase, at the start of the substep.
     pub drifted: Vec3,
 }
 

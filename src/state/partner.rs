@@ -1,10 +1,10 @@
 //! The other side of an impact or a contact.
 
-/// What a sphere struck.
+/// Partner of a sphere in an impact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Partner {
     /// Another sphere, by id.
     Sphere(u32),
-    /// A wall, by its place in [`System::all_walls`](crate::System::all_walls).
+    /// A wall, by its index in [`System::all_walls`](crate::System::all_walls).
     Wall(u32),
 }

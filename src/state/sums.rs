@@ -1,4 +1,4 @@
-//! What the audit of a step finds, and what plans are made from.
+//! Sums that the audit of a step computes and step plans use.
 
 use glam::DVec3;
 
@@ -19,10 +19,10 @@ pub struct Sums {
     /// Sum of mass * centre, counted from the grid's origin.
     pub mass_position: DVec3,
     pub momentum: DVec3,
-    /// Median velocity of all spheres, axis by axis: what the bulk does, whatever a few fast ones do.
+    /// Median velocity of all spheres, axis by axis: the motion of the bulk, insensitive to a few fast spheres.
     pub drift: DVec3,
     pub nonfinite: u64,
-    /// The smallest id among those.
+    /// Smallest id among the non-finite spheres.
     pub first_nonfinite: u32,
     /// Speed relative to the drift that one sphere in ten exceeds.
     pub bulk_speed: f32,
@@ -32,7 +32,7 @@ pub struct Sums {
     pub high_speed: f32,
 }
 
-/// Upper end of the class above which at most `count` spheres are.
+/// Upper end of the class above which at most `count` spheres lie.
 pub fn exceeded_by(speeds: &[u32], count: u64) -> f32 {
     let mut above = 0;
     for (class, &n) in speeds.iter().enumerate().rev() {
@@ -45,7 +45,7 @@ pub fn exceeded_by(speeds: &[u32], count: u64) -> f32 {
     0.0
 }
 
-/// The middle of some values, those that are not finite left out; 0 where none is left. The order of `sample` is lost.
+/// Median of the finite values; 0 if there are none. Reorders `sample`.
 pub fn median(sample: &mut Vec<f32>) -> f64 {
     sample.retain(|v| v.is_finite());
     if sample.is_empty() {

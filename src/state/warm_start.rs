@@ -4,7 +4,7 @@ use glam::{DVec3, Vec3};
 
 use crate::{Partner, state::units::Units};
 
-/// What a contact does to the first sphere in a substep; the opposite to the second.
+/// Impulse of a contact on the first sphere in a substep; the second sphere gets the opposite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct ContactImpulse {
@@ -12,22 +12,22 @@ pub struct ContactImpulse {
     pub normal: f32,
     /// Friction, in the plane of contact.
     pub tangent: Vec3,
-    /// Angular unit against rolling (in the plane) and twisting (along the normal).
+    /// Angular impulse against rolling (in the plane) and twisting (along the normal).
     pub moment: Vec3,
 }
 
-/// What all contacts that rest hand on to the next substep, in the user's units: it outlives an engine.
+/// Impulses of all resting contacts for the next substep, in the user's units. The cache outlives an engine.
 #[derive(Clone, Debug, Default)]
 pub struct WarmStartCache {
-    /// Length of the substep that they are of.
+    /// Length of the substep of these impulses.
     pub h: f64,
     pub kept: Vec<CachedImpulse>,
 }
 
-/// One of them.
+/// One cached contact impulse.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedImpulse {
-    /// Id; of two spheres the smaller.
+    /// Id of the sphere; for a pair the smaller id.
     pub sphere: u32,
     pub partner: Partner,
     normal: f64,
@@ -47,7 +47,7 @@ impl CachedImpulse {
         }
     }
 
-    /// None if it is not finite: it is of a sphere that was not.
+    /// None if the impulse is not finite, because the sphere's state was not.
     pub fn load(&self, units: &Units) -> Option<ContactImpulse> {
         let unit = units.mass * units.velocity();
         let normal = (self.normal / unit) as f32;

@@ -1,4 +1,4 @@
-//! Pairs that go from impacts to rows within a substep, where contacts may rest, and what of the ledger rows have to do with.
+//! Converts pairs from impacts to contact constraints within a substep, and accounts for their energy.
 
 use glam::Vec3;
 
@@ -10,7 +10,7 @@ use crate::{
     state::constants::{MOST_HITS, WALL},
 };
 
-// Takes the approach out of a contact that rests from now on, if rows can hold it: they carry it to the end of the substep.
+// Removes the approach of a new resting contact if a contact constraint can hold the pair until the end of the substep.
 pub(super) fn convert_to_resting(
     view: &View,
     a: &mut Body,
@@ -24,7 +24,7 @@ pub(super) fn convert_to_resting(
     }
     while view.lists.hit(a.index, partner) <= MOST_HITS {
         if view.lists.hits(a.index, partner) == 0 {
-            // A pair that no list holds.
+            // No candidate list holds the pair.
             return false;
         }
     }
@@ -39,7 +39,7 @@ pub(super) fn convert_to_resting(
     true
 }
 
-// Counts an impact that takes energy: what collides again and again comes to rest.
+// Counts an impact that takes energy: a pair that collides repeatedly comes to rest.
 pub(super) fn count_hit(view: &View, i: usize, partner: u32, e: f32) {
     if view.world.rests && e < 1.0 && view.lists.hit(i, partner) > MOST_HITS {
         view.converted.insert(i);
@@ -49,7 +49,7 @@ pub(super) fn count_hit(view: &View, i: usize, partner: u32, e: f32) {
     }
 }
 
-// What a sphere that rows carry gains less than one in flight: the chord of its way is not its velocity.
+// Energy that a supported sphere gains less than one in flight from an impulse: its chord is not its velocity.
 pub(super) fn along_chord(view: &View, i: usize, impulse: Vec3) -> f64 {
     0.5 * f64::from(view.rested[i]) * f64::from(view.frame.gravity.dot(impulse))
 }

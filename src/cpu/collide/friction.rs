@@ -1,28 +1,30 @@
-//! What friction does in an impact: Coulomb's law for impulses (Walton, in Particulate Two-Phase Flow, 1993), one
-//! coefficient for sliding and sticking, no tangential restitution.
+//! Friction in an impact: Coulomb's law for impulses (Walton, in Particulate Two-Phase Flow, 1993), one coefficient for
+//! sliding and sticking, no tangential restitution.
 
 use glam::Vec3;
 
 use super::{Body, Counts};
 
-/// What friction adds to an impact.
+/// Friction part of an impact.
 pub struct Friction {
-    /// On the first sphere, the opposite on the second; across the line of centres.
+    /// Impulse on the first sphere, perpendicular to the line of centres; the second sphere gets the opposite.
     pub impulse: Vec3,
-    /// Times inverse mass and over radius it is what each of the two spins gains.
+    /// Angular unit: times inverse mass, over radius, gives the spin change of each sphere.
     pub twist: Vec3,
-    /// Energy that it takes.
+    /// Energy that friction dissipates.
     pub loss: f64,
 }
 
 impl Friction {
     /// `d` and `w` are centre and velocity of the first relative to the second; `spin` is the mean of the two spins,
-    /// weighted by the radii, whose sum is `radius_sum`; `limit` is the coefficient of friction times the normal impulse.
+    /// weighted by the radii, whose sum is `radius_sum`; `limit` is the coefficient of friction times the normal
+    /// impulse.
     ///
-    /// The point of contact divides `d` as the radii do, at a gap and in an overlap too, so the arms are r |d| / s, and
-    /// what the orbit gains the spins lose: angular momentum is kept. The slip there is `w - spin x d` across `d`. An
-    /// impulse changes it by 1/m_i + 1/m_j, and through the spins (inertia 2/5 m r^2) by 5/2 (|d|/s)^2 of that once more:
-    /// at contact by 7/2, so that 2/7 of the reduced mass times the slip stops it. More would turn the slip around.
+    /// The contact point divides `d` in the ratio of the radii, with a gap or an overlap too, so the arms are r |d| /
+    /// s. Angular momentum is conserved: the spins lose what the orbit gains. The slip there is `w - spin x d` across
+    /// `d`. An impulse changes the slip by 1/m_i + 1/m_j, and through the spins (inertia 2/5 m r^2) by 5/2 (|d|/s)^2
+    /// times as much again: at contact by 7/2 in all, so 2/7 of the reduced mass times the slip stops it. A larger
+    /// impulse reverses it.
     pub fn new(d: Vec3, w: Vec3, spin: Vec3, radius_sum: f32, inverse_mass: f32, limit: f32) -> Option<Self> {
         let square = d.length_squared();
         let surfaces = w - spin.cross(d);
@@ -41,8 +43,9 @@ impl Friction {
     }
 }
 
-/// Turns the spheres of an impact with the normal impulse `j` on the first, and returns the whole impulse on it. `contact`
-/// is offset and velocity of the first relative to the second or to what does not move, and the sum of the radii.
+/// Applies the impulse with normal part `j` to the spins of an impact, and returns the whole impulse on the first
+/// sphere. `contact` holds offset and velocity of the first relative to the second or to a fixed partner, and the
+/// radius sum.
 pub(super) fn rub(
     coefficient: f32,
     j: Vec3,
@@ -77,7 +80,7 @@ mod tests {
     use super::*;
     use crate::{toolbox::bounce_impulse, walls::world::delta_v_bound};
 
-    // What `World::delta_v_bound` is made of: whatever the spins, no velocity changes by more than the guard of the rounds allows for.
+    // Basis of `World::delta_v_bound`: for any spins, no velocity changes by more than the causality test allows for.
     #[test]
     fn friction_keeps_to_the_bound_on_a_jolt_whatever_the_spins() {
         let mut seed = 17_u64;
@@ -99,13 +102,13 @@ mod tests {
             let change = (j + friction.impulse).length() * inverse_i;
             let bound =
                 delta_v_bound(f64::from(coefficient)) * approach * inverse_i / (inverse_i + inverse_j);
-            // Where two just graze, rounding of their speed is all there is.
+            // In a grazing impact the speed is mostly rounding.
             let slack = 1e-5 * bound + 1e-6 * bound / approach * w.length();
             assert!(change <= bound + slack, "{d} {w} {spin}: {change} of {bound}");
             nearest = nearest.max(change / (bound + slack));
             struck += 1;
         }
-        // Where all of it slides the bound is met.
+        // If the whole contact slides, the bound is met.
         assert!(struck > 5000 && nearest > 0.999, "{struck} {nearest}");
     }
 }

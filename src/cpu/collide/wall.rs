@@ -1,4 +1,4 @@
-//! What happens where spheres meet walls.
+//! Impacts of spheres on walls.
 
 use glam::Vec3;
 
@@ -18,14 +18,14 @@ use crate::{
     },
 };
 
-/// What a wall gave a sphere in an impact.
+/// Impulse of a wall on a sphere in an impact.
 #[derive(Clone, Copy, Debug)]
 pub struct Push {
-    /// Number of the wall.
+    /// Wall number.
     pub wall: u32,
     /// Impulse on the sphere.
     pub impulse: Vec3,
-    /// Angular impulse on it against rolling and twisting.
+    /// Angular impulse on the sphere against rolling and twisting.
     pub turn: Vec3,
     /// Cell and offset of the point of contact.
     pub cell: glam::IVec3,
@@ -46,16 +46,16 @@ impl Body {
     }
 }
 
-/// How an impact on a wall came about.
+/// Geometry of a wall impact.
 struct WallContact {
-    /// Number of the wall.
+    /// Wall number.
     wall: u32,
     normal: Vec3,
     /// Velocity of the surface.
     wall_velocity: Vec3,
 }
 
-/// `wall` counts the planes first, then the patches.
+/// `wall` counts the planes first, then the wall features.
 pub(super) fn wall_impact(
     view: &View,
     recorder: Recorder,
@@ -64,7 +64,7 @@ pub(super) fn wall_impact(
     t: f32,
     output: &mut CollideOutput,
 ) {
-    // A sphere that rests on one plane and meets another goes on from its true state.
+    // A sphere supported by one plane that meets another continues from its true state.
     let supported = leave_support(view, a, t);
     let before = a.velocity();
     let wall_contact = match view.feature(wall) {
@@ -110,12 +110,12 @@ fn plane_impact(
             return wall_contact;
         }
         if supported || wall.mover.is_some() {
-            // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first. And nothing
-            // that moves carries along a chord.
+            // In a groove two simultaneous chords would follow the edge. The sphere hops off the second plane and stays
+            // on the first. Moving walls carry no sphere along a chord.
             counts.dissipated -= rebound(a, normal, -approach, -g * h);
             return wall_contact;
         }
-        // In the falling frame the plane accelerates; the chord of its way to the end of the substep.
+        // In the falling frame the plane accelerates; the sphere follows the chord to the end of the substep.
         let chord = -0.5 * g * (h + t);
         a.push(normal * (chord - normal.dot(a.velocity())));
         a.support = plane as u8 + 1;
@@ -132,7 +132,7 @@ fn plane_impact(
     }
     let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, wall.mover.is_some()), counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
-    // Along the plane too the frame falls.
+    // The frame falls along the plane too.
     let slide = (a.velocity() + view.world.gravity * t) - wall_velocity;
     let push = rub(friction, j, (normal * a.radius(), slide, a.radius()), a, None, counts);
     count_hit(view, a.index, WALL | plane as u32, surface.restitution);
@@ -156,7 +156,7 @@ fn feature_impact(
     let approach = normal.dot(w);
     let partner = WALL | wall as u32;
     let surface = view.world.surface(view.state.material(a.index).into(), feature.material);
-    // Towards the sphere the surface accelerates as gravity has it, and by its own curvature.
+    // The surface accelerates towards the sphere by gravity and by its own curvature.
     let towards = touch.bend - normal.dot(view.world.gravity);
     let wall_contact = WallContact { wall: feature.wall, normal, wall_velocity };
     if towards > 0.0 && rests(-approach, towards, a.radius(), view, 0.0) {
@@ -181,7 +181,7 @@ fn feature_impact(
     wall_contact
 }
 
-// As between spheres. But a wall that moves presses what has no room, and elastic impacts on it would pump energy into that without end.
+// As between spheres. But a moving wall presses confined spheres, and elastic impacts would add energy without limit.
 fn soften_wall(
     view: &View,
     surface: &Surface,
@@ -195,7 +195,7 @@ fn soften_wall(
     soften(view, surface, speed, age, counts)
 }
 
-// `j` is the impulse along the normal, `push` that with friction.
+// `j` is the impulse along the normal, `push` the impulse with friction.
 fn finish(
     view: &View,
     recorder: Recorder,
@@ -224,8 +224,8 @@ fn finish(
     }
 }
 
-// Lets a sphere that slides along a wall leave it at this speed, so little that it is soon back: its way is turned, not sped up, as far as
-// it is fast enough for that. Returns the energy it got.
+// Lets a sphere that slides along a wall leave at a speed so small that it soon returns. The velocity is turned, not
+// increased, if the sphere is fast enough. Returns the energy gained.
 fn turn_off(a: &mut Body, w: Vec3, normal: Vec3, approach: f32, speed: f32) -> f64 {
     let along = w - normal * approach;
     let (square, gain) = (along.length_squared(), speed * speed - approach * approach);

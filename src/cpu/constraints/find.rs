@@ -1,4 +1,4 @@
-//! Which contacts of a sphere rest.
+//! Finds the resting contacts of a sphere.
 
 use glam::{Vec3, Vec3A};
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// A wall as a row sees it.
+/// A wall as a contact constraint needs it.
 struct Side {
     partner: u32,
     normal: Vec3,
@@ -28,18 +28,18 @@ struct Side {
     moves: bool,
 }
 
-/// What a row of two spheres has for as long as they touch; one that was restored has none of it yet.
+/// Values of a sphere-sphere constraint that stay constant while the spheres touch; not set if it was restored.
 struct Grip {
     turns: [f32; 2],
     friction: f32,
     resistance: [f32; 2],
 }
 
-/// Looks for the rows of one sphere.
+/// Finds the contact constraints of one sphere.
 pub(super) struct Finder<'a> {
     pub view: &'a View<'a>,
     pub i: usize,
-    /// None where rows are added after the rounds.
+    /// None when constraints are added after the rounds.
     pub slow: Option<f32>,
     pub past: &'a [ContactConstraint],
     pub scale: f32,
@@ -53,7 +53,7 @@ impl Finder<'_> {
         let id = state.id[i];
         for &candidate in view.lists.of(i) {
             let j = candidate.index();
-            // What is far is told before anything else of it is fetched.
+            // Reject distant candidates before loading anything else of them.
             if state.id[j] > id && self.may_rest(candidate) {
                 self.pair(candidate, task);
             }
@@ -79,7 +79,7 @@ impl Finder<'_> {
         }
     }
 
-    // Whether a contact rests at the start of the substep: `gap` and `approach` as they are now.
+    // Whether a contact rests at the start of the substep, from the present `gap` and `approach`.
     fn rests(
         &self,
         partner: u32,
@@ -91,7 +91,7 @@ impl Finder<'_> {
         let slow = self.slow.unwrap_or(0.0);
         let both_rested =
             self.rested.contains(self.i) && (partner & WALL != 0 || self.rested.contains(partner as usize));
-        // A pair that lay next to each other in a pile is pressed together; one that only now comes near bounces.
+        // Neighbours in a pile are pressed together; a sphere that only now arrives bounces.
         let in_contact =
             past.is_some_and(|constraint| constraint.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
         gap <= CONSTRAINT_GAP * diameter
@@ -99,13 +99,13 @@ impl Finder<'_> {
             && (in_contact || (approach <= slow && approach >= -slow))
     }
 
-    // False where no row can be.
+    // False if no contact constraint is possible.
     #[inline(always)]
     fn may_rest(&self, candidate: Candidate) -> bool {
         let (view, i, j) = (self.view, self.i, candidate.index());
         let shift = Vec3A::from(view.shifts[candidate.code() as usize]);
         if self.slow.is_some() {
-            // At the start all clocks are 0, whatever they hold.
+            // At the start of a substep every clock counts as 0, whatever its stored value.
             let (here, there) = (view.state.place[i], view.state.place[j]);
             let d = Vec3A::from_vec4(here - there) - shift;
             let farthest = (here.w + there.w) * (1.0 + CONSTRAINT_GAP);
@@ -116,7 +116,7 @@ impl Finder<'_> {
             || (self.is_in_contact(i, j as u32) && !view.stays_clear(i, j, shift, CONSTRAINT_AHEAD))
     }
 
-    // None where all contacts of the two are impacts.
+    // None if all contacts of the pair are impacts.
     fn grip(&self, j: usize, past: Option<&ContactConstraint>) -> Option<Grip> {
         if let Some(constraint) = past
             && constraint.turns[0] > 0.0
@@ -143,7 +143,7 @@ impl Finder<'_> {
         let (i, j) = (self.i, candidate.index());
         let shift = view.shifts[candidate.code() as usize];
         if state.inverse_mass(i) == 0.0 && state.inverse_mass(j) == 0.0 {
-            // Both stopped in this substep.
+            // Both spheres stopped in this substep.
             return;
         }
         let past = self.past.iter().find(|constraint| constraint.j == j as u32);
@@ -159,7 +159,7 @@ impl Finder<'_> {
             return task.push(constraint, view.yields(i) || view.yields(j));
         }
         let diameter = state.radius(i) + state.radius(j);
-        // At the start all clocks are 0, whatever they hold.
+        // At the start of a substep every clock counts as 0, whatever its stored value.
         let d = if self.slow.is_some() {
             (state.offset(i) - state.offset(j)) - shift
         } else {
@@ -202,7 +202,7 @@ impl Finder<'_> {
         task.push(constraint, view.yields(self.i) || view.yields(j));
     }
 
-    // Whether rows have moved one of the two.
+    // Whether contact constraints have moved one of the two.
     fn is_in_contact(&self, i: usize, partner: u32) -> bool {
         self.view.rested[i] > 0.0 || (partner & WALL == 0 && self.view.rested[partner as usize] > 0.0)
     }
@@ -257,7 +257,7 @@ impl Finder<'_> {
         self.wall(surface, &side, runs_in, task);
     }
 
-    // At the start all clocks are 0, whatever they hold.
+    // At the start of a substep every clock counts as 0, whatever its stored value.
     fn instant(&self) -> Instant {
         let i = self.i;
         if self.slow.is_none() {
@@ -302,7 +302,7 @@ impl Finder<'_> {
         task.push(constraint, view.yields(i));
     }
 
-    // The load of the substep before, turned into the plane of contact of now; but for what sleeps.
+    // Impulse of the previous substep, rotated into the present contact plane; sleeping spheres keep theirs unrotated.
     fn warm(&self, past: Option<&ContactConstraint>, normal: Vec3) -> ContactImpulse {
         let Some(ContactConstraint { impulse, .. }) = past else { return ContactImpulse::default() };
         let tangent = impulse.tangent * self.scale;
@@ -316,7 +316,7 @@ impl Finder<'_> {
     }
 }
 
-// A push in the plane of contact also turns: with inertia 2/5 m r^2 it moves the surfaces 1 + 5/2 times as far.
+// A tangential impulse also turns a sphere: with inertia 2/5 m r^2 the surfaces move 1 + 5/2 times as far.
 fn masses(inverse: f32, share: f32) -> [f32; 2] {
     let mass = 1.0 / inverse;
     [mass, mass / (1.0 + 2.5 * share * share)]

@@ -1,4 +1,4 @@
-//! What the rows of a substep leave to the next one.
+//! Hands the impulses of a substep's contact constraints to the next substep (warm start).
 
 use std::{
     mem::swap,
@@ -12,10 +12,10 @@ use crate::{
 };
 
 impl ContactConstraints {
-    /// Follows the spheres into their new order; `order` says where each came from.
+    /// Reorders past constraints with their spheres; `order` holds the previous index of each sphere.
     pub fn follow(&mut self, order: &[u32]) {
         if self.tasks.iter().all(|task| task.constraints.is_empty()) && !self.is_past_ready {
-            // Nothing to follow, and nothing of before that: its places are those of another order.
+            // Drop older constraints: their indices belong to another order.
             self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
             self.past.for_each(|task| task.constraints.clear());
             (self.is_past_ready, self.past_h, self.count) = (true, self.h, 0);
@@ -52,7 +52,7 @@ impl ContactConstraints {
             task.partners.clear();
             task.constraints.resize(sum as usize, ContactConstraint::default());
             let constraints = Disjoint::new(&mut task.constraints);
-            // The rows of a sphere come in any order: they are looked for by partner.
+            // The constraints of a sphere are unordered; lookups search by partner.
             tasks.look(|task| {
                 for constraint in &task.constraints {
                     let mut constraint = *constraint;
@@ -61,7 +61,7 @@ impl ContactConstraints {
                         constraint.j = places[constraint.j as usize];
                     }
                     let place = ends[constraint.i as usize].fetch_add(1, Relaxed);
-                    // SAFETY: every place is taken from a cursor once.
+                    // SAFETY: every cursor yields each index once.
                     unsafe { constraints.set(place as usize, constraint) };
                 }
             });
@@ -69,8 +69,8 @@ impl ContactConstraints {
         (self.is_past_ready, self.count) = (true, 0);
     }
 
-    /// Starts the next [`find`](Self::find) from such impulses of a substep of length `h`: owner, partner, load, in ascending
-    /// order of the owners.
+    /// Warm-starts the next [`find`](Self::find) from impulses of a substep of length `h`: owner, partner, impulse,
+    /// ascending by owner.
     pub fn restore(&mut self, count: usize, impulses: &[(u32, u32, ContactImpulse)], h: f32) {
         self.past.run(1, 1, |_, task| {
             task.constraints.clear();
@@ -96,7 +96,7 @@ impl ContactConstraints {
         (self.is_past_ready, self.past_h, self.count) = (true, h, 0);
     }
 
-    /// What the next [`find`](Self::find) starts from: the rows of a sphere, and the length of their substep.
+    /// Warm start of the next [`find`](Self::find): the constraints of a sphere and the length of their substep.
     pub fn handed_on(&self, i: usize) -> (&[ContactConstraint], f32) {
         let (tasks, slots, h) = if self.is_past_ready {
             (&self.past, &self.past_slots, self.past_h)

@@ -1,5 +1,5 @@
-//! ContactConstraints of four tasks side by side, one in each lane: the same operations in the same order as [`Bodies::solve`], so the
-//! same bits. The tasks of a colour have no sphere in common, so nor have the rows of four of them.
+//! Contact constraints of four tasks side by side, one per lane: the same operations in the same order as
+//! [`Bodies::solve`], so the same bits. Tasks of one colour share no sphere, so four of their constraints share none.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -14,10 +14,10 @@ use crate::cpu::{
 /// Lanes of a vector.
 const LANES: usize = 4;
 
-/// Solves the rows of tasks of one colour. Returns the largest change of a velocity by a row.
+/// Solves the contact constraints of tasks of one colour. Returns the largest velocity change by a constraint.
 ///
 /// # Safety
-/// Nobody else may read or write the spheres of these tasks meanwhile, and the tasks have none in common.
+/// No other thread may read or write the spheres of these tasks meanwhile, and the tasks share no sphere.
 pub unsafe fn solve_all<'t>(
     bodies: &Bodies,
     mut tasks: impl Iterator<Item = &'t mut Task>,
@@ -35,7 +35,7 @@ pub unsafe fn solve_all<'t>(
             constraints.iter().for_each(|constraint| mark(constraint, in_contact));
             continue;
         }
-        // The last rows of the longest tasks.
+        // The last contact constraints of the longest tasks.
         let mut any = false;
         for (constraint, lane) in constraints.into_iter().zip(&lanes) {
             let Some(constraint) = constraint else { continue };
@@ -56,7 +56,7 @@ fn mark(constraint: &ContactConstraint, in_contact: &Flags) {
     }
 }
 
-/// What is left of the task that a lane is at.
+/// Rest of the task that a lane processes.
 #[derive(Default)]
 struct Lane<'t> {
     constraints: std::slice::IterMut<'t, ContactConstraint>,
@@ -64,7 +64,7 @@ struct Lane<'t> {
 }
 
 impl<'t> Lane<'t> {
-    /// The next row of its task, or of the next task that has any.
+    /// The next contact constraint of the task, or of the next nonempty task.
     #[inline(always)]
     fn next(&mut self, tasks: &mut impl Iterator<Item = &'t mut Task>) -> Option<&'t mut ContactConstraint> {
         loop {
@@ -199,7 +199,7 @@ impl Side {
         std::array::from_fn(|k| Body { motion: motions[k], spin: spins[k] })
     }
 
-    /// What a torque of friction does to the spin: 5/2 arm/(m r^2), the arm close to the radius.
+    /// Spin change per friction torque: 5/2 arm/(m r^2), with the arm close to the radius.
     #[inline(always)]
     fn ease(&self) -> Vec4 {
         0.4 * self.turn * self.turn * self.arm * self.inverse
@@ -211,8 +211,8 @@ impl Side {
     }
 }
 
-/// Resistance to rolling and twisting of four contact constraints; `limits` is the largest rolling moment and the normal impulse.
-/// Returns `change`, or the change of a velocity by the moment where that is larger.
+/// Resistance to rolling and twisting of four contact constraints; `limits` is the largest rolling moment and the
+/// normal impulse. Returns `change`, or the change of a velocity by the moment where that is larger.
 #[inline(always)]
 fn resist(
     constraints: &mut [&mut ContactConstraint; LANES],
@@ -242,7 +242,7 @@ fn resist(
     Vec4::select(resists, larger(change, by.largest() * a.turn), change)
 }
 
-/// [`Bodies::solve`] for four rows without a sphere in common.
+/// [`Bodies::solve`] for four contact constraints without a common sphere.
 #[inline(always)]
 unsafe fn solve_four(
     bodies: &Bodies,
@@ -341,7 +341,7 @@ mod tests {
         Vec3::from_array(std::array::from_fn(|_| 2.0 * rng.random::<f32>() - 1.0))
     }
 
-    // A row among the spheres of a task, of every kind in turn; `wild`: some with impulses that overflow.
+    // A constraint among the spheres of a task, of every kind in turn; `wild`: some with impulses that overflow.
     fn constraint(
         rng: &mut impl Rng,
         (first, k, wild): (u32, usize, bool),

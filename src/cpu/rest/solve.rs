@@ -1,4 +1,4 @@
-//! What one row does to its two spheres.
+//! Applies one contact constraint to its two spheres.
 
 use glam::{BVec4A, Vec3A, Vec4, Vec4Swizzles};
 
@@ -10,33 +10,33 @@ use crate::{
     state::constants::WALL,
 };
 
-/// A sphere as rows see it.
+/// State of a sphere during the solve.
 #[derive(Clone, Copy, Default)]
 pub struct Body {
-    /// V, inverse mass; nothing for what sleeps.
+    /// V, inverse mass; all 0 for sleeping spheres.
     pub motion: Vec4,
     /// Angular velocity, time of the last contact.
     pub spin: Vec4,
 }
 
-/// What rows act on.
+/// Columns that contact constraints change.
 pub struct Bodies<'a>(pub Disjoint<'a, Body>);
 
 impl Bodies<'_> {
-    /// The sphere whose row it is.
+    /// The sphere that owns the constraint.
     ///
     /// # Safety
-    /// Nobody else may write it meanwhile.
+    /// No other thread may write the sphere meanwhile.
     #[inline(always)]
     pub unsafe fn first(&self, constraint: &ContactConstraint) -> Body {
         // SAFETY: passed on from the caller.
         unsafe { self.0.get(constraint.i as usize) }
     }
 
-    /// The other one, or how its wall moves.
+    /// The other sphere, or the motion of its wall.
     ///
     /// # Safety
-    /// As above.
+    /// No other thread may write the sphere meanwhile.
     #[inline(always)]
     pub unsafe fn second(&self, constraint: &ContactConstraint, wall_velocities: &[WallVelocity]) -> Body {
         if constraint.j & WALL == 0 {
@@ -50,10 +50,10 @@ impl Bodies<'_> {
         }
     }
 
-    /// Both, as the row has left them; what is fixed is never written.
+    /// Stores both spheres after a constraint; fixed spheres are never written.
     ///
     /// # Safety
-    /// Nobody else may read or write them meanwhile.
+    /// No other thread may read or write the two spheres meanwhile.
     #[inline(always)]
     pub unsafe fn store(&self, constraint: &ContactConstraint, first: Body, second: Body) {
         for (k, body) in [(constraint.i, first), (constraint.j, second)] {
@@ -64,10 +64,10 @@ impl Bodies<'_> {
         }
     }
 
-    /// Puts the load of a row on its spheres.
+    /// Applies the warm-start impulse of a constraint to its spheres.
     ///
     /// # Safety
-    /// Nobody else may read or write them meanwhile.
+    /// No other thread may read or write the two spheres meanwhile.
     pub unsafe fn push(&self, constraint: &ContactConstraint, wall_velocities: &[WallVelocity]) {
         let impulse = constraint.impulse;
         if impulse.normal > 0.0 {
@@ -87,15 +87,15 @@ impl Bodies<'_> {
         }
     }
 
-    /// Solves a row for the velocities as they are. Returns by how much it changes the velocity of its spheres.
+    /// Solves a constraint for the present velocities. Returns the change of its spheres' velocity.
     ///
     /// # Safety
-    /// As above.
+    /// No other thread may read or write the two spheres meanwhile.
     pub unsafe fn solve(&self, constraint: &mut ContactConstraint, wall_velocities: &[WallVelocity]) -> f32 {
         // SAFETY: passed on from the caller.
         let mut pair = unsafe { Pair::load(self, constraint, wall_velocities) };
         if pair.motions[0].w + pair.motions[1].w == 0.0 {
-            // They sleep, or one on what is fixed: the load stays what it was.
+            // Both sleep, or one sleeps on a fixed partner: the impulse stays.
             return 0.0;
         }
         let across = constraint.normal.extend(0.0);
@@ -103,7 +103,7 @@ impl Bodies<'_> {
         let before = constraint.impulse.normal;
         let normal = larger(0.0, before + (-constraint.closing - speed) * constraint.masses[0]);
         if normal == 0.0 && before == 0.0 {
-            // They part: nothing to press, nothing to rub.
+            // The surfaces part: no normal impulse, no friction.
             return 0.0;
         }
         pair.push(across * (normal - before));
@@ -127,7 +127,7 @@ impl Bodies<'_> {
                 + clamped(along, constraint.resistance[1] * normal);
             pair.turn(constraint, turn - before);
             constraint.impulse.moment = turn.truncate();
-            // As what it does to the surfaces: 5/2 of the angular impulse over the radius.
+            // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
             change = larger(change, largest(turn - before) * constraint.turns[0]);
         }
         // SAFETY: passed on from the caller.
@@ -136,27 +136,28 @@ impl Bodies<'_> {
     }
 }
 
-// Vectors in four lanes, the last one 0 where it is not a sphere's own: one instruction each, and the same bits as three floats.
+// Vectors in four lanes, the last lane 0 unless it holds a sphere's own value: one instruction each, same bits as
+// three floats.
 
 #[inline(always)]
 fn dot(a: Vec4, b: Vec4) -> f32 {
     Vec3A::from_vec4(a).dot(Vec3A::from_vec4(b))
 }
 
-/// The cross product of two whose last lanes are finite and one of them 0.
+/// Cross product of two vectors whose last lanes are finite, at least one of them 0.
 #[inline(always)]
 fn cross(a: Vec4, b: Vec4) -> Vec4 {
     let zxy = |v: Vec4| v.zxyw();
     zxy(zxy(a) * b - a * zxy(b))
 }
 
-/// With 0 in the last lane.
+/// Sets the last lane to 0.
 #[inline(always)]
 fn flat(v: Vec4) -> Vec4 {
     Vec4::select(BVec4A::new(true, true, true, false), v, Vec4::ZERO)
 }
 
-/// The larger of two; the first where the second is not a number.
+/// The larger of two; the first if the second is NaN.
 #[inline(always)]
 pub fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
@@ -174,11 +175,11 @@ fn clamped(v: Vec4, most: f32) -> Vec4 {
     if square > most * most { v * (most / square.sqrt()) } else { v }
 }
 
-/// The two partners of a row; a wall moves as its drive says.
+/// The two partners of a constraint; a wall moves with its wall velocity.
 struct Pair {
     motions: [Vec4; 2],
     spins: [Vec4; 2],
-    /// Inverse mass and time of the last contact, which no impulse changes, be it infinite.
+    /// Inverse mass and time of the last contact. No impulse changes them, not even an infinite one.
     kept: [[f32; 2]; 2],
 }
 
@@ -208,13 +209,13 @@ impl Pair {
         unsafe { bodies.store(constraint, a, b) };
     }
 
-    /// Its last lane is nothing.
+    /// The last lane is unused.
     #[inline(always)]
     fn relative(&self) -> Vec4 {
         self.motions[0] - self.motions[1]
     }
 
-    /// Velocity of the one surface on the other.
+    /// Velocity of the first surface relative to the second.
     #[inline(always)]
     fn slip(&self, constraint: &ContactConstraint, across: Vec4) -> Vec4 {
         let turning = self.spins[0] * constraint.arms[0] + self.spins[1] * constraint.arms[1];
@@ -232,11 +233,11 @@ impl Pair {
     #[inline(always)]
     fn rub(&mut self, constraint: &ContactConstraint, across: Vec4, impulse: Vec4) {
         self.push(impulse);
-        // The arm from the centre is -n on the one side and n on the other, the impulse has two signs as well.
+        // The arm is -n on one side and n on the other; the impulse changes sign likewise.
         let torque = cross(impulse, across);
         for side in 0..2 {
             let turn = constraint.turns[side];
-            // 5/2 arm/(m r^2), the arm close to the radius.
+            // 5/2 arm/(m r^2), with the arm close to the radius.
             let ease = 0.4 * turn * turn * constraint.arms[side] * self.motions[side].w;
             self.spins[side] += torque * ease;
         }
