@@ -252,6 +252,9 @@ fn upward(text: &str, own: &[&str], reexports: &[(String, String)]) -> Vec<Strin
         LAYERS.iter().flat_map(|l| l.iter()).any(|name| *name == module) && layer(&module) > layer(own[0])
     };
     found.retain(is_upward);
+    // A path in a `use` statement was found twice.
+    found.sort_unstable();
+    found.dedup();
     found
 }
 
