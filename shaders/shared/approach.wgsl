@@ -1,4 +1,4 @@
-// When spheres meet patches of walls: conservative advancement. Twins: src/cpu/feature.rs and src/model/features/shape.rs, which say why.
+// When spheres meet wall features, by conservative advancement. Twins: src/cpu/feature.rs and src/walls/features/shape.rs, which say why.
 
 // When a point at height `gap` over a plane reaches it.
 fn tangent_time(gap: f32, rate: f32) -> f32 {

@@ -1,5 +1,5 @@
-// The forms of patches of walls, and the way from a point to the nearest point of one. Twins: src/model/features/shape.rs, which says
-// why, and `sight` of src/model/features/mod.rs.
+// Shapes of wall features, and the vector from a point to the nearest point of one. Twins: src/walls/features/shape.rs, which says
+// why, and `sight` of src/walls/features.rs.
 
 // Where a patch lies in `world`, and what it is.
 struct WallFeature {

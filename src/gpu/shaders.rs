@@ -25,7 +25,7 @@ pub struct Module {
     parts: &'static [&'static str],
 }
 
-/// Sets of eight storage buffers: WebGPU invariants no more.
+/// Sets of eight storage buffers: WebGPU guarantees no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Both copies of the state.

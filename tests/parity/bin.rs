@@ -14,7 +14,7 @@ use super::{
 const OFFSET: f32 = 1.2e-7;
 
 // Spheres far from their cells, also beyond the walls, none so near a face of a cell that the quotient `x / edge`, of
-// which WGSL invariants 2.5 ULP, could fall on either side.
+// for which WGSL guarantees 2.5 ULP, could fall on either side.
 fn scatter_about(harness: &mut Harness) {
     let grid = &harness.twin.core.domain.grid;
     let mut draw = dice(3);
