@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use carom::schedule::STAGES;
+use carom::schedule::{SCHEDULE, STAGES};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -70,6 +70,59 @@ fn every_stage_of_the_table_is_a_shader_that_names_its_twin_and_is_compared_with
         );
         assert!(text.contains("_is_noticed"), "{}: nothing shows that it can fail", path.display());
     }
+}
+
+// The rows of the table of passes in docs/architecture.md: part, pass, stage, condition, files of the cpu, entry points.
+fn documented_passes(page: &str) -> Vec<Vec<String>> {
+    let rows = page.lines().skip_while(|line| !line.starts_with("| part | pass |")).skip(2);
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
+        .collect()
+}
+
+// The names in backticks.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn the_architecture_page_shows_the_schedule() {
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let documented = documented_passes(&page);
+    let parts = ["BROAD_PHASE", "STEP_BEGIN", "SUBSTEP_BEGIN", "ROUND", "SUBSTEP_END", "STEP_END"];
+    assert_eq!(parts.len(), SCHEDULE.len());
+    let scheduled: Vec<Vec<String>> = parts
+        .iter()
+        .zip(SCHEDULE)
+        .flat_map(|(part, entries)| entries.iter().map(move |entry| (part, entry)))
+        .map(|(part, entry)| {
+            vec![
+                (*part).to_owned(),
+                format!("{:?}", entry.pass),
+                entry.stage.to_owned(),
+                format!("{:?}", entry.when),
+            ]
+        })
+        .collect();
+    assert_eq!(documented.iter().map(|row| row[..4].to_vec()).collect::<Vec<_>>(), scheduled);
+    let shaders: String =
+        files("shaders", &["wgsl"]).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    for row in &documented {
+        assert!(quoted(&row[4]).iter().all(|path| root().join(path).exists()), "{row:?}");
+        let entry_points = quoted(&row[5]);
+        assert!(!entry_points.is_empty(), "{row:?}");
+        for name in entry_points {
+            assert!(shaders.contains(&format!("fn {name}(@builtin")), "{name} is no entry point");
+        }
+    }
+}
+
+#[test]
+fn a_pass_that_the_architecture_page_omits_is_noticed() {
+    let page = "text\n| part | pass | stage |\n|---|---|---|\n| ROUND | Select | `a`, `b_c` |\n\n| other | table |\n";
+    let rows = documented_passes(page);
+    assert_eq!(rows, [["ROUND", "Select", "`a`, `b_c`"]]);
+    assert_eq!(quoted(&rows[0][2]), ["a", "b_c"]);
 }
 
 #[test]
