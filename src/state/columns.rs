@@ -138,6 +138,7 @@ impl State {
         self.motion[i].w
     }
 
+    #[cfg(feature = "gpu")]
     #[inline]
     pub fn material(&self, i: usize) -> MaterialIndex {
         self.cell[i].w as MaterialIndex

@@ -72,11 +72,13 @@ impl Domain {
     }
 
     /// Whether any sphere is fixed.
+    #[cfg(feature = "gpu")]
     pub fn has_fixed(&self) -> bool {
         self.has_fixed
     }
 
     /// Share of every velocity that half of a step's drag takes.
+    #[cfg(feature = "gpu")]
     pub fn half_drag(&self) -> f64 {
         -(-0.5 * self.system.drag * self.system.dt).exp_m1()
     }

@@ -81,8 +81,10 @@ pub struct StepRequest {
     pub begin: f64,
     pub plan: Plan,
     /// Rounds of the substep that took most two steps ago; 0 = not known.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub rounds: u32,
     /// Whether the last step had substeps halved.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub was_halved: bool,
     /// Whether impacts are recorded.
     pub records: bool,
@@ -100,10 +102,12 @@ pub struct Taken {
 pub enum Attempt {
     Done,
     /// Take this one instead: something was made room for.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     Again(Substep),
     /// Two halves are quicker, or the only way to keep the order.
     Halve(Substep),
     /// No way to take it is left.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     GiveUp,
 }
 
