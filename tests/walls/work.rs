@@ -242,8 +242,8 @@ pub fn a_wall_is_named_only_where_one_crushes() {
     }
 }
 
-// A press that leaves too little space: the overlap is reported with the wall's name; the run does not hang, and all values stay
-// finite.
+// A press that leaves too little space: the overlap is reported with the wall's name, the run does not hang, and all
+// values stay finite.
 #[test]
 pub fn a_wall_that_crushes_spheres_is_named() {
     let surface = Surface { restitution: 0.3, friction: 0.3, ..Surface::default() };
