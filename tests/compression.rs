@@ -83,18 +83,18 @@ fn fill_up(count: u64, backend: Backend, rate: f64) {
 }
 
 #[test]
-fn spheres_fill_the_share_that_was_asked_for() {
+fn spheres_reach_the_requested_packing_fraction() {
     fill_up(500, Backend::Cpu, 0.2);
 }
 
 #[test]
-fn spheres_fill_the_share_that_was_asked_for_event_by_event() {
+fn spheres_reach_the_requested_packing_fraction_event_by_event() {
     fill_up(200, Backend::Exact, 0.2);
 }
 
 #[cfg(feature = "gpu")]
 #[test]
-fn spheres_fill_the_share_that_was_asked_for_on_a_device() {
+fn spheres_reach_the_requested_packing_fraction_on_a_device() {
     fill_up(200, Backend::Gpu, 0.4);
 }
 
@@ -113,7 +113,7 @@ fn discs_stay_in_their_plane_while_their_box_shrinks() {
 
 // A compression so slow that a step changes almost nothing has not reached its target.
 #[test]
-fn a_slow_compression_goes_on() {
+fn a_slow_compression_keeps_running() {
     let mut system = gas(100, 0.2, 1e-3, to_fraction(1e-6, 0.3));
     system.solver.substeps = 1;
     let mut simulation = on(Backend::Cpu, 0, &system);
@@ -137,12 +137,12 @@ fn a_box_that_would_be_too_small_for_its_periods_is_refused() {
 }
 
 #[test]
-fn two_thousand_spheres_fill_the_share_that_was_asked_for() {
+fn two_thousand_spheres_reach_the_requested_packing_fraction() {
     fill_up(2000, Backend::Cpu, 0.05);
 }
 
 #[test]
-fn a_gas_is_compressed_to_the_pressure_that_was_asked_for() {
+fn a_gas_reaches_the_requested_pressure() {
     let target = pressure(0.4);
     let compression = Compression { rate: 0.01, fraction: None, pressure: Some(target) };
     let mut simulation = on(Backend::Cpu, 0, &gas(1000, 0.35, 0.02, compression));
@@ -233,7 +233,7 @@ fn grains_that_lose_energy_are_compressed_and_the_ledger_is_closed() {
 }
 
 #[test]
-fn what_cannot_be_compressed_is_refused_by_name() {
+fn systems_that_cannot_be_compressed_are_refused_by_name() {
     let refused = |change: &dyn Fn(&mut System), words: &str| {
         let mut system = gas(100, 0.2, 0.02, to_fraction(0.1, 0.3));
         change(&mut system);
@@ -258,7 +258,7 @@ fn what_cannot_be_compressed_is_refused_by_name() {
 
 #[cfg(feature = "files")]
 #[test]
-fn a_slip_in_a_table_is_shown_where_it_is() {
+fn an_error_in_a_compression_table_is_shown_at_its_position() {
     let slip = |table: &str, words: &str| {
         let text = format!(
             "[world]\ndt = 0.02\n[bounds]\nx = \"periodic\"\ny = \"periodic\"\nz = \"periodic\"\n[compression]\n{table}\n\

@@ -43,7 +43,7 @@ fn any_part_of_a_name_in_either_case_is_enough() {
 }
 
 #[test]
-fn limits_are_those_asked_for() {
+fn limits_are_the_requested_ones() {
     let limits = wgpu::Limits::default();
     let context = Context::open_with_limits(None, limits.clone()).unwrap();
     assert_eq!(context.device.limits().max_storage_buffers_per_shader_stage, 8);
@@ -158,7 +158,7 @@ fn a_borrowed_device_with_too_low_a_limit_is_refused_by_the_name_of_the_limit() 
 }
 
 #[test]
-fn what_is_lost_with_the_device_is_an_error_and_no_old_state() {
+fn a_state_lost_with_the_device_is_an_error() {
     let context = open();
     let options = Options { backend: Backend::Gpu, context: Some(context.clone()), ..Options::default() };
     let system = System { spheres: vec![Sphere::default()], dt: 0.1, ..System::default() };
@@ -196,7 +196,7 @@ fn a_copy_has_a_bandwidth() {
 }
 
 #[test]
-fn a_simulation_says_which_adapter_it_runs_on() {
+fn a_simulation_names_its_adapter() {
     let on = |backend, context| Options { backend, context, ..Options::default() };
     let context = open();
     let simulation = Simulation::new(System::default(), on(Backend::Gpu, Some(context.clone()))).unwrap();

@@ -39,7 +39,7 @@ install() {
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || return 1
         root=(sudo)
-        # Nobody is there to type a password.
+        # Without a terminal a password cannot be typed.
         [ -t 0 ] || root=(sudo -n)
     fi
     "${root[@]}" apt-get update -q || return 1

@@ -58,7 +58,7 @@ fn adapters_are_listed_as_a_table_and_as_an_object() {
 }
 
 #[test]
-fn auto_is_gpu_on_a_gpu_and_cpu_with_one_line_elsewhere() {
+fn auto_is_gpu_on_a_gpu_and_cpu_with_a_note_elsewhere() {
     let place = Place::new();
     for row in rows(&place) {
         let environment = [("WGPU_ADAPTER_NAME", name(&row))];
@@ -95,7 +95,7 @@ fn gpu_runs_on_every_adapter_and_calls_software_by_its_name() {
 }
 
 #[test]
-fn a_bench_on_software_is_not_called_one_of_a_gpu() {
+fn a_bench_on_a_software_adapter_is_marked_as_software() {
     let place = Place::new();
     let arguments =
         ["bench", "--scenes", "gas.toml", "--backends", "cpu,gpu", "--steps", "2", "--warm-up", "1"];
@@ -112,7 +112,7 @@ fn a_bench_on_software_is_not_called_one_of_a_gpu() {
 }
 
 #[test]
-fn a_name_that_no_adapter_has_ends_with_3_and_lists_what_was_found() {
+fn an_unknown_adapter_name_ends_with_3_and_lists_the_adapters() {
     let place = Place::new();
     let first = rows(&place).swap_remove(0);
     let nonsense = [("WGPU_ADAPTER_NAME", "abacus")];
@@ -161,7 +161,7 @@ fn no_adapter_ends_with_3_and_names_the_package() {
 }
 
 #[test]
-fn without_an_adapter_auto_is_cpu_and_says_so_in_one_line() {
+fn without_an_adapter_auto_is_cpu_with_a_note() {
     let place = Place::new();
     let ran = carom(&place, &NO_ADAPTER, &["run", "pair.toml", "--json"]).expect(0);
     assert_eq!(ran.object()["backend"], "cpu");

@@ -113,7 +113,7 @@ fn without_json_a_table_and_a_summary_are_printed() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     use std::io::Read;
     use std::process::Stdio;
     let place = Place::new();

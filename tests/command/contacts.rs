@@ -40,7 +40,7 @@ fn rows(place: &Place, name: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn a_column_says_who_carries_whom_with_which_force() {
+fn a_column_lists_its_contacts_with_their_forces() {
     let place = place();
     place.carom(&["run", "column.toml", "--backend", "cpu", "--contacts", "c.csv"]).expect(0);
     let rows = rows(&place, "c.csv");
@@ -66,7 +66,7 @@ fn a_column_says_who_carries_whom_with_which_force() {
 }
 
 #[test]
-fn what_does_not_rest_has_a_file_with_a_header_alone() {
+fn a_run_without_lasting_contacts_writes_a_header_alone() {
     let place = Place::new();
     place.carom(&["run", "gas.toml", "--contacts", "c.csv"]).expect(0);
     assert_eq!(rows(&place, "c.csv"), Vec::<Vec<String>>::new());
@@ -74,7 +74,7 @@ fn what_does_not_rest_has_a_file_with_a_header_alone() {
 }
 
 #[test]
-fn a_backend_that_cannot_tell_says_so_before_the_run_and_writes_nothing() {
+fn a_backend_without_contacts_is_refused_before_the_run_and_writes_nothing() {
     let place = Place::new();
     place
         .carom(&["run", "pair.toml", "--backend", "exact", "--contacts", "c.csv", "--out", "out", "--json"])
@@ -103,7 +103,7 @@ fn a_bad_path_ends_the_command_before_the_run() {
 }
 
 #[test]
-fn a_run_that_failed_writes_no_contacts_and_says_so() {
+fn a_failed_run_writes_no_contacts_and_says_so() {
     let place = Place::new();
     let far = "[world]\ndt = 0.5\n[[spheres]]\nat = [{ position = [0, 0, 0], velocity = [1e30, 0, 0] }]\n";
     place.write("runaway.toml", far);

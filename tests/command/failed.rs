@@ -13,7 +13,7 @@ at = [{ position = [0, 0, 0], velocity = [1e30, 0, 0] }, { position = [3, 0.1, 0
 "#;
 
 #[test]
-fn a_run_that_cannot_go_on_ends_with_1_and_keeps_what_it_has() {
+fn a_run_that_cannot_continue_ends_with_1_and_keeps_its_results() {
     let place = Place::new();
     place.write("runaway.toml", RUNAWAY);
     for backend in ["cpu", "exact"] {

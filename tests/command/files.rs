@@ -3,7 +3,7 @@
 use crate::harness::Place;
 
 #[test]
-fn out_gets_the_final_state_and_those_in_between() {
+fn out_holds_the_final_state_and_the_intermediate_ones() {
     let place = Place::new();
     place.carom(&["run", "gas.toml", "--out", "a/b", "--every", "8"]).expect(0);
     assert_eq!(
@@ -30,7 +30,7 @@ fn out_gets_the_final_state_and_those_in_between() {
 }
 
 #[test]
-fn a_state_that_was_written_is_a_state_to_go_on_from() {
+fn a_run_continues_from_a_written_state() {
     let place = Place::new();
     place.carom(&["run", "pair.toml", "--steps", "1", "--out", "half"]).expect(0);
     place.write("rest.toml", "[world]\ndt = 0.5\nsteps = 1\n[[spheres]]\nfile = \"half/final.csv\"\n");
@@ -88,7 +88,7 @@ fn a_scene_error_writes_nothing() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_ends_with_4_before_any_step() {
+fn an_unwritable_path_ends_with_4_before_any_step() {
     let place = Place::new();
     place.write("occupied", "a file, not a folder");
     place.carom(&["run", "gas.toml", "--out", "occupied", "--json"]).expect(4).silent().says("occupied");

@@ -65,7 +65,7 @@ fn is(kind: Kind, value: &Value) -> bool {
 }
 
 #[test]
-fn the_object_has_exactly_the_promised_fields() {
+fn the_object_has_exactly_the_documented_fields() {
     let place = Place::new();
     for backend in ["cpu", "exact"] {
         for scene in ["gas.toml", "pair.toml"] {
@@ -106,7 +106,7 @@ fn the_figures_are_those_of_the_run() {
 }
 
 #[test]
-fn what_does_not_apply_is_null() {
+fn figures_that_do_not_apply_are_null() {
     let place = Place::new();
     place.write("lossy.toml", &format!("{}\n[materials.default]\nrestitution = 0.9\n", crate::harness::GAS));
     let elastic = place.carom(&["run", "gas.toml", "--json"]).expect(0).object();

@@ -3,7 +3,7 @@
 use crate::harness::{GAS, PAIR, Place};
 
 #[test]
-fn a_slip_is_shown_with_its_line_and_a_caret() {
+fn an_error_is_shown_with_its_line_and_a_caret() {
     let place = Place::new();
     let cases: [(&str, &str, &str, &str); 22] = [
         // Text to replace, replacement, line shown, and a word of the message.
@@ -51,7 +51,7 @@ fn a_slip_is_shown_with_its_line_and_a_caret() {
 }
 
 #[test]
-fn spheres_that_cannot_be_are_refused() {
+fn invalid_spheres_are_refused() {
     let place = Place::new();
     for (old, new, word) in [
         ("radius = 0.5, mass = 1.0 },\n]", "radius = -0.5, mass = 1.0 },\n]", "radius"),
@@ -100,7 +100,7 @@ fn a_wrong_setting_names_its_key() {
 }
 
 #[test]
-fn what_is_no_scene_is_refused() {
+fn text_that_is_no_scene_is_refused() {
     let place = Place::new();
     std::fs::create_dir(place.path("folder.toml")).unwrap();
     std::fs::write(place.path("bytes.toml"), [0xff, 0xfe, 0, 1, 2]).unwrap();
@@ -144,29 +144,29 @@ impl Dice {
     }
 }
 
-fn mangle(text: &str, dice: &mut Dice) -> String {
+fn mangle(text: &str, rng: &mut Dice) -> String {
     let mut characters: Vec<char> = text.chars().collect();
-    let at = dice.below(characters.len());
-    match dice.below(6) {
-        0 => drop(characters.drain(at..(at + 1 + dice.below(12)).min(text.len()))),
+    let at = rng.below(characters.len());
+    match rng.below(6) {
+        0 => drop(characters.drain(at..(at + 1 + rng.below(12)).min(text.len()))),
         1 => characters.truncate(at),
         2 => characters
-            .insert(at, ['"', '[', ']', '{', '}', '=', '\u{0}', '\u{7}', 'é', '-', '.', ','][dice.below(12)]),
+            .insert(at, ['"', '[', ']', '{', '}', '=', '\u{0}', '\u{7}', 'é', '-', '.', ','][rng.below(12)]),
         3 => {
-            let other = dice.below(characters.len());
+            let other = rng.below(characters.len());
             characters.swap(at, other);
         }
         4 => {
             let mut lines: Vec<&str> = text.lines().collect();
-            let line = lines[dice.below(lines.len())];
-            lines.insert(dice.below(lines.len()), line);
+            let line = lines[rng.below(lines.len())];
+            lines.insert(rng.below(lines.len()), line);
             return lines.join("\n");
         }
         _ => {
             // Replaces everything from one line on by a value that no field accepts.
-            let value = ["nan", "-1e400", "\"\"", "[]", "{}", "true", "1979-05-27"][dice.below(7)];
+            let value = ["nan", "-1e400", "\"\"", "[]", "{}", "true", "1979-05-27"][rng.below(7)];
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            let start = dice.below(lines.len());
+            let start = rng.below(lines.len());
             if let Some(line) = lines[start..].iter_mut().find(|line| line.contains('=')) {
                 *line = format!("{}= {value}", &line[..line.find('=').unwrap()]);
             }

@@ -52,7 +52,7 @@ fn has_ffmpeg() -> bool {
 }
 
 #[test]
-fn a_folder_gets_a_png_for_each_frame_that_says_where_it_is_from() {
+fn a_folder_gets_a_png_with_its_origin_for_each_frame() {
     let place = Place::new();
     let arguments =
         ["render", "gas.toml", "--frames", "3", "--size", "120x80", "--out", "film", "--seed", "42"];
@@ -78,7 +78,7 @@ fn a_folder_gets_a_png_for_each_frame_that_says_where_it_is_from() {
 }
 
 #[test]
-fn one_picture_is_a_png_of_the_time_that_is_asked_for() {
+fn one_picture_is_a_png_of_the_requested_time() {
     let place = Place::new();
     let picture = |name: &str, extra: &[&str]| {
         let arguments = ["render", "gas.toml", "--size", "96x96", "--out", name, "--quiet"];
@@ -168,7 +168,7 @@ fn a_film_goes_through_ffmpeg_where_there_is_one() {
 
 #[cfg(unix)]
 #[test]
-fn an_ffmpeg_that_fails_ends_with_4_and_what_it_said() {
+fn an_ffmpeg_that_fails_ends_with_4_and_its_message() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = Place::new();
@@ -192,7 +192,7 @@ fn frames_between_steps_show_whole_steps_and_say_so() {
 }
 
 #[test]
-fn the_scene_says_how_to_look_at_it() {
+fn the_scene_sets_the_camera() {
     let place = Place::new();
     let plain = "[world]\ndt = 0.5\n[[spheres]]\nat = [{ position = [0, 0, 0] }, { position = [3, 0, 0] }]\n";
     place.write("plain.toml", plain);
@@ -212,7 +212,7 @@ fn the_scene_says_how_to_look_at_it() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_before_anything_is_written() {
+fn errors_are_reported_before_anything_is_written() {
     let place = Place::new();
     let before = place.names(".");
     for arguments in [
@@ -270,7 +270,7 @@ fn without_an_adapter_there_are_no_pictures() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_keeps_the_frames_that_are_whole() {
+fn ctrl_c_keeps_the_complete_frames() {
     for out in ["film", "film.gif"] {
         let place = Place::new();
         let arguments = ["render", "gas.toml", "--frames", "90000", "--size", "64x64", "--out", out];

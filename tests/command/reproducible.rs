@@ -68,7 +68,7 @@ fn the_threads_of_a_software_adapter_change_no_bit_of_bullets() {
 // A device runs one step ahead of its reports, except before states that are written during the run. Needs an adapter.
 #[cfg(feature = "gpu")]
 #[test]
-fn a_run_on_a_device_is_the_same_with_states_on_the_way() {
+fn a_run_on_a_device_is_the_same_with_intermediate_states() {
     let place = Place::new();
     let gpu = ["gas.toml", "--backend", "gpu"];
     let straight = hash(&place, &gpu);
@@ -88,7 +88,7 @@ fn a_run_on_a_device_is_the_same_with_states_on_the_way() {
 }
 
 #[test]
-fn the_seed_decides_what_is_drawn() {
+fn the_seed_determines_the_random_start() {
     let place = Place::new();
     let seven = hash(&place, &["gas.toml"]);
     assert_eq!(seven, hash(&place, &["gas.toml", "--seed", "7"]));

@@ -22,14 +22,14 @@ fn interrupt_after_some_rows(place: &Place, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn ctrl_c_finishes_the_step_and_writes_what_was_asked_for() {
+fn ctrl_c_finishes_the_step_and_writes_the_requested_files() {
     interrupted_run_is_a_shorter_run("cpu");
 }
 
 // The step in flight on the device adds one step. Needs an adapter.
 #[cfg(feature = "gpu")]
 #[test]
-fn ctrl_c_finishes_the_steps_under_way_on_a_device() {
+fn ctrl_c_finishes_the_steps_in_flight_on_a_device() {
     interrupted_run_is_a_shorter_run("gpu");
 }
 

@@ -41,7 +41,7 @@ temperature = 3.0
 "#;
 
 #[test]
-fn engines_that_agree_end_with_0_and_say_how_well() {
+fn engines_that_agree_end_with_0_and_the_worst_difference() {
     let place = Place::new();
     place.write("flat.toml", FLAT);
     for scene in ["gas.toml", "flat.toml", "pair.toml"] {
@@ -90,7 +90,7 @@ fn engines_that_differ_end_with_5_and_the_first_step_and_stage() {
 }
 
 #[test]
-fn what_cannot_be_verified_is_refused() {
+fn invalid_scenes_and_options_of_verify_are_refused() {
     let place = Place::new();
     place.carom(&["verify", "gsa"]).expect(2).silent().says("did you mean `gas`");
     place.carom(&["verify", "missing.toml"]).expect(2).silent();
@@ -115,7 +115,7 @@ fn what_cannot_be_verified_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_finishes_the_step_and_says_how_far_it_came() {
+fn ctrl_c_finishes_the_step_and_names_the_last_one() {
     let place = Place::new();
     let arguments = ["verify", "gas.toml", "--steps", "1000000", "--json"];
     // A terminal would show a progress bar; here the first line shows that the run has started.

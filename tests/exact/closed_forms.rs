@@ -70,7 +70,7 @@ fn an_open_axis_lets_spheres_meet_far_outside_the_start() {
 }
 
 #[test]
-fn a_fixed_sphere_turns_back_what_falls_on_its_top() {
+fn a_fixed_sphere_reflects_a_sphere_that_falls_on_its_top() {
     let (height, g) = (8.0, 9.81);
     let mut system = System { dt: 0.05, gravity: DVec3::new(0.0, 0.0, -g), ..System::default() };
     system.spheres.push(Sphere { id: 0, fixed: true, mass: 7.0, ..Sphere::default() });
@@ -117,7 +117,7 @@ fn a_throw_over_a_tilted_plane_bounces_at_the_closed_form_times() {
 }
 
 #[test]
-fn bounces_lose_what_restitution_says_until_the_contact_time_keeps_the_rest() {
+fn bounces_lose_energy_until_the_contact_time_makes_them_elastic() {
     let (height, g, e) = (10.0, 9.81, 0.5);
     let mut system = System { dt: 0.1, gravity: DVec3::new(0.0, 0.0, -g), ..System::default() };
     system.walls.push(floor().into());

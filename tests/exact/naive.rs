@@ -20,7 +20,7 @@ impl Naive<'_> {
         while let Some((delay, i, partner, shift)) = self.earliest(dt - now) {
             self.fly(delay);
             now += delay;
-            impacts.push(self.strike(start + now, i, partner, shift));
+            impacts.push(self.resolve_impact(start + now, i, partner, shift));
             assert!(impacts.len() < 100_000, "no end of events");
         }
         self.fly(dt - now);
@@ -95,7 +95,7 @@ impl Naive<'_> {
         }
     }
 
-    fn strike(&mut self, time: f64, i: usize, partner: Partner, shift: DVec3) -> Impact {
+    fn resolve_impact(&mut self, time: f64, i: usize, partner: Partner, shift: DVec3) -> Impact {
         let a = self.spheres[i];
         let planes = self.system.planes();
         let (j, b, normal, material) = match partner {

@@ -109,7 +109,7 @@ fn a_state_that_overflows_is_reported_with_its_id() {
 }
 
 #[test]
-fn no_sphere_at_all_is_a_world_too() {
+fn a_system_without_spheres_is_valid() {
     let mut simulation = exact(System::default()).unwrap();
     simulation.step().unwrap();
     assert_eq!(simulation.report().pair_impacts, 0);

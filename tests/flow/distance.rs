@@ -10,9 +10,9 @@ use rand_pcg::Pcg64Mcg;
 use crate::oracle::distance;
 
 #[test]
-fn distances_from_walls_are_those_of_other_formulas() {
-    let mut dice = Pcg64Mcg::seed_from_u64(5);
-    let mut cube = |size: f64| DVec3::from_array([0; 3].map(|_| dice.random_range(-size..size)));
+fn distances_from_walls_agree_with_independent_formulas() {
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    let mut cube = |size: f64| DVec3::from_array([0; 3].map(|_| rng.random_range(-size..size)));
     let soup: Vec<DVec3> = (0..60).map(|_| cube(2.0)).collect();
     let triangles = (0..20).map(|k| [3 * k, 3 * k + 1, 3 * k + 2]).collect();
     let center = DVec3::new(0.3, -0.2, 0.5);

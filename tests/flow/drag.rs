@@ -11,7 +11,7 @@ const BACKENDS: [Backend; 3] = [Backend::Cpu, Backend::Exact, Backend::Gpu];
 const BACKENDS: [Backend; 2] = [Backend::Cpu, Backend::Exact];
 
 #[test]
-fn what_falls_tends_to_gravity_over_drag() {
+fn falling_spheres_reach_gravity_over_drag() {
     for backend in BACKENDS {
         // A step on a software adapter takes milliseconds.
         let cases = if backend.name() == "gpu" { 1 } else { 3 };
@@ -64,7 +64,7 @@ fn without_gravity_velocities_decay_exactly_and_spins_stay() {
 }
 
 #[test]
-fn what_collides_in_a_medium_keeps_its_ledger() {
+fn the_ledger_of_collisions_with_drag_is_closed() {
     for backend in BACKENDS {
         let scene = carom::scene::Scene::new(0.02)
             .periodic()

@@ -37,7 +37,7 @@ fn is_shown<const N: usize>(cases: [(String, &str, &str, &str); N]) {
 }
 
 #[test]
-fn every_slip_in_a_source_is_shown_where_it_is() {
+fn every_error_in_a_source_is_shown_at_its_position() {
     is_shown([
         (source(&format!("{BOX}, rate = 0")), "spheres[0].source.rate is 0", "0 }", "finite and > 0"),
         (source(&format!("{BOX}, rate = nan")), "spheres[0].source.rate is NaN", "nan", "finite and > 0"),
@@ -97,7 +97,7 @@ fn every_slip_in_a_source_is_shown_where_it_is() {
 }
 
 #[test]
-fn what_a_source_cannot_be_is_shown_where_it_is() {
+fn impossible_sources_are_shown_at_their_position() {
     is_shown([
         (source(&format!("{BOX}, rte = 1")), "unknown field `rte` in spheres[0].source", "rte", "`rate`?"),
         (
@@ -134,7 +134,7 @@ fn what_a_source_cannot_be_is_shown_where_it_is() {
 }
 
 #[test]
-fn every_slip_in_a_sink_is_shown_where_it_is() {
+fn every_error_in_a_sink_is_shown_at_its_position() {
     is_shown([
         (
             sink("min = [0, 0, 0]\nmax = [1, 1, 0]"),
@@ -161,7 +161,7 @@ fn every_slip_in_a_sink_is_shown_where_it_is() {
 }
 
 #[test]
-fn a_drag_that_drives_is_shown_where_it_is() {
+fn a_negative_drag_is_shown_at_its_position() {
     let shown = message("[world]\ndt = 0.1\ndrag = -1\n");
     assert!(shown.contains("world.drag is -1") && shown.contains("test.toml:3:8"), "{shown}");
 }

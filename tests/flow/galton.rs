@@ -22,7 +22,7 @@ fn left_of(bin: usize) -> f64 {
 fn sort(backend: Backend, boards: u32, each: u32, dt: f64) -> [u64; BINS] {
     const APART: f64 = 40.0;
     let mut one = board(each);
-    // Marbles only rub in the bins, and `exact` does not model friction.
+    // Friction matters only in the bins, and `exact` does not model it.
     let marble = *one.materials.surface(0, 0);
     one.materials.set_surface(0, 0, Surface { friction: 0.0, ..marble });
     let mut system = System { spheres: vec![], sources: vec![], dt, ..one.clone() };

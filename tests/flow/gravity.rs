@@ -6,7 +6,7 @@ use glam::DVec3;
 use crate::support::{hopper, on, sphere};
 
 #[test]
-fn a_field_that_varies_pulls_as_it_says_and_its_work_is_booked() {
+fn varying_gravity_accelerates_and_its_work_is_in_the_ledger() {
     for backend in [Backend::Cpu, Backend::Exact] {
         let mut system = System { dt: 0.01, ..System::default() };
         system.spheres.push(sphere(0, DVec3::ZERO));
@@ -28,7 +28,7 @@ fn a_field_that_varies_pulls_as_it_says_and_its_work_is_booked() {
 }
 
 #[test]
-fn what_rests_goes_on_resting_in_a_weaker_field() {
+fn spheres_at_rest_stay_at_rest_in_weaker_gravity() {
     let mut system = hopper(0.0);
     (system.sources, system.sinks) = (vec![], vec![]);
     for k in 0..4 {
@@ -50,7 +50,7 @@ fn what_rests_goes_on_resting_in_a_weaker_field() {
 }
 
 #[test]
-fn a_field_that_cannot_be_is_refused_and_nothing_changes() {
+fn invalid_gravity_is_refused_and_nothing_changes() {
     let mut system = hopper(0.0);
     system.bounds.sides[0] = Side::Periodic;
     let mut simulation = on(Backend::Cpu, system);

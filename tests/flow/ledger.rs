@@ -47,7 +47,7 @@ fn the_ledger_of_a_gas_that_leaks_is_closed() {
 
 // The ledger detects one sphere whose energy is not booked.
 #[test]
-fn an_edit_starts_the_ledger_anew_and_a_source_does_not() {
+fn an_edit_restarts_the_ledger_and_a_source_does_not() {
     let mut simulation = on(Backend::Cpu, hopper(0.0));
     for _ in 0..240 {
         simulation.step().unwrap();

@@ -90,7 +90,7 @@ fn nothing_is_poured_into_walls_of_any_shape() {
 
 // Only the spheres near the source box are tested closely.
 #[test]
-fn a_source_in_a_crowd_finds_its_places() {
+fn a_source_in_a_crowd_finds_free_positions() {
     let mut system = shower(1000.0, 1e-3);
     system.sources[0].min = DVec3::splat(10.0);
     system.sources[0].max = DVec3::splat(16.0);

@@ -6,7 +6,7 @@ use glam::DVec3;
 use crate::support::{hopper, ids, on, shower, sphere};
 
 #[test]
-fn what_was_poured_is_there_or_was_removed() {
+fn every_poured_sphere_is_present_or_removed() {
     let mut simulation = on(Backend::Cpu, hopper(3.5));
     let (mut poured, mut removed, mut seen) = (0, 0, std::collections::BTreeSet::new());
     for _ in 0..900 {
@@ -32,7 +32,7 @@ fn what_was_poured_is_there_or_was_removed() {
 }
 
 #[test]
-fn every_sink_counts_its_own() {
+fn every_sink_counts_its_own_spheres() {
     for backend in [Backend::Cpu, Backend::Exact] {
         let mut system = System { dt: 1.0, ..System::default() };
         for id in 0..10 {
@@ -61,7 +61,7 @@ fn every_sink_counts_its_own() {
 }
 
 #[test]
-fn what_was_taken_is_out_of_everything() {
+fn a_removed_sphere_is_in_no_report_and_no_edit() {
     let mut system = System { dt: 0.5, ..System::default() };
     system.spheres.push(Sphere { velocity: DVec3::X, ..sphere(4, DVec3::ZERO) });
     system.spheres.push(Sphere { velocity: DVec3::NEG_X, ..sphere(5, DVec3::Y * 9.0) });
@@ -83,7 +83,7 @@ fn what_was_taken_is_out_of_everything() {
 }
 
 #[test]
-fn contacts_of_what_was_taken_are_gone_and_the_others_stay() {
+fn contacts_of_removed_spheres_are_gone_and_the_others_stay() {
     let mut system = hopper(0.0);
     system.sources.clear();
     for k in 0..3 {

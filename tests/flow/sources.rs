@@ -8,7 +8,7 @@ use crate::support::{hopper, ids, on, shower, sphere};
 const BACKENDS: [Backend; 2] = [Backend::Cpu, Backend::Exact];
 
 #[test]
-fn as_many_have_come_as_have_fallen_due() {
+fn as_many_spheres_have_appeared_as_were_due() {
     for (rate, dt) in [(100.0, 0.01), (37.3, 0.013), (1000.0 / 7.0, 0.001), (0.9, 0.1), (300.0, 1.0 / 60.0)] {
         let mut simulation = on(Backend::Cpu, shower(rate, dt));
         let mut came = 0;
@@ -45,7 +45,7 @@ fn a_source_keeps_to_its_time_and_its_count() {
 }
 
 #[test]
-fn spheres_come_with_what_the_source_says() {
+fn spheres_have_the_properties_of_their_source() {
     let mut system = shower(2000.0, 0.1);
     system.sources[0].max = DVec3::splat(40.0);
     system.sources[0].velocity = DVec3::ZERO;
@@ -71,7 +71,7 @@ fn spheres_come_with_what_the_source_says() {
 }
 
 #[test]
-fn ids_go_on_after_the_largest_there_ever_was() {
+fn ids_continue_after_the_largest_ever_used() {
     for backend in BACKENDS {
         let mut system = shower(10.0, 0.1);
         system.spheres.push(sphere(41, DVec3::splat(50.0)));
@@ -117,7 +117,7 @@ fn threads_order_and_repetition_do_not_matter() {
 }
 
 #[test]
-fn a_full_box_waits_and_says_so_and_pours_on_when_there_is_room() {
+fn a_source_waits_for_free_space_and_reports_it() {
     for backend in BACKENDS {
         // Spheres at rest without gravity fill the box.
         let mut system = shower(100.0, 0.1);
@@ -153,7 +153,7 @@ fn a_full_box_waits_and_says_so_and_pours_on_when_there_is_room() {
 }
 
 #[test]
-fn what_waited_comes_also_after_the_source_has_ended() {
+fn waiting_spheres_appear_also_after_the_source_has_ended() {
     let mut system = shower(1000.0, 0.1);
     system.sources[0].max = DVec3::splat(3.0);
     system.sources[0].velocity = DVec3::NEG_Z * 6.0;
@@ -219,7 +219,7 @@ fn a_world_may_start_empty_and_be_emptied() {
 }
 
 #[test]
-fn a_plane_world_is_poured_into_as_well() {
+fn a_source_pours_into_a_plane_world() {
     let mut system = System { dt: 0.05, dimensions: carom::Dimensions::Two, ..System::default() };
     let source = Source::new(DVec3::ZERO, DVec3::new(10.0, 4.0, 0.0), 40.0);
     system.sources.push(Source { velocity: DVec3::Y * -9.0, spread: 0.3, ..source });
@@ -232,7 +232,7 @@ fn a_plane_world_is_poured_into_as_well() {
 }
 
 #[test]
-fn a_run_goes_on_on_another_backend() {
+fn a_run_continues_on_another_backend() {
     let mut simulation = on(Backend::Cpu, shower(50.0, 0.02));
     for _ in 0..10 {
         simulation.step().unwrap();

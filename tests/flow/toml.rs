@@ -41,7 +41,7 @@ max = [1, 1, 1]
 ";
 
 #[test]
-fn a_file_and_a_program_say_the_same() {
+fn a_scene_file_equals_the_same_scene_in_code() {
     let read =
         parse_scene(TEXT, "test.toml", Some(Path::new("/nowhere")), &[]).unwrap_or_else(|e| panic!("{e}"));
     let inf = f64::INFINITY;

@@ -261,7 +261,7 @@ fn fast_spheres_in_a_gas_are_the_same_again_on_gpu() {
 }
 
 #[test]
-fn one_bit_of_one_velocity_is_another_hash() {
+fn one_bit_of_one_velocity_changes_the_hash() {
     for backend in [
         Backend::Cpu,
         Backend::Exact,

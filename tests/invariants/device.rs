@@ -117,7 +117,7 @@ fn more_spheres_than_the_device_can_bind_are_refused_with_the_number_that_fits()
 }
 
 #[test]
-fn spheres_that_do_not_fit_can_be_taken_out_again() {
+fn spheres_that_do_not_fit_can_be_removed_again() {
     let limits = wgpu::Limits { max_storage_buffer_binding_size: 1 << 20, ..wgpu::Limits::default() };
     let context = Context::open_with_limits(None, limits).expect("an adapter");
     let options = Options { context: Some(context), ..options(Backend::Gpu) };

@@ -9,11 +9,11 @@ on_each_backend!(
     spheres_may_be_added_removed_and_struck_between_steps,
     a_failed_edit_changes_nothing,
     an_edit_that_makes_the_system_invalid_is_reported_by_the_step,
-    impacts_are_kept_only_where_asked_for,
-    a_summary_says_only_what_has_a_meaning,
-    time_and_steps_go_on,
-    speeds_beyond_all_measure_end_or_are_refused,
-    an_impulse_beyond_all_measure_ends_or_is_refused,
+    impacts_are_recorded_only_on_request,
+    a_summary_has_only_figures_that_apply,
+    time_and_steps_continue_after_an_edit,
+    extreme_speeds_end_or_are_refused,
+    an_extreme_impulse_ends_or_is_refused,
 );
 
 fn ids(simulation: &Simulation) -> Vec<u32> {
@@ -114,7 +114,7 @@ fn an_edit_that_makes_the_system_invalid_is_reported_by_the_step(backend: Backen
     }
 }
 
-fn impacts_are_kept_only_where_asked_for(backend: Backend) {
+fn impacts_are_recorded_only_on_request(backend: Backend) {
     let system = gas(500, 72);
     let mut silent = Simulation::new(system.clone(), options(backend)).unwrap();
     let mut loud = simulate(&system, backend);
@@ -127,7 +127,7 @@ fn impacts_are_kept_only_where_asked_for(backend: Backend) {
     }
 }
 
-fn a_summary_says_only_what_has_a_meaning(backend: Backend) {
+fn a_summary_has_only_figures_that_apply(backend: Backend) {
     let summary = |system: &System| {
         let mut simulation = simulate(system, backend);
         (0..3).for_each(|_| drop(simulation.step().unwrap().clone()));
@@ -152,14 +152,14 @@ fn a_summary_says_only_what_has_a_meaning(backend: Backend) {
     held.spheres[3].fixed = true;
     assert_eq!(said(&held), [true, false, false]);
     let mut walled = free.clone();
-    // Room for spheres that extend across the boundary.
+    // Space for spheres that extend across the boundary.
     walled.bounds.min -= 1.0;
     walled.bounds.max += 1.0;
     walled.bounds.sides = [Side::Wall; 3];
     assert_eq!(said(&walled), [true, false, false]);
 }
 
-fn time_and_steps_go_on(backend: Backend) {
+fn time_and_steps_continue_after_an_edit(backend: Backend) {
     let mut simulation = simulate(&gas(300, 74), backend);
     assert_eq!((simulation.time(), simulation.steps(), simulation.backend()), (0.0, 0, backend));
     assert_eq!(simulation.report().step, 0);
@@ -215,7 +215,7 @@ fn is_clear(error: &Error) -> bool {
     }
 }
 
-fn speeds_beyond_all_measure_end_or_are_refused(backend: Backend) {
+fn extreme_speeds_end_or_are_refused(backend: Backend) {
     for (speed, sides) in [
         (1e12, Side::Open),
         (1e30, Side::Open),
@@ -243,7 +243,7 @@ fn speeds_beyond_all_measure_end_or_are_refused(backend: Backend) {
     }
 }
 
-fn an_impulse_beyond_all_measure_ends_or_is_refused(backend: Backend) {
+fn an_extreme_impulse_ends_or_is_refused(backend: Backend) {
     let outcome = to_its_end(move || {
         let mut simulation = simulate(&row(), backend);
         simulation.step().unwrap();

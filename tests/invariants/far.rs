@@ -9,7 +9,7 @@ on_each_backend!(
     ten_thousand_diameters_away_the_same_events_happen,
     a_fast_sphere_far_away_keeps_its_line,
     a_sphere_absurdly_far_away_does_not_hold_up_the_others,
-    alone_and_absurdly_far_away_a_sphere_moves_on,
+    a_single_sphere_absurdly_far_away_keeps_moving,
 );
 
 // Position error of a free sphere per unit of path: f32 rounds by 6e-8 of a step's path.
@@ -123,7 +123,7 @@ fn a_sphere_absurdly_far_away_does_not_hold_up_the_others(backend: Backend) {
     }
 }
 
-fn alone_and_absurdly_far_away_a_sphere_moves_on(backend: Backend) {
+fn a_single_sphere_absurdly_far_away_keeps_moving(backend: Backend) {
     for speed in [0.0, 1.0, 40.0, 1e4] {
         let moved = to_its_end(move || {
             let mut system = System { dt: 0.5, ..System::default() };

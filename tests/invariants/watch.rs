@@ -9,17 +9,17 @@ use glam::DVec3;
 use crate::support::{gas, options, simulate, sphere};
 
 on_each_backend!(
-    what_is_seen_between_steps_is_what_was_reported,
+    the_state_between_steps_is_the_reported_one,
     the_world_may_be_changed_between_steps,
-    a_change_that_is_wrong_changes_nothing,
-    a_run_goes_on_on_another_backend,
+    an_invalid_change_changes_nothing,
+    a_run_continues_on_another_backend,
 );
 
 fn kinetic(spheres: &[Sphere]) -> f64 {
     spheres.iter().map(|s| 0.5 * s.mass * s.velocity.length_squared()).sum()
 }
 
-fn what_is_seen_between_steps_is_what_was_reported(backend: Backend) {
+fn the_state_between_steps_is_the_reported_one(backend: Backend) {
     let system = gas(1500, 61);
     let [mut watched, mut alone] = [0, 1].map(|_| Simulation::new(system.clone(), options(backend)).unwrap());
     let mut seen = vec![];
@@ -68,7 +68,7 @@ fn the_world_may_be_changed_between_steps(backend: Backend) {
     assert!((struck.velocity - striker.velocity).length() < 1e-5, "{struck:?} {striker:?}");
 }
 
-fn a_change_that_is_wrong_changes_nothing(backend: Backend) {
+fn an_invalid_change_changes_nothing(backend: Backend) {
     let system = gas(300, 62);
     let [mut changed, mut left] = [0, 1].map(|_| simulate(&system, backend));
     for simulation in [&mut changed, &mut left] {
@@ -85,7 +85,7 @@ fn a_change_that_is_wrong_changes_nothing(backend: Backend) {
     assert_eq!(changed.state_hash(), left.state_hash());
 }
 
-fn a_run_goes_on_on_another_backend(backend: Backend) {
+fn a_run_continues_on_another_backend(backend: Backend) {
     let mut simulation = Simulation::new(gas(400, 63), options(Backend::Cpu)).unwrap();
     (0..5).for_each(|_| drop(simulation.step().unwrap().clone()));
     let (before, momentum) = (simulation.spheres(), simulation.report().momentum);
@@ -108,7 +108,7 @@ fn a_run_goes_on_on_another_backend(backend: Backend) {
 // Copies the state on the device after every step, as a window does.
 #[cfg(feature = "gpu")]
 #[test]
-fn a_copy_on_the_device_is_the_state_reported_and_nobody_waits() {
+fn a_copy_on_the_device_is_the_reported_state_without_a_wait() {
     use carom::StepReport;
     use carom::gpu::{Body, wgpu};
 

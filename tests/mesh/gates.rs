@@ -108,7 +108,7 @@ fn gates_of_needles_and_of_every_unit_are_exact() {
 }
 
 #[test]
-fn around_a_crowded_edge_each_continues_in_the_straightest() {
+fn around_a_crowded_edge_each_facet_continues_in_the_straightest() {
     // Wings around the z axis, in degrees: three as a T, a cross, and many at angles whose differences are all
     // distinct.
     let many: Vec<f64> = (0..40).map(|i| f64::from(i * i) * 0.2227).collect();

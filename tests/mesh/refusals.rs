@@ -5,7 +5,7 @@ use glam::DVec3;
 use crate::shapes::{cube, refusal};
 
 #[test]
-fn coordinates_that_are_no_numbers() {
+fn coordinates_that_are_not_finite() {
     for (bad, shown) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (f64::NEG_INFINITY, "-inf")] {
         let (mut vertices, triangles) = cube();
         vertices[5].y = bad;
@@ -44,7 +44,7 @@ fn triangles_none_of_which_has_an_area() {
 }
 
 #[test]
-fn what_is_wider_than_numbers_go() {
+fn extents_that_overflow() {
     let far = vec![DVec3::X * -1e308, DVec3::X * 1e308, DVec3::Y];
     let text = refusal((far, vec![[0, 1, 2]]));
     assert!(text.starts_with("the mesh reaches from (-1e308, 0, 0) to (1e308, 1, 0)"), "{text}");

@@ -31,7 +31,7 @@ fn no_move_changes_nothing() {
 }
 
 #[test]
-fn what_is_out_of_range_is_refused() {
+fn transforms_out_of_range_are_refused() {
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let text = refusal(scale, DQuat::IDENTITY, DVec3::ZERO);
         assert_eq!(text, format!("the scale of a mesh is {scale}; it is finite and > 0"));
@@ -43,7 +43,7 @@ fn what_is_out_of_range_is_refused() {
 }
 
 #[test]
-fn what_numbers_cannot_hold_is_refused() {
+fn transforms_that_overflow_or_lose_an_area_are_refused() {
     let text = refusal(1e308, DQuat::IDENTITY, DVec3::X * 1e308);
     assert!(text.contains("vertex 1 is at (inf, 0, 0)"), "{text}");
     let text = refusal(1.0, DQuat::IDENTITY, DVec3::X * 1e17);

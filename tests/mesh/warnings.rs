@@ -34,14 +34,14 @@ fn holes_are_counted() {
 }
 
 #[test]
-fn places_follow_a_mesh_that_is_moved() {
+fn positions_in_warnings_follow_a_transformed_mesh() {
     let moved = mesh(sheet(1, |_, _| 0.0));
     let moved = moved.transformed(0.1, DQuat::from_rotation_z(0.5), DVec3::new(0.0, 0.0, 7.0)).unwrap();
     assert!(texts(&moved)[0].contains("at (0, 0, 7)-(0.0877583, 0.0479426, 7))"), "{:?}", texts(&moved));
 }
 
 #[test]
-fn flipped_triangles_are_told_by_their_edges() {
+fn flipped_triangles_are_detected_by_their_edges() {
     let (vertices, mut triangles) = cube();
     triangles[0].swap(1, 2);
     let warnings = mesh((vertices, triangles)).warnings();

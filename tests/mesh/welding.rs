@@ -26,7 +26,7 @@ fn vertices_keep_their_order_and_stray_ones_are_left_out() {
 }
 
 #[test]
-fn what_rounds_to_neighbouring_f32_is_welded_wherever_it_lies() {
+fn corners_that_round_to_neighbouring_f32_are_welded_at_any_position() {
     // Loose triangles of a bent sheet at several positions, with corners alternately rounded up and down to f32.
     for (scale, shift) in [(1.0, 0.0), (1e-3, 0.0), (37.7, -500.0)] {
         let bent = sheet(30, |x, y| (x * 0.3).sin() * (y * 0.2).cos());
@@ -44,7 +44,7 @@ fn what_rounds_to_neighbouring_f32_is_welded_wherever_it_lies() {
 }
 
 #[test]
-fn welding_ends_where_it_says() {
+fn welding_ends_at_its_tolerance() {
     // Two triangles; a corner of the second lies at this distance from a corner of the first. The longest side is 10.
     let apart = |gap: f64| {
         let vertices = [[0.0, 0.0], [10.0, 0.0], [0.0, 1.0], [gap, 0.0], [3.0, -1.0], [9.0, -1.0]];

@@ -55,7 +55,7 @@ fn all_inside(simulation: &Simulation, extent: DVec3) {
 
 // Grains at the walls leave at the speed of a shaken wall; all other grains dissipate their energy.
 #[test]
-fn a_box_of_lossy_grains_that_is_shaken_without_gravity_goes_on() {
+fn a_box_of_lossy_grains_shaken_without_gravity_keeps_moving() {
     for friction in [0.0, 0.5] {
         let extent = DVec3::splat(12.0);
         let mut simulation = simulate_silently(&grains(600, extent, friction, 1.0), Backend::Cpu);

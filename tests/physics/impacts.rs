@@ -9,9 +9,9 @@ on_each_backend!(
     equal_masses_swap_their_normal_velocities,
     any_masses_follow_the_closed_form,
     a_mass_ratio_of_a_million_keeps_momentum,
-    a_cradle_passes_the_blow_to_its_end,
+    a_cradle_passes_the_impulse_to_its_end,
     a_rack_of_exact_ties_ends,
-    a_wall_reflects_and_keeps_the_share_it_should,
+    a_wall_reflects_with_its_restitution,
     a_step_without_spheres_or_impacts_changes_nothing,
 );
 
@@ -123,7 +123,7 @@ fn a_mass_ratio_of_a_million_keeps_momentum(backend: Backend) {
     assert!(change <= 1e-5, "{change}");
 }
 
-fn a_cradle_passes_the_blow_to_its_end(backend: Backend) {
+fn a_cradle_passes_the_impulse_to_its_end(backend: Backend) {
     // Touching from the start, and hit from a distance.
     for first in [0.0, -0.75] {
         let mut system = System { dt: 0.5, ..System::default() };
@@ -182,7 +182,7 @@ fn a_rack_of_exact_ties_ends(backend: Backend) {
     assert!(!closing, "a collision is still to come after 5 time units");
 }
 
-fn a_wall_reflects_and_keeps_the_share_it_should(backend: Backend) {
+fn a_wall_reflects_with_its_restitution(backend: Backend) {
     let mut system = System { dt: 1.0, ..System::default() };
     system.materials = Materials::empty();
     let rubber = system.materials.push("rubber", 0.9, 1.0);

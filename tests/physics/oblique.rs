@@ -17,7 +17,7 @@ on_each_engine!(
     smooth_spheres_keep_their_spins,
     in_the_plane_spheres_stay_in_the_plane,
     restitution_fades_below_the_threshold,
-    impacts_within_the_contact_time_take_nothing,
+    impacts_within_the_contact_time_lose_no_energy,
     every_pair_of_materials_has_its_own_surface,
     a_rough_cluster_keeps_momentum_and_angular_momentum,
 );
@@ -62,7 +62,7 @@ fn angular_momentum(spheres: &[Sphere]) -> (DVec3, f64) {
 
 /// Velocities and spins after an impact of `a` on `b`, with the unit vector from `b` to `a`, in f64; a fixed sphere has
 /// no inverse mass and does not turn. Also returns the lost energy.
-fn strike(a: Sphere, b: Sphere, normal: DVec3, surface: Surface) -> ([Sphere; 2], f64) {
+fn after_impact(a: Sphere, b: Sphere, normal: DVec3, surface: Surface) -> ([Sphere; 2], f64) {
     let inverse = |s: &Sphere| if s.fixed { 0.0 } else { 1.0 / s.mass };
     let reduced = 1.0 / (inverse(&a) + inverse(&b));
     let still = |s: &Sphere| if s.fixed { DVec3::ZERO } else { s.spin * s.radius };
@@ -197,7 +197,7 @@ fn compare_with_closed_form(fixed: bool, backend: Backend) {
                 let (simulation, impact) = meet(a, b, normal, surface, backend);
                 let case = format!("{m1} {m2} {r1} {r2} {friction} {restitution} {turn}");
                 assert!((impact.normal - normal).length() < 1e-5, "{case}: {impact:?}");
-                let (closed, lost) = strike(a, b, impact.normal, surface);
+                let (closed, lost) = after_impact(a, b, impact.normal, surface);
                 let spheres = simulation.spheres();
                 let speed =
                     [a, b].iter().map(|s| s.velocity.length() + s.radius * s.spin.length()).sum::<f64>();
@@ -256,7 +256,7 @@ fn a_plane_in_gravity_sees_the_slip_of_the_lab(backend: Backend) {
     assert!((time - (1.0f64 / 9.0).sqrt()).abs() < 1e-6 && simulation.impacts().len() == 1);
     let before = Sphere { velocity: system.spheres[0].velocity + gravity * time, ..system.spheres[0] };
     let wall = Sphere { fixed: true, ..Sphere::default() };
-    let ([after, _], lost) = strike(before, wall, normal, rough(0.2, 0.8));
+    let ([after, _], lost) = after_impact(before, wall, normal, rough(0.2, 0.8));
     let found = simulation.spheres()[0];
     assert!(
         (found.velocity - after.velocity - gravity * (0.5 - time)).length() < 3e-6,
@@ -328,7 +328,7 @@ fn restitution_fades_below_the_threshold(backend: Backend) {
     assert_eq!(simulation.summary().energy_error, None);
 }
 
-fn impacts_within_the_contact_time_take_nothing(backend: Backend) {
+fn impacts_within_the_contact_time_lose_no_energy(backend: Backend) {
     // Between two planes: the second impact follows the first within the contact time, is elastic and has no friction.
     let mut system = system_of(rough(0.1, 0.5), 2.0);
     system.solver.contact_time = Some(10.0);
@@ -342,8 +342,8 @@ fn impacts_within_the_contact_time_take_nothing(backend: Backend) {
     let report = simulation.step().unwrap().clone();
     assert_eq!((report.wall_impacts, report.contact_time_impacts), (2, 1));
     let wall = Sphere { fixed: true, ..Sphere::default() };
-    let ([after, _], first) = strike(system.spheres[0], wall, DVec3::Z, rough(0.1, 0.5));
-    let ([after, _], second) = strike(after, wall, -DVec3::Z, rough(0.0, 1.0));
+    let ([after, _], first) = after_impact(system.spheres[0], wall, DVec3::Z, rough(0.1, 0.5));
+    let ([after, _], second) = after_impact(after, wall, -DVec3::Z, rough(0.0, 1.0));
     let found = simulation.spheres()[0];
     assert!((found.velocity - after.velocity).length() < 2e-6, "{found:?} {after:?}");
     assert!((found.spin - after.spin).length() < 5e-6, "{found:?} {after:?}");
@@ -380,7 +380,7 @@ fn every_pair_of_materials_has_its_own_surface(backend: Backend) {
         if speed < surface.restitution_threshold {
             surface.restitution *= speed / surface.restitution_threshold;
         }
-        let (closed, _) = strike(a, b, impact.normal, surface);
+        let (closed, _) = after_impact(a, b, impact.normal, surface);
         for (id, closed) in [impact.sphere, other].into_iter().zip(closed) {
             let found = of(&simulation.spheres(), id);
             assert!((found.velocity - closed.velocity).length() < 1e-5, "{found:?} {closed:?}");

@@ -16,7 +16,7 @@ on_each_engine!(
     fifty_bouncy_layers_come_to_rest (gpu: long "7 min"),
     fifty_layers_come_to_rest_far_from_the_origin (gpu: long "7 min"),
     smooth_layers_come_to_rest (gpu: long "7 min"),
-    contacts_are_told_or_refused,
+    contacts_are_reported_or_refused,
     a_column_in_a_plane_carries_itself,
     the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: long "about 5 min"),
     neither_edits_nor_another_engine_shake_a_pile,
@@ -292,7 +292,7 @@ fn the_stress_of_a_pile_at_rest_is_the_weight_above(backend: Backend) {
     assert!((0.5 * (lower + upper) - whole.z_axis.z).abs() <= 1e-9 * lower && lower > 2.0 * upper);
 }
 
-fn contacts_are_told_or_refused(backend: Backend) {
+fn contacts_are_reported_or_refused(backend: Backend) {
     let system = layers(2, 2, grain(0.5, 0.0), 0.0, 1);
     let smooth = System { materials: Materials::default(), ..system.clone() };
     let exact = simulate_silently(&smooth, Backend::Exact);

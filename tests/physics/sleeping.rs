@@ -6,11 +6,11 @@ use glam::DVec3;
 use crate::support::simulate_silently;
 
 on_each_engine!(
-    what_lies_still_sleeps_until_it_is_struck (gpu: long "a minute or two"),
-    what_loses_its_support_falls (gpu: long "a minute or two"),
+    spheres_at_rest_sleep_until_struck (gpu: long "a minute or two"),
+    a_sphere_that_loses_its_support_falls (gpu: long "a minute or two"),
     an_island_sleeps_while_others_move (gpu: long "a minute or two"),
     a_world_that_sleeps_does_not_change_and_wakes_for_an_edit (gpu: long "a minute or two"),
-    spheres_do_not_sleep_where_they_may_not (gpu: long "a minute or two"),
+    spheres_that_must_not_sleep_stay_awake (gpu: long "a minute or two"),
 );
 
 // Diameter, mass and gravity 1; sleep starts after 10 units of time. A floor, and spheres of `grain` and of `ice`.
@@ -57,7 +57,7 @@ fn kinetic(spheres: &[Sphere]) -> f64 {
 }
 
 // Four spheres in a row at rest, and a ball that slides into them along the floor.
-fn what_lies_still_sleeps_until_it_is_struck(backend: Backend) {
+fn spheres_at_rest_sleep_until_struck(backend: Backend) {
     let mut system = floor(0.05);
     for k in 0..4 {
         add(&mut system, ICE, DVec3::new(f64::from(k), 0.0, 0.5), DVec3::ZERO);
@@ -87,7 +87,7 @@ fn what_lies_still_sleeps_until_it_is_struck(backend: Backend) {
 }
 
 // A pile of two; the lower sphere is shot away from under the upper one.
-fn what_loses_its_support_falls(backend: Backend) {
+fn a_sphere_that_loses_its_support_falls(backend: Backend) {
     let mut system = floor(0.05);
     add(&mut system, ICE, DVec3::new(0.0, 0.0, 0.5), DVec3::ZERO);
     add(&mut system, ICE, DVec3::new(0.0, 0.0, 1.5), DVec3::ZERO);
@@ -162,7 +162,7 @@ fn a_world_that_sleeps_does_not_change_and_wakes_for_an_edit(backend: Backend) {
 }
 
 // No sphere sleeps while moving, without a dissipative surface, or with sleeping disabled.
-fn spheres_do_not_sleep_where_they_may_not(backend: Backend) {
+fn spheres_that_must_not_sleep_stay_awake(backend: Backend) {
     let cases: [fn(&mut System); 3] = [
         |system| system.solver = Solver { sleeping: false, ..Solver::default() },
         |system| system.materials = Materials::default(),

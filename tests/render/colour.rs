@@ -188,7 +188,7 @@ fn overlaps_are_found_across_the_periodic_boundary_and_beyond_the_nearest_cell()
 }
 
 #[test]
-fn maps_are_those_of_their_authors() {
+fn maps_agree_with_the_published_tables() {
     // From the published tables: ends and middle.
     for (map, value, rgb) in [
         (Map::Turbo, 0.0, [48, 18, 59]),

@@ -53,7 +53,7 @@ fn a_legend_is_drawn_in_its_corner_and_says_the_range() {
 }
 
 #[test]
-fn numbers_of_an_automatic_range_come_late_and_nobody_waits() {
+fn numbers_of_an_automatic_range_come_late_without_a_wait() {
     let context = open();
     let system = Scene::new(0.01)
         .periodic()

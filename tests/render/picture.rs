@@ -107,7 +107,7 @@ fn rays_and_projections_are_each_other_s_inverse() {
 }
 
 #[test]
-fn walls_floor_shadows_and_hollows_show_where_they_are_asked_for() {
+fn walls_floor_shadows_and_occlusion_are_drawn_on_request() {
     let context = open();
     let mut system = system(vec![]);
     for k in 0..27 {

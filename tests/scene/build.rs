@@ -214,7 +214,7 @@ fn relaxation_across_the_boundary_of_a_period() {
 }
 
 #[test]
-fn every_slip_of_a_scene_is_named() {
+fn every_error_of_a_scene_is_named() {
     let random = || Fill::random(10).volume_fraction(0.1);
     let new = || Scene::new(0.01);
     let cases: Vec<(Scene, &str)> = vec![
@@ -297,7 +297,7 @@ fn a_lattice_has_no_volume_fraction() {
 }
 
 #[test]
-fn what_has_no_effect_is_said() {
+fn settings_without_effect_are_noted() {
     let surface = Surface { restitution: 0.5, friction: 0.5, rolling_friction: 0.01, ..Surface::default() };
     let elastic = Surface { restitution: 1.0, ..surface };
     for (surface, gravity, has_effect) in [(surface, 0.0, false), (elastic, 1.0, false), (surface, 1.0, true)]
@@ -316,6 +316,6 @@ fn what_has_no_effect_is_said() {
 
 #[test]
 #[should_panic(expected = "materials 0 and 1 of 1")]
-fn a_material_that_is_not_there_is_no_other() {
+fn a_missing_material_panics() {
     Materials::default().surface(0, 1);
 }

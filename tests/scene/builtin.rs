@@ -38,7 +38,7 @@ fn builtin_scenes_are_the_files_of_the_folder() {
 }
 
 #[test]
-fn gas_is_the_gas_that_is_asked_for() {
+fn gas_has_its_documented_properties() {
     let scene = builtin("gas").unwrap().load(&[]).unwrap();
     assert_eq!(scene.world.steps, 600);
     let system = scene.build().unwrap();

@@ -395,7 +395,7 @@ mod slips {
 }
 
 #[test]
-fn every_slip_is_shown_where_it_is() {
+fn every_error_is_shown_at_its_position() {
     for (rest, problem, place, remedy) in slips::SLIPS {
         let found = message(&format!("{W}{rest}\n"), &[]);
         let lines: Vec<&str> = found.lines().collect();
@@ -422,7 +422,7 @@ fn the_step_is_required() {
 }
 
 #[test]
-fn a_missing_file_is_told_from_a_wrong_one() {
+fn a_missing_file_is_distinguished_from_an_invalid_one() {
     let missing = load_scene(Path::new("/nowhere/scene.toml"), &[]).unwrap_err();
     assert_eq!(missing.kind(), SceneErrorKind::Missing);
     assert!(missing.to_string().contains("cannot read the scene /nowhere/scene.toml"));

@@ -79,7 +79,7 @@ fn a_fraction_and_bounds_decide_the_count() {
 }
 
 #[test]
-fn fills_keep_clear_of_walls_and_of_what_is_there() {
+fn fills_keep_clear_of_walls_and_of_other_spheres() {
     for (fraction, seed) in [(0.15, 1), (0.4, 2)] {
         let post = Placed { position: DVec3::splat(8.0), radius: 3.0, fixed: true, ..Placed::default() };
         let scene = Scene::new(0.01)

@@ -75,7 +75,7 @@ fn the_csv_header_is_the_documented_one() {
 }
 
 #[test]
-fn a_failed_write_leaves_what_was_there() {
+fn a_failed_write_keeps_the_existing_file() {
     let folder = tempfile::tempdir().unwrap();
     let system = system();
     assert!(write_spheres(&folder.path().join("a.vtp"), &system, 0.0, &system.spheres).is_err());

@@ -25,7 +25,7 @@ fn good() -> System {
 }
 
 #[test]
-fn every_rule_is_kept_to() {
+fn every_rule_is_enforced() {
     good().validate().unwrap();
     type Change = fn(&mut System);
     let cases: &[(Change, &str)] = &[
@@ -113,7 +113,7 @@ fn floor(normal: DVec3, material: u16) -> Wall {
 }
 
 #[test]
-fn what_is_only_just_right_is_accepted() {
+fn values_at_their_limits_are_accepted() {
     let changes: [fn(&mut System); 7] = [
         |s| s.bounds.max.x = 2.1 * (1.0 + 1e-12) + 6.0,
         |s| s.spheres[1].position.x = 2.0 + 0.9901,

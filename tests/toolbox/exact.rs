@@ -274,7 +274,7 @@ fn overlap_at_first_contact_is_five_hundred_million_times_smaller_in_f64() {
 }
 
 #[test]
-fn the_judge_notices_a_contact_that_is_a_millionth_late() {
+fn the_check_notices_a_contact_that_is_a_millionth_late() {
     let (d, w) = (DVec3::new(11.0, 0.3, 0.0), DVec3::new(-1.0, 0.0, 0.0));
     let t = first_contact(d, w, 1.0).unwrap();
     let pair = ExactPair::new(d, w, 1.0);

@@ -8,7 +8,7 @@ use rand::RngExt;
 
 use crate::{
     oracle::distance,
-    support::{CLOSED, cube, dice, motions, shapes, simulate, sphere, wall},
+    support::{CLOSED, cube, motions, rng, shapes, simulate, sphere, wall},
 };
 
 // Bullets so few and small that they rarely hit each other.
@@ -20,18 +20,18 @@ fn bullets(
     targets: &[DVec3],
     clear: impl Fn(DVec3) -> bool,
 ) -> System {
-    let mut dice = dice(seed);
+    let mut rng = rng(seed);
     let mut system = System { dt: 0.05, ..System::default() };
     while system.spheres.len() < count as usize {
-        let x = 8.0 * cube(&mut dice);
+        let x = 8.0 * cube(&mut rng);
         let apart = |other: &carom::Sphere| other.position.distance(x) > 2.1 * radius;
         if clear(x) && system.spheres.iter().all(apart) {
             // One in three aims at an edge or a corner, to within a radius.
             let aim = match targets.get(system.spheres.len() / 3 % targets.len().max(1)) {
-                Some(&target) if system.spheres.len().is_multiple_of(3) => target + radius * cube(&mut dice),
-                _ => 3.0 * cube(&mut dice),
+                Some(&target) if system.spheres.len().is_multiple_of(3) => target + radius * cube(&mut rng),
+                _ => 3.0 * cube(&mut rng),
             };
-            let v = (aim - x).normalize() * speed * dice.random_range(0.3..3.0);
+            let v = (aim - x).normalize() * speed * rng.random_range(0.3..3.0);
             system.spheres.push(sphere(system.spheres.len() as u32, x, v, radius));
         }
     }
@@ -191,7 +191,7 @@ pub fn a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom() {
 
 // The sphere stays in contact without approaching: only the curvature of the wall deflects it.
 #[test]
-pub fn what_runs_round_inside_a_sphere_stays_inside() {
+pub fn a_sphere_that_slides_inside_a_spherical_wall_stays_inside() {
     for gravity in [0.0, 1.0] {
         let shell = WallShape::Sphere {
             center: DVec3::ZERO,
@@ -229,7 +229,7 @@ pub fn a_blade_strikes_also_where_one_substep_is_asked_for() {
 }
 
 #[test]
-pub fn walls_that_nothing_can_follow_are_refused() {
+pub fn walls_whose_motion_cannot_be_resolved_are_refused() {
     let plane = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
     let swing = carom::Oscillation { amplitude: DVec3::Z, frequency: 1e6, phase: 0.0 };
     let fast = carom::WallMotion { oscillation: Some(swing), ..Default::default() };

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use carom::{Backend, Options, Oscillation, Rotation, WallMotion, WallShape, gpu::Context, verify::Lockstep};
 use glam::DVec3;
 
-use crate::support::{cube, dice, simulate, sphere, wall, with};
+use crate::support::{cube, rng, simulate, sphere, wall, with};
 
 // One context for all tests of the process.
 fn context() -> Context {
@@ -28,18 +28,18 @@ on_device!(
     bullets::ten_thousand_bullets_pass_no_shape_whether_it_stands_or_moves (campaign "an hour"),
     bullets::elastic_bullets_keep_their_energy_in_every_closed_shape (long "4 min"),
     bullets::a_bullet_from_the_mouth_of_a_bowl_meets_its_bottom,
-    bullets::what_runs_round_inside_a_sphere_stays_inside (long "2 to 8 min"),
+    bullets::a_sphere_that_slides_inside_a_spherical_wall_stays_inside (long "2 to 8 min"),
     bullets::a_blade_strikes_also_where_one_substep_is_asked_for,
-    work::the_work_of_moving_walls_is_what_the_spheres_gain (long "2 to 8 min"),
+    work::the_work_of_moving_walls_is_the_energy_that_spheres_gain (long "2 to 8 min"),
     work::a_moving_wall_turns_a_sphere_back_by_twice_its_speed (long "27 s"),
     work::a_swinging_floor_throws_as_fast_as_it_moves,
     work::a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_speed (long "2 to 8 min"),
     work::walls_that_come_and_go_are_there_in_their_time_alone,
-    work::what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns,
+    work::the_force_on_a_bombarded_wall_is_the_momentum_it_reflects,
     work::a_wall_is_named_only_where_one_crushes,
     work::a_wall_that_crushes_spheres_is_named (long "3 min"),
     work::walls_that_close_on_elastic_spheres_let_every_step_end (long "2 to 8 min"),
-    rest::vessels_of_every_shape_carry_the_weight_of_what_lies_in_them (long "2 to 8 min"),
+    rest::vessels_of_every_shape_carry_the_weight_of_their_contents (long "2 to 8 min"),
     rest::a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane (long "2 to 8 min"),
     rest::a_ball_stays_at_the_bottom_of_a_turning_drum (long "2 to 8 min"),
 );
@@ -61,12 +61,12 @@ fn shaken() -> carom::System {
     };
     let rotation = Some(Rotation { point: DVec3::ZERO, axis: DVec3::Z, speed: 1.0 });
     system.walls.push(wall(pipe, WallMotion { rotation, ..WallMotion::default() }));
-    let mut dice = dice(3);
+    let mut rng = rng(3);
     while system.spheres.len() < 300 {
-        let x = 5.0 * cube(&mut dice);
+        let x = 5.0 * cube(&mut rng);
         let apart = |other: &carom::Sphere| other.position.distance(x) > 1.02;
         if system.walls.iter().all(|wall| wall.distance(x, 0.0) > 0.52) && system.spheres.iter().all(apart) {
-            system.spheres.push(sphere(system.spheres.len() as u32, x, 0.5 * cube(&mut dice), 0.5));
+            system.spheres.push(sphere(system.spheres.len() as u32, x, 0.5 * cube(&mut rng), 0.5));
         }
     }
     system
@@ -103,7 +103,7 @@ fn give_the_same_bits(steps: u64) {
 // Forces on walls and motion of walls agree on both engines up to rounding, step by step from the same start. The steps
 // may be short, and the impulses of a wall in one step correspondingly small.
 #[test]
-fn a_device_and_the_cpu_agree_on_what_walls_do_and_feel() {
+fn a_device_and_the_cpu_agree_on_the_work_and_the_loads_of_walls() {
     for (dt, steps) in [(0.05, 3), (1e-3, 150)] {
         let felt = |options: Options| {
             let mut system = shaken();

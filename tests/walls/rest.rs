@@ -5,7 +5,7 @@ use std::{f64::consts::PI, sync::Arc};
 use carom::{Materials, Mesh, Rotation, Sphere, Surface, System, WallMotion, WallShape};
 use glam::{DQuat, DVec3};
 
-use crate::support::{ball, dice, simulate, sphere, wall};
+use crate::support::{ball, rng, simulate, sphere, wall};
 use rand::RngExt;
 
 fn grains(surface: Surface) -> System {
@@ -29,11 +29,11 @@ const GRAIN: Surface = Surface {
 
 // Fills a vessel with spheres.
 fn fill(system: &mut System, radius: f64, height: f64, count: usize) {
-    let mut dice = dice(4);
+    let mut rng = rng(4);
     let (mut level, side) = (1.1, (radius / 1.45).floor() as i32);
     while system.spheres.len() < count {
         for (i, j) in (-side..=side).flat_map(|i| (-side..=side).map(move |j| (i, j))) {
-            let jolt = DVec3::from_array([0; 3].map(|_| dice.random_range(-0.04..0.04)));
+            let jolt = DVec3::from_array([0; 3].map(|_| rng.random_range(-0.04..0.04)));
             let x = DVec3::new(f64::from(i), f64::from(j), 0.0) * 1.1;
             if x.length() + 0.6 < radius && system.spheres.len() < count {
                 let id = system.spheres.len() as u32;
@@ -47,9 +47,9 @@ fn fill(system: &mut System, radius: f64, height: f64, count: usize) {
 }
 
 #[test]
-pub fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
+pub fn vessels_of_every_shape_carry_the_weight_of_their_contents() {
     let sheet = |size: f64, n: i32| {
-        // A bowl made of triangles.
+        // A bowl of triangles.
         let at = |i: i32, j: i32| {
             let (x, y) = (f64::from(i) / f64::from(n) * size, f64::from(j) / f64::from(n) * size);
             DVec3::new(x, y, 0.08 * (x * x + y * y))
@@ -73,7 +73,7 @@ pub fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
     ];
     for shape in vessels {
         let mut system = grains(GRAIN);
-        // A funnel has more room higher up.
+        // A funnel is wider higher up.
         let is_funnel = matches!(shape, WallShape::Cone { radii: [a, b], .. } if a < b);
         fill(&mut system, 4.8, if is_funnel { 9.0 } else { 3.0 }, 150);
         system.walls.push(wall(shape.clone(), WallMotion::default()));
@@ -101,13 +101,13 @@ pub fn vessels_of_every_shape_carry_the_weight_of_what_lies_in_them() {
 // A sphere rolls over flat triangles as over a plane, undisturbed by edges.
 #[test]
 pub fn a_ball_rolls_over_the_edges_of_flat_triangles_as_over_a_plane() {
-    let mut dice = dice(8);
+    let mut rng = rng(8);
     let n = 30;
     let mut at = vec![];
     for i in 0..=n {
         for j in 0..=n {
             let jolt = |k: i32, x: f64| if k == 0 || k == n { 0.0 } else { x };
-            let (a, b) = (dice.random_range(-0.3..0.3), dice.random_range(-0.3..0.3));
+            let (a, b) = (rng.random_range(-0.3..0.3), rng.random_range(-0.3..0.3));
             at.push(DVec3::new(f64::from(i) + jolt(i, a) - 2.0, f64::from(j) + jolt(j, b) - 15.0, 0.0));
         }
     }

@@ -7,7 +7,7 @@ use carom::{
 use glam::DVec3;
 use rand::RngExt;
 
-use crate::support::{cube, dice, motions, shapes, sphere, wall};
+use crate::support::{cube, motions, rng, shapes, sphere, wall};
 
 const LIMIT: f64 = 0.01;
 
@@ -20,13 +20,13 @@ fn depth(walls: &[Wall], center: DVec3, radius: f64) -> f64 {
 
 #[test]
 fn a_sphere_that_reaches_into_a_wall_is_refused() {
-    let mut dice = dice(5);
+    let mut rng = rng(5);
     let center = DVec3::new(200.0, -70.0, 31.0);
     let (mut refused, mut accepted) = (0, 0);
     for shape in shapes(center, 3.0) {
         let walls = vec![wall(shape, motions(center, 0.7)[4])];
         for _ in 0..400 {
-            let (place, radius) = (center + 5.0 * cube(&mut dice), dice.random_range(0.1..0.8));
+            let (place, radius) = (center + 5.0 * cube(&mut rng), rng.random_range(0.1..0.8));
             let system = System {
                 walls: walls.clone(),
                 spheres: vec![sphere(3, place, DVec3::ZERO, radius)],
@@ -59,7 +59,7 @@ fn a_sphere_that_reaches_into_a_wall_is_refused() {
 
 // Crushed spheres must not prevent later edits, such as removing a sphere.
 #[test]
-fn what_a_wall_presses_can_be_edited() {
+fn spheres_that_a_wall_crushes_can_be_edited() {
     let velocity = DVec3::NEG_Z;
     let press = WallShape::Disc { center: DVec3::Z * 1.1, normal: DVec3::Z, radius: 9.0, hole: 0.0 };
     let floor = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::Z, radius: 9.0, hole: 0.0 };
@@ -88,7 +88,7 @@ fn what_a_wall_presses_can_be_edited() {
 #[test]
 fn the_images_of_walls_count() {
     const PERIOD: f64 = 20.0;
-    let (low, mut dice) = (DVec3::new(-3.0, 5.0, 0.0), dice(6));
+    let (low, mut rng) = (DVec3::new(-3.0, 5.0, 0.0), rng(6));
     let images = |place: DVec3| {
         let steps = (-1..=1).flat_map(|x| (-1..=1).map(move |y| DVec3::new(f64::from(x), f64::from(y), 0.0)));
         steps.map(move |step| place + PERIOD * step)
@@ -114,7 +114,7 @@ fn the_images_of_walls_count() {
                 };
                 assert!(system.spheres.iter().all(|s| depth_at(s.position, s.radius) < 0.0), "{wall:?}");
                 for _ in 0..60 {
-                    let place = center + 6.0 * cube(&mut dice);
+                    let place = center + 6.0 * cube(&mut rng);
                     system.spheres = vec![sphere(0, place, DVec3::ZERO, 0.5)];
                     let depth = depth_at(place, 0.5);
                     assert_eq!(system.validate().is_err(), depth > LIMIT, "{depth} at {place}: {wall:?}");
@@ -125,7 +125,7 @@ fn the_images_of_walls_count() {
 }
 
 #[test]
-fn a_wall_that_is_not_there_yet_is_nobodys_business() {
+fn a_wall_that_is_not_present_yet_is_ignored() {
     let mut late = wall(shapes(DVec3::ZERO, 2.0)[5].clone(), motions(DVec3::ZERO, 1.0)[0]);
     let place = DVec3::X * 2.4;
     let spheres = vec![sphere(0, place, DVec3::ZERO, 0.5)];

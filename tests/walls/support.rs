@@ -7,13 +7,13 @@ use glam::DVec3;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-pub fn dice(seed: u64) -> Pcg64Mcg {
+pub fn rng(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::seed_from_u64(seed)
 }
 
 /// A point in the cube from -1 to 1.
-pub fn cube(dice: &mut impl Rng) -> DVec3 {
-    DVec3::from_array([0; 3].map(|_| dice.random_range(-1.0..1.0)))
+pub fn cube(rng: &mut impl Rng) -> DVec3 {
+    DVec3::from_array([0; 3].map(|_| rng.random_range(-1.0..1.0)))
 }
 
 /// A ball of triangles; their number is 20 times four to the power of `level`.

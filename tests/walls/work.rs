@@ -8,17 +8,17 @@ use rand::RngExt;
 
 use crate::{
     oracle::distance,
-    support::{CLOSED, cube, dice, motions, shapes, simulate, sphere, wall},
+    support::{CLOSED, cube, motions, rng, shapes, simulate, sphere, wall},
 };
 
 fn gas(count: u32, radius: f64, speed: f64, surface: Surface, clear: impl Fn(DVec3) -> bool) -> System {
-    let mut dice = dice(11);
+    let mut rng = rng(11);
     let mut system = System { dt: 0.02, materials: Materials::empty(), ..System::default() };
     system.materials.add("grain", surface, 1.0);
     while system.spheres.len() < count as usize {
-        let x = 8.0 * cube(&mut dice);
+        let x = 8.0 * cube(&mut rng);
         if clear(x) && system.spheres.iter().all(|other| other.position.distance(x) > 2.1 * radius) {
-            let v = cube(&mut dice) * speed;
+            let v = cube(&mut rng) * speed;
             system.spheres.push(sphere(system.spheres.len() as u32, x, v, radius));
         }
     }
@@ -26,7 +26,7 @@ fn gas(count: u32, radius: f64, speed: f64, surface: Surface, clear: impl Fn(DVe
 }
 
 #[test]
-pub fn the_work_of_moving_walls_is_what_the_spheres_gain() {
+pub fn the_work_of_moving_walls_is_the_energy_that_spheres_gain() {
     let surfaces = [Surface::default(), Surface { restitution: 0.8, friction: 0.3, ..Surface::default() }];
     for shape in shapes(DVec3::ZERO, 4.0).into_iter().take(CLOSED) {
         for (k, surface) in surfaces.into_iter().enumerate() {
@@ -170,7 +170,7 @@ pub fn walls_that_come_and_go_are_there_in_their_time_alone() {
 }
 
 #[test]
-pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
+pub fn the_force_on_a_bombarded_wall_is_the_momentum_it_reflects() {
     // Bullets of mass m and speed v, reflected at a given rate: the force is 2 m v times the rate.
     let mut system = System { dt: 1.0, ..System::default() };
     let disc = WallShape::Disc { center: DVec3::ZERO, normal: DVec3::X, radius: 5.0, hole: 0.0 };
@@ -178,11 +178,11 @@ pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     system
         .walls
         .push(Plane { point: DVec3::X * -50.0, normal: DVec3::X, material: 0, name: "behind".into() }.into());
-    let mut dice = dice(3);
+    let mut rng = rng(3);
     let mut torque = DVec3::ZERO;
     for id in 0..40 {
         // Side by side, so that no returning bullet hits an incoming one.
-        let jolt = dice.random_range(0.0..0.2);
+        let jolt = rng.random_range(0.0..0.2);
         let place =
             DVec3::new(3.0 + 0.5 * f64::from(id), f64::from(id % 7) - 3.0 + jolt, f64::from(id / 7) - 3.0);
         system.spheres.push(sphere(id, place, DVec3::X * -30.0, 0.1));
@@ -196,7 +196,7 @@ pub fn what_a_wall_feels_in_a_bombardment_is_the_momentum_that_it_turns() {
     assert_eq!((load.power, simulation.wall_loads()[1].force), (0.0, DVec3::ZERO));
 }
 
-// A press made of a plane, and one of another shape. A sphere that permanently overlaps the floor is not crushed.
+// One press is a plane, the other has another shape. A sphere that permanently overlaps the floor is not crushed.
 #[test]
 pub fn a_wall_is_named_only_where_one_crushes() {
     let floor = || Wall::new(WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z }, 0, "floor");
@@ -242,8 +242,8 @@ pub fn a_wall_is_named_only_where_one_crushes() {
     }
 }
 
-// A press without enough room: the overlap is reported with the wall's name; the run does not hang, and all values stay
-// finite.
+// A press that leaves too little space: the overlap is reported with the wall's name, the run does not hang, and all
+// values stay finite.
 #[test]
 pub fn a_wall_that_crushes_spheres_is_named() {
     let surface = Surface { restitution: 0.3, friction: 0.3, ..Surface::default() };
@@ -269,7 +269,7 @@ pub fn a_wall_that_crushes_spheres_is_named() {
         }
         let mut simulation = simulate(system);
         let mut crushed = None;
-        // At time 15 the press is at 1.5, where one layer has room.
+        // At time 15 the press is at 1.5, where one layer has space.
         let mut steps_left = 320;
         while steps_left > 0 {
             let report = simulation.step().unwrap();
@@ -286,7 +286,7 @@ pub fn a_wall_that_crushes_spheres_is_named() {
     }
 }
 
-// Lossless spheres bounce faster as their room shrinks, so the impacts of a step never end. The step still ends and
+// Lossless spheres bounce faster as the gap shrinks, so the impacts of a step never end. The step still ends and
 // reports this.
 #[test]
 pub fn walls_that_close_on_elastic_spheres_let_every_step_end() {
@@ -303,11 +303,11 @@ pub fn walls_that_close_on_elastic_spheres_let_every_step_end() {
                 system.walls.push(Wall { name, ..wall(WallShape::Plane { point, normal }, motion) });
             }
         }
-        let mut dice = dice(5);
+        let mut rng = rng(5);
         for k in 0..side.pow(3) {
             let cell =
                 DVec3::new(f64::from(k % side), f64::from(k / side % side), f64::from(k / side / side));
-            system.spheres.push(sphere(k, (cell + 0.5) * 1.5, cube(&mut dice), 0.5));
+            system.spheres.push(sphere(k, (cell + 0.5) * 1.5, cube(&mut rng), 0.5));
         }
         let count = u64::from(side.pow(3));
         let mut simulation = simulate(system);
