@@ -349,7 +349,7 @@ fn an_import_that_runs_upward_is_noticed() {
     let own = ["state", "grid"];
     for text in [
         "use crate::cpu::core::Core;",
-        "use crate::{\n    Error,\n    system::{self, mesh::Mesh},\n    step::{plan, engine::Engine},\n};",
+        "use crate::{\n    Error,\n    system::{self, mesh::Mesh},\n    step::engine::Engine,\n};",
         "use super::super::gpu::Context;",
         "fn f() { crate::files::read(); }",
         "use crate::Simulation;",
