@@ -95,8 +95,8 @@ pub struct StepReport {
     /// Deepest overlap of two spheres, or of a sphere and a wall, at the end of the step, in mean diameters of the pair;
     /// 0 if nothing overlaps.
     pub deepest_overlap: f64,
-    /// Where the deepest overlap is more than a twentieth of a diameter: the wall that spheres reach into deepest, by its place in
-    /// [`System::all_walls`](crate::System::all_walls), and how deep, in diameters; it crushes them.
+    /// The wall that crushes spheres, as an index into [`System::all_walls`](crate::System::all_walls), and the depth of the
+    /// overlap in diameters. Set if the deepest overlap exceeds a twentieth of a diameter.
     pub crushed_by: Option<(u32, f64)>,
     /// Kinetic energy at the end of the step.
     pub kinetic_energy: f64,
