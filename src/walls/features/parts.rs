@@ -262,7 +262,7 @@ mod tests {
                     "{shape:?} {x}: {distance} {searched}"
                 );
                 assert!((normal.length() - 1.0).abs() < 1e-5);
-                // And the surface is where the normal says.
+                // The normal points to the surface.
                 let foot = x - (normal * distance).as_dvec3();
                 let off = samples.iter().map(|p| p.distance(foot)).fold(f64::INFINITY, f64::min);
                 assert!(off < 0.02, "{shape:?} {x}: foot {foot} is {off} off");
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    // Never later than the contact: else something would pass.
+    // Never later than the contact; otherwise spheres would pass through.
     #[test]
     fn nothing_is_met_before_the_safe_time() {
         let mut dice = 99u64;
