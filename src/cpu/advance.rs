@@ -53,8 +53,8 @@ pub fn advance(inputs: Inputs, outputs: Outputs) {
                 *motion = Vec4::ZERO.with_w(motion.w);
                 return;
             }
-            // Rounding removes the same bit of the velocity in every step of a fall. The path must match the mean of the two rounded
-            // velocities; otherwise a bounce would not be symmetric.
+            // Rounding removes the same bit of the velocity in every step of a fall. The path must match the mean of
+            // the two rounded velocities; otherwise a bounce would not be symmetric.
             let rounded = (v - u) - gain;
             // One addition, because the tiny fall added alone would round the same way in every step.
             *place += (u * (h - clock) + (fall + rounded * (0.5 * h))).extend(0.0);

@@ -59,8 +59,8 @@ impl Audit {
                     part.first_nonfinite = part.first_nonfinite.min(state.id[i]);
                     continue;
                 }
-                // The leading bits of the square are its class, so no scale is needed. Fixed spheres count too, because they move
-                // relative to the drift.
+                // The leading bits of the square are its class, so no scale is needed. Fixed spheres count too, because
+                // they move relative to the drift.
                 part.speeds[((velocity - drift).length_squared().to_bits() >> CLASS_SHIFT) as usize] += 1;
                 if state.inverse_mass(i) == 0.0 {
                     continue;

@@ -1,9 +1,9 @@
-//! Solving order of contact constraints: blocks of cells in eight colours, and within a block, cells in 27 colours. Blocks of
-//! one colour share no sphere. The order depends on cells only, not on the number of threads, and cells of one inner
-//! colour may be solved in parallel.
+//! Solving order of contact constraints: blocks of cells in eight colours, and within a block, cells in 27 colours.
+//! Blocks of one colour share no sphere. The order depends on cells only, not on the number of threads, and cells of
+//! one inner colour may be solved in parallel.
 //!
-//! A contact constraint belongs to the cell of its first sphere and reaches at most one cell further, so blocks of one colour
-//! are at least two cells apart.
+//! A contact constraint belongs to the cell of its first sphere and reaches at most one cell further, so blocks of one
+//! colour are at least two cells apart.
 
 use crate::state::constants::COLOURS;
 use std::ops::Range;
@@ -73,8 +73,8 @@ impl Axis {
 }
 
 impl Blocks {
-    /// Computes the order of the spheres of a grid. `cell` returns the cell of a sphere; `starts` holds the first sphere of each
-    /// bucket.
+    /// Computes the order of the spheres of a grid. `cell` returns the cell of a sphere; `starts` holds the first
+    /// sphere of each bucket.
     pub fn lay(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
         self.owners.clear();
         self.tasks.clear();
@@ -169,8 +169,8 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    // Two blocks of one colour along an axis have no cell in common, nor do the cells in their reach. The same is true for two cells
-    // of one inner colour in a block, unless the block is the whole period.
+    // Two blocks of one colour along an axis have no cell in common, nor do the cells in their reach. The same is true
+    // for two cells of one inner colour in a block, unless the block is the whole period.
     #[test]
     fn blocks_of_one_colour_and_cells_of_one_inner_colour_are_out_of_reach_of_each_other() {
         for (count, periodic) in (1..200).flat_map(|count| [(count, false), (count, true)]) {

@@ -171,7 +171,8 @@ impl Core {
         blocks.lay(&domain.grid, starts, |i| state.cell[i].truncate(), state.len());
     }
 
-    /// Lists candidates for paths up to `motion_margin` relative to the drift; `drift_reach` bounds the path of the drift itself.
+    /// Lists candidates for paths up to `motion_margin` relative to the drift; `drift_reach` bounds the path of the
+    /// drift itself.
     pub fn neighbors(&mut self, motion_margin: f32, drift_reach: f32) {
         let Self { domain: Domain { grid, world, .. }, state, starts, reach, lists, .. } = self;
         debug_assert!(motion_margin <= grid.margin_limit, "paths longer than the cells cover");

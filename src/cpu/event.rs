@@ -87,8 +87,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether a contact constraint can hold a pair; `partner` may be a wall with [`WALL`] set. Candidate lists may lack walls
-    /// that a fast sphere meets.
+    /// Whether a contact constraint can hold a pair; `partner` may be a wall with [`WALL`] set. Candidate lists may
+    /// lack walls that a fast sphere meets.
     #[inline]
     pub fn is_counted(&self, i: usize, partner: u32) -> bool {
         if partner & WALL == 0 {

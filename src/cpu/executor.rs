@@ -54,7 +54,7 @@ pub(crate) struct CpuExecutor {
 /// The step and the substep in progress.
 struct Now {
     frame: Frame,
-    /// When the substep begins (user's units).
+    /// Start time of the substep (user's units).
     begin: f64,
     records: bool,
     motion_margin: f32,

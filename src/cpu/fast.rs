@@ -1,5 +1,5 @@
-//! Spheres too fast for the candidate lists. Each traverses the cells of its swept capsule and becomes a dynamic candidate of
-//! the spheres there. A sphere that becomes fast by an impact is traversed in the round of that impact.
+//! Spheres too fast for the candidate lists. Each traverses the cells of its swept capsule and becomes a dynamic
+//! candidate of the spheres there. A sphere that becomes fast by an impact is traversed in the round of that impact.
 
 use crate::state::constants::{LONGEST, PASSING};
 use glam::{IVec3, Vec3};
@@ -181,8 +181,8 @@ impl Walk {
         self.error.as_ref()
     }
 
-    /// Traverses the capsule of sphere `i` from its clock to the end of the substep and collects the slow spheres that it may
-    /// meet.
+    /// Traverses the capsule of sphere `i` from its clock to the end of the substep and collects the slow spheres that
+    /// it may meet.
     pub fn run(&mut self, view: &View, starts: &[u32], reach: Reach, i: usize) {
         let capsule = Capsule::new(view, reach, i);
         let (grid, home) = (view.grid, view.cell(i));

@@ -253,7 +253,8 @@ fn advance(shape: &FeatureShape, sight: &Sight, near: &Near, radius: f32, left: 
     (step < left).then_some(step)
 }
 
-// Time until a sphere that touches a feature and leaves it returns; 0 if it stays on the surface; `None` if it never returns.
+// Time until a sphere that touches a feature and leaves it returns; 0 if it stays on the surface; `None` if it never
+// returns.
 fn return_time(view: &View, feature: &WallFeature, sight: &Sight, near: &Near, rate: f32) -> Option<f32> {
     let set = &view.world.features.sets[feature.set as usize];
     let pull = if set.turns { sight.acceleration } else { -near.normal.dot(view.world.gravity) };

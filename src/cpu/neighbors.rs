@@ -258,7 +258,7 @@ pub fn neighbors(
 #[derive(Clone, Copy, Default)]
 struct Row {
     start: u32,
-    /// Where the middle cell begins and ends.
+    /// Begin and end of the middle cell.
     middle: (u32, u32),
     end: u32,
     /// Code and shift of the middle cell.
@@ -303,8 +303,8 @@ impl Rows {
                 let before = left.filter(|k| k + 1 == middle);
                 let after = right.filter(|&k| k == middle + 1);
                 let wraps = before != left || after != right;
-                // Where x wraps, cells beyond the end come last in a direct grid, and in the order of x in a hashed one. The order of
-                // candidates affects the bits of the result.
+                // Where x wraps, cells beyond the end come last in a direct grid, and in the order of x in a hashed
+                // one. The order of candidates affects the bits of the result.
                 if grid.direct || !wraps {
                     add(before.unwrap_or(middle), (middle, middle + 1), after.unwrap_or(middle) + 1);
                     left.filter(|_| before.is_none()).into_iter().for_each(|k| add(k, (k + 1, k + 1), k + 1));
@@ -342,8 +342,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Tests four spheres at a time, because a row holds two or three. One word collects the results of up to sixteen groups:
-    /// with a loop for each row, mispredicted branches took most of the time.
+    /// Tests four spheres at a time, because a row holds two or three. One word collects the results of up to sixteen
+    /// groups: with a loop for each row, mispredicted branches took most of the time.
     fn in_constraints(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
         let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
         let [xs, ys, zs, radii] = columns;

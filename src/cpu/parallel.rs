@@ -56,8 +56,8 @@ impl<T: Default + Send> Outputs<T> {
         self.slots[tasks].par_iter_mut().for_each(work);
     }
 
-    /// Runs `work` on some of the outputs of the last call, several at a time. The number depends on the threads, so the result
-    /// for an output must not depend on the other outputs of its slice.
+    /// Runs `work` on some of the outputs of the last call, several at a time. The number depends on the threads, so
+    /// the result for an output must not depend on the other outputs of its slice.
     pub fn for_chunks_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut [T]) + Send + Sync) {
         let threads = rayon::current_num_threads();
         let chunks = threads * (tasks.len() / (CHUNK * threads)).max(1);

@@ -327,8 +327,8 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
                     return;
                 };
                 if touch.is_shadowed {
-                    // The sphere crosses an edge to a neighbouring face. The old face counts as extended, because the impulse acted
-                    // along its normal.
+                    // The sphere crosses an edge to a neighbouring face. The old face counts as extended, because the
+                    // impulse acted along its normal.
                     return;
                 }
                 constraint.normal = touch.normal;

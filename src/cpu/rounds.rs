@@ -202,7 +202,8 @@ impl Rounds {
         None
     }
 
-    /// Applies the selected impacts, stops spheres where necessary, and traverses the paths of spheres that have become fast.
+    /// Applies the selected impacts, stops spheres where necessary, and traverses the paths of spheres that have become
+    /// fast.
     ///
     /// # Errors
     /// [`Error::NoProgress`] for a path that is too long to traverse.
@@ -416,8 +417,8 @@ impl Rounds {
         touched.clear();
     }
 
-    /// The last resort: stops the spheres of every pending impact at its time of impact, and then the spheres that would run into
-    /// them.
+    /// The last resort: stops the spheres of every pending impact at its time of impact, and then the spheres that
+    /// would run into them.
     pub fn stop_pending(&mut self, core: &mut Core, frame: Frame) {
         loop {
             self.pending.list(&mut self.pending_list);

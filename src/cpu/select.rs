@@ -1,11 +1,11 @@
 //! Stage `select`: selects the impacts that may happen now. Each is the earliest of both partners, and no third sphere can
 //! come first.
 //!
-//! It is not enough that an impact is the earliest of both partners: a third sphere k may be struck sooner and then reach i
-//! first. The causality test knows the next impact of every sphere and a bound on its velocity change; after that impact the
-//! sphere may be anywhere in a cone around its path. For a pair (i, j) the test examines every k near one of the two, every m
-//! near k that could touch k and turn it towards i, and (as one bound) all earlier events of m. The globally earliest
-//! impact always passes.
+//! It is not enough that an impact is the earliest of both partners: a third sphere k may be struck sooner and then
+//! reach i first. The causality test knows the next impact of every sphere and a bound on its velocity change; after
+//! that impact the sphere may be anywhere in a cone around its path. For a pair (i, j) the test examines every k near
+//! one of the two, every m near k that could touch k and turn it towards i, and (as one bound) all earlier events of m.
+//! The globally earliest impact always passes.
 
 use glam::{IVec3, Vec3};
 
@@ -53,8 +53,9 @@ pub struct Threat {
     pub speed: f32,
 }
 
-/// The next impact of sphere `i` if it is a threat: the sphere is fast, or may become so fast that its path exceeds twice its
-/// motion margin. (Slightly beyond the motion margin, the lists still contain it, except for equally fast spheres.)
+/// The next impact of sphere `i` if it is a threat: the sphere is fast, or may become so fast that its path exceeds
+/// twice its motion margin. (Slightly beyond the motion margin, the lists still contain it, except for equally fast
+/// spheres.)
 pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) -> Option<Threat> {
     let event = events[i];
     let (state, frame) = (view.state, &view.frame);
@@ -137,8 +138,8 @@ pub fn first_propagation(view: &View, events: &[Event], k: usize) -> Bounds {
     bounds.with_own(VelocityBound::of(&events[k], limit))
 }
 
-/// Number of candidates above which a sphere is crowded. A large sphere among small ones has hundreds of candidates, and each
-/// of these would examine all the others.
+/// Number of candidates above which a sphere is crowded. A large sphere among small ones has hundreds of candidates,
+/// and each of these would examine all the others.
 const CROWD: usize = 64;
 
 /// A sphere with many candidates, and a bound on the effect of any of them on it in the substep.
@@ -229,8 +230,8 @@ fn undisturbed(
     free
 }
 
-/// Whether sphere `k` can touch `i` on its present path before `limit`: after its own impact, or after touching another
-/// sphere.
+/// Whether sphere `k` can touch `i` before `limit` while `i` stays on its present path: after the own impact of `k`, or
+/// after `k` touches another sphere.
 fn reaches(
     view: &View,
     events: &[Event],
@@ -284,7 +285,7 @@ fn for_velocity_bounds(
             (Some(first), false) => first[m].any,
             (Some(first), true) => first[m].others,
         };
-        // An impact on undisturbed paths is an event of its own.
+        // An impact on undisturbed paths is a separate event.
         if theirs.time >= limit && (mutual || own.delta_v_bound == 0.0) {
             return;
         }

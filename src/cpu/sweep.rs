@@ -237,8 +237,8 @@ fn against_fixed(d: Vec3, v: Vec3, g: Vec3, radius_sum: f32, left: f32) -> Optio
     None
 }
 
-/// Time until a point at height `gap` with speed `v` and acceleration `a` along the normal reaches the plane. For a point that
-/// leaves the plane, this is the time of its return.
+/// Time until a point at height `gap` with speed `v` and acceleration `a` along the normal reaches the plane. For a
+/// point that leaves the plane, this is the time of its return.
 #[inline]
 pub fn plane_contact(gap: f32, v: f32, a: f32) -> Option<f32> {
     if v < 0.0 {

@@ -21,7 +21,8 @@ impl Walls {
         self.sums.fill(WallSum::default());
     }
 
-    /// Adds the impulses of a substep, of impacts and of resting contacts. The walls must be at their positions of that substep.
+    /// Adds the impulses of a substep, of impacts and of resting contacts. The walls must be at their positions of that
+    /// substep.
     pub fn add(&mut self, impacts: &[Push], resting: &[Push], core: &Core) {
         if self.sums.is_empty() {
             return;

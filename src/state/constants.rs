@@ -1,8 +1,9 @@
 //! Tolerances and limits that both engines share. They are defined here only: `gpu::shaders` passes them to the shaders,
 //! and the CPU stages import them.
 //!
-//! Lengths are fractions of a radius, a radius sum or a mean diameter; speeds are fractions of the speed that gravity adds in
-//! a substep; times are fractions of the substep. Each entry says what goes wrong with a larger or smaller value.
+//! Lengths are fractions of a radius, a radius sum or a mean diameter; speeds are fractions of the speed that gravity
+//! adds in a substep; times are fractions of the substep. Each entry says what goes wrong with a larger or smaller
+//! value.
 
 // ---- partners ------------------------------------------------------------------------------------------------------
 
@@ -68,12 +69,13 @@ pub const BLUR: f32 = 2e-7;
 
 // ---- impacts and rounds --------------------------------------------------------------------------------------------
 
-/// If a sphere accelerates towards its partner so that both would meet again within this fraction of the substep, the contact
-/// rests, instead of bouncing a thousand times. A larger fraction loses visible bounces.
+/// If a sphere accelerates towards its partner so that both would meet again within this fraction of the substep, the
+/// contact rests, instead of bouncing a thousand times. A larger fraction loses visible bounces.
 pub const RESTING: f32 = 1e-3;
 
-/// Least rebound speed from a resting contact without a chord, as a fraction of the speed that gravity adds in a substep: the
-/// sphere returns after an eighth of the substep. A smaller value takes more rounds, a larger one shows as hops.
+/// Least rebound speed from a resting contact without a chord, as a fraction of the speed that gravity adds in a
+/// substep: the sphere returns after an eighth of the substep. A smaller value takes more rounds, a larger one shows as
+/// hops.
 pub const REBOUND: f32 = 1.0 / 16.0;
 
 /// Bounces lower than this fraction of the radius are rounding errors of the position.
@@ -115,8 +117,8 @@ pub const SHOCK: f32 = 32.0;
 /// contact constraint too. Relaxation would push such a pair apart anyway.
 pub const CONSTRAINT_AHEAD: f32 = 0.002;
 
-/// Iterations over the contact constraints before the sweep. With warm starting one suffices; the iterations after the rounds
-/// remove the residual.
+/// Iterations over the contact constraints before the sweep. With warm starting one suffices; the iterations after the
+/// rounds remove the residual.
 pub const ITERATIONS_BEFORE: u32 = 1;
 
 /// Iterations of the first batch after the rounds. Each further batch has twice as many as the one before: large spheres on
@@ -130,8 +132,8 @@ pub const ITERATION_BATCHES: u32 = 4;
 /// Overlap at the end of the substep, in mean diameters, that triggers another batch of iterations.
 pub const DEEP: f32 = 0.01;
 
-/// Iterations end when no contact constraint changes a velocity by more than this fraction of the speed that gravity adds in a
-/// substep. With a larger fraction piles creep; with a smaller one a pile at rest takes all iterations.
+/// Iterations end when no contact constraint changes a velocity by more than this fraction of the speed that gravity
+/// adds in a substep. With a larger fraction piles creep; with a smaller one a pile at rest takes all iterations.
 pub const SETTLED: f32 = 1e-4;
 
 /// Shortest remaining time of a contact constraint, as a fraction of the substep. The time that remains after an impact just

@@ -18,8 +18,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Length of the path from time `t` to the end of the substep, relative to the drift, of a sphere with velocity `u` in the
-    /// falling frame. Fixed spheres rest in the lab frame.
+    /// Length of the path from time `t` to the end of the substep, relative to the drift, of a sphere with velocity `u`
+    /// in the falling frame. Fixed spheres rest in the lab frame.
     #[inline]
     pub fn path(&self, u: Vec3, inverse_mass: f32, t: f32) -> f32 {
         let left = self.h - t;

@@ -119,22 +119,24 @@ impl Levels {
 }
 
 impl Level {
-    /// Range of parts along one axis, both ends included, that holds all spheres of the level with centres within `reach` of an
-    /// offset (up to a relative error of one millionth). 0 is the first part of the offset's cell.
+    /// Range of parts along one axis, both ends included, that holds all spheres of the level with centres within
+    /// `reach` of an offset (up to a relative error of one millionth). 0 is the first part of the offset's cell.
     #[inline]
     pub fn span(&self, axis: usize, offset: f32, reach: f32) -> (i32, i32) {
         let (scale, parts) = (self.scale[axis], self.parts[axis] as f32);
         // Spheres clamped to an outermost cell from outside lie in its outermost part.
         let low = ((offset - reach) * scale).clamp(-parts, parts - 1.0);
         let high = ((offset + reach) * scale).clamp(0.0, 2.0 * parts - 1.0);
-        // Rounding down is a function call on processors without such an instruction. Truncation rounds positive values down.
+        // Rounding down is a function call on processors without such an instruction. Truncation rounds positive values
+        // down.
         ((low + parts) as i32 - self.parts[axis], high as i32)
     }
 
     /// Distance of an offset from the part `part` along an axis.
     #[inline]
     pub fn gap(&self, axis: usize, offset: f32, part: i32) -> f32 {
-        // Measured from the nearest face of the cell if the offset lies beyond it, because the outermost parts are unbounded.
+        // Measured from the nearest face of the cell if the offset lies beyond it, because the outermost parts are
+        // unbounded.
         let at = (offset * self.scale[axis]).clamp(0.0, self.parts[axis] as f32);
         (part as f32 - at).max(at - (part + 1) as f32).max(0.0) * self.unit[axis]
     }

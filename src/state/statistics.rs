@@ -68,8 +68,8 @@ impl SystemStatistics {
             volume,
             mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
             margin_least: 0.02 * mean_diameter,
-            // A quarter of a diameter for each sphere, so half a diameter of skin. More if lists stay short, as long as offsets in a
-            // cell stay precise: up to 4 diameters they are rounded to 1e-7.
+            // A quarter of a diameter for each sphere, so half a diameter of skin. More if lists stay short, as long as
+            // offsets in a cell stay precise: up to 4 diameters they are rounded to 1e-7.
             margin_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 1.5 * mean_diameter),
         }
     }

@@ -39,7 +39,8 @@ impl Units {
     }
 }
 
-/// Mean over the movable spheres, because fixed ones may have any size and mass; over all if none is movable; 1 without spheres.
+/// Mean over the movable spheres, because fixed ones may have any size and mass; over all if none is movable; 1 without
+/// spheres.
 pub fn mean(system: &System, size: impl Fn(&Sphere) -> f64) -> f64 {
     let free = || system.spheres.iter().filter(|s| !s.fixed);
     let (count, all) = (free().count(), system.spheres.len());

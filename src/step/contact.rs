@@ -19,8 +19,8 @@ pub struct Contact {
     pub point: DVec3,
     /// Unit vector from the partner to `sphere`.
     pub normal: DVec3,
-    /// Branch vector (length): from the centre of the partner to the centre of `sphere`, by the shortest path across periodic
-    /// axes; for a wall, from the nearest point of the wall to the centre.
+    /// Branch vector (length): from the centre of the partner to the centre of `sphere`, by the shortest path across
+    /// periodic axes; for a wall, from the nearest point of the wall to the centre.
     pub branch: DVec3,
     /// Distance of the surfaces (length); negative where they overlap.
     pub gap: f64,
@@ -81,8 +81,8 @@ const MOST_CELLS: usize = 1 << 27;
 pub struct Cells {
     /// Lower corner (length).
     pub min: DVec3,
-    /// Upper corner (length), above `min` on every axis. In 2D the third extent is the thickness and must contain z = 0. Along a
-    /// periodic axis the extent is at most the period.
+    /// Upper corner (length), above `min` on every axis. In 2D the third extent is the thickness and must contain z =
+    /// 0. Along a periodic axis the extent is at most the period.
     pub max: DVec3,
     /// Cells along x, y and z, each at least 1.
     pub count: [usize; 3],
@@ -115,7 +115,8 @@ impl Cells {
         (self.max - self.min) / DVec3::from_array(self.count.map(|n| n as f64))
     }
 
-    // Calls `each` with the index of every cell that the segment from `a` to `b` crosses, and the fraction of the segment in it.
+    // Calls `each` with the index of every cell that the segment from `a` to `b` crosses, and the fraction of the
+    // segment in it.
     fn pass(&self, a: DVec3, b: DVec3, mut each: impl FnMut(usize, f64)) {
         let edge = self.edge();
         let (from, way) = ((a - self.min) / edge, (b - a) / edge);

@@ -293,7 +293,7 @@ impl<E: StepEngine> Driver<E> {
     /// Takes a step that begins at `begin`. With `more`, another step follows before any state is read.
     ///
     /// # Errors
-    /// Those of [`Simulation::step`](crate::Simulation::step).
+    /// The errors of [`Simulation::step`](crate::Simulation::step).
     pub fn step(
         &mut self,
         begin: f64,

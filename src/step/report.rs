@@ -39,8 +39,8 @@ pub struct Measure {
 pub struct WallLoad {
     /// Force on the wall (mass * length/time^2).
     pub force: DVec3,
-    /// Torque on the wall (mass * length^2/time^2) about its pivot. A wall without a pivot uses its middle; a plane, its point;
-    /// a mesh, its first vertex.
+    /// Torque on the wall (mass * length^2/time^2) about its pivot. A wall without a pivot uses its middle; a plane,
+    /// its point; a mesh, its first vertex.
     pub torque: DVec3,
     /// Power that the wall delivers to the spheres (energy/time); 0 for a wall that does not move.
     pub power: f64,
@@ -81,8 +81,8 @@ pub struct StepReport {
     pub late: u64,
     /// Substeps repeated as halves, because collisions were out of order or rounds did not end.
     pub redone: u64,
-    /// Spheres whose collision was still pending when a substep was given up: its rounds did not end, halving did not help, or
-    /// the step exhausted its limit (2^18 rounds, or 2^18 impacts and 1228 more for each sphere).
+    /// Spheres whose collision was still pending when a substep was given up: its rounds did not end, halving did not
+    /// help, or the step exhausted its limit (2^18 rounds, or 2^18 impacts and 1228 more for each sphere).
     pub unresolved: u64,
     /// Spheres stopped at their time of impact, as a last resort.
     pub stopped: u64,

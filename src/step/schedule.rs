@@ -15,7 +15,7 @@
 //! 3. **Drag** ([`STEP_BEGIN`], [`STEP_END`]). Half of the step's drag acts before the first substep and half after the
 //!    last one, because no sphere is slowed in between: sweeps assume free flight.
 //! 4. **Resting contacts, first solve** ([`SUBSTEP_BEGIN`]). `rest` finds the contacts that persist and solves their
-//!    constraints before any impact. In the opposite order a pile would collapse into endless small impacts.
+//!    constraints before any impact. If impacts came first, a pile would never come to rest.
 //! 5. **Launch and sweep** ([`SUBSTEP_BEGIN`]). `launch` resets the clocks and finds dynamic candidates for the spheres that
 //!    are too fast for their lists. `sweep` computes for each sphere its next event: the earliest impact with a
 //!    candidate or a wall.
@@ -48,7 +48,8 @@ const fn stage(name: &'static str, purpose: &'static str) -> Stage {
     Stage { name, purpose }
 }
 
-/// All stages in the order of their first passes. Exception: `rest` runs first before the sweep, but is listed after the rounds.
+/// All stages in the order of their first passes. Exception: `rest` runs first before the sweep, but is listed after
+/// the rounds.
 pub const STAGES: &[Stage] = &[
     stage("bin", "cell and bucket of every sphere, histogram of the buckets"),
     stage("scan", "exclusive prefix sum of the histogram"),

@@ -23,7 +23,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct WallFeature {
     pub shape: FeatureShape,
-    /// Cell and offset of the feature's point: its position, or for a moving wall its position relative to the pivot at time 0.
+    /// Cell and offset of the feature's point: its position, or for a moving wall its position relative to the pivot at
+    /// time 0.
     pub cell: IVec3,
     pub offset: Vec3,
     /// Index of the feature's set.

@@ -12,7 +12,8 @@
 //! - Planes from the 32nd on share one bit in the set of planes that a sphere may reach (`wall_bit`). The set is a superset:
 //!   each of these planes is tested separately, so sharing only costs tests. If one of them moves, a sphere near any of
 //!   them counts as near a moving wall.
-//! - Planes from the 256th on cannot support a sphere between two impacts, because `support` stores the plane plus 1 in 8 bits.
+//! - Planes from the 256th on cannot support a sphere between two impacts, because `support` stores the plane plus 1 in
+//!   8 bits.
 
 use glam::{DVec3, IVec3, Vec3};
 
@@ -75,9 +76,9 @@ impl Surface {
     }
 }
 
-/// Speed, in units of sqrt(g d), below which spheres may fall asleep, and the time that this takes, in units of sqrt(d/g).
-/// Spheres in piles at rest are ten times slower. A sphere that starts to roll down a slope exceeds the speed within this time
-/// unless the slope is less than 4e-5.
+/// Speed, in units of sqrt(g d), below which spheres may fall asleep, and the time that this takes, in units of
+/// sqrt(d/g). Spheres in piles at rest are ten times slower. A sphere that starts to roll down a slope exceeds the
+/// speed within this time unless the slope is less than 4e-5.
 const SLEEP_SPEED: f64 = 2e-4;
 const SLEEP_TIME: f64 = 10.0;
 
@@ -112,8 +113,9 @@ pub struct World {
     pub delta_v_bound: f32,
     /// t_c of the TC model.
     pub contact_time: f32,
-    /// Overlaps up to this value do not indicate impacts out of order. 1e-5 of the mean diameter is rounding: a larger value hides
-    /// order errors, a smaller one counts rounding as errors. Where contacts may rest, it is the accuracy of their solver.
+    /// Overlaps up to this value do not indicate impacts out of order. 1e-5 of the mean diameter is rounding: a larger
+    /// value hides order errors, a smaller one counts rounding as errors. Where contacts may rest, it is the accuracy
+    /// of their solver.
     pub slop: f32,
 }
 
@@ -189,8 +191,8 @@ impl World {
             .zip(0..)
             .filter_map(|(wall, number)| {
                 let WallShape::Plane { point, normal } = wall.shape else { return None };
-                // The point of the plane nearest to the middle of the spheres: on an oblique plane the error grows with the distance
-                // from this point.
+                // The point of the plane nearest to the middle of the spheres: on an oblique plane the error grows with
+                // the distance from this point.
                 let point = point / units.length;
                 let foot = middle - normal * normal.dot(middle - point);
                 let (cell, offset) = grid.locate_freely(foot);

@@ -110,8 +110,8 @@ fn plane_impact(
             return wall_contact;
         }
         if supported || wall.mover.is_some() {
-            // In a groove, two simultaneous chords would follow the edge: the sphere hops off the second plane and stays on the
-            // first. A moving wall supports no sphere along a chord.
+            // In a groove, two simultaneous chords would follow the edge: the sphere hops off the second plane and
+            // stays on the first. A moving wall supports no sphere along a chord.
             counts.dissipated -= rebound(a, normal, -approach, -g * h);
             return wall_contact;
         }
@@ -181,8 +181,8 @@ fn feature_impact(
     wall_contact
 }
 
-// `soften` without the TC model for moving walls: they squeeze confined spheres, and elastic impacts would add energy without
-// limit.
+// `soften` without the TC model for moving walls: they squeeze confined spheres, and elastic impacts would add energy
+// without limit.
 fn soften_wall(
     view: &View,
     surface: &Surface,

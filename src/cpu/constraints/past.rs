@@ -69,8 +69,8 @@ impl ContactConstraints {
         (self.is_past_ready, self.count) = (true, 0);
     }
 
-    /// Warm-starts the next [`find`](Self::find) from impulses (owner, partner, impulse) of a substep of length `h`, sorted by
-    /// owner.
+    /// Warm-starts the next [`find`](Self::find) from impulses (owner, partner, impulse) of a substep of length `h`,
+    /// sorted by owner.
     pub fn restore(&mut self, count: usize, impulses: &[(u32, u32, ContactImpulse)], h: f32) {
         self.past.run(1, 1, |_, task| {
             task.constraints.clear();

@@ -52,8 +52,8 @@ impl Finder<'_> {
         d.length_squared() <= reach * reach
     }
 
-    // Calls `visit(cell, cells away, spheres)` for the parts of a level within reach. Parts of a cell that are adjacent along
-    // x are visited together.
+    // Calls `visit(cell, cells away, spheres)` for the parts of a level within reach. Parts of a cell that are adjacent
+    // along x are visited together.
     fn for_parts(&self, starts: &[u32], level: &Level, mut visit: impl FnMut(IVec3, IVec3, Range<u32>)) {
         let (grid, offset) = (self.grid, self.offset);
         let home = self.state.cell[self.i].truncate();

@@ -93,8 +93,8 @@ impl FeatureShape {
         }
     }
 
-    /// Distance and normal to the other sides of a pipe, a third of a turn to the left (1) and to the right (2) of the nearest
-    /// side: in a narrow pipe a sphere touches all three. `None` if the point is not inside a pipe.
+    /// Distance and normal to the other sides of a pipe, a third of a turn to the left (1) and to the right (2) of the
+    /// nearest side: in a narrow pipe a sphere touches all three. `None` if the point is not inside a pipe.
     #[inline]
     pub fn side(&self, x: Vec3, side: u32) -> Option<Near> {
         match self {
@@ -103,7 +103,8 @@ impl FeatureShape {
         }
     }
 
-    /// Time until a point that touches the surface and leaves it returns, maybe at the other side of a pipe; infinite if never.
+    /// Time until a point that touches the surface and leaves it returns, maybe at the other side of a pipe; infinite
+    /// if never.
     #[inline]
     pub fn chord_time(&self, x: Vec3, w: Vec3, near: &Near) -> f32 {
         match self {
@@ -120,9 +121,9 @@ impl FeatureShape {
         }
     }
 
-    /// Centripetal acceleration towards the centre of a sphere of this radius, from the curvature of the surface and the velocity
-    /// `w`; 0 where the surface curves away. For a sphere that almost fills a pipe, the radius of its orbit counts as at least
-    /// half its own radius.
+    /// Centripetal acceleration towards the centre of a sphere of this radius, from the curvature of the surface and
+    /// the velocity `w`; 0 where the surface curves away. For a sphere that almost fills a pipe, the radius of its
+    /// orbit counts as at least half its own radius.
     #[inline]
     pub fn bend(&self, x: Vec3, w: Vec3, near: &Near, radius: f32) -> f32 {
         match self {
@@ -196,9 +197,10 @@ impl Frustum {
         Near { distance, normal: lift(normal), is_shadowed: normal.dot(self.gates[end]) > LEAN }
     }
 
-    // The distance from the segment is convex in the half plane, so its gradient is a lower bound. If the gradient points away from
-    // the axis, the bound holds in space, because the distance from the axis is convex along a straight path. If it points
-    // towards the axis, the distance from the axis is known exactly, and the time is the root of a quadratic.
+    // The distance from the segment is convex in the half plane, so its gradient is a lower bound. If the gradient
+    // points away from the axis, the bound holds in space, because the distance from the axis is convex along a
+    // straight path. If it points towards the axis, the distance from the axis is known exactly, and the time is the
+    // root of a quadratic.
     #[inline]
     fn safe_time(&self, x: Vec3, w: Vec3, near: &Near, gap: f32) -> f32 {
         let (place, out) = self.place(x);
@@ -287,7 +289,8 @@ impl Cap {
         let over = x.length() - self.radius;
         let (square, way) = (w.length_squared(), x.dot(w));
         let whole = if over.abs() <= radius {
-            // Within `radius` of the sphere but beside the cap: the point meets the far side if it passes through the inside.
+            // Within `radius` of the sphere but beside the cap: the point meets the far side if it passes through the
+            // inside.
             let room = self.radius - radius;
             let q = way * way - square * (x.length() - room) * (x.length() + room);
             if room > 0.0 && way < 0.0 && q > 0.0 { (q.sqrt() - way) / square } else { f32::INFINITY }
