@@ -169,8 +169,8 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    // Two blocks of one colour along an axis have no cell in common, nor do the cells in their reach. The same is true
-    // for two cells of one inner colour in a block, unless the block is the whole period.
+    // Two blocks of one colour along an axis, together with the cells in their reach, have no cell in common. Nor have two
+    // cells of one inner colour in a block, unless the block is the whole period.
     #[test]
     fn blocks_of_one_colour_and_cells_of_one_inner_colour_are_out_of_reach_of_each_other() {
         for (count, periodic) in (1..200).flat_map(|count| [(count, false), (count, true)]) {

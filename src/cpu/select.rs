@@ -230,7 +230,7 @@ fn undisturbed(
     free
 }
 
-/// Whether sphere `k` can touch `i` before `limit` while `i` stays on its present path: after the own impact of `k`, or
+/// Whether sphere `k` can touch `i` before `limit` while `i` stays on its present path: after an impact of `k`, or
 /// after `k` touches another sphere.
 fn reaches(
     view: &View,

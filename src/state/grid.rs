@@ -196,7 +196,7 @@ impl Grid {
         if self.direct {
             ((z * self.count.y + y) * self.count.x) as u32
         } else {
-            // Two rounds of a multiplicative hash: rows that differ in one bit lie half the table apart.
+            // Two rounds of a multiplicative hash, so that rows that differ in one bit lie far apart in the table.
             let mut h = (y as u32).wrapping_mul(0x9e37_79b1) ^ (z as u32).wrapping_mul(0x85eb_ca77);
             h ^= h >> 15;
             h = h.wrapping_mul(0x2c1b_3c6d);

@@ -20,7 +20,7 @@ use crate::{
 /// Counters and sums of a step, in scaled units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepCounts {
-    /// Substeps taken, including those that were abandoned and halved.
+    /// Substeps taken, including abandoned ones and their halves.
     pub substeps: u32,
     pub pairs: u64,
     pub walls: u64,

@@ -12,7 +12,7 @@ use crate::{
 /// The engine that computes the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Backend {
-    /// All CPU cores, f32, the stages of [`stages`](crate::stages).
+    /// All CPU cores, f32: the stages of the [`schedule`](crate::schedule).
     #[default]
     Cpu,
     /// A GPU or a software adapter, f32: the same stages as compute shaders.

@@ -29,8 +29,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// A limit above any legitimate step: 64 rounds in each of the largest number of substeps, and for each sphere the
-    /// target number of collisions in each of those substeps.
+    /// A limit above any legitimate step. Rounds: 64 in each of the largest number of substeps. Impacts: as many, and in
+    /// addition twice the target number in each of those substeps.
     pub fn most(spheres: usize) -> Self {
         let collisions = (MOST_SUBSTEPS * COLLISIONS_PER_SUBSTEP) as u64;
         let rounds = 64 * MOST_SUBSTEPS as u64;

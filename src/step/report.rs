@@ -67,7 +67,7 @@ pub struct StepReport {
     pub step: u64,
     /// Time at the end of the step, since the start of the run.
     pub time: f64,
-    /// Substeps taken, including repeated halves.
+    /// Substeps taken, including abandoned ones and their halves.
     pub substeps: u32,
     /// Impacts between two spheres.
     pub pair_impacts: u64,

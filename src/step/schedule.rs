@@ -4,16 +4,17 @@
 //!
 //! # How a step runs
 //!
-//! 1. **Plan** ([`plan`](crate::step::plan)). The step of length `dt` is divided into substeps, so that a sphere has at most
-//!    about 0.3 collisions in each: with more, the rounds grow faster than the substeps they save. The plan uses the
-//!    measurements of the step before the last one, so that a device can run ahead of the host and plan identically.
+//! 1. **Plan** (`step::plan`). The step of length `dt` is divided into substeps, so that a sphere has at most about 0.3
+//!    collisions in each: with more, the rounds grow faster than the substeps they save. High speeds, moving walls and
+//!    resting contacts may require more substeps. The plan uses the measurements of the step before the last one, so
+//!    that a device can run ahead of the host and plan identically.
 //! 2. **Broad phase** ([`BROAD_PHASE`]), before the first substep and again before every substep that the motion margin
 //!    of the last broad phase does not cover. A counting sort (`bin`, `scan`, `scatter`) stores the spheres in the order
 //!    of their cells, so that neighbours lie close in memory. `neighbors` lists the candidates of each sphere: all
 //!    spheres that it could meet while both stay within their motion margins. The contact constraints are then
 //!    renumbered for the new order, so that their impulses can still warm-start the solver.
 //! 3. **Drag** ([`STEP_BEGIN`], [`STEP_END`]). Half of the step's drag acts before the first substep and half after the
-//!    last one, because no sphere is slowed in between: sweeps assume free flight.
+//!    last one. Sweeps assume free flight, so no drag acts in between.
 //! 4. **Resting contacts, first solve** ([`SUBSTEP_BEGIN`]). `rest` finds the contacts that persist and solves their
 //!    constraints before any impact. If impacts came first, a pile would never come to rest.
 //! 5. **Launch and sweep** ([`SUBSTEP_BEGIN`]). `launch` resets the clocks and finds dynamic candidates for the spheres that
@@ -21,19 +22,20 @@
 //!    candidate or a wall.
 //! 6. **Rounds** ([`ROUND`]), repeated until no impact is pending. `select` takes the pairs that are each other's earliest
 //!    and that no third sphere can reach sooner. Such pairs are independent of one another, so `collide` applies their
-//!    impulses in parallel without breaking the order of events. `resweep` computes new next events for the spheres
-//!    whose events are no longer valid.
-//! 7. **End of the substep** ([`SUBSTEP_END`]). `rest` solves the constraints again, because impacts changed the velocities.
-//!    `advance` moves every sphere to the end of the substep. `rest` then stores the impulses for the next warm
-//!    start and advances the sleep timers. `relax` pushes apart spheres that still overlap; it changes positions
-//!    only, so it adds no kinetic energy.
-//! 8. **Halving** ([`driver`](crate::step::driver)). A substep whose rounds are too crowded, or whose collisions come out
-//!    of order, is restored and repeated as two halves, at most six times over.
-//! 9. **Audit and report** ([`STEP_END`], [`driver`](crate::step::driver)). `audit` sums energies and momentum and measures
-//!    speeds and the deepest overlap. The driver turns these figures into the report and into later plans.
+//!    impulses in parallel without breaking the order of events. The second pass of `sweep` computes new next events for
+//!    the spheres that the impacts affected.
+//! 7. **Halving** (`step::driver`). If the rounds are too crowded, or in a strict run a collision is out of order, the start
+//!    of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times; then
+//!    its rounds run to the end, and impacts that never end stop their spheres until the substep is over.
+//! 8. **End of the substep** ([`SUBSTEP_END`]). `rest` solves the constraints again, because impacts changed the velocities.
+//!    `advance` moves every sphere to the end of the substep. `rest` then keeps the contacts for the next warm start and
+//!    advances the sleep timers. `relax` pushes apart spheres that still overlap; it changes positions only, so it adds
+//!    no kinetic energy.
+//! 9. **Audit and report** ([`STEP_END`], `step::driver`). `audit` sums energies and momentum and measures speeds and the
+//!    deepest overlap. The driver turns these figures into the report and into later plans.
 //!
 //! To add a pass: write its function in `src/cpu/`, its entry point in `shaders/`, one entry below, and one arm in each
-//! engine's [`Executor::run`]. Compare it in the parity tests, in the file of its stage.
+//! engine's `Executor::run`. Compare it in the parity tests, in the file of its stage.
 
 /// One stage: a file in `src/cpu/`, a file of the same stem in `shaders/`, and a row in every table of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,7 +49,8 @@ pub(super) fn count_hit(view: &View, i: usize, partner: u32, e: f32) {
     }
 }
 
-// Energy that an impulse gives to a sphere in flight beyond that of a supported sphere, whose chord is not its velocity.
+// Difference between the energies that an impulse gives to a sphere in flight and to a supported sphere, whose chord is
+// not its velocity.
 pub(super) fn along_chord(view: &View, i: usize, impulse: Vec3) -> f64 {
     0.5 * f64::from(view.rested[i]) * f64::from(view.frame.gravity.dot(impulse))
 }
