@@ -1,4 +1,4 @@
-//! Stage 10: every sphere to the end of the substep and back into the lab.
+//! Stage `advance`: moves every sphere to the end of the substep and back into the lab frame.
 
 use glam::{IVec4, Vec3, Vec4};
 use rayon::prelude::*;
@@ -9,18 +9,18 @@ use crate::{
     walls::world::Wall,
 };
 
-/// What the stage reads.
+/// Columns that the stage only reads.
 pub struct Inputs<'a> {
     pub frame: Frame,
     pub grid: &'a Grid,
-    /// Planes, for spheres that a resting impact stopped on one.
+    /// Planes, for spheres that a resting impact stopped on a plane.
     pub walls: &'a [Wall],
     pub clock: &'a [f32],
     pub cell: &'a [IVec4],
     pub rested: &'a [f32],
 }
 
-/// What the stage writes, and reads as it was.
+/// Columns that the stage reads and updates.
 pub struct Outputs<'a> {
     pub place: &'a mut [Vec4],
     pub motion: &'a mut [Vec4],
@@ -45,18 +45,18 @@ pub fn advance(inputs: Inputs, outputs: Outputs) {
             if motion.w == 0.0 {
                 return;
             }
-            // What rows carry moves along the chord of its way.
+            // A sphere supported by contact constraints moves along the chord of its path.
             let gain = frame.gravity * (h - 0.5 * rested);
             let v = u + gain;
             if rested > 0.0 && clock == 0.0 && *support == 0 && v == Vec3::ZERO {
-                // It stands, to the bit: the chord would make up for the fall but for rounding.
+                // The sphere stands exactly still: without this, rounding would remain after the chord cancels the fall.
                 *motion = Vec4::ZERO.with_w(motion.w);
                 return;
             }
-            // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the
-            // mean of the two velocities as they are, or a bounce would not come out as it went in.
+            // Rounding removes the same bit of the velocity in every step of a fall. The path must match the mean of
+            // the two rounded velocities; otherwise a bounce would not be symmetric.
             let rounded = (v - u) - gain;
-            // One addition: the tiny fall added by itself would round the same way every step.
+            // One addition, because the tiny fall added alone would round the same way in every step.
             *place += (u * (h - clock) + (fall + rounded * (0.5 * h))).extend(0.0);
             *motion = v.extend(motion.w);
             if *support != 0 {

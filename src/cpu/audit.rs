@@ -1,4 +1,4 @@
-//! Stage 12: the sums over all spheres: energies, momentum, speeds, what is not finite.
+//! Stage `audit`: sums over all spheres: energies, momentum, speeds and the number of non-finite states.
 
 use glam::DVec3;
 
@@ -45,22 +45,22 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Sums over the state; speeds are counted relative to `drift`.
+    /// Sums over the state; speeds are relative to `drift`.
     pub fn run(&mut self, grid: &Grid, state: &State, drift: DVec3) -> Sums {
         let drift = drift.as_vec3();
         self.parts.run(state.len(), PART, |range, part| {
             *part = Part::default();
             for i in range {
                 let velocity = state.velocity(i);
-                // Speeds whose squares overflow are as good as infinite.
+                // A speed whose square overflows counts as non-finite.
                 let finite = velocity.length_squared().is_finite() && state.offset(i).is_finite();
                 if !(finite && state.spin[i].is_finite()) {
                     part.nonfinite += 1;
                     part.first_nonfinite = part.first_nonfinite.min(state.id[i]);
                     continue;
                 }
-                // The bits of the square are its class: no scale is needed. Fixed spheres move too, relative
-                // to the drift.
+                // The leading bits of the square are its class, so no scale is needed. Fixed spheres count too, because
+                // they move relative to the drift.
                 part.speeds[((velocity - drift).length_squared().to_bits() >> CLASS_SHIFT) as usize] += 1;
                 if state.inverse_mass(i) == 0.0 {
                     continue;
@@ -101,7 +101,7 @@ impl Audit {
 }
 
 impl Audit {
-    // Of an even sample: the drift is a matter of speed, not of truth.
+    // Median of an even sample: the drift affects only the cost of a step, not its result.
     fn median_velocity(&mut self, state: &State) -> DVec3 {
         let stride = state.len().div_ceil(SAMPLE).max(1);
         DVec3::from_array(std::array::from_fn(|axis| {

@@ -1,4 +1,4 @@
-//! Stage 1: cell and bucket of every sphere, and how many spheres each bucket holds.
+//! Stage `bin`: cell and bucket of every sphere, and the number of spheres in each bucket.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -9,7 +9,7 @@ use crate::{
     state::{columns::State, grid::Grid},
 };
 
-/// Settles positions into their cells, writes the buckets to `keys` and counts them in `histogram`.
+/// Settles positions into their cells, writes the buckets to `keys` and counts the spheres of each bucket in `histogram`.
 pub fn bin(grid: &Grid, state: &mut State, keys: &mut [u32], histogram: &[AtomicU32]) {
     histogram.par_iter().with_min_len(16 * TASK).for_each(|n| n.store(0, Relaxed));
     let spheres = (&mut state.place, &mut state.cell, keys);

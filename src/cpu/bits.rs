@@ -1,21 +1,21 @@
-//! A set of spheres, one bit each: threads insert in any order, and it lists in ascending order.
+//! Sets of spheres. Threads insert members in any order; `Bits` lists them in ascending order.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-/// A set of indices below a fixed count.
+/// A set of indices below a fixed count, one bit each.
 #[derive(Default)]
 pub struct Bits {
     words: Vec<AtomicU64>,
 }
 
 impl Bits {
-    /// Makes room for indices below `count` and empties the set.
+    /// Resizes the set for indices below `count` and empties it.
     pub fn reset(&mut self, count: usize) {
         self.words.resize_with(count.div_ceil(64), AtomicU64::default);
         self.words.iter_mut().for_each(|w| *w.get_mut() = 0);
     }
 
-    /// Empties the set: far cheaper than removing members one by one.
+    /// Empties the set; far cheaper than removing members one by one.
     pub fn clear(&self) {
         self.words.iter().for_each(|w| w.store(0, Relaxed));
     }
@@ -23,7 +23,7 @@ impl Bits {
     /// Adds an index.
     #[inline]
     pub fn insert(&self, i: usize) {
-        // Most inserts of a round find the bit set: reading first keeps the cache line shared.
+        // Most inserts of a round find the bit already set: reading first keeps the cache line shared.
         let (word, bit) = (&self.words[i / 64], 1 << (i % 64));
         if word.load(Relaxed) & bit == 0 {
             word.fetch_or(bit, Relaxed);
@@ -68,14 +68,14 @@ impl Bits {
     }
 }
 
-/// A set of indices below a fixed count, one byte each: an insert is a plain store.
+/// A set of indices below a fixed count, one byte each, so that an insert is a plain store.
 #[derive(Default)]
 pub struct Flags {
     bytes: Vec<AtomicU8>,
 }
 
 impl Flags {
-    /// Makes room for indices below `count` and empties the set.
+    /// Resizes the set for indices below `count` and empties it.
     pub fn reset(&mut self, count: usize) {
         self.bytes.clear();
         self.bytes.resize_with(count, AtomicU8::default);

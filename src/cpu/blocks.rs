@@ -1,9 +1,9 @@
-//! Solving order of contact constraints: blocks of cells in eight colours, so that blocks of one colour share no
-//! sphere, and the cells of a block in 27 colours. The order depends on cells alone, not on the number of threads, and
-//! cells of one inner colour may be solved side by side.
+//! Solving order of contact constraints: blocks of cells in eight colours, and within a block, cells in 27 colours.
+//! Blocks of one colour share no sphere. The order depends on cells only, not on the number of threads, and cells of
+//! one inner colour may be solved in parallel.
 //!
-//! A contact constraint belongs to the cell of its first sphere and reaches one cell further: blocks of one colour are
-//! at least two cells apart.
+//! A contact constraint belongs to the cell of its first sphere and reaches at most one cell further, so blocks of one
+//! colour are at least two cells apart.
 
 use crate::state::constants::COLOURS;
 use std::ops::Range;
@@ -16,14 +16,14 @@ use crate::state::grid::Grid;
 /// Edge of a block in cells. Larger blocks load less from their neighbours; smaller blocks occupy more threads.
 pub const EDGE: i32 = 4;
 
-/// Spheres that a task takes at least, in whole blocks.
+/// Minimum number of spheres in a task, in whole blocks.
 const TASK: usize = 192;
 
-/// The order of all spheres.
+/// The solving order of all spheres.
 #[derive(Default)]
 pub struct Blocks {
     pub owners: Vec<u32>,
-    /// Spheres of each task, as places in `owners`.
+    /// Spheres of each task, as ranges of `owners`.
     pub tasks: Vec<Range<usize>>,
     /// Tasks of each colour.
     pub colours: [Range<usize>; COLOURS],
@@ -32,11 +32,11 @@ pub struct Blocks {
 /// Blocks along one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
-    /// 0 = without end.
+    /// Number of cells; 0 = unbounded.
     cells: i32,
-    /// Cells of a block; the last one of a period may have more.
+    /// Cells per block; the last block of a period may have more.
     pub edge: i32,
-    /// 0 = without end.
+    /// Number of blocks; 0 = unbounded.
     pub blocks: i32,
 }
 
@@ -45,8 +45,8 @@ impl Axis {
         let (edge, blocks) = match cells {
             0 => (EDGE, 0),
             1..4 if periodic => (cells, 1),
-            // Two of two cells at least; an even number, or the first and the last would have one colour across the
-            // wrap.
+            // At least two blocks of at least two cells. The number is even, because otherwise the first and the last block
+            // would have the same colour across the period.
             4..8 if periodic => (cells / 2, 2),
             _ if periodic => (EDGE, cells / (2 * EDGE) * 2),
             _ => (EDGE, (cells - 1) / EDGE + 1),
@@ -54,12 +54,12 @@ impl Axis {
         Self { cells, edge, blocks }
     }
 
-    /// All axes of a grid.
+    /// The axes of a grid.
     pub fn of(grid: &Grid) -> [Self; 3] {
         [0, 1, 2].map(|axis| Self::new(grid.count[axis], grid.periodic[axis]))
     }
 
-    /// Cells of a block; of two at least where there are several blocks.
+    /// Cells of a block; at least two if there are several blocks.
     fn range(&self, block: i32) -> Range<i32> {
         let start = block * self.edge;
         start..if block + 1 == self.blocks { self.cells } else { start + self.edge }
@@ -73,7 +73,8 @@ impl Axis {
 }
 
 impl Blocks {
-    /// Lays down the order of the spheres of a grid; `cell` is the cell of each, `starts` where each bucket begins.
+    /// Computes the order of the spheres of a grid. `cell` returns the cell of a sphere; `starts` holds the first
+    /// sphere of each bucket.
     pub fn lay(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
         self.owners.clear();
         self.tasks.clear();
@@ -168,8 +169,8 @@ impl Blocks {
 mod tests {
     use super::*;
 
-    // Two blocks of one colour along an axis, and what they reach, have no cell in common; nor have two cells of one
-    // inner colour in a block, but where the block is the whole period.
+    // Two blocks of one colour along an axis, together with the cells in their reach, have no cell in common. Nor have two
+    // cells of one inner colour in a block, unless the block is the whole period.
     #[test]
     fn blocks_of_one_colour_and_cells_of_one_inner_colour_are_out_of_reach_of_each_other() {
         for (count, periodic) in (1..200).flat_map(|count| [(count, false), (count, true)]) {

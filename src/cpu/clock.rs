@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::step::schedule::{STAGES, stage_index};
 
-/// Wall-clock time by stage.
+/// Wall-clock time by stage, in the order of [`STAGES`].
 #[derive(Default)]
 pub struct StageClock {
     pub seconds: Vec<f64>,
@@ -18,7 +18,7 @@ impl StageClock {
         self.last = Some(Instant::now());
     }
 
-    /// Books the time since the last call to a stage.
+    /// Adds the time since the last call to `stage`.
     pub fn lap(&mut self, stage: &str) {
         let now = Instant::now();
         if let Some(last) = self.last.replace(now) {

@@ -1,5 +1,5 @@
-//! Stage 8: the impulses of the selected impacts. Both partners are moved to the time of impact, and only they change,
-//! so momentum, angular momentum and energy are exact pair by pair.
+//! Stage `collide`: the impulses of the selected impacts. Both partners move to the time of impact, and no other sphere
+//! changes, so momentum, angular momentum and energy balance for each pair.
 
 mod convert;
 mod friction;
@@ -36,7 +36,7 @@ pub struct Outputs<'a> {
     pub support: Disjoint<'a, u8>,
 }
 
-/// A sphere as it was before its first impact of the substep.
+/// State of a sphere before its first impact of the substep.
 #[derive(Clone, Copy)]
 pub struct Undo {
     pub index: u32,
@@ -58,7 +58,7 @@ pub struct Counts {
     pub dissipated: f64,
     /// Sum of distance * impulse over pairs.
     pub virial: f64,
-    /// Work of moving walls.
+    /// Work done by moving walls.
     pub wall_work: f64,
 }
 
@@ -80,12 +80,12 @@ pub struct CollideOutput {
     pub counts: Counts,
     pub impacts: Vec<Impact>,
     pub touched: Vec<u32>,
-    /// Spheres whose path leaves their candidate lists.
+    /// Spheres whose path may leave the reach of their candidate lists.
     pub fast: Vec<u32>,
     /// Spheres to stop in place.
     pub frozen: Vec<u32>,
     pub undo: Vec<Undo>,
-    /// Impulses of walls, if requested.
+    /// Impulses of walls on spheres, if there are walls.
     pub pushes: Vec<Push>,
 }
 
@@ -108,7 +108,7 @@ impl CollideOutput {
     }
 }
 
-/// Log of impacts, if requested.
+/// Settings of the impact log.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     pub units: &'a Units,
@@ -161,7 +161,7 @@ impl Body {
 /// Resolves the impact `event` of sphere `i`. Reads only cells and ids from `view.state`; `bodies` holds the rest.
 ///
 /// # Safety
-/// No other thread may read or write the two spheres in `bodies` meanwhile.
+/// No other thread may read or write the two spheres in `bodies` at the same time.
 pub unsafe fn collide(
     view: &View,
     bodies: &Outputs,
@@ -172,13 +172,13 @@ pub unsafe fn collide(
     output: &mut CollideOutput,
 ) {
     let t = event.toi;
-    // SAFETY: passed on from the caller.
+    // SAFETY: guaranteed by the caller.
     let mut a = unsafe { load(view, bodies, first_touch, i, t, output) };
     if let Some(wall) = event.wall() {
         wall_impact(view, recorder, &mut a, wall, t, output);
     } else {
         let j = event.partner as usize;
-        // SAFETY: the stage only reads fixed spheres, and no thread writes them; the caller ensures the rest.
+        // SAFETY: the stage only reads fixed spheres, and no thread writes them; the caller guarantees the rest.
         unsafe {
             if bodies.motion.get(j).w == 0.0 {
                 fixed_impact(view, recorder, &mut a, j, bodies.place.get(j), event, output);
@@ -189,7 +189,7 @@ pub unsafe fn collide(
             }
         }
     }
-    // SAFETY: passed on from the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { store(view, bodies, a, t, output) };
 }
 
@@ -201,7 +201,7 @@ unsafe fn load(
     t: f32,
     output: &mut CollideOutput,
 ) -> Body {
-    // SAFETY: passed on from the caller.
+    // SAFETY: guaranteed by the caller.
     let mut body = unsafe {
         Body {
             index: i,
@@ -217,7 +217,7 @@ unsafe fn load(
         let Body { place, motion, spin, motion_margin, support, .. } = body;
         output.undo.push(Undo { index: i as u32, place, motion, spin, motion_margin, support });
     }
-    // SAFETY: passed on from the caller.
+    // SAFETY: guaranteed by the caller.
     let clock = unsafe { bodies.clock.get(i) };
     let path = body.velocity() * (t - clock);
     body.place += path.extend(0.0);
@@ -233,7 +233,7 @@ unsafe fn store(view: &View, bodies: &Outputs, mut body: Body, t: f32, output: &
     }
     body.spin.w = t;
     output.touched.push(i as u32);
-    // SAFETY: passed on from the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         bodies.place.set(i, body.place);
         bodies.motion.set(i, body.motion);
@@ -244,8 +244,8 @@ unsafe fn store(view: &View, bodies: &Outputs, mut body: Body, t: f32, output: &
     }
 }
 
-/// Ends the support by a plane: the sphere is on the plane and at rest along its normal, whatever its chord velocity
-/// says. Returns whether the sphere was supported.
+/// Ends the support by a plane: puts the sphere on the plane and removes its normal velocity, which on the chord differs
+/// from 0. Returns whether the sphere was supported.
 fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
     if body.support == 0 {
         return false;
@@ -262,8 +262,8 @@ fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
     true
 }
 
-/// Restitution and friction by the TC model: an impact takes no energy if one of the partners had a contact less than
-/// the contact time ago.
+/// Restitution and friction by the TC model: an impact loses no energy if one of the partners had another contact less than
+/// the contact time before.
 fn soften(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Counts) -> (f32, f32) {
     let (e, friction) = (surface.restitution_at(speed), surface.friction);
     if (e < 1.0 || friction > 0.0) && age < view.world.contact_time && !view.world.rests {
@@ -323,7 +323,7 @@ fn pair_impact(
     counts.pairs += 1;
     count_hit(view, a.index, b.index as u32, surface.restitution);
     counts.dissipated += along_chord(view, a.index, push) - along_chord(view, b.index, push);
-    // The normal impulse and its arm are both along d.
+    // The virial is the distance times the normal impulse, which is parallel to d.
     counts.virial += f64::from(j.dot(d));
     counts.dissipated += loss(reduced_mass, e, approach, square);
     if recorder.on {
@@ -368,7 +368,7 @@ fn fixed_impact(
         {
             return;
         }
-        // The chord that carries a sphere along a plane would leave a curved wall: the sphere hops and slides instead.
+        // The chord that supports a sphere on a plane would leave a curved surface: the sphere hops instead.
         let gain = rebound(a, d / distance, -approach / distance, towards * view.frame.h);
         output.counts.dissipated -= gain;
         return;
@@ -406,8 +406,8 @@ fn fixed_impact(
     }
 }
 
-// Lets a sphere leave along `normal` with the least speed that brings it back at most a few times in a substep; `gain`
-// is the velocity that gravity adds in a substep. Returns the energy gained.
+// Gives a sphere the least separation speed along `normal` with which it returns at most a few times in a substep. `gain`
+// is the speed that gravity adds in a substep. Returns the energy gained.
 fn rebound(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
     let speed = REBOUND * gain;
     a.push(normal * (approach + speed));
@@ -415,13 +415,13 @@ fn rebound(a: &mut Body, normal: Vec3, approach: f32, gain: f32) -> f64 {
     0.5 * (after * after - before * before) / f64::from(a.inverse_mass())
 }
 
-// Whether a sphere with this approach speed and relative acceleration stays at its partner.
+// Whether a sphere with this approach speed and acceleration towards its partner stays there.
 fn rests(approach: f32, acceleration: f32, radius: f32, view: &View, returns: f32) -> bool {
     let slow = acceleration * (RESTING * view.frame.h).max(0.5 * returns);
     approach <= slow || approach * approach <= 2.0 * acceleration * radius * LOWEST_BOUNCE
 }
 
-// 1/2 mu (1 - e^2) times the square of the normal speed.
+// 1/2 mu (1 - e^2) times the square of the normal speed, with mu the reduced mass.
 fn loss(reduced_mass: f32, e: f32, approach: f32, square: f32) -> f64 {
     let (m, e, approach) = (f64::from(reduced_mass), f64::from(e), f64::from(approach));
     0.5 * m * (1.0 - e * e) * approach * approach / f64::from(square)
@@ -432,7 +432,7 @@ struct Hit {
     t: f32,
     sphere: u32,
     partner: Partner,
-    /// Offset in the cell of the first sphere, in the falling frame.
+    /// Offset in the cell of the sphere that resolved the impact, in the falling frame.
     point: Vec3,
     normal: DVec3,
     impulse: f64,

@@ -1,5 +1,5 @@
 //! Resting contacts as contact constraints. Each constrains the velocities at the end of the substep: the two surfaces
-//! do not approach by more than their gap, they rub with Coulomb friction, and they resist rolling and twisting.
+//! approach by no more than their gap, slide with Coulomb friction, and resist rolling and twisting.
 
 mod find;
 mod past;
@@ -21,17 +21,17 @@ use crate::{
     state::constants::WALL,
 };
 
-/// One contact constraint, in scaled units. The field order puts most values that four lanes load side by side.
+/// One contact constraint, in scaled units. The field order places values that four lanes load together side by side.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ContactConstraint {
-    /// Owner of the constraint: the sphere of the smaller id, so that constraints follow the order of cells and ids.
+    /// Owner of the constraint: the sphere with the smaller id, so that constraints follow the order of cells and ids.
     pub i: u32,
     /// The other sphere, or a wall with [`WALL`] set: planes first, then wall features.
     pub j: u32,
     /// Cells from i to the image of j, encoded as in a candidate.
     pub code: u32,
-    /// Index of the wall velocity within the task; [`STANDS`] if the partner is no moving wall.
+    /// Index of the wall velocity within the task; [`STANDS`] if the partner is not a moving wall.
     pub wall_velocity: u32,
     /// Unit vector from j to i.
     pub normal: Vec3,
@@ -47,12 +47,12 @@ pub struct ContactConstraint {
     /// Resistance to rolling and to twisting, times the reduced radius.
     pub resistance: [f32; 2],
     pub impulse: ContactImpulse,
-    /// Distance over the radius sum: scales the radii to the arms of the contact point.
+    /// Distance over the radius sum; it scales the radii to the arms of the contact point.
     #[cfg(feature = "gpu")]
     pub share: f32,
 }
 
-/// Wall velocity index of a constraint whose partner does not move by itself.
+/// Wall velocity index of a constraint whose partner is not a moving wall.
 pub const STANDS: u32 = u32::MAX;
 
 /// Surface velocity and spin of a wall at a contact; the last lanes are 0.
@@ -60,7 +60,7 @@ pub const STANDS: u32 = u32::MAX;
 pub struct WallVelocity(pub [Vec4; 2]);
 
 impl ContactConstraint {
-    /// Enters its spheres.
+    /// Inserts its spheres into `set`.
     #[inline]
     pub fn mark(&self, set: &Flags) {
         set.insert(self.i as usize);
@@ -76,7 +76,7 @@ pub struct Task {
     pub constraints: Vec<ContactConstraint>,
     /// Wall velocities at the contacts with moving walls.
     pub wall_velocities: Vec<WallVelocity>,
-    /// Partner of each constraint, repeated here to keep frequent searches in cache.
+    /// Partner of each constraint, repeated here because a compact array keeps the frequent searches in cache.
     partners: Vec<u32>,
     /// Whether a sleeping sphere touches one that has moved recently.
     wakes: bool,
@@ -125,7 +125,7 @@ impl ContactConstraints {
         }
         let stays = !is_ready && self.past_h == view.frame.h;
         self.h = view.frame.h;
-        // Many impacts shorten the substeps; shorter substeps must not turn more contacts into impacts.
+        // Many impacts shorten the substeps. Shorter substeps must not turn more contacts into impacts.
         let slow = SLOW * view.world.gravity.length() * self.h.max(view.world.rest_substep);
         self.shock = SHOCK * slow;
         let count = view.state.len();
@@ -137,7 +137,7 @@ impl ContactConstraints {
         self.fill(view, blocks, (Some(slow), stays), scale);
     }
 
-    /// Adds pairs that collided too often in the substep, and pairs that the contact constraints drive into each other.
+    /// Adds pairs that collided too often in the substep, and pairs that contact constraints push together.
     pub fn find_after_rounds(&mut self, view: &View, blocks: &Blocks) {
         swap(&mut self.tasks, &mut self.past);
         swap(&mut self.slots, &mut self.past_slots);
@@ -147,7 +147,7 @@ impl ContactConstraints {
         self.fill(view, blocks, (None, false), 1.0);
     }
 
-    // Without a slow speed, existing constraints stay and converted pairs are added. `stays`: quiet spheres keep their
+    // Without a slow speed, existing constraints stay and converted pairs are added. With `stays`, quiet spheres keep their
     // constraints unchanged.
     fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (Option<f32>, bool), scale: f32) {
         let Self { tasks, past, past_slots, rested, .. } = self;
@@ -207,7 +207,7 @@ impl ContactConstraints {
             .map(|wall_velocity| wall_velocity.0[0].truncate())
     }
 
-    /// Whether a sphere rests on a partner: another sphere, or a plane with [`WALL`] set.
+    /// Whether a contact constraint holds a sphere and a partner: another sphere, or a wall with [`WALL`] set.
     #[inline]
     pub fn contains(&self, ids: &[u32], i: usize, partner: u32) -> bool {
         if self.count == 0 {

@@ -1,4 +1,4 @@
-//! Spheres, grid and candidates: the inputs of the stages of a substep.
+//! The columns and tables of the CPU engine, and the stages that work on them.
 
 use std::{mem::swap, sync::atomic::AtomicU32};
 
@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-// A view of a core whose other fields may be borrowed meanwhile.
+// A view of some fields of a core, while its other fields stay borrowable.
 macro_rules! view {
     ($core:expr, $frame:expr, $columns:expr, $clock:expr, $support:expr, $constraints:expr, $sleep:expr) => {
         View {
@@ -63,7 +63,7 @@ pub struct Core {
     pub lists: Lists,
     pub dynamic_candidates: DynamicCandidates,
     pub clock: Vec<f32>,
-    /// Motion margin: path that each sphere may still take before its candidate list no longer covers it.
+    /// Motion margin: path that each sphere may still travel before its candidate list no longer covers it.
     pub motion_margin: Vec<f32>,
     pub support: Vec<u8>,
     pub starts: Vec<u32>,
@@ -78,7 +78,7 @@ pub struct Core {
     pub reach: Reach,
     shifts: [Vec3; 32],
     back: State,
-    /// No contact constraint, for views of a stage that makes them; nobody asleep, for the stage that says who sleeps.
+    /// Empty constraints for the stage that finds constraints; no sleeping spheres for the stage that updates the timers.
     unconstrained: ContactConstraints,
     awake: Sleep,
     /// Bucket of each sphere before the scatter.
@@ -90,7 +90,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// Takes over spheres; `last_contact` gives the time of the last contact of an id, counted from now.
+    /// The core of a system. `last_contact` returns the time of the last contact of an id, relative to now.
     pub fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<Self, Error> {
         let count = system.spheres.len();
         if count > Candidate::MAX_SPHERES {
@@ -132,13 +132,13 @@ impl Core {
         Ok(core)
     }
 
-    /// Makes cells for another motion margin. Positions are rounded once more.
+    /// Rebuilds the cells for another motion margin. This rounds the positions once more.
     pub fn regrid(&mut self, motion_margin: f64) {
         self.domain.regrid(&mut self.state, motion_margin);
         self.lay_out();
     }
 
-    /// What depends on the cells.
+    /// Updates everything that depends on the cells.
     fn lay_out(&mut self) {
         self.shifts = self.domain.grid.shifts();
         self.cursors.resize_with(self.domain.grid.buckets, AtomicU32::default);
@@ -163,7 +163,7 @@ impl Core {
         swap(state, back);
     }
 
-    /// Brings the resting contacts into the order in which their spheres lie since `scatter`.
+    /// Reorders the resting contacts after `scatter` has reordered their spheres.
     pub fn order_contacts(&mut self) {
         let Self { constraints, sleep, blocks, order, state, domain, starts, .. } = self;
         constraints.follow(order);
@@ -171,8 +171,8 @@ impl Core {
         blocks.lay(&domain.grid, starts, |i| state.cell[i].truncate(), state.len());
     }
 
-    /// Lists candidates for paths up to `motion_margin` relative to the drift, which itself goes up to `drift_reach`
-    /// meanwhile.
+    /// Lists candidates for paths up to `motion_margin` relative to the drift; `drift_reach` bounds the path of the
+    /// drift itself.
     pub fn neighbors(&mut self, motion_margin: f32, drift_reach: f32) {
         let Self { domain: Domain { grid, world, .. }, state, starts, reach, lists, .. } = self;
         debug_assert!(motion_margin <= grid.margin_limit, "paths longer than the cells cover");
@@ -189,7 +189,7 @@ impl Core {
         advance::advance(inputs, advance::Outputs { place, motion, spin, motion_margin, support });
     }
 
-    /// Pushes overlapping spheres apart; returns `work` with the work that this does against gravity.
+    /// Pushes overlapping spheres apart. Returns `work` plus the work done against gravity.
     pub fn relax(&mut self, relax: &mut Relax, frame: Frame, mut work: f64) -> f64 {
         self.sleep.forget_quiet();
         let pushes = relax.pushes(&self.view(frame));
@@ -217,12 +217,12 @@ impl Core {
         self.sleep = Sleep::new(self.state.len());
     }
 
-    /// Restores the spheres as the last broad phase found them.
+    /// Restores the spheres as they were before the last broad phase.
     pub fn step_back(&mut self) {
         swap(&mut self.state, &mut self.back);
     }
 
-    /// Stage 5; `fast` becomes the list of the spheres that are fast from the start.
+    /// Resets the clocks; `fast` receives the spheres that are fast at the start of the substep.
     pub fn launch(&mut self, frame: Frame, fast: &mut Vec<u32>) {
         self.dynamic_candidates.clear();
         launch(&self.state, &frame, &self.motion_margin, &mut self.clock, &self.launched);
@@ -230,20 +230,20 @@ impl Core {
         fast.iter().for_each(|&i| self.launched.remove(i as usize));
     }
 
-    /// All that the stages read.
+    /// A view of all columns and tables that stages read.
     pub fn view(&self, frame: Frame) -> View<'_> {
         let columns = self.state.columns();
         view!(self, frame, columns, &self.clock, &self.support, &self.constraints, &self.sleep)
     }
 
-    /// What the search for contact constraints reads, and what it writes. The view knows no contact constraint.
+    /// Inputs and outputs of the search for contact constraints. The view has no contact constraints.
     pub fn split_constraints(&mut self, frame: Frame) -> (View<'_>, &mut ContactConstraints, &Blocks) {
         let columns = self.state.columns();
         let view = view!(self, frame, columns, &self.clock, &self.support, &self.unconstrained, &self.sleep);
         (view, &mut self.constraints, &self.blocks)
     }
 
-    /// What `collide` reads, and what it writes. The columns that it writes are empty in the view.
+    /// Inputs and outputs of `collide`. The view's columns that `collide` writes are empty.
     pub fn split_collide(&mut self, frame: Frame) -> (View<'_>, collide::Outputs<'_>) {
         let State { place, cell, motion, spin, id } = &mut self.state;
         let columns = Columns { place: &[], cell, motion: &[], spin: &[], id };
@@ -297,7 +297,7 @@ impl Core {
         WarmStartCache { h, kept: (0..state.len()).flat_map(|i| of(i).map(kept)).collect() }
     }
 
-    /// Warm-starts from cached impulses whose spheres and planes exist.
+    /// Warm-starts from cached impulses whose spheres and walls exist.
     pub fn restore(&mut self, warm_start: &WarmStartCache) {
         if !self.domain.world.rests {
             return;

@@ -1,14 +1,14 @@
-//! Drag of a medium at rest: half of it before a step and half after, by the exact factor.
+//! Drag of a medium at rest: half of it acts before a step and half after, by the exact factor.
 //!
-//! So divided the two parts of the motion, drag and all else, are off by a part of (drag dt)^2 / 24 in what they tend to
-//! (Strang, SIAM J. Numer. Anal. 5, 506, 1968); with all of the drag after the step it would be drag dt / 2.
+//! With this splitting the relative error of a terminal velocity is (drag dt)^2 / 24 (Strang, SIAM J. Numer. Anal. 5, 506,
+//! 1968). With all of the drag after the step it would be drag dt / 2.
 
 use glam::Vec4;
 use rayon::prelude::*;
 
 use super::parallel::TASK;
 
-/// Leaves `factor` of every velocity (its fourth component the inverse mass) and returns the energy that this takes.
+/// Multiplies every velocity by `factor` and returns the energy lost. The fourth component of `motion` is the inverse mass.
 pub fn slow(motion: &mut [Vec4], factor: f64) -> f64 {
     if factor == 1.0 {
         return 0.0;
@@ -23,7 +23,7 @@ pub fn slow(motion: &mut [Vec4], factor: f64) -> f64 {
         *motion = after.extend(inverse_mass);
         0.5 / f64::from(inverse_mass) * (before.length_squared() - after.as_dvec3().length_squared())
     };
-    // Added up task by task, in one order for any number of threads.
+    // Summed task by task, so that the order of the sum does not depend on the number of threads.
     let lost: Vec<f64> = motion.par_chunks_mut(TASK).map(|task| task.iter_mut().map(slow).sum()).collect();
     lost.iter().sum()
 }

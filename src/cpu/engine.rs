@@ -1,4 +1,4 @@
-//! The CPU engine on threads of its own.
+//! The CPU engine with its own thread pool.
 
 use glam::DVec3;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -13,7 +13,7 @@ use crate::{
     step::{driver::StepEngine, engine::Engine},
 };
 
-/// All CPU cores.
+/// The CPU engine and its thread pool.
 pub(crate) struct CpuEngine {
     pool: ThreadPool,
     stepper: Stepper,
@@ -40,7 +40,7 @@ impl Engine for CpuEngine {
     ) -> Result<StepReport, Error> {
         let stepper = &mut self.stepper;
         if stepper.engine.core.state.len() <= parallel::TASK {
-            // One task at most: handing it to another thread costs more than the step.
+            // There is one task at most: handing it to another thread costs more than the step.
             return stepper.step(start_time, impacts, more);
         }
         self.pool.install(|| stepper.step(start_time, impacts, more))

@@ -25,7 +25,7 @@ pub struct Event {
     pub partner: u32,
     /// Image of the partner: a candidate code, or [`CODES`] + the index of a dynamic candidate.
     pub link: u32,
-    /// Bound on the change of this sphere's velocity in the impact.
+    /// Bound on the velocity change of this sphere in the impact.
     pub delta_v_bound: f32,
 }
 
@@ -64,7 +64,7 @@ pub struct View<'a> {
     pub clock: &'a [f32],
     /// Plane that supports the sphere, plus 1; 0 = none.
     pub support: &'a [u8],
-    /// Resting contacts: their slow approach is no impact.
+    /// Resting contacts. A slow approach of their partners is not an impact.
     pub constraints: &'a ContactConstraints,
     /// Spheres of pairs that collided so often in the substep that they count as resting contacts.
     pub converted: &'a Bits,
@@ -87,8 +87,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether a constraint can hold a pair; `partner` may be a plane with [`WALL`] set. Lists may lack partners of
-    /// fast spheres.
+    /// Whether a contact constraint can hold a pair; `partner` may be a wall with [`WALL`] set. Candidate lists may
+    /// lack walls that a fast sphere meets.
     #[inline]
     pub fn is_counted(&self, i: usize, partner: u32) -> bool {
         if partner & WALL == 0 {
@@ -101,7 +101,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether a pair collided too often in the substep; `partner` may be a plane with [`WALL`] set.
+    /// Whether a pair collided too often in the substep; `partner` may be a wall with [`WALL`] set.
     #[inline]
     pub fn is_converted(&self, i: usize, partner: u32) -> bool {
         self.converted.contains(i)
@@ -155,7 +155,7 @@ impl View<'_> {
         (d, self.state.velocity(i) - self.state.velocity(j), t)
     }
 
-    /// The same in the lab, including a fixed `j` that the falling frame passes.
+    /// `relative` in the lab frame, including a fixed sphere, which the falling frame passes.
     #[inline]
     pub fn in_lab(&self, i: usize, j: usize, shift: Vec3) -> (Vec3, Vec3, f32) {
         let (d, w, t) = self.relative(i, j, shift);
@@ -180,7 +180,7 @@ impl View<'_> {
         1.0 - end.length() / (self.state.radius(i) + self.state.radius(j))
     }
 
-    /// The same for a sphere and a plane.
+    /// Overlap of a sphere and a plane at the end of the substep without further impacts (diameters); negative for a gap.
     #[inline]
     pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> f32 {
         let (gap, v) = super::sweep::wall_gap(self, i, plane);
@@ -211,7 +211,7 @@ impl View<'_> {
         end.length_squared() > near * near * (1.0 + 1e-5)
     }
 
-    /// Vector from a plane's point to the centre of sphere `i` at its clock, in the lab.
+    /// Vector from a plane's point to the centre of sphere `i` at its clock, in the lab frame.
     #[inline]
     pub fn wall_to(&self, plane: usize, i: usize) -> Vec3 {
         let wall = &self.world.walls[plane];
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use crate::{Sphere, System, cpu::core::Core};
 
-    // A positive answer from squares is never wrong, and it settles most separated pairs.
+    // A positive answer is never wrong, and most separated pairs get one.
     #[test]
     fn what_stays_clear_does_not_overlap_ahead() {
         const DEPTH: f32 = 0.002;

@@ -1,4 +1,4 @@
-//! Executes the schedule on the CPU: each pass at once, on all threads.
+//! Executes the schedule on the CPU: each pass immediately, on all threads.
 
 use std::collections::HashMap;
 
@@ -51,19 +51,19 @@ pub(crate) struct CpuExecutor {
     now: Now,
 }
 
-/// The step and the substep under way.
+/// The step and the substep in progress.
 struct Now {
     frame: Frame,
-    /// When the substep begins (user's units).
+    /// Start time of the substep (user's units).
     begin: f64,
     records: bool,
     motion_margin: f32,
     drift_reach: f32,
     patience: Patience,
-    /// How the rounds ended.
+    /// Outcome of the rounds.
     outcome: Outcome,
     counts: StepCounts,
-    /// Velocity relative to which the audit takes speeds.
+    /// Velocity that the audit measures speeds relative to.
     drift: DVec3,
     /// Whether the last substep pushed overlapping spheres apart.
     pushed: bool,
@@ -71,8 +71,7 @@ struct Now {
 }
 
 impl Stepper {
-    /// The CPU engine at the start of a system; `last_contact` gives the time of the last contact of an id, counted
-    /// from now.
+    /// The CPU engine for a system. `last_contact` returns the time of the last contact of an id, relative to now.
     ///
     /// # Errors
     /// [`Error::Capacity`] for too many spheres.
@@ -122,14 +121,14 @@ impl CpuExecutor {
         let past = Past { sums, ..Past::default() };
         core.regrid(plan::wanted_margin(&core.domain.limits(), &past));
         core.domain.place_walls(time, 0.0);
-        // Lists for the measure of overlap.
+        // The measurement of overlap needs candidate lists.
         executor.clock.start();
         execute(BROAD_PHASE, &mut executor)?;
         let deepest = executor.relax.deepest(&executor.core.view(executor.now.frame));
         Ok((executor, sums, deepest))
     }
 
-    /// Time of the last contact of every id, counted from now.
+    /// Time of the last contact of every id, relative to now.
     pub(crate) fn last_contacts(&self) -> HashMap<u32, f32> {
         let state = &self.core.state;
         state.id.iter().zip(&state.spin).map(|(&id, s)| (id, s.w)).collect()
@@ -147,7 +146,7 @@ impl CpuExecutor {
         Frame { h: 0.0, gravity, drift: drift.as_vec3(), drifted: Vec3::ZERO }
     }
 
-    // Takes a substep, unless two halves of it are better.
+    // Takes a substep, unless two halves are better.
     fn attempt(
         &mut self,
         substep: Substep,
@@ -172,7 +171,7 @@ impl CpuExecutor {
             self.undo();
             return Err(error);
         }
-        // Without any work left, halves would only stop what the whole has resolved.
+        // If no work is left, halves would only stop impacts that the whole substep has resolved.
         let may_split = may_split && !self.rounds.work.is_all(*left);
         *left = left.without(self.rounds.work);
         let counts = &mut self.now.counts;
@@ -202,7 +201,7 @@ impl CpuExecutor {
         Ok(Attempt::Done)
     }
 
-    // Restores the start of the substep.
+    // Restores the state at the start of the substep.
     fn undo(&mut self) {
         self.rounds.undo(&mut self.core);
         if self.core.domain.world.rests {
@@ -230,7 +229,7 @@ impl CpuExecutor {
         let still = self.still(self.now.drift);
         let Self { core, relax, audit, now, clock, .. } = self;
         if now.pushed {
-            // The pushes of the last substep alone leave less overlap than was found.
+            // The last substep pushed spheres apart, so the overlap is measured again.
             now.counts.deepest = relax.deepest(&core.view(still));
             clock.lap("relax");
         }
@@ -353,7 +352,7 @@ impl StepEngine for CpuExecutor {
     }
 
     fn discard(&mut self) -> Result<(), Error> {
-        // The last broad phase found finite values, unless it came after the fault.
+        // The state before the last broad phase was finite, unless the broad phase came after the fault.
         self.core.step_back();
         self.core.forget_contacts();
         Ok(())
@@ -417,7 +416,7 @@ mod tests {
         hasher.finish()
     }
 
-    // A fingerprint of every column that this engine keeps as such.
+    // A hash of every column that this engine stores in one place.
     fn fingerprints(executor: &CpuExecutor) -> BTreeMap<Column, u64> {
         let CpuExecutor { core, rounds, .. } = executor;
         let state = &core.state;
@@ -446,7 +445,7 @@ mod tests {
         .into()
     }
 
-    // Runs the passes of an engine, and holds every pass to what it says that it writes.
+    // Runs the passes of an engine and checks that each changes only the columns that it declares.
     struct Checked<'a> {
         executor: &'a mut CpuExecutor,
         /// Columns that each pass changed, with its number of runs.
@@ -482,7 +481,7 @@ mod tests {
         }
     }
 
-    // A box half full of spheres that fall, bounce and come to rest on a floor.
+    // A half full box of spheres that fall, bounce and come to rest on a floor.
     fn falling() -> System {
         let mut system = System {
             dt: 0.02,
@@ -519,7 +518,7 @@ mod tests {
             execute(SUBSTEP_END, &mut checked).unwrap();
         }
         execute(STEP_END, &mut checked).unwrap();
-        // Passes that change nothing would show nothing.
+        // A pass that changes nothing would make the test pointless.
         for pass in ["Scatter", "Neighbors", "SolveFirst", "Sweep", "Select", "Collide", "Advance"] {
             let (runs, columns) = &checked.changed[pass];
             assert!(*runs > 0 && !columns.is_empty(), "{pass} ran {runs} times and changed {columns:?}");

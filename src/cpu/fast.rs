@@ -1,5 +1,5 @@
-//! Spheres too fast for the candidate lists: each walks the cells of its swept capsule and enters itself with the
-//! spheres there. A sphere that an impact makes fast does so at once, in the round of the impact.
+//! Spheres too fast for the candidate lists. Each traverses the cells of its swept capsule and becomes a dynamic
+//! candidate of the spheres there. A sphere that becomes fast by an impact is traversed in the round of that impact.
 
 use crate::state::constants::{LONGEST, PASSING};
 use glam::{IVec3, Vec3};
@@ -15,25 +15,25 @@ use crate::{
 /// End of a chain.
 pub const END: u32 = u32::MAX;
 
-/// One more candidate of a sphere.
+/// An additional candidate of a sphere.
 #[derive(Clone, Copy, Debug)]
 pub struct DynamicCandidate {
     pub other: u32,
     pub next: u32,
-    /// Cells from the sphere's cell to that of the other's image.
+    /// Cells from the sphere's cell to the cell of the other sphere's image.
     pub cells: IVec3,
 }
 
-/// A fast sphere passes a cell.
+/// A cell on the path of a fast sphere.
 #[derive(Clone, Copy)]
 pub struct Visit {
     pub sphere: u32,
     pub next: u32,
-    /// The cell as the sphere sees it, before wrapping.
+    /// The cell in the sphere's coordinates, before wrapping.
     pub cell: IVec3,
 }
 
-/// Candidates that fast spheres bring, chained per sphere.
+/// Dynamic candidates, as a linked list for each sphere.
 #[derive(Default)]
 pub struct DynamicCandidates {
     pub head: Vec<u32>,
@@ -44,15 +44,15 @@ pub struct DynamicCandidates {
     visited: Vec<u32>,
     fast: Bits,
     walked: Bits,
-    /// Where the visits of each sphere's present line begin.
+    /// First visit of each sphere's present path.
     pub latest_walk: Vec<u32>,
-    /// Fast spheres that the present walker has been compared with.
+    /// Fast spheres already compared with the sphere whose traversal is being entered.
     met: FxHashSet<(u32, IVec3)>,
     any: bool,
 }
 
 impl DynamicCandidates {
-    /// Makes room for as many spheres and buckets, and forgets all.
+    /// Resizes the tables for the given numbers of spheres and buckets, and empties them.
     pub fn reset(&mut self, spheres: usize, buckets: usize) {
         self.head.clear();
         self.head.resize(spheres, END);
@@ -67,7 +67,7 @@ impl DynamicCandidates {
         self.any = false;
     }
 
-    /// Forgets what the last substep entered.
+    /// Removes the entries of the last substep.
     pub fn clear(&mut self) {
         if self.any {
             self.changed.drain(..).for_each(|i| self.head[i as usize] = END);
@@ -114,19 +114,19 @@ impl DynamicCandidates {
             + 2 * self.fast.bytes()
     }
 
-    /// How many spheres are fast in this substep.
+    /// Number of fast spheres in this substep.
     pub fn fast_count(&self) -> u64 {
         if self.any { self.fast.count() } else { 0 }
     }
 
-    /// Whether fast spheres have so many candidates and cells that shorter substeps are quicker: the guard looks at
-    /// candidates of candidates.
+    /// Whether fast spheres have so many candidates and cells that shorter substeps are faster, because the causality check
+    /// visits the candidates of candidates.
     pub fn is_crowded(&self) -> bool {
         let spheres = self.head.len();
         self.pool.len() > 2 * spheres + 4096 || self.visits.len() > 8 * spheres + 65_536
     }
 
-    /// Marks spheres as fast before their capsules are walked, so that each pair of them is found by its capsules.
+    /// Marks spheres as fast before their capsules are traversed, so that pairs of fast spheres are found by their capsules.
     pub fn mark(&mut self, spheres: &[u32]) {
         self.any |= !spheres.is_empty();
         if self.any {
@@ -150,7 +150,7 @@ impl DynamicCandidates {
     }
 }
 
-/// What a walk needs to know of the broad phase.
+/// Reach of the broad phase, as traversals need it.
 #[derive(Clone, Copy)]
 pub struct Reach {
     /// Largest radius of all spheres.
@@ -159,12 +159,12 @@ pub struct Reach {
     pub motion_margin: f32,
 }
 
-/// What walks found; kept between them for its buffers.
+/// Result of a traversal; reused to keep its buffers.
 #[derive(Default)]
 pub struct Walk {
     /// Fast sphere, slow sphere, cells to the image of the slow one.
     pub found: Vec<(u32, u32, IVec3)>,
-    /// Fast sphere, cell as it sees it, bucket of the cell.
+    /// Fast sphere, cell in its coordinates, bucket of the cell.
     cells: Vec<(u32, IVec3, u32)>,
     error: Option<Error>,
 }
@@ -176,13 +176,13 @@ impl Walk {
         self.error = None;
     }
 
-    /// Why a capsule could not be walked: it is longer than about a million cells.
+    /// The error of a capsule longer than about a million cells.
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
-    /// Walks the capsule of sphere `i` from its clock to the end of the substep and collects the slow spheres it may
-    /// meet there.
+    /// Traverses the capsule of sphere `i` from its clock to the end of the substep and collects the slow spheres that
+    /// it may meet.
     pub fn run(&mut self, view: &View, starts: &[u32], reach: Reach, i: usize) {
         let capsule = Capsule::new(view, reach, i);
         let (grid, home) = (view.grid, view.cell(i));
@@ -195,7 +195,7 @@ impl Walk {
             )));
             return;
         }
-        // Two fast spheres that touch do so in a cell that both pass with their own width.
+        // Two fast spheres that touch share a cell that both capsules cover at their own width.
         let _ = capsule.for_cells(grid, home, capsule.own, |cell| {
             if let Some(wrapped) = wrap(grid, cell) {
                 let bucket = grid.bucket(grid.row(wrapped.y, wrapped.z), wrapped.x);
@@ -223,16 +223,16 @@ impl Walk {
     }
 }
 
-/// The way of a fast sphere in the frame of the drift, where slow spheres stay within their budget of where they were
-/// binned.
+/// The path of a fast sphere relative to the drift. In this frame a slow sphere stays within its motion margin of its
+/// position at the broad phase.
 struct Capsule {
     begin: Vec3,
     along: Vec3,
-    /// How far from the line the home cell of a slow sphere may be that the fast one can touch.
+    /// Largest distance from the path to the home cell of a slow sphere that the fast one can touch.
     reach: f32,
-    /// How far from the line the surface of such a sphere may be now.
+    /// Largest distance from the path to the present surface of such a slow sphere.
     wide: f32,
-    /// Half of the distance at which two fast spheres are entered as a pair, as far as it is this sphere's.
+    /// This sphere's part of the distance at which two fast spheres become candidates.
     own: f32,
 }
 
@@ -252,7 +252,7 @@ impl Capsule {
         }
     }
 
-    /// Calls `visit` once for every cell within `reach` of the line, slab by slab along its main axis.
+    /// Calls `visit` once for every cell within `reach` of the path, slab by slab along its main axis.
     ///
     /// # Errors
     /// The number of slabs, if there are too many.
@@ -275,7 +275,7 @@ impl Capsule {
         }
         let (second, third) = ((main + 1) % 3, (main + 2) % 3);
         for a in low..=high {
-            // The part of the line that can touch this slab of cells. The outermost slabs hold what is beyond them.
+            // The part of the path that can touch this slab of cells. The outermost slabs are unbounded outwards.
             let edge = grid.edge[main];
             let left = (a - home[main]) as f32 * edge - reach;
             let right = (a - home[main] + 1) as f32 * edge + reach;
@@ -299,12 +299,12 @@ impl Capsule {
 }
 
 impl DynamicCandidates {
-    /// Enters what a walk found, and the fast pairs whose capsules share a cell.
+    /// Enters the result of a traversal, and the pairs of fast spheres whose capsules share a cell.
     pub fn enter_walk(&mut self, walk: &Walk, lines: Lines) {
         let grid = lines.grid;
         let cell_of = |i: u32| lines.state.cell[i as usize].truncate();
         for &(i, j, cells) in &walk.found {
-            // A sphere that walked before in this substep may have met them already.
+            // An earlier traversal of this sphere in the substep may have entered the pair already.
             if !self.walked.contains(i as usize) || !self.knows(i as usize, j as usize, cells) {
                 self.enter(i as usize, j as usize, cells);
             }
@@ -324,7 +324,7 @@ impl DynamicCandidates {
                 let stale = next < self.latest_walk[visit.sphere as usize];
                 let place = std::mem::replace(&mut next, visit.next);
                 if stale {
-                    // It has left that line: out of the chain with it.
+                    // The sphere has left that path: unlink the visit.
                     match before {
                         END => self.visit_head[bucket as usize] = next,
                         before => self.visits[before as usize].next = next,
@@ -332,7 +332,7 @@ impl DynamicCandidates {
                     continue;
                 }
                 before = place;
-                // Its own images never approach it; what only shares the hash is elsewhere.
+                // A sphere never approaches its own images; a visit with the same hash may be in another cell.
                 if visit.sphere == i || wrap(grid, visit.cell) != wrapped {
                     continue;
                 }
@@ -356,7 +356,7 @@ fn wrap(grid: &Grid, cell: IVec3) -> Option<IVec3> {
     Some(IVec3::new(grid.wrap(0, cell.x)?, grid.wrap(1, cell.y)?, grid.wrap(2, cell.z)?))
 }
 
-/// The lines on which spheres move at present.
+/// The present paths of the spheres.
 #[derive(Clone, Copy)]
 pub struct Lines<'a> {
     pub grid: &'a Grid,
@@ -366,7 +366,7 @@ pub struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Whether two fast spheres come near each other.
+    /// Whether two fast spheres pass close to each other.
     fn pass(&self, i: usize, k: usize, shift: Vec3) -> bool {
         let (state, clock) = (self.state, self.clock);
         let now = clock[i].max(clock[k]);
@@ -384,7 +384,7 @@ impl Lines<'_> {
     }
 }
 
-// Cells, relative to the home cell, that an interval widened on both sides covers.
+// Range of cells, relative to the home cell, covered by an interval widened on both sides.
 fn span(p: f32, q: f32, widen: f32, edge: f32) -> (i32, i32) {
     let low = (p.min(q) - widen) / edge;
     let high = (p.max(q) + widen) / edge;
@@ -392,7 +392,7 @@ fn span(p: f32, q: f32, widen: f32, edge: f32) -> (i32, i32) {
     (low.floor().clamp(-limit, limit) as i32, high.floor().clamp(-limit, limit) as i32)
 }
 
-// Cells outside a bounded, not periodic axis are kept in the outermost ones.
+// Clamps cells to the grid on bounded axes that are not periodic.
 fn hold(grid: &Grid, axis: usize, low: i32, high: i32) -> (i32, i32) {
     if grid.periodic[axis] || grid.count[axis] == 0 {
         (low, high)
@@ -402,7 +402,7 @@ fn hold(grid: &Grid, axis: usize, low: i32, high: i32) -> (i32, i32) {
     }
 }
 
-// Share of the line p + s*along, s in 0..=1, between two bounds.
+// Part of the path p + s*along, s in 0..=1, between two bounds.
 fn clip(p: f32, along: f32, from: f32, to: f32) -> (f32, f32) {
     if along == 0.0 {
         return (0.0, 1.0);

@@ -1,5 +1,5 @@
-//! When spheres meet patches of walls, which are neither flat nor still, and how. Twins: shaders/shared/touch.wgsl and
-//! shaders/shared/approach.wgsl.
+//! Contact and time of impact of spheres and wall features, which may be curved and may move. Shader twins:
+//! shaders/shared/touch.wgsl and shaders/shared/approach.wgsl.
 
 use crate::state::constants::{BLUR, LOOK_AGAIN};
 use glam::Vec3;
@@ -16,22 +16,22 @@ use crate::{
     },
 };
 
-/// How a sphere lies to a wall.
+/// Contact geometry of a sphere and a wall feature.
 #[derive(Clone, Copy, Debug)]
 pub struct Touch {
     pub gap: f32,
-    /// Unit vector from the wall, in the lab.
+    /// Unit vector from the wall, in the lab frame.
     pub normal: Vec3,
-    /// Velocity of the surface there.
+    /// Velocity of the surface at the contact.
     pub wall_velocity: Vec3,
-    /// Acceleration towards the sphere that the surface has by its curvature, for the sphere's velocity.
+    /// Centripetal acceleration from the curvature of the surface, for the sphere's velocity.
     pub bend: f32,
-    /// Whether another patch of the same surface is nearer.
+    /// Whether another feature of the same surface is nearer.
     pub is_shadowed: bool,
 }
 
 impl View<'_> {
-    /// Sphere `i` at time `t` on its present line, in the lab.
+    /// Sphere `i` at time `t` on its present path, in the lab frame.
     #[inline]
     pub fn instant(&self, i: usize, t: f32) -> Instant {
         let g = self.world.gravity;
@@ -44,7 +44,7 @@ impl View<'_> {
         }
     }
 
-    /// Sphere `i` at the end of the substep, where its place is in the lab already.
+    /// Sphere `i` at the end of the substep, after its position has been converted to the lab frame.
     #[inline]
     pub fn at_end(&self, i: usize) -> Instant {
         Instant {
@@ -60,20 +60,20 @@ impl View<'_> {
         self.world.features.sight(self.grid, feature, at, self.world.gravity)
     }
 
-    /// The patch that a number among walls stands for; planes come first.
+    /// The feature with this index among all walls; planes come first.
     #[inline]
     pub fn feature(&self, wall: usize) -> Option<&WallFeature> {
         self.world.features.all.get(wall.wrapping_sub(self.world.walls.len()))
     }
 
-    /// How a sphere lies to a patch.
+    /// Contact geometry of a sphere and a feature.
     pub fn touch(&self, feature: &WallFeature, at: &Instant) -> Touch {
         let sight = self.sight(feature, at);
         let near = self.world.features.near(feature, sight.x);
         self.touch_at(feature, at, &sight, &near)
     }
 
-    /// The same on another side of a narrow pipe, if it is one.
+    /// Contact geometry on another side of a narrow pipe; `None` if the feature has no such side.
     pub fn touch_side(&self, feature: &WallFeature, at: &Instant, side: u32) -> Option<Touch> {
         if side == 0 {
             return Some(self.touch(feature, at));
@@ -98,7 +98,7 @@ impl View<'_> {
         }
     }
 
-    /// Velocity of a plane where a sphere is next to it.
+    /// Velocity of a plane at the point nearest to a sphere.
     pub fn wall_velocity_of_plane(&self, plane: usize, at: &Instant) -> Vec3 {
         let wall = &self.world.walls[plane];
         let Some(mover) = wall.mover else { return Vec3::ZERO };
@@ -106,13 +106,13 @@ impl View<'_> {
         mover.wall_velocity(mover.arm(self.grid, at.cell, at.offset, at.t) - wall.normal * at.radius)
     }
 
-    /// By how much sphere `i` will overlap a patch at the end of the substep if it goes on as it does (diameters).
+    /// Overlap of sphere `i` with a feature at the end of the substep if it continues on its path (diameters).
     pub fn overlap_of_feature_ahead(&self, i: usize, feature: &WallFeature) -> f32 {
         let touch = self.touch(feature, &self.instant(i, self.frame.h));
         if touch.is_shadowed { 0.0 } else { -touch.gap / (2.0 * self.state.radius(i)) }
     }
 
-    /// Calls `visit(number among walls, feature)` for every patch that is there and that sphere `i` could meet in the substep.
+    /// Calls `visit(index among walls, feature)` for every existing feature that sphere `i` could meet in the substep.
     #[inline]
     pub fn for_features(&self, i: usize, mut visit: impl FnMut(usize, &WallFeature)) {
         if !self.dynamic_candidates.is_fast(i) {
@@ -122,7 +122,7 @@ impl View<'_> {
         }
     }
 
-    /// The same for those in the list of the sphere, also if it is fast.
+    /// `for_features` restricted to the list of the sphere, even if the sphere is fast.
     #[inline]
     pub fn for_listed_features(&self, i: usize, mut visit: impl FnMut(usize, &WallFeature)) {
         if !self.world.features.is_empty() {
@@ -139,7 +139,7 @@ impl View<'_> {
         }
     }
 
-    // Those near the way of a sphere from its clock to the end of the substep.
+    // Features near the path of a sphere from its clock to the end of the substep.
     fn features_on_way(&self, i: usize, mut visit: impl FnMut(u32)) {
         let features = &self.world.features;
         let (from, to) = (self.instant(i, self.clock[i]), self.instant(i, self.frame.h));
@@ -155,7 +155,7 @@ impl View<'_> {
                 }
             };
             let (a, b) = (seen(&from), seen(&to));
-            // The path falls below its chord, and what turns meets it sooner or later.
+            // The path may curve below its chord, and a rotating feature may meet the sphere at any time.
             let mut slack = reach * 1.001 + 0.125 * self.world.gravity.length() * h * h;
             if let Some(mover) = set.mover
                 && set.turns
@@ -167,7 +167,7 @@ impl View<'_> {
     }
 }
 
-/// Replaces `best` if sphere `i` meets a patch sooner.
+/// Replaces `best` if sphere `i` meets a feature sooner.
 pub fn consider_features(view: &View, i: usize, best: &mut Event) {
     view.for_features(i, |wall, feature| {
         let partner = WALL | wall as u32;
@@ -179,7 +179,7 @@ pub fn consider_features(view: &View, i: usize, best: &mut Event) {
                 let at = view.instant(i, view.clock[i]);
                 let touch = view.touch(feature, &at);
                 let rate = touch.normal.dot(at.velocity - touch.wall_velocity);
-                // What leaves fast, or runs round fast, may meet the other side of a pipe.
+                // A sphere that leaves fast, or circles fast, may meet the other side of a pipe.
                 if rate >= -view.constraints.shock
                     && rate + touch.bend * view.frame.h <= view.constraints.shock
                 {
@@ -196,8 +196,8 @@ pub fn consider_features(view: &View, i: usize, best: &mut Event) {
     });
 }
 
-/// When sphere `i` meets a patch before the end of the substep, and how fast: conservative advancement. Each step goes as far as the
-/// form says that nothing is met, less what the acceleration may do on the way.
+/// Time and approach speed of the impact of sphere `i` with a feature before the end of the substep, by conservative
+/// advancement. Each step is the time without contact according to the shape, reduced for the acceleration.
 pub fn feature_contact(view: &View, i: usize, feature: &WallFeature) -> Option<(f32, f32)> {
     let h = view.frame.h;
     let mut t = view.clock[i];
@@ -230,11 +230,11 @@ pub fn feature_contact(view: &View, i: usize, feature: &WallFeature) -> Option<(
             return None;
         }
     }
-    // So near and still approaching: it is a contact.
+    // Very near and still approaching after all steps: a contact.
     last
 }
 
-// A time in which nothing is met; none if that is so for all of `left`.
+// A time without contact; `None` if there is no contact within `left`.
 fn advance(shape: &FeatureShape, sight: &Sight, near: &Near, radius: f32, left: f32) -> Option<f32> {
     let gap = near.distance - radius;
     let free = shape.safe_time(sight.x, sight.w, near, radius);
@@ -246,20 +246,21 @@ fn advance(shape: &FeatureShape, sight: &Sight, near: &Near, radius: f32, left: 
     let fall = 0.5 * k * span * span;
     if fall <= 0.5 * gap {
         let step = shape.safe_time(sight.x, sight.w, near, radius + fall);
-        // Met after the time for which the fall was counted: nothing is.
+        // The step is longer than the time for which the fall was computed: no contact within that time.
         return (step < left).then_some(step);
     }
     let step = shape.safe_time(sight.x, sight.w, near, radius + 0.5 * gap).min((gap / k).sqrt());
     (step < left).then_some(step)
 }
 
-// When what touches a patch and leaves it is back, 0 for what does neither; none if it never is.
+// Time until a sphere that touches a feature and leaves it returns; 0 if it stays on the surface; `None` if it never
+// returns.
 fn return_time(view: &View, feature: &WallFeature, sight: &Sight, near: &Near, rate: f32) -> Option<f32> {
     let set = &view.world.features.sets[feature.set as usize];
     let pull = if set.turns { sight.acceleration } else { -near.normal.dot(view.world.gravity) };
     let chord = feature.shape.chord_time(sight.x, sight.w, near);
     if rate == 0.0 {
-        // It lies on the surface: pressed to it, or not at all.
+        // On the surface: either pressed against it, or free.
         return (pull > 0.0 || chord == 0.0).then_some(0.0);
     }
     let back = if pull > 0.0 { rate / (rate / chord + 0.5 * pull) } else { chord };

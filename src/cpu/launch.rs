@@ -1,4 +1,4 @@
-//! Stage 5: the start of a substep: clocks to 0, and who is too fast for the candidate lists.
+//! Stage `launch`: resets the clocks at the start of a substep and finds the spheres too fast for the candidate lists.
 
 use crate::{
     cpu::{
@@ -8,7 +8,7 @@ use crate::{
     state::{columns::State, frame::Frame},
 };
 
-/// Sets all clocks to 0 and collects in `fast` every sphere whose path in the substep exceeds its budget.
+/// Sets all clocks to 0 and inserts into `fast` every sphere whose path in the substep exceeds its motion margin.
 pub fn launch(state: &State, frame: &Frame, motion_margin: &[f32], clock: &mut [f32], fast: &Bits) {
     let clock = Disjoint::new(clock);
     for_ranges(state.len(), TASK, |range| {

@@ -1,4 +1,5 @@
-//! The CPU engine: the stages of the [schedule](crate::step::schedule) on all cores, in f32, each the twin of a shader.
+//! The CPU engine: the stages of the [schedule](crate::step::schedule) on all cores, in f32. Each stage is the twin of a
+//! shader.
 
 pub(crate) mod advance;
 pub(crate) mod audit;
@@ -31,5 +32,5 @@ pub(crate) mod walls;
 pub(crate) use self::{engine::CpuEngine, executor::CpuExecutor};
 use crate::step::driver::Driver;
 
-/// The CPU engine on whatever threads it is called.
+/// The CPU engine on the threads of its caller.
 pub(crate) type Stepper = Driver<CpuExecutor>;

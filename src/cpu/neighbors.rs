@@ -1,5 +1,5 @@
-//! Stage 4: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
-//! leaves its path budget.
+//! Stage `neighbors`: the candidates of every sphere, which are all spheres that it could meet before the next broad phase
+//! while both stay within their motion margins.
 
 pub mod parts;
 
@@ -28,9 +28,9 @@ use crate::{
 /// Spheres whose candidates share one buffer.
 pub const BLOCK: usize = 256;
 
-/// A candidate: where its cell is seen from the sphere's cell, and which sphere it is.
+/// A candidate: the code of its cell relative to the sphere's cell, and the index of the candidate.
 ///
-/// 27 bits of index hold 134 million spheres.
+/// The index has 27 bits, enough for 134 million spheres.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate(u32);
 
@@ -57,16 +57,16 @@ impl Candidate {
 #[derive(Default)]
 pub struct Block {
     entries: Vec<Candidate>,
-    /// Where the candidates of each sphere of the block end.
+    /// End of the candidates of each sphere of the block.
     ends: Vec<u32>,
-    /// The planes each sphere could meet, one bit each; planes from the 32nd on share the last bit.
+    /// The planes that each sphere could meet, one bit each; planes from the 32nd on share the last bit.
     walls: Vec<u32>,
-    /// How often the pair of each entry has collided in the substep, where that is counted; of the two entries of a pair
-    /// that of the smaller index counts.
+    /// Impacts in the substep of the pair of each entry, if they are counted. Of the two entries of a pair, the one of the
+    /// smaller index counts.
     hits: Vec<AtomicU8>,
-    /// The same for each sphere and each of the first planes.
+    /// Impacts in the substep of each sphere with each of the first planes.
     wall_hits: Vec<[AtomicU8; COUNTED_PLANES]>,
-    /// WallFeatures of walls that each sphere could meet, where those of each end, and the count of each.
+    /// Wall features that each sphere could meet, the end of each sphere's features, and the impacts with each feature.
     features: Vec<u32>,
     feature_ends: Vec<u32>,
     feature_hits: Vec<AtomicU8>,
@@ -74,12 +74,12 @@ pub struct Block {
     driven: Vec<bool>,
 }
 
-/// Candidates of all spheres. A list holds every pair twice, once from each side.
+/// Candidates of all spheres. Every pair is listed twice, once for each sphere.
 #[derive(Default)]
 pub struct Lists {
     blocks: Outputs<Block>,
     columns: Columns,
-    /// Planes there are: walls with larger numbers are patches.
+    /// Number of planes. Walls with larger numbers are features.
     planes: u32,
 }
 
@@ -90,13 +90,14 @@ impl Block {
     }
 }
 
-/// Places by component, so that four spheres load as one: a quarter of the search was spent on turning them round.
+/// Positions and radii by component, so that the data of four spheres are one load each. Transposing them during the
+/// search took a quarter of its time.
 #[derive(Default)]
 struct Columns([Vec<f32>; 4]);
 
 impl Columns {
     fn fill(&mut self, places: &[Vec4]) {
-        // Three more than there are spheres, for the last four.
+        // Three extra elements, so that the last load of four stays in bounds.
         self.0.iter_mut().for_each(|column| column.resize(places.len() + 3, 0.0));
         let [x, y, z, radius] = self.0.each_mut().map(|column| &mut column[..places.len()]);
         (x, y, z, radius, places).into_par_iter().with_min_len(TASK).for_each(|(x, y, z, radius, place)| {
@@ -123,13 +124,13 @@ impl Lists {
         &block.entries[start as usize..block.ends[k] as usize]
     }
 
-    /// The planes sphere `i` could meet.
+    /// The planes that sphere `i` could meet, as bits.
     #[inline]
     pub fn walls(&self, i: usize) -> u32 {
         self.blocks.get(i / BLOCK).walls[i % BLOCK]
     }
 
-    /// The patches of walls sphere `i` could meet.
+    /// The wall features that sphere `i` could meet.
     #[inline]
     pub fn features(&self, i: usize) -> &[u32] {
         let block = self.blocks.get(i / BLOCK);
@@ -142,7 +143,7 @@ impl Lists {
         self.blocks.get(i / BLOCK).driven[i % BLOCK]
     }
 
-    /// Starts to count impacts anew.
+    /// Resets the impact counters.
     pub fn forget_hits(&mut self) {
         self.blocks.for_each(|block| {
             block.hits.clear();
@@ -154,8 +155,8 @@ impl Lists {
         });
     }
 
-    // The count of sphere `i` and a partner: another sphere, or a plane with `WALL` set. None for a pair that only fast
-    // spheres are.
+    // Impact counter of sphere `i` and a partner: another sphere, or a wall with `WALL` set. `None` for pairs that are only
+    // dynamic candidates.
     #[inline]
     fn hits_of(&self, i: usize, partner: u32) -> Option<&AtomicU8> {
         let (i, partner) = if (partner as usize) < i { (partner as usize, i as u32) } else { (i, partner) };
@@ -177,10 +178,10 @@ impl Lists {
         block.hits.get(start + place)
     }
 
-    /// Counts an impact; returns how many there have been in the substep.
+    /// Counts an impact and returns the number of impacts of this pair in the substep.
     pub fn hit(&self, i: usize, partner: u32) -> u8 {
         self.hits_of(i, partner).map_or(0, |hits| {
-            // An impact belongs to one task.
+            // No other task handles impacts of this pair, so load and store cannot race.
             let count = hits.load(Relaxed).saturating_add(1);
             hits.store(count, Relaxed);
             count
@@ -206,8 +207,8 @@ impl Lists {
     }
 }
 
-/// Finds the candidates of every sphere for paths up to the budget of `reach` relative to the drift; `drift` bounds how far
-/// the drift itself goes meanwhile.
+/// Finds the candidates of every sphere for paths up to the motion margin of `reach`, relative to the drift. `drift` is a
+/// bound on the path of the drift until the next broad phase.
 pub fn neighbors(
     grid: &Grid,
     world: &World,
@@ -219,7 +220,7 @@ pub fn neighbors(
 ) {
     let Lists { blocks, columns, planes } = lists;
     *planes = world.walls.len() as u32;
-    // Hashed parts are searched sphere by sphere.
+    // With hashed parts, spheres are searched one by one and the columns are not needed.
     if grid.direct || grid.levels.parts == 1 {
         columns.fill(&state.place);
     }
@@ -257,7 +258,7 @@ pub fn neighbors(
 #[derive(Clone, Copy, Default)]
 struct Row {
     start: u32,
-    /// Where the middle cell begins and ends.
+    /// Begin and end of the middle cell.
     middle: (u32, u32),
     end: u32,
     /// Code and shift of the middle cell.
@@ -267,7 +268,7 @@ struct Row {
     cell: IVec3,
 }
 
-/// The rows around a cell: nine, or one for each cell where x wraps or the hashed buckets do.
+/// The rows around a cell: nine, or one for each cell where x or the hashed buckets wrap around.
 #[derive(Default)]
 struct Rows {
     cell: Option<IVec3>,
@@ -276,7 +277,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Spheres of one cell follow each other, so most calls find the rows done.
+    /// Finds the rows around `cell`. Spheres of one cell are consecutive, so most calls reuse the previous rows.
     fn around(&mut self, grid: &Grid, starts: &[u32], cell: IVec3) {
         if self.cell == Some(cell) {
             return;
@@ -302,7 +303,8 @@ impl Rows {
                 let before = left.filter(|k| k + 1 == middle);
                 let after = right.filter(|&k| k == middle + 1);
                 let wraps = before != left || after != right;
-                // Where x wraps, what is beyond comes last in a direct grid, and in the order of x in a hashed one: bits depend on it.
+                // Where x wraps, cells beyond the end come last in a direct grid, and in the order of x in a hashed
+                // one. The order of candidates affects the bits of the result.
                 if grid.direct || !wraps {
                     add(before.unwrap_or(middle), (middle, middle + 1), after.unwrap_or(middle) + 1);
                     left.filter(|_| before.is_none()).into_iter().for_each(|k| add(k, (k + 1, k + 1), k + 1));
@@ -317,7 +319,7 @@ impl Rows {
     }
 }
 
-/// Looks for the candidates of one sphere.
+/// Finds the candidates of one sphere.
 struct Finder<'a> {
     grid: &'a Grid,
     state: &'a State,
@@ -340,8 +342,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Four spheres at a time: a row holds two or three. Who is near in up to sixteen fours is put down as one word: with a
-    /// loop for each row most of the time goes into branches that are guessed wrong.
+    /// Tests four spheres at a time, because a row holds two or three. One word collects the results of up to sixteen
+    /// groups: with a loop for each row, mispredicted branches took most of the time.
     fn in_constraints(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
         let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
         let [xs, ys, zs, radii] = columns;
@@ -351,7 +353,7 @@ impl<'a> Finder<'a> {
             let middle = ((row.middle.0 - row.start) as f32, (row.middle.1 - row.start) as f32);
             let mut first = start;
             while first < end {
-                // Past the end of the row other spheres are read, and masked below.
+                // Past the end of the row the load reads other spheres, which are masked below.
                 let four = |values: &[f32]| Vec4::from_slice(&values[first..first + 4]);
                 let index = Vec4::splat((first - start) as f32) + lanes;
                 // -1, 0, 1 for the left, the middle and the right cell.
@@ -377,7 +379,7 @@ impl<'a> Finder<'a> {
         self.put_down(hits, &fours, rows, entries);
     }
 
-    // `fours` says where each four begins and in which row.
+    // Stores the spheres found; `fours` holds the first sphere and the row of each group of four.
     fn put_down(&self, mut hits: u64, fours: &[(u32, u32)], rows: &[Row], entries: &mut Vec<Candidate>) {
         while hits != 0 {
             let bit = hits.trailing_zeros();
@@ -391,7 +393,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Whether a sphere is in the cell to that side of the middle one: several cells may share a hashed bucket.
+    /// Whether sphere `j` is in the cell on that side of the middle one. Several cells may share a hashed bucket.
     fn is_in(&self, j: usize, middle: IVec3, side: i32) -> bool {
         let x = self.grid.wrap(0, middle.x + side);
         x.is_some_and(|x| self.state.cell[j].truncate() == IVec3::new(x, middle.y, middle.z))
@@ -402,7 +404,7 @@ fn walls_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32
     let mut set = 0;
     for (k, wall) in world.walls.iter().enumerate() {
         let gap = wall.normal.dot(super::sweep::from_wall(grid, state.columns(), wall, i)) - state.radius(i);
-        // A thousandth more: the gap of an oblique plane is rounded.
+        // A margin of one thousandth, because the gap of an oblique plane is rounded.
         if gap <= path * 1.001 + world.slop {
             set |= wall_bit(k);
         }
@@ -410,7 +412,7 @@ fn walls_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32
     set
 }
 
-/// Appends the patches that a sphere comes near on a path of this length, as the walls stand at the start of the substep.
+/// Appends the wall features within a path of this length from a sphere, with the walls at the start of the substep.
 fn features_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: f32, found: &mut Vec<u32>) {
     let features = &world.features;
     if features.is_empty() || state.inverse_mass(i) == 0.0 {
@@ -427,7 +429,7 @@ fn features_in_reach(grid: &Grid, world: &World, state: &State, i: usize, path: 
                 if set.turns { mover.turn.transpose() * r } else { r }
             }
         };
-        // As for planes, a thousandth more.
+        // The same margin as for planes.
         let reach = radius + path * 1.001 + world.slop;
         set.tree.visit(x - reach, x + reach, |k| {
             let feature = &features.all[k as usize];

@@ -1,19 +1,19 @@
-//! Work shared among threads so that the result does not depend on their number.
+//! Parallel loops whose result does not depend on the number of threads.
 //!
-//! Every task covers a fixed range of items, whatever the number of threads; what tasks produce is put together in
-//! the order of the ranges. So sums and lists have one order for any number of threads.
+//! Every task covers a fixed range of items, and the outputs of tasks are joined in the order of their ranges. Sums and
+//! lists therefore have the same order for any number of threads.
 
 use std::{marker::PhantomData, ops::Range};
 
 use rayon::prelude::*;
 
-/// Items of one task. Smaller tasks spread better, larger ones cost less; it also fixes the order of sums.
+/// Items per task. Smaller tasks balance better, larger ones have less overhead. The value also fixes the order of sums.
 pub const TASK: usize = 1024;
 
 /// Up to this many items one thread is faster than waking the others.
 const SERIAL: usize = 2 * TASK;
 
-/// Runs `work` on all of `0..count`, a range of at most `task` at a time.
+/// Runs `work` on `0..count` in ranges of at most `task` items.
 pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync) {
     let range = |k: usize| k * task..count.min((k + 1) * task);
     let tasks = count.div_ceil(task);
@@ -24,7 +24,7 @@ pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync)
     }
 }
 
-/// Outputs that a thread goes on with at a time, or more; fewer where there are not as many for each.
+/// Minimum number of outputs that a thread processes at a time, if there are enough for all threads.
 const CHUNK: usize = 8;
 
 /// One output for each task, kept between calls so that a steady step allocates nothing.
@@ -35,7 +35,7 @@ pub struct Outputs<T> {
 }
 
 impl<T: Default + Send> Outputs<T> {
-    /// Runs `work` on all of `0..count` in tasks; each gets its own output, as the call before left it.
+    /// Runs `work` on `0..count` in tasks. Each task gets its own output, in the state that the previous call left it.
     pub fn run(&mut self, count: usize, task: usize, work: impl Fn(Range<usize>, &mut T) + Sync) {
         let tasks = count.div_ceil(task);
         if self.slots.len() < tasks {
@@ -51,13 +51,13 @@ impl<T: Default + Send> Outputs<T> {
         }
     }
 
-    /// Goes on with some of the outputs of the last call.
+    /// Runs `work` on some of the outputs of the last call.
     pub fn for_each_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut T) + Send + Sync) {
         self.slots[tasks].par_iter_mut().for_each(work);
     }
 
-    /// Goes on with some of the outputs of the last call, several at a time; how many depends on
-    /// the threads, so what becomes of an output must not depend on which others are with it.
+    /// Runs `work` on some of the outputs of the last call, several at a time. The number depends on the threads, so
+    /// the result for an output must not depend on the other outputs of its slice.
     pub fn for_chunks_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut [T]) + Send + Sync) {
         let threads = rayon::current_num_threads();
         let chunks = threads * (tasks.len() / (CHUNK * threads)).max(1);
@@ -73,7 +73,7 @@ impl<T: Default + Send> Outputs<T> {
         self.slots[..self.used].par_iter().for_each(work);
     }
 
-    /// Goes on with all outputs of the last call.
+    /// Runs `work` on all outputs of the last call.
     pub fn for_each(&mut self, work: impl Fn(&mut T) + Send + Sync) {
         self.for_each_of(0..self.used, work);
     }
@@ -88,43 +88,43 @@ impl<T: Default + Send> Outputs<T> {
         &self.slots[k]
     }
 
-    /// All outputs there ever were.
+    /// All outputs that exist, including those that the last call did not use.
     pub fn all(&self) -> &[T] {
         &self.slots
     }
 }
 
-/// A slice that several threads write at once, each at places of its own.
+/// A slice that several threads write at once, each at different indices.
 pub struct Disjoint<'a, T> {
     start: *mut T,
     len: usize,
     life: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: places are handed out by `set` and `get`, whose callers promise that no place is shared.
+// SAFETY: elements are accessed by `set` and `get` only, whose callers promise that no element is shared.
 unsafe impl<T: Send> Sync for Disjoint<'_, T> {}
 
 impl<'a, T: Copy> Disjoint<'a, T> {
-    /// Takes the slice for as long as the threads run.
+    /// Borrows the slice for as long as the threads run.
     pub fn new(slice: &'a mut [T]) -> Self {
         Self { start: slice.as_mut_ptr(), len: slice.len(), life: PhantomData }
     }
 
-    /// Reads place `i`.
+    /// Reads element `i`.
     ///
     /// # Safety
-    /// No other thread writes place `i` meanwhile.
+    /// No other thread may write element `i` at the same time.
     #[inline]
     pub unsafe fn get(&self, i: usize) -> T {
         assert!(i < self.len);
-        // SAFETY: in bounds by the assertion, not written meanwhile by the caller's promise.
+        // SAFETY: in bounds by the assertion; not written concurrently by the caller's promise.
         unsafe { self.start.add(i).read() }
     }
 
-    /// Writes place `i`.
+    /// Writes element `i`.
     ///
     /// # Safety
-    /// No other thread reads or writes place `i` meanwhile.
+    /// No other thread may read or write element `i` at the same time.
     #[inline]
     pub unsafe fn set(&self, i: usize, value: T) {
         assert!(i < self.len);

@@ -1,4 +1,4 @@
-//! Stage 11: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
+//! Stage `relax`: pushes apart remaining overlaps, by position only, and finds the deepest overlap at the substep's end.
 
 use crate::state::constants::{RELAX_FACTOR, RELAX_SLOP};
 use glam::{Vec3, Vec3A};
@@ -63,7 +63,7 @@ impl Relax {
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
     }
 
-    /// The wall with the deepest overlap, by its number, and that overlap.
+    /// Index of the wall with the deepest overlap, and that overlap in diameters.
     pub fn deepest_wall(view: &View) -> Option<(u32, f64)> {
         let of = |i: usize| {
             let mut deepest: Option<(u32, f32)> = None;
@@ -90,8 +90,7 @@ impl Relax {
         deepest.map(|(wall, depth)| (wall, f64::from(depth)))
     }
 
-    /// Corrections that reduce overlaps deeper than the slop, as [`deepest`](Self::deepest) found them; zero for most
-    /// spheres.
+    /// Corrections that reduce the overlaps deeper than the slop found by [`deepest`](Self::deepest); zero for most spheres.
     pub fn pushes(&mut self, view: &View) -> &[Vec3] {
         let Self { deep, deep_list, push, .. } = self;
         deep.list(deep_list);
@@ -114,12 +113,12 @@ impl Relax {
     }
 }
 
-/// Whether [`Relax::pushes`] would move anything.
+/// Whether [`Relax::pushes`] would move any sphere.
 pub fn needed(deepest: f32) -> bool {
     deepest > RELAX_SLOP
 }
 
-/// Deepest overlap of a sphere with spheres of larger index and with planes, at least `least`; enters in `deep` all
+/// Deepest overlap of a sphere with spheres of larger index and with walls, at least `least`. Inserts into `deep` all
 /// spheres that overlap deeper than the slop.
 #[inline]
 fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
@@ -131,7 +130,7 @@ fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
     let nearest = share * share * (1.0 + 1e-5);
     let place = state.place[i];
     for &candidate in view.lists.of(i) {
-        // A pair is in both lists.
+        // A pair is in both lists: test it once.
         let j = candidate.index();
         if j < i {
             continue;
@@ -188,8 +187,7 @@ fn push_of(view: &View, i: usize) -> Vec3 {
     if count > 1 { push / count as f32 } else { push }
 }
 
-/// Normal towards i and depth in mean diameters of the overlap of two spheres; all clocks are at the end of the
-/// substep.
+/// Normal towards i, and depth in mean diameters, of the overlap of two spheres whose clocks are at the end of the substep.
 #[inline]
 fn overlap(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(Vec3, f32)> {
     let state = view.state;
@@ -198,14 +196,14 @@ fn overlap(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(Vec3, f32)> 
     let square = d.length_squared();
     (square < sum * sum).then(|| {
         let distance = square.sqrt();
-        // Coincident centres part along x, the smaller index to the right.
+        // Coincident centres separate along x, the smaller index to the right.
         let side = if i < j { Vec3::X } else { Vec3::NEG_X };
         (if distance > 0.0 { d / distance } else { side }, (sum - distance) / sum)
     })
 }
 
 /// Calls `visit(normal towards i, other sphere, depth in mean diameters)` for overlaps of sphere `i` outside its list:
-/// planes and the partners of fast spheres.
+/// dynamic candidates and walls.
 #[inline]
 fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usize>, f32)) {
     for (_, dynamic) in view.dynamic_candidates.of(i) {

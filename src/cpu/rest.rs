@@ -1,5 +1,5 @@
-//! Stage 9: contacts that rest. Gauss-Seidel solves the contact constraints of a block of cells one after the other,
-//! four blocks side by side, once before the sweep and again after the rounds.
+//! Stage `rest`: resting contacts. Gauss-Seidel iterations solve the contact constraints of a block of cells one after the
+//! other, four blocks in parallel lanes, before the sweep and again after the rounds.
 //!
 //! Contact constraints act on V, the velocity of a sphere in the lab at the end of the substep. A supported sphere
 //! moves with V during the whole substep, because its constraints already include gravity. In the falling frame this
@@ -40,14 +40,14 @@ pub struct Rest {
     lab: Vec<Body>,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
-    /// Supported spheres, as the last pass left them.
+    /// Spheres in contact after the last pass.
     in_contact: Flags,
     losses: Outputs<f64>,
-    /// Energy that the contact constraints took from the spheres, without the work of walls.
+    /// Energy that contact constraints removed from the spheres, without the work of walls.
     pub dissipated: f64,
-    /// Work of moving walls.
+    /// Work done by moving walls.
     pub wall_work: f64,
-    /// Impulses of all walls, if requested.
+    /// Impulses of all walls on resting spheres, if there are walls.
     pub pushes: Vec<Push>,
 }
 
@@ -117,7 +117,7 @@ impl Rest {
         }
     }
 
-    // Work of walls on the spheres that rest on them.
+    // Adds the work of walls on the spheres that rest on them.
     fn book(&mut self, view: &View, constraints: &ContactConstraints) {
         self.pushes.clear();
         for (constraint, wall_velocity) in constraints.on_walls() {
@@ -175,7 +175,7 @@ impl Rest {
         });
     }
 
-    // `all`: includes the tasks of sleeping spheres.
+    // Applies the warm-start impulses. `all` includes the tasks of sleeping spheres.
     fn warm(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, all: bool) {
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
@@ -190,7 +190,7 @@ impl Rest {
         }
     }
 
-    /// Returns the largest velocity change by a contact constraint.
+    /// Runs one iteration. Returns the largest velocity change by a contact constraint.
     fn iteration(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, all: bool) -> f32 {
         let most = AtomicU32::new(0);
         self.in_contact.reset(self.lab.len());
@@ -201,7 +201,7 @@ impl Rest {
                 let tasks = tasks.iter_mut().filter(|task| all || task.yields);
                 // SAFETY: tasks of one colour have no sphere in common.
                 let change = unsafe { lanes::solve_all(&bodies, tasks, in_contact) };
-                // The bit patterns of positive floats have the order of their values.
+                // Bit patterns of positive floats are ordered like their values.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
         }
@@ -247,7 +247,7 @@ impl Rest {
         found.into_inner()
     }
 
-    /// Converts V back to the falling frame: along the chord if supported, else in flight.
+    /// Converts V back to the falling frame: along the chord for a supported sphere, otherwise for flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
         let (lab, in_contact, sleep) = (&self.lab, &self.in_contact, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
@@ -273,7 +273,7 @@ impl Rest {
                 } else if was > 0.0 {
                     (0.0, now - frame.gravity * frame.h)
                 } else {
-                    // In flight for the whole substep: every bit stays.
+                    // In flight for the whole substep: every bit stays the same.
                     continue;
                 };
                 // SAFETY: as above.
@@ -286,7 +286,7 @@ impl Rest {
                 let begin = if was > 0.0 || !is_first {
                     (before.truncate() + frame.gravity * (frame.h - 0.5 * was)).as_dvec3()
                 } else {
-                    // The exact end velocity of a flight, without its rounding.
+                    // The exact end velocity of a flight, without rounding.
                     before.truncate().as_dvec3() + gravity * f64::from(frame.h)
                 };
                 let ends = (begin, (u + frame.gravity * (frame.h - 0.5 * time)).as_dvec3());
@@ -311,14 +311,14 @@ fn lost(inverse_mass: f32, radius: f32, ends: (DVec3, DVec3), spins: (Vec3, Vec3
     0.5 / f64::from(inverse_mass) * (ends.0.length_squared() - ends.1.length_squared() + inertia * spun)
 }
 
-/// A contact constraint after the rounds, at the later clock of its partners.
+/// Updates a contact constraint after the rounds, to the later clock of its partners.
 fn follow(view: &View, constraint: &mut ContactConstraint) {
     let i = constraint.i as usize;
     let (gap, now) = if constraint.j & WALL != 0 {
         let wall = wall_of(constraint.j);
         let now = view.clock[i];
         match view.feature(wall) {
-            // No impact has happened: gap and normal are those of the start.
+            // Without an impact, gap and normal are those of the start.
             Some(_) if now == 0.0 => return,
             Some(feature) => {
                 // If the sphere has left the pipe, the constraint stays unchanged.
@@ -327,8 +327,8 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
                     return;
                 };
                 if touch.is_shadowed {
-                    // The sphere crosses an edge to a neighbouring face: extend the face. The impulse was along its
-                    // normal.
+                    // The sphere crosses an edge to a neighbouring face. The old face counts as extended, because the
+                    // impulse acted along its normal.
                     return;
                 }
                 constraint.normal = touch.normal;
@@ -341,7 +341,7 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
     } else {
         let j = constraint.j as usize;
         if view.clock[i] == 0.0 && view.clock[j] == 0.0 {
-            // No impact has happened: gap and normal are those of the start.
+            // Without an impact, gap and normal are those of the start.
             return;
         }
         let (d, _, now) = view.in_lab(i, j, view.shift(constraint.code));

@@ -1,4 +1,4 @@
-//! Rounds: select, collide and sweep what was touched again, until no impact is left in the substep.
+//! Rounds: select, collide and sweep the affected spheres again, until no impact is left in the substep.
 
 use crate::state::constants::{CROWD, CROWDED_ROUNDS, STUCK_ROUNDS};
 use glam::Vec4;
@@ -19,35 +19,35 @@ use crate::{
     step::{domain::Domain, plan::Work},
 };
 
-/// Spheres of one task in a round; they differ in cost, so tasks are small.
+/// Spheres per task in a round. Their costs differ, so tasks are small.
 const ROUND_TASK: usize = 256;
 
-/// Capsules walked by one task.
+/// Capsules traversed by one task.
 const WALK_TASK: usize = 16;
 
-/// Rounds that a substep has even where the step has done all that it may.
+/// Rounds granted to a substep even if the step has used up its work limit.
 const LEAST_ROUNDS: u32 = 16;
 
-/// Cost of a substep besides its rounds, in rounds.
+/// Cost of a substep besides its rounds, in units of a round.
 const OUTSET: u64 = 8;
 
-/// Limit on the duration of a substep.
+/// Limits on a substep.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// It may be given up for shorter ones.
+    /// Whether the substep may be abandoned and halved.
     pub may_split: bool,
-    /// What is left to the step.
+    /// Remaining work of the step.
     pub work: Work,
 }
 
-/// Reason for the end of the rounds of a substep.
+/// Reason why the rounds of a substep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// No impact is left.
     Ended,
-    /// Shorter substeps would be quicker.
+    /// Shorter substeps would be faster.
     Crowded,
-    /// Impacts are left that will never end, or for which the step has no work left.
+    /// Impacts are left that never end, or that exceed the work limit of the step.
     Stuck,
 }
 
@@ -62,7 +62,7 @@ pub struct Rounds {
     near: Vec<u32>,
     pub threats: Vec<Threat>,
     pub first: Vec<Bounds>,
-    /// Spheres whose bounds are those of now: nothing near them has changed since they were found.
+    /// Spheres with valid bounds: nothing near them has changed since the bounds were computed.
     bounded: Bits,
     crowded: Outputs<Vec<Crowded>>,
     all_crowded: Vec<Crowded>,
@@ -79,11 +79,11 @@ pub struct Rounds {
     pub pushes: Vec<Push>,
     walks: Outputs<Walk>,
     pub fast: Vec<u32>,
-    /// Spheres stopped in this substep, with the motion they go on with afterwards.
+    /// Spheres stopped in this substep, with the motion that they resume afterwards.
     pub frozen: Vec<(u32, Vec4)>,
     pub to_freeze: Vec<u32>,
     pub round: u32,
-    /// Time of the earliest pending impact when progress was last looked for.
+    /// Time of the earliest pending impact at the last check for progress.
     reached: f32,
     /// Work of the substep so far.
     pub work: Work,
@@ -139,17 +139,17 @@ impl Rounds {
         self.forget_bounds();
     }
 
-    /// Bounds are found anew: something has changed that no sweep saw.
+    /// Invalidates all bounds, because of a change that no sweep saw.
     pub fn forget_bounds(&self) {
         self.bounded.clear();
     }
 }
 
 impl Rounds {
-    /// Sets the clocks of a substep to zero and finds the dynamic candidates of fast spheres.
+    /// Resets the clocks of a substep and finds the dynamic candidates of fast spheres.
     ///
     /// # Errors
-    /// [`Error::NoProgress`] for a path that is too long to walk.
+    /// [`Error::NoProgress`] for a path that is too long to traverse.
     pub fn launch(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
         self.begin();
         core.launch(frame, &mut self.fast);
@@ -176,7 +176,7 @@ impl Rounds {
         });
     }
 
-    /// Begins another round; what ends the rounds instead, if something does.
+    /// Begins another round, or returns the reason why the rounds end.
     pub fn begin_round(&mut self, core: &Core, patience: Patience) -> Option<Outcome> {
         self.pending.list(&mut self.pending_list);
         if self.pending_list.is_empty() {
@@ -202,10 +202,11 @@ impl Rounds {
         None
     }
 
-    /// Carries out the selected impacts, stops the spheres that have to be, and walks what has become fast.
+    /// Applies the selected impacts, stops spheres where necessary, and traverses the paths of spheres that have become
+    /// fast.
     ///
     /// # Errors
-    /// [`Error::NoProgress`] for a path that is too long to walk.
+    /// [`Error::NoProgress`] for a path that is too long to traverse.
     pub fn carry_out(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) -> Result<(), Error> {
         self.collide(core, frame, recorder);
         for k in 0..self.to_freeze.len() {
@@ -227,7 +228,7 @@ impl Rounds {
         self.threats.extend(self.pending_list.iter().filter_map(threatening));
         self.threats.sort_unstable_by(|a, b| a.time.total_cmp(&b.time));
         let threats = &self.threats;
-        // All that could interfere, and all that could interfere with those.
+        // All spheres that could interfere with a mutual pair, and all that could interfere with those.
         let (mutual, affected) = (&self.mutual, &self.affected);
         for_ranges(mutual.len(), ROUND_TASK, |range| {
             for &i in &mutual[range] {
@@ -270,7 +271,7 @@ impl Rounds {
             select::select(&view, events, propagation, threats, i)
         });
         if self.selected.is_empty() {
-            // Cannot be while partners agree to the last bit; then the earliest impact of all is right.
+            // Impossible while partners agree to the last bit. The globally earliest impact is always valid.
             let earliest = self.pending_list.iter().copied().min_by(|&a, &b| {
                 let key = |i: u32| (events[i as usize].toi, core.state.id[i as usize]);
                 key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
@@ -288,7 +289,7 @@ impl Rounds {
             output.clear();
             for &i in &selected[range] {
                 let i = i as usize;
-                // SAFETY: the selected impacts have no sphere in common that is not fixed.
+                // SAFETY: the selected impacts share no sphere except fixed ones.
                 unsafe { collide::collide(&view, &outputs, first_touch, recorder, i, events[i], output) };
             }
         });
@@ -334,7 +335,7 @@ impl Rounds {
         self.frozen.push((i as u32, motion));
     }
 
-    /// Walks the capsules of the spheres that became fast.
+    /// Traverses the capsules of the spheres that have become fast.
     pub fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
         if !self.fast.is_empty() {
             // Spheres get new candidates.
@@ -416,8 +417,8 @@ impl Rounds {
         touched.clear();
     }
 
-    /// The last resort: stops the spheres of every impact that is still pending, at its time, and whatever would run
-    /// into them.
+    /// The last resort: stops the spheres of every pending impact at its time of impact, and then the spheres that
+    /// would run into them.
     pub fn stop_pending(&mut self, core: &mut Core, frame: Frame) {
         loop {
             self.pending.list(&mut self.pending_list);
@@ -446,7 +447,7 @@ impl Rounds {
         }
     }
 
-    /// Restores the motion of stopped spheres.
+    /// Restores the motion of stopped spheres; returns their number.
     pub fn thaw(&mut self, core: &mut Core) -> u64 {
         let count = self.frozen.len() as u64;
         for (i, motion) in self.frozen.drain(..) {

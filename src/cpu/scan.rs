@@ -1,5 +1,5 @@
-//! Stage 2: exclusive prefix sum of the histogram. Reduce, scan the sums, then scan each part: no part waits for
-//! another one to get on.
+//! Stage `scan`: exclusive prefix sum of the histogram. It sums each part, scans the sums, then scans each part, so that
+//! no part waits for another.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -8,8 +8,8 @@ use rayon::prelude::*;
 /// Buckets summed by one task.
 const PART: usize = 16 * 1024;
 
-/// `starts[k]` becomes the number of spheres in buckets below `k`, and so does `counts[k]` (the cursor of
-/// scatter); `starts` is one longer than `counts` and ends with the total.
+/// Sets `starts[k]` and `counts[k]` (the cursor of `scatter`) to the number of spheres in buckets below `k`. `starts` is
+/// longer than `counts` by one and ends with the total.
 pub fn scan(counts: &[AtomicU32], starts: &mut [u32], sums: &mut Vec<u32>) {
     counts
         .par_chunks(PART)

@@ -1,5 +1,5 @@
-//! Stage 3: the whole state into bucket order. Within a bucket spheres are ranked by id, so the order does not
-//! depend on which thread came first or on the order before.
+//! Stage `scatter`: stores the whole state in bucket order. Within a bucket spheres are sorted by id, so the order depends
+//! neither on the threads nor on the previous order.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -10,7 +10,7 @@ use crate::{
     state::columns::State,
 };
 
-/// Fills `target` with the spheres of `source` in bucket order; `order` gets where each came from.
+/// Fills `target` with the spheres of `source` in bucket order; `order` receives the previous index of each sphere.
 pub fn scatter(
     source: &State,
     target: &mut State,
@@ -23,14 +23,14 @@ pub fn scatter(
     for_ranges(source.len(), TASK, |range| {
         for i in range {
             let place = cursors[keys[i] as usize].fetch_add(1, Relaxed);
-            // SAFETY: every place is taken from a cursor once.
+            // SAFETY: a cursor hands out every place once.
             unsafe { places.set(place as usize, i as u32) };
         }
     });
     for_ranges(cursors.len(), 16 * TASK, |range| {
         for k in range {
             let (start, end) = (starts[k] as usize, starts[k + 1] as usize);
-            // Insertion sort: a bucket holds a few spheres. SAFETY: buckets do not share places.
+            // Insertion sort, because a bucket holds few spheres. SAFETY: buckets do not share places.
             for sorted in start + 1..end {
                 let item = unsafe { places.get(sorted) };
                 let id = source.id[item as usize];

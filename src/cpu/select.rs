@@ -1,17 +1,17 @@
-//! Stage 7: selects the impacts that may happen now: each is the earliest of both partners, and no third sphere can
-//! forestall it.
+//! Stage `select`: selects the impacts that may happen now. Each is the earliest of both partners, and no third sphere can
+//! come first.
 //!
-//! Being each other's earliest is not enough: a third sphere k may be struck sooner and then reach i first. The
-//! causality test knows the next impact of every sphere and bounds the velocity change of that impact: from there on
-//! the sphere may be anywhere in a cone around its line. For a pair (i, j) the test examines every k near one of the
-//! two, every m near k that could touch k and turn it towards i, and (as one bound) all earlier events of m. The
-//! globally earliest impact always passes.
+//! It is not enough that an impact is the earliest of both partners: a third sphere k may be struck sooner and then
+//! reach i first. The causality test knows the next impact of every sphere and a bound on its velocity change; after
+//! that impact the sphere may be anywhere in a cone around its path. For a pair (i, j) the test examines every k near
+//! one of the two, every m near k that could touch k and turn it towards i, and (as one bound) all earlier events of m.
+//! The globally earliest impact always passes.
 
 use glam::{IVec3, Vec3};
 
 use super::event::{Event, View};
 
-/// From `time` on, the velocity of a sphere may differ from its present one by up to `delta_v_bound`.
+/// From `time` on, the velocity of a sphere may differ from its present velocity by up to `delta_v_bound`.
 #[derive(Clone, Copy)]
 pub struct VelocityBound {
     pub time: f32,
@@ -21,7 +21,7 @@ pub struct VelocityBound {
 impl VelocityBound {
     pub const NONE: Self = Self { time: f32::INFINITY, delta_v_bound: 0.0 };
 
-    /// Relevant effects of a sphere's next impact before `limit`.
+    /// Bound from a sphere's next impact, if it happens before `limit`.
     fn of(event: &Event, limit: f32) -> Self {
         if event.toi < limit {
             Self { time: event.toi, delta_v_bound: event.delta_v_bound }
@@ -31,8 +31,8 @@ impl VelocityBound {
     }
 }
 
-/// Whether the impact of sphere `i` is the earliest of both partners. The sphere with the smaller index answers for a
-/// pair; a sphere that meets a fixed partner answers for itself.
+/// Whether the impact of sphere `i` is the earliest of both partners. A pair is represented by its smaller index; an impact
+/// with a wall or a fixed sphere, by the moving sphere.
 pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
     let event = events[i];
     if !event.is_some() {
@@ -42,27 +42,27 @@ pub fn is_mutual(view: &View, events: &[Event], i: usize) -> bool {
     event.wall().is_some() || view.state.inverse_mass(j) == 0.0 || (i < j && events[j].partner == i as u32)
 }
 
-/// An impact whose partners may afterwards leave the reach of other spheres' candidate lists.
+/// An impact after which one of its partners may leave the reach of other spheres' candidate lists.
 #[derive(Clone, Copy)]
 pub struct Threat {
     pub time: f32,
     pub cell: IVec3,
     pub offset: Vec3,
     pub radius: f32,
-    /// Bound on the speed of what flies off, relative to the drift.
+    /// Bound on the speed after the impact, relative to the drift.
     pub speed: f32,
 }
 
-/// The threat that the next impact of sphere `i` is, if it is one: the sphere is fast, or becomes so fast that it
-/// leaves its budget by as much again. (A little beyond the budget the lists still show it to all but equally fast
-/// ones.)
+/// The next impact of sphere `i` if it is a threat: the sphere is fast, or may become so fast that its path exceeds
+/// twice its motion margin. (Slightly beyond the motion margin, the lists still contain it, except for equally fast
+/// spheres.)
 pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) -> Option<Threat> {
     let event = events[i];
     let (state, frame) = (view.state, &view.frame);
     let along = state.velocity(i) - frame.drift;
     let leaves = |speed: f32| speed * (frame.h - event.toi) > 2.0 * motion_margin[i];
     let fast = view.dynamic_candidates.is_fast(i);
-    // Rejects nearly all impacts.
+    // This rejects nearly all impacts.
     if !fast && !leaves(along.length() + event.delta_v_bound) {
         return None;
     }
@@ -77,7 +77,7 @@ pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) ->
             (place - view.offset_at(partner, event.toi) - view.shift(event.link)).normalize_or_zero()
         }
     };
-    // Friction turns the velocity change away from the normal.
+    // Friction tilts the velocity change away from the normal.
     let speed = if view.world.delta_v_bound > 2.0 {
         along.length() + event.delta_v_bound
     } else {
@@ -92,14 +92,14 @@ pub fn threat(view: &View, events: &[Event], motion_margin: &[f32], i: usize) ->
     })
 }
 
-/// Whether a sphere that leaves a threat could strike sphere `i` before `limit`.
+/// Whether a sphere from one of the threats could strike sphere `i` before `limit`.
 fn is_threatened(view: &View, threats: &[Threat], i: usize, limit: f32) -> bool {
     let (state, drift) = (view.state, view.frame.drift);
     threats.iter().take_while(|threat| threat.time < limit).any(|threat| {
         let shift = view.grid.shift(view.grid.nearest(threat.cell - view.cell(i)));
         let d = view.offset_at(i, limit) - threat.offset - shift - drift * (limit - threat.time);
         let speed = threat.speed + (state.velocity(i) - drift).length();
-        // The second radius is that of the partner, which may fly off too.
+        // The partner of the threat may become fast too, so its radius counts as well.
         let reach = state.radius(i) + 3.0 * threat.radius + speed * (limit - threat.time);
         d.length_squared() <= reach * reach
     })
@@ -117,7 +117,7 @@ pub struct Bounds {
 impl Bounds {
     pub const NONE: Self = Self { any: VelocityBound::NONE, others: VelocityBound::NONE };
 
-    /// Widens what neighbours may do by one more possibility.
+    /// Widens the bound from neighbours by another event.
     fn widen(&mut self, velocity_bound: VelocityBound) {
         self.others.time = self.others.time.min(velocity_bound.time);
         self.others.delta_v_bound = self.others.delta_v_bound.max(velocity_bound.delta_v_bound);
@@ -130,7 +130,7 @@ impl Bounds {
     }
 }
 
-/// First hop: effects of the next impacts of sphere `k` and of its neighbours on `k`.
+/// First propagation: the effects on sphere `k` of its own next impact and of the next impacts of its neighbours.
 pub fn first_propagation(view: &View, events: &[Event], k: usize) -> Bounds {
     let limit = view.frame.h;
     let mut bounds = Bounds::NONE;
@@ -138,22 +138,22 @@ pub fn first_propagation(view: &View, events: &[Event], k: usize) -> Bounds {
     bounds.with_own(VelocityBound::of(&events[k], limit))
 }
 
-/// Candidates from which a sphere is a crowd's: a large sphere among small ones is near hundreds of them, and each of
-/// those would look at all the others.
+/// Number of candidates above which a sphere is crowded. A large sphere among small ones has hundreds of candidates,
+/// and each of these would examine all the others.
 const CROWD: usize = 64;
 
-/// A sphere with many candidates, and a bound on what any of them may do to it in the substep.
+/// A sphere with many candidates, and a bound on the effect of any of them on it in the substep.
 #[derive(Clone, Copy)]
 pub struct Crowded {
     pub sphere: u32,
     velocity_bound: VelocityBound,
 }
 
-/// What the hops before know.
+/// Bounds from the earlier propagation steps.
 #[derive(Clone, Copy)]
 pub struct Propagation<'a> {
     pub first: &'a [Bounds],
-    /// Those that were asked for, by ascending index.
+    /// Bounds of crowded spheres, sorted by index.
     pub crowded: &'a [Crowded],
 }
 
@@ -164,7 +164,7 @@ impl Propagation<'_> {
     }
 }
 
-/// The bound for sphere `k`, if it has so many candidates.
+/// The bound for sphere `k`, if it is crowded.
 pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Option<Crowded> {
     if view.lists.of(k).len() <= CROWD || view.state.inverse_mass(k) == 0.0 {
         return None;
@@ -173,7 +173,7 @@ pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Opt
     let own = VelocityBound::of(&events[k], limit);
     let mut velocity_bound = VelocityBound { time: own.time, delta_v_bound: own.delta_v_bound };
     view.for_candidates(k, |m, _, shift| {
-        // Whether the own impact comes before or not; `any` bounds the neighbour in both cases.
+        // `any` bounds the neighbour whether its own impact comes before or not.
         let theirs = first[m].any;
         let mutual = events[m].partner == k as u32 && events[k].partner == m as u32;
         let touches = |own| touch(view, k, m, shift, own, theirs);
@@ -195,10 +195,10 @@ pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Opt
     Some(Crowded { sphere: k as u32, velocity_bound })
 }
 
-/// Whether nobody can forestall the impact of sphere `i`; `propagation.first` holds the [`first_propagation`] of the
-/// candidates of the two partners and of the candidates of those.
+/// Whether no other sphere can precede the impact of sphere `i`. `propagation.first` holds the [`first_propagation`] of the
+/// candidates of both partners and of the candidates of those.
 ///
-/// `threats` are those of the round in the order of their times.
+/// `threats` are those of the round, sorted by time.
 pub fn select(view: &View, events: &[Event], propagation: Propagation, threats: &[Threat], i: usize) -> bool {
     let event = events[i];
     if is_threatened(view, threats, i, event.toi) {
@@ -212,7 +212,7 @@ pub fn select(view: &View, events: &[Event], propagation: Propagation, threats: 
     undisturbed(i, j) && (view.state.inverse_mass(j) == 0.0 || undisturbed(j, i))
 }
 
-/// Whether only `partner` can reach `i` before `limit` once earlier impacts have happened.
+/// Whether only `partner` can reach `i` before `limit`, even after earlier impacts.
 fn undisturbed(
     view: &View,
     events: &[Event],
@@ -230,8 +230,8 @@ fn undisturbed(
     free
 }
 
-/// Whether sphere `k` can touch `i`, which keeps its line, before `limit`: after its own impact, or after touching one
-/// more sphere.
+/// Whether sphere `k` can touch `i` before `limit` while `i` stays on its present path: after an impact of `k`, or
+/// after `k` touches another sphere.
 fn reaches(
     view: &View,
     events: &[Event],
@@ -247,7 +247,7 @@ fn reaches(
         return true;
     }
     if let Some(bound) = propagation.crowded(k) {
-        // A little wider than it is: what only rounding tells apart is looked at closely.
+        // A margin, so that pairs within rounding of the limit are examined in detail.
         let speed = (view.state.velocity(i) - view.state.velocity(k)).length();
         let delta_v_bound = bound.delta_v_bound * 1.001 + 1e-5 * speed;
         if touch(view, i, k, shift, VelocityBound::NONE, VelocityBound { time: bound.time, delta_v_bound })
@@ -263,8 +263,8 @@ fn reaches(
     found
 }
 
-/// Calls `visit` for every touch with a neighbour that may turn sphere `k` before `limit`, one of the two having been
-/// struck before: by its own next impact, and with `first` also by what else may happen to the neighbour.
+/// Calls `visit` with the bound of every touch with a neighbour that may turn sphere `k` before `limit` after one of the two
+/// was struck: by its own next impact, or with `first` also by any other event of the neighbour.
 fn for_velocity_bounds(
     view: &View,
     events: &[Event],
@@ -285,7 +285,7 @@ fn for_velocity_bounds(
             (Some(first), false) => first[m].any,
             (Some(first), true) => first[m].others,
         };
-        // Lines that meet are an impact of their own.
+        // An impact on undisturbed paths is a separate event.
         if theirs.time >= limit && (mutual || own.delta_v_bound == 0.0) {
             return;
         }
@@ -301,7 +301,7 @@ fn for_velocity_bounds(
     });
 }
 
-/// Earliest time at which two disturbed spheres can touch: the gap of their lines against the sum of the cones.
+/// Earliest time at which two disturbed spheres can touch: the gap of their paths against the sum of their cones.
 fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: VelocityBound, b: VelocityBound) -> f32 {
     let state = view.state;
     let restless = a.time.min(b.time);
@@ -309,7 +309,7 @@ fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: VelocityBound, b: Velo
     let t = restless.max(view.clock[i]).max(view.clock[k]);
     let d = (view.offset_at(i, t) - view.offset_at(k, t)) - shift;
     let w = state.velocity(i) - state.velocity(k);
-    // |d + w s| = reach + jolt s, the first root as in the sweep.
+    // |d + w s| = reach + delta_v_bound s: the first root, as in the sweep.
     let reach = state.radius(i) + state.radius(k) + delta_v_bound * (t - restless);
     let distance = d.length();
     let c = (distance - reach) * (distance + reach);
@@ -322,7 +322,7 @@ fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: VelocityBound, b: Velo
     if q < 0.0 || (b >= 0.0 && a >= 0.0) {
         return f32::INFINITY;
     }
-    // Slightly early: the discriminant cancels here, and an early time only costs a round.
+    // Slightly early, because the discriminant cancels here and an early time only costs a round.
     let s = c / (q.sqrt() - b);
     if s >= 0.0 { t + 0.999 * s } else { f32::INFINITY }
 }

@@ -1,13 +1,13 @@
-//! Sleeping spheres: contacts are not solved again where nothing has moved for a while. A sleeping sphere keeps its
-//! exact state and its contact impulses; anything that meets it treats it as an ordinary sphere.
+//! Sleeping spheres: contacts are not solved again where spheres have not moved for a while. A sleeping sphere keeps its
+//! exact state and its contact impulses; other spheres treat it as an ordinary sphere.
 //!
-//! Each sphere has a sleep timer. The timer advances while the sphere is supported, almost stands and strikes nothing.
+//! Each sphere has a sleep timer. The timer advances while the sphere is supported, almost at rest and without impacts.
 //! A timer cannot exceed those of its neighbours by more than one substep, so the condition spreads by one contact per
 //! substep and an island falls asleep as a whole.
 //!
 //! An impact on a sleeping sphere must act on its whole island within the substep. Islands are not tracked, so the
-//! impact wakes all sleeping spheres everywhere. Undisturbed spheres sleep again after half of the time. Sleeping
-//! spheres act as walls on a touching sphere whose own timer has not yet run out. Such a sphere must have almost stood
+//! impact wakes all sleeping spheres everywhere. Undisturbed spheres sleep again after half of the time. A sleeping
+//! sphere acts as a wall on a touching sphere whose own timer has not yet run out, if that sphere has been almost at rest
 //! for half of the time; otherwise all spheres wake.
 
 use crate::state::constants::{SLEEP, STILL};
@@ -95,7 +95,7 @@ impl Sleep {
         self.count > 0 && !self.all_woken && self.quiet.contains(i)
     }
 
-    /// Whether the same held in the previous substep.
+    /// Whether a sphere is quiet in this substep and was quiet in the previous one.
     #[inline]
     pub fn stays_quiet(&self, i: usize) -> bool {
         self.is_quiet(i) && self.was_quiet.contains(i)
@@ -164,7 +164,7 @@ impl Sleep {
         let own = |i: usize| match (view.state.inverse_mass(i) == 0.0, view.moves(i)) {
             (true, _) => STILL,
             (_, true) => 0,
-            // Not as what is fixed.
+            // Below the value that marks fixed spheres.
             _ => (sleep_timer[i] + step).min(STILL - 1),
         };
         let (next, any) = (&*next, AtomicBool::new(false));

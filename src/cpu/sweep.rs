@@ -1,4 +1,4 @@
-//! Stage 6: the earliest impact of a sphere over its candidates and the planes.
+//! Stage `sweep`: the earliest impact of a sphere over its candidates and the walls.
 
 use crate::state::constants::ADVANCES;
 use crate::state::constants::{FAR, TOUCHING};
@@ -24,7 +24,7 @@ use crate::{
 pub fn sweep(view: &View, i: usize) -> Event {
     let mut best = Event::NONE;
     if view.state.inverse_mass(i) == 0.0 {
-        // Fixed spheres are struck, they do not strike.
+        // A pair with a fixed sphere is found from the side of the other sphere.
         return best;
     }
     view.for_candidates(i, |j, link, shift| consider(view, i, j, link, shift, &mut best));
@@ -33,15 +33,15 @@ pub fn sweep(view: &View, i: usize) -> Event {
     best
 }
 
-/// Enters in `pending` every sphere of `range` that meets something before the end of the substep, and what it meets.
+/// Inserts into `pending` every sphere of `range` that has an impact before the end of the substep, and its partner.
 ///
-/// Looks at each pair once, from the side of the smaller index: both sides agree to the last bit. All clocks are 0, and
-/// most pairs are told apart by what [`stays_apart`] says of them.
+/// Each pair is tested once, from the smaller index: both sides give the same result to the last bit. All clocks are 0,
+/// and the test of [`stays_apart`] rejects most pairs.
 pub fn seek(view: &View, range: Range<usize>, pending: &Bits) {
     let state = view.state;
     let shifts = view.shifts.map(Vec3A::from);
     let h = view.frame.h;
-    // What is quiet meets only what comes from afar.
+    // A quiet sphere can meet dynamic candidates only.
     for i in range.filter(|&i| !view.sleep.is_quiet(i) || view.dynamic_candidates.of(i).next().is_some()) {
         let (place, motion) = (state.place[i], state.motion[i]);
         for &candidate in view.lists.of(i) {
@@ -78,7 +78,7 @@ fn three(v: Vec4) -> Vec3A {
     Vec3A::from_vec4(v)
 }
 
-/// Whether two spheres have an impact with each other; a fixed one has none of its own.
+/// Whether two spheres have an impact with each other. If one is fixed, the pair is evaluated from the other sphere.
 #[inline(never)]
 fn meet(view: &View, i: usize, j: usize, shift: Vec3) -> bool {
     if view.state.inverse_mass(i) == 0.0 {
@@ -88,7 +88,7 @@ fn meet(view: &View, i: usize, j: usize, shift: Vec3) -> bool {
     }
 }
 
-/// Whether a sphere has to be swept by itself: it meets a wall, or what a fast sphere brought.
+/// Whether a sphere must be swept by itself, because it meets a wall or has dynamic candidates.
 fn seeks_more(view: &View, i: usize) -> bool {
     let mut best = Event::NONE;
     consider_walls(view, i, &mut best);
@@ -98,7 +98,7 @@ fn seeks_more(view: &View, i: usize) -> bool {
     best.is_some() || view.dynamic_candidates.of(i).next().is_some()
 }
 
-/// Replaces `best` if `i` meets the image `link` of `j` sooner.
+/// Replaces `best` if `i` meets `j` sooner; `link` and `shift` identify the periodic image of `j`.
 #[inline(always)]
 pub fn consider(view: &View, i: usize, j: usize, link: u32, shift: Vec3, best: &mut Event) {
     let Some((toi, delta_v_bound)) = pair(view, i, j, shift) else { return };
@@ -107,7 +107,7 @@ pub fn consider(view: &View, i: usize, j: usize, link: u32, shift: Vec3, best: &
     }
 }
 
-/// Time of impact of two spheres in the substep, and the bound on the change of the velocity of `i`.
+/// Time of impact of two spheres in the substep, and a bound on the velocity change of `i`.
 #[inline(always)]
 fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     let state = view.state;
@@ -120,11 +120,11 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
         if contact_flags() {
             return None;
         }
-        // In the lab the fixed sphere rests and the other one falls.
+        // In the lab frame the fixed sphere rests and the other one falls.
         let (g, t) = (view.world.gravity, now);
         against_fixed(d + g * (0.5 * t * t), w + g * t, g, radius_sum, view.frame.h - now)?
     } else {
-        // ContactConstraints are looked up last: most pairs are told without.
+        // Constraints are checked last, because most pairs are rejected without them.
         if stays_apart(d, w, radius_sum, view.frame.h - now) || contact_flags() {
             return None;
         }
@@ -135,7 +135,7 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
         .then(|| (toi, view.world.delta_v_bound * speed * inverse_i / (inverse_i + inverse_j)))
 }
 
-/// Whether a row holds the pair: no impact, unless they approach too fast.
+/// Whether a contact constraint holds the pair. Such a pair has no impact unless it approaches too fast.
 #[inline]
 fn is_constrained(
     view: &View,
@@ -157,7 +157,7 @@ fn is_constrained(
         && ((slow && view.constraints.contains(view.state.id, i, j as u32)) || view.is_converted(i, j as u32))
 }
 
-/// Most candidates are still apart and still approaching, or have long been receding, at the end of the substep: told
+/// Whether a pair recedes, or is still apart and approaching at the end of the substep. This rejects most candidates
 /// without a root or a division.
 #[inline]
 fn stays_apart(d: Vec3, w: Vec3, radius_sum: f32, left: f32) -> bool {
@@ -165,16 +165,16 @@ fn stays_apart(d: Vec3, w: Vec3, radius_sum: f32, left: f32) -> bool {
     d.dot(w) >= 0.0 || is_far(end.dot(w), end.length_squared(), radius_sum)
 }
 
-/// Whether two spheres that still approach each other at the end of the substep, where `square` is that of their
-/// distance, have not met.
+/// Whether two spheres that still approach each other at the end of the substep have not met. `approach` is the product of
+/// offset and relative velocity at the end, `square` the squared distance.
 #[inline(always)]
 fn is_far(approach: f32, square: f32, radius_sum: f32) -> bool {
-    // A hair of slack, so that rounding decides nothing here.
+    // A small margin, so that rounding decides nothing here.
     approach < 0.0 && square > radius_sum * radius_sum * (1.0 + 1e-6)
 }
 
-/// Time of first contact and the approach speed there. d, w: offset and velocity of one centre relative to the other;
-/// with p the offset at the closest approach, b^2 - a c, which cancels, is never formed.
+/// Time of first contact and the approach speed at that time. d, w: offset and velocity of one centre relative to the other.
+/// With p the offset at the closest approach, the form avoids b^2 - a c, which cancels.
 #[inline]
 pub fn first_contact(d: Vec3, w: Vec3, radius_sum: f32) -> Option<(f32, f32)> {
     let b = d.dot(w);
@@ -189,14 +189,14 @@ pub fn first_contact(d: Vec3, w: Vec3, radius_sum: f32) -> Option<(f32, f32)> {
     let a = w.length_squared();
     let p = d - w * (b / a);
     let q = a * (radius_sum * radius_sum - p.length_squared());
-    // NaN where a underflows.
+    // NaN if a underflows.
     if q <= 0.0 || q.is_nan() {
         return None;
     }
     let root = q.sqrt();
     let mut t = c / (root - b);
     if distance > 4.0 * radius_sum {
-        // One Newton step: over a long way the rounding of q moves the contact by more than that of t.
+        // One Newton step: over a long path the rounding of q moves the contact by more than the rounding of t does.
         let at = d + w * t;
         let length = at.length();
         let slope = at.dot(w);
@@ -207,10 +207,11 @@ pub fn first_contact(d: Vec3, w: Vec3, radius_sum: f32) -> Option<(f32, f32)> {
     Some((t.max(0.0), root / radius_sum))
 }
 
-/// The same under constant acceleration `g`, within `left`: conservative advancement against the tangent plane.
+/// Time of first contact and approach speed under constant acceleration `g`, within `left`, by conservative advancement
+/// against the tangent plane.
 ///
-/// |x| >= n.x for the unit vector n towards the sphere now, so the plane through the nearest point is met no later
-/// than the sphere: stepping to it never passes a root.
+/// With the unit vector n from the fixed sphere to the other one now, |x| >= n.x. The plane through the nearest point is
+/// therefore met no later than the sphere, and stepping to the plane never passes a root.
 fn against_fixed(d: Vec3, v: Vec3, g: Vec3, radius_sum: f32, left: f32) -> Option<(f32, f32)> {
     let mut t = 0.0;
     for _ in 0..ADVANCES {
@@ -232,12 +233,12 @@ fn against_fixed(d: Vec3, v: Vec3, g: Vec3, radius_sum: f32, left: f32) -> Optio
             return None;
         }
     }
-    // Grazing to the last bit: what is left of the gap is below the rounding of the path.
+    // A grazing pass: the remaining gap is below the rounding of the path.
     None
 }
 
-/// When a point at height `gap` with speed `v` and acceleration `a` along the normal reaches the plane next; a point
-/// on the plane that leaves it is asked for its return.
+/// Time until a point at height `gap` with speed `v` and acceleration `a` along the normal reaches the plane. For a
+/// point that leaves the plane, this is the time of its return.
 #[inline]
 pub fn plane_contact(gap: f32, v: f32, a: f32) -> Option<f32> {
     if v < 0.0 {
@@ -272,7 +273,7 @@ fn consider_walls(view: &View, i: usize, best: &mut Event) {
     }
 }
 
-/// The same for one plane.
+/// Replaces `best` if `i` meets this plane sooner.
 pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     if usize::from(view.support[i]) == plane + 1 {
         return;
@@ -301,7 +302,7 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     }
 }
 
-/// Gap between sphere `i` and a plane at the sphere's clock, and its rate, in the lab.
+/// Gap between sphere `i` and a plane at the sphere's clock, and the rate of the gap, in the lab frame.
 #[inline]
 pub fn wall_gap(view: &View, i: usize, plane: usize) -> (f32, f32) {
     let wall = &view.world.walls[plane];
@@ -311,7 +312,7 @@ pub fn wall_gap(view: &View, i: usize, plane: usize) -> (f32, f32) {
     (height - view.state.radius(i), speed)
 }
 
-// Order of simultaneous impacts of sphere i: by (smaller id, larger id), planes last.
+// Order of simultaneous impacts of sphere i: by (smaller id, larger id); walls last.
 #[cold]
 pub fn precedes(state: Columns, i: usize, a: u32, b: u32) -> bool {
     let key = |partner: u32| {

@@ -1,4 +1,4 @@
-//! What walls feel in a step.
+//! Impulses on walls and the work of walls in a step.
 
 use crate::{
     System,
@@ -21,7 +21,8 @@ impl Walls {
         self.sums.fill(WallSum::default());
     }
 
-    /// Adds what walls did in a substep, in impacts and to what rests; the walls are where they were then.
+    /// Adds the impulses of a substep, of impacts and of resting contacts. The walls must be at their positions of that
+    /// substep.
     pub fn add(&mut self, impacts: &[Push], resting: &[Push], core: &Core) {
         if self.sums.is_empty() {
             return;

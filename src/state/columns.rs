@@ -8,11 +8,11 @@ use crate::{
     state::{grid::Grid, units::Units},
 };
 
-/// Last contact of a sphere that never had one. Far enough that no contact time reaches it, near enough that
-/// subtracting a substep keeps it finite.
+/// Time of the last contact of a sphere that never had one. It lies beyond any contact time, and subtracting a substep
+/// from it stays finite.
 pub const NEVER: f32 = -1e30;
 
-/// A sphere that a search has found, in the user's units.
+/// A sphere found by a search, in the user's units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     pub id: u32,
@@ -35,7 +35,7 @@ pub struct State {
     pub id: Vec<u32>,
 }
 
-/// The columns as stages read them. Columns that a stage writes are elsewhere during that stage, and empty here.
+/// The columns as stages read them. A column that the current stage writes is borrowed elsewhere and empty here.
 #[derive(Clone, Copy)]
 pub struct Columns<'a> {
     /// Offset inside the cell, radius.
@@ -89,7 +89,7 @@ impl State {
         Columns { place, cell, motion, spin, id }
     }
 
-    /// Bytes for each sphere.
+    /// Bytes per sphere.
     pub const BYTES: usize = 4 * 16 + 4;
 
     pub fn len(&self) -> usize {
@@ -104,7 +104,7 @@ impl State {
         self.id.resize(count, 0);
     }
 
-    /// Loads spheres in their order.
+    /// Loads the spheres of `system` in their order.
     pub fn load(&mut self, system: &System, units: &Units, grid: &Grid, last_contact: impl Fn(u32) -> f32) {
         self.resize(system.spheres.len());
         for (i, sphere) in system.spheres.iter().enumerate() {
@@ -144,7 +144,7 @@ impl State {
         self.cell[i].w as MaterialIndex
     }
 
-    /// Changes to the cells that `make` builds for the lower corner of all centres. Positions are rounded once more.
+    /// Changes to the grid that `make` builds from the lower corner of all centres. This rounds the positions once more.
     pub fn regrid(&mut self, old: &Grid, make: impl FnOnce(DVec3) -> Grid) -> Grid {
         let centres: Vec<_> = (0..self.len()).into_par_iter().map(|i| self.world(i, old)).collect();
         let grid = make(centres.iter().copied().reduce(DVec3::min).unwrap_or(DVec3::ZERO));
@@ -161,7 +161,7 @@ impl State {
         (0..self.len()).map(|i| self.world(i, grid) / n).sum()
     }
 
-    /// Writes position, velocity and spin into spheres that hold the ids in ascending order, in the user's units.
+    /// Writes position, velocity and spin into `spheres`, which are sorted by id, in the user's units.
     pub fn fill(&self, units: &Units, grid: &Grid, spheres: &mut [Sphere]) {
         for i in 0..self.len() {
             let place = spheres.binary_search_by_key(&self.id[i], |s| s.id).expect("an id of the system");
@@ -174,18 +174,18 @@ impl State {
         }
     }
 
-    /// Spheres for which a test of centre and radius is true.
+    /// Spheres for which `test` of centre and radius returns true.
     pub fn find(&self, units: &Units, grid: &Grid, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Vec<Found> {
         let found = |i: usize| {
             let (center, radius) =
                 (self.world(i, grid) * units.length, f64::from(self.radius(i)) * units.length);
             test(center, radius).then(|| Found { id: self.id[i], center, radius })
         };
-        // Fewer spheres are tested faster by one thread than by waking others.
+        // Below this number of spheres, one thread is faster than waking others.
         (0..self.len()).into_par_iter().with_min_len(4096).filter_map(found).collect()
     }
 
-    /// Centre in scaled units from the world's origin, inside the box on periodic axes also where the sphere has left
+    /// Centre in scaled units from the world's origin. On periodic axes it lies inside the box, even if the sphere has left
     /// its cell since the last broad phase.
     pub fn world(&self, i: usize, grid: &Grid) -> DVec3 {
         let (cell, offset) = grid.settle(self.cell[i].truncate(), self.offset(i));

@@ -1,32 +1,33 @@
-//! Tolerances and limits that both engines share. This file is their only home: the shaders get them from here
-//! (`gpu::shaders`), the CPU stages import them.
+//! Tolerances and limits that both engines share. They are defined here only: `gpu::shaders` passes them to the shaders,
+//! and the CPU stages import them.
 //!
-//! Lengths are shares of a radius, a radius sum or a mean diameter; speeds are shares of what gravity adds in a substep;
-//! times are shares of the substep. Each entry says what goes wrong when the value is larger or smaller.
+//! Lengths are fractions of a radius, a radius sum or a mean diameter; speeds are fractions of the speed that gravity
+//! adds in a substep; times are fractions of the substep. Each entry says what goes wrong with a larger or smaller
+//! value.
 
 // ---- partners ------------------------------------------------------------------------------------------------------
 
 /// Marks a partner that is a wall.
 pub const WALL: u32 = 1 << 31;
 
-/// First bit of a wall partner that says on which side of a narrow pipe a contact is, see
+/// First bit of the field of a wall partner that says on which side of a narrow pipe the contact lies; see
 /// [`FeatureShape::side`](crate::walls::features::shape::FeatureShape::side).
 pub const SIDE_SHIFT: u32 = 29;
 
-/// The wall of a partner: planes are numbered first, wall features after them.
+/// Index of the wall of a partner: planes are numbered first, wall features after them.
 #[inline]
 pub fn wall_of(partner: u32) -> usize {
     (partner & ((1 << SIDE_SHIFT) - 1)) as usize
 }
 
-/// The side of its wall on which a contact is.
+/// Side of the wall on which the contact lies.
 #[inline]
 pub fn side_of(partner: u32) -> u32 {
     (partner & !WALL) >> SIDE_SHIFT
 }
 
-/// Planes whose impacts are counted for each sphere. On further planes a pair is never converted to a resting contact by
-/// its number of impacts.
+/// Planes whose impacts are counted for each sphere. On further planes, the number of impacts never converts a contact to a
+/// resting contact.
 pub const COUNTED_PLANES: usize = 8;
 
 /// Bit of a plane in the set of planes that a sphere may reach.
@@ -37,104 +38,106 @@ pub fn wall_bit(plane: usize) -> u32 {
 
 // ---- broad phase ---------------------------------------------------------------------------------------------------
 
-/// Share added to the reach of a search by parts of cells, because parts are found in f32.
+/// Relative margin added to the reach of a search by parts of cells, because parts are computed in f32.
 pub const REACH_HAIR: f32 = 1e-4;
 
-/// Longest capsule of a fast sphere, in cells along its main axis. A longer path is refused instead of walked for minutes.
+/// Longest capsule of a fast sphere, in cells along its main axis. A longer path is rejected, because its traversal would
+/// take minutes.
 pub const LONGEST: i32 = 1 << 20;
 
-/// Fast pairs become candidates if they pass each other within this many radius sums. The causality test then sees a third
-/// sphere that an impact would bring in.
+/// Fast pairs become candidates if they pass each other within this many radius sums. The causality test then also sees a
+/// third sphere that an impact would bring close.
 pub const PASSING: f32 = 1.5;
 
 // ---- sweep ---------------------------------------------------------------------------------------------------------
 
-/// Gaps up to this share of the radius sum count as touching where a root is bracketed. 1e-6 is about the rounding of a
-/// position; a smaller value does not close the bracket, a larger one shows in the energy of a bounce.
+/// Gaps up to this fraction of the radius sum count as touching where a root is bracketed. 1e-6 is about the rounding of a
+/// position; a smaller value does not close the bracket, a larger one changes the energy of a bounce.
 pub const TOUCHING: f32 = 1e-6;
 
-/// Times the radius sum: a contact constraint no longer holds partners that are further apart.
+/// A contact constraint ends when its partners are further apart than this many radius sums.
 pub const FAR: f32 = 1.05;
 
 /// Steps of conservative advancement. The iteration converges quadratically; grazing passes take the most steps.
 pub const ADVANCES: u32 = 64;
 
-/// Path, in radii, after which an edge hidden by a nearer face is tested again.
+/// Path, in radii, after which a sphere tests an edge again that a nearer face hid.
 pub const LOOK_AGAIN: f32 = 0.05;
 
-/// Rounding of a sphere's position as seen from a wall feature, relative to their distance. Smaller gaps are zero.
+/// Rounding of a sphere's position relative to a wall feature, as a fraction of their distance. Smaller gaps count as zero.
 pub const BLUR: f32 = 2e-7;
 
 // ---- impacts and rounds --------------------------------------------------------------------------------------------
 
-/// Share of the substep within which something that accelerates towards a sphere would meet it again: the sphere rests
-/// there instead of bouncing a thousand times. A larger share loses visible bounces.
+/// If a sphere accelerates towards its partner so that both would meet again within this fraction of the substep, the
+/// contact rests, instead of bouncing a thousand times. A larger fraction loses visible bounces.
 pub const RESTING: f32 = 1e-3;
 
-/// Least rebound speed from a resting contact that has no chord, as a share of what gravity adds in a substep: the sphere
-/// returns after an eighth of the substep. A smaller share takes more rounds, a larger one shows as hops.
+/// Least rebound speed from a resting contact without a chord, as a fraction of the speed that gravity adds in a
+/// substep: the sphere returns after an eighth of the substep. A smaller value takes more rounds, a larger one shows as
+/// hops.
 pub const REBOUND: f32 = 1.0 / 16.0;
 
-/// Bounces lower than this share of the radius are rounding of the position.
+/// Bounces lower than this fraction of the radius are rounding errors of the position.
 pub const LOWEST_BOUNCE: f32 = 1e-6;
 
 /// Relative rounding of a sum of two speeds. An impact leaves at least this separation speed: a smaller one would be rounded
-/// away, and a touching pair would collide at the same instant for ever.
+/// away, and a touching pair would collide endlessly at the same instant.
 pub const LEAST_REBOUND: f32 = 3e-7;
 
-/// Impacts of one pair in a substep above which the pair becomes a resting contact. Gravity alone brings a sphere back
-/// within a substep only below the speed of a resting contact, and a squeezed sphere would rattle hundreds of times.
+/// Number of impacts of one pair in a substep above which the pair becomes a resting contact. Under gravity alone a sphere
+/// returns within a substep only below the speed of a resting contact; a squeezed sphere would rattle hundreds of times.
 pub const MOST_HITS: u8 = 1;
 
-/// Rounds after which a substep with more than a twentieth of its spheres pending is better split: impacts of one
-/// neighbourhood wait for each other, and each half of the substep has half of them.
+/// Rounds after which a substep with more than a twentieth of its spheres pending is halved: impacts in one neighbourhood
+/// wait for each other, and each half of the substep has half as many.
 pub const CROWDED_ROUNDS: u32 = 48;
 
-/// Fewer pending spheres than this are quicker to finish than to split.
+/// With fewer pending spheres than this, finishing the substep is faster than halving it.
 pub const CROWD: usize = 64;
 
-/// Rounds within which the earliest pending impact has to become later. Otherwise the rounds never end, and shorter
+/// The earliest pending impact must become later within this many rounds. Otherwise the rounds never end, and shorter
 /// substeps would not help, because everything happens at one instant.
 pub const STUCK_ROUNDS: u32 = 2048;
 
 // ---- resting contact -----------------------------------------------------------------------------------------------
 
-/// Gaps up to this share of the mean diameter may rest. Spheres further apart meet within a substep only if they are fast,
-/// and then they collide.
+/// Largest gap of a resting contact, as a fraction of the mean diameter. Spheres further apart meet within a substep only if
+/// they are fast, and then they collide.
 pub const CONSTRAINT_GAP: f32 = 0.02;
 
-/// Approach speed below which a contact rests, in units of what gravity adds in the longest substep. Slower approaches would
-/// bounce several times in a substep; faster ones bounce as they should.
+/// Approach speed below which a contact rests, in units of the speed that gravity adds in the longest substep. Slower
+/// approaches would bounce several times in a substep; faster ones bounce normally.
 pub const SLOW: f32 = 2.0;
 
-/// Multiple of the slow speed from which the approach of a resting contact is an impact after all.
+/// A resting contact that approaches faster than this multiple of the slow speed has an impact instead.
 pub const SHOCK: f32 = 32.0;
 
-/// Overlap at the end of the substep, in mean diameters, from which a pair that contact constraints drive into each other
-/// becomes a contact constraint too. Relaxation would push such a pair apart anyway.
+/// Overlap at the end of the substep, in mean diameters, above which a pair that contact constraints push together gets a
+/// contact constraint too. Relaxation would push such a pair apart anyway.
 pub const CONSTRAINT_AHEAD: f32 = 0.002;
 
-/// Iterations over the contact constraints before the sweep. With warm starting one suffices; the later ones remove the
-/// residual.
+/// Iterations over the contact constraints before the sweep. With warm starting one suffices; the iterations after the
+/// rounds remove the residual.
 pub const ITERATIONS_BEFORE: u32 = 1;
 
 /// Iterations of the first batch after the rounds. Each further batch has twice as many as the one before: large spheres on
-/// small ones need iterations in proportion to the ratio of their masses.
+/// small ones need iterations in proportion to their mass ratio.
 pub const ITERATIONS_AFTER: u32 = 4;
 
-/// Most batches of iterations after the rounds, taken while contact constraints drive spheres into others deeper than
-/// [`DEEP`]. Contacts are searched again before every batch but the first.
+/// Largest number of batches after the rounds. Batches continue while contact constraints push spheres deeper than
+/// [`DEEP`] into others. Contacts are detected again before every batch except the first.
 pub const ITERATION_BATCHES: u32 = 4;
 
-/// Overlap at the end of the substep, in mean diameters, that calls for another batch of iterations.
+/// Overlap at the end of the substep, in mean diameters, that triggers another batch of iterations.
 pub const DEEP: f32 = 0.01;
 
-/// Iterations end when no contact constraint changes a velocity by more than this share of what gravity adds in a substep. A
-/// larger share lets piles creep; with a smaller one a pile at rest costs all iterations.
+/// Iterations end when no contact constraint changes a velocity by more than this fraction of the speed that gravity
+/// adds in a substep. With a larger fraction piles creep; with a smaller one a pile at rest takes all iterations.
 pub const SETTLED: f32 = 1e-4;
 
-/// Shortest time that is left to a contact constraint, as a share of the substep: the time after an impact just before the
-/// end does not say how fast a gap may close.
+/// Shortest remaining time of a contact constraint, as a fraction of the substep. The time that remains after an impact just
+/// before the end would allow arbitrary closing speeds.
 pub const SHORTEST: f32 = 1e-3;
 
 /// Colours of the blocks in which contact constraints are solved: two along each axis.
@@ -144,28 +147,28 @@ pub const COLOURS: usize = 8;
 /// by 3 to 5% instead of 1 to 2%, and does not come to rest.
 const REST_SUBSTEP: f64 = 0.012;
 
-/// Substeps that resting contacts need in a step of `dt` (all arguments in one unit system): none is longer than
-/// [`REST_SUBSTEP`].
+/// Least number of substeps for resting contacts in a step of `dt`, so that no substep exceeds [`REST_SUBSTEP`]. All
+/// arguments are in one unit system.
 pub fn rest_substeps(dt: f64, gravity: f64, diameter: f64) -> f64 {
     (dt * (gravity / diameter).sqrt() / REST_SUBSTEP).ceil().clamp(1.0, crate::system::limits::MOST_SUBSTEPS)
 }
 
 // ---- sleep ---------------------------------------------------------------------------------------------------------
 
-/// Ticks of the sleep timer after which a sphere may sleep. Ticks measure time, however it is divided into substeps.
+/// Ticks of the sleep timer after which a sphere may sleep. Ticks measure time, independently of the number of substeps.
 pub const SLEEP: u32 = 1 << 16;
 
-/// Sleep timer of a sphere that neither moves nor is moved. It disturbs nothing, and its timer does not advance.
+/// Sleep timer of a sphere that neither moves nor is moved. It wakes no sphere, and its timer does not advance.
 pub const STILL: u32 = u32::MAX / 2;
 
 // ---- overlap -------------------------------------------------------------------------------------------------------
 
-/// Overlaps up to this share of the mean diameter stay. Correcting what later impacts resolve by themselves would add energy
-/// under gravity; overlaps from about 0.01 on are visible.
+/// Overlaps up to this fraction of the mean diameter are kept. Later impacts resolve them, and correcting them would add
+/// energy under gravity. Overlaps from about 0.01 are visible.
 pub const RELAX_SLOP: f32 = 0.002;
 
-/// Share of an overlap removed in one pass. Removing all of it overshoots where contacts share a sphere.
+/// Fraction of an overlap removed in one pass. Removing all of it overshoots where contacts share a sphere.
 pub const RELAX_FACTOR: f32 = 0.5;
 
-/// Overlap with a wall, in diameters, from which the wall crushes spheres. Piles that come down fast reach 0.02.
+/// Overlap with a wall, in diameters, above which the wall crushes spheres. Piles that land fast reach 0.02.
 pub const CRUSHED: f64 = 0.05;

@@ -1,7 +1,7 @@
-//! The frame of a substep: it falls freely, and paths are counted relative to the drift of the bulk.
+//! The reference frame of a substep: it falls freely, and paths are measured relative to the drift of the bulk.
 //!
-//! Seen from a frame in free fall, spheres in flight move on straight lines: with t from the start of the substep,
-//! y = x - g t^2/2 and u = v - g t. Only planes and fixed spheres see gravity.
+//! In a freely falling frame, spheres in flight move on straight lines: with t from the start of the substep,
+//! y = x - g t^2/2 and u = v - g t. Gravity appears only relative to planes and fixed spheres.
 
 use glam::Vec3;
 
@@ -18,8 +18,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Path from time `t` to the end of the substep, relative to the drift, of a sphere with velocity `u` in the
-    /// falling frame. Fixed spheres stay in the lab.
+    /// Length of the path from time `t` to the end of the substep, relative to the drift, of a sphere with velocity `u`
+    /// in the falling frame. Fixed spheres rest in the lab frame.
     #[inline]
     pub fn path(&self, u: Vec3, inverse_mass: f32, t: f32) -> f32 {
         let left = self.h - t;

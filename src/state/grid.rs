@@ -1,9 +1,9 @@
-//! Cells: what positions are counted in, and buckets: where the spheres of a cell are found.
+//! Cells, which positions are relative to, and buckets, which hold the spheres of a cell.
 //!
-//! A position is an integer cell and an f32 offset inside it, so that its precision is the same everywhere. Buckets
-//! of cells that follow each other along x follow each other too. Where the world is bounded and not nearly empty,
-//! a bucket is a cell; else rows along x are hashed, and a cell found in a bucket must be checked. Where sizes differ the
-//! bucket of a cell is the first of several, one for each of its [parts](super::levels).
+//! A position is an integer cell and an f32 offset inside it, so that its precision is the same everywhere. Cells
+//! that are consecutive along x have consecutive buckets. In a bounded world that is not nearly empty, a bucket is a
+//! cell. Otherwise rows of cells along x are hashed, and a search must compare the cell of each sphere in a bucket. If sizes
+//! differ, a cell has several buckets, one for each of its [parts](super::levels).
 
 use std::ops::Range;
 
@@ -14,45 +14,45 @@ use crate::{
     state::{levels::Levels, statistics::SystemStatistics, units::Units},
 };
 
-/// No cell is further from the origin than this; beyond, offsets grow instead (and lose precision).
+/// Largest distance of a cell from the origin, in cells. Beyond it, offsets grow instead and lose precision.
 pub const FARTHEST: i32 = 1 << 28;
 
-/// Fewest rows' buckets of a hashed grid.
+/// Smallest number of buckets of a hashed grid, not counting parts.
 const LEAST_HASHED: usize = 64;
 
-/// The first of the 27 cells around a cell has code 0, the cell itself 13: 9 dz + 3 dy + dx + 13.
+/// Number of cell codes. The 27 cells around a cell have the codes 9 dz + 3 dy + dx + 13; the cell itself has 13.
 pub const CODES: u32 = 27;
 
 /// Geometry of the cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// Where cell 0 begins (scaled units).
+    /// Lower corner of cell 0 (scaled units).
     pub origin: DVec3,
     /// Edges of a cell (scaled units).
     pub edge: Vec3,
-    /// The same in f64, what positions are counted with: over a hundred cells the rounding of `edge` would add up.
+    /// `edge` in f64, to which positions refer: over a hundred cells the rounding of `edge` would accumulate.
     pub exact_edge: DVec3,
-    /// Cells along each axis; 0 = without end.
+    /// Number of cells along each axis; 0 = unbounded.
     pub count: IVec3,
-    /// Axes on which cells wrap.
+    /// Axes along which cells wrap around.
     pub periodic: [bool; 3],
     /// Whether a bucket is a cell.
     pub direct: bool,
-    /// Buckets of all cells and their parts; those of whole cells are a power of two unless `direct`.
+    /// Buckets of all cells and their parts. Unless `direct`, the number of buckets of whole cells is a power of two.
     pub buckets: usize,
-    /// How cells are divided where sizes differ.
+    /// Division of the cells where sizes differ.
     pub levels: Levels,
-    /// Path that a sphere may take between two broad phases so that all it could meet is in the 27 cells.
+    /// Path that a sphere may travel between two broad phases while the 27 cells contain all that it could meet.
     pub margin_limit: f32,
-    /// The budget that was asked for.
+    /// The motion margin that was requested.
     pub made_for: f64,
     /// Cells searched along z: -1..=1, or 0..=0 in 2D.
     pub layers: i32,
 }
 
 impl Grid {
-    /// Cells for spheres that move up to `motion_margin` between two broad phases; `lowest` is the lower corner of their
-    /// centres, both in scaled units.
+    /// Cells for spheres that move up to `motion_margin` between two broad phases. `lowest` is the lower corner of their
+    /// centres. Both are in scaled units.
     pub fn new(
         system: &System,
         units: &Units,
@@ -62,7 +62,7 @@ impl Grid {
     ) -> Self {
         let (length, radius_max, spheres) = (units.length, statistics.radius_max, statistics.count);
         let flat = system.dimensions.count() == 2;
-        // A hair more than needed: cells are compared in f32.
+        // Slightly larger than needed, because cells are compared in f32.
         let least = 2.0 * (radius_max + motion_margin) * (1.0 + 1e-5);
         let (mut edge, mut count, mut periodic) = (DVec3::splat(least), IVec3::ZERO, [false; 3]);
         let mut bounded = true;
@@ -71,7 +71,7 @@ impl Grid {
             match system.bounds.sides[axis] {
                 Side::Open => {
                     bounded = false;
-                    // In sixteenths: positions of few binary digits stay what they are.
+                    // Multiples of 1/16, so that offsets of positions with few binary digits are exact.
                     edge[axis] = (16.0 * least).ceil() / 16.0;
                 }
                 side => {
@@ -98,10 +98,10 @@ impl Grid {
         let rows = match levels.parts {
             _ if direct => cells as usize,
             1 => hashed.next_power_of_two(),
-            // The parts share out what there would be of cells.
+            // The parts of one cell replace as many hashed cells.
             parts => (2 * hashed / parts as usize).next_power_of_two().max(LEAST_HASHED),
         };
-        // On open axes near the spheres, so that cells stay small numbers.
+        // On open axes the origin is near the spheres, so that cell numbers stay small.
         let origin = std::array::from_fn(|axis| match system.bounds.sides[axis] {
             Side::Open => lowest[axis],
             _ => system.bounds.min[axis] / length,
@@ -121,7 +121,7 @@ impl Grid {
         }
     }
 
-    /// Cell and offset of a point in scaled units, neither wrapped nor held inside the grid.
+    /// Cell and offset of a point in scaled units, neither wrapped nor clamped to the grid.
     pub fn locate_freely(&self, point: DVec3) -> (IVec3, Vec3) {
         let relative = point - self.origin;
         let edge = self.exact_edge;
@@ -130,14 +130,14 @@ impl Grid {
         (cell.as_ivec3(), (relative - cell * edge).as_vec3())
     }
 
-    /// Cell and offset of a point in scaled units.
+    /// Cell and offset of a point in scaled units, wrapped on periodic axes and clamped to the grid on bounded ones.
     pub fn locate(&self, point: DVec3) -> (IVec3, Vec3) {
         let (mut cell, mut offset) = self.locate_freely(point);
         for axis in 0..3 {
             if self.periodic[axis] {
                 cell[axis] = cell[axis].rem_euclid(self.count[axis]);
             } else if self.count[axis] > 0 {
-                // Back into the offset what is beyond the first or last cell.
+                // The distance beyond the first or last cell stays in the offset.
                 let contact_flags = cell[axis].clamp(0, self.count[axis] - 1);
                 offset[axis] += (cell[axis] - contact_flags) as f32 * self.edge[axis];
                 cell[axis] = contact_flags;
@@ -151,7 +151,7 @@ impl Grid {
         self.origin + cell.as_dvec3() * self.exact_edge + offset.as_dvec3()
     }
 
-    /// Moves whole cells from the offset to the cell, wraps periodic axes and holds the others inside the grid.
+    /// Moves whole cells from the offset to the cell, wraps periodic axes and clamps the others to the grid.
     #[inline]
     pub fn settle(&self, mut cell: IVec3, mut offset: Vec3) -> (IVec3, Vec3) {
         for axis in 0..3 {
@@ -160,7 +160,7 @@ impl Grid {
                 let mut moved = (offset[axis] / edge).floor();
                 let last = self.count[axis] - 1;
                 let c = cell[axis];
-                // Spheres beyond the last cell stay in it with a large offset: neighbours stay neighbours.
+                // Spheres beyond the last cell stay in it with a large offset, so that neighbours stay neighbours.
                 let (low, high) = match last {
                     _ if self.periodic[axis] => (f32::NEG_INFINITY, f32::INFINITY),
                     0.. => ((0 - c) as f32, (last - c) as f32),
@@ -168,11 +168,11 @@ impl Grid {
                 };
                 let whole = moved;
                 moved = moved.clamp(low, high);
-                // Exact for a move by one cell (Sterbenz), one rounding beyond.
+                // Exact for a move by one cell (Sterbenz); one rounding for longer moves.
                 offset[axis] -= moved * edge;
-                // Rounding may leave it just outside the cell: what is settled has to stay so when it is settled again.
+                // Rounding may leave the offset just outside the cell. Settling a settled position must not change it.
                 if moved == whole {
-                    // A comparison lets through what is not a number; it is counted later.
+                    // Both comparisons are false for NaN, which the audit counts later.
                     if offset[axis] < 0.0 {
                         offset[axis] = 0.0;
                     }
@@ -196,7 +196,7 @@ impl Grid {
         if self.direct {
             ((z * self.count.y + y) * self.count.x) as u32
         } else {
-            // Two rounds of a multiplicative hash; rows that differ in one bit part by half the table.
+            // Two rounds of a multiplicative hash, so that rows that differ in one bit lie far apart in the table.
             let mut h = (y as u32).wrapping_mul(0x9e37_79b1) ^ (z as u32).wrapping_mul(0x85eb_ca77);
             h ^= h >> 15;
             h = h.wrapping_mul(0x2c1b_3c6d);
@@ -204,7 +204,7 @@ impl Grid {
         }
     }
 
-    /// First bucket of a cell of the row that begins at `row`; the others follow.
+    /// First bucket of cell `x` in the row that begins at `row`; the cell's other buckets follow.
     #[inline]
     pub fn bucket(&self, row: u32, x: i32) -> usize {
         let k = row.wrapping_add(x as u32) as usize;
@@ -212,13 +212,13 @@ impl Grid {
         (if self.direct { k } else { k & (self.buckets / parts - 1) }) * parts
     }
 
-    /// Spheres of all buckets from the first of a cell on; `starts` says where each bucket begins.
+    /// Indices of the spheres of a cell, from the first of its buckets; `starts` holds the first sphere of each bucket.
     #[inline]
     pub fn range(&self, starts: &[u32], bucket: usize) -> Range<u32> {
         starts[bucket]..starts[bucket + self.levels.parts as usize]
     }
 
-    /// Where a coordinate beyond the grid really is: wrapped, itself on an endless axis, or `None` outside walls.
+    /// Resolves a coordinate beyond the grid: wrapped on a periodic axis, unchanged on an unbounded one, otherwise `None`.
     #[inline]
     pub fn wrap(&self, axis: usize, c: i32) -> Option<i32> {
         let n = self.count[axis];
@@ -231,7 +231,7 @@ impl Grid {
         cells.as_vec3() * self.edge
     }
 
-    /// The same difference of cells by the shortest way round periodic axes.
+    /// The difference of two cells by the shortest path across periodic axes.
     #[inline]
     pub fn nearest(&self, mut cells: IVec3) -> IVec3 {
         for axis in 0..3 {
@@ -244,7 +244,7 @@ impl Grid {
         cells
     }
 
-    /// The vectors between a cell and the 27 around it, by code.
+    /// The vectors from a cell to the 27 cells around it, by code.
     pub fn shifts(&self) -> [Vec3; 32] {
         std::array::from_fn(|code| {
             let code = code as i32 % CODES as i32;
@@ -257,7 +257,7 @@ impl Grid {
 mod tests {
     use super::*;
 
-    // What is settled stays where it is when it is settled again, also within a rounding of the faces of a cell.
+    // Settling a settled position changes nothing, even within a rounding of the faces of a cell.
     #[test]
     fn what_is_settled_is_settled() {
         let edges = Vec3::new(1.37, 0.93, 2.11);

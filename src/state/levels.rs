@@ -1,17 +1,17 @@
-//! Levels: where sizes differ, cells are divided for the search, so that a cell of large spheres is no heap of thousands
-//! of small ones.
+//! Levels: where sizes differ, the search divides cells into parts. A cell wide enough for the largest spheres could
+//! otherwise hold thousands of small ones.
 //!
-//! Positions and candidates know of whole cells alone, which are wide enough for the largest. Spheres of each range of
-//! sizes lie in parts of the cell as wide as they are themselves; all parts of all levels of a cell follow each other.
+//! Positions and candidates refer to whole cells. Spheres of each range of sizes lie in parts of the cell about as wide as
+//! the spheres themselves. The parts of all levels of a cell are numbered consecutively.
 
 #[cfg(feature = "gpu")]
 use glam::UVec4;
 use glam::{IVec3, Vec3};
 
-/// Classes of size, the largest first: the radii of each are within a factor of `sqrt(2)`.
+/// Number of size classes, the largest spheres first. The radii of a class are within a factor of `sqrt(2)`.
 pub const CLASSES: usize = 40;
 
-/// The spheres of a class of size.
+/// The spheres of one size class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Class {
     pub count: usize,
@@ -19,45 +19,46 @@ pub struct Class {
     pub radius: f64,
 }
 
-/// Most levels: the finest has parts of 1/64 of a cell.
+/// Largest number of levels: the finest has parts of 1/64 of a cell edge.
 pub const MOST_LEVELS: usize = 7;
 
-/// Share of what a sphere reaches that a part has at least. Smaller parts hold fewer that are out of reach, larger ones are fewer.
+/// Smallest width of a part as a fraction of the reach of its spheres. Smaller parts hold fewer spheres out of reach; larger
+/// parts are fewer.
 const WIDTH: f64 = 0.8;
 
-/// Parts for each sphere of a level at most: where spheres are few and far between, their parts are larger.
+/// Largest number of parts for each sphere of a level, so that sparse spheres get larger parts.
 const PARTS_PER_SPHERE: f64 = 4.0;
 
-/// Spheres of a range of sizes.
+/// A level: the spheres of a range of sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Parts along each edge of a cell.
     pub parts: IVec3,
-    /// The first of its parts among all of a cell.
+    /// Index of the level's first part among all parts of a cell.
     pub first: u32,
     /// Largest radius (scaled units).
     pub largest: f32,
-    /// Parts over the length, and the length of one.
+    /// Parts per unit of length, and edges of a part.
     scale: Vec3,
     unit: Vec3,
 }
 
-/// All levels, the coarsest first; one where all have about one size.
+/// All levels, the coarsest first; a single level if all sizes are similar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
     pub all: Vec<Level>,
-    /// Parts of a cell in all levels.
+    /// Number of parts of a cell, over all levels.
     pub parts: u32,
     /// 1 / edges of a cell.
     pub per_edge: Vec3,
 }
 
 impl Levels {
-    /// Levels for `classes` of spheres with a path of `motion_margin` in about `cells` cells with these edges.
+    /// Levels for `classes` of spheres that travel up to `motion_margin`, in about `cells` cells with edges `edge`.
     pub fn new(classes: &[Class], motion_margin: f64, cells: f64, edge: Vec3, flat: bool) -> Self {
         let largest = classes.iter().fold(0.0, |most: f64, class| most.max(class.radius));
         let parts_of = |m: i32| IVec3::new(m, m, if flat { 1 } else { m });
-        // Parts along an edge, and what is in them; the coarsest first.
+        // Parts along an edge, and the spheres in them; the coarsest first.
         let mut groups: Vec<(i32, Class)> = vec![];
         let mut enter = |m: i32, class: Class| match groups.last_mut() {
             Some((last, all)) if *last >= m => all.count += class.count,
@@ -87,8 +88,8 @@ impl Levels {
         Self { all: all.collect(), parts, per_edge: edge.recip() }
     }
 
-    /// What the device knows of each level: parts along x and y, the first, bits of the largest radius. No parts: there
-    /// is no such level.
+    /// The levels as the device reads them: parts along x and y, first part, bits of the largest radius. An entry without
+    /// parts is unused.
     #[cfg(feature = "gpu")]
     pub fn words(&self) -> [UVec4; MOST_LEVELS] {
         let word = |level: &Level| UVec4::new(level.parts.x as u32, level.first, level.largest.to_bits(), 0);
@@ -102,14 +103,14 @@ impl Levels {
         &self.all[finer]
     }
 
-    /// Number of the part in which a sphere lies, among all of its cell.
+    /// Index of the part in which a sphere lies, among all parts of its cell.
     #[inline]
     pub fn part(&self, offset: Vec3, radius: f32) -> u32 {
         if self.parts == 1 {
             return 0;
         }
         let level = self.of(radius);
-        // What is held in an outermost cell from beyond it lies in the outermost part.
+        // Spheres clamped to an outermost cell from outside lie in its outermost part.
         let last = (level.parts - 1).as_vec3();
         let at = (offset * level.scale).max(Vec3::ZERO).min(last).as_uvec3();
         let parts = level.parts.as_uvec3();
@@ -118,22 +119,24 @@ impl Levels {
 }
 
 impl Level {
-    /// The parts along one axis, both ends included, where all spheres of the level are whose centres are within `reach` of
-    /// an offset, or a millionth less; 0 is the first of the offset's cell.
+    /// Range of parts along one axis, both ends included, that holds all spheres of the level with centres within
+    /// `reach` of an offset (up to a relative error of one millionth). 0 is the first part of the offset's cell.
     #[inline]
     pub fn span(&self, axis: usize, offset: f32, reach: f32) -> (i32, i32) {
         let (scale, parts) = (self.scale[axis], self.parts[axis] as f32);
-        // Who is held in an outermost cell from beyond it lies in the outermost part.
+        // Spheres clamped to an outermost cell from outside lie in its outermost part.
         let low = ((offset - reach) * scale).clamp(-parts, parts - 1.0);
         let high = ((offset + reach) * scale).clamp(0.0, 2.0 * parts - 1.0);
-        // To round down is a call where the processor need not know it; what is positive is cut off.
+        // Rounding down is a function call on processors without such an instruction. Truncation rounds positive values
+        // down.
         ((low + parts) as i32 - self.parts[axis], high as i32)
     }
 
-    /// How far an offset is from the parts at `part` along an axis.
+    /// Distance of an offset from the part `part` along an axis.
     #[inline]
     pub fn gap(&self, axis: usize, offset: f32, part: i32) -> f32 {
-        // From the nearest face of the cell if it is beyond: the outermost parts have no end.
+        // Measured from the nearest face of the cell if the offset lies beyond it, because the outermost parts are
+        // unbounded.
         let at = (offset * self.scale[axis]).clamp(0.0, self.parts[axis] as f32);
         (part as f32 - at).max(at - (part + 1) as f32).max(0.0) * self.unit[axis]
     }
@@ -175,7 +178,7 @@ mod tests {
         }
     }
 
-    // Whoever is near lies in the span, also beyond the cell, where the outermost cells hold what is outside.
+    // Near spheres lie in the span, also beyond the outermost cells.
     #[test]
     fn the_span_covers_all_that_is_near() {
         let levels = levels(&[class(10, 5.0), class(100_000, 0.5)], 100.0);
@@ -187,7 +190,7 @@ mod tests {
                 for way in [-1.0, -0.5, 0.0, 0.5, 1.0] {
                     let reach = 5.0;
                     let other = offset + way * reach;
-                    // Both in the one cell, with none beyond it.
+                    // The single cell: everything beyond it is clamped to it.
                     let part = |x: Vec3| {
                         let at = (x * level.scale).floor().x as i32;
                         at.clamp(0, level.parts.x - 1)

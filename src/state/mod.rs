@@ -1,5 +1,5 @@
-//! What the engines compute on: scaled units, cells, columns of spheres, and the constants that Rust and WGSL share.
-//! Nothing here runs a stage.
+//! The data that engines compute with: scaled units, cells, columns of spheres, and the constants that Rust and WGSL
+//! share. No stage runs here.
 
 pub(crate) mod columns;
 pub(crate) mod constants;

@@ -1,4 +1,4 @@
-//! Figures of the whole set of spheres.
+//! Statistics of the set of spheres.
 
 use glam::DVec3;
 
@@ -10,10 +10,10 @@ use crate::{
     },
 };
 
-/// Expected candidates per sphere up to which a dilute system may have longer paths between broad phases.
+/// In a system so dilute that a sphere has at most this many candidates, motion margins may be longer.
 const LONG_LIST: f64 = 12.0;
 
-/// Figures of the set of spheres that only an edit changes; scaled units.
+/// Statistics of the set of spheres, in scaled units. Only edits change them.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemStatistics {
     pub count: usize,
@@ -22,26 +22,26 @@ pub struct SystemStatistics {
     pub radius_max: f64,
     pub radius_min: f64,
     pub mean_diameter: f64,
-    /// The spheres by size, the largest first.
+    /// The spheres by size class, the largest first.
     pub classes: [Class; CLASSES],
-    /// Of the box, on open axes of where the spheres are.
+    /// Volume of the box; on open axes, of the spheres' bounding box.
     pub volume: f64,
-    /// Sum of the masses that are not fixed.
+    /// Sum of the masses of spheres that are not fixed.
     pub mass: f64,
-    /// Path budgets for which cells may be made.
+    /// Smallest and largest motion margin for which cells may be made.
     pub margin_least: f64,
     pub margin_most: f64,
 }
 
 impl SystemStatistics {
-    /// Counts the spheres of a system.
+    /// Computes the statistics of a system.
     pub fn new(system: &System, units: &Units) -> Self {
         let count = system.spheres.len();
         let n = count.max(1) as f64;
         let radius_max = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max) / units.length;
         let radius_min = system.spheres.iter().map(|s| s.radius).fold(f64::INFINITY, f64::min) / units.length;
         let mean_diameter = units::mean(system, |s| 2.0 * s.radius) / units.length;
-        // Density where the spheres are: a cloud in an open world is as dense as its own box.
+        // The density within the spheres' bounding box: a cloud in an open world is not dilute.
         let low = system.spheres.iter().map(|s| s.position - s.radius).reduce(DVec3::min).unwrap_or_default();
         let high =
             system.spheres.iter().map(|s| s.position + s.radius).reduce(DVec3::max).unwrap_or_default();
@@ -68,8 +68,8 @@ impl SystemStatistics {
             volume,
             mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
             margin_least: 0.02 * mean_diameter,
-            // A quarter diameter each, half a diameter of skin; more where lists stay short all the same, as far as offsets in
-            // a cell stay sharp: up to 4 diameters they are rounded to 1e-7.
+            // A quarter of a diameter for each sphere, so half a diameter of skin. More if lists stay short, as long as
+            // offsets in a cell stay precise: up to 4 diameters they are rounded to 1e-7.
             margin_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 1.5 * mean_diameter),
         }
     }

@@ -2,13 +2,13 @@
 
 use glam::DVec3;
 
-/// Bits of an f32 below its class: exponent and four bits of the mantissa are left.
+/// Number of f32 bits below its class: the class consists of the exponent and four bits of the mantissa.
 pub const CLASS_SHIFT: u32 = 19;
 
-/// Classes of speed: sixteen to each factor of two of the squared speed, 2% each.
+/// Number of speed classes: sixteen for each factor of two of the squared speed, 2% of speed each.
 pub const CLASSES: usize = 1 << (31 - CLASS_SHIFT);
 
-/// Spheres that the median velocity is taken from.
+/// Number of spheres sampled for the median velocity.
 pub const SAMPLE: usize = 1024;
 
 /// Sums over all spheres, in scaled units.
@@ -19,7 +19,7 @@ pub struct Sums {
     /// Sum of mass * centre, counted from the grid's origin.
     pub mass_position: DVec3,
     pub momentum: DVec3,
-    /// Median velocity of all spheres, axis by axis: the motion of the bulk, insensitive to a few fast spheres.
+    /// Median velocity of the spheres, axis by axis: the motion of the bulk, insensitive to a few fast spheres.
     pub drift: DVec3,
     pub nonfinite: u64,
     /// Smallest id among the non-finite spheres.
@@ -32,7 +32,7 @@ pub struct Sums {
     pub high_speed: f32,
 }
 
-/// Upper end of the class above which at most `count` spheres lie.
+/// Upper end of the speed class above which at most `count` spheres lie.
 pub fn exceeded_by(speeds: &[u32], count: u64) -> f32 {
     let mut above = 0;
     for (class, &n) in speeds.iter().enumerate().rev() {

@@ -1,9 +1,9 @@
-//! Scaled units: powers of two near the system's own sizes, so that f32 neither overflows nor loses a bit by the
-//! change of units, whatever the user's units are.
+//! Scaled units: powers of two near the sizes of the system. With them f32 does not overflow, and changing units is exact,
+//! whatever the user's units are.
 
 use crate::{Sphere, System};
 
-/// Sizes of the scaled units in the user's units; every one is a power of two.
+/// Scaled units in the user's units; each is a power of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Units {
     /// Near the mean diameter.
@@ -39,7 +39,8 @@ impl Units {
     }
 }
 
-/// Mean over the spheres that can move: fixed ones may be giants of any mass. 1 if there is no sphere.
+/// Mean over the movable spheres, because fixed ones may have any size and mass; over all if none is movable; 1 without
+/// spheres.
 pub fn mean(system: &System, size: impl Fn(&Sphere) -> f64) -> f64 {
     let free = || system.spheres.iter().filter(|s| !s.fixed);
     let (count, all) = (free().count(), system.spheres.len());
@@ -52,7 +53,7 @@ pub fn mean(system: &System, size: impl Fn(&Sphere) -> f64) -> f64 {
     }
 }
 
-// The nearest on a logarithmic scale; clamped to what keeps the square of a unit a normal f64.
+// The nearest power of two on a logarithmic scale, clamped so that the square of a unit stays a normal f64.
 fn power_of_two(x: f64) -> f64 {
     x.log2().round().clamp(-250.0, 250.0).exp2()
 }

@@ -4,7 +4,7 @@ use glam::{DVec3, Vec3};
 
 use crate::{Partner, state::units::Units};
 
-/// Impulse of a contact on the first sphere in a substep; the second sphere gets the opposite.
+/// Impulse of a contact on the first sphere during a substep; the second sphere receives the opposite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct ContactImpulse {
@@ -16,10 +16,10 @@ pub struct ContactImpulse {
     pub moment: Vec3,
 }
 
-/// Impulses of all resting contacts for the next substep, in the user's units. The cache outlives an engine.
+/// Impulses of all resting contacts for the next substep, in the user's units. The cache can outlive its engine.
 #[derive(Clone, Debug, Default)]
 pub struct WarmStartCache {
-    /// Length of the substep of these impulses.
+    /// Length of the substep in which these impulses acted.
     pub h: f64,
     pub kept: Vec<CachedImpulse>,
 }
@@ -47,7 +47,7 @@ impl CachedImpulse {
         }
     }
 
-    /// None if the impulse is not finite, because the sphere's state was not.
+    /// The impulse in scaled units, or `None` if it is not finite because the sphere's state was not.
     pub fn load(&self, units: &Units) -> Option<ContactImpulse> {
         let unit = units.mass * units.velocity();
         let normal = (self.normal / unit) as f32;

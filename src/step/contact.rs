@@ -1,49 +1,49 @@
-//! Contacts that last: what carries what, with which force, and the stress that this comes to.
+//! Lasting contacts: their forces, and the stress tensor that results.
 
 use glam::{DMat3, DVec3};
 
 use crate::{Error, Partner, Sphere, System};
 
-/// A contact that lasted over the last substep of a step: two spheres, or a sphere and a plane, that lie on each other
-/// and press. [`Simulation::contacts`](crate::Simulation::contacts) lists them.
+/// A lasting contact: two spheres, or a sphere and a wall, that pressed on each other throughout the last substep of a
+/// step. [`Simulation::contacts`](crate::Simulation::contacts) lists them.
 ///
-/// The partner takes the opposite of `force` and `torque`.
+/// The opposite of `force` and `torque` acts on the partner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
     /// Id of the sphere; of two spheres the smaller id.
     pub sphere: u32,
-    /// What it touches.
+    /// The other side of the contact.
     pub partner: Partner,
-    /// Where (length); between two spheres on the line of centres, divided as the radii. Next to `sphere`, also where that
-    /// is across the end of a periodic axis.
+    /// Contact point (length). Between two spheres it divides the line of centres in the ratio of the radii. With periodic
+    /// axes this is the image next to `sphere`, which may lie outside the box.
     pub point: DVec3,
     /// Unit vector from the partner to `sphere`.
     pub normal: DVec3,
-    /// From the centre of the partner to that of `sphere`, by the shortest way round periodic axes; from the plane to
-    /// the centre for a plane (length).
+    /// Branch vector (length): from the centre of the partner to the centre of `sphere`, by the shortest path across
+    /// periodic axes; for a wall, from the nearest point of the wall to the centre.
     pub branch: DVec3,
     /// Distance of the surfaces (length); negative where they overlap.
     pub gap: f64,
-    /// Impulse over duration, on `sphere` (mass * length / time^2): along `normal` >= 0, across it the friction.
+    /// Mean force on `sphere` (mass * length / time^2): >= 0 along `normal`; the component across it is friction.
     pub force: DVec3,
-    /// What resistance to rolling and twisting does beside that, on `sphere`: angular impulse over duration
-    /// (mass * length^2 / time^2).
+    /// Mean torque on `sphere` from rolling and twisting resistance (mass * length^2 / time^2). The torque of `force` is
+    /// not included.
     pub torque: DVec3,
 }
 
 impl Contact {
-    /// Force times branch (energy): what the contact adds to the stress times the volume. Column k is the force times
-    /// the k-th component of the branch.
+    /// Force times branch (energy): the contribution of the contact to stress times volume. Column k is the force times the
+    /// k-th component of the branch.
     pub fn moment(&self) -> DMat3 {
         let Self { force, branch, .. } = *self;
         DMat3::from_cols(force * branch.x, force * branch.y, force * branch.z)
     }
 }
 
-/// Mean stress of contacts in a volume (mass / (length * time^2), pressure positive): the sum of
-/// [`Contact::moment`] over the volume (> 0), that of the whole box as a rule. Entry (i, k) is the i-th component of the force
-/// that goes through a unit of area normal to axis k; at rest, without torques, the tensor is symmetric. A contact with
-/// a plane counts with the way from the plane to the centre. What spheres carry by their motion is not in it.
+/// Mean stress of contacts in a volume (mass / (length * time^2), pressure positive): the sum of [`Contact::moment`]
+/// divided by the volume (> 0), usually that of the whole box. Entry (i, k) is the i-th component of the force per unit
+/// area through a plane normal to axis k. At rest, without torques, the tensor is symmetric. A contact with a wall
+/// counts with the path from the wall to the centre. The kinetic part of the stress is not included.
 ///
 /// ```
 /// use carom::{Materials, Options, Plane, Simulation, Sphere, Surface, System, contact_stress};
@@ -73,16 +73,16 @@ pub fn contact_stress(contacts: &[Contact], volume: f64) -> DMat3 {
     contacts.iter().map(Contact::moment).sum::<DMat3>() * (1.0 / volume)
 }
 
-/// Most cells of a grid: 9.7 GB of tensors. More are a slip of the pen.
+/// Largest number of cells in a grid: 9.7 GB of tensors. A larger number is almost certainly a mistake.
 const MOST_CELLS: usize = 1 << 27;
 
-/// A box that is divided into equal cells, to average over each.
+/// A box divided into equal cells, for averages over each cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cells {
     /// Lower corner (length).
     pub min: DVec3,
-    /// Upper corner (length), above `min` on every axis; in 2D the third extent counts as thickness and holds z = 0. Along
-    /// a periodic axis no further from `min` than the period.
+    /// Upper corner (length), above `min` on every axis. In 2D the third extent is the thickness and must contain z =
+    /// 0. Along a periodic axis the extent is at most the period.
     pub max: DVec3,
     /// Cells along x, y and z, each at least 1.
     pub count: [usize; 3],
@@ -92,8 +92,8 @@ impl Cells {
     /// Number of all cells.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where there are none, the corners are not finite or not in order; [`Error::Capacity`] for
-    /// more than 2^27.
+    /// [`Error::Invalid`] if a count is 0, or the corners are not finite or not in order; [`Error::Capacity`] for more than
+    /// 2^27 cells.
     pub fn total(&self) -> Result<usize, Error> {
         let Self { min, max, count } = *self;
         if count.contains(&0) {
@@ -115,11 +115,12 @@ impl Cells {
         (self.max - self.min) / DVec3::from_array(self.count.map(|n| n as f64))
     }
 
-    // Calls `each` with the index of every cell that the way from `a` to `b` passes, and the share of the way in it.
+    // Calls `each` with the index of every cell that the segment from `a` to `b` crosses, and the fraction of the
+    // segment in it.
     fn pass(&self, a: DVec3, b: DVec3, mut each: impl FnMut(usize, f64)) {
         let edge = self.edge();
         let (from, way) = ((a - self.min) / edge, (b - a) / edge);
-        // Where the way goes from cell to cell, as shares of it.
+        // Fractions of the segment at which it crosses from cell to cell.
         let mut cuts = vec![0.0, 1.0];
         for axis in 0..3 {
             let (low, high) =
@@ -147,7 +148,7 @@ impl Cells {
     }
 }
 
-/// Mean stress of contacts in each cell of a grid; the spheres are in the order of their ids.
+/// Mean stress of contacts in each cell of a grid. `spheres` are sorted by id.
 pub(crate) fn stress_of_cells(
     contacts: &[Contact],
     spheres: &[Sphere],
@@ -176,7 +177,7 @@ pub(crate) fn stress_of_cells(
             .map_err(|_| Error::NoSuchSphere(contact.sphere))?;
         let (high, low) = (spheres[place].position, spheres[place].position - contact.branch);
         let moment = contact.moment() * per_volume;
-        // Each image of the way that may reach into the cells.
+        // Each periodic image of the segment that may reach into the cells.
         let images = |axis: usize| match periods[axis] {
             None => 0..=0,
             Some(period) => {

@@ -1,4 +1,4 @@
-//! What a contact that rests is in the user's units.
+//! Converts resting contacts to the user's units.
 
 use crate::state::warm_start::ContactImpulse;
 use glam::{DVec3, Vec3};
@@ -14,7 +14,7 @@ use crate::{
     walls::{features::Instant, world::World},
 };
 
-/// Where the spheres are.
+/// The geometry that a contact is computed from.
 #[derive(Clone, Copy)]
 pub struct Ground<'a> {
     pub units: &'a Units,
@@ -23,7 +23,7 @@ pub struct Ground<'a> {
     pub state: &'a State,
 }
 
-/// The other side of a contact: a sphere, or a wall as rows name it.
+/// The other side of a contact: the index of a sphere, or a wall as contact constraints encode it.
 #[derive(Clone, Copy, Debug)]
 pub enum Other {
     Sphere(usize),
@@ -31,7 +31,7 @@ pub enum Other {
 }
 
 impl Ground<'_> {
-    /// The contact of sphere `i` with `other`, as they lie now, that carried `impulse` in a substep of length `h`.
+    /// The contact of sphere `i` with `other` at the current positions; `impulse` acted over a substep of length `h`.
     pub fn contact(&self, i: usize, other: Other, impulse: ContactImpulse, h: f32) -> Contact {
         let Self { units, grid, world, state } = *self;
         let (cell, offset) = (state.cell[i].truncate(), state.offset(i));
@@ -83,7 +83,7 @@ impl Ground<'_> {
     }
 }
 
-/// Puts contacts into the order of the ids.
+/// Sorts contacts by id.
 pub fn sort(contacts: &mut [Contact]) {
     contacts.sort_by_key(|contact| (contact.sphere, contact.partner));
 }

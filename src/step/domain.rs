@@ -1,4 +1,4 @@
-//! What both engines know of a system beside its spheres: units, cells, walls, and the figures that plans are made from.
+//! The system apart from its spheres, as both engines need it: units, cells, walls, and the figures that plans are based on.
 
 use glam::DVec3;
 
@@ -9,7 +9,7 @@ use crate::{
     walls::world::World,
 };
 
-/// The simulated world without its spheres, in scaled units where nothing else is said.
+/// The simulated world without its spheres, in scaled units unless stated otherwise.
 pub struct Domain {
     pub units: Units,
     pub grid: Grid,
@@ -19,15 +19,15 @@ pub struct Domain {
     pub system: System,
     /// Length of a step.
     pub dt: f64,
-    /// Where the potential energy is zero.
+    /// Position at which the potential energy is zero.
     reference: DVec3,
     contact_time: f64,
     has_fixed: bool,
 }
 
 impl Domain {
-    /// The domain of a system and the columns of its spheres; `last_contact` gives the time of the last contact of an id,
-    /// counted from now.
+    /// The domain of a system and the columns of its spheres. `last_contact` returns the time of the last contact of an id,
+    /// relative to now.
     pub fn new(system: &System, last_contact: impl Fn(u32) -> f32) -> (Self, State) {
         let units = Units::new(system);
         let statistics = SystemStatistics::new(system, &units);
@@ -51,7 +51,7 @@ impl Domain {
         (domain, state)
     }
 
-    /// Makes cells for another motion margin. Positions are rounded once more.
+    /// Rebuilds the cells for another motion margin. This rounds the positions once more.
     pub fn regrid(&mut self, state: &mut State, motion_margin: f64) {
         let Self { system, units, statistics, .. } = self;
         self.grid =
@@ -59,14 +59,14 @@ impl Domain {
         self.lay_out(state);
     }
 
-    // The walls on the present cells.
+    // Rebuilds the walls for the current cells.
     fn lay_out(&mut self, state: &State) {
         let middle = state.middle(&self.grid);
         self.world =
             World::new(&self.system, &self.units, &self.grid, middle, self.contact_time, &self.statistics);
     }
 
-    /// Puts the walls where they are in the substep of length `h` that begins at `time` (user's units).
+    /// Moves the walls to their positions in the substep of length `h` that begins at `time` (user's units).
     pub fn place_walls(&mut self, time: f64, h: f64) {
         self.world.place_walls(time, h, &self.units, &self.grid);
     }
@@ -77,16 +77,16 @@ impl Domain {
         self.has_fixed
     }
 
-    /// Share of every velocity that half of a step's drag takes.
+    /// Fraction of every velocity removed by half of a step's drag.
     #[cfg(feature = "gpu")]
     pub fn half_drag(&self) -> f64 {
         -(-0.5 * self.system.drag * self.system.dt).exp_m1()
     }
 
-    /// What a plan may choose from.
+    /// The limits within which a plan must stay.
     pub fn limits(&self) -> Limits {
         let dt = self.dt;
-        // Fixed spheres, and those at rest, move as the falling frame sees them.
+        // Fixed spheres and spheres at rest move relative to the falling frame.
         let falls = self.has_fixed || self.world.rests;
         Limits {
             dt,
@@ -102,7 +102,7 @@ impl Domain {
         }
     }
 
-    /// The sums of an audit and the deepest overlap in the user's units.
+    /// The sums of an audit and the deepest overlap, in the user's units.
     pub fn measure(&self, sums: &Sums, deepest: f32) -> Measure {
         let units = &self.units;
         let gravity = self.world.gravity.as_dvec3();

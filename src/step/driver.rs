@@ -1,5 +1,5 @@
-//! The driver of a step: it plans, walks the substeps, halves those that are crowded, and writes the report. One driver
-//! serves every engine that runs the stages; the engine does what [`StepEngine`] asks for.
+//! The driver of a step: it plans the step, takes the substeps in order, halves a substep that is too crowded, and writes
+//! the report. One driver serves every engine that runs the stages; an engine implements [`StepEngine`].
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ use crate::{
 /// Counters and sums of a step, in scaled units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepCounts {
-    /// Substeps taken, those that were given up for halves included.
+    /// Substeps taken, including abandoned ones and their halves.
     pub substeps: u32,
     pub pairs: u64,
     pub walls: u64,
@@ -29,30 +29,30 @@ pub struct StepCounts {
     pub late: u64,
     pub unresolved: u64,
     pub stopped: u64,
-    /// Rounds of the substep that took most.
+    /// Largest number of rounds in a substep.
     pub rounds: u32,
-    /// Spheres with dynamic candidates, largest number in a substep.
+    /// Largest number of spheres with dynamic candidates in a substep.
     pub fast: u64,
-    /// Substeps that were done again as halves.
+    /// Substeps that were repeated as halves.
     pub halvings: u64,
     pub asleep: u64,
     /// Deepest overlap at the end, in mean diameters of the pair.
     pub deepest: f32,
     /// Whether a wall may have crushed a sphere.
     pub crushes: bool,
-    /// Energy taken by restitution, friction, resting contacts and drag.
+    /// Energy lost to restitution, friction, resting contacts and drag.
     pub dissipated: f64,
     /// Sum of distance * impulse over pairs.
     pub virial: f64,
-    /// Work of walls that move.
+    /// Work done by moving walls.
     pub wall_work: f64,
-    /// Work against gravity of pushing overlapping spheres apart.
+    /// Work done against gravity when overlapping spheres are pushed apart.
     pub relax_work: f64,
-    /// What each wall felt.
+    /// Impulse and work of each wall.
     pub felt: Vec<WallSum>,
 }
 
-/// What a wall felt in a step.
+/// Impulse and work of a wall, summed over a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WallSum {
     pub impulse: DVec3,
@@ -63,7 +63,7 @@ pub struct WallSum {
 }
 
 impl WallSum {
-    /// The mean over a step of length `dt` (scaled), in the user's units.
+    /// Mean over a step of length `dt` (scaled), in the user's units.
     pub fn load(&self, units: &Units, dt: f64) -> WallLoad {
         let force = units.mass * units.velocity() / (units.time * dt);
         WallLoad {
@@ -74,62 +74,62 @@ impl WallSum {
     }
 }
 
-/// A step that an engine is to take.
+/// Parameters of a step to take.
 #[derive(Clone, Copy, Debug)]
 pub struct StepRequest {
-    /// When it begins, in the user's units.
+    /// Start time of the step, in the user's units.
     pub begin: f64,
     pub plan: Plan,
-    /// Rounds of the substep that took most two steps ago; 0 = not known.
+    /// Largest number of rounds in a substep two steps ago; 0 = unknown.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub rounds: u32,
-    /// Whether the last step had substeps halved.
+    /// Whether the last step halved substeps.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub was_halved: bool,
     /// Whether impacts are recorded.
     pub records: bool,
 }
 
-/// A step that an engine has taken.
+/// Result of a step.
 pub struct Taken {
     pub sums: Sums,
     pub counts: StepCounts,
-    /// The report of another engine that took the step in this one's place, with the loads of its walls.
+    /// Report and wall loads of another engine, if that engine took the step instead.
     pub instead: Option<Box<(StepReport, Vec<WallLoad>)>>,
 }
 
-/// What comes of an attempt to take a substep.
+/// Result of an attempt to take a substep.
 pub enum Attempt {
     Done,
-    /// Take this one instead: something was made room for.
+    /// A buffer has grown: take this substep instead.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     Again(Substep),
-    /// Two halves are quicker, or the only way to keep the order.
+    /// Repeat this substep as two halves: this is faster, or the only way to keep collisions in order.
     Halve(Substep),
-    /// No way to take it is left.
+    /// The substep cannot be taken.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     GiveUp,
 }
 
-/// What an engine that runs the stages does for the driver.
+/// Operations that the driver needs of an engine that runs the stages.
 pub trait StepEngine: Send {
     fn domain(&self) -> &Domain;
 
-    /// Makes cells for another motion margin.
+    /// Rebuilds the cells for another motion margin.
     ///
     /// # Errors
     /// [`Error::Capacity`], [`Error::DeviceLost`].
     fn regrid(&mut self, motion_margin: f64) -> Result<(), Error>;
 
-    /// The report of a step in which all spheres sleep and nothing wakes them; none where it has to be taken.
+    /// The report of a step in which all spheres sleep and nothing wakes them; `None` if the step has to be computed.
     fn idle(&mut self, begin: f64, end: f64, measured: &Measure) -> Option<StepReport>;
 
-    /// Whether the step that comes next is under way already: its plan is made.
+    /// Whether the next step has already begun, so that its plan is fixed.
     fn is_under_way(&self) -> bool {
         false
     }
 
-    /// Takes a step. `next` is the step after it, where that may begin before this one is reported.
+    /// Takes a step. `next` is the step after it, if the engine may begin that step before this one is reported.
     ///
     /// # Errors
     /// [`Error::NoProgress`], [`Error::Capacity`], [`Error::DeviceLost`].
@@ -140,19 +140,19 @@ pub trait StepEngine: Send {
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error>;
 
-    /// Drops the step that was taken last: its end is not finite. The state before its last broad phase comes back.
+    /// Drops the last step, whose end state is not finite, and restores the state before its last broad phase.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
     fn discard(&mut self) -> Result<(), Error>;
 
-    /// The wall that spheres reach into deepest, by its number, and how deep in diameters, at the time `end`.
+    /// Index of the wall into which spheres reach deepest at time `end`, and the depth in diameters.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
     fn deepest_wall(&mut self, end: f64) -> Result<Option<(u32, f64)>, Error>;
 
-    /// Puts what only this engine knows into the report of the step that it has taken.
+    /// Adds to the report the figures that only this engine knows.
     fn complete(&mut self, report: &mut StepReport);
 
     /// Writes position, velocity and spin of every sphere into `spheres`, which are in the order of the ids.
@@ -161,25 +161,25 @@ pub trait StepEngine: Send {
     /// [`Error::DeviceLost`].
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
 
-    /// The spheres of which `test` of centre and radius says true, in any order.
+    /// The spheres for which `test` of centre and radius returns true, in any order.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
     fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
 
-    /// The contacts that bear a load at the end of the last step.
+    /// The contacts that transmit a force at the end of the last step.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
     fn contacts(&self) -> Result<Vec<Contact>, Error>;
 
-    /// The impulses with which the next substep is warm-started.
+    /// The contact impulses that warm-start the next substep.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
     fn warm_start(&self) -> Result<WarmStartCache, Error>;
 
-    /// Warm-starts from other impulses, as far as there are their spheres and walls.
+    /// Replaces the warm-start impulses. Impulses of absent spheres and walls are ignored.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Capacity`].
@@ -188,26 +188,26 @@ pub trait StepEngine: Send {
     /// Bytes of all buffers that grow with the number of spheres.
     fn memory_bytes(&self) -> usize;
 
-    /// The same engine with other spheres; times of last contacts of surviving ids are kept.
+    /// The same engine with other spheres. For ids that survive, the times of their last contacts are kept.
     ///
     /// # Errors
-    /// [`Error::Capacity`], [`Error::DeviceLost`]; the engine stays what it is then.
+    /// [`Error::Capacity`], [`Error::DeviceLost`]; this engine is unchanged in that case.
     fn renewed(&self, system: &System, time: f64) -> Result<(Self, Sums, f32), Error>
     where
         Self: Sized;
 
-    /// Where the state lies on a device.
+    /// The device buffers of the state.
     #[cfg(feature = "gpu")]
     fn state_buffers(&self) -> Option<StateBuffers> {
         None
     }
 }
 
-/// Takes the substeps of a step in their order; one that its engine cannot take as it is, is halved. Returns whether
-/// all were taken.
+/// Takes the substeps of a step in order, and halves each substep that the engine cannot take whole. Returns whether all
+/// were taken.
 ///
 /// # Errors
-/// Those of `attempt`.
+/// The errors of `attempt`.
 pub fn walk(
     mut left: Vec<Substep>,
     gravity: DVec3,
@@ -230,37 +230,37 @@ pub fn walk(
     Ok(true)
 }
 
-/// Puts the impacts of a step into the order of their times.
+/// Sorts the impacts of a step by time.
 pub fn sort_impacts(impacts: &mut [Impact]) {
     impacts.sort_by(|a, b| {
         a.time.total_cmp(&b.time).then(a.sphere.cmp(&b.sphere)).then(a.partner.cmp(&b.partner))
     });
 }
 
-/// The figures that the first plan is made from: the drift first, then speeds relative to it.
+/// Sums for the first plan. The drift is measured first, because the speeds are relative to it.
 pub fn first_sums(mut audit: impl FnMut(DVec3) -> Sums) -> Sums {
     let drift = audit(DVec3::ZERO).drift;
     audit(drift)
 }
 
-/// Steps an engine.
+/// Takes steps with an engine.
 pub struct Driver<E> {
     pub engine: E,
-    /// Number of the step that is reported next, from 0.
+    /// Number of the next step to report, from 0.
     step: u64,
-    /// When it begins, in the user's units.
+    /// Start time of that step, in the user's units.
     time: f64,
-    /// Figures of the last steps by their number: a plan uses those of the step before the last one.
+    /// Figures of the last steps by step number. A plan uses the figures of the step before the last one.
     history: VecDeque<(i64, Past)>,
     measured: Measure,
     felt: Vec<WallLoad>,
     was_halved: bool,
-    /// A sphere that f32 cannot hold from the start: its speed overflows.
+    /// Id of a sphere whose initial state overflows f32.
     start_nonfinite: Option<u32>,
 }
 
 impl<E: StepEngine> Driver<E> {
-    /// Steps an engine from its start at `time`, where its audit found `sums` and `deepest` is the deepest overlap.
+    /// A driver for an engine that starts at `time`; its audit found `sums` and the deepest overlap `deepest`.
     pub fn start(engine: E, sums: Sums, deepest: f32, time: f64) -> Self {
         let past = Past { sums, ..Past::default() };
         let domain = engine.domain();
@@ -281,7 +281,7 @@ impl<E: StepEngine> Driver<E> {
         &found.expect("the last steps are kept").1
     }
 
-    // The plan of a step, from what the step two before it measured.
+    // The plan of a step, from the measurements two steps before.
     fn request(&self, number: u64, records: bool) -> StepRequest {
         let past = self.past(number as i64 - 2);
         let domain = self.engine.domain();
@@ -294,10 +294,10 @@ impl<E: StepEngine> Driver<E> {
         }
     }
 
-    /// Takes a step that begins at `begin`; with `more`, another follows before anything is read.
+    /// Takes a step that begins at `begin`. With `more`, another step follows before any state is read.
     ///
     /// # Errors
-    /// As [`Simulation::step`](crate::Simulation::step).
+    /// The errors of [`Simulation::step`](crate::Simulation::step).
     pub fn step(
         &mut self,
         begin: f64,
@@ -318,7 +318,7 @@ impl<E: StepEngine> Driver<E> {
         if !self.engine.is_under_way()
             && let Some(motion_margin) = request.plan.regrid
         {
-            // The new cells may allow less than was asked for.
+            // The new cells may allow a smaller margin than requested.
             self.engine.regrid(motion_margin)?;
             request = self.request(self.step, records);
         }
@@ -337,7 +337,7 @@ impl<E: StepEngine> Driver<E> {
         self.time += self.engine.domain().system.dt;
     }
 
-    // The report of a step, and what later plans need of it.
+    // Writes the report of a step and stores the figures that later plans need.
     fn conclude(&mut self, end: f64, taken: Taken) -> Result<StepReport, Error> {
         let Taken { sums, counts, instead } = taken;
         if sums.nonfinite > 0 {
@@ -347,7 +347,7 @@ impl<E: StepEngine> Driver<E> {
         let domain = self.engine.domain();
         let struck = 2.0 * counts.pairs as f64 + counts.walls as f64;
         let before = self.past(self.step as i64 - 1).collisions;
-        // Impacts that never end are no reason for shorter substeps: they would not end there either.
+        // Unending impacts do not justify shorter substeps, because shorter substeps would not end them either.
         let collisions = match counts.unresolved {
             0 => plan::smooth(before, struck / domain.statistics.count.max(1) as f64),
             _ => before,

@@ -1,4 +1,6 @@
-//! A step: its schedule, its plan, what engines have in common and what a step reports.
+//! A step: its schedule, plan, driver and report, and the interface that every engine implements.
+//!
+//! The documentation of [`schedule`] tells how a step runs, in order and with reasons.
 
 pub(crate) mod contact;
 pub(crate) mod contacts;

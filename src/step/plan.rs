@@ -1,7 +1,7 @@
-//! How a step is divided: substeps, broad phases and path budgets, from what earlier steps measured.
+//! The plan of a step: its substeps, broad phases and motion margins, from the measurements of earlier steps.
 //!
-//! The plan of a step uses the figures of the step before the last one, so that a device can run ahead of the host
-//! and still make the same plan.
+//! The plan uses the figures of the step before the last one, so that a device can run ahead of the host and still make the
+//! same plan.
 
 use glam::{DVec3, Vec3};
 
@@ -11,17 +11,17 @@ use crate::{
     system::limits::MOST_SUBSTEPS,
 };
 
-/// Collisions per sphere and substep that a substep should not exceed: above, rounds grow faster than the substeps
-/// they save. (Rounds against c: .1: 3, .3: 5, 1: 11.)
+/// Target for the collisions per sphere in a substep. Above it, rounds grow faster than the substeps they save. (Rounds
+/// by collisions per sphere: 0.1: 3, 0.3: 5, 1: 11.)
 const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 
-/// Cells that a fiftieth of the spheres may pass in a substep. Longer ways make lists of hundreds, and the guard looks at
-/// the candidates of candidates.
+/// Path in a substep, in cells, that the fastest fiftieth of the spheres may travel. Longer paths make lists of hundreds
+/// of candidates, and the causality check visits the candidates of candidates.
 const CROWD_PATH: f64 = 1.0;
 
-/// What a step may take, over all its substeps and their halves; beyond, spheres stop at their next impact until the
-/// substep ends. Walls that close on elastic spheres, which bounce the faster the less room they have, would else hold it
-/// up for ever.
+/// Rounds and impacts of a step, over all its substeps and their halves. Beyond [`Work::most`], spheres stop at their next
+/// impact until the substep ends. Without this limit a step may never end: elastic spheres between closing walls bounce
+/// ever faster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     pub rounds: u64,
@@ -29,15 +29,15 @@ pub struct Work {
 }
 
 impl Work {
-    /// What is more than the most substeps come to where each is as crowded as it may be: 64 rounds each, however many spheres
-    /// there are, and twice as many impacts of each sphere as it should have.
+    /// A limit above any legitimate step. Rounds: 64 in each of the largest number of substeps. Impacts: as many, and in
+    /// addition twice the target number in each of those substeps.
     pub fn most(spheres: usize) -> Self {
         let collisions = (MOST_SUBSTEPS * COLLISIONS_PER_SUBSTEP) as u64;
         let rounds = 64 * MOST_SUBSTEPS as u64;
         Self { rounds, impacts: rounds + collisions * spheres as u64 }
     }
 
-    /// What is left of it after `other`.
+    /// The remainder after `other` is subtracted.
     pub fn without(self, other: Self) -> Self {
         Self {
             rounds: self.rounds.saturating_sub(other.rounds),
@@ -45,74 +45,75 @@ impl Work {
         }
     }
 
-    /// Whether it is as much as `most` or more.
+    /// Whether the rounds or the impacts have reached `most`.
     pub fn is_all(self, most: Self) -> bool {
         self.rounds >= most.rounds || self.impacts >= most.impacts
     }
 }
 
-/// How often a substep is halved: down to 64 parts. Deeper, an unending exchange costs more than it is worth.
+/// Largest number of times that a substep is halved, down to 64 parts. Halving an unending exchange further costs more
+/// than it gains.
 pub const MOST_HALVINGS: u32 = 6;
 
-/// Figures of a step that is over, as later plans use them.
+/// Figures of a completed step, as later plans use them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past {
     pub sums: Sums,
-    /// Rounds of the substep that took most; 0 = not known.
+    /// Largest number of rounds in a substep; 0 = unknown.
     pub rounds: u32,
-    /// Impacts per sphere and step, over the last steps.
+    /// Impacts per sphere and step, averaged over the last steps.
     pub collisions: f64,
 }
 
-/// Mean of the collisions over about the last eight steps. A single step of few spheres says little: the one step of
-/// a bounce would else be followed by one of four substeps.
+/// Running mean of the collisions over about eight steps. One step of a small system says little: without the mean, a step
+/// with a single bounce would cause a step of four substeps.
 pub fn smooth(before: f64, now: f64) -> f64 {
     before + (now - before) / 8.0
 }
 
-/// How the next step is done; scaled units.
+/// Division of a step, in scaled units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     pub substeps: u32,
     /// Substeps between two broad phases.
     pub substeps_per_build: u32,
-    /// Path that a sphere may take between two broad phases, relative to the drift, before it counts as fast.
+    /// Path relative to the drift that a sphere may travel between two broad phases before it counts as fast.
     pub motion_margin: f32,
     pub drift: DVec3,
-    /// Budget that the cells should allow, if the present ones are far off.
+    /// Motion margin that new cells should allow, if the present cells are unsuitable.
     pub regrid: Option<f64>,
 }
 
-/// What a plan may choose from.
+/// Limits on a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Length of the step.
     pub dt: f64,
-    /// Substeps asked for by the user; 0 = free.
+    /// Substeps requested by the user; 0 = automatic.
     pub substeps: u32,
-    /// What the present cells allow; less than they were made for where a period is short.
+    /// Motion margin that the present cells allow; less than `made_for` where a period is short.
     pub margin_limit: f32,
-    /// What the present cells were made for.
+    /// Motion margin requested when the present cells were made.
     pub made_for: f64,
-    /// Substeps that resting contacts and moving walls ask for.
+    /// Least number of substeps for resting contacts and moving walls.
     pub least_substeps: f64,
-    /// Substeps that moving walls ask for, whatever the user does.
+    /// Least number of substeps for moving walls, even if the user requests fewer.
     pub wall_substeps: f64,
-    /// Path of fixed spheres in a step, seen from the falling frame.
+    /// Path of fixed spheres in a step, relative to the falling frame.
     pub fall: f64,
     /// Shortest edge of the present cells.
     pub cell: f64,
-    /// What cells should be made for at most: beyond, lists grow too long.
+    /// Largest motion margin for new cells; beyond it, candidate lists grow too long.
     pub margin_most: f64,
-    /// And at least, in case spheres at rest start to move.
+    /// Smallest motion margin for new cells, in case spheres at rest start to move.
     pub margin_least: f64,
 }
 
-/// The budget that spheres of these speeds want in a step divided by its collision rate alone.
+/// The motion margin that the present speeds need if the collision rate alone determines the substeps.
 pub fn wanted_margin(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
     let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
-    // Speeds whose squares overflow give no finite path.
+    // The path is not finite if the square of a speed overflows.
     if path.is_finite() { path.clamp(limits.margin_least, limits.margin_most) } else { limits.margin_most }
 }
 
@@ -130,9 +131,9 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     let regrid = (wanted > 1.3 * limits.made_for || wanted < 0.5 * limits.made_for).then_some(wanted);
     let mut substeps = by_collisions(limits, past);
     if limits.substeps == 0 {
-        // The bulk should be covered by the lists; a few fast spheres are cheaper as such than broad phases of all.
+        // The lists should cover the bulk. A few fast spheres cost less as fast spheres than broad phases of all.
         let bulk = 1.02 * f64::from(past.sums.bulk_speed) * limits.dt;
-        // A crowd of fast spheres walks its way anew after each of many impacts: the shorter the way the better.
+        // Many fast spheres traverse their paths again after each of many impacts, so short paths pay off.
         let crowd = f64::from(past.sums.crowd_speed) * limits.dt / (CROWD_PATH * limits.cell);
         substeps = substeps.max((bulk / limit).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
     }
@@ -148,37 +149,37 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     }
 }
 
-/// One substep of a step, or a part of one that was halved; scaled units.
+/// One substep of a step, or a part of a halved one; scaled units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Substep {
-    /// When it begins, from the start of the step.
+    /// Start time, relative to the start of the step.
     pub time: f64,
-    /// Its length.
+    /// Length.
     pub h: f64,
-    /// Velocity of the bulk when it begins, and how far the bulk has moved since the broad phase.
+    /// Velocity of the bulk at the start, and displacement of the bulk since the broad phase.
     pub drift: DVec3,
     pub drifted: DVec3,
-    /// How far the bulk and the walls move between two broad phases.
+    /// Displacement of the bulk and the walls between two broad phases.
     pub drift_reach: f64,
-    /// How often it was halved.
+    /// Number of halvings that produced this substep.
     pub halvings: u32,
-    /// A broad phase comes first.
+    /// Whether a broad phase runs first.
     pub builds: bool,
-    /// It cannot be halved any more: a crowd goes on to the end.
+    /// Whether no further halving is allowed, so that crowded rounds run to the end.
     pub shortest: bool,
-    /// Impacts out of order are counted, even in a strict run.
+    /// Whether impacts out of order are only counted, even in a strict run.
     pub lenient: bool,
-    /// Walls come or go in the step: it begins with all spheres awake.
+    /// Whether walls appear or disappear in the step, so that this substep begins with all spheres awake.
     pub wakes: bool,
 }
 
 impl Substep {
-    /// Whether the step begins with it.
+    /// Whether this is the first substep of the step.
     pub fn begins(&self) -> bool {
         self.time == 0.0
     }
 
-    /// Its halves, both on the candidate lists of the whole.
+    /// The two halves, both on the candidate lists of the whole.
     pub fn halves(&self, gravity: DVec3) -> [Self; 2] {
         let half = 0.5 * self.h;
         let halvings = self.halvings + 1;
@@ -201,7 +202,7 @@ impl Substep {
 }
 
 impl Plan {
-    /// The substeps of a step; `wakes` where walls come or go in it.
+    /// The substeps of a step. `wakes`: walls appear or disappear in the step.
     pub fn substeps(&self, domain: &Domain, wakes: bool) -> Vec<Substep> {
         let h = domain.dt / f64::from(self.substeps);
         let gravity = domain.world.gravity.as_dvec3();
@@ -284,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_budget_is_never_more_than_the_cells_allow() {
-        // A short period: the cells were made for .2 and got .03.
+        // A short period: the cells were made for 0.2 but allow 0.03.
         let limits = Limits { margin_limit: 0.03, ..limits() };
         for speed in [0.0, 0.1, 1.0, 30.0] {
             let plan = plan(&limits, &past(speed, 0.5));

@@ -1,19 +1,19 @@
-//! What a step did: counters, energies, the ledger and the impacts themselves.
+//! The report of a step: counters, energies, the energy balance and the impacts.
 
 use glam::DVec3;
 
 use crate::Partner;
 
-/// One impact, as it happened.
+/// One impact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Impact {
     /// Time since the start of the run.
     pub time: f64,
     /// Id of the sphere; of two spheres the smaller id.
     pub sphere: u32,
-    /// What it struck.
+    /// The other side of the impact.
     pub partner: Partner,
-    /// Where (length); between two spheres on the line of centres, weighted by the radii.
+    /// Contact point (length). Between two spheres it divides the line of centres in the ratio of the radii.
     pub point: DVec3,
     /// Unit vector from the partner to `sphere`.
     pub normal: DVec3,
@@ -21,7 +21,7 @@ pub struct Impact {
     pub impulse: f64,
 }
 
-/// The sums over all spheres at one time.
+/// Sums over all spheres at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measure {
     /// Kinetic energy, spin included.
@@ -34,20 +34,20 @@ pub struct Measure {
     pub deepest_overlap: f64,
 }
 
-/// What a wall felt of the spheres in a step, as a mean over it.
+/// Mean action of the spheres on a wall over a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WallLoad {
     /// Force on the wall (mass * length/time^2).
     pub force: DVec3,
-    /// Torque on it (mass * length^2/time^2) about the point that it turns about, or that its shape is given by: the middle, of
-    /// a plane its point, of a mesh its first vertex.
+    /// Torque on the wall (mass * length^2/time^2) about its pivot. A wall without a pivot uses its middle; a plane,
+    /// its point; a mesh, its first vertex.
     pub torque: DVec3,
-    /// Power that it gave to the spheres (energy/time); 0 for what does not move.
+    /// Power that the wall delivers to the spheres (energy/time); 0 for a wall that does not move.
     pub power: f64,
 }
 
 impl Measure {
-    /// The report of a step in which all spheres that could move, so many, sleep: nothing changes.
+    /// The report of a step in which all `asleep` spheres that could move sleep, so that nothing changes.
     pub(crate) fn at_rest(&self, asleep: u64) -> StepReport {
         StepReport {
             deepest_overlap: self.deepest_overlap,
@@ -60,14 +60,14 @@ impl Measure {
     }
 }
 
-/// One step, summed over its substeps. Counts are of this step alone.
+/// Report of one step, summed over its substeps. Counts cover this step only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
-    /// Number of the step, the first is 1.
+    /// Number of the step; the first is 1.
     pub step: u64,
-    /// Time since the start of the run, at the end of the step.
+    /// Time at the end of the step, since the start of the run.
     pub time: f64,
-    /// Substeps taken, redone halves included.
+    /// Substeps taken, including abandoned ones and their halves.
     pub substeps: u32,
     /// Impacts between two spheres.
     pub pair_impacts: u64,
@@ -75,28 +75,28 @@ pub struct StepReport {
     pub wall_impacts: u64,
     /// Impacts that the TC model made elastic and smooth.
     pub contact_time_impacts: u64,
-    /// Rounds of the substep that needed most; 0 where the engine has no rounds.
+    /// Largest number of rounds in a substep; 0 if the engine has no rounds.
     pub rounds: u32,
-    /// Pairs found overlapping deeper than the slop and approaching: collisions out of order.
+    /// Pairs found approaching while they overlap by more than the slop: collisions out of order.
     pub late: u64,
-    /// Substeps redone as halves because of order or unending rounds.
+    /// Substeps repeated as halves, because collisions were out of order or rounds did not end.
     pub redone: u64,
-    /// Spheres with a collision still pending when a substep was given up: its rounds never end, its halves did not help, or the
-    /// step has taken all that it may (2^18 rounds, and as many impacts with 1228 more for each sphere).
+    /// Spheres whose collision was still pending when a substep was given up: its rounds did not end, halving did not
+    /// help, or the step exhausted its limit (2^18 rounds, or 2^18 impacts and 1228 more for each sphere).
     pub unresolved: u64,
-    /// Spheres stopped at their time of impact, the last resort.
+    /// Spheres stopped at their time of impact, as a last resort.
     pub stopped: u64,
     /// Spheres whose state is not finite.
     pub nonfinite: u64,
-    /// Buffers that were grown, with the work that needed them done again.
+    /// Number of times that a buffer was grown and the affected work repeated.
     pub overflow: u64,
-    /// Spheres on the fast list, largest number in a substep.
+    /// Largest number of spheres on the fast list in a substep.
     pub fast: u64,
-    /// Deepest overlap of two spheres, or of a sphere and a wall, at the end of the step, in mean diameters
-    /// of the pair; 0 when nothing overlaps.
+    /// Deepest overlap of two spheres, or of a sphere and a wall, at the end of the step, in mean diameters of the pair;
+    /// 0 if nothing overlaps.
     pub deepest_overlap: f64,
-    /// Where the deepest overlap is more than a twentieth of a diameter: the wall that spheres reach into deepest, by its place in
-    /// [`System::all_walls`](crate::System::all_walls), and how deep, in diameters; it crushes them.
+    /// The wall that crushes spheres, as an index into [`System::all_walls`](crate::System::all_walls), and the depth of the
+    /// overlap in diameters. Set if the deepest overlap exceeds a twentieth of a diameter.
     pub crushed_by: Option<(u32, f64)>,
     /// Kinetic energy at the end of the step.
     pub kinetic_energy: f64,
@@ -104,21 +104,22 @@ pub struct StepReport {
     pub potential_energy: f64,
     /// Sum of mass * velocity over the spheres that are not fixed.
     pub momentum: DVec3,
-    /// Energy lost to restitution and friction, from each impact's formula, and to drag.
+    /// Energy lost to drag, and to restitution and friction by the formula of each impact.
     pub dissipated: f64,
-    /// Spheres that came from sources at the start of the step.
+    /// Spheres that sources added at the start of the step.
     pub poured: u64,
-    /// Spheres of sources that were due and found no room; they try again in the next step.
+    /// Spheres of sources that were due but found no free space; the next step tries again.
     pub waiting: u64,
-    /// Spheres that sinks took at the end of the step; overlap apart, nothing else here counts them any more.
+    /// Spheres that sinks removed at the end of the step. All other figures exclude them, except for the overlap.
     pub removed: u64,
-    /// The same for each of [`System::sinks`](crate::System::sinks); empty where there is none.
+    /// Spheres removed by each of [`System::sinks`](crate::System::sinks); empty if there are no sinks.
     pub removed_by_sink: Vec<u64>,
-    /// Share of the box that spheres fill, in 2D of its area; 0 without a [`Compression`](crate::Compression).
+    /// Fraction of the box filled by spheres (in 2D, of its area); 0 without a [`Compression`](crate::Compression).
     pub packing_fraction: f64,
-    /// Pressure in this step (energy/volume), likewise; it scatters, [`Simulation::compressed`](crate::Simulation::compressed) has a mean.
+    /// Pressure in this step (energy/volume); 0 without a compression. It fluctuates;
+    /// [`Simulation::compressed`](crate::Simulation::compressed) has a mean.
     pub pressure: f64,
-    /// Work of walls that move.
+    /// Work done by moving walls.
     pub wall_work: f64,
     /// Potential energy gained by moving overlapping spheres apart.
     pub relax_work: f64,
@@ -126,16 +127,16 @@ pub struct StepReport {
     pub virial: f64,
     /// Dispatches of the step on the device; 0 on engines without one.
     pub dispatches: u64,
-    /// Submissions to the device since the last report; but for edits, reads, replays of overflows and substeps that are
-    /// halved one a step.
+    /// Submissions to the device since the last report. Usually one a step; edits, reads, grown buffers and halved substeps
+    /// add more.
     pub submits: u64,
-    /// Waits of the host during which the device had nothing else to do.
+    /// Number of times that the host waited while the device was idle.
     pub blocking_reads: u64,
     /// Spheres that slept in the last substep.
     pub asleep: u64,
     /// Wall-clock seconds of the step.
     pub wall_seconds: f64,
-    /// Wall-clock seconds by stage, in the order of [`STAGES`](crate::step::schedule::STAGES); empty where the
-    /// engine has no stages.
+    /// Wall-clock seconds by stage, in the order of [`STAGES`](crate::step::schedule::STAGES); empty if the engine has no
+    /// stages.
     pub stage_seconds: Vec<f64>,
 }

@@ -1,34 +1,48 @@
-//! The schedule of a step: its passes in order, each with what it reads and writes. Both engines execute it, the stage
-//! clock and the device's timestamps are keyed by it, `verify` and the parity tests walk it. The order stands here alone.
+//! The schedule of a step: its passes in order, each with the columns it reads and writes. Both engines execute this
+//! schedule, the stage clock and the device's timestamps are keyed by it, and `verify` and the parity tests follow it.
+//! The order is defined here only.
 //!
-//! # The story of a step
+//! # How a step runs
 //!
-//! A step of `dt` is divided into substeps ([`plan`](crate::step::plan)). Where drag slows the spheres, half of the drag of the step
-//! acts before the first substep ([`STEP_BEGIN`]) and half after the last one ([`STEP_END`]).
-//!
-//! [`BROAD_PHASE`] runs before the first substep, and again whenever the motion margin is used up: a counting sort
-//! puts the spheres into the order of their cells, and `neighbors` lists for each sphere the candidates that it could
-//! meet before the next broad phase. Resting contacts follow their spheres into the new order.
-//!
-//! [`SUBSTEP_BEGIN`] finds the resting contacts and solves them for the first time, sets all clocks to zero, finds dynamic
-//! candidates for spheres that are too fast for the lists, and sweeps every sphere for its earliest impact. Contacts are
-//! solved before the sweep, because a pile whose impacts came first would never come to rest.
-//!
-//! [`ROUND`] repeats until no impact is left: `select` takes the pairs that are each other's earliest and that no third
-//! sphere can reach sooner, `collide` carries out their impulses, `resweep` sweeps again the spheres that were touched.
-//!
-//! [`SUBSTEP_END`] solves the resting contacts over the rest of the substep, moves all spheres to its end, advances the sleep
-//! timers, and pushes apart what still overlaps. [`STEP_END`] audits energies, momentum and overlap.
+//! 1. **Plan** (`step::plan`). The step of length `dt` is divided into substeps, so that a sphere has at most about 0.3
+//!    collisions in each: with more, the rounds grow faster than the substeps they save. High speeds, moving walls and
+//!    resting contacts may require more substeps. The plan uses the measurements of the step before the last one, so
+//!    that a device can run ahead of the host and plan identically.
+//! 2. **Broad phase** ([`BROAD_PHASE`]), before the first substep and again before every substep that the motion margin
+//!    of the last broad phase does not cover. A counting sort (`bin`, `scan`, `scatter`) stores the spheres in the order
+//!    of their cells, so that neighbours lie close in memory. `neighbors` lists the candidates of each sphere: all
+//!    spheres that it could meet while both stay within their motion margins. The contact constraints are then
+//!    renumbered for the new order, so that their impulses can still warm-start the solver.
+//! 3. **Drag** ([`STEP_BEGIN`], [`STEP_END`]). Half of the step's drag acts before the first substep and half after the
+//!    last one. Sweeps assume free flight, so no drag acts in between.
+//! 4. **Resting contacts, first solve** ([`SUBSTEP_BEGIN`]). `rest` finds the contacts that persist and solves their
+//!    constraints before any impact. If impacts came first, a pile would never come to rest.
+//! 5. **Launch and sweep** ([`SUBSTEP_BEGIN`]). `launch` resets the clocks and finds dynamic candidates for the spheres that
+//!    are too fast for their lists. `sweep` computes for each sphere its next event: the earliest impact with a
+//!    candidate or a wall.
+//! 6. **Rounds** ([`ROUND`]), repeated until no impact is pending. `select` takes the pairs that are each other's earliest
+//!    and that no third sphere can reach sooner. Such pairs are independent of one another, so `collide` applies their
+//!    impulses in parallel without breaking the order of events. The second pass of `sweep` computes new next events for
+//!    the spheres that the impacts affected.
+//! 7. **Halving** (`step::driver`). If the rounds are too crowded, or in a strict run a collision is out of order, the start
+//!    of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times; then
+//!    its rounds run to the end, and impacts that never end stop their spheres until the substep is over.
+//! 8. **End of the substep** ([`SUBSTEP_END`]). `rest` solves the constraints again, because impacts changed the velocities.
+//!    `advance` moves every sphere to the end of the substep. `rest` then keeps the contacts for the next warm start and
+//!    advances the sleep timers. `relax` pushes apart spheres that still overlap; it changes positions only, so it adds
+//!    no kinetic energy.
+//! 9. **Audit and report** ([`STEP_END`], `step::driver`). `audit` sums energies and momentum and measures speeds and the
+//!    deepest overlap. The driver turns these figures into the report and into later plans.
 //!
 //! To add a pass: write its function in `src/cpu/`, its entry point in `shaders/`, one entry below, and one arm in each
-//! engine's [`Executor::run`]; its comparison goes to the file of its stage in the parity tests.
+//! engine's `Executor::run`. Compare it in the parity tests, in the file of its stage.
 
-/// One stage: a file in `src/cpu/` and one of the same stem in `shaders/`, and a row of every table of times.
+/// One stage: a file in `src/cpu/`, a file of the same stem in `shaders/`, and a row in every table of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// Stem of its files and name in reports.
+    /// Stem of the stage's files and its name in reports.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Purpose of the stage, in one line.
     pub purpose: &'static str,
 }
 
@@ -36,7 +50,8 @@ const fn stage(name: &'static str, purpose: &'static str) -> Stage {
     Stage { name, purpose }
 }
 
-/// All stages, in the order of their first passes but for `rest`, which runs before the sweep and after the rounds.
+/// All stages in the order of their first passes. Exception: `rest` runs first before the sweep, but is listed after
+/// the rounds.
 pub const STAGES: &[Stage] = &[
     stage("bin", "cell and bucket of every sphere, histogram of the buckets"),
     stage("scan", "exclusive prefix sum of the histogram"),
@@ -52,7 +67,7 @@ pub const STAGES: &[Stage] = &[
     stage("audit", "energies, momentum, deepest overlap, speeds"),
 ];
 
-/// A column or table that passes hand to each other. One name on both engines.
+/// A column or table that passes exchange. Both engines use the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Column {
     /// Offset in the cell, and radius.
@@ -61,25 +76,25 @@ pub enum Column {
     Motion,
     /// Angular velocity, and time of the last contact.
     Spin,
-    /// Cell, material and id: who a sphere is and where its offset counts from.
+    /// Cell (the origin of a sphere's offset), material and id.
     Cell,
-    /// Spheres of each bucket, and where the spheres of each bucket begin.
+    /// Number of spheres in each bucket, and index of the first sphere of each bucket.
     Buckets,
-    /// Candidates of each sphere, with contact flags, and the walls in its reach.
+    /// Candidates of each sphere, with contact flags, and the walls in reach of each sphere.
     Candidates,
-    /// Candidates of fast spheres, found on their way.
+    /// Candidates of fast spheres, found along their paths.
     DynamicCandidates,
     /// Time in the substep up to which a sphere has moved.
     Clock,
-    /// Path that a sphere may still take before its candidates no longer cover it.
+    /// Path that a sphere may still travel before its candidates no longer cover it.
     MotionMargin,
-    /// The plane on which a sphere was stopped by a resting impact.
+    /// Plane on which a resting impact stopped a sphere.
     Support,
-    /// For how long of the substep resting contacts have carried a sphere.
+    /// Part of the substep during which resting contacts have supported a sphere.
     Rested,
-    /// Earliest impact of each sphere, and the list of those that are pending.
+    /// Earliest impact of each sphere, and the list of spheres whose impact is pending.
     NextEvents,
-    /// Impacts that may happen in this round.
+    /// Impacts selected for this round.
     Selected,
     /// Contact constraints with their impulses, and the order in which they are solved.
     Constraints,
@@ -96,9 +111,9 @@ use Column::*;
 pub enum When {
     /// In every system.
     Always,
-    /// Where contacts may rest: gravity, and a restitution below 1.
+    /// Only where contacts may rest: with gravity and a restitution below 1.
     Resting,
-    /// Where a medium slows the spheres.
+    /// Only where a medium slows the spheres.
     Drag,
 }
 
@@ -131,13 +146,13 @@ pub enum Pass {
 pub struct Entry {
     /// The pass.
     pub pass: Pass,
-    /// The stage that it belongs to, by name.
+    /// Name of the stage that the pass belongs to.
     pub stage: &'static str,
-    /// When it runs.
+    /// Condition under which the pass runs.
     pub when: When,
-    /// The columns that it reads.
+    /// The columns that the pass reads.
     pub reads: &'static [Column],
-    /// The columns that it may change. All others are left as they are, to the bit.
+    /// The columns that the pass may change. All other columns stay bit for bit the same.
     pub writes: &'static [Column],
 }
 
@@ -151,7 +166,7 @@ const fn entry(
     Entry { pass, stage, when, reads, writes }
 }
 
-/// Before the first substep, and before every substep that the lists of the last broad phase do not cover.
+/// Before the first substep, and before every substep that the candidate lists of the last broad phase do not cover.
 pub const BROAD_PHASE: &[Entry] = &[
     entry(Pass::Bin, "bin", When::Always, &[Place, Cell], &[Place, Cell, Buckets]),
     entry(Pass::Scan, "scan", When::Always, &[Buckets], &[Buckets]),
@@ -172,7 +187,7 @@ pub const BROAD_PHASE: &[Entry] = &[
     ),
 ];
 
-/// After the first broad phase of a step: on a device the copy of the state that the step starts from has to stay intact.
+/// After the first broad phase of a step: on a device, the saved copy of the initial state must not contain the drag.
 pub const STEP_BEGIN: &[Entry] = &[entry(Pass::DragBefore, "launch", When::Drag, &[Motion], &[Motion, Sums])];
 
 /// Before the rounds of every substep.
@@ -266,18 +281,18 @@ pub const STEP_END: &[Entry] = &[
 /// All parts of the schedule in order.
 pub const SCHEDULE: &[&[Entry]] = &[BROAD_PHASE, STEP_BEGIN, SUBSTEP_BEGIN, ROUND, SUBSTEP_END, STEP_END];
 
-/// What executes the schedule: an engine at once, a device's encoder beforehand, or both side by side to compare them.
+/// Executes the schedule: an engine does so directly, a device's encoder in advance, and `verify` on both side by side.
 pub(crate) trait Executor {
-    /// What may go wrong.
+    /// Error that ends the execution.
     type Error;
 
-    /// Whether the passes of this condition run.
+    /// Whether passes with this condition run.
     fn has(&self, when: When) -> bool;
 
     /// Runs a pass.
     fn run(&mut self, entry: &Entry) -> Result<(), Self::Error>;
 
-    /// Whether another round comes.
+    /// Whether another round follows.
     fn begin_round(&mut self) -> Result<bool, Self::Error>;
 }
 
@@ -300,7 +315,7 @@ pub(crate) fn execute_rounds<E: Executor + ?Sized>(executor: &mut E) -> Result<(
     Ok(())
 }
 
-/// Place of a stage in [`STAGES`].
+/// Index of a stage in [`STAGES`].
 pub(crate) fn stage_index(name: &str) -> usize {
     STAGES.iter().position(|stage| stage.name == name).expect("a stage of the table")
 }
@@ -329,7 +344,7 @@ mod tests {
 
     #[test]
     fn every_column_that_a_pass_reads_was_written_before_or_is_of_the_state() {
-        // The columns with which a step starts.
+        // The columns that exist when a step starts.
         let mut known: HashSet<Column> =
             [Place, Motion, Spin, Cell, Support, Rested, Constraints, SleepTimers].into();
         for entry in entries() {

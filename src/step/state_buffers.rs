@@ -1,11 +1,11 @@
-//! Where the state lies on a device.
+//! The device buffers of the state.
 
 use glam::DVec3;
 
-/// The state as it lies on the device, in an order that changes from step to step.
+/// The state in device buffers. The order of the spheres changes from step to step.
 ///
-/// The centre of sphere `i` is `origin + cell * cell_edge + offset * unit_of_length`, where `cell` is that of
-/// `tags[i]` and `offset` that of `bodies[i]`; offsets may reach beyond the cell.
+/// The centre of sphere `i` is `origin + cell * cell_edge + offset * unit_of_length`, with the `cell` of `tags[i]` and the
+/// `offset` of `bodies[i]`. Offsets may reach beyond the cell.
 #[derive(Clone, Debug)]
 pub struct StateBuffers {
     /// `sphere_count` of [`Body`](crate::gpu::Body).

@@ -1,7 +1,7 @@
-//! Walls as the engines see them, planes apart: patches in trees, and where those that move are in a substep.
+//! Wall features (all walls except planes), stored in trees of boxes, and the positions of moving walls in a substep.
 //!
-//! In a substep a wall moves with constant velocity and turns with constant angular velocity, from where it is at the start of the
-//! substep to where it is at the end: its path has no jumps, and an impact sees the very velocity with which the wall moves.
+//! Within a substep a wall moves with constant velocity and constant angular velocity, from its position at the start of the
+//! substep to its position at the end. Its path is therefore continuous, and an impact sees the actual velocity of the wall.
 
 pub mod parts;
 pub mod shape;
@@ -19,49 +19,50 @@ use crate::{
     },
 };
 
-/// A patch in scaled units.
+/// A wall feature in scaled units.
 #[derive(Clone, Debug)]
 pub struct WallFeature {
     pub shape: FeatureShape,
-    /// Its point: where it stands, or, of a wall that moves, relative to the pivot at time 0.
+    /// Cell and offset of the feature's point: its position, or for a moving wall its position relative to the pivot at
+    /// time 0.
     pub cell: IVec3,
     pub offset: Vec3,
-    /// Of which set it is.
+    /// Index of the feature's set.
     pub set: u32,
-    /// Number of its wall.
+    /// Index of the feature's wall.
     pub wall: u32,
     pub material: usize,
 }
 
-/// WallFeatures that move together: all that stand still, or those of a wall.
+/// Features that move together: all static ones, or all of one moving wall.
 #[derive(Clone, Debug)]
 pub struct Set {
     pub tree: Tree,
-    /// Point that the tree counts from, as that of a patch.
+    /// Cell and offset of the tree's reference point, with the convention of [`WallFeature`].
     pub cell: IVec3,
     pub offset: Vec3,
     pub mover: Option<u32>,
-    /// Whether its patches turn; a drum about its own axis does not, though its surface moves.
+    /// Whether the features rotate. A drum about its own axis does not, although its surface moves.
     pub turns: bool,
-    /// Largest distance of its points from the pivot.
+    /// Largest distance of a point of the set from the pivot.
     pub reach: f32,
 }
 
-/// Something that moves, in the present substep.
+/// A moving wall in the present substep.
 #[derive(Clone, Debug)]
 pub struct Mover {
     motion: WallMotion,
-    /// At time 0 (length).
+    /// Pivot at time 0 (length).
     pivot: DVec3,
     pub cell: IVec3,
     pub offset: Vec3,
     pub velocity: Vec3,
     pub spin: Vec3,
-    /// From how it was at time 0 to how it is at the start of the substep.
+    /// Rotation from the orientation at time 0 to the orientation at the start of the substep.
     pub turn: Mat3,
 }
 
-/// A sphere at one time, in the lab.
+/// A sphere at one time, in the lab frame.
 #[derive(Clone, Copy)]
 pub struct Instant {
     pub cell: IVec3,
@@ -71,18 +72,18 @@ pub struct Instant {
     pub t: f32,
 }
 
-/// Where a sphere is seen from a patch.
+/// A sphere as seen from a wall feature.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight {
-    /// From the point of the patch to the centre, as the patch is turned.
+    /// Vector from the feature's point to the centre, in the feature's orientation.
     pub x: Vec3,
-    /// Velocity, likewise.
+    /// Velocity relative to the feature, in the feature's orientation.
     pub w: Vec3,
-    /// Bound on the acceleration from here on.
+    /// Bound on the acceleration from this time on.
     pub acceleration: f32,
 }
 
-/// All of a system.
+/// All wall features of a system.
 #[derive(Clone, Debug, Default)]
 pub struct WallFeatures {
     pub all: Vec<WallFeature>,
@@ -90,12 +91,12 @@ pub struct WallFeatures {
     pub fans: Vec<Vec3>,
     pub sets: Vec<Set>,
     pub movers: Vec<Mover>,
-    /// Of each wall: which mover it has, and when it is there.
+    /// For each wall: the index of its mover, and the span of time in which it exists.
     walls: Vec<(Option<u32>, [f64; 2])>,
-    /// Of each wall: what it turns about, at time 0 and in the present substep (length).
+    /// For each wall: its pivot at time 0 and in the present substep (length).
     pivots: Vec<DVec3>,
     pivots_now: Vec<DVec3>,
-    /// Of each wall: whether it is there in the present substep.
+    /// For each wall: whether it exists in the present substep.
     pub there: Vec<bool>,
 }
 
@@ -184,12 +185,12 @@ impl WallFeatures {
         self.sets.push(Set { tree, cell, offset, mover, turns, reach });
     }
 
-    /// Whether there is none at all.
+    /// Whether there are no wall features.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Puts everything where it is in the substep of length `h` (scaled) that begins at `time`.
+    /// Moves all walls to their positions in the substep of length `h` (scaled) that begins at `time`.
     pub fn place(&mut self, time: f64, h: f64, units: &Units, grid: &Grid) {
         let span = h * units.time;
         self.movers.iter_mut().for_each(|mover| mover.place(time, span, units, grid));
@@ -198,14 +199,14 @@ impl WallFeatures {
                 *now = *pivot + self.movers[*mover as usize].motion.displacement(time);
             }
         }
-        // One that comes or goes within the substep is there for all of it or not at all.
+        // A wall that appears or disappears within the substep exists for all of it or not at all.
         let middle = time + 0.5 * span;
         for (there, (_, [from, until])) in self.there.iter_mut().zip(&self.walls) {
             *there = *from <= middle && middle < *until;
         }
     }
 
-    /// Which mover a wall has.
+    /// Index of the mover of a wall.
     pub fn mover_number(&self, wall: u32) -> Option<u32> {
         self.walls[wall as usize].0
     }
@@ -216,7 +217,7 @@ impl WallFeatures {
         self.walls[wall as usize].0.map(|k| &self.movers[k as usize])
     }
 
-    /// What a wall turns about, in the present substep (length).
+    /// Pivot of a wall in the present substep (length).
     pub fn pivot(&self, wall: u32) -> DVec3 {
         self.pivots_now[wall as usize]
     }
@@ -226,18 +227,18 @@ impl WallFeatures {
         self.walls.len()
     }
 
-    /// Whether any wall moves, comes or goes at or after a time.
+    /// Whether any wall moves at all, or appears or disappears at or after a time.
     pub fn is_restless(&self, time: f64) -> bool {
         !self.movers.is_empty()
             || self.walls.iter().any(|(_, span)| span.iter().any(|&at| at.is_finite() && at >= time))
     }
 
-    /// Whether a wall comes or goes between two times.
+    /// Whether a wall appears or disappears between two times.
     pub fn changes(&self, begin: f64, end: f64) -> bool {
         self.walls.iter().any(|(_, span)| span.iter().any(|&at| begin <= at && at < end))
     }
 
-    /// Substeps that moving walls ask for in a step of `dt` (time).
+    /// Least number of substeps for moving walls in a step of `dt` (time).
     pub fn substeps(&self, dt: f64) -> f64 {
         let rates = self.movers.iter().map(|mover| {
             let swing = mover.motion.oscillation.map_or(0.0, |o| std::f64::consts::TAU * o.frequency);
@@ -246,14 +247,14 @@ impl WallFeatures {
         (rates.fold(0.0, f64::max) * dt / MOST_TURN).ceil().clamp(1.0, MOST_SUBSTEPS)
     }
 
-    /// How far points of the walls move at most in a time `span` (scaled).
+    /// Largest distance that a point of a wall moves in a time `span` (scaled).
     pub fn stride(&self, span: f64, units: &Units) -> f32 {
         let of = |mover: &Mover, reach: f32| {
             mover.motion.top_speed(f64::from(reach) * units.length) / units.velocity() * span
         };
         let features = self.sets.iter().filter_map(|set| {
             let mover = set.mover?;
-            // What turns about its own axis stays where it is.
+            // Features that are symmetric about the axis of rotation stay in place.
             let reach = if set.turns { set.reach } else { 0.0 };
             Some(of(&self.movers[mover as usize], reach))
         });
@@ -261,7 +262,7 @@ impl WallFeatures {
         features.chain(planes).fold(0.0, f64::max) as f32
     }
 
-    /// A sphere with acceleration `g` as a patch sees it.
+    /// A sphere with acceleration `g` as seen from a wall feature.
     #[inline]
     pub fn sight(&self, grid: &Grid, feature: &WallFeature, at: &Instant, g: Vec3) -> Sight {
         let Instant { cell, offset, velocity: v, t, .. } = *at;
@@ -279,19 +280,19 @@ impl WallFeatures {
         let spin = mover.spin;
         let seen = w - spin.cross(r);
         let back = |v: Vec3| mover.turn.transpose() * turned(v, spin * -t);
-        // Coriolis and centrifugal, with what speed and distance may gain in a substep.
+        // Coriolis and centrifugal acceleration, with factors for the growth of speed and distance in a substep.
         let rate = spin.length();
         let acceleration = g.length() + rate * (2.5 * seen.length() + 1.5 * rate * r.length());
         Sight { x: back(r) - feature.offset, w: back(seen), acceleration }
     }
 
-    /// From a patch to a point that it sees at `x`.
+    /// Distance and normal from a wall feature to the point `x` in the feature's frame.
     #[inline]
     pub fn near(&self, feature: &WallFeature, x: Vec3) -> Near {
         feature.shape.near(x, &self.fans)
     }
 
-    /// A vector seen from a patch, in the lab at `t`.
+    /// A vector in the frame of a wall feature, converted to the lab frame at time `t`.
     #[inline]
     pub fn out(&self, feature: &WallFeature, v: Vec3, t: f32) -> Vec3 {
         let set = &self.sets[feature.set as usize];
@@ -337,25 +338,26 @@ impl Mover {
         self.turn = Mat3::from_quat(motion.turn(time).as_quat());
     }
 
-    /// How far a wall is, at the start of the substep, from where it was at time 0 (scaled).
+    /// Displacement of the wall at `time` from its position at time 0 (scaled).
     pub fn displacement(&self, time: f64, units: &Units) -> DVec3 {
         self.motion.displacement(time) / units.length
     }
 
-    /// From the pivot at `t` to an offset in a cell.
+    /// Vector from the pivot at time `t` to an offset in a cell.
     #[inline]
     pub fn arm(&self, grid: &Grid, cell: IVec3, offset: Vec3, t: f32) -> Vec3 {
         grid.shift(cell - self.cell) + (offset - self.offset) - self.velocity * t
     }
 
-    /// Velocity of the surface at `r` from the pivot.
+    /// Velocity of the wall's surface at `r` from the pivot.
     #[inline]
     pub fn wall_velocity(&self, r: Vec3) -> Vec3 {
         self.velocity + self.spin.cross(r)
     }
 }
 
-/// A vector turned by an angle of at most about half a radian, as axis times angle: by the series, which all processors have alike.
+/// Rotates a vector by an angle of at most about half a radian (axis times angle). The series gives the same result on all
+/// processors.
 #[inline]
 pub fn turned(v: Vec3, by: Vec3) -> Vec3 {
     let a = by.length_squared();
@@ -366,7 +368,7 @@ pub fn turned(v: Vec3, by: Vec3) -> Vec3 {
     v + across * sine + by.cross(across) * cosine
 }
 
-// What a wall turns about; without rotation, the point that its patches are counted from.
+// Pivot of a wall; without rotation, the point that its features are stored relative to.
 fn pivot_of(wall: &Wall) -> DVec3 {
     if let Some(rotation) = wall.motion.rotation {
         return rotation.point;
@@ -381,7 +383,7 @@ fn pivot_of(wall: &Wall) -> DVec3 {
     }
 }
 
-// Whether a part looks the same however far its wall has turned.
+// Whether the rotation of the wall leaves the part unchanged.
 fn is_round(part: &parts::Part, wall: &Wall) -> bool {
     let Some(rotation) = wall.motion.rotation.filter(|rotation| rotation.speed != 0.0) else { return true };
     let axis = rotation.axis.normalize();
@@ -396,7 +398,8 @@ fn is_round(part: &parts::Part, wall: &Wall) -> bool {
     }
 }
 
-/// Copies of patches one period away, on every periodic axis: spheres are counted in one period and leave it by a step.
+/// Shifts of the copies of features on periodic axes. Spheres keep coordinates within one period and may leave it during a
+/// step, so copies stand one period away on both sides.
 struct Images {
     shifts: Vec<DVec3>,
 }

@@ -1,17 +1,19 @@
-//! What no sphere moves: gravity, walls and materials, in scaled units and f32.
+//! The parts of the system that no sphere changes: gravity, walls and materials, in scaled units and f32.
 //!
-//! Planes (the sides of the box and walls of shape plane) are kept apart from patches, the features of every other shape. A plane
-//! is unbounded, so no box of the tree can enclose it, and its test is one dot product. Written as patches of a box,
-//! walls cost more than the 3% allowed: 1.72 times the processor time of the whole run for the six sides of a gas of 20,000 spheres, 1.19
-//! times for the floor of the scene `heap` (`cpu`, medians of three interleaved pairs). Walls are numbered planes first, then patches.
+//! Planes (the sides of the box and walls of shape plane) are kept apart from wall features, into which all other shapes are
+//! divided. A plane is unbounded, so no box of the tree can enclose it, and its test is a single dot product. Replacing
+//! planes by features of boxes costs 1.72 times the processor time of the whole run for the six sides of a gas of
+//! 20,000 spheres, and 1.19 times for the floor of the scene `heap` (`cpu`, medians of three interleaved pairs of runs).
+//! Walls are numbered with planes first, then features.
 //!
-//! The number of planes is not checked against a limit; three numbers decide what a plane can do, on `cpu` and `gpu` alike:
-//! - Planes from the 9th on (`COUNTED_PLANES`) have no counter of impacts: a contact on one of them cannot turn from impacts into
-//!   a resting contact within a substep, and bounces until the next substep finds it.
-//! - Planes from the 32nd on share one bit of the set that a sphere could meet (`wall_bit`). The set is a superset: each of these
-//!   planes is tested on its own, so sharing costs tests; and if one of them moves, a sphere near any of them
-//!   counts as near a moving wall.
-//! - Planes from the 256th on cannot support a sphere between two impacts, because `support` holds the plane plus 1 in 8 bits.
+//! The number of planes is unlimited, but three constants restrict the later ones, on `cpu` and `gpu` alike:
+//! - Planes from the 9th on (`COUNTED_PLANES`) have no impact counter. A contact with one of them cannot be converted to a
+//!   resting contact within a substep; it bounces until the next substep finds it at rest.
+//! - Planes from the 32nd on share one bit in the set of planes that a sphere may reach (`wall_bit`). The set is a superset:
+//!   each of these planes is tested separately, so sharing only costs tests. If one of them moves, a sphere near any of
+//!   them counts as near a moving wall.
+//! - Planes from the 256th on cannot support a sphere between two impacts, because `support` stores the plane plus 1 in
+//!   8 bits.
 
 use glam::{DVec3, IVec3, Vec3};
 
@@ -26,7 +28,7 @@ use crate::{
     walls::features::WallFeatures,
 };
 
-/// A plane relative to a point of its own, so that it is as sharp far from the origin as near it.
+/// A plane, stored relative to one of its points, so that its precision does not depend on the distance from the origin.
 #[derive(Clone, Copy, Debug)]
 pub struct Wall {
     pub normal: Vec3,
@@ -37,15 +39,15 @@ pub struct Wall {
     /// Gravity along the normal: the acceleration of a sphere in flight relative to the plane.
     pub acceleration: f32,
     pub material: usize,
-    /// Number among all walls.
+    /// Index among all walls.
     pub number: u32,
-    /// That point at time 0.
+    /// The point at time 0, from the world's origin.
     foot: DVec3,
-    /// What moves it, if anything does.
+    /// Index of the mover, if the plane moves.
     pub mover: Option<u32>,
     /// Velocity along the normal.
     pub speed: f32,
-    /// Whether it is there.
+    /// Whether the plane exists in this substep.
     pub there: bool,
 }
 
@@ -56,80 +58,81 @@ pub struct Surface {
     pub friction: f32,
     pub rolling: f32,
     pub twisting: f32,
-    /// Speed of approach below which the restitution fades.
+    /// Approach speed below which the restitution decreases linearly to 0.
     pub threshold: f32,
 }
 
 impl Surface {
-    /// Restitution at a speed of approach > 0.
+    /// Restitution at an approach speed > 0.
     #[inline]
     pub fn restitution_at(&self, speed: f32) -> f32 {
         if speed < self.threshold { self.restitution * (speed / self.threshold) } else { self.restitution }
     }
 
-    /// Whether there are speeds at which an impact along the normal loses energy.
+    /// Whether an impact along the normal loses energy at any speed.
     #[inline]
     pub fn is_lossy(&self) -> bool {
         self.restitution < 1.0 || self.threshold > 0.0
     }
 }
 
-/// Speed, in units of sqrt(g d), below which spheres may fall asleep, and for how long, in units of sqrt(d/g). Spheres in piles
-/// at rest are ten times slower; what starts to roll down the gentlest slope is faster after that time, unless the slope is
-/// less than 4e-5.
+/// Speed, in units of sqrt(g d), below which spheres may fall asleep, and the time that this takes, in units of
+/// sqrt(d/g). Spheres in piles at rest are ten times slower. A sphere that starts to roll down a slope exceeds the
+/// speed within this time unless the slope is less than 4e-5.
 const SLEEP_SPEED: f64 = 2e-4;
 const SLEEP_TIME: f64 = 10.0;
 
-/// See [`World::delta_v_bound`].
+/// The bound stored in [`World::delta_v_bound`], for the largest coefficient of friction.
 pub fn delta_v_bound(friction: f64) -> f32 {
     (2.0 * (1.0 + friction * friction).sqrt()) as f32
 }
 
-/// Everything that is the same for all spheres.
+/// Gravity, walls and materials.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     pub gravity: Vec3,
     pub has_gravity: bool,
     pub walls: Vec<Wall>,
-    /// Whether there is anybody to feel what spheres do: walls.
+    /// Whether there are walls, which record the impulses on them.
     pub is_watched: bool,
-    /// Planes that move, as bits of the sets of walls.
+    /// Moving planes, as bits of the sets of planes.
     pub moving: u32,
     pub features: WallFeatures,
-    /// Whether contacts may rest: there is gravity, and something that takes energy out of impacts.
+    /// Whether contacts may rest: there is gravity, and impacts can lose energy.
     pub rests: bool,
-    /// Substep that resting contacts ask for.
+    /// Longest substep for resting contacts.
     pub rest_substep: f32,
-    /// Speed below which a sphere may fall asleep, and how long that takes; 0 = never.
+    /// Speed below which a sphere may fall asleep, and the time that this takes; 0 = spheres never sleep.
     pub sleep_speed: f32,
     pub sleep_time: f32,
     pub material_count: usize,
-    /// Every pair of materials, row by row.
+    /// Surface of every pair of materials, as a row-major matrix.
     pub surfaces: Vec<Surface>,
-    /// Bound on the change of a sphere's velocity in an impact, in units of the reduced mass over its own times the
-    /// speed of approach: 2 sqrt(1 + mu^2) for the largest coefficient of friction.
+    /// Bound on the velocity change of a sphere in an impact, in units of reduced mass / mass times the approach speed:
+    /// 2 sqrt(1 + mu^2) for the largest coefficient of friction.
     pub delta_v_bound: f32,
     /// t_c of the TC model.
     pub contact_time: f32,
-    /// Overlaps up to this say nothing of the order of impacts: 1e-5 of the mean diameter, which is rounding. Larger hides
-    /// order errors, smaller counts rounding as one. Where contacts may rest it is what they are solved to.
+    /// Overlaps up to this value do not indicate impacts out of order. 1e-5 of the mean diameter is rounding: a larger
+    /// value hides order errors, a smaller one counts rounding as errors. Where contacts may rest, it is the accuracy
+    /// of their solver.
     pub slop: f32,
 }
 
 impl World {
-    /// Whether walls are more than planes that stand for ever.
+    /// Whether there are wall features, or walls that move, appear or disappear.
     #[cfg(feature = "gpu")]
     pub fn has_shapes(&self) -> bool {
         !self.features.is_empty() || self.features.is_restless(f64::NEG_INFINITY)
     }
 
-    /// What happens where two materials touch.
+    /// Surface properties of the contact of two materials.
     #[inline]
     pub fn surface(&self, a: usize, b: usize) -> &Surface {
         &self.surfaces[a * self.material_count + b]
     }
 
-    /// Puts every wall where it is in the substep of length `h` (scaled) that begins at `time`.
+    /// Moves every wall to its position in the substep of length `h` (scaled) that begins at `time`.
     pub fn place_walls(&mut self, time: f64, h: f64, units: &Units, grid: &Grid) {
         let Self { features, walls, .. } = self;
         features.place(time, h, units, grid);
@@ -143,9 +146,9 @@ impl World {
         }
     }
 
-    /// Ticks of [`SLEEP`] in a substep of length `h`; 0 = nobody ever sleeps.
+    /// Ticks of [`SLEEP`] in a substep of length `h`; 0 = spheres never sleep.
     pub fn sleep_ticks(&self, h: f32) -> u32 {
-        // At least four substeps: what is drowsy has had no impact in the one before.
+        // Falling asleep takes at least four substeps: a nearly asleep sphere had no impact in the substep before.
         if self.sleep_time > 0.0 {
             ((h / self.sleep_time * SLEEP as f32) as u32).clamp(1, SLEEP / 4)
         } else {
@@ -153,13 +156,13 @@ impl World {
         }
     }
 
-    /// Whether impacts may turn spheres.
+    /// Whether impacts may change spins.
     #[cfg(feature = "gpu")]
     pub fn is_rough(&self) -> bool {
         self.surfaces.iter().any(|s| s.friction > 0.0)
     }
 
-    /// Substeps that resting contacts and moving walls ask for in a step of `dt`, scaled.
+    /// Least number of substeps for resting contacts and moving walls in a step of `dt` (scaled).
     pub fn least_substeps(&self, dt: f64, statistics: &SystemStatistics, units: &Units) -> f64 {
         let walls = self.features.substeps(dt * units.time);
         if !self.rests {
@@ -168,7 +171,7 @@ impl World {
         rest_substeps(dt, f64::from(self.gravity.length()), 2.0 * statistics.radius_min).max(walls)
     }
 
-    /// `middle` of the spheres and the contact time are in scaled units.
+    /// The world of a system. `middle`, the mean of the centres, and `contact_time` are in scaled units.
     pub fn new(
         system: &System,
         units: &Units,
@@ -179,7 +182,7 @@ impl World {
     ) -> Self {
         let gravity = (system.gravity / units.acceleration()).as_vec3();
         let dt = system.dt / units.time;
-        // In f32 there may be no gravity left.
+        // In f32 gravity may underflow to zero.
         let rests = gravity != Vec3::ZERO && system.contacts_may_rest();
         let friction = system.materials.surfaces().iter().fold(0.0, |most, s| s.friction.max(most));
         let walls = system
@@ -188,8 +191,8 @@ impl World {
             .zip(0..)
             .filter_map(|(wall, number)| {
                 let WallShape::Plane { point, normal } = wall.shape else { return None };
-                // The point of the plane nearest to the middle of the spheres: on an oblique plane the error
-                // grows with the distance from this point.
+                // The point of the plane nearest to the middle of the spheres: on an oblique plane the error grows with
+                // the distance from this point.
                 let point = point / units.length;
                 let foot = middle - normal * normal.dot(middle - point);
                 let (cell, offset) = grid.locate_freely(foot);
@@ -211,7 +214,7 @@ impl World {
         let features = WallFeatures::new(system, units, grid);
         let mut walls: Vec<Wall> = walls;
         walls.iter_mut().for_each(|wall| wall.mover = features.mover_number(wall.number));
-        // What gravity gives in the fall of a diameter, and the time that this takes.
+        // Scales of speed and time of the free fall over the smallest diameter.
         let (speed, time) = match rests && system.solver.sleeping {
             true => {
                 let (g, d) = (f64::from(gravity.length()), 2.0 * statistics.radius_min);

@@ -1,4 +1,4 @@
-//! Converts pairs from impacts to contact constraints within a substep, and accounts for their energy.
+//! Converts colliding pairs to resting contacts within a substep, and accounts for their energy.
 
 use glam::Vec3;
 
@@ -10,7 +10,7 @@ use crate::{
     state::constants::{MOST_HITS, WALL},
 };
 
-// Removes the approach of a new resting contact if a contact constraint can hold the pair until the end of the substep.
+// Removes the approach speed of a new resting contact, if a contact constraint can hold the pair until the substep ends.
 pub(super) fn convert_to_resting(
     view: &View,
     a: &mut Body,
@@ -39,7 +39,7 @@ pub(super) fn convert_to_resting(
     true
 }
 
-// Counts an impact that takes energy: a pair that collides repeatedly comes to rest.
+// Counts an impact that loses energy. A pair that collides repeatedly becomes a resting contact.
 pub(super) fn count_hit(view: &View, i: usize, partner: u32, e: f32) {
     if view.world.rests && e < 1.0 && view.lists.hit(i, partner) > MOST_HITS {
         view.converted.insert(i);
@@ -49,7 +49,8 @@ pub(super) fn count_hit(view: &View, i: usize, partner: u32, e: f32) {
     }
 }
 
-// Energy that a supported sphere gains less than one in flight from an impulse: its chord is not its velocity.
+// Difference between the energies that an impulse gives to a sphere in flight and to a supported sphere, whose chord is
+// not its velocity.
 pub(super) fn along_chord(view: &View, i: usize, impulse: Vec3) -> f64 {
     0.5 * f64::from(view.rested[i]) * f64::from(view.frame.gravity.dot(impulse))
 }

@@ -9,9 +9,9 @@ use super::{Body, Counts};
 pub struct Friction {
     /// Impulse on the first sphere, perpendicular to the line of centres; the second sphere gets the opposite.
     pub impulse: Vec3,
-    /// Angular unit: times inverse mass, over radius, gives the spin change of each sphere.
+    /// Twist. Times inverse mass over radius, it gives the spin change of each sphere.
     pub twist: Vec3,
-    /// Energy that friction dissipates.
+    /// Energy dissipated by friction.
     pub loss: f64,
 }
 
@@ -20,11 +20,11 @@ impl Friction {
     /// weighted by the radii, whose sum is `radius_sum`; `limit` is the coefficient of friction times the normal
     /// impulse.
     ///
-    /// The contact point divides `d` in the ratio of the radii, with a gap or an overlap too, so the arms are r |d| /
-    /// s. Angular momentum is conserved: the spins lose what the orbit gains. The slip there is `w - spin x d` across
-    /// `d`. An impulse changes the slip by 1/m_i + 1/m_j, and through the spins (inertia 2/5 m r^2) by 5/2 (|d|/s)^2
-    /// times as much again: at contact by 7/2 in all, so 2/7 of the reduced mass times the slip stops it. A larger
-    /// impulse reverses it.
+    /// The contact point divides `d` in the ratio of the radii, even with a gap or an overlap, so the arms are r |d| / s.
+    /// Angular momentum is conserved: the spins lose what the orbit gains. The slip at the contact is the part of
+    /// `w - spin x d` perpendicular to `d`. A unit impulse changes the slip by 1/m_i + 1/m_j directly, and through the spins
+    /// (inertia 2/5 m r^2) by another 5/2 (|d|/s)^2 times as much; at contact the total is 7/2. Hence an impulse of 2/7 of
+    /// the reduced mass times the slip stops the slip, and a larger one would reverse it.
     pub fn new(d: Vec3, w: Vec3, spin: Vec3, radius_sum: f32, inverse_mass: f32, limit: f32) -> Option<Self> {
         let square = d.length_squared();
         let surfaces = w - spin.cross(d);
@@ -43,9 +43,9 @@ impl Friction {
     }
 }
 
-/// Applies the impulse with normal part `j` to the spins of an impact, and returns the whole impulse on the first
-/// sphere. `contact` holds offset and velocity of the first relative to the second or to a fixed partner, and the
-/// radius sum.
+/// Applies friction for the normal impulse `j` to the spins of an impact, and returns the total impulse on the first
+/// sphere. `contact` holds the offset and velocity of the first sphere relative to the second or to a fixed partner, and
+/// the radius sum.
 pub(super) fn rub(
     coefficient: f32,
     j: Vec3,
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::{toolbox::bounce_impulse, walls::world::delta_v_bound};
 
-    // Basis of `World::delta_v_bound`: for any spins, no velocity changes by more than the causality test allows for.
+    // Justifies `World::delta_v_bound`: for any spins, no velocity changes by more than the bound of the causality test.
     #[test]
     fn friction_keeps_to_the_bound_on_a_jolt_whatever_the_spins() {
         let mut seed = 17_u64;

@@ -33,7 +33,7 @@ pub struct Push {
 }
 
 impl Body {
-    // In the lab, at a time of the substep.
+    // The sphere in the lab frame at time `t` of the substep.
     fn instant(&self, view: &View, t: f32) -> Instant {
         let g = view.world.gravity;
         Instant {
@@ -55,7 +55,7 @@ struct WallContact {
     wall_velocity: Vec3,
 }
 
-/// `wall` counts the planes first, then the wall features.
+/// Resolves an impact on a wall. `wall` is an index that counts planes first, then wall features.
 pub(super) fn wall_impact(
     view: &View,
     recorder: Recorder,
@@ -64,7 +64,7 @@ pub(super) fn wall_impact(
     t: f32,
     output: &mut CollideOutput,
 ) {
-    // A sphere supported by one plane that meets another continues from its true state.
+    // A sphere that a plane supports and that meets another wall continues from its true state.
     let supported = leave_support(view, a, t);
     let before = a.velocity();
     let wall_contact = match view.feature(wall) {
@@ -110,12 +110,12 @@ fn plane_impact(
             return wall_contact;
         }
         if supported || wall.mover.is_some() {
-            // In a groove two simultaneous chords would follow the edge. The sphere hops off the second plane and stays
-            // on the first. Moving walls carry no sphere along a chord.
+            // In a groove, two simultaneous chords would follow the edge: the sphere hops off the second plane and
+            // stays on the first. A moving wall supports no sphere along a chord.
             counts.dissipated -= rebound(a, normal, -approach, -g * h);
             return wall_contact;
         }
-        // In the falling frame the plane accelerates; the sphere follows the chord to the end of the substep.
+        // The plane accelerates in the falling frame; the sphere follows the chord until the end of the substep.
         let chord = -0.5 * g * (h + t);
         a.push(normal * (chord - normal.dot(a.velocity())));
         a.support = plane as u8 + 1;
@@ -132,7 +132,7 @@ fn plane_impact(
     }
     let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, wall.mover.is_some()), counts);
     let j = impulse(normal, w, (a.inverse_mass(), 0.0), e, w.length());
-    // The frame falls along the plane too.
+    // The frame also falls along the plane.
     let slide = (a.velocity() + view.world.gravity * t) - wall_velocity;
     let push = rub(friction, j, (normal * a.radius(), slide, a.radius()), a, None, counts);
     count_hit(view, a.index, WALL | plane as u32, surface.restitution);
@@ -156,7 +156,7 @@ fn feature_impact(
     let approach = normal.dot(w);
     let partner = WALL | wall as u32;
     let surface = view.world.surface(view.state.material(a.index).into(), feature.material);
-    // The surface accelerates towards the sphere by gravity and by its own curvature.
+    // The surface accelerates towards the sphere, because of gravity and of its curvature.
     let towards = touch.bend - normal.dot(view.world.gravity);
     let wall_contact = WallContact { wall: feature.wall, normal, wall_velocity };
     if towards > 0.0 && rests(-approach, towards, a.radius(), view, 0.0) {
@@ -181,7 +181,8 @@ fn feature_impact(
     wall_contact
 }
 
-// As between spheres. But a moving wall presses confined spheres, and elastic impacts would add energy without limit.
+// `soften` without the TC model for moving walls: they squeeze confined spheres, and elastic impacts would add energy
+// without limit.
 fn soften_wall(
     view: &View,
     surface: &Surface,
@@ -195,7 +196,7 @@ fn soften_wall(
     soften(view, surface, speed, age, counts)
 }
 
-// `j` is the impulse along the normal, `push` the impulse with friction.
+// Applies a wall impact and records it. `j` is the impulse along the normal, `push` includes friction.
 fn finish(
     view: &View,
     recorder: Recorder,
@@ -224,8 +225,8 @@ fn finish(
     }
 }
 
-// Lets a sphere that slides along a wall leave at a speed so small that it soon returns. The velocity is turned, not
-// increased, if the sphere is fast enough. Returns the energy gained.
+// Lets a sphere that slides along a wall leave at a speed so small that it returns soon. If the sphere is fast enough, its
+// velocity is rotated, not increased. Returns the energy gained.
 fn turn_off(a: &mut Body, w: Vec3, normal: Vec3, approach: f32, speed: f32) -> f64 {
     let along = w - normal * approach;
     let (square, gain) = (along.length_squared(), speed * speed - approach * approach);
@@ -233,7 +234,7 @@ fn turn_off(a: &mut Body, w: Vec3, normal: Vec3, approach: f32, speed: f32) -> f
         a.push(normal * (speed - approach));
         return 0.5 * f64::from(gain) / f64::from(a.inverse_mass());
     }
-    // sqrt(1 - x) - 1, without the cancellation.
+    // sqrt(1 - x) - 1, in a form that does not cancel.
     let share = gain / square;
     let slower = -share / (1.0 + (1.0 - share).sqrt());
     a.push(normal * (speed - approach) + along * slower);

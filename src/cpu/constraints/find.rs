@@ -17,18 +17,18 @@ use crate::{
     },
 };
 
-/// A wall as a contact constraint needs it.
+/// Contact geometry of one side of a wall.
 struct Side {
     partner: u32,
     normal: Vec3,
     gap: f32,
-    /// Velocity of the surface, spin of the wall.
+    /// Velocity of the surface, and spin of the wall.
     wall_velocity: Vec3,
     spin: Vec3,
     moves: bool,
 }
 
-/// Values of a sphere-sphere constraint that stay constant while the spheres touch; not set if it was restored.
+/// Values of a sphere-sphere constraint that stay constant while the contact lasts. A restored constraint lacks them.
 struct Grip {
     turns: [f32; 2],
     friction: f32,
@@ -39,7 +39,7 @@ struct Grip {
 pub(super) struct Finder<'a> {
     pub view: &'a View<'a>,
     pub i: usize,
-    /// None when constraints are added after the rounds.
+    /// Slow speed; `None` when constraints are added after the rounds.
     pub slow: Option<f32>,
     pub past: &'a [ContactConstraint],
     pub scale: f32,
@@ -53,7 +53,7 @@ impl Finder<'_> {
         let id = state.id[i];
         for &candidate in view.lists.of(i) {
             let j = candidate.index();
-            // Reject distant candidates before loading anything else of them.
+            // Reject distant candidates before loading their material.
             if state.id[j] > id && self.may_rest(candidate) {
                 self.pair(candidate, task);
             }
@@ -79,7 +79,7 @@ impl Finder<'_> {
         }
     }
 
-    // Whether a contact rests at the start of the substep, from the present `gap` and `approach`.
+    // Whether a contact rests at the start of the substep, by the present `gap` and `approach`.
     fn rests(
         &self,
         partner: u32,
@@ -91,7 +91,7 @@ impl Finder<'_> {
         let slow = self.slow.unwrap_or(0.0);
         let both_rested =
             self.rested.contains(self.i) && (partner & WALL != 0 || self.rested.contains(partner as usize));
-        // Neighbours in a pile are pressed together; a sphere that only now arrives bounces.
+        // Neighbours in a pile are pressed together; a sphere that has just arrived bounces.
         let in_contact =
             past.is_some_and(|constraint| constraint.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
         gap <= CONSTRAINT_GAP * diameter
@@ -99,7 +99,7 @@ impl Finder<'_> {
             && (in_contact || (approach <= slow && approach >= -slow))
     }
 
-    // False if no contact constraint is possible.
+    // False if the candidate cannot have a contact constraint.
     #[inline(always)]
     fn may_rest(&self, candidate: Candidate) -> bool {
         let (view, i, j) = (self.view, self.i, candidate.index());
@@ -116,7 +116,7 @@ impl Finder<'_> {
             || (self.is_in_contact(i, j as u32) && !view.stays_clear(i, j, shift, CONSTRAINT_AHEAD))
     }
 
-    // None if all contacts of the pair are impacts.
+    // The constants of a pair; `None` if all its contacts are impacts, because restitution is 1.
     fn grip(&self, j: usize, past: Option<&ContactConstraint>) -> Option<Grip> {
         if let Some(constraint) = past
             && constraint.turns[0] > 0.0
@@ -143,11 +143,11 @@ impl Finder<'_> {
         let (i, j) = (self.i, candidate.index());
         let shift = view.shifts[candidate.code() as usize];
         if state.inverse_mass(i) == 0.0 && state.inverse_mass(j) == 0.0 {
-            // Both spheres stopped in this substep.
+            // Both spheres were stopped in this substep.
             return;
         }
         let past = self.past.iter().find(|constraint| constraint.j == j as u32);
-        // An impact at the very start leaves the clock at 0.
+        // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
         let is_as_before =
             |k: usize| view.clock[k] == 0.0 && state.spin[k].w < 0.0 && state.inverse_mass(k) != 0.0;
         if let (None, Some(constraint)) = (self.slow, past)
@@ -202,7 +202,7 @@ impl Finder<'_> {
         task.push(constraint, view.yields(self.i) || view.yields(j));
     }
 
-    // Whether contact constraints have moved one of the two.
+    // Whether contact constraints support one of the two.
     fn is_in_contact(&self, i: usize, partner: u32) -> bool {
         self.view.rested[i] > 0.0 || (partner & WALL == 0 && self.view.rested[partner as usize] > 0.0)
     }
@@ -257,7 +257,7 @@ impl Finder<'_> {
         self.wall(surface, &side, runs_in, task);
     }
 
-    // At the start of a substep every clock counts as 0, whatever its stored value.
+    // The sphere in the lab frame. At the start of a substep every clock counts as 0, whatever its stored value.
     fn instant(&self) -> Instant {
         let i = self.i;
         if self.slow.is_none() {
@@ -302,7 +302,7 @@ impl Finder<'_> {
         task.push(constraint, view.yields(i));
     }
 
-    // Impulse of the previous substep, rotated into the present contact plane; sleeping spheres keep theirs unrotated.
+    // Impulse of the previous substep, projected onto the present contact plane; sleeping spheres keep theirs unchanged.
     fn warm(&self, past: Option<&ContactConstraint>, normal: Vec3) -> ContactImpulse {
         let Some(ContactConstraint { impulse, .. }) = past else { return ContactImpulse::default() };
         let tangent = impulse.tangent * self.scale;
@@ -316,7 +316,8 @@ impl Finder<'_> {
     }
 }
 
-// A tangential impulse also turns a sphere: with inertia 2/5 m r^2 the surfaces move 1 + 5/2 times as far.
+// Reduced masses along the normal and in the contact plane. A tangential impulse also turns the spheres: with inertia
+// 2/5 m r^2 it moves the surfaces by 1 + 5/2 times as much.
 fn masses(inverse: f32, share: f32) -> [f32; 2] {
     let mass = 1.0 / inverse;
     [mass, mass / (1.0 + 2.5 * share * share)]

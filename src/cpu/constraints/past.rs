@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl ContactConstraints {
-    /// Reorders past constraints with their spheres; `order` holds the previous index of each sphere.
+    /// Reorders past constraints after their spheres; `order` holds the previous index of each sphere.
     pub fn follow(&mut self, order: &[u32]) {
         if self.tasks.iter().all(|task| task.constraints.is_empty()) && !self.is_past_ready {
             // Drop older constraints: their indices belong to another order.
@@ -69,8 +69,8 @@ impl ContactConstraints {
         (self.is_past_ready, self.count) = (true, 0);
     }
 
-    /// Warm-starts the next [`find`](Self::find) from impulses of a substep of length `h`: owner, partner, impulse,
-    /// ascending by owner.
+    /// Warm-starts the next [`find`](Self::find) from impulses (owner, partner, impulse) of a substep of length `h`,
+    /// sorted by owner.
     pub fn restore(&mut self, count: usize, impulses: &[(u32, u32, ContactImpulse)], h: f32) {
         self.past.run(1, 1, |_, task| {
             task.constraints.clear();
@@ -96,7 +96,7 @@ impl ContactConstraints {
         (self.is_past_ready, self.past_h, self.count) = (true, h, 0);
     }
 
-    /// Warm start of the next [`find`](Self::find): the constraints of a sphere and the length of their substep.
+    /// Warm start of the next [`find`](Self::find): the constraints of a sphere, and the length of their substep.
     pub fn handed_on(&self, i: usize) -> (&[ContactConstraint], f32) {
         let (tasks, slots, h) = if self.is_past_ready {
             (&self.past, &self.past_slots, self.past_h)

@@ -1,5 +1,5 @@
-//! The search where cells are divided, because sizes differ: each sphere looks through the parts of every level that spheres
-//! of that level could reach it from.
+//! The search for candidates where sizes differ and cells are divided: for each level, a sphere searches the parts from
+//! which spheres of that level could reach it.
 
 use crate::state::constants::REACH_HAIR;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::{Candidate, Finder, Row};
 use crate::state::{grid::CODES, levels::Level};
 
 impl Finder<'_> {
-    /// Candidates level by level, in each by z, y and x; `rows` is a buffer.
+    /// Finds candidates level by level, within a level by z, y and x; `rows` is a buffer.
     pub(super) fn in_parts(
         &self,
         starts: &[u32],
@@ -24,7 +24,7 @@ impl Finder<'_> {
             self.for_parts(starts, level, |cell, away, spheres| {
                 let code = 9 * away.z + 3 * away.y + CODES as i32 / 2;
                 if grid.direct {
-                    // The whole row is in one cell: to the left of the middle one, in it, or to the right.
+                    // The whole row is in one cell: left of the middle cell, in it, or right of it.
                     let middle = match away.x {
                         -1 => (spheres.end, spheres.end),
                         0 => (spheres.start, spheres.end),
@@ -52,8 +52,8 @@ impl Finder<'_> {
         d.length_squared() <= reach * reach
     }
 
-    // Calls `visit(cell, how many cells away, spheres)` for the parts of a level that are within reach, those of a cell that
-    // are side by side along x at once.
+    // Calls `visit(cell, cells away, spheres)` for the parts of a level within reach. Parts of a cell that are adjacent
+    // along x are visited together.
     fn for_parts(&self, starts: &[u32], level: &Level, mut visit: impl FnMut(IVec3, IVec3, Range<u32>)) {
         let (grid, offset) = (self.grid, self.offset);
         let home = self.state.cell[self.i].truncate();
@@ -101,7 +101,7 @@ mod tests {
         scene::{Fill, Scene},
     };
 
-    // (code, index) of all candidates of a sphere, found among all spheres in all 27 cells.
+    // (code, index) of all candidates of a sphere, by a test of all spheres in all 27 cells.
     fn among_all(core: &Core, i: usize) -> Vec<(u32, usize)> {
         let (grid, state) = (&core.domain.grid, &core.state);
         let home = state.cell[i].truncate();
@@ -155,7 +155,7 @@ mod tests {
 
     fn sizes() -> [(&'static str, Fill); 3] {
         let random = Fill::random(1500).temperature(1.0);
-        // Of each size as much volume.
+        // Each size has the same volume.
         let every = (0..30).map(|k| 10f64.powf(f64::from(k) / 29.0)).map(|d| (d, d.powf(-3.0)));
         let sum: f64 = every.clone().map(|(_, share)| share).sum();
         let every = every.map(|(d, share)| (d, share / sum));
@@ -176,7 +176,7 @@ mod tests {
                     let fill = fill.clone().region(corner, corner + high);
                     let scene = Scene::new(0.02).seed(7).bounds(corner, corner + high).sides(sides);
                     let mut system = scene.fill(fill).build().unwrap();
-                    // Some beyond the walls, where they are held in the outermost cells.
+                    // Some spheres beyond the walls, where they are clamped to the outermost cells.
                     if sides.contains(&Side::Wall) {
                         system.spheres.iter_mut().step_by(20).for_each(|s| s.position.y -= 4.0);
                     }
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    // Cells that are not divided, in hashed tables whose rows wrap somewhere as well.
+    // Undivided cells, also in hashed tables whose rows wrap around.
     #[test]
     fn candidates_of_equal_spheres_are_those_found_among_all() {
         let (mut narrow, mut wide) = (SIDES.to_vec(), SIDES.to_vec());

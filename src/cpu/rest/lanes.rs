@@ -1,5 +1,5 @@
-//! Contact constraints of four tasks side by side, one per lane: the same operations in the same order as
-//! [`Bodies::solve`], so the same bits. Tasks of one colour share no sphere, so four of their constraints share none.
+//! Solves the contact constraints of four tasks in parallel, one task per lane. The operations and their order are those of
+//! [`Bodies::solve`], so the bits are the same. Tasks of one colour share no sphere, so four constraints share none either.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -11,13 +11,13 @@ use crate::cpu::{
     constraints::{ContactConstraint, Task, WallVelocity},
 };
 
-/// Lanes of a vector.
+/// Number of lanes of a vector.
 const LANES: usize = 4;
 
 /// Solves the contact constraints of tasks of one colour. Returns the largest velocity change by a constraint.
 ///
 /// # Safety
-/// No other thread may read or write the spheres of these tasks meanwhile, and the tasks share no sphere.
+/// No other thread may read or write the spheres of these tasks at the same time, and the tasks share no sphere.
 pub unsafe fn solve_all<'t>(
     bodies: &Bodies,
     mut tasks: impl Iterator<Item = &'t mut Task>,
@@ -30,16 +30,16 @@ pub unsafe fn solve_all<'t>(
         if let [Some(a), Some(b), Some(c), Some(d)] = constraints {
             let mut constraints = [a, b, c, d];
             let wall_velocities = lanes.each_ref().map(|lane| lane.wall_velocities);
-            // SAFETY: passed on from the caller.
+            // SAFETY: guaranteed by the caller.
             most = solve::larger(most, unsafe { solve_four(bodies, &mut constraints, wall_velocities) });
             constraints.iter().for_each(|constraint| mark(constraint, in_contact));
             continue;
         }
-        // The last contact constraints of the longest tasks.
+        // The remaining contact constraints of the longest tasks.
         let mut any = false;
         for (constraint, lane) in constraints.into_iter().zip(&lanes) {
             let Some(constraint) = constraint else { continue };
-            // SAFETY: passed on from the caller.
+            // SAFETY: guaranteed by the caller.
             most = solve::larger(most, unsafe { bodies.solve(constraint, lane.wall_velocities) });
             mark(constraint, in_contact);
             any = true;
@@ -56,7 +56,7 @@ fn mark(constraint: &ContactConstraint, in_contact: &Flags) {
     }
 }
 
-/// Rest of the task that a lane processes.
+/// Remaining constraints of the task that a lane processes.
 #[derive(Default)]
 struct Lane<'t> {
     constraints: std::slice::IterMut<'t, ContactConstraint>,
@@ -153,7 +153,7 @@ fn larger(a: Vec4, b: Vec4) -> Vec4 {
     Vec4::select(b.cmpgt(a), b, a)
 }
 
-/// One quantity of four lanes each: from the four of every lane.
+/// Transposes: from four values of every lane to one vector for each value.
 #[inline(always)]
 fn across(lanes: [Vec4; LANES]) -> [Vec4; 4] {
     let [a, b, c, d] = lanes;
@@ -173,7 +173,7 @@ fn lanes_of(vector: Four, number: Vec4) -> [Vec4; LANES] {
     across([vector.x, vector.y, vector.z, number])
 }
 
-/// The partners of one side.
+/// The partners on one side of four constraints.
 #[derive(Clone, Copy)]
 struct Side {
     motion: Four,
@@ -199,7 +199,7 @@ impl Side {
         std::array::from_fn(|k| Body { motion: motions[k], spin: spins[k] })
     }
 
-    /// Spin change per friction torque: 5/2 arm/(m r^2), with the arm close to the radius.
+    /// Spin change per friction torque: 5/2 arm/(m r^2), where the arm is close to the radius.
     #[inline(always)]
     fn ease(&self) -> Vec4 {
         0.4 * self.turn * self.turn * self.arm * self.inverse
@@ -211,8 +211,8 @@ impl Side {
     }
 }
 
-/// Resistance to rolling and twisting of four contact constraints; `limits` is the largest rolling moment and the
-/// normal impulse. Returns `change`, or the change of a velocity by the moment where that is larger.
+/// Applies the rolling and twisting resistance of four contact constraints. `limits` is the largest rolling moment and the
+/// normal impulse. Returns `change`, or the velocity change by the moment if that is larger.
 #[inline(always)]
 fn resist(
     constraints: &mut [&mut ContactConstraint; LANES],
@@ -262,7 +262,7 @@ unsafe fn solve_four(
     });
     let [x, y, z, pressed] = of(|constraint| constraint.impulse.tangent.extend(constraint.impulse.normal));
     let rubbed = Four { x, y, z };
-    // SAFETY: passed on from the caller.
+    // SAFETY: guaranteed by the caller.
     let (first, second) = unsafe {
         (
             constraints.each_ref().map(|constraint| bodies.first(constraint)),
@@ -316,7 +316,7 @@ unsafe fn solve_four(
         if acts_in >> k & 1 == 1 {
             constraint.impulse.normal = impulses[k].x;
             constraint.impulse.tangent = Vec3::new(impulses[k].y, impulses[k].z, impulses[k].w);
-            // SAFETY: passed on from the caller.
+            // SAFETY: guaranteed by the caller.
             unsafe { bodies.store(constraint, a[k], b[k]) };
         }
     }
@@ -334,14 +334,14 @@ mod tests {
         state::constants::WALL,
     };
 
-    /// Spheres of a task.
+    /// Number of spheres of a task.
     const OWN: u32 = 20;
 
     fn vector(rng: &mut impl Rng) -> Vec3 {
         Vec3::from_array(std::array::from_fn(|_| 2.0 * rng.random::<f32>() - 1.0))
     }
 
-    // A constraint among the spheres of a task, of every kind in turn; `wild`: some with impulses that overflow.
+    // A constraint between spheres of a task, of each kind in turn. `wild`: some impulses overflow.
     fn constraint(
         rng: &mut impl Rng,
         (first, k, wild): (u32, usize, bool),
@@ -377,14 +377,14 @@ mod tests {
         constraint
     }
 
-    // Four lanes, and what is left of the longest, do to the bit what one row after the other does.
+    // Four lanes, and the remainder of the longest task, give the same bits as one constraint after another.
     #[test]
     fn rows_side_by_side_have_the_bits_of_rows_one_by_one() {
         let mut rng = Pcg64::seed_from_u64(11);
         for (tasks, wild) in [1, 3, 4, 5, 11].into_iter().flat_map(|tasks| [(tasks, false), (tasks, true)]) {
             let mut bodies: Vec<Body> = (0..tasks * OWN)
                 .map(|k| Body {
-                    // One in nine is fixed or asleep.
+                    // Every ninth sphere is fixed or asleep.
                     motion: if k.is_multiple_of(9) { Vec4::ZERO } else { vector(&mut rng).extend(1.0) },
                     spin: vector(&mut rng).extend(-1.0),
                 })
@@ -392,7 +392,7 @@ mod tests {
             let mut all: Vec<Task> = (0..tasks)
                 .map(|task| {
                     let mut all = Task::default();
-                    // Of unequal lengths, and one without any.
+                    // Tasks of unequal lengths, one of them empty.
                     for k in 0..13 * (task as usize % 4) {
                         all.constraints.push(constraint(
                             &mut rng,
@@ -408,7 +408,7 @@ mod tests {
             let mut most = [0.0f32; 2];
             for task in &all {
                 for mut constraint in task.constraints.iter().copied() {
-                    // SAFETY: nobody else is there.
+                    // SAFETY: there is only one thread.
                     most[0] =
                         solve::larger(most[0], unsafe { one.solve(&mut constraint, &task.wall_velocities) });
                     constraints.push(constraint);

@@ -19,28 +19,28 @@ pub struct Body {
     pub spin: Vec4,
 }
 
-/// Columns that contact constraints change.
+/// The bodies that contact constraints change.
 pub struct Bodies<'a>(pub Disjoint<'a, Body>);
 
 impl Bodies<'_> {
     /// The sphere that owns the constraint.
     ///
     /// # Safety
-    /// No other thread may write the sphere meanwhile.
+    /// No other thread may write the sphere at the same time.
     #[inline(always)]
     pub unsafe fn first(&self, constraint: &ContactConstraint) -> Body {
-        // SAFETY: passed on from the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.get(constraint.i as usize) }
     }
 
     /// The other sphere, or the motion of its wall.
     ///
     /// # Safety
-    /// No other thread may write the sphere meanwhile.
+    /// No other thread may write the sphere at the same time.
     #[inline(always)]
     pub unsafe fn second(&self, constraint: &ContactConstraint, wall_velocities: &[WallVelocity]) -> Body {
         if constraint.j & WALL == 0 {
-            // SAFETY: passed on from the caller.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.0.get(constraint.j as usize) }
         } else if constraint.wall_velocity == STANDS {
             Body::default()
@@ -53,12 +53,12 @@ impl Bodies<'_> {
     /// Stores both spheres after a constraint; fixed spheres are never written.
     ///
     /// # Safety
-    /// No other thread may read or write the two spheres meanwhile.
+    /// No other thread may read or write the two spheres at the same time.
     #[inline(always)]
     pub unsafe fn store(&self, constraint: &ContactConstraint, first: Body, second: Body) {
         for (k, body) in [(constraint.i, first), (constraint.j, second)] {
             if body.motion.w > 0.0 {
-                // SAFETY: passed on from the caller.
+                // SAFETY: guaranteed by the caller.
                 unsafe { self.0.set(k as usize, body) };
             }
         }
@@ -67,11 +67,11 @@ impl Bodies<'_> {
     /// Applies the warm-start impulse of a constraint to its spheres.
     ///
     /// # Safety
-    /// No other thread may read or write the two spheres meanwhile.
+    /// No other thread may read or write the two spheres at the same time.
     pub unsafe fn push(&self, constraint: &ContactConstraint, wall_velocities: &[WallVelocity]) {
         let impulse = constraint.impulse;
         if impulse.normal > 0.0 {
-            // SAFETY: passed on from the caller.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 let mut pair = Pair::load(self, constraint, wall_velocities);
                 let across = constraint.normal.extend(0.0);
@@ -87,12 +87,12 @@ impl Bodies<'_> {
         }
     }
 
-    /// Solves a constraint for the present velocities. Returns the change of its spheres' velocity.
+    /// Solves a constraint for the present velocities. Returns the velocity change of its spheres.
     ///
     /// # Safety
-    /// No other thread may read or write the two spheres meanwhile.
+    /// No other thread may read or write the two spheres at the same time.
     pub unsafe fn solve(&self, constraint: &mut ContactConstraint, wall_velocities: &[WallVelocity]) -> f32 {
-        // SAFETY: passed on from the caller.
+        // SAFETY: guaranteed by the caller.
         let mut pair = unsafe { Pair::load(self, constraint, wall_velocities) };
         if pair.motions[0].w + pair.motions[1].w == 0.0 {
             // Both sleep, or one sleeps on a fixed partner: the impulse stays.
@@ -103,7 +103,7 @@ impl Bodies<'_> {
         let before = constraint.impulse.normal;
         let normal = larger(0.0, before + (-constraint.closing - speed) * constraint.masses[0]);
         if normal == 0.0 && before == 0.0 {
-            // The surfaces part: no normal impulse, no friction.
+            // The surfaces separate: no normal impulse and no friction.
             return 0.0;
         }
         pair.push(across * (normal - before));
@@ -130,14 +130,14 @@ impl Bodies<'_> {
             // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
             change = larger(change, largest(turn - before) * constraint.turns[0]);
         }
-        // SAFETY: passed on from the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { pair.store(self, constraint) };
         change / constraint.masses[0]
     }
 }
 
-// Vectors in four lanes, the last lane 0 unless it holds a sphere's own value: one instruction each, same bits as
-// three floats.
+// Vectors in four lanes. The last lane is 0, unless it holds another value of the sphere. Each operation is one instruction
+// and gives the same bits as three floats.
 
 #[inline(always)]
 fn dot(a: Vec4, b: Vec4) -> f32 {
@@ -175,7 +175,7 @@ fn clamped(v: Vec4, most: f32) -> Vec4 {
     if square > most * most { v * (most / square.sqrt()) } else { v }
 }
 
-/// The two partners of a constraint; a wall moves with its wall velocity.
+/// The two partners of a constraint; a wall has its wall velocity.
 struct Pair {
     motions: [Vec4; 2],
     spins: [Vec4; 2],
@@ -190,7 +190,7 @@ impl Pair {
         constraint: &ContactConstraint,
         wall_velocities: &[WallVelocity],
     ) -> Self {
-        // SAFETY: passed on from the caller.
+        // SAFETY: guaranteed by the caller.
         let (a, b) = unsafe { (bodies.first(constraint), bodies.second(constraint, wall_velocities)) };
         let kept = [a, b].map(|body| [body.motion.w, body.spin.w]);
         Self { motions: [a.motion, b.motion], spins: [a.spin, b.spin], kept }
@@ -205,11 +205,11 @@ impl Pair {
                 spin: self.spins[side].truncate().extend(contact),
             }
         });
-        // SAFETY: passed on from the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { bodies.store(constraint, a, b) };
     }
 
-    /// The last lane is unused.
+    /// Relative velocity of the centres. The last lane is unused.
     #[inline(always)]
     fn relative(&self) -> Vec4 {
         self.motions[0] - self.motions[1]
@@ -233,7 +233,7 @@ impl Pair {
     #[inline(always)]
     fn rub(&mut self, constraint: &ContactConstraint, across: Vec4, impulse: Vec4) {
         self.push(impulse);
-        // The arm is -n on one side and n on the other; the impulse changes sign likewise.
+        // The arm is -n on one side and n on the other, and the impulse changes its sign in the same manner.
         let torque = cross(impulse, across);
         for side in 0..2 {
             let turn = constraint.turns[side];

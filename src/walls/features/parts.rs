@@ -1,4 +1,4 @@
-//! What walls are made of: patches, each about a point of its own.
+//! Division of wall shapes into features, each relative to its own point.
 
 use glam::{DQuat, DVec2, DVec3, Vec3};
 
@@ -7,17 +7,17 @@ use crate::{
     walls::features::shape::{Cap, FeatureShape, Frustum, Triangle},
 };
 
-/// A piece of a wall: where its point is (length), and its form in units of `unit`.
+/// A wall feature in f64: its point (length), and its shape in units of `unit`.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     pub point: DVec3,
     pub shape: FeatureShape,
-    /// Corners of the box around it, relative to the point (length).
+    /// Corners of the bounding box, relative to the point (length).
     pub low: DVec3,
     pub high: DVec3,
 }
 
-/// The patches of a shape, none for a plane, which is no patch; fans are appended to `fans`.
+/// The features of a shape, or none for a plane. The fans of triangles are appended to `fans`.
 pub fn parts(shape: &WallShape, unit: f64, fans: &mut Vec<Vec3>) -> Vec<Part> {
     match shape {
         WallShape::Plane { .. } => vec![],
@@ -69,7 +69,7 @@ fn frustum(point: DVec3, axis: DVec3, ends: [DVec2; 2], gates: [DVec2; 2], unit:
         length: (along.length() / unit) as f32,
         gates: gates.map(|g| g.as_vec2()),
     });
-    // A circle across the axis reaches r sqrt(1 - a^2) along each axis of the world.
+    // A circle perpendicular to the axis extends r sqrt(1 - a^2) along each coordinate axis.
     let across = (DVec3::ONE - axis * axis).max(DVec3::ZERO).map(f64::sqrt);
     let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for end in ends {
@@ -92,7 +92,7 @@ fn cap(center: DVec3, radius: f64, axis: DVec3, angle: f64, unit: f64) -> Part {
     Part { point: center, shape, low: DVec3::splat(-radius), high: DVec3::splat(radius) }
 }
 
-/// Where the fan of each corner of a mesh is.
+/// Ranges of the fans of a mesh's vertices.
 struct Fans {
     first: u32,
     ends: Vec<u32>,
@@ -111,7 +111,7 @@ impl Fans {
             fans.push((vertices[b as usize] - vertices[a as usize]).normalize().as_vec3());
             ends[a as usize] = fans.len() as u32;
         }
-        // Vertices that nothing uses end where the one before does.
+        // An unused vertex has an empty fan, which ends where the one before ends.
         let mut end = first;
         for e in &mut ends {
             end = end.max(*e);
@@ -138,10 +138,10 @@ fn triangle(corners: [DVec3; 3], gates: [DVec3; 3], fans: [[u32; 2]; 3], unit: f
     Some(Part { point: a, shape, low, high })
 }
 
-// Two triangles for each face; every edge knows what is beyond it.
+// Two triangles for each face, with gates across every edge.
 fn cuboid(center: DVec3, size: DVec3, turn: DVec3, unit: f64, fans: &mut Vec<Vec3>) -> Vec<Part> {
     let turn = DQuat::from_scaled_axis(turn);
-    // Bit k of a corner's number: on which side of axis k it is.
+    // Bit k of a corner's index: its side along axis k.
     let sign = |bits: usize, axis: usize| if bits >> axis & 1 == 1 { 0.5 } else { -0.5 };
     let corners: Vec<DVec3> = (0..8)
         .map(|bits| center + turn * DVec3::from_array([0, 1, 2].map(|k| sign(bits, k) * size[k])))
@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    // Samples of the surface itself, by which distances are judged.
+    // Sample points of the surface, as a reference for distances.
     fn samples(shape: &WallShape) -> Vec<DVec3> {
         parts(shape, 1.0, &mut vec![])
             .iter()
@@ -234,7 +234,7 @@ mod tests {
         ]
     }
 
-    // The nearest that is in no shadow.
+    // The nearest feature that is not shadowed.
     fn nearest(parts: &[Part], fans: &[Vec3], x: DVec3) -> (f32, Vec3) {
         let all = parts.iter().map(|part| part.shape.near((x - part.point).as_vec3(), fans));
         let near =
@@ -262,7 +262,7 @@ mod tests {
                     "{shape:?} {x}: {distance} {searched}"
                 );
                 assert!((normal.length() - 1.0).abs() < 1e-5);
-                // And the surface is where the normal says.
+                // The normal points to the surface.
                 let foot = x - (normal * distance).as_dvec3();
                 let off = samples.iter().map(|p| p.distance(foot)).fold(f64::INFINITY, f64::min);
                 assert!(off < 0.02, "{shape:?} {x}: foot {foot} is {off} off");
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    // Never later than the contact: else something would pass.
+    // Never later than the contact; otherwise spheres would pass through.
     #[test]
     fn nothing_is_met_before_the_safe_time() {
         let mut dice = 99u64;

@@ -1,74 +1,74 @@
-//! The forms of patches and the way from a point to the nearest point of one. Twins: shaders/shared/feature.wgsl
-//! and, for times, shaders/shared/approach.wgsl.
+//! Shapes of wall features, with the distance, normal and time of approach from a point. Shader twins:
+//! shaders/shared/feature.wgsl, and shaders/shared/approach.wgsl for times.
 
 use glam::{Vec2, Vec3};
 
-/// Sine of the angle by which a contact with an edge may lean over the face beyond it and still count. Larger and spheres that roll
-/// over a flat edge bump into it, smaller and rounding lets them through where two faces meet.
+/// Sine of the angle by which the normal of an edge contact may lean over the adjacent face and still count. With a larger
+/// value, spheres that roll over a flat edge bump into it; with a smaller one, rounding lets spheres through between faces.
 pub const LEAN: f32 = 1e-3;
 
-/// A piece of a wall, in f32 about a point of its own. It has two sides and no thickness.
+/// Shape of a wall feature, in f32 relative to the feature's point. It is two-sided and has no thickness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FeatureShape {
-    /// A line in the half plane of distances from an axis and heights along it, turned about the axis: pipes, cones, discs.
+    /// A line segment in the half plane (distance from an axis, height), rotated about the axis: pipes, cones, discs.
     Frustum(Frustum),
-    /// The part of a sphere about the point whose directions lie near an axis.
+    /// The part of a sphere around the point whose directions lie near an axis.
     Cap(Cap),
     /// A triangle.
     Triangle(Triangle),
 }
 
-/// See [`FeatureShape::Frustum`].
+/// A surface of revolution; see [`FeatureShape::Frustum`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frustum {
-    /// Unit vector; the axis goes through the point.
+    /// Unit vector of the axis, which passes through the point.
     pub axis: Vec3,
-    /// One end: distance from the axis, height.
+    /// One end of the segment: distance from the axis, height.
     pub from: Vec2,
     /// Unit vector towards the other end.
     pub along: Vec2,
     pub length: f32,
-    /// Directions into what continues the surface at each end; 0 where nothing does.
+    /// Directions into the adjacent surface at each end; 0 if there is none.
     pub gates: [Vec2; 2],
 }
 
-/// See [`FeatureShape::Cap`].
+/// A spherical cap; see [`FeatureShape::Cap`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cap {
-    /// Unit vector to the middle of the part.
+    /// Unit vector to the middle of the cap.
     pub axis: Vec3,
     pub radius: f32,
-    /// The rim: distance from the axis, height.
+    /// Rim: distance from the axis, height.
     pub rim: Vec2,
-    /// Whether it is the whole sphere.
+    /// Whether the cap is the whole sphere.
     pub is_whole: bool,
 }
 
-/// See [`FeatureShape::Triangle`]; the first corner is the point.
+/// A triangle. Its first corner is the feature's point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle {
     /// From the first corner to the others.
     pub edges: [Vec3; 2],
     /// Unit normal.
     pub normal: Vec3,
-    /// Of each edge, from corner k to corner k + 1: the direction into the neighbour; 0 where there is none.
+    /// Direction into the neighbour across each edge, from corner k to corner k + 1; 0 if there is none.
     pub gates: [Vec3; 3],
-    /// Of each corner: where its fan begins and ends, the directions of all edges that begin there.
+    /// Range of each corner's fan: the directions of all edges that begin at the corner.
     pub fans: [[u32; 2]; 3],
 }
 
-/// The way from a patch to a point.
+/// Distance and direction from a wall feature to a point.
 #[derive(Clone, Copy, Debug)]
 pub struct Near {
     pub distance: f32,
-    /// Unit vector from the nearest point of the patch.
+    /// Unit vector from the nearest point of the feature to the point.
     pub normal: Vec3,
-    /// Whether the point is over an edge beyond which the surface goes on, nearer.
+    /// Whether the nearest point is on an edge beyond which the surface continues closer to the point.
     pub is_shadowed: bool,
 }
 
 impl FeatureShape {
-    /// From the patch to the point `x`; `fans` are those of all triangles.
+    /// Distance and normal from the feature to the point `x`; `fans` holds the fans of all triangles.
     #[inline]
     pub fn near(&self, x: Vec3, fans: &[Vec3]) -> Near {
         match self {
@@ -78,8 +78,8 @@ impl FeatureShape {
         }
     }
 
-    /// A time before which a point that is at `x` now and moves on with `w` does not come nearer than `radius`, `gap` being what
-    /// is left now; infinite if it never does. Without acceleration it is the very time for planes, pipes and spheres from far.
+    /// A time before which a point at `x` with velocity `w` does not come closer than `radius`; infinite if it never does.
+    /// Without acceleration the time is exact for planes, pipes, and spheres approached from afar.
     #[inline]
     pub fn safe_time(&self, x: Vec3, w: Vec3, near: &Near, radius: f32) -> f32 {
         let gap = near.distance - radius;
@@ -93,8 +93,8 @@ impl FeatureShape {
         }
     }
 
-    /// From the other sides of a pipe, a third of the way round to the left (1) and to the right (2) of the nearest: in a narrow one a
-    /// sphere lies on all of them. None where the point is not inside one.
+    /// Distance and normal to the other sides of a pipe, a third of a turn to the left (1) and to the right (2) of the
+    /// nearest side: in a narrow pipe a sphere touches all three. `None` if the point is not inside a pipe.
     #[inline]
     pub fn side(&self, x: Vec3, side: u32) -> Option<Near> {
         match self {
@@ -103,7 +103,8 @@ impl FeatureShape {
         }
     }
 
-    /// When a point that leaves the surface, which it touches, is back, maybe on the other side of a pipe; infinite if it never is.
+    /// Time until a point that touches the surface and leaves it returns, maybe at the other side of a pipe; infinite
+    /// if never.
     #[inline]
     pub fn chord_time(&self, x: Vec3, w: Vec3, near: &Near) -> f32 {
         match self {
@@ -120,8 +121,9 @@ impl FeatureShape {
         }
     }
 
-    /// Acceleration that the surface has towards the centre of a sphere of this radius by its curvature, for the velocity `w`; 0 where it bends
-    /// away. Where the sphere all but fills a pipe it goes round with it no faster than in one that leaves it half a radius.
+    /// Centripetal acceleration towards the centre of a sphere of this radius, from the curvature of the surface and
+    /// the velocity `w`; 0 where the surface curves away. For a sphere that almost fills a pipe, the radius of its
+    /// orbit counts as at least half its own radius.
     #[inline]
     pub fn bend(&self, x: Vec3, w: Vec3, near: &Near, radius: f32) -> f32 {
         match self {
@@ -145,7 +147,7 @@ impl FeatureShape {
     }
 }
 
-// When a point at height `gap` over a plane reaches it.
+// Time until a point at height `gap` above a plane reaches it.
 #[inline]
 fn tangent_time(gap: f32, rate: f32) -> f32 {
     if rate < 0.0 { gap / -rate } else { f32::INFINITY }
@@ -158,14 +160,14 @@ fn first_root(a: f32, b: f32, c: f32) -> f32 {
     if q < 0.0 { f32::INFINITY } else { known_root(a, b, c, q.sqrt()) }
 }
 
-// The same where the square root of the discriminant is known.
+// `first_root` with a given square root of the discriminant.
 #[inline]
 fn known_root(a: f32, b: f32, c: f32, root: f32) -> f32 {
     if a >= 0.0 && b >= 0.0 { f32::INFINITY } else { c / (root - b) }
 }
 
 impl Frustum {
-    /// Where a point is in the half plane, and the unit vector out from the axis.
+    /// Position of a point in the half plane, and the unit vector outwards from the axis.
     #[inline]
     fn place(&self, x: Vec3) -> (Vec2, Vec3) {
         let height = self.axis.dot(x);
@@ -182,7 +184,7 @@ impl Frustum {
         let s = from.dot(self.along);
         let lift = |v: Vec2| out * v.x + self.axis * v.y;
         if s > 0.0 && s < self.length {
-            // To the side of the line: exact, however near.
+            // Beside the segment: exact at any distance.
             let across = self.along.perp();
             let height = across.dot(from);
             let normal = if height < 0.0 { -across } else { across };
@@ -195,8 +197,10 @@ impl Frustum {
         Near { distance, normal: lift(normal), is_shadowed: normal.dot(self.gates[end]) > LEAN }
     }
 
-    // The distance from the line is convex in the half plane, so it is at least what its gradient says. Out from the axis a straight
-    // way goes up ever faster, so there the gradient holds; into it, how far it goes out is known: the root of a square.
+    // The distance from the segment is convex in the half plane, so its gradient is a lower bound. If the gradient
+    // points away from the axis, the bound holds in space, because the distance from the axis is convex along a
+    // straight path. If it points towards the axis, the distance from the axis is known exactly, and the time is the
+    // root of a quadratic.
     #[inline]
     fn safe_time(&self, x: Vec3, w: Vec3, near: &Near, gap: f32) -> f32 {
         let (place, out) = self.place(x);
@@ -209,7 +213,7 @@ impl Frustum {
         let inward = -outward;
         let far = place.x;
         let square = inward * inward;
-        // start + rise s = inward |out + flat s|, the discriminant as a sum of squares.
+        // start + rise s = inward |out + flat s|, with the discriminant as a sum of squares.
         let start = gap + inward * far;
         let away = out.dot(flat);
         let around = flat.length_squared() - away * away;
@@ -242,7 +246,7 @@ impl Frustum {
         })
     }
 
-    // As `safe_time` where the gap is 0: one root is now, the other one is meant.
+    // `safe_time` for gap 0: one root is now; this returns the other one.
     #[inline]
     fn chord_time(&self, x: Vec3, w: Vec3, near: &Near) -> f32 {
         let (place, out) = self.place(x);
@@ -261,7 +265,7 @@ impl Cap {
         let height = self.axis.dot(x);
         let out = x - self.axis * height;
         let far = out.length();
-        // Beside the line from the middle to the rim, on the side of the part.
+        // On the cap's side of the line from the centre to the rim.
         if self.is_whole || far * self.rim.y <= height * self.rim.x {
             let length = x.length();
             let up = if length > 0.0 { x / length } else { self.axis };
@@ -279,20 +283,21 @@ impl Cap {
         Near { distance, normal: unit * normal.x + self.axis * normal.y, is_shadowed: false }
     }
 
-    // The part is met no sooner than the whole sphere, but for what already is as near to that: it has to pass the rim first.
+    // A cap is met no sooner than its whole sphere. A point already within `radius` of the sphere must first pass the rim.
     #[inline]
     fn safe_time(&self, x: Vec3, w: Vec3, radius: f32) -> f32 {
         let over = x.length() - self.radius;
         let (square, way) = (w.length_squared(), x.dot(w));
         let whole = if over.abs() <= radius {
-            // As near as that already, beside the part: it meets the far side if it goes through the inside.
+            // Within `radius` of the sphere but beside the cap: the point meets the far side if it passes through the
+            // inside.
             let room = self.radius - radius;
             let q = way * way - square * (x.length() - room) * (x.length() + room);
             if room > 0.0 && way < 0.0 && q > 0.0 { (q.sqrt() - way) / square } else { f32::INFINITY }
         } else if over > 0.0 {
             first_root(square, way, (over - radius) * (over + 2.0 * self.radius + radius))
         } else {
-            // Out of a sphere: the later root, and the only one ahead.
+            // Leaving a sphere: the later root, the only one ahead.
             let room = self.radius - radius;
             let c = (x.length() - room) * (x.length() + room);
             if square > 0.0 {
@@ -314,13 +319,13 @@ impl Cap {
 }
 
 impl Triangle {
-    /// None where it has no area.
+    /// `None` if the triangle has no area.
     pub fn new(edges: [Vec3; 2], gates: [Vec3; 3], fans: [[u32; 2]; 3]) -> Option<Self> {
         let normal = edges[0].cross(edges[1]).try_normalize()?;
         Some(Self { edges, normal, gates, fans })
     }
 
-    // The regions of a triangle by Ericson, Real-Time Collision Detection (2005), 5.1.5.
+    // Regions of a triangle as in Ericson, Real-Time Collision Detection (2005), 5.1.5.
     #[inline]
     fn near(&self, x: Vec3, fans: &[Vec3]) -> Near {
         let [ab, ac] = self.edges;
@@ -358,7 +363,7 @@ impl Triangle {
         Near { distance: height.abs(), normal, is_shadowed: false }
     }
 
-    // `v` from an edge or a corner, with the directions in which the surface goes on from there.
+    // `v` is the vector from an edge or a corner; `onward` holds the directions in which the surface continues from there.
     fn beside(&self, v: Vec3, onward: &[Vec3]) -> Near {
         let distance = v.length();
         let normal = if distance > 0.0 { v / distance } else { self.normal };
