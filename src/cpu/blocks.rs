@@ -80,13 +80,13 @@ impl Blocks {
         self.tasks.clear();
         let axes = Axis::of(grid);
         if grid.direct {
-            self.lay_cells(grid, axes, starts);
+            self.order_cells(grid, axes, starts);
         } else {
-            self.lay_spheres(axes, cell, count);
+            self.order_spheres(axes, cell, count);
         }
     }
 
-    fn lay_cells(&mut self, grid: &Grid, axes: [Axis; 3], starts: &[u32]) {
+    fn order_cells(&mut self, grid: &Grid, axes: [Axis; 3], starts: &[u32]) {
         let [x, y, z] = axes;
         for colour in 0..COLOURS {
             let (first_task, mut begin) = (self.tasks.len(), self.owners.len());
@@ -94,7 +94,7 @@ impl Blocks {
             for bz in of_colour(z, 2) {
                 for by in of_colour(y, 1) {
                     for bx in of_colour(x, 0) {
-                        self.lay_block(grid, [x.range(bx), y.range(by), z.range(bz)], starts);
+                        self.order_block(grid, [x.range(bx), y.range(by), z.range(bz)], starts);
                         if self.owners.len() - begin >= TASK {
                             self.tasks.push(begin..self.owners.len());
                             begin = self.owners.len();
@@ -109,7 +109,7 @@ impl Blocks {
         }
     }
 
-    fn lay_block(&mut self, grid: &Grid, [x, y, z]: [Range<i32>; 3], starts: &[u32]) {
+    fn order_block(&mut self, grid: &Grid, [x, y, z]: [Range<i32>; 3], starts: &[u32]) {
         for inner in 0..27 {
             let every_third = |cells: &Range<i32>, first: i32| (cells.start + first..cells.end).step_by(3);
             for cz in every_third(&z, inner / 9) {
@@ -125,7 +125,7 @@ impl Blocks {
     }
 
     // Buckets of a hashed grid are not in spatial order: sort the spheres.
-    fn lay_spheres(&mut self, axes: [Axis; 3], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
+    fn order_spheres(&mut self, axes: [Axis; 3], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
         let mut keyed: Vec<_> = (0..count)
             .into_par_iter()
             .map(|i| {

@@ -239,7 +239,7 @@ pub fn neighbors(
                 finder.in_parts(starts, columns, &mut parts, &mut block.entries);
             } else {
                 rows.around(grid, starts, state.cell[i].truncate());
-                finder.in_constraints(&rows.rows[..rows.count], columns, &mut block.entries);
+                finder.in_rows(&rows.rows[..rows.count], columns, &mut block.entries);
             }
             block.ends.push(block.entries.len() as u32);
             let walls = walls_in_reach(grid, world, state, i, reach.motion_margin + drift);
@@ -344,7 +344,7 @@ impl<'a> Finder<'a> {
 
     /// Tests four spheres at a time, because a row holds two or three. One word collects the results of up to sixteen
     /// groups: with a loop for each row, mispredicted branches took most of the time.
-    fn in_constraints(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
+    fn in_rows(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
         let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
         let [xs, ys, zs, radii] = columns;
         let (mut fours, mut count, mut hits) = ([(0u32, 0u32); 16], 0, 0u64);
@@ -370,17 +370,17 @@ impl<'a> Finder<'a> {
                 fours[count] = (first as u32, place as u32);
                 count += 1;
                 if count == fours.len() {
-                    self.put_down(hits, &fours, rows, entries);
+                    self.push_hits(hits, &fours, rows, entries);
                     (count, hits) = (0, 0);
                 }
                 first += 4;
             }
         }
-        self.put_down(hits, &fours, rows, entries);
+        self.push_hits(hits, &fours, rows, entries);
     }
 
     // Stores the spheres found; `fours` holds the first sphere and the row of each group of four.
-    fn put_down(&self, mut hits: u64, fours: &[(u32, u32)], rows: &[Row], entries: &mut Vec<Candidate>) {
+    fn push_hits(&self, mut hits: u64, fours: &[(u32, u32)], rows: &[Row], entries: &mut Vec<Candidate>) {
         while hits != 0 {
             let bit = hits.trailing_zeros();
             hits &= hits - 1;

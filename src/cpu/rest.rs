@@ -113,12 +113,12 @@ impl Rest {
         }
         if core.domain.world.is_watched {
             let (view, constraints, _) = core.split_constraints(frame);
-            self.book(&view, constraints);
+            self.add_wall_work(&view, constraints);
         }
     }
 
     // Adds the work of walls on the spheres that rest on them.
-    fn book(&mut self, view: &View, constraints: &ContactConstraints) {
+    fn add_wall_work(&mut self, view: &View, constraints: &ContactConstraints) {
         self.pushes.clear();
         for (constraint, wall_velocity) in constraints.on_walls() {
             let push = constraint.normal * constraint.impulse.normal + constraint.impulse.tangent;

@@ -114,10 +114,10 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
     let (d, w, now) = view.relative(i, j, shift);
     let radius_sum = state.radius(i) + state.radius(j);
     let (inverse_i, inverse_j) = (state.inverse_mass(i), state.inverse_mass(j));
-    let contact_flags =
+    let is_held =
         || view.world.rests && is_constrained(view, (i, j), (d, w), radius_sum, (inverse_j == 0.0, now));
     let (t, speed) = if view.world.has_gravity && inverse_j == 0.0 {
-        if contact_flags() {
+        if is_held() {
             return None;
         }
         // In the lab frame the fixed sphere rests and the other one falls.
@@ -125,7 +125,7 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
         against_fixed(d + g * (0.5 * t * t), w + g * t, g, radius_sum, view.frame.h - now)?
     } else {
         // Constraints are checked last, because most pairs are rejected without them.
-        if stays_apart(d, w, radius_sum, view.frame.h - now) || contact_flags() {
+        if stays_apart(d, w, radius_sum, view.frame.h - now) || is_held() {
             return None;
         }
         first_contact(d, w, radius_sum)?

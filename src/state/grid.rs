@@ -138,9 +138,9 @@ impl Grid {
                 cell[axis] = cell[axis].rem_euclid(self.count[axis]);
             } else if self.count[axis] > 0 {
                 // The distance beyond the first or last cell stays in the offset.
-                let contact_flags = cell[axis].clamp(0, self.count[axis] - 1);
-                offset[axis] += (cell[axis] - contact_flags) as f32 * self.edge[axis];
-                cell[axis] = contact_flags;
+                let clamped = cell[axis].clamp(0, self.count[axis] - 1);
+                offset[axis] += (cell[axis] - clamped) as f32 * self.edge[axis];
+                cell[axis] = clamped;
             }
         }
         self.settle(cell, offset)

@@ -95,10 +95,10 @@ mod tests {
 
     #[test]
     fn the_tree_finds_what_a_look_at_all_finds() {
-        let mut dice = 7u64;
+        let mut rng = 7u64;
         let mut draw = || {
-            dice = dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (dice >> 33) as f64 / f64::from(1u32 << 31)
+            rng = rng.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (rng >> 33) as f64 / f64::from(1u32 << 31)
         };
         for count in [0usize, 1, 4, 5, 100, 1000] {
             let boxes: Vec<_> = (0..count)

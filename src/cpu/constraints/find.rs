@@ -169,14 +169,14 @@ impl Finder<'_> {
         let normal = if distance > 0.0 { d / distance } else { Vec3::X };
         let gap = distance - diameter;
         let approach = -normal.dot(state.velocity(i) - state.velocity(j));
-        let is_row = if self.slow.is_some() {
+        let is_resting = if self.slow.is_some() {
             self.rests(j as u32, gap, diameter, approach, past)
         } else {
             past.is_some()
                 || view.is_converted(i, j as u32)
                 || (self.is_in_contact(i, j as u32) && view.overlap_ahead(i, j, shift) > CONSTRAINT_AHEAD)
         };
-        if !is_row {
+        if !is_resting {
             return;
         }
         let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
@@ -272,12 +272,12 @@ impl Finder<'_> {
         let radius = state.radius(i);
         let past = self.past.iter().find(|constraint| constraint.j == partner);
         let approach = -normal.dot(state.velocity(i) - wall_velocity);
-        let is_row = if self.slow.is_some() {
+        let is_resting = if self.slow.is_some() {
             self.rests(partner, gap, 2.0 * radius, approach, past)
         } else {
             past.is_some() || view.is_converted(i, partner) || (self.is_in_contact(i, partner) && runs_in())
         };
-        if !is_row {
+        if !is_resting {
             return;
         }
         let constraint = ContactConstraint {

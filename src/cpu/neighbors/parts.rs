@@ -43,7 +43,7 @@ impl Finder<'_> {
                 }
             });
         }
-        self.in_constraints(rows, columns, entries);
+        self.in_rows(rows, columns, entries);
     }
 
     fn is_near(&self, j: usize, shift: Vec3) -> bool {

@@ -244,10 +244,10 @@ mod tests {
 
     #[test]
     fn the_nearest_point_is_that_of_a_search_over_the_surface() {
-        let mut dice = 12345u64;
+        let mut rng = 12345u64;
         let mut draw = || {
-            dice = dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (dice >> 33) as f64 / f64::from(1u32 << 31)
+            rng = rng.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (rng >> 33) as f64 / f64::from(1u32 << 31)
         };
         for shape in shapes() {
             let mut fans = vec![];
@@ -279,10 +279,10 @@ mod tests {
     // Never later than the contact; otherwise spheres would pass through.
     #[test]
     fn nothing_is_met_before_the_safe_time() {
-        let mut dice = 99u64;
+        let mut rng = 99u64;
         let mut draw = || {
-            dice = dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (dice >> 33) as f64 / f64::from(1u32 << 31)
+            rng = rng.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (rng >> 33) as f64 / f64::from(1u32 << 31)
         };
         let (mut met, mut tight) = (0, 0);
         let mut fans = vec![];
