@@ -13,7 +13,7 @@ const WELD: f64 = 2.0 * f32::EPSILON as f64;
 const CELLS: f64 = (1 << 18) as f64;
 const NONE: u32 = u32::MAX;
 
-/// For each used vertex, the first unmerged vertex close to it; usually the vertex itself.
+/// For each used vertex, the index of the vertex that represents it: the first representative close to it, or itself.
 pub(super) fn weld(vertices: &[DVec3], used: &[bool], [low, high]: [DVec3; 2]) -> Vec<u32> {
     let side = (high - low).max_element();
     // The latest vertex of each cell, and for each vertex its predecessor in the cell.
