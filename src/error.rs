@@ -1,9 +1,9 @@
-//! Why a simulation could not be set up or go on.
+//! Errors of a simulation.
 
 use std::fmt;
 
-/// Why a [`Simulation`](crate::Simulation) could not be set up or go on. A failed edit changes
-/// nothing; a step that fails leaves the spheres somewhere between its start and its end.
+/// Why a [`Simulation`](crate::Simulation) could not start or continue. A failed edit changes nothing; a failed step
+/// leaves the spheres at some time between its start and its end.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {

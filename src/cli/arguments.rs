@@ -312,7 +312,7 @@ pub struct ViewArguments {
     pub events: Option<PathBuf>,
 }
 
-// Smaller windows have no room for the panel, larger ones are a slip of the pen.
+// The panel does not fit into smaller windows; larger ones are typing errors.
 #[cfg(feature = "viewer")]
 const WINDOW_SIDES: std::ops::RangeInclusive<u32> = 320..=16384;
 
@@ -331,7 +331,7 @@ fn window_size(text: &str) -> Result<[u32; 2], String> {
     }
 }
 
-// More threads than any machine has would only fail inside the thread pool.
+// More threads than any machine has would only fail later, inside the thread pool.
 const THREADS_MAX: usize = 1024;
 
 fn thread_count(text: &str) -> Result<usize, String> {
@@ -355,7 +355,7 @@ fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-// No screen shows a thousand frames in a second, and a film of one in a quarter of an hour is a typing error.
+// No screen shows a thousand frames in a second, and a film of one frame in a quarter of an hour is a typing error.
 fn frame_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (1e-3..=1e3).contains(&value) => Ok(value),
@@ -363,7 +363,7 @@ fn frame_rate(text: &str) -> Result<f64, String> {
     }
 }
 
-// What no adapter has a texture for is a typing error.
+// A size beyond the textures of every adapter is a typing error.
 fn picture_size(text: &str) -> Result<PictureSize, String> {
     let sides: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
     match sides[..] {
