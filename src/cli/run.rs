@@ -270,7 +270,7 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
              {command} scenes                          what else there is to run\n  \
              {command} run cradle --backend exact      Newton's cradle, event by event\n  \
              {command} run gas --out out --json        the state as CSV and XYZ, the figures as JSON\n  \
-             {command} run heap --backend cpu --contacts heap.csv    who carries whom, with which force"
+             {command} run heap --backend cpu --contacts heap.csv    all resting contacts with their forces"
         ));
     }
     Ok(exit)

@@ -20,7 +20,7 @@ impl Walls {
     pub fn create(path: &Path, simulation: &Simulation) -> Result<Self, CommandError> {
         if simulation.backend() == Backend::Exact {
             return Err(CommandError::usage(format!(
-                "--walls is for cpu and gpu; {} does not tell what walls feel",
+                "--walls is for cpu and gpu; {} does not report the forces on walls",
                 simulation.backend().name()
             )));
         }

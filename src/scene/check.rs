@@ -20,7 +20,7 @@ impl Scene {
                 return Err(ValidationError::field(
                     format!("materials.{}", material.name),
                     format!("there are two materials called {:?}", material.name),
-                    "give each a name of its own",
+                    "give each a unique name",
                 ));
             }
         }
@@ -32,7 +32,7 @@ impl Scene {
             if (Pair { between: pair.between.clone(), ..Pair::default() }) == *pair {
                 return Err(ValidationError::field(
                     &path,
-                    format!("{path} says nothing of how the two meet"),
+                    format!("{path} gives no surface property"),
                     format!("give one or more of {}", Surface::FIELDS.join(", ")),
                 ));
             }

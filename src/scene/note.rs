@@ -63,8 +63,8 @@ impl fmt::Display for Note {
             Self::WithoutEffect { field } => {
                 write!(
                     f,
-                    "{field} has no effect: it is for contacts that last, and without gravity and a restitution \
-                     below 1 none does"
+                    "{field} has no effect: it applies to resting contacts, which need gravity and a \
+                     restitution below 1"
                 )
             }
         }

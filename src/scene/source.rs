@@ -132,7 +132,7 @@ impl Fill {
             return Err(ValidationError::field(
                 format!("{path}.fixed"),
                 format!("{path} is a source of fixed spheres"),
-                "what is held in place is there from the start: use random, lattice, at or file",
+                "fixed spheres exist from the start: use random, lattice, at or file",
             ));
         }
         Ok(())

@@ -108,7 +108,7 @@ impl Mesh {
         if kept.is_empty() {
             let [a, b, c] = triangles[0].map(|corner| at(vertices[corner as usize]));
             return Err(Error::Invalid(format!(
-                "none of {} triangles has an area, the first has its corners at {a}, {b} and {c}; a mesh needs one that has",
+                "none of {} triangles has an area, the first has its corners at {a}, {b} and {c}; a mesh needs one with an area",
                 triangles.len()
             )));
         }
@@ -225,7 +225,7 @@ fn inspect(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), Error> {
 
 /// The message for more triangles than a mesh may have.
 pub(crate) fn too_many(count: usize) -> String {
-    format!("the mesh has {count} triangles; it may have {MAX_TRIANGLES}, make several of it")
+    format!("the mesh has {count} triangles; at most {MAX_TRIANGLES} are possible, so split the mesh")
 }
 
 /// Smallest and largest coordinates of at least one point. Fails if a coordinate is not finite.

@@ -155,7 +155,7 @@ fn every_slip_in_a_sink_is_shown_where_it_is() {
             ),
             "there are two sinks called \"a\"",
             "\"a\"",
-            "give each a name of its own",
+            "give each a unique name",
         ),
     ]);
 }

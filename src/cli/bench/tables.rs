@@ -120,7 +120,7 @@ pub fn device(rows: &[Row]) -> Option<String> {
         ("waits", Align::Right),
         ("MB at least", Align::Right),
         ("GB/s", Align::Right),
-        ("of a copy's", Align::Right),
+        ("of plain copy", Align::Right),
     ]);
     for (row, figures) in &on_device {
         let share = |copy: f64| format!("{} %", number(100.0 * figures.bytes_per_second / copy, 2));
@@ -139,8 +139,8 @@ pub fn device(rows: &[Row]) -> Option<String> {
     let mut text = format!("per step on the device\n{table}");
     if let Some(copy) = figures.copy_bytes_per_second {
         text.push_str(&format!(
-            "a plain copy on {}: {} GB/s, read and written together; GB/s above: what the stages read and write at \
-             least, over the time of whole steps\n",
+            "a plain copy on {}: {} GB/s, reads plus writes; GB/s above: least reads plus writes of the stages, over \
+             the time of whole steps\n",
             backend(first),
             number(1e-9 * copy, 3)
         ));
@@ -153,7 +153,7 @@ pub fn device(rows: &[Row]) -> Option<String> {
         Some(table) => {
             let steps = on_device.iter().map(|(row, _)| row.stages.steps).max().unwrap_or_default();
             text.push_str(&format!(
-                "stages on the device are timed by its timestamps, in {steps} further steps that do not count above\n\
+                "stages on the device are timed by its timestamps, in {steps} additional steps, which are not counted above\n\
                  \nGB/s by stage, at least\n{table}"
             ));
         }

@@ -61,7 +61,7 @@ impl FromStr for Choice {
             let (eye, target) = (vector(first)?, vector(target)?);
             let fov = rest.get(1).map(|fov| number(fov)).transpose()?;
             if eye == target {
-                return Err("the eye is where it looks".to_owned());
+                return Err("the camera is at its target".to_owned());
             }
             if fov.is_some_and(|fov| !(1.0..=170.0).contains(&fov)) {
                 return Err("expected a field of view of 1 to 170 degrees".to_owned());

@@ -61,7 +61,7 @@ impl fmt::Display for MeshWarning {
             }
             Self::Duplicate { triangles, first } => write!(
                 f,
-                "{triangles} of its triangles have the same corners as one before (the first is triangle {first}): left out"
+                "{triangles} of its triangles have the same corners as an earlier one (the first is triangle {first}): left out"
             ),
             Self::Open { edges, rims, first } => {
                 let s = if *rims == 1 { "" } else { "s" };
@@ -73,7 +73,7 @@ impl fmt::Display for MeshWarning {
             }
             Self::Flipped { edges, first } => write!(
                 f,
-                "{edges} of its edges lie between a front and a back ({}): some triangles are flipped, which changes nothing",
+                "{edges} of its edges lie between a front and a back ({}): some triangles are flipped, which has no effect",
                 edge(first)
             ),
             Self::Crowded { edges, first } => write!(

@@ -88,7 +88,7 @@ impl System {
             return Err(ValidationError::sphere(
                 index,
                 format!("the box is to be compressed, and sphere {} is fixed", self.spheres[index].id),
-                "let it go, or leave compression out",
+                "release it, or leave compression out",
             ));
         }
         let present = self.packing_fraction();

@@ -22,7 +22,7 @@ impl System {
                 return Err(ValidationError::field(
                     format!("sinks[{index}].name"),
                     format!("there are two sinks called {:?}", sink.name),
-                    "give each a name of its own",
+                    "give each a unique name",
                 ));
             }
         }
@@ -82,7 +82,7 @@ impl System {
                         "{path} runs from {} to {} in {name}, and the bounds from {low} to {high}",
                         source.min[axis], source.max[axis]
                     ),
-                    format!("keep it inside the bounds, for {name} is periodic"),
+                    format!("keep it inside the bounds, because {name} is periodic"),
                 ));
             }
         }

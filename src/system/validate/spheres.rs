@@ -87,7 +87,7 @@ impl System {
             Some(pair) => Err(ValidationError::sphere(
                 pair[1].1,
                 format!("two spheres have the id {}", pair[0].0),
-                "every sphere has an id of its own",
+                "every sphere has a unique id",
             )),
             None => Ok(()),
         }
@@ -141,7 +141,9 @@ impl System {
         Err(ValidationError::sphere(
             sphere,
             found,
-            format!("move it to the free side; up to {limit} (solver.max_initial_overlap) is put right"),
+            format!(
+                "move it to the free side; overlap up to {limit} (solver.max_initial_overlap) is relaxed"
+            ),
         ))
     }
 
@@ -185,7 +187,7 @@ impl System {
         Err(ValidationError::sphere(
             partner,
             format!("spheres {} and {} overlap by {depth:.3} of their mean diameter", a.min(b), a.max(b)),
-            format!("move them apart; up to {limit} (solver.max_initial_overlap) is put right"),
+            format!("move them apart; overlap up to {limit} (solver.max_initial_overlap) is relaxed"),
         ))
     }
 }

@@ -49,11 +49,8 @@ impl System {
             if rate > most {
                 return Err(ValidationError::field(
                     format!("{path}.{what}"),
-                    format!("{path}.{what} goes on by {} radian in a step", rate * self.dt),
-                    format!(
-                        "at most {} can be followed: choose a smaller world.dt",
-                        MOST_TURN * MOST_SUBSTEPS
-                    ),
+                    format!("{path}.{what} advances by {} radian in a step", rate * self.dt),
+                    format!("at most {} is possible: choose a smaller world.dt", MOST_TURN * MOST_SUBSTEPS),
                 ));
             }
         }
