@@ -55,8 +55,8 @@
 //!   [`Backend::Exact`] computes in f64.
 //! - **Determinism**: results do not depend on the order of threads. Spheres within a cell are sorted by id, ties between
 //!   impacts are broken by id, and floating-point sums have a fixed order. [`Simulation::state_hash`] compares two states.
-//! - **Errors**: every fallible call returns [`Error`]. The message says what was found, where, and what to change. A
-//!   collision that could not be resolved in order is counted in [`StepReport::late`].
+//! - **Errors**: fallible calls of a [`Simulation`] return [`Error`]. The message gives the problem, its location and a
+//!   remedy. [`StepReport::late`] counts the collisions that were not resolved in order.
 //!
 //! # A step
 //!
@@ -64,7 +64,7 @@
 //! passes of a step in order, with the columns that each pass reads and writes; both engines execute this list. If a buffer
 //! on the device is too small, the host enlarges the buffer and repeats the step from a copy of the state
 //! ([`StepReport::overflow`]), so no impact is dropped for lack of capacity. A substep whose collisions do not come to an
-//! end is halved ([`StepReport::redone`]).
+//! end, or with [`Solver::strict_order`] are out of order, is halved ([`StepReport::redone`]).
 //!
 //! # Backends
 //!
@@ -85,24 +85,26 @@
 //!   coefficient. Friction stops the slip of the two surfaces or acts with its coefficient times the normal impulse,
 //!   whichever is smaller. Two materials combine by the smaller restitution, the larger threshold and the geometric mean of
 //!   the friction coefficients, unless [`Materials::set_surface`] sets the pair.
-//! - **Resting contact**: with gravity and a restitution below 1, a sphere that bounces more slowly than gravity would
-//!   return it comes to rest. Resting contacts are constraints with friction, rolling and twisting resistance, solved
+//! - **Resting contact**: with gravity and a restitution below 1, an impact becomes a resting contact if gravity would
+//!   reverse its rebound at once. Resting contacts are constraints with friction, rolling and twisting resistance, solved
 //!   together by Gauss-Seidel iteration with a warm start. Faster pairs in the same pile still collide in order.
 //! - **Sleeping**: spheres in contact that have all been slower than 2e-4 sqrt(g d) for 10 sqrt(d/g), with the smallest
 //!   diameter d, sleep ([`StepReport::asleep`], [`Solver::sleeping`]). A disturbance wakes all sleeping spheres; undisturbed
 //!   spheres sleep again after half of that time.
 //! - **Walls**: [`Wall`]s are planes, boxes, cylinders, cones, discs, spheres, bowls and triangle meshes ([`Mesh`],
 //!   [`files::read_mesh`]). Planes are solid behind; all other shapes are two-sided surfaces without thickness. A wall may
-//!   drift, swing and turn ([`WallMotion`]), appear and disappear. [`Simulation::wall_loads`] gives the forces on walls,
-//!   [`StepReport::wall_work`] the work of moving walls. Spheres that a wall crushes overlap ([`StepReport::crushed_by`]).
+//!   drift, swing and turn ([`WallMotion`]), appear and disappear. Spheres are swept against walls too: a sphere can pass a
+//!   wall only if it crosses more than a period of a periodic box in a substep. [`Simulation::wall_loads`] gives the forces
+//!   on walls, [`StepReport::wall_work`] the work of moving walls. Spheres that a wall crushes overlap
+//!   ([`StepReport::crushed_by`]).
 //! - **Flow**: a [`Source`] adds spheres at a rate, a [`Sink`] removes spheres, [`System::drag`] damps velocities as
-//!   exp(-drag t), and [`Simulation::set_gravity`] changes gravity between steps. The energy ledger includes all of them.
+//!   exp(-drag t), and [`Simulation::set_gravity`] changes gravity between steps. The energy ledger includes all four.
 //! - **Compression**: a periodic box may shrink to a given packing fraction or pressure ([`Compression`]).
 //! - **Not modelled**: cohesion, soft contact forces and stiffness, bodies that are not spheres, joints, fluids.
 //!
 //! # Features
 //!
-//! All features are on by default. Without any, the crate has no files and no command line.
+//! All features are on by default. The bare library reads no files and has no command line.
 //!
 //! - `files`: reads and writes scenes and spheres, reads meshes.
 //! - `gpu`: `Backend::Gpu`, and the modules `gpu` (adapters, devices, buffers) and `verify`.
