@@ -125,13 +125,13 @@ pub enum Motion {
     /// [`Placed::velocity`]; at rest for the other shapes.
     #[default]
     Kept,
-    /// The same velocity for all (length/time).
+    /// One velocity for all spheres (length/time).
     Velocity(DVec3),
     /// Maxwell's distribution at kT (energy): each component is normal with variance kT/mass. With two or more
     /// spheres, the momentum is then removed and the velocities are scaled, so that the kinetic energy is exactly
     /// dimensions/2 N kT.
     Temperature(f64),
-    /// The same speed (length/time) for all, in uniformly drawn directions; the energy is that of
+    /// One speed for all spheres (length/time), in uniformly drawn directions; the energy is that of
     /// kT = mass speed^2 / dimensions. Collisions turn the distribution into Maxwell's.
     Speed(f64),
 }

@@ -50,7 +50,7 @@ pub struct Figures {
     pub blocking_reads: f64,
     /// Lower bound on the bytes that the stages read and write.
     pub least_bytes: f64,
-    /// That lower bound divided by the time of whole steps.
+    /// `least_bytes` divided by the time of whole steps.
     pub bytes_per_second: f64,
     /// Bandwidth of a plain copy on the same device, reads plus writes.
     pub copy_bytes_per_second: Option<f64>,

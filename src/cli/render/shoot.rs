@@ -78,7 +78,7 @@ pub fn render(arguments: &RenderArguments) -> Result<Exit, CommandError> {
     let ended = shoot.run(&mut stage, &mut film, progress, &mut screen);
     interrupt::enter(Phase::Writing);
     let done = film.frames();
-    // Whatever ended the loop, the existing frames are complete.
+    // All frames written so far are complete, even after an error.
     film.finish(&mut screen)?;
     ended?;
     if done < frames && interrupt::requested() {
