@@ -1,8 +1,8 @@
-//! GPU against CPU: the same systems on both backends, how fast each is, and whether both did the same physics.
+//! Runs the same systems on the GPU and on the CPU, prints the speed of both, and checks that the physics agrees.
 //!
-//! `cargo run --release --example gpu_vs_cpu -- 1e4 1e5 1e6`; the sizes may be left out.
+//! `cargo run --release --example gpu_vs_cpu -- 1e4 1e5 1e6`; the sizes are optional.
 //!
-//! Exits with 1 if the physics differ, with 3 if there is no adapter. A software adapter is called one.
+//! Exits with 1 if the physics differs, with 3 without an adapter. Software adapters are labelled as such.
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -14,25 +14,25 @@ use carom::scene::{Fill, Scene};
 use carom::{Backend, Error, Options, Simulation, Summary, System};
 use glam::DVec3;
 
-/// Steps before the comparison: the start of a random fill is not yet a fluid.
+/// Steps before the comparison: a random fill is not yet a fluid.
 const MELTING_STEPS: u64 = 20;
-/// Steps before the measured ones, and the most of those.
+/// Warm-up steps, and most measured steps.
 const WARM_UP: u64 = 3;
 const STEPS: u64 = 60;
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// In a step from equal states, one impact in so many may be decided the other way: two that happen within a rounding
-/// of f32 of each other, on hardware that rounds otherwise. Two more for small systems.
+/// In a step from equal states, one impact in this many may be decided differently: two impacts within an f32
+/// rounding error of each other may swap on hardware that rounds differently. Two more are allowed for small systems.
 const IMPACTS_PER_TIE: u64 = 1000;
-/// Spheres that such a decision sends elsewhere within the step.
+/// Spheres that such a decision displaces within the step.
 const SPHERES_PER_TIE: usize = 4;
-/// A sphere ends elsewhere if it is off by more than this, in diameters and in mean speeds: far above rounding and far
-/// below what an impact does.
+/// Difference above which a sphere counts as displaced, in diameters and in mean speeds: far above rounding and far
+/// below the effect of an impact.
 const ELSEWHERE: f64 = 1e-3;
-/// Energy that nothing explains, relative to what there is. Rounding leaves a ten-millionth.
+/// Largest unexplained energy, relative to the total. Rounding leaves 1e-7.
 const MOST_LEDGER_ERROR: f64 = 1e-5;
-/// In diameters. Rounding leaves a millionth where spheres only collide; where they lie on each other, as at the bottom
-/// of the box, a crowd that comes down may press spheres this far into each other.
+/// Largest overlap, in diameters. Rounding leaves 1e-6 if spheres only collide; where spheres lie on each other, as at the
+/// bottom of the box, falling spheres may press them this far into each other.
 const MOST_OVERLAP: f64 = 1e-5;
 const MOST_OVERLAP_AT_REST: f64 = 0.02;
 
@@ -59,7 +59,7 @@ fn scenes(count: u64) -> [(&'static str, Scene); 3] {
     ]
 }
 
-/// What one backend did.
+/// Results of one backend.
 struct Figures {
     ms_per_step: f64,
     impacts_per_second: f64,
@@ -82,7 +82,7 @@ fn measure(simulation: &mut Simulation) -> Result<Figures, Error> {
     })
 }
 
-// Spheres that the two backends left in different places or at different velocities.
+// Number of spheres with different positions or velocities on the two backends.
 fn elsewhere(system: &System, a: &Simulation, b: &Simulation) -> Result<usize, Error> {
     let (a, b) = (a.try_spheres()?, b.try_spheres()?);
     let mean_square = a.iter().map(|s| s.velocity.length_squared()).sum::<f64>() / a.len() as f64;
@@ -98,7 +98,7 @@ fn short(x: f64) -> String {
     if x == 0.0 { "0".to_owned() } else { format!("{x:.0e}") }
 }
 
-/// Prints the lines of one system; false if the physics differ.
+/// Compares the backends on one system and prints the results; false if the physics differs.
 fn compare(name: &str, scene: &Scene, context: &Context) -> Result<bool, Error> {
     let mut system = scene.build()?;
     let mut melted = Simulation::new(system.clone(), Options::default())?;
@@ -132,7 +132,7 @@ fn compare(name: &str, scene: &Scene, context: &Context) -> Result<bool, Error> 
         _ => "gpu",
     };
     let spheres = system.spheres.len();
-    // Contacts of a lossy material rest under gravity.
+    // Contacts of an inelastic material rest under gravity.
     let may_rest = system.gravity != DVec3::ZERO && system.materials.surface(0, 0).restitution < 1.0;
     let most_overlap = if may_rest { MOST_OVERLAP_AT_REST } else { MOST_OVERLAP };
     let [of_cpu_s, of_gpu_s] = [measure(&mut cpu)?, measure(&mut gpu)?];
@@ -146,14 +146,14 @@ fn compare(name: &str, scene: &Scene, context: &Context) -> Result<bool, Error> 
             short(summary.deepest_overlap),
             summary.late,
         );
-        // The same figures for both, each over its own steps.
+        // The same limits for both backends, each over its own steps.
         let limits = [
             ("ledger off by", summary.ledger_error, MOST_LEDGER_ERROR),
             ("energy changed by", summary.energy_error.unwrap_or(0.0).abs(), MOST_LEDGER_ERROR),
             ("overlap", summary.deepest_overlap, most_overlap),
         ];
         for (what, value, most) in limits {
-            // A comparison that is false for what is not a number.
+            // This comparison is false for NaN.
             if !matches!(value.partial_cmp(&most), Some(std::cmp::Ordering::Less)) {
                 wrong.push(format!("{backend}: {what} {value:e}, at most {most:e} is allowed"));
             }
@@ -194,7 +194,7 @@ fn run(sizes: &[u64]) -> Result<bool, Error> {
     Ok(same)
 }
 
-// A whole number from 1 on, as 1e5 or 100000.
+// A whole number >= 1, written as 1e5 or 100000.
 fn size(text: &str) -> Option<u64> {
     let value: f64 = text.parse().ok()?;
     (value >= 1.0 && value.fract() == 0.0 && value <= f64::from(u32::MAX)).then_some(value as u64)

@@ -29,7 +29,7 @@ fn main() -> Result<(), carom::Error> {
 
     assert_eq!(times.len(), 2);
     assert!((times[0] - 0.5).abs() < 1e-6 && (times[1] - 1.0).abs() < 1e-6);
-    // Equal masses, elastic, head-on: the speed is handed on.
+    // Equal masses, elastic, head-on: the speed is passed on.
     for (sphere, speed) in simulation.spheres().iter().zip([0.0, 0.0, 2.0]) {
         println!("sphere {}: x = {:.6}, v = {:.6}", sphere.id, sphere.position.x, sphere.velocity.x);
         assert!((sphere.velocity.x - speed).abs() < 1e-6);

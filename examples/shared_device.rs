@@ -1,10 +1,10 @@
-//! A program with a device of its own, as a renderer has one, hands it to carom and reads the state on it with a shader
-//! of its own: no sphere is copied to the host.
+//! A program that owns a device, as a renderer does, shares the device with carom and reads the state with its own
+//! shader. No sphere is copied to the host.
 //!
 //! `cargo run --release --example shared_device`
 //!
-//! The shader sums the squares of the speeds; what comes out is compared with the kinetic energy that carom reports.
-//! Exits with 3 if there is no adapter.
+//! The shader sums the squares of the speeds; the program compares the result with the kinetic energy that carom reports.
+//! Exits with 3 without an adapter.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use pollster::block_on;
 
 const COUNT: u64 = 20_000;
 const STEPS: u64 = 10;
-/// Threads of the one workgroup, each with a sum of its own.
+/// Threads of the single workgroup; each has a partial sum.
 const LANES: u64 = 256;
 
 const SHADER: &str = "
@@ -76,9 +76,9 @@ impl Program {
         Self { device, queue, pipeline, sums, readback }
     }
 
-    /// Sum of the squares of all speeds. Only the sums of the lanes, a kilobyte, come to the host.
+    /// Sum of the squares of all speeds. Only the partial sums, a kilobyte, reach the host.
     fn sum_squares(&self, state: &StateBuffers) -> f64 {
-        // The latest state is not in the same buffer after every step, so it is bound anew.
+        // The latest state may be in another buffer after every step, so it is bound again.
         let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("state"),
             layout: &self.pipeline.get_bind_group_layout(0),
@@ -110,7 +110,7 @@ impl Program {
 
 fn open_device() -> Result<(wgpu::Device, wgpu::Queue), String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle().with_env());
-    // A renderer would name its surface here.
+    // A renderer would pass its surface here.
     let adapter = block_on(wgpu::util::initialize_adapter_from_env_or_default(&instance, None))
         .map_err(|error| format!("no adapter found: {error}"))?;
     let request = adapter.request_device(&wgpu::DeviceDescriptor {
@@ -124,7 +124,7 @@ fn open_device() -> Result<(wgpu::Device, wgpu::Queue), String> {
 
 fn run(device: wgpu::Device, queue: wgpu::Queue) -> Result<(), Error> {
     let context = Context::from_device(device.clone(), queue.clone())?;
-    // The callbacks of a device are its owner's, who passes on what carom should know.
+    // The owner of the device sets its callbacks, and forwards device loss to carom.
     let told = context.clone();
     device.set_device_lost_callback(move |_, reason| told.report_lost(&reason));
     println!("on {}", context.info());
@@ -144,7 +144,7 @@ fn run(device: wgpu::Device, queue: wgpu::Queue) -> Result<(), Error> {
             "step {:>2}: {} impacts, kinetic energy {:.3} from carom, {kinetic_energy:.3} from the program's shader",
             report.step, report.pair_impacts, report.kinetic_energy
         );
-        // Each lane adds 80 squares in f32.
+        // Each thread adds 80 squares in f32.
         let off = (kinetic_energy / report.kinetic_energy - 1.0).abs();
         assert!(off < 1e-5, "the two differ by {off:e}");
     }

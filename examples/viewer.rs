@@ -1,8 +1,8 @@
-//! A window on a scene: built-in ones by their name (`carom scenes` lists them), or a scene file.
+//! Opens a window on a built-in scene by name (`carom scenes` lists them), or on a scene file.
 //!
 //! `cargo run --release --features viewer --example viewer -- gas_box`
 //!
-//! Without a name it shows `gas`. In the window, ? lists keys and mouse. Exits with 3 where there is no display.
+//! Without a name it shows `gas`. In the window, ? lists keys and mouse actions. Exits with 3 without a display.
 
 use std::path::Path;
 use std::process::ExitCode;

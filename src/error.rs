@@ -1,34 +1,33 @@
-//! Why a simulation could not be set up or go on.
+//! Errors of a simulation.
 
 use std::fmt;
 
-/// Why a [`Simulation`](crate::Simulation) could not be set up or go on. A failed edit changes
-/// nothing; a step that fails leaves the spheres somewhere between its start and its end.
+/// Why a [`Simulation`](crate::Simulation) could not start or continue. A failed edit changes nothing; a failed step
+/// leaves the spheres at some time between its start and its end.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system contradicts itself; the text says what was found, where, and what would be right.
+    /// The system is inconsistent; the text says what was found, where, and what would be right.
     Invalid(String),
-    /// The backend does not do this; the text names it and the backend that does.
+    /// The backend lacks a feature; the text names the feature and a backend that has it.
     Unsupported(String),
     /// No sphere has this id.
     NoSuchSphere(u32),
     /// A sphere's position or velocity is no longer finite.
     NonFinite {
-        /// Its id.
+        /// Id of the sphere.
         id: u32,
         /// The last step that ended with a finite state.
         last_good_step: u64,
     },
-    /// More is needed than can be addressed or allocated; the text gives both numbers.
+    /// The engine needs more than can be addressed or allocated; the text gives both numbers.
     Capacity(String),
-    /// The engine can take no further step; the text says at which time and why.
+    /// The engine cannot take a further step; the text says at which time and why.
     NoProgress(String),
-    /// There is no adapter to compute on, none of the given name, or none that can do it; the text says what was
-    /// found and what to install.
+    /// No adapter was found, none has the given name, or none is capable enough; the text says what was found and what
+    /// to install.
     NoAdapter(String),
-    /// The device went away or refused a command, and what was on it is gone; the text names the adapter and the
-    /// reason.
+    /// The device was lost or refused a command, and its data is gone; the text names the adapter and the reason.
     DeviceLost(String),
 }
 

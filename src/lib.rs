@@ -1,10 +1,10 @@
-//! Collides spheres: marbles, grains, billiard balls, hard-sphere gases, ten thousand to ten million of them.
+//! A hard-sphere collision engine for ten thousand to ten million spheres: marbles, grains, billiard balls, gases.
 //!
-//! carom is a hard-sphere (event-ordered) collision engine. Every pair that could meet is swept along its relative
-//! motion, collisions are resolved in the order in which they happen, energy and momentum are kept to rounding, and the
-//! same input gives the same bits whatever the number of threads.
+//! carom sweeps every pair of spheres that could meet along their relative motion and resolves collisions in the order in
+//! which they happen. Free flight and elastic collisions conserve energy and momentum to rounding. The same input gives the
+//! same bits on one backend, device and build, for any number of threads.
 //!
-//! # A page of example
+//! # Example
 //!
 //! ```
 //! use carom::scene::{Fill, Scene};
@@ -44,117 +44,73 @@
 //! # Ok::<(), carom::Error>(())
 //! ```
 //!
-//! # How a step works
-//!
-//! A step of `dt` is divided into substeps, chosen from the collision rate and the speeds. The stages, in the one order
-//! that [`schedule::STAGES`] states:
-//!
-//! 1. `bin`, `scan`, `scatter`: a counting sort of the spheres into cells, those of one cell by id;
-//! 2. `neighbors`: for each sphere all it could meet while nobody leaves its path budget; spheres that are faster walk the
-//!    cells of their swept capsule instead, also when an impact makes them fast on the way;
-//! 3. `launch`, `sweep`: the earliest impact of each sphere, seen from a frame in free fall, where flight is straight;
-//! 4. rounds of `select` and `collide`: a pair is resolved when it is the earliest of both and no third sphere can come
-//!    in between, looking three impacts back; what was touched is swept again; until no impact is left;
-//! 5. `advance`, `relax`, `audit`: to the end of the substep, leftover overlap apart, and the sums.
-//!
-//! Positions are an integer cell and an offset inside it, so far from the origin is as good as near it. What could not be
-//! ordered is counted ([`StepReport::late`]), never hidden.
-//!
-//! # Engines
-//!
-//! [`Backend::Cpu`] runs the stages on all cores in f32. `Backend::Gpu` (feature `gpu`) runs the same stages as compute
-//! shaders on Vulkan, Metal or DX12, also on the device of a renderer, which can draw the state from where it lies
-//! (`gpu::Context::from_device`, [`Simulation`]`::state_buffers`). Each stage is a file in `src/cpu/` and one of the same
-//! stem in `shaders/`; numbers and layouts that both know have one home in Rust. [`Backend::Exact`] is serial and
-//! event-driven in f64 with a priority queue and shares no stage with the others: the yardstick. All take the same
-//! [`System`].
-//!
-//! ## Who decides what on a device
-//!
-//! The host decides once a step, and the device never waits for it:
-//!
-//! - A step is one submit: all of its dispatches are encoded beforehand, with so many rounds over the whole array as steps
-//!   like it took; one workgroup finishes the rounds that are left. Where nothing is left to do, a dispatch reads a word or
-//!   two and ends.
-//! - [`Simulation::run`] submits the next step before it waits for the report of this one. So a step is planned (substeps,
-//!   path budget, rounds) from what the step *two* before it measured; [`Simulation::step`] plans from the same, and both
-//!   give the same bits. Steps with several broad phases or on new cells, and those whose impacts are recorded, are waited
-//!   for.
-//! - What does not fit in a buffer, does not come to an end or is out of order in a strict run sets the *halt word*. Every
-//!   later dispatch sees it and changes nothing, those of the next step included. The host, when it gets to the report, goes
-//!   back to the copy of the state at the start of the step, makes room, and does the step again
-//!   ([`StepReport::overflow`]). No impact is ever dropped for want of room.
-//! - Where substeps are too long (a crowd, a strict order that fails), the host takes them one by one, each from a copy of
-//!   the state before it, and halves those that need it ([`StepReport::redone`]), as `cpu` does. What halving does not bring
-//!   to an end is done by the CPU's stages for that step.
-//! - Threads finish in any order, but no result depends on it: spheres of a cell are ranked by id, ties between impacts are
-//!   broken by id, an impact is carried out by one thread alone, floats are added up in an order that the number of spheres
-//!   decides, and what is atomic is integers: counts, largest bits, lists whose order nobody relies on. So the same input
-//!   gives the same bits, also after a step was done again in larger buffers.
-//!
-//! [`StepReport::dispatches`], [`StepReport::submits`] and [`StepReport::blocking_reads`] count all this.
-//!
 //! # Conventions
 //!
-//! Any consistent units. Vectors between two spheres point from the second to the first. Up is z in 3D, y in 2D, where
-//! spheres move in the plane z = 0.
+//! - **Units**: any consistent set. Docs name the dimension: length, time, mass, length/time. Angles are in radians.
+//! - **Coordinates**: right-handed. Up is z in 3D and y in 2D, where spheres move in the plane z = 0. A vector between two
+//!   spheres points from the second to the first.
+//! - **Ids**: every sphere has a unique `u32` id. [`Simulation::spheres`] returns the spheres in ascending order of ids.
+//! - **Precision**: the interface is f64. [`Backend::Cpu`] and `Backend::Gpu` compute in f32 and store a position as an
+//!   integer cell and an offset inside the cell, so precision does not depend on the distance from the origin.
+//!   [`Backend::Exact`] computes in f64.
+//! - **Determinism**: results do not depend on the order of threads. Spheres within a cell are sorted by id, ties between
+//!   impacts are broken by id, and floating-point sums have a fixed order. [`Simulation::state_hash`] compares two states.
+//! - **Errors**: fallible calls of a [`Simulation`] return [`Error`]. The message gives the problem, its location and a
+//!   remedy. [`StepReport::late`] counts the collisions that were not resolved in order.
 //!
-//! What happens where two materials touch is a [`Surface`]: restitution, which may fade below a speed of approach, and
-//! Coulomb friction, which turns spheres. The friction of an impact is up to its coefficient times the normal impulse, at
-//! most what stops the slip of the two surfaces (2/7 of the reduced mass times the slip, for solid spheres); there is no
-//! tangential restitution. Two materials combine by the smaller restitution, the larger threshold and the geometric mean of
-//! the coefficients of friction, unless a pair is given its own.
+//! # A step
 //!
-//! # Resting contact
+//! A step of `dt` consists of substeps, whose number follows from the collision rate and the speeds. [`schedule`] lists the
+//! passes of a step in order, with the columns that each pass reads and writes; both engines execute this list. If a buffer
+//! on the device is too small, the host enlarges the buffer and repeats the step from a copy of the state
+//! ([`StepReport::overflow`]), so no impact is dropped for lack of capacity. A substep whose collisions do not come to an
+//! end, or with [`Solver::strict_order`] are out of order, is halved ([`StepReport::redone`]).
 //!
-//! With gravity, and restitutions below 1, what bounces slower than gravity would bring it back at once comes to rest on what is
-//! below it. Such contacts are no impacts: each is a constraint (the surfaces do not come closer, they rub with Coulomb's
-//! friction, they resist rolling and twisting), and all of them are solved together (Gauss-Seidel, started from the loads of the
-//! substep before), so that a pile carries its weight, stays where it is, and costs no rounds. Fast pairs in the same pile
-//! still collide one after the other, in the order of their times. Without gravity, or with a restitution of 1, nothing rests.
+//! # Backends
 //!
-//! Spheres that touch each other and have all been slower than 2e-4 sqrt(g d) for 10 sqrt(d/g), with the smallest diameter d,
-//! sleep: they stand still and bear what they bore ([`StepReport::asleep`] counts them). What is struck or touched wakes, and
-//! with it all that sleeps anywhere; what that does not concern sleeps again after half of the time. A step in which
-//! all sleep does nothing. [`Solver::sleeping`] switches it off.
+//! | backend | computes | on |
+//! |---|---|---|
+//! | [`Backend::Cpu`] | the passes of [`schedule`], f32 | all CPU cores |
+//! | `Backend::Gpu` | the same passes as compute shaders, f32 | Vulkan, Metal or DX12, also on the device of a renderer |
+//! | [`Backend::Exact`] | one event after the other from a priority queue, f64 | one core; the reference for tests |
 //!
-//! # Walls
+//! All backends take the same [`System`]. The exact backend has no friction, no threshold speed, no resting contact and no
+//! walls except planes at rest; it refuses other systems with [`Error::Unsupported`]. On the GPU a step is one submit, and
+//! [`Simulation::run`] submits the next step before it waits for the report of the current one. `Simulation::state_buffers`
+//! gives a renderer the state on the device without a copy.
 //!
-//! Besides the sides of the box there are [`Wall`]s: planes, boxes, cylinders, cones, discs, spheres and bowls, meshes of triangles
-//! ([`Mesh`], [`files::read_mesh`] for STL and OBJ). But for planes they are surfaces without thickness, met from either side.
-//! Each may drift, swing and turn ([`WallMotion`]), come and go. Spheres are swept against them as against each other: against the tangent plane or the
-//! curve itself, step by step, no step longer than what certainly meets nothing, so that nothing passes however fast it is
-//! (but for what crosses more than a period of a periodic box in a substep: it meets the walls of the nearest periods alone). Patches of walls lie in
-//! a tree of boxes; an edge between two triangles is felt only where neither face is nearer, so what rolls over a flat mesh rolls as over a plane.
+//! # Physics
 //!
-//! In a substep a wall goes from where it is to where it will be along a straight line and with constant spin; substeps are short enough for
-//! that (a tenth of a radian). What a wall that moves gives to the spheres is [`StepReport::wall_work`], what all of them feel
-//! [`Simulation::wall_loads`]. Impacts on walls that move are never made elastic by the TC model. Where a wall presses spheres that have no room they overlap, and
-//! [`StepReport::crushed_by`] names it. `cpu` and `gpu` do all of this; `exact` has planes alone
-//! that always stand still, and refuses others by name.
-//!
-//! # Flow
-//!
-//! A [`Source`] pours spheres into a box of the world at a rate, each at a place of its own where nothing is, and waits where there is no room; a [`Sink`] takes
-//! out what comes into its box and counts it. Both work between steps, on every backend alike, and the energy that comes and goes with spheres is part of the ledger.
-//! [`System::drag`] slows velocities down by exp(-drag dt/2) before and after every step, and [`Simulation::set_gravity`] turns gravity between steps.
-//!
-//! # Compression
-//!
-//! A periodic box may shrink between steps until its spheres fill a given share of it or press with a given pressure ([`Compression`],
-//! [`Simulation::compressed`]), on every backend alike.
-//!
-//! # What is not modelled
-//!
-//! Cohesion, soft contact forces and stiffness, bodies that are not spheres, joints, fluids. [`Backend::Exact`] has no friction,
-//! no threshold and no resting contact.
+//! - **Surfaces**: a [`Surface`] has a restitution, which may fade below a threshold speed, and a Coulomb friction
+//!   coefficient. Friction stops the slip of the two surfaces or acts with its coefficient times the normal impulse,
+//!   whichever is smaller. Two materials combine by the smaller restitution, the larger threshold and the geometric mean of
+//!   the friction coefficients, unless [`Materials::set_surface`] sets the pair.
+//! - **Resting contact**: with gravity and a restitution below 1, an impact becomes a resting contact if gravity would
+//!   reverse its rebound at once. Resting contacts are constraints with friction, rolling and twisting resistance, solved
+//!   together by Gauss-Seidel iteration with a warm start. Faster pairs in the same pile still collide in order.
+//! - **Sleeping**: spheres in contact that have all been slower than 2e-4 sqrt(g d) for 10 sqrt(d/g), with the smallest
+//!   diameter d, sleep ([`StepReport::asleep`], [`Solver::sleeping`]). A disturbance wakes all sleeping spheres; undisturbed
+//!   spheres sleep again after half of that time.
+//! - **Walls**: [`Wall`]s are planes, boxes, cylinders, cones, discs, spheres, bowls and triangle meshes ([`Mesh`],
+//!   [`files::read_mesh`]). Planes are solid behind; all other shapes are two-sided surfaces without thickness. A wall may
+//!   drift, swing and turn ([`WallMotion`]), appear and disappear. Spheres are swept against walls too: a sphere can pass a
+//!   wall only if it crosses more than a period of a periodic box in a substep. [`Simulation::wall_loads`] gives the forces
+//!   on walls, [`StepReport::wall_work`] the work of moving walls. Spheres that a wall crushes overlap
+//!   ([`StepReport::crushed_by`]).
+//! - **Flow**: a [`Source`] adds spheres at a rate, a [`Sink`] removes spheres, [`System::drag`] damps velocities as
+//!   exp(-drag t), and [`Simulation::set_gravity`] changes gravity between steps. The energy ledger includes all four.
+//! - **Compression**: a periodic box may shrink to a given packing fraction or pressure ([`Compression`]).
+//! - **Not modelled**: cohesion, soft contact forces and stiffness, bodies that are not spheres, joints, fluids.
 //!
 //! # Features
 //!
-//! The bare library (`default-features = false`) knows no files and no command line. `files` reads and writes scenes and
-//! spheres and reads meshes, `gpu` is `Backend::Gpu` and the module `gpu` (adapters, devices, buffers), `render` draws
-//! pictures without a window (module `render`), `viewer` is the window (module `viewer`), `cli` is the `carom` command. All
-//! are on by default.
+//! All features are on by default. The bare library reads no files and has no command line.
+//!
+//! - `files`: reads and writes scenes and spheres, reads meshes.
+//! - `gpu`: `Backend::Gpu`, and the modules `gpu` (adapters, devices, buffers) and `verify`.
+//! - `render`: draws pictures without a window.
+//! - `viewer`: the window.
+//! - `cli`: the `carom` command.
 #![warn(missing_docs)]
 
 mod cpu;

@@ -1,4 +1,4 @@
-//! The `carom` command. It stands above the library: everything it does, a program can do through the crate.
+//! The `carom` command. It only uses the public interface of the crate.
 
 mod cli;
 

@@ -1,4 +1,4 @@
-//! The library's face: a system, an engine, steps.
+//! The main interface of the library: a system, an engine, and steps.
 
 mod compress;
 mod contact_stress;
@@ -19,26 +19,26 @@ use self::{compress::Squeeze, flow::Flow, start::start_engine};
 use crate::gpu;
 use crate::{Backend, Contact, Error, Impact, Sphere, StepReport, System, step::engine::Engine};
 
-/// How a [`Simulation`] is run; beside the backend and the adapter, none of it changes the result.
+/// How a [`Simulation`] runs. Only the backend and the adapter can change the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Who computes.
+    /// The engine.
     pub backend: Backend,
     /// Threads of the CPU engine; 0 = one for each core.
     pub threads: usize,
     /// Keep the impacts of each step for [`Simulation::impacts`].
     pub record_impacts: bool,
-    /// Have the device time the stages, for [`StepReport::stage_seconds`]; costs some of its speed. (The CPU engine
-    /// always does.)
+    /// Time each stage with device timestamps, for [`StepReport::stage_seconds`]; slows the device down. The CPU engine
+    /// always times its stages.
     pub profile: bool,
-    /// Part of the name of the adapter that `Backend::Gpu` computes on; replaces `WGPU_ADAPTER_NAME`.
+    /// Part of the name of the adapter for `Backend::Gpu`; replaces `WGPU_ADAPTER_NAME`.
     pub adapter: Option<String>,
-    /// The device that [`Backend::Gpu`] computes on; without one it opens the best [`adapter`](Self::adapter).
+    /// The device for [`Backend::Gpu`]; if `None`, the backend opens the best [`adapter`](Self::adapter).
     #[cfg(feature = "gpu")]
     pub context: Option<gpu::Context>,
 }
 
-/// Spheres in motion.
+/// A system of spheres, and the engine that moves it step by step.
 ///
 /// ```
 /// use carom::{Backend, Options, Simulation, Sphere, System};
@@ -76,12 +76,12 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Sets up an engine. Spheres may be in any order; they are kept sorted by id from here on.
+    /// Validates the system and starts an engine. Spheres may be in any order; the simulation sorts them by id.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where [`System::validate`] finds something wrong, [`Error::Unsupported`] for what the
-    /// backend does not do, [`Error::Capacity`] for more spheres than it can hold, [`Error::NoAdapter`] where
-    /// `Backend::Gpu` finds nothing to compute on.
+    /// [`Error::Invalid`] if [`System::validate`] fails, [`Error::Unsupported`] if the backend lacks a feature that the
+    /// system needs, [`Error::Capacity`] for more spheres than the backend can hold, [`Error::NoAdapter`] if `Backend::Gpu`
+    /// finds no adapter.
     pub fn new(mut system: System, mut options: Options) -> Result<Self, Error> {
         system.validate()?;
         system.spheres.sort_by_key(|s| s.id);
@@ -105,17 +105,16 @@ impl Simulation {
     /// Takes one step of `dt`.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], [`Error::NoProgress`], [`Error::Capacity`] or [`Error::DeviceLost`]; edits since the last step that make
-    /// the system invalid are reported here too, as by [`new`](Self::new).
+    /// [`Error::NonFinite`], [`Error::NoProgress`], [`Error::Capacity`] or [`Error::DeviceLost`]; the errors of
+    /// [`new`](Self::new) if edits since the last step made the system invalid.
     pub fn step(&mut self) -> Result<&StepReport, Error> {
         self.advance(false)
     }
 
-    /// Takes up to `steps` steps and calls `each` with the report of every one, in their order; stops when it breaks.
+    /// Takes up to `steps` steps and calls `each` with the report of every step in order. Stops when `each` breaks.
     ///
-    /// The result is that of as many calls of [`step`](Self::step), but an engine on a device need not stand still
-    /// while the host waits for a report: the next step is on its way by then. So a step that had been begun when
-    /// `each` breaks is finished and reported too.
+    /// The result equals that of as many calls of [`step`](Self::step). On a device, the next step runs while the host waits
+    /// for the report of the current one; a step that is under way when `each` breaks is finished and reported too.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -127,12 +126,12 @@ impl Simulation {
         self.run_watched(steps, |simulation| each(&simulation.last))
     }
 
-    /// As [`run`](Self::run), with the whole simulation to look at after every step, for programs that show it.
+    /// As [`run`](Self::run), but passes the whole simulation to `each` after every step, for programs that display it.
     ///
-    /// What it shows is the state at the end of the step that [`report`](Self::report) is about, also where the next
-    /// one is on its way. On a device, `state_buffers` are those of that state: commands that read them and are
-    /// submitted before `each` returns see just that, and nobody waits. [`spheres`](Self::spheres) and the hash are to
-    /// be had too, but bring the state to the host and wait for it.
+    /// `each` sees the state at the end of the step that [`report`](Self::report) describes, even if the next step is
+    /// already under way. On a device, `state_buffers` hold this state: commands that read them and are submitted before
+    /// `each` returns see it without a wait. [`spheres`](Self::spheres) and the hash are available too, but copy the state
+    /// to the host and wait for the copy.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -146,7 +145,7 @@ impl Simulation {
             if each(self).is_break() {
                 if self.flow.ran_ahead && self.options.backend.runs_ahead() {
                     self.advance(false)?;
-                    // Whatever it says now, there is nothing left to stop.
+                    // This is the last step; the answer no longer matters.
                     let _ = each(self);
                 }
                 break;
@@ -164,7 +163,7 @@ impl Simulation {
         self.flow.ran_ahead = more;
         self.impacts.clear();
         let log = self.options.record_impacts.then_some(&mut self.impacts);
-        // Of an empty world an engine knows no sizes to divide a step by.
+        // Without spheres there is no length scale from which to choose substeps.
         let is_empty = self.system.spheres.is_empty();
         let stepped =
             if is_empty { Ok(StepReport::default()) } else { self.engine.step(self.time, log, more) };
@@ -191,7 +190,7 @@ impl Simulation {
         &self.last
     }
 
-    /// Figures over the whole run so far.
+    /// Figures over the whole run to date.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
@@ -202,14 +201,14 @@ impl Simulation {
         &self.impacts
     }
 
-    /// The contacts that lasted over the last substep of the last step, in the order of the ids, those with planes last
-    /// of each sphere; none before the first step, after an edit, without gravity or where all impacts are elastic.
+    /// The contacts that lasted over the last substep of the last step, sorted by sphere id; wall contacts follow sphere
+    /// contacts. Empty before the first step, after an edit, without gravity, or if all impacts are elastic.
     ///
-    /// What only bounces is not among them: see [`impacts`](Self::impacts). Impacts that a sphere at rest takes within a step
-    /// are not part of its forces.
+    /// Bounces are in [`impacts`](Self::impacts) instead. Impacts on a resting sphere within a step are not part of the
+    /// contact forces.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] on a backend whose contacts never last, [`Error::DeviceLost`].
+    /// [`Error::Unsupported`] on a backend without lasting contacts, [`Error::DeviceLost`].
     pub fn contacts(&self) -> Result<Vec<Contact>, Error> {
         if self.options.backend == Backend::Exact {
             return Err(Error::Unsupported(
@@ -225,18 +224,18 @@ impl Simulation {
         Ok(contacts)
     }
 
-    /// All spheres as they are now, in ascending order of the ids.
+    /// All spheres in their current state, in ascending order of ids.
     ///
-    /// Where the device is lost they are those of the last edit or the start; [`try_spheres`](Self::try_spheres) and
-    /// the next step say so.
+    /// If the device is lost, these are the spheres of the last edit or of the start; [`try_spheres`](Self::try_spheres) and
+    /// the next step return the error.
     pub fn spheres(&self) -> Vec<Sphere> {
         self.try_spheres().unwrap_or_else(|_| self.system.spheres.clone())
     }
 
-    /// All spheres as they are now, in ascending order of the ids.
+    /// All spheres in their current state, in ascending order of ids.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`], [`Error::Capacity`]: they cannot be read from the device.
+    /// [`Error::DeviceLost`] or [`Error::Capacity`] if the spheres cannot be read from the device.
     pub fn try_spheres(&self) -> Result<Vec<Sphere>, Error> {
         let mut spheres = self.system.spheres.clone();
         if !self.edited {
@@ -246,15 +245,15 @@ impl Simulation {
         Ok(spheres)
     }
 
-    /// Where the state lies on the device, for renderers; none but with `Backend::Gpu`, nor between an edit and the
-    /// next step. Commands that are submitted before the next step begins see it as it is now.
+    /// The state on the device, for renderers; `None` except with `Backend::Gpu`, and between an edit and the next step.
+    /// Commands submitted before the next step begins see the current state.
     #[cfg(feature = "gpu")]
     pub fn state_buffers(&self) -> Option<gpu::StateBuffers> {
         if self.edited { None } else { self.engine.state_buffers() }
     }
 
-    /// The world the spheres move in. Its spheres are those of the start, or of when the last came or went, not those of now:
-    /// see [`spheres`](Self::spheres).
+    /// The simulated system. Its spheres are in the state of the start or of the last edit or exchange; for the current
+    /// state see [`spheres`](Self::spheres).
     pub fn system(&self) -> &System {
         &self.system
     }
@@ -264,7 +263,7 @@ impl Simulation {
         self.time
     }
 
-    /// Steps taken.
+    /// Number of steps taken.
     pub fn steps(&self) -> u64 {
         self.step
     }
@@ -274,17 +273,17 @@ impl Simulation {
         self.system.spheres.len() - self.flow.leaving()
     }
 
-    /// Bytes of all buffers that grow with the number of spheres.
+    /// Size of all buffers that grow with the number of spheres (bytes).
     pub fn memory_bytes(&self) -> usize {
         self.engine.memory_bytes()
     }
 
-    /// Who computes.
+    /// The engine in use.
     pub fn backend(&self) -> Backend {
         self.options.backend
     }
 
-    /// The adapter it computes on; none but with [`Backend::Gpu`].
+    /// The adapter in use; `None` except with [`Backend::Gpu`].
     #[cfg(feature = "gpu")]
     pub fn adapter(&self) -> Option<gpu::AdapterInfo> {
         let context = self.options.context.as_ref().filter(|_| self.options.backend == Backend::Gpu);
@@ -294,12 +293,12 @@ impl Simulation {
     /// 64-bit hash (XXH3) over position, velocity and spin of all spheres in the order of their ids, each as three
     /// little-endian f64. Equal for equal input on one backend, device and build.
     ///
-    /// Of what [`spheres`](Self::spheres) returns, also where the device is lost.
+    /// Hashes the result of [`spheres`](Self::spheres), which is an old state if the device is lost.
     pub fn state_hash(&self) -> u64 {
         hash_of(&self.spheres())
     }
 
-    /// The same, but never of an old state.
+    /// As [`state_hash`](Self::state_hash), but fails instead of hashing an old state.
     ///
     /// # Errors
     /// As [`try_spheres`](Self::try_spheres).

@@ -1,4 +1,4 @@
-//! `carom adapters`, and the way from the backend that the user names to one that runs.
+//! `carom adapters`, and the choice of a backend for the user's request.
 
 use carom::{Backend, Options, Simulation, StepReport};
 use serde_json::Value;
@@ -11,13 +11,13 @@ pub use with_gpu::{adapters, fields, keep_layers_silent, kind_note, least_traffi
 #[cfg(not(feature = "gpu"))]
 pub use without_gpu::{adapters, fields, keep_layers_silent, least_traffic};
 
-/// What a choice comes to on this machine.
+/// The backend and device chosen on this machine.
 #[derive(Clone)]
 pub struct Chosen {
     pub backend: Backend,
-    /// What the user should know of it.
+    /// A note to the user about the choice.
     pub note: Option<String>,
-    /// The device, opened.
+    /// The opened device.
     #[cfg(feature = "gpu")]
     context: Option<carom::gpu::Context>,
 }
@@ -32,7 +32,7 @@ impl Chosen {
         }
     }
 
-    /// The backend, and the adapter where there is one.
+    /// The backend, and the adapter if there is one.
     pub fn describe(&self) -> String {
         #[cfg(feature = "gpu")]
         if let Some(context) = &self.context {
@@ -41,12 +41,12 @@ impl Chosen {
         self.backend.name().to_owned()
     }
 
-    /// Whether it computes on an adapter.
+    /// Whether the backend runs on an adapter.
     pub fn is_on_adapter(&self) -> bool {
         !matches!(self.backend, Backend::Cpu | Backend::Exact)
     }
 
-    /// Bytes per second of a plain copy on the device, read and written together; none without one.
+    /// Bandwidth of a plain copy on the device (bytes per second, reads plus writes); `None` without a device.
     pub fn copy_bandwidth(&self) -> Result<Option<f64>, CommandError> {
         #[cfg(feature = "gpu")]
         if let Some(context) = &self.context {
@@ -55,7 +55,7 @@ impl Chosen {
         Ok(None)
     }
 
-    /// The options of a run on it.
+    /// The options of a run with this choice.
     pub fn options(&self, threads: usize) -> Options {
         Options {
             backend: self.backend,
@@ -67,7 +67,7 @@ impl Chosen {
     }
 }
 
-/// What `choice` comes to; `adapter` is the name the user asks for.
+/// Resolves `choice`; `adapter` is the requested name of an adapter.
 pub fn choose(choice: BackendChoice, adapter: Option<&str>) -> Result<Chosen, CommandError> {
     let unused = adapter.map(|_| "note: --adapter is for the gpu backend".to_owned());
     match choice {
@@ -105,7 +105,7 @@ mod with_gpu {
         Ok(on(Context::open(adapter)?))
     }
 
-    // A name on the command line is a demand, so that none of that name is an error; one in the environment is not.
+    // A name on the command line is a requirement, so a name without a match is an error; a name in the environment is not.
     pub fn hardware_or_cpu(adapter: Option<&str>) -> Result<Chosen, CommandError> {
         let why_not = match gpu::preferred(adapter) {
             Ok(info) if info.is_hardware() => match Context::open(adapter) {
@@ -125,7 +125,7 @@ mod with_gpu {
         Chosen { backend: Backend::Gpu, note, context: Some(context) }
     }
 
-    /// What the user should know of an adapter that is computed on.
+    /// A note to the user about the adapter in use, if it needs one.
     pub fn kind_note(info: &AdapterInfo) -> Option<String> {
         match info.kind {
             AdapterKind::Software => {
@@ -144,33 +144,33 @@ mod with_gpu {
         format!("{info} is {what}; --backend gpu runs on it all the same")
     }
 
-    /// Keeps the Vulkan loader from asking a display that is not there which adapter is its own: a layer of Mesa does,
-    /// and the Wayland library then prints errors of its own among ours.
+    /// Stops a Mesa layer of the Vulkan loader from asking an absent display for its adapter; the Wayland library would then
+    /// print errors among carom's output.
     ///
-    /// To be called before the process has a second thread.
+    /// Call it before the process starts a second thread.
     pub fn keep_layers_silent() {
         let set = |name: &str| std::env::var_os(name).is_some();
-        // Wayland needs the first; the second asks that layer for an adapter; the third is the switch.
+        // Wayland needs the first variable; the second makes the layer look for an adapter; the third disables the layer.
         let no_use = !["XDG_RUNTIME_DIR", "MESA_VK_DEVICE_SELECT", "NODEVICE_SELECT"].into_iter().any(set);
         if cfg!(target_os = "linux") && no_use {
-            // SAFETY: this is the only thread, so nobody reads the environment at the same time.
+            // SAFETY: this is the only thread, so no other thread reads the environment at the same time.
             unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
         }
     }
 
-    /// The values of `adapter` and `adapter_type` in objects of `--json`; null where no adapter is used.
+    /// The values of `adapter` and `adapter_type` in objects of `--json`; null without an adapter.
     pub fn fields(simulation: &Simulation) -> (Value, Value) {
         simulation
             .adapter()
             .map_or((Value::Null, Value::Null), |info| (info.name.into(), info.kind.name().into()))
     }
 
-    /// Bytes that a step on a device reads and writes at least, by stage.
+    /// Lower bound on the bytes that a step on a device reads and writes, by stage.
     pub fn least_traffic(spheres: usize, report: &StepReport) -> Vec<u64> {
         gpu::least_traffic(spheres, report)
     }
 
-    /// Carries out `carom adapters`.
+    /// Runs `carom adapters`.
     pub fn adapters(arguments: &AdaptersArguments) -> Result<Exit, CommandError> {
         let mut screen = Screen::new(false, arguments.json);
         let adapters = gpu::adapters();
@@ -239,20 +239,20 @@ mod without_gpu {
         CommandError { exit: Exit::NoAdapter, message }
     }
 
-    /// There are none in this build.
+    /// Does nothing in this build, which has no layers to silence.
     pub fn keep_layers_silent() {}
 
-    /// The values of `adapter` and `adapter_type` in objects of `--json`: null, for no adapter is used.
+    /// The values of `adapter` and `adapter_type` in objects of `--json`: null in this build, which uses no adapter.
     pub fn fields(_simulation: &Simulation) -> (Value, Value) {
         (Value::Null, Value::Null)
     }
 
-    /// There are no devices in this build.
+    /// Empty in this build, which has no devices.
     pub fn least_traffic(_spheres: usize, _report: &StepReport) -> Vec<u64> {
         vec![]
     }
 
-    /// Carries out `carom adapters`.
+    /// Runs `carom adapters`.
     pub fn adapters(_arguments: &AdaptersArguments) -> Result<Exit, CommandError> {
         Err(failure())
     }

@@ -21,7 +21,7 @@ Example:
 Editors that know Taplo, as VS Code with Even Better TOML, complete and check a scene that begins with the line
   #:schema ./scene.schema.json";
 
-/// Collides spheres: gases, grains, billiards; in order, and nothing tunnels.
+/// Simulate colliding spheres: gases, grains, billiards. Collisions are resolved in order; no sphere tunnels.
 #[derive(Debug, Parser)]
 #[command(name = "carom", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Arguments {
@@ -40,27 +40,27 @@ pub enum Command {
     Schema,
     /// List the adapters that the gpu backend can run on.
     Adapters(AdaptersArguments),
-    /// Measure speed, with the physics beside it.
+    /// Measure speed, and print the physics with it.
     Bench(BenchArguments),
     /// Open a window on a scene.
     #[cfg(feature = "viewer")]
     View(ViewArguments),
     /// Run the gpu and the cpu backend in lockstep and name the first step, stage and sphere that differ.
     Verify(VerifyArguments),
-    /// Draw a scene into pictures or a film, with no display.
+    /// Draw pictures or a film of a scene, without a display.
     Render(RenderArguments),
 }
 
-/// A backend by the name the user gives.
+/// A backend, as named by the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendChoice {
-    /// gpu where there is a GPU, cpu elsewhere.
+    /// gpu if there is a GPU, otherwise cpu.
     Auto,
-    /// A GPU, f32; also a software adapter.
+    /// A GPU or a software adapter, f32.
     Gpu,
     /// All CPU cores, f32.
     Cpu,
-    /// One core, f64, event by event: the yardstick for small systems.
+    /// One core, f64, event by event: the reference for small systems.
     Exact,
 }
 
@@ -68,10 +68,10 @@ pub enum BackendChoice {
 pub struct RunArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
-    /// Who computes.
+    /// Backend that computes.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
-    /// A part of the name of the adapter for the gpu backend; see `carom adapters`.
+    /// Part of the name of the adapter for the gpu backend; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
     /// Threads of the cpu backend; 0 = one for each core. The result does not depend on it.
@@ -83,7 +83,7 @@ pub struct RunArguments {
     /// Simulated time to run, rounded up to whole steps.
     #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = positive)]
     pub time: Option<f64>,
-    /// Seed of what the scene draws at random; replaces world.seed.
+    /// Seed of the scene's random numbers; replaces world.seed.
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
@@ -101,13 +101,13 @@ pub struct RunArguments {
     /// Write the figures of every step to FILE (.csv or .jsonl).
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
     pub metrics: Option<PathBuf>,
-    /// Write what each wall felt in every step to FILE (.csv): force, torque, and the power that it gave (cpu).
+    /// Write the force and torque on each wall, and the power that the wall supplies (cpu), in every step to FILE (.csv).
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub walls: Option<PathBuf>,
-    /// Write the contacts that lasted over the end of the last step to FILE (.csv): who carries whom, with which force.
+    /// Write the resting contacts at the end of the last step, with their forces, to FILE (.csv).
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub contacts: Option<PathBuf>,
-    /// Print one JSON object with the figures of the run on stdout; all else goes to stderr.
+    /// Print one JSON object with the figures of the run on stdout; all other output goes to stderr.
     #[arg(long)]
     pub json: bool,
     /// Print errors only (and the object of --json).
@@ -141,22 +141,22 @@ pub struct BenchArguments {
     /// Backends.
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', default_value = "cpu")]
     pub backends: Vec<BackendChoice>,
-    /// A part of the name of the adapter for the gpu backend; see `carom adapters`.
+    /// Part of the name of the adapter for the gpu backend; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
     /// Numbers of threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N,M", value_delimiter = ',', default_value = "0", value_parser = thread_count)]
     pub threads: Vec<usize>,
-    /// Most measured steps of a row.
+    /// Largest number of measured steps per table row.
     #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
-    /// Most measured seconds of a row; at least one step is measured.
+    /// Longest measurement per table row, in seconds; at least one step is measured.
     #[arg(long, value_name = "S", default_value_t = 10.0, allow_negative_numbers = true, value_parser = positive)]
     pub seconds: f64,
-    /// Steps taken before measuring: caches, buffers and branch predictors settle.
+    /// Steps before the measurement, in which caches, buffers and branch predictors settle.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub warm_up: u64,
-    /// Write the rows to FILE as JSON; `-` = stdout, the tables then go to stderr.
+    /// Write the rows to FILE as JSON; `-` = stdout, and the tables then go to stderr.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -165,26 +165,26 @@ pub struct BenchArguments {
 pub struct VerifyArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
-    /// Number of outer steps; every one starts from the same state on both.
+    /// Number of outer steps; every step starts from the same state on both backends.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
-    /// How far places may be apart, relative to four of the largest diameters and the way of a step; all else follows
-    /// from it. Default: what the rounding of f32 needs, 5e-7.
+    /// Allowed difference of positions, relative to four of the largest diameters plus the path of a step; all other
+    /// tolerances follow from it. Default: 5e-7, for the rounding of f32.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
     pub tolerance: Option<f64>,
-    /// A part of the name of the adapter for the gpu backend; see `carom adapters`.
+    /// Part of the name of the adapter for the gpu backend; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
     /// Threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub threads: usize,
-    /// Seed of what the scene draws at random; replaces world.seed.
+    /// Seed of the scene's random numbers; replaces world.seed.
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub settings: Vec<String>,
-    /// Print one JSON object with the figures on stdout; all else goes to stderr.
+    /// Print one JSON object with the figures on stdout; all other output goes to stderr.
     #[arg(long)]
     pub json: bool,
     /// Print errors only (and the object of --json).
@@ -199,53 +199,53 @@ pub struct RenderArguments {
     /// A folder for frame-00001.png and so on, or a file: .gif, .mp4 (needs ffmpeg), .png (one frame).
     #[arg(long, value_name = "DIR|FILE", default_value = "frames")]
     pub out: PathBuf,
-    /// Number of frames; default: 150, of a .png 1.
+    /// Number of frames; default: 150, or 1 for a .png.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..100_000))]
     pub frames: Option<u64>,
-    /// Frames in a second of film.
+    /// Frames per second of film.
     #[arg(long, value_name = "F", default_value_t = 25.0, allow_negative_numbers = true, value_parser = frame_rate)]
     pub fps: f64,
     /// Width and height in pixels.
     #[arg(long, value_name = "WxH", default_value = "960x540", value_parser = picture_size)]
     pub size: PictureSize,
-    /// The eye: scene (as the scene says), iso, front, back, left, right, top, bottom, orbit (a slow turn; orbit:30 for 30
-    /// degrees in a second of film), or EYE:TARGET[:FOV], as in 9,-20,8:0,0,0:35.
+    /// Camera: scene (the view of the scene), iso, front, back, left, right, top, bottom, orbit (slow rotation; orbit:30
+    /// for 30 degrees per second of film), or EYE:TARGET[:FOV], as in 9,-20,8:0,0,0:35.
     #[arg(long, value_name = "CAMERA", default_value = "scene", allow_hyphen_values = true)]
     pub camera: String,
-    /// Simulated time in a second of film; a frame shows the last step that it reaches. Default: a step a frame.
+    /// Simulated time per second of film; a frame shows the last step reached by then. Default: one step per frame.
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive)]
     pub speed: Option<f64>,
-    /// Steps from frame to frame.
+    /// Steps between frames.
     #[arg(long, value_name = "N", conflicts_with = "speed", value_parser = clap::value_parser!(u64).range(1..))]
     pub steps_per_frame: Option<u64>,
     /// Simulated time of the first frame.
     #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true, value_parser = not_negative)]
     pub start: f64,
-    /// What colours stand for: speed, radius, material, id, impacts, overlap. Default: as the scene says, or speed.
+    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap. Default: that of the scene, or speed.
     #[arg(long, value_name = "NAME")]
     pub color: Option<String>,
-    /// The colours: viridis, turbo, grey.
+    /// Colour map: viridis, turbo, grey.
     #[arg(long, value_name = "NAME")]
     pub map: Option<String>,
-    /// Values at the two ends of the colours, as in 0,5; default: those of each frame.
+    /// Values at the two ends of the colour map, as in 0,5; default: the range of each frame.
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = range)]
     pub range: Option<(f64, f64)>,
-    /// Leave something out of the picture.
+    /// Leave a part out of the picture.
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
     pub hide: Vec<Hidden>,
-    /// Draw this against time below the picture.
+    /// Plot this quantity against time below the picture.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub plot: Option<Plotted>,
-    /// Who computes; the adapter draws whatever it is.
+    /// Backend that computes; an adapter draws in any case.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
-    /// A part of the name of the adapter; see `carom adapters`.
+    /// Part of the name of the adapter; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
     /// Threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub threads: usize,
-    /// Seed of what the scene draws at random; replaces world.seed.
+    /// Seed of the scene's random numbers; replaces world.seed.
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
@@ -260,18 +260,18 @@ pub struct RenderArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PictureSize(pub [u32; 2]);
 
-/// What a picture may do without.
+/// Parts that can be left out of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Hidden {
     Legend,
     Bounds,
     Ground,
     Shadow,
-    /// Ambient occlusion: what is surrounded is darker.
+    /// Ambient occlusion, which darkens enclosed places.
     Occlusion,
 }
 
-/// What is drawn against time.
+/// Quantities plotted against time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Plotted {
     /// Kinetic and total energy, relative to the start.
@@ -282,20 +282,20 @@ pub enum Plotted {
 
 #[cfg(feature = "viewer")]
 #[derive(Args, Debug)]
-#[command(after_help = "In the window, ? lists keys and mouse.")]
+#[command(after_help = "In the window, ? lists keys and mouse actions.")]
 pub struct ViewArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
-    /// Who computes; can be changed in the window.
+    /// Backend that computes; can be changed in the window.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
-    /// A part of the name of the adapter that draws, and that the gpu backend runs on; see `carom adapters`.
+    /// Part of the name of the adapter that draws, and that the gpu backend runs on; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
     /// Threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub threads: usize,
-    /// Seed of what the scene draws at random; replaces world.seed.
+    /// Seed of the scene's random numbers; replaces world.seed.
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
@@ -304,15 +304,15 @@ pub struct ViewArguments {
     /// Width and height of the window.
     #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = window_size)]
     pub size: [u32; 2],
-    /// Stand still at first; Space goes on.
+    /// Start paused; Space resumes.
     #[arg(long)]
     pub paused: bool,
-    /// Write a line of JSON to FILE for everything that happens (opened, drawn, paused, shot, ...); `-` = stdout.
+    /// Write a line of JSON to FILE for every event (opened, drawn, paused, shot, ...); `-` = stdout.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
 }
 
-// Smaller windows have no room for the panel, larger ones are a slip of the pen.
+// The panel does not fit into smaller windows; larger ones are typing errors.
 #[cfg(feature = "viewer")]
 const WINDOW_SIDES: std::ops::RangeInclusive<u32> = 320..=16384;
 
@@ -331,7 +331,7 @@ fn window_size(text: &str) -> Result<[u32; 2], String> {
     }
 }
 
-// More threads than any machine has would only fail inside the thread pool.
+// More threads than any machine has would only fail later, inside the thread pool.
 const THREADS_MAX: usize = 1024;
 
 fn thread_count(text: &str) -> Result<usize, String> {
@@ -355,7 +355,7 @@ fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-// No screen shows a thousand frames in a second, and a film of one in a quarter of an hour is a typing error.
+// No screen shows a thousand frames in a second, and a film of one frame in a quarter of an hour is a typing error.
 fn frame_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (1e-3..=1e3).contains(&value) => Ok(value),
@@ -363,7 +363,7 @@ fn frame_rate(text: &str) -> Result<f64, String> {
     }
 }
 
-// What no adapter has a texture for is a typing error.
+// A size beyond the textures of every adapter is a typing error.
 fn picture_size(text: &str) -> Result<PictureSize, String> {
     let sides: Vec<u32> = text.split('x').filter_map(|n| n.parse().ok()).collect();
     match sides[..] {

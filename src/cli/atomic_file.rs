@@ -1,4 +1,4 @@
-//! Files written aside and renamed when whole, so that no reader ever sees half of one.
+//! Files written under a temporary name and renamed when complete, so that no reader sees an incomplete file.
 
 use std::io::{self, LineWriter, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use tempfile::NamedTempFile;
 
 use super::command_error::CommandError;
 
-/// A file under a name of its own beside its place; dropped without [`commit`](Self::commit), it is removed.
+/// A file under a temporary name in the target folder; removed when dropped without [`commit`](Self::commit).
 pub struct AtomicFile {
     path: PathBuf,
     file: LineWriter<NamedTempFile>,
@@ -26,7 +26,7 @@ impl AtomicFile {
         };
         let mut builder = tempfile::Builder::new();
         builder.prefix(".carom-");
-        // Temporary files are private by default; this one ends as an ordinary file (the umask still applies).
+        // Temporary files are private by default; the result is an ordinary file (the umask still applies).
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder).map_err(failed)?;
@@ -38,7 +38,7 @@ impl AtomicFile {
         writeln!(self.file, "{text}").map_err(|e| cannot_write(&self.path, &e))
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     pub fn commit(self) -> Result<(), CommandError> {
         let file = self.file.into_inner().map_err(|e| cannot_write(&self.path, e.error()))?;
         file.persist(&self.path).map(drop).map_err(|e| cannot_write(&self.path, &e.error))
@@ -55,7 +55,7 @@ impl Write for AtomicFile {
     }
 }
 
-/// The failure to write a file.
+/// The error for a file that cannot be written.
 pub fn cannot_write(path: &Path, error: &io::Error) -> CommandError {
     CommandError::files(format!("cannot write {}: {error}", path.display()))
 }

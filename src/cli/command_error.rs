@@ -1,4 +1,4 @@
-//! How the command ends: one message and one exit code.
+//! The end of the command: one message and one exit code.
 
 use carom::Error;
 
@@ -6,13 +6,13 @@ use carom::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// All went well.
+    /// Success.
     Done = 0,
-    /// The run failed: non-finite state, capacity, no progress, device lost.
+    /// The run failed: non-finite state, capacity, no progress, or device lost.
     RunFailed = 1,
-    /// The command line or the scene is wrong or missing.
+    /// The command line or the scene is invalid, or the scene is missing.
     Usage = 2,
-    /// No adapter, or no backend that would use one; no display.
+    /// No adapter, no backend that could use one, or no display.
     NoAdapter = 3,
     /// A file other than the scene could not be written.
     Files = 4,
@@ -23,7 +23,7 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-/// Why the command stops, in one message without a prefix.
+/// The reason for an early end of the command, as one message without a prefix.
 #[derive(Debug)]
 pub struct CommandError {
     pub exit: Exit,
@@ -47,7 +47,7 @@ impl From<Error> for CommandError {
         }
         let exit = match error {
             Error::Invalid(_) | Error::Unsupported(_) | Error::NoSuchSphere(_) => Exit::Usage,
-            // `Error` may grow; whatever else ends a run ends it as a failed run.
+            // `Error` may gain variants; every other error counts as a failed run.
             _ => Exit::RunFailed,
         };
         Self { exit, message: error.to_string() }

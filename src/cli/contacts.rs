@@ -6,10 +6,10 @@ use carom::{Contact, Partner, Simulation};
 
 use super::{arguments::RunArguments, atomic_file::AtomicFile, command_error::CommandError, walls::quoted};
 
-/// Names of the columns. The partner is a sphere or a wall; the other cell is empty.
+/// Names of the columns. The partner is a sphere or a wall; the cell of the other is empty.
 const COLUMNS: &str = "sphere,partner_sphere,partner_wall,x,y,z,nx,ny,nz,fx,fy,fz,tx,ty,tz,bx,by,bz,gap";
 
-/// Refuses a file that the run also writes something else to: one of the two would be lost.
+/// Refuses a file name that another output of the run uses too, because one output would be lost.
 pub fn check_path(arguments: &RunArguments) -> Result<(), CommandError> {
     let place = |path: &Path| std::path::absolute(path).ok();
     let state = arguments.out.as_ref().map(|folder| folder.join("final.csv"));
@@ -31,18 +31,18 @@ pub fn check_path(arguments: &RunArguments) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// A file of contacts in the making.
+/// A contacts file that is not yet written.
 pub struct Contacts {
     file: AtomicFile,
 }
 
 impl Contacts {
-    /// Opens the file aside.
+    /// Opens the file under a temporary name.
     pub fn create(path: &Path) -> Result<Self, CommandError> {
         Ok(Self { file: AtomicFile::create(path)? })
     }
 
-    /// Writes the contacts as they are now and gives the file its name.
+    /// Writes the current contacts and renames the file to its final name.
     pub fn write(mut self, simulation: &Simulation) -> Result<(), CommandError> {
         let walls: Vec<String> = simulation.system().all_walls().into_iter().map(|wall| wall.name).collect();
         self.file.line(COLUMNS)?;

@@ -1,4 +1,4 @@
-//! Ctrl-C: finish the step, write what was asked for, exit.
+//! Ctrl-C: finish the step, write the requested files, exit.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use super::command_error::Exit;
 use super::screen;
 
-// A step that takes longer than this after Ctrl-C is not waited for. Long enough for ten million spheres.
+// Longest wait for the current step after Ctrl-C; long enough for ten million spheres.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What there is to finish when the user wants to stop.
+/// Work to finish before the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
     /// Nothing: the process ends at once.
     Preparing,
-    /// A step.
+    /// The current step.
     Stepping,
-    /// Files, however long they take.
+    /// Files, for as long as they take.
     Writing,
 }
 
@@ -25,7 +25,7 @@ pub enum Phase {
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static PHASE: AtomicU8 = AtomicU8::new(Phase::Preparing as u8);
 
-/// Listens for Ctrl-C and requests to terminate. The second one ends the process at once.
+/// Handles Ctrl-C and requests to terminate. The second one ends the process at once.
 pub fn listen() {
     let handler = || {
         let again = REQUESTED.swap(true, Ordering::Relaxed);
@@ -43,7 +43,7 @@ pub fn listen() {
             }
         });
     };
-    // Fails only where the system has no signals to give; then Ctrl-C simply kills the process.
+    // Fails only if the system offers no signals; Ctrl-C then kills the process.
     let _ = ctrlc::set_handler(handler);
 }
 
@@ -51,12 +51,12 @@ fn is(phase: Phase) -> bool {
     PHASE.load(Ordering::Relaxed) == phase as u8
 }
 
-/// From here on this is what is finished before the process ends.
+/// Sets the work to finish before the process ends.
 pub fn enter(phase: Phase) {
     PHASE.store(phase as u8, Ordering::Relaxed);
 }
 
-/// Whether the user wants to stop.
+/// Whether the user has asked to stop.
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! The figures of every step, line by line, as CSV or as JSON lines.
+//! The figures of every step, line by line, as CSV or JSON lines.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use serde_json::{Map, Value};
 
 use super::{atomic_file::AtomicFile, command_error::CommandError};
 
-/// A metrics file in the making.
+/// A metrics file that is being written.
 pub struct Metrics {
     file: AtomicFile,
     json_lines: bool,
-    /// Names of the columns of sinks, in their order.
+    /// Names of the columns of sinks, in order.
     sinks: Vec<String>,
 }
 
-// Names and values in the order of the columns. Integers of a step are far below 2^53, where JSON readers lose digits.
+// Names and values in the order of the columns. Integers of a step are far below 2^53, above which JSON readers lose digits.
 fn columns(report: &StepReport) -> [(&'static str, Value); 32] {
     let [momentum_x, momentum_y, momentum_z] = report.momentum.to_array();
     [
@@ -55,8 +55,8 @@ fn columns(report: &StepReport) -> [(&'static str, Value); 32] {
 }
 
 impl Metrics {
-    /// Opens the file aside; `.jsonl` gives JSON lines, anything else CSV with a header. After all other columns each sink has
-    /// one, `removed_` and its name.
+    /// Opens the file under a temporary name; `.jsonl` gives JSON lines, anything else CSV with a header. After all other
+    /// columns, each sink has a column named `removed_` and the name of the sink.
     pub fn create(path: &Path, sinks: &[Sink]) -> Result<Self, CommandError> {
         let json_lines = path.extension().is_some_and(|e| e == "jsonl");
         let mut file = AtomicFile::create(path)?;
@@ -79,20 +79,20 @@ impl Metrics {
             let object: Map<String, Value> = columns.collect();
             self.file.line(&Value::Object(object).to_string())
         } else {
-            // Numbers and null need no quotes; an empty cell stands for what is not finite.
+            // Numbers and null need no quotes; an empty cell stands for a value that is not finite.
             let cell = |value: Value| if value.is_null() { String::new() } else { value.to_string() };
             let cells: Vec<String> = columns.map(|(_, value)| cell(value)).collect();
             self.file.line(&cells.join(","))
         }
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     pub fn finish(self) -> Result<(), CommandError> {
         self.file.commit()
     }
 }
 
-// A cell of CSV as RFC 4180 has it.
+// A CSV cell as in RFC 4180.
 fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\""))

@@ -1,4 +1,4 @@
-//! The command line: arguments, screens, files written on request, exit codes.
+//! The command line: arguments, screen output, requested files, exit codes.
 
 mod adapters;
 mod arguments;
@@ -28,12 +28,12 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 use command_error::{CommandError, Exit};
 
-/// Carries out the command line of the process.
+/// Runs the command line of the process.
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version go to stdout and are no error. A reader that has gone is none either.
+            // Help and version go to stdout and are not errors; neither is a reader that has closed the pipe.
             let _ = error.print();
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
             return ExitCode::from(exit as u8);

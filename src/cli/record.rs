@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::adapters::fields;
 
-/// The object of `--json`. A figure that does not apply, or is not finite, is null; so is the hash of a state that was
-/// lost.
+/// The object of `--json`. A figure that does not apply or is not finite is null, and so is the hash of a lost state.
 pub fn record(simulation: &Simulation, state_hash: Option<u64>) -> Value {
     let summary = simulation.summary();
     let compressed = simulation.compressed();

@@ -29,7 +29,7 @@ mod without_render {
         command_error::{CommandError, Exit},
     };
 
-    /// There is nothing to draw with in this build.
+    /// Fails in this build, which cannot draw.
     pub fn render(_arguments: &RenderArguments) -> Result<Exit, CommandError> {
         let message = "this build draws no pictures; build it with the feature `render`".to_owned();
         Err(CommandError { exit: Exit::NoAdapter, message })

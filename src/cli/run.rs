@@ -1,4 +1,4 @@
-//! `carom run`: a scene, stepped to its end.
+//! `carom run`: steps a scene to its end.
 
 use std::ops::ControlFlow;
 
@@ -18,12 +18,12 @@ use super::source::{self, Source};
 use super::text::{counted, duration, grouped, number, scaled};
 use super::walls::Walls;
 
-// Rows of the table that a run prints unless told otherwise: they fit on one screen.
+// Default number of table lines of a run; they fit on one screen.
 const LOG_ROWS: u64 = 20;
-// A run of this many steps is either a slip of the pen or to be had in parts.
+// Longest run in steps; a longer one is a typing error, or can be run in parts.
 const STEPS_MAX: f64 = 1e15;
 
-/// Carries out `carom run`.
+/// Runs `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
     let source = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &source.scene)?;
@@ -43,7 +43,7 @@ fn run_on(
     let (system, notes) = scene.build_with_notes()?;
     let mut simulation = Simulation::new(system, chosen.options(arguments.threads))?;
     if arguments.contacts.is_some() {
-        // Who cannot tell them says so now, not after the run.
+        // Fail early if this backend cannot report contacts.
         simulation.contacts()?;
     }
 
@@ -105,7 +105,7 @@ fn run_on(
     if arguments.json {
         let mut object = record(&simulation, state_hash);
         if matches!(failed, Some(Error::NonFinite { .. })) {
-            // The step that found it did not end and so is not in the summary.
+            // The failed step did not end, so the summary does not include it.
             object["nonfinite"] = simulation.summary().nonfinite.max(1).into();
         }
         print_object(&object)?;
@@ -120,17 +120,17 @@ fn run_on(
     Ok(Exit::Done)
 }
 
-// All that looks at the steps of a run.
+// Outputs that follow the steps of a run.
 struct Watch<'a> {
     screen: &'a mut Screen,
     metrics: Option<Metrics>,
     walls: Option<Walls>,
     log: Log,
     progress: Progress,
-    // Whether there is a use in going on when nobody reads the screen.
+    // Whether the run is still useful after the reader of the screen has gone.
     is_asked_for_more: bool,
     failure: Option<CommandError>,
-    // Whether it has been said that a wall crushes spheres.
+    // Whether the note about crushed spheres has been printed.
     is_crushing: bool,
 }
 
@@ -139,7 +139,7 @@ impl Watch<'_> {
         interrupt::requested() || self.failure.is_some() || (self.screen.closed() && !self.is_asked_for_more)
     }
 
-    // After a step.
+    // Handles a finished step.
     fn see(&mut self, simulation: &Simulation) -> ControlFlow<()> {
         let report = simulation.report();
         if let (Some((wall, depth)), false) = (report.crushed_by, self.is_crushing) {
@@ -173,8 +173,8 @@ impl Watch<'_> {
     }
 }
 
-// Steps without a stop, for an engine on a device may be a step ahead of its reports, but for states to be written on
-// the way. What ends the run too early is returned.
+// Runs all steps, without a stop except for intermediate states, because an engine on a device runs a step ahead of its
+// reports. Returns the error that ends the run early.
 fn step_to_end(
     simulation: &mut Simulation,
     steps: u64,
@@ -199,7 +199,7 @@ fn step_to_end(
     Ok(None)
 }
 
-// Writes the state at the end of a run, or says why there is none.
+// Writes the state at the end of a run, or prints why there is none.
 fn write_last_state(
     output: &Output,
     simulation: &Simulation,
@@ -209,7 +209,7 @@ fn write_last_state(
 ) -> Result<(), CommandError> {
     match spheres {
         Some(spheres) if !has_failed => output.write("final", simulation, spheres)?,
-        // The state of a run that failed is one to look into, not one to go on with.
+        // The state after a failure is for inspection, not for continuation.
         Some(spheres) if is_finite(spheres) => output.write("last-good", simulation, spheres)?,
         Some(_) => screen.note("note: the engine keeps no finite state after this failure; none is written"),
         None => screen.note("note: the state was lost with the device; none is written"),
@@ -217,7 +217,7 @@ fn write_last_state(
     Ok(())
 }
 
-// What could be read; if nothing, that is why the run failed, unless it had before.
+// Returns the value if it could be read. Otherwise its error is the cause of failure, unless there is an earlier one.
 fn recover<T>(read: Result<T, Error>, failed: &mut Option<Error>) -> Option<T> {
     match read {
         Ok(value) => Some(value),
@@ -228,7 +228,7 @@ fn recover<T>(read: Result<T, Error>, failed: &mut Option<Error>) -> Option<T> {
     }
 }
 
-// A GPU has time for more marbles, in a larger tray.
+// A GPU can handle more marbles, in a larger tray.
 const MARBLES_ON_GPU: [&str; 6] = [
     "spheres.0.random.count=20000",
     "spheres.0.random.min=[0.02, 0.02, 0.66]",
@@ -238,7 +238,7 @@ const MARBLES_ON_GPU: [&str; 6] = [
     "walls.0.box.size=[1.3, 1.2, 0.04]",
 ];
 
-/// Carries out `carom` without arguments: something to see, and what to try next.
+/// Runs `carom` without arguments: a short demonstration, and suggestions for further commands.
 pub fn demonstrate() -> Result<Exit, CommandError> {
     let command = std::env::args().next().unwrap_or_else(|| "carom".to_owned());
     let chosen = choose(BackendChoice::Auto, None)?;
@@ -270,13 +270,13 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
              {command} scenes                          what else there is to run\n  \
              {command} run cradle --backend exact      Newton's cradle, event by event\n  \
              {command} run gas --out out --json        the state as CSV and XYZ, the figures as JSON\n  \
-             {command} run heap --backend cpu --contacts heap.csv    who carries whom, with which force"
+             {command} run heap --backend cpu --contacts heap.csv    all resting contacts with their forces"
         ));
     }
     Ok(exit)
 }
 
-/// Prints the one object of `--json`.
+/// Prints the object of `--json`.
 pub fn print_object(object: &serde_json::Value) -> Result<(), CommandError> {
     match write_stdout(&format!("{object}\n")) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -301,7 +301,7 @@ fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, CommandErr
             "--time {time} is {exact:e} steps of {dt}; at most {STEPS_MAX:e} can be run"
         )));
     }
-    // 10/(1/60) may come out a rounding above 600: a millionth of a step is no reason for one more.
+    // 10/(1/60) may round to just above 600; a millionth of a step does not add another step.
     Ok((exact - 1e-6).ceil().max(1.0) as u64)
 }
 
@@ -390,7 +390,7 @@ fn describe_end(
     }
 }
 
-// How far the box was compressed, where it is.
+// Progress of the compression, if there is one.
 fn describe_box(simulation: &Simulation) -> Option<(&'static str, String)> {
     let compressed = simulation.compressed()?;
     let stage = match compressed.stage {
@@ -402,7 +402,7 @@ fn describe_box(simulation: &Simulation) -> Option<(&'static str, String)> {
     Some(("box", format!("packing fraction {fraction}, pressure {pressure}; {stage}")))
 }
 
-// What came and went, where anything does.
+// Spheres that came and went, if there are sources or sinks.
 fn describe_flow(simulation: &Simulation) -> Vec<(&'static str, String)> {
     let (system, s) = (simulation.system(), simulation.summary());
     if system.sources.is_empty() && system.sinks.is_empty() {

@@ -1,4 +1,4 @@
-//! `carom scenes`: what is built in; `carom schema`: what a scene file may say.
+//! `carom scenes`: the built-in scenes; `carom schema`: the schema of scene files.
 
 use carom::files::{BUILTIN, scene_schema};
 
@@ -8,7 +8,7 @@ use super::screen::Screen;
 use super::source;
 use super::text::{Align, Table};
 
-/// Carries out `carom scenes`.
+/// Runs `carom scenes`.
 pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, CommandError> {
     let mut screen = Screen::new(false, false);
     if let Some(name) = &arguments.show {
@@ -28,7 +28,7 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Carries out `carom schema`.
+/// Runs `carom schema`.
 pub fn schema() -> Exit {
     Screen::new(false, false).line(&scene_schema());
     Exit::Done

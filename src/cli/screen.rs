@@ -1,4 +1,4 @@
-//! What the user sees while a run goes on: a progress bar on a terminal, plain lines elsewhere, and a table.
+//! Screen output of a run: a progress bar on a terminal, plain lines elsewhere, and a table.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::text::{duration, grouped, number};
 
-// Seconds between progress lines where there is no terminal to draw a bar on.
+// Time between progress lines without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Where the texts of a command go.
+/// Destination of a command's texts.
 pub struct Screen {
     quiet: bool,
     to_stderr: bool,
@@ -20,12 +20,12 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// `quiet`: nothing but errors. `to_stderr`: stdout is kept for a JSON object.
+    /// `quiet`: print errors only. `to_stderr`: keep stdout free for a JSON object.
     pub fn new(quiet: bool, to_stderr: bool) -> Self {
         Self { quiet, to_stderr, bar: None, closed: false }
     }
 
-    /// Whether the reader of our output has gone (`carom ... | head`): there is no use in printing more.
+    /// Whether the reader of stdout has gone (`carom ... | head`), so that further output is useless.
     pub fn closed(&self) -> bool {
         self.closed
     }
@@ -35,7 +35,7 @@ impl Screen {
         self.text(&format!("{text}\n"));
     }
 
-    /// Prints a part of the report, line ends and all.
+    /// Prints a part of the report that includes its line ends.
     pub fn text(&mut self, text: &str) {
         if self.quiet || self.closed {
             return;
@@ -49,13 +49,13 @@ impl Screen {
         self.closed |= result.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe);
     }
 
-    /// Tells the user something beside the report, on stderr.
+    /// Prints a note on stderr, beside the report.
     pub fn note(&self, text: &str) {
         if self.quiet {
             return;
         }
         let print = || {
-            // With stderr gone there is nobody to tell.
+            // If stderr is closed, the note is lost.
             let _ = write_stderr(&format!("{text}\n"));
         };
         match &self.bar {
@@ -69,13 +69,13 @@ impl Screen {
     }
 }
 
-/// Prints a message on stderr, whatever the screen is told to keep silent about.
+/// Prints an error on stderr, even on a quiet screen.
 pub fn error(message: &str) {
-    // With stderr gone there is nobody to tell; the exit code still says it.
+    // If stderr is closed, only the exit code reports the error.
     let _ = write_stderr(&format!("\u{1b}[1;31merror:\u{1b}[0m {message}\n"));
 }
 
-/// Prints on stdout, at once.
+/// Prints on stdout and flushes.
 pub fn write_stdout(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -86,7 +86,7 @@ fn write_stderr(text: &str) -> io::Result<()> {
     anstream::stderr().lock().write_all(text.as_bytes())
 }
 
-/// Progress of a run: how far, how fast, how long still.
+/// Progress of a run: done, rate, remaining time.
 pub struct Progress {
     total: u64,
     noun: &'static str,
@@ -95,12 +95,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts a bar on the screen where there is a terminal.
+    /// Starts the progress of steps; draws a bar if there is a terminal.
     pub fn start(screen: &mut Screen, total: u64) -> Self {
         Self::of(screen, total, "step")
     }
 
-    /// The same for something else than steps.
+    /// Starts the progress of other items, counted by `noun`.
     pub fn of(screen: &mut Screen, total: u64, noun: &'static str) -> Self {
         if screen.draws_bars() && total > 0 {
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
@@ -108,7 +108,7 @@ impl Progress {
             let style = ProgressStyle::with_template(&template).expect("a valid template").with_key(
                 "rate",
                 move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                    // A bar that cannot be written is not worth an error.
+                    // An error while writing the bar is ignored.
                     let _ = write!(out, "{} {noun}s/s", number(state.per_sec(), 3));
                 },
             );
@@ -119,7 +119,7 @@ impl Progress {
         Self { total, noun, started: now, last_line: now }
     }
 
-    /// After a step.
+    /// Updates the progress after a step.
     pub fn advance(&mut self, screen: &mut Screen, done: u64) {
         if let Some(bar) = &screen.bar {
             bar.set_position(done);
@@ -138,7 +138,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub fn finish(self, screen: &mut Screen) {
         if let Some(bar) = screen.bar.take() {
             bar.finish_and_clear();
@@ -146,7 +146,7 @@ impl Progress {
     }
 }
 
-/// The rows printed during a run: each sums up the steps since the row before.
+/// The table printed during a run: each line sums up the steps since the previous line.
 pub struct Log {
     every: u64,
     impacts: u64,
@@ -158,12 +158,12 @@ pub struct Log {
 }
 
 impl Log {
-    /// A row every `every` steps.
+    /// A table with a line every `every` steps.
     pub fn new(every: u64) -> Self {
         Self { every, impacts: 0, rounds: 0, late: 0, deepest_overlap: 0.0, wall_seconds: 0.0, steps: 0 }
     }
 
-    /// Prints the names of the columns.
+    /// Prints the header.
     pub fn header(&self, screen: &mut Screen) {
         screen.line(&format!(
             "{:>9}  {:>10}  {:>12}  {:>12}  {:>10}  {:>6}  {:>6}  {:>9}  {:>9}",
@@ -171,7 +171,7 @@ impl Log {
         ));
     }
 
-    /// After a step.
+    /// Adds a step.
     pub fn add(&mut self, screen: &mut Screen, report: &StepReport) {
         self.steps += 1;
         self.impacts += report.pair_impacts + report.wall_impacts;
@@ -184,7 +184,7 @@ impl Log {
         }
     }
 
-    /// After the last step: what has no row yet.
+    /// Prints the remaining steps after the last one.
     pub fn finish(mut self, screen: &mut Screen, last: &StepReport) {
         if self.steps > 0 {
             self.row(screen, last);

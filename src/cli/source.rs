@@ -1,4 +1,4 @@
-//! From what the user calls a scene to the scene.
+//! Finds the scene for a name or path.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use carom::scene::{LatticeKind, Scene, Shape};
 
 use super::command_error::CommandError;
 
-/// A scene and what messages call it.
+/// A scene, with its name for messages.
 pub struct Source {
     pub name: String,
     pub scene: Scene,
@@ -19,9 +19,9 @@ impl From<SceneError> for CommandError {
     }
 }
 
-/// Loads a built-in scene by name, or a file. `settings` (`key=value`) and the seed replace what the scene says.
+/// Loads a built-in scene by name, or a file. `settings` (`key=value`) and the seed replace values of the scene.
 ///
-/// A built-in name wins over a file of that name in the working directory; `./gas` is the file.
+/// A built-in name takes precedence over a file of that name in the working directory; `./gas` is the file.
 pub fn scene(name: &str, settings: &[String], seed: Option<u64>) -> Result<Source, CommandError> {
     let mut settings: Vec<String> = settings.iter().map(|setting| quoted(setting)).collect();
     settings.extend(seed.map(|seed| format!("world.seed={seed}")));
@@ -41,7 +41,7 @@ pub fn builtin(name: &str) -> Result<&'static Builtin, CommandError> {
     find_builtin(name).ok_or_else(|| unknown(name))
 }
 
-/// Number of spheres of a scene; random fills without a stated count are drawn to count them.
+/// Number of spheres of a scene; random fills without a count are drawn to count them.
 pub fn sphere_count(scene: &Scene) -> Result<u64, CommandError> {
     let counts = scene.fills.iter().map(|fill| match &fill.shape {
         Shape::Random(random) => random.count,
@@ -59,7 +59,7 @@ pub fn sphere_count(scene: &Scene) -> Result<u64, CommandError> {
 }
 
 fn unknown(name: &str) -> CommandError {
-    // Three slips of the finger are taken for a misspelling, more for another word.
+    // Up to three edits count as a misspelling; more count as another word.
     let nearest = BUILTIN
         .iter()
         .map(|scene| (strsim::damerau_levenshtein(name, scene.name), scene.name))
@@ -71,7 +71,7 @@ fn unknown(name: &str) -> CommandError {
     ))
 }
 
-// Settings are TOML, where words are in quotes, which shells take away: `bounds.x=wall` is meant as `"wall"`.
+// Settings are TOML with quoted strings, but shells remove quotes: `bounds.x=wall` is read as `"wall"`.
 fn quoted(setting: &str) -> String {
     match setting.split_once('=') {
         Some((key, value)) if is_word(value.trim()) => format!("{key}=\"{}\"", value.trim()),

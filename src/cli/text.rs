@@ -1,6 +1,6 @@
-//! Numbers and tables as people read them.
+//! Numbers and tables for human readers.
 
-/// `x` with `digits` significant digits, as a plain decimal where that is short and with an exponent elsewhere.
+/// `x` with `digits` significant digits, as a plain decimal if that is short, otherwise with an exponent.
 pub fn number(x: f64, digits: usize) -> String {
     let size = x.abs();
     if size == 0.0 {
@@ -55,7 +55,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// Side on which the cells of a column stand.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     Left,

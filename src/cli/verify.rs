@@ -1,4 +1,4 @@
-//! `carom verify`: the gpu and the cpu backend in lockstep.
+//! `carom verify`: compares the gpu and the cpu backend in lockstep.
 
 #[cfg(feature = "gpu")]
 pub use with_gpu::verify;
@@ -12,7 +12,7 @@ mod without_gpu {
         command_error::{CommandError, Exit},
     };
 
-    /// There is nothing to compare in this build.
+    /// Fails in this build, which has no gpu backend to compare.
     pub fn verify(_arguments: &VerifyArguments) -> Result<Exit, CommandError> {
         let message = "this build has no gpu backend to compare with cpu".to_owned();
         Err(CommandError { exit: Exit::NoAdapter, message })
@@ -39,13 +39,13 @@ mod with_gpu {
         text::{counted, duration, grouped, number},
     };
 
-    // Rows of the table: they fit on one screen.
+    // Number of table lines; they fit on one screen.
     const ROWS: u64 = 20;
 
-    // Near-ties in a thousand impacts that rounding alone does not make.
+    // Near-ties per thousand impacts above which rounding alone is not the cause.
     const MANY: f64 = 5.0;
 
-    /// Carries out `carom verify`.
+    /// Runs `carom verify`.
     pub fn verify(arguments: &VerifyArguments) -> Result<Exit, CommandError> {
         let mut screen = Screen::new(arguments.quiet, arguments.json);
         let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
@@ -92,7 +92,7 @@ mod with_gpu {
     }
 
     struct Run {
-        /// Steps on which both agree.
+        /// Number of steps on which both backends agree.
         agreed: u64,
         total: Agreement,
         mismatch: Option<Mismatch>,

@@ -7,7 +7,7 @@ use super::arguments::{BackendChoice, ViewArguments};
 use super::command_error::{CommandError, Exit};
 use super::source::{self, Source};
 
-/// Carries out `carom view`.
+/// Runs `carom view`.
 pub fn view(arguments: ViewArguments) -> Result<Exit, CommandError> {
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let backend = match arguments.backend {
@@ -37,13 +37,13 @@ fn explained(failure: viewer::ViewerError, scene: &str) -> CommandError {
             exit: Exit::NoAdapter,
             message: format!("{text}; `carom render {scene}` makes pictures without one"),
         },
-        // No backend can do without an adapter here.
+        // Without an adapter no backend can open the window.
         viewer::ViewerError::Engine(Error::NoAdapter(message)) => {
             CommandError { exit: Exit::NoAdapter, message }
         }
         viewer::ViewerError::Engine(error) => error.into(),
         viewer::ViewerError::Events(text) => CommandError::files(text),
-        // The list of failures may grow.
+        // `ViewerError` may gain variants.
         other => CommandError { exit: Exit::RunFailed, message: other.to_string() },
     }
 }

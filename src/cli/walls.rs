@@ -1,4 +1,4 @@
-//! What the walls felt in every step, as CSV.
+//! Forces on walls in every step, as CSV.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use super::{atomic_file::AtomicFile, command_error::CommandError};
 /// Names of the columns: one line for each wall and step.
 const COLUMNS: &str = "step,time,wall,fx,fy,fz,tx,ty,tz,power";
 
-/// A file of wall loads in the making.
+/// A wall forces file that is being written.
 pub struct Walls {
     file: AtomicFile,
     names: Vec<String>,
 }
 
 impl Walls {
-    /// Opens the file aside.
+    /// Opens the file under a temporary name.
     pub fn create(path: &Path, simulation: &Simulation) -> Result<Self, CommandError> {
         if simulation.backend() == Backend::Exact {
             return Err(CommandError::usage(format!(
-                "--walls is for cpu and gpu; {} does not tell what walls feel",
+                "--walls is for cpu and gpu; {} does not report the forces on walls",
                 simulation.backend().name()
             )));
         }
@@ -44,13 +44,13 @@ impl Walls {
         Ok(())
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     pub fn finish(self) -> Result<(), CommandError> {
         self.file.commit()
     }
 }
 
-/// A name as a cell of CSV.
+/// A name as a CSV cell.
 pub fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\""))

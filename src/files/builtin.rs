@@ -1,24 +1,24 @@
-//! The scenes that come with the crate.
+//! The built-in scenes.
 
 use super::{SceneError, parse_scene};
 use crate::scene::Scene;
 
-/// A scene that comes with the crate.
+/// A built-in scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
-    /// What it is called.
+    /// Name of the scene.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// The scene file.
     pub text: &'static str,
 }
 
 impl Builtin {
-    /// Reads it, as [`load_scene`](super::load_scene) does a file.
+    /// Reads the scene, as [`load_scene`](super::load_scene) reads a file.
     ///
     /// # Errors
-    /// [`SceneError`] for an override that is wrong.
+    /// [`SceneError`] for an invalid override.
     pub fn load(&self, overrides: &[String]) -> Result<Scene, SceneError> {
         parse_scene(self.text, self.name, None, overrides)
     }
@@ -34,7 +34,7 @@ macro_rules! scenes {
     };
 }
 
-/// All of them, the simplest first.
+/// All built-in scenes, the simplest first.
 pub const BUILTIN: &[Builtin] = scenes! {
     "gas": "32,768 elastic spheres in a periodic box: a hard-sphere gas at kT = 3",
     "gas_box": "the same between elastic walls, all at one speed to begin with",
@@ -61,12 +61,12 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "packing": "a settled packing of 5,746 grains, read from a file, that stays as it is",
 };
 
-/// The one of this name.
+/// The built-in scene of this name.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTIN.iter().find(|scene| scene.name == name)
 }
 
-/// The files of spheres and meshes that they name.
+/// The files of spheres and meshes that built-in scenes name.
 pub(crate) fn embedded(file: &str) -> Option<&'static [u8]> {
     const FILES: &[(&str, &[u8])] = &[
         ("../data/grains.xyz", include_bytes!("../../examples/data/grains.xyz")),

@@ -1,4 +1,4 @@
-//! From the types of the format to those of a scene. Rules that connect several keys are checked here, and files are read.
+//! Converts the types of the format to those of a scene. Checks rules that connect several keys, and reads files.
 
 use std::{
     borrow::Cow,
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Converts the scene that was read from this tree. Files are relative to the folder; without one they are those of the
+/// Converts the scene that was read from this tree. Files are relative to the folder; without a folder they are those of the
 /// built-in scenes.
 pub(super) fn scene(scene: format::Scene, root: &Node, folder: Option<&Path>) -> Result<Scene, ParseError> {
     let context = Context { root, folder };
@@ -173,7 +173,7 @@ impl Context<'_> {
             .map_err(|error| SceneError::invalid(error.to_string()))
     }
 
-    /// A file that the scene names, with its path.
+    /// Reads a file that the scene names; returns it with its path.
     fn read(&self, file: &str) -> Result<(PathBuf, Cow<'static, [u8]>), SceneError> {
         let path = self.folder.map_or_else(|| Path::new(file).to_owned(), |folder| folder.join(file));
         let missing = |why: String| SceneError::missing(format!("cannot read {}: {why}", path.display()));

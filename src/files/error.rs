@@ -9,13 +9,13 @@ pub struct SceneError {
     message: String,
 }
 
-/// What sort of thing went wrong.
+/// Kind of a scene error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SceneErrorKind {
-    /// A file is not there or cannot be read.
+    /// A file does not exist or cannot be read.
     Missing,
-    /// What a file says is wrong.
+    /// The content of a file is invalid.
     Invalid,
 }
 
@@ -32,7 +32,7 @@ impl SceneError {
         Self::new(SceneErrorKind::Invalid, message)
     }
 
-    /// What sort of thing went wrong.
+    /// Kind of the error.
     pub fn kind(&self) -> SceneErrorKind {
         self.kind
     }

@@ -1,7 +1,7 @@
 //! The TOML format of a scene as serde types, one field for each key.
 //!
-//! The doc comments of the fields are the descriptions in the JSON schema, and the `title` and `examples` of a field are
-//! what error messages say is expected there.
+//! The doc comments of the fields are the descriptions in the JSON schema. Error messages quote the `title` and `examples`
+//! of a field as the expected value.
 
 mod spheres;
 mod walls;
@@ -29,7 +29,7 @@ pub(super) struct Scene {
     /// The box around the scene. Default: open on every side.
     #[serde(default)]
     pub bounds: Bounds,
-    /// Materials by name. Without an entry of its own, the material `default` is elastic and smooth.
+    /// Materials by name. Without an entry, the material `default` is elastic and smooth.
     #[serde(default)]
     #[schemars(title = "tables like [materials.steel]")]
     pub materials: IndexMap<String, Material>,
@@ -132,7 +132,7 @@ pub(super) struct Bounds {
 #[derive(Default, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Side {
-    /// What leaves on one side enters on the other.
+    /// A sphere that leaves on one side enters on the other.
     Periodic,
     /// A solid wall on both sides.
     Wall,

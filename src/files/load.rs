@@ -1,4 +1,4 @@
-//! From a text to a scene: parse, override, deserialise, convert, check.
+//! Loads a scene from a text: parse, override, deserialise, convert, check.
 
 use std::{fs, path::Path};
 
@@ -6,19 +6,19 @@ use super::{convert, deserialize::deserialize, error::SceneError, origin::Texts,
 use crate::scene::Scene;
 use crate::scene::origin::Origin;
 
-/// Reads a scene file. `overrides` are TOML like `world.dt=0.001` or `spheres.0.random.count=1000`, laid over the
-/// file in their order before anything is checked.
+/// Reads a scene file. `overrides` are TOML like `world.dt=0.001` or `spheres.0.random.count=1000`, applied to the
+/// file in order before anything is checked.
 ///
 /// # Errors
-/// [`SceneError`]: the file, or one that it names, is missing; or something in it is wrong.
+/// [`SceneError`] if the file, or a file that it names, is missing, or if its content is invalid.
 pub fn load_scene(path: &Path, overrides: &[String]) -> Result<Scene, SceneError> {
     let text = fs::read_to_string(path)
         .map_err(|error| SceneError::missing(format!("cannot read the scene {}: {error}", path.display())))?;
     parse_scene(&text, &path.display().to_string(), path.parent(), overrides)
 }
 
-/// Reads a scene from a text that messages call `name`. Files it names are relative to `base_dir`; without one they
-/// are among those that the built-in scenes come with. `overrides` as for [`load_scene`].
+/// Reads a scene from a text that messages call `name`. Files that the text names are relative to `base_dir`; without it
+/// they are the files of the built-in scenes. `overrides` as for [`load_scene`].
 ///
 /// # Errors
 /// As [`load_scene`].

@@ -1,4 +1,4 @@
-//! Files of triangles.
+//! Mesh files.
 
 mod obj;
 mod stl;
@@ -9,19 +9,18 @@ use glam::DVec3;
 
 use crate::{Error, Mesh};
 
-/// Longest part of a message that comes from a crate: it may show a whole line, and a line may be a whole file.
+/// Longest part of a message that comes from a crate (bytes): it may contain a whole line, and a line may be a whole file.
 const LONGEST_REASON: usize = 160;
 
-/// Reads a mesh from a file: `.stl` (binary or text) or `.obj`, in capitals or not.
+/// Reads a mesh from a file: `.stl` (binary or text) or `.obj`, in either case.
 ///
-/// Coordinates are taken as they are, in whatever unit, to the seven digits of `f32`. Of an `.stl` only the corners count;
-/// several solids become one mesh. Of an `.obj` only vertices and faces count, those of all objects and groups; faces of
-/// more than three corners are cut into triangles from their first corner, which is right for convex ones; materials are
-/// not looked for.
+/// Coordinates are read unscaled, to the seven digits of `f32`. From an `.stl` only the corners are read, and several solids
+/// become one mesh. From an `.obj` the vertices and faces of all objects and groups are read, and materials are ignored.
+/// Faces with more than three corners are divided into triangles from their first corner, which is correct for convex faces.
 ///
 /// # Errors
-/// [`Error::Invalid`] naming the file: it cannot be read, is of another kind, or is malformed; or [`Mesh::new`] refuses
-/// what it holds.
+/// [`Error::Invalid`] with the name of the file if it cannot be read, has another extension or is malformed, or if
+/// [`Mesh::new`] rejects its content.
 ///
 /// ```
 /// let triangle = "v 0 0 0\nv 2 0 0\nv 0 1 0\nf 1 2 3\n";
@@ -38,7 +37,7 @@ pub fn read_mesh(path: &Path) -> Result<Mesh, Error> {
     parse_mesh(path, &bytes)
 }
 
-/// Reads a mesh from what a file of this name holds.
+/// Parses the content of a mesh file with this name.
 pub(crate) fn parse_mesh(path: &Path, bytes: &[u8]) -> Result<Mesh, Error> {
     let named = |what: String| Error::Invalid(format!("{}: {what}", path.display()));
     let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
@@ -51,10 +50,10 @@ pub(crate) fn parse_mesh(path: &Path, bytes: &[u8]) -> Result<Mesh, Error> {
     Mesh::new(vertices, triangles).map_err(|error| named(error.to_string()))
 }
 
-/// Vertices, and triangles that name them.
+/// Vertices, and triangles of indices into them.
 type Parts = (Vec<DVec3>, Vec<[u32; 3]>);
 
-/// The reason that a crate gives, not longer than a message can bear.
+/// The reason that a crate gives, cut to the longest length for a message.
 fn reason(error: &dyn std::error::Error) -> String {
     let text = error.to_string();
     match text.char_indices().nth(LONGEST_REASON) {

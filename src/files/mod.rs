@@ -1,7 +1,7 @@
 //! Scene files (TOML), sphere files (CSV, extended XYZ) and meshes (STL, OBJ).
 //!
-//! A scene file has the fields of a [`Scene`](crate::scene::Scene) under their own names; unknown ones are refused. All
-//! but `world.dt` may be left out. [`scene_schema`] describes every key.
+//! A scene file has the fields of a [`Scene`](crate::scene::Scene) as keys. Every key except `world.dt` is optional; unknown
+//! keys are refused. [`scene_schema`] describes every key.
 //!
 //! ```
 //! let text = r#"
@@ -60,7 +60,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Errors show the line, what was expected there and the nearest name:
+//! Errors show the line, the expected value and the nearest name:
 //!
 //! ```
 //! let error = carom::files::parse_scene("[world]\ndtt = 0.001", "fall.toml", None, &[]).unwrap_err();

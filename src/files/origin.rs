@@ -1,4 +1,4 @@
-//! The texts of a scene, and messages that show a place in them.
+//! The texts of a scene, and messages that show a line of them.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use super::parse_error::{ParseError, suggestion};
 use super::tree::{self, Node};
 use crate::scene::{DEFAULT_MATERIAL, origin::SourceText};
 
-/// A text, and the name that messages give it.
+/// A text, with its name in messages.
 struct Text {
     name: String,
-    /// Place of its first byte.
+    /// Position of the first byte.
     start: usize,
-    /// Blanks up to `start`, then the text: the parser counts them, and places of several texts differ.
+    /// `start` blanks, then the text: the parser counts the blanks, so positions in different texts differ.
     text: String,
 }
 
@@ -27,7 +27,7 @@ impl Text {
     }
 }
 
-/// The scene file and the overrides. A place is a range of bytes, counted on from text to text.
+/// The scene file and the overrides. A place is a range of bytes, numbered consecutively through all texts.
 pub(super) struct Texts(Vec<Text>);
 
 impl Texts {
@@ -41,7 +41,7 @@ impl Texts {
         Self(texts)
     }
 
-    /// The scene with the overrides laid over it.
+    /// The scene with the overrides applied.
     pub(super) fn tree(&self) -> Result<Node<'_>, ParseError> {
         let (scene, overrides) = self.0.split_first().expect("there is always a scene");
         let mut root = scene.parse("this is not TOML")?;

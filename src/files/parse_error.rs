@@ -1,4 +1,4 @@
-//! Errors in the text of a scene, with their paths and places.
+//! Errors in the text of a scene, with their paths and positions.
 
 use std::{fmt, ops::Range};
 
@@ -9,7 +9,7 @@ use super::{error::SceneErrorKind, schema};
 pub(crate) struct ParseError {
     /// Path of the value, as `spheres[0].random`; empty for the scene itself.
     pub path: String,
-    /// Its place in the texts.
+    /// Range of bytes in the texts.
     pub place: Option<Range<usize>>,
     pub problem: Problem,
     /// Whether the text is wrong or a file that it names is missing.

@@ -28,7 +28,7 @@ fn generate(inline: bool) -> Schema {
     settings.into_generator().into_root_schema_for::<Scene>()
 }
 
-/// TOML has no null, and integers end where their types do.
+/// Adapts a schema to TOML, which has no null, and limits integers to the range of their type.
 fn as_in_toml(schema: &mut Schema) {
     if let Some(Value::Array(types)) = schema.get("type") {
         let kept = types.iter().find(|kind| *kind != "null").cloned();
@@ -66,7 +66,7 @@ pub(super) fn at_most_one(keys: &[&str]) -> Value {
     json!({ "not": { "anyOf": pairs.map(|pair| json!({ "required": pair })).collect::<Vec<_>>() } })
 }
 
-/// What belongs at a path like `spheres[0].random.count`, in the words of a message.
+/// The expected value at a path like `spheres[0].random.count`, as the text of a message.
 pub(super) fn expected(path: &str) -> String {
     let schema = schema_of(path);
     if let Some(title) = schema["title"].as_str() {
@@ -86,12 +86,12 @@ pub(super) fn expected(path: &str) -> String {
     }
 }
 
-/// A value that may stand at a path, in TOML.
+/// An example of a valid value at a path, in TOML.
 pub(super) fn example(path: &str) -> String {
     schema_of(path)["examples"][0].to_string().replace(',', ", ")
 }
 
-/// The schema of what a path leads to.
+/// The schema of the value at a path.
 fn schema_of(path: &str) -> &'static Value {
     static SCHEMA: LazyLock<Schema> = LazyLock::new(|| generate(true));
     path.split(['.', '[']).fold(SCHEMA.as_value(), |schema, step| match &schema["properties"][step] {

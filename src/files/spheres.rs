@@ -1,4 +1,4 @@
-//! Files of spheres: one line each.
+//! Sphere files, with one line per sphere.
 
 mod csv;
 mod write;
@@ -15,10 +15,9 @@ pub use write::write_spheres;
 
 /// Reads the spheres of a file. Errors name the file and the line.
 ///
-/// `.csv`: a header that names the columns `id,x,y,z,vx,vy,vz,radius,mass,wx,wy,wz,fixed,material` in any order, of
-/// which `x`, `y` and `radius` must be there. `.xyz`: extended XYZ with the properties `pos` and `radius`, and `id`,
-/// `velo`, `mass`, `spin`, `fixed` and `species` where they are there; others are skipped, and so is a species that
-/// is not one of `materials`.
+/// `.csv`: a header names the columns `id,x,y,z,vx,vy,vz,radius,mass,wx,wy,wz,fixed,material` in any order; `x`, `y` and
+/// `radius` are required. `.xyz`: extended XYZ with the properties `pos` and `radius`, and optionally `id`, `velo`, `mass`,
+/// `spin`, `fixed` and `species`; other properties are skipped, and so is a species that is not one of `materials`.
 pub(crate) fn parse_spheres(
     path: &Path,
     bytes: &[u8],
@@ -35,18 +34,18 @@ pub(crate) fn parse_spheres(
     parsed.map_err(|(line, what)| SceneError::invalid(format!("{name}:{line}: {what}")))
 }
 
-/// The number of a line, from 1, and what is wrong with it.
+/// The number of an invalid line, from 1, and the problem.
 type BadLine = (u64, String);
 
-/// The columns of a file of spheres.
+/// The columns of a sphere file.
 const COLUMNS: [&str; 14] =
     ["id", "x", "y", "z", "vx", "vy", "vz", "radius", "mass", "wx", "wy", "wz", "fixed", "material"];
 
-/// Where each of [`COLUMNS`] is in a line.
+/// Position of each of [`COLUMNS`] in a line.
 struct Layout([Option<usize>; COLUMNS.len()]);
 
 impl Layout {
-    /// From the names of the columns of the file.
+    /// Reads the layout from the names of the file's columns.
     fn new<'n>(names: impl Iterator<Item = &'n str>) -> Result<Self, String> {
         let mut layout = Self([None; COLUMNS.len()]);
         for (place, name) in names.enumerate() {
@@ -72,7 +71,7 @@ impl Layout {
         COLUMNS.iter().position(|column| *column == name).and_then(|column| self.0[column])
     }
 
-    /// The sphere of one line.
+    /// Reads the sphere of one line.
     fn read(&self, line: &[&str]) -> Result<Placed, String> {
         let word = |name: &str| {
             self.place(name)

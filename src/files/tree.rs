@@ -1,4 +1,4 @@
-//! A scene as a tree of TOML values that know their places, with overrides laid over it.
+//! A scene as a tree of TOML values with their positions in the text, and overrides.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -7,7 +7,7 @@ use toml::{
     de::{DeTable, DeValue, Error},
 };
 
-/// A value and its place.
+/// A value and its position in the text.
 pub(crate) type Node<'t> = Spanned<DeValue<'t>>;
 
 /// Parses a document.
@@ -28,7 +28,7 @@ pub(crate) fn node_at<'n, 't>(root: &'n Node<'t>, path: &str) -> Option<&'n Node
     steps(path).try_fold(root, |node, step| child(node, step).map(|(child, _)| child))
 }
 
-/// The place of a path like `spheres[0].random.count`, or of the innermost node on that path which exists.
+/// The position of a path like `spheres[0].random.count`, or of the innermost node on that path which exists.
 pub(crate) fn locate(root: &Node, path: &str) -> Option<Range<usize>> {
     let mut node = root;
     let mut place = None;
@@ -45,7 +45,7 @@ fn steps(path: &str) -> impl Iterator<Item = &str> {
     path.split(['.', '[']).map(|step| step.trim_end_matches(']'))
 }
 
-/// An entry of a table, with the place of its key, or an element of an array.
+/// An entry of a table, with the position of its key, or an element of an array.
 fn child<'n, 't>(node: &'n Node<'t>, step: &str) -> Option<(&'n Node<'t>, Option<Range<usize>>)> {
     match node.get_ref() {
         DeValue::Array(nodes) => Some((nodes.get(step.parse::<usize>().ok()?)?, None)),
@@ -53,7 +53,7 @@ fn child<'n, 't>(node: &'n Node<'t>, step: &str) -> Option<(&'n Node<'t>, Option
     }
 }
 
-/// Whether an inner value lies outside the place of its table or array: the place of `[table]` is only its header.
+/// Whether an inner value lies outside the range of its table or array: the range of `[table]` is only its header.
 fn spans_lines(node: &Node) -> bool {
     let outer = node.span();
     let is_outside = |inner: &Node| inner.span().start < outer.start || outer.end < inner.span().end;
@@ -64,8 +64,8 @@ fn spans_lines(node: &Node) -> bool {
     }
 }
 
-/// Lays another tree over this one: tables entry by entry, everything else replaced. A table with numbers as keys
-/// reaches into an array; the error is the key of an element that does not exist, and the number of elements.
+/// Overrides this tree with another: tables merge entry by entry, all other values are replaced. A table with numbers as
+/// keys reaches into an array; the error is the key of an element that does not exist, and the number of elements.
 pub(crate) fn overlay<'t>(node: &mut Node<'t>, over: Node<'t>) -> Result<(), (Spanned<Cow<'t, str>>, usize)> {
     let place = over.span();
     match (node.get_mut(), over.into_inner()) {

@@ -1,4 +1,4 @@
-//! From a scene to a system: sizes, places, velocities, ids.
+//! Builds a system from a scene: sizes, positions, velocities, ids.
 
 use std::ops::Range;
 
@@ -23,27 +23,27 @@ use crate::{
 
 /// Most spheres of a scene.
 pub const MAX_SPHERES: u64 = 1 << 27;
-/// How far count, volume fraction and box may disagree.
+/// Relative tolerance within which count, volume fraction and box must agree.
 const AGREEMENT: f64 = 0.01;
 
-/// Where the spheres of a group are in [`System::spheres`].
+/// Range of each group in [`System::spheres`].
 type Ranges = Vec<Range<usize>>;
 
 impl Scene {
-    /// Makes the system that this scene describes.
+    /// Builds the system that this scene describes.
     ///
-    /// Spheres come group by group. Ids that are given are kept, the others are numbered on after the largest of
-    /// them, from 0 where none is given. A mass that is not given follows from the density of the material and
-    /// the volume of the sphere, also in 2D. Positions outside a periodic box are put inside.
+    /// Spheres are in the order of the groups. Given ids are kept; other spheres are numbered on after the largest given id,
+    /// from 0 if there is none. A mass that is not given is the density of the material times the volume of the sphere, also
+    /// in 2D. Positions outside a periodic box are wrapped into the box.
     ///
     /// # Errors
-    /// [`Error::Invalid`] saying what was found, where, and what would be right; [`Error::Capacity`] for more than
+    /// [`Error::Invalid`] with the problem, its location and a remedy; [`Error::Capacity`] for more than
     /// [`MAX_SPHERES`] spheres.
     pub fn build(&self) -> Result<System, Error> {
         Ok(self.build_with_notes()?.0)
     }
 
-    /// As [`build`](Self::build), with what was changed on the way.
+    /// As [`build`](Self::build), with notes on every change and suspicious value.
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -72,15 +72,15 @@ impl Scene {
         Ok((system, notes))
     }
 
-    /// Checks everything that can be checked before spheres are placed.
+    /// Checks everything that can be checked before spheres are placed; faster than [`build`](Self::build).
     ///
     /// # Errors
-    /// [`Error::Invalid`] as [`build`](Self::build) would give it.
+    /// The [`Error::Invalid`] that [`build`](Self::build) would return.
     pub fn check(&self) -> Result<(), Error> {
         self.outline().map(drop).map_err(|invalid| self.explain(invalid, &[]))
     }
 
-    /// The world without spheres, and how many each group has.
+    /// The world without spheres, and the number of spheres in each group.
     fn outline(&self) -> Result<(System, Vec<u64>), ValidationError> {
         self.inspect()?;
         let mut system = System {
@@ -189,7 +189,7 @@ impl Scene {
                     (None, fraction) => Ok((fraction.unwrap_or(0.0) * volume / each).round() as u64),
                     (Some(count), Some(fraction)) => {
                         let filled = count as f64 * each / volume;
-                        // A whole sphere more or less is no disagreement either.
+                        // A difference of less than one sphere counts as agreement too.
                         if (filled - fraction).abs() > (AGREEMENT * fraction).max(each / volume) {
                             return Err(ValidationError::field(
                                 format!("{path}.random.volume_fraction"),
@@ -250,7 +250,7 @@ impl Scene {
         Ok(if deepest > 0.0 { vec![relax(system)] } else { vec![] })
     }
 
-    /// The spheres of a group whose places are given.
+    /// The spheres of a group with given positions.
     fn standing(&self, system: &System, fill: &Fill, index: usize) -> Result<Vec<Sphere>, ValidationError> {
         let vessel = vessel(system, fill, index)?;
         let mut spheres: Vec<Sphere> = match &fill.shape {
@@ -270,7 +270,7 @@ impl Scene {
                     mass: p.mass.unwrap_or(0.0),
                     material: p.material.as_ref().map_or(0, |name| index_of(&system.materials, name)),
                     fixed: p.fixed,
-                    // `number` gives it.
+                    // Set later by `number`.
                     id: 0,
                 })
                 .collect(),
@@ -281,7 +281,7 @@ impl Scene {
         Ok(spheres)
     }
 
-    /// Material, mass, velocity and the right image.
+    /// Sets material, mass and velocity, and wraps the position.
     fn finish(&self, system: &System, fill: &Fill, spheres: &mut [Sphere], rng: &mut SeededRng) {
         let space = Space::new(system);
         let material = index_of(&system.materials, &fill.material);
@@ -303,7 +303,7 @@ impl Scene {
         set_in_motion(fill.motion, system.dimensions, spheres, rng);
     }
 
-    /// A fault as an error that shows where in the scene it is.
+    /// Converts a validation error to an error that shows its location in the scene.
     fn explain(&self, invalid: ValidationError, ranges: &[Range<usize>]) -> Error {
         let path = match &invalid.place {
             Place::Field(path) => path.clone(),
@@ -331,7 +331,7 @@ impl Scene {
     }
 }
 
-/// What looks wrong with the meshes.
+/// Warnings about the meshes.
 fn mesh_notes(system: &System) -> Vec<Note> {
     let ends = system.spheres.iter().map(|s| [s.position - s.radius, s.position + s.radius]);
     let spheres = ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
@@ -350,7 +350,7 @@ fn mesh_notes(system: &System) -> Vec<Note> {
     notes
 }
 
-/// What a group has to be inside of.
+/// The wall that encloses a group, if the group names one.
 fn vessel(system: &System, fill: &Fill, index: usize) -> Result<Option<WallShape>, ValidationError> {
     let Some(name) = &fill.inside else { return Ok(None) };
     let path = format!("spheres[{index}].inside");
@@ -373,7 +373,7 @@ fn vessel(system: &System, fill: &Fill, index: usize) -> Result<Option<WallShape
     Ok(Some(wall.shape.clone()))
 }
 
-/// Numbers the spheres without an id on after the largest id given.
+/// Numbers the spheres without an id, after the largest given id.
 fn number(fills: &[Fill], groups: &mut [Vec<Sphere>]) -> Result<(), ValidationError> {
     let given = |fill: &Fill, index: usize| match &fill.shape {
         Shape::At(placed) => placed[index].id,
@@ -403,7 +403,7 @@ fn number(fills: &[Fill], groups: &mut [Vec<Sphere>]) -> Result<(), ValidationEr
     Ok(())
 }
 
-/// Of a name that has been found known.
+/// Index of a material whose name has been checked.
 fn index_of(materials: &Materials, name: &str) -> MaterialIndex {
     materials.find(name).unwrap_or(0)
 }
@@ -413,13 +413,13 @@ fn mean_content(dimensions: Dimensions, diameters: &[(f64, f64)]) -> f64 {
     diameters.iter().map(|&(d, share)| share / shares * content(dimensions, 0.5 * d)).sum()
 }
 
-/// How many of `count` spheres have each radius: shares rounded so that no number misses its share by a whole sphere.
+/// Number of spheres of each radius among `count`; rounded so that every number is within one sphere of its share.
 fn runs(count: u64, diameters: &[(f64, f64)]) -> Vec<(f64, usize)> {
     let total: f64 = diameters.iter().map(|&(_, share)| share).sum();
     let (mut shares, mut so_far) = (0.0, 0);
     let numbers = diameters.iter().map(|&(diameter, share)| {
         shares += share;
-        // All shares together are the total, bit for bit, so that the last run ends at `count`.
+        // The shares add up to the total bit for bit, so the last run ends at `count`.
         let end = (shares / total * count as f64).round() as usize;
         let number = end - so_far;
         so_far = end;

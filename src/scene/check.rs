@@ -1,4 +1,4 @@
-//! What is wrong with a scene as it is written down, before anything is drawn.
+//! Checks of a scene before anything is drawn.
 
 use crate::system::validate::{at_least_zero, inspect_diameters, positive};
 use glam::DVec3;
@@ -13,14 +13,14 @@ use crate::{
 };
 
 impl Scene {
-    /// Everything that can be said without bounds and sphere by sphere.
+    /// Checks everything that needs no bounds and no drawn spheres.
     pub(crate) fn inspect(&self) -> Result<(), ValidationError> {
         for (index, material) in self.materials.iter().enumerate() {
             if self.materials[..index].iter().any(|other| other.name == material.name) {
                 return Err(ValidationError::field(
                     format!("materials.{}", material.name),
                     format!("there are two materials called {:?}", material.name),
-                    "give each a name of its own",
+                    "give each a unique name",
                 ));
             }
         }
@@ -32,7 +32,7 @@ impl Scene {
             if (Pair { between: pair.between.clone(), ..Pair::default() }) == *pair {
                 return Err(ValidationError::field(
                     &path,
-                    format!("{path} says nothing of how the two meet"),
+                    format!("{path} gives no surface property"),
                     format!("give one or more of {}", Surface::FIELDS.join(", ")),
                 ));
             }
@@ -73,7 +73,7 @@ impl Scene {
         Ok(())
     }
 
-    /// The random fill that decides the size of a box left out.
+    /// The random fill that determines the size of a box without `max`.
     pub(crate) fn sizing_fill(&self) -> Option<(usize, &Random)> {
         self.fills.iter().enumerate().find_map(|(index, fill)| match &fill.shape {
             Shape::Random(random)

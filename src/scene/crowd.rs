@@ -1,4 +1,4 @@
-//! Random fills denser than sequential addition reaches: grown to size, then shaken.
+//! Random fills denser than sequential addition reaches: spheres are grown to size, then moved by Monte Carlo.
 
 use glam::DVec3;
 
@@ -11,30 +11,30 @@ use crate::{
     system::{grid::Grid, region::MARGIN, space::SphereProxy},
 };
 
-/// Passes of pushing at the inflated size. More than 100 change the pair distribution no further.
+/// Passes of pushing at the inflated size. More than 100 passes no longer change the pair distribution.
 const INFLATED_PASSES: usize = 100;
-/// Aim of these pushes beyond contact, in mean diameters.
+/// Gap at which these pushes aim, in mean diameters.
 const INFLATED_SPARE: f64 = 1e-2;
-/// The same for the pushes at full size, which have nothing left to do unless walls make it tight.
+/// Passes at full size, and the gap at which they aim. They have work only if walls leave little space.
 const PASSES: usize = 1000;
 const SPARE: f64 = 2e-3;
-/// Largest inflation, for fills that are thin and yet found no places one by one.
+/// Largest inflation, for dilute fills in which sequential addition found no positions.
 const MOST_INFLATED: f64 = 0.1;
-/// Monte Carlo moves of each sphere. Of 8,000 spheres at 0.50, the pair distribution within 1% of contact is then 6.8,
-/// where a fluid's contact value is 6.0; pushed apart to contact instead of to the inflated size, it would be 28.
+/// Monte Carlo moves per sphere. For 8,000 spheres at 0.50, the pair distribution within 1% of contact is then 6.8; the
+/// contact value of a fluid is 6.0. Pushing apart to contact instead of to the inflated size would give 28.
 const SWEEPS: usize = 20;
 
-/// How a dense fill goes about it.
+/// Sizes of the growth, relative to the full size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
-    /// Of the size at which spheres are added.
+    /// Size at which spheres are added.
     pub start: f64,
-    /// Of the size to which they push each other apart before they get their own, so that none starts in contact.
+    /// Size to which spheres push each other apart before they get their full size, so that no pair starts in contact.
     pub inflated: f64,
 }
 
-/// As [`scatter`], for fills too dense for it: adds the spheres at a part of their size, grows them and shakes them.
-/// `limits` says how far the centres of each run may go.
+/// As [`scatter`], for fills too dense for it: adds the spheres at a reduced size, grows them, and moves them by Monte
+/// Carlo. `limits` bounds the centres of each run.
 pub(crate) fn crowd(
     site: &Site,
     runs: &[Run],
@@ -64,10 +64,10 @@ pub(crate) fn crowd(
     Some(grid.into_rounds())
 }
 
-/// Metropolis moves of hard spheres: a move to a free place is taken, any other is not. Spheres without limits are
-/// held.
+/// Metropolis moves of hard spheres: a move to a free position is accepted, any other is rejected. Spheres without limits do
+/// not move.
 fn shake(site: &Site, grid: &mut Grid, limits: &[Option<(DVec3, DVec3)>], rng: &mut SeededRng) {
-    // Of the radius of the sphere; adjusted so that about four in ten moves are taken.
+    // Relative to the radius of the sphere; adjusted so that about 40% of the moves are accepted.
     let mut width = 0.3;
     for _ in 0..SWEEPS {
         let (mut tried, mut taken) = (0, 0);

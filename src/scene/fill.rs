@@ -1,4 +1,4 @@
-//! Groups of spheres: where they are, how they move, what they are made of.
+//! Groups of spheres: positions, velocities, materials.
 
 use glam::DVec3;
 
@@ -7,74 +7,74 @@ use super::{DEFAULT_MATERIAL, Source};
 /// A group of spheres.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
-    /// Where the spheres are.
+    /// Positions of the spheres.
     pub shape: Shape,
-    /// How they move at the start.
+    /// Velocities at the start.
     pub motion: Motion,
-    /// Material by name; what [`Placed::material`] does not override.
+    /// Name of the material; [`Placed::material`] overrides it.
     pub material: String,
-    /// Whether all of them are held in place.
+    /// Whether all spheres of the group are held in place.
     pub fixed: bool,
-    /// Name of a wall that is a vessel (a box, a cylinder, a cone, a sphere or a bowl): a random fill draws places inside it alone, as if
-    /// its ends were closed, up to 0.30 of the region; of a lattice the spheres outside are left out.
+    /// Name of a wall that encloses the group: a box, a cylinder, a cone, a sphere or a bowl, whose ends count as closed. A
+    /// random fill draws positions inside this wall only, up to 0.30 of the region; a lattice omits the spheres outside.
     pub inside: Option<String>,
 }
 
-/// Where the spheres of a group are.
+/// Positions of the spheres of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// At random, without overlap.
+    /// Random, without overlap.
     Random(Random),
     /// On a lattice.
     Lattice(Lattice),
-    /// One by one.
+    /// A list of single spheres.
     At(Vec<Placed>),
-    /// None at the start: poured in the course of the run.
+    /// No spheres at the start: a source pours them during the run.
     Source(Source),
 }
 
-/// Spheres at random places, without overlap among themselves, with other groups or with walls.
+/// Spheres at random positions, without overlap among themselves, with other groups or with walls.
 ///
-/// Up to a volume fraction of 0.30 (2D: area fraction 0.45) they are added one by one, the largest first, each at
-/// a uniformly drawn place that is free. Up to 0.50 (2D: 0.70) they are added at a smaller size, grown while
-/// overlapping neighbours push each other apart, and then shaken by hard-sphere Monte Carlo moves, so that they
-/// are as disordered as a fluid. More is refused.
+/// Up to a volume fraction of 0.30 (2D: area fraction 0.45), spheres are added one by one, the largest first, each at
+/// a free position drawn uniformly. Up to 0.50 (2D: 0.70), spheres are added at a smaller size, grown while
+/// overlapping neighbours push each other apart, and then moved by hard-sphere Monte Carlo, so that they
+/// are as disordered as a fluid. Larger fractions are refused.
 ///
-/// Of count, fraction and box one may be left out; where all are given, they must agree within 1%.
+/// One of count, fraction and box may be left out; if all are given, they must agree within 1%.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Random {
     /// Number of spheres.
     pub count: Option<u64>,
     /// Volume of the spheres over the volume of the region, in 2D area over area.
     pub volume_fraction: Option<f64>,
-    /// Diameter (length) and share of the spheres' number; the shares add up to 1.
+    /// Diameters (length), each with its share of the number of spheres; the shares add up to 1.
     pub diameters: Vec<(f64, f64)>,
-    /// Lower and upper corner of the region to fill; `None` = the box. On a periodic axis that it spans, spheres
-    /// reach across the boundary; elsewhere they lie inside completely.
+    /// Lower and upper corner of the region (length); `None` = the box. Along a periodic axis that the region spans, spheres
+    /// may cross the boundary; otherwise they lie inside completely.
     pub region: Option<(DVec3, DVec3)>,
 }
 
-/// How a lattice repeats.
+/// Type of a lattice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LatticeKind {
-    /// Rows along x, y and z; in 2D the square lattice.
+    /// Simple cubic, one sphere per cell; in 2D the square lattice.
     #[default]
     Cubic,
-    /// Face-centred cubic, four spheres to a cell. 3D only.
+    /// Face-centred cubic, four spheres per cell. 3D only.
     Fcc,
-    /// Rows along x, every other one shifted by half. 2D only.
+    /// Triangular: lines along x, every other line shifted by half a spacing. 2D only.
     Triangular,
 }
 
 /// Spheres on a lattice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lattice {
-    /// How it repeats.
+    /// Type of the lattice.
     pub kind: LatticeKind,
-    /// Cells along x, y and z. A cell of `Cubic` and `Triangular` holds one sphere, one of `Fcc` four. In 2D the
-    /// third is 1.
+    /// Number of cells along x, y and z. A cell of `Cubic` or `Triangular` holds one sphere, a cell of `Fcc` four. In 2D the
+    /// third number is 1.
     pub count: [u64; 3],
-    /// Distance between nearest centres (length).
+    /// Distance between the centres of nearest neighbours (length).
     pub spacing: f64,
     /// Centre of the first sphere (length).
     pub origin: DVec3,
@@ -85,7 +85,7 @@ pub struct Lattice {
 /// One sphere of [`Shape::At`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// `None`: numbered on after the largest id given.
+    /// Unique id; `None`: numbered on after the largest given id.
     pub id: Option<u32>,
     /// Centre (length).
     pub position: DVec3,
@@ -95,11 +95,11 @@ pub struct Placed {
     pub spin: DVec3,
     /// Radius (length), > 0.
     pub radius: f64,
-    /// Mass, > 0; `None`: from the density of the material.
+    /// Mass, > 0; `None`: density of the material times volume.
     pub mass: Option<f64>,
-    /// Material by name; `None`: the group's.
+    /// Name of the material; `None`: that of the group.
     pub material: Option<String>,
-    /// Held in place.
+    /// Whether the sphere is held in place.
     pub fixed: bool,
 }
 
@@ -119,25 +119,25 @@ impl Default for Placed {
     }
 }
 
-/// How the spheres of a group move at the start. Fixed spheres do not move.
+/// Velocities of a group at the start. Fixed spheres do not move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Motion {
-    /// As [`Placed::velocity`] says; at rest in the other shapes.
+    /// [`Placed::velocity`]; at rest for the other shapes.
     #[default]
     Kept,
-    /// All with one velocity (length/time).
+    /// One velocity for all spheres (length/time).
     Velocity(DVec3),
-    /// Maxwell's distribution at kT (energy): each component is normal with variance kT/mass. Of two spheres and
-    /// more the momentum is then removed and the velocities scaled, so that the kinetic energy is exactly
+    /// Maxwell's distribution at kT (energy): each component is normal with variance kT/mass. With two or more
+    /// spheres, the momentum is then removed and the velocities are scaled, so that the kinetic energy is exactly
     /// dimensions/2 N kT.
     Temperature(f64),
-    /// All with the same speed (length/time) in directions drawn uniformly; the energy is that of
-    /// kT = mass speed^2 / dimensions. Left alone, a gas turns it into Maxwell's distribution.
+    /// One speed for all spheres (length/time), in uniformly drawn directions; the energy is that of
+    /// kT = mass speed^2 / dimensions. Collisions turn the distribution into Maxwell's.
     Speed(f64),
 }
 
 impl Fill {
-    /// This many spheres of diameter 1 at random places.
+    /// A group of this many spheres of diameter 1 at random positions.
     pub fn random(count: u64) -> Self {
         Self::from(Shape::Random(Random {
             count: Some(count),
@@ -147,14 +147,14 @@ impl Fill {
         }))
     }
 
-    /// As many spheres of diameter 1 at random places as make up this volume fraction (2D: area fraction).
+    /// A group of spheres of diameter 1 at random positions with this volume fraction (2D: area fraction).
     pub fn fraction(volume_fraction: f64) -> Self {
         let mut fill = Self::random(0);
         fill.as_random("fraction").count = None;
         fill.volume_fraction(volume_fraction)
     }
 
-    /// `nx` x `ny` x `nz` cells of a cubic lattice (2D: `nz` = 1, the square lattice) of spheres of diameter 1,
+    /// A group of `nx` x `ny` x `nz` cells of a cubic lattice (2D: `nz` = 1, the square lattice) of spheres of diameter 1,
     /// with `spacing` (length) between nearest centres, the first at the origin.
     pub fn lattice(count: [u64; 3], spacing: f64) -> Self {
         Self::from(Shape::Lattice(Lattice {
@@ -166,12 +166,12 @@ impl Fill {
         }))
     }
 
-    /// Spheres one by one.
+    /// A group of single spheres.
     pub fn at(spheres: impl IntoIterator<Item = Placed>) -> Self {
         Self::from(Shape::At(spheres.into_iter().collect()))
     }
 
-    /// Volume fraction (2D: area fraction) of a random fill.
+    /// Sets the volume fraction (2D: area fraction) of a random fill.
     ///
     /// # Panics
     /// If the fill is not random.
@@ -180,10 +180,10 @@ impl Fill {
         self
     }
 
-    /// Diameter (length) of a random fill or a lattice.
+    /// Sets the diameter (length) of a random fill or a lattice.
     ///
     /// # Panics
-    /// If the fill is neither.
+    /// If the fill is neither random nor a lattice.
     pub fn diameter(mut self, diameter: f64) -> Self {
         match &mut self.shape {
             Shape::Random(random) => random.diameters = vec![(diameter, 1.0)],
@@ -193,7 +193,7 @@ impl Fill {
         self
     }
 
-    /// Diameters (length) of a random fill, each with its share of the number.
+    /// Sets the diameters (length) of a random fill, each with its share of the number.
     ///
     /// # Panics
     /// If the fill is not random.
@@ -202,7 +202,7 @@ impl Fill {
         self
     }
 
-    /// Corners (length) of the part of the box that a random fill takes.
+    /// Sets the corners (length) of the region of a random fill.
     ///
     /// # Panics
     /// If the fill is not random.
@@ -211,7 +211,7 @@ impl Fill {
         self
     }
 
-    /// How a lattice repeats.
+    /// Sets the type of a lattice.
     ///
     /// # Panics
     /// If the fill is not a lattice.
@@ -220,7 +220,7 @@ impl Fill {
         self
     }
 
-    /// Centre (length) of the first sphere of a lattice.
+    /// Sets the centre (length) of the first sphere of a lattice.
     ///
     /// # Panics
     /// If the fill is not a lattice.
@@ -229,25 +229,25 @@ impl Fill {
         self
     }
 
-    /// Maxwell's distribution at kT, without momentum: see [`Motion::Temperature`].
+    /// Sets velocities from Maxwell's distribution at kT (energy), without momentum: see [`Motion::Temperature`].
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.motion = Motion::Temperature(temperature);
         self
     }
 
-    /// One speed in all directions: see [`Motion::Speed`].
+    /// Sets one speed (length/time) in random directions: see [`Motion::Speed`].
     pub fn speed_uniform(mut self, speed: f64) -> Self {
         self.motion = Motion::Speed(speed);
         self
     }
 
-    /// One velocity (length/time) for all.
+    /// Sets one velocity (length/time) for all.
     pub fn velocity(mut self, velocity: impl Into<DVec3>) -> Self {
         self.motion = Motion::Velocity(velocity.into());
         self
     }
 
-    /// Material by name.
+    /// Sets the material by name.
     pub fn material(mut self, name: &str) -> Self {
         self.material = name.into();
         self
@@ -259,7 +259,7 @@ impl Fill {
         self
     }
 
-    /// Keeps the group inside a wall of this name: see [`Fill::inside`](Self#structfield.inside).
+    /// Encloses the group in the wall of this name: see [`Fill::inside`](Self#structfield.inside).
     ///
     /// ```
     /// use carom::{WallShape, scene::{Fill, Scene, Wall}};

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::{Lattice, LatticeKind};
 
-/// Number of spheres; `None` where it passes u64.
+/// Number of spheres; `None` if it exceeds u64.
 pub(crate) fn count(lattice: &Lattice) -> Option<u64> {
     let cells = lattice.count[0].checked_mul(lattice.count[1])?.checked_mul(lattice.count[2])?;
     cells.checked_mul(basis(lattice.kind).len() as u64)
@@ -29,7 +29,7 @@ pub(crate) fn centers(lattice: &Lattice) -> Vec<DVec3> {
     centers
 }
 
-/// Edges of a cell in nearest distances.
+/// Edge lengths of a cell, in nearest-neighbour distances.
 fn edges(kind: LatticeKind) -> DVec3 {
     match kind {
         LatticeKind::Cubic => DVec3::ONE,
@@ -38,7 +38,7 @@ fn edges(kind: LatticeKind) -> DVec3 {
     }
 }
 
-/// Spheres of a cell, in its edges.
+/// Positions of the spheres of a cell, in its edges.
 fn basis(kind: LatticeKind) -> &'static [DVec3] {
     const FCC: [DVec3; 4] =
         [DVec3::ZERO, DVec3::new(0.5, 0.5, 0.0), DVec3::new(0.5, 0.0, 0.5), DVec3::new(0.0, 0.5, 0.5)];

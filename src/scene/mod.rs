@@ -1,7 +1,7 @@
-//! Scenes: what is to be simulated, said briefly. A [`Scene`] becomes a [`System`](crate::System) by [`Scene::build`].
+//! Scenes: short descriptions of a simulation. [`Scene::build`] turns a [`Scene`] into a [`System`](crate::System).
 //!
-//! Everything random is drawn from [`World::seed`], with arithmetic that is the same on every platform: one
-//! scene is one set of spheres, bit for bit.
+//! All random numbers derive from [`World::seed`], with arithmetic that is the same on every platform: a scene gives the
+//! same spheres everywhere, bit for bit.
 //!
 //! ```
 //! use carom::scene::{Fill, Scene};
@@ -43,10 +43,10 @@ use glam::DVec3;
 
 use crate::{Compression, Dimensions, Side, Sink, Solver, Surface, WallMotion, WallShape};
 
-/// The name that a material has where none is given.
+/// Name of the default material.
 pub const DEFAULT_MATERIAL: &str = "default";
 
-/// What is to be simulated.
+/// Description of a simulation.
 ///
 /// The methods that take and return `self` are for writing a scene in one expression; every field may also be
 /// set directly.
@@ -54,23 +54,23 @@ pub const DEFAULT_MATERIAL: &str = "default";
 pub struct Scene {
     /// Dimensions, gravity, step, seed, drag.
     pub world: World,
-    /// How the engines go about it.
+    /// Parameters of the engines.
     pub solver: Solver,
-    /// The box.
+    /// The box of the world.
     pub bounds: Walls,
-    /// Materials. `default` need not be among them: elastic and smooth, mass 1 at diameter 1.
+    /// Materials. `default` exists without an entry: elastic, without friction, mass 1 at diameter 1.
     pub materials: Vec<Material>,
-    /// What is different where certain materials meet, instead of what [`Surface::combined`] says.
+    /// Surface properties of particular pairs of materials, which replace [`Surface::combined`].
     pub pairs: Vec<Pair>,
     /// The spheres, group by group.
     pub fills: Vec<Fill>,
     /// Solid surfaces besides the walls of the box.
     pub walls: Vec<Wall>,
-    /// Where spheres leave the world.
+    /// Sinks, which remove spheres.
     pub sinks: Vec<Sink>,
-    /// How the periodic box shrinks.
+    /// Compression of the periodic box.
     pub compression: Option<Compression>,
-    /// How to look at it.
+    /// Camera and colours.
     pub view: View,
     #[cfg(feature = "files")]
     pub(crate) origin: origin::Origin,
@@ -85,9 +85,9 @@ pub struct World {
     pub gravity: DVec3,
     /// Outer step (time), > 0.
     pub dt: f64,
-    /// Length of a run in steps, where nothing else is asked for.
+    /// Default length of a run, in steps.
     pub steps: u64,
-    /// What everything random is drawn from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Drag of a medium at rest (1/time), >= 0: see [`System::drag`](crate::System::drag).
     pub drag: f64,
@@ -110,12 +110,12 @@ impl Default for World {
 /// The box of a scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walls {
-    /// Lower corner (length). Left out: the origin.
+    /// Lower corner (length). Default: the origin.
     pub min: Option<DVec3>,
-    /// Upper corner (length). Left out: a cube (2D: a square) of the size that the volume fraction of the first
-    /// random fill makes it.
+    /// Upper corner (length). Default: a cube (2D: a square) whose size follows from the volume fraction of the first
+    /// random fill.
     pub max: Option<DVec3>,
-    /// x, y, z; z is not used in 2D.
+    /// Boundaries along x, y and z; z is ignored in 2D.
     pub sides: [Side; 3],
     /// Material of the walls, by name.
     pub material: String,
@@ -127,19 +127,19 @@ impl Default for Walls {
     }
 }
 
-/// What spheres and walls are made of.
+/// A material of spheres and walls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
-    /// What spheres and walls call it.
+    /// Name of the material.
     pub name: String,
-    /// How it meets itself; others as [`Surface::combined`] says.
+    /// Surface properties in contact with the same material; pairs follow from [`Surface::combined`].
     pub surface: Surface,
     /// Mass/volume, > 0.
     pub density: f64,
 }
 
 impl Default for Material {
-    /// `default`: elastic and smooth, mass 1 at diameter 1.
+    /// `default`: elastic, without friction, mass 1 at diameter 1.
     fn default() -> Self {
         Self {
             name: DEFAULT_MATERIAL.into(),
@@ -149,10 +149,10 @@ impl Default for Material {
     }
 }
 
-/// Where one pair of materials meets otherwise than [`Surface::combined`] says: in what is given here, at least one thing.
+/// Surface properties of one pair of materials that replace those of [`Surface::combined`]; at least one is given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pair {
-    /// The two names.
+    /// Names of the two materials.
     pub between: [String; 2],
     /// [`Surface::restitution`].
     pub restitution: Option<f64>,
@@ -167,7 +167,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The surface of the two, given how they would combine.
+    /// The surface of the pair, from the combined surface.
     pub fn apply(&self, combined: &Surface) -> Surface {
         Surface {
             restitution: self.restitution.unwrap_or(combined.restitution),
@@ -182,20 +182,20 @@ impl Pair {
 /// A solid surface; see [`crate::Wall`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
-    /// Where it is at time 0; the normal of a plane may have any length but 0.
+    /// Shape and position at time 0; the normal of a plane may have any length except 0.
     pub shape: WallShape,
-    /// How it moves.
+    /// Motion of the wall.
     pub motion: WallMotion,
-    /// When it appears and when it is gone.
+    /// Times at which the wall appears and disappears.
     pub span: [f64; 2],
     /// Material of the surface, by name.
     pub material: String,
-    /// What reports call it; left out, its place among the walls, as `walls[0]`.
+    /// Name in reports. Default: the place in the list, for example `walls[0]`.
     pub name: Option<String>,
 }
 
 impl Wall {
-    /// A wall that is always there and stands still.
+    /// A permanent wall at rest.
     pub fn new(shape: WallShape, material: &str) -> Self {
         Self {
             shape,
@@ -206,69 +206,69 @@ impl Wall {
         }
     }
 
-    /// Gives it a name.
+    /// Sets the name.
     pub fn named(mut self, name: &str) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Moves it.
+    /// Sets the motion.
     pub fn moving(mut self, motion: WallMotion) -> Self {
         self.motion = motion;
         self
     }
 
-    /// Lets it be there from one time to another only.
+    /// Sets the times at which the wall appears and disappears.
     pub fn there(mut self, from: f64, until: f64) -> Self {
         self.span = [from, until];
         self
     }
 }
 
-/// How to look at a scene; nothing that is computed depends on it.
+/// Camera and colours of a scene. They do not change the simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
-    /// Where the eye is (length).
+    /// Position of the camera (length).
     pub eye: Option<DVec3>,
-    /// Where it looks (length).
+    /// Point that the camera looks at (length).
     pub target: Option<DVec3>,
     /// Vertical field of view (degree).
     pub fov: Option<f64>,
-    /// What the colour stands for.
+    /// Quantity shown by colour.
     pub color: Option<String>,
 }
 
 impl Scene {
-    /// An empty, unbounded 3D scene that moves on in steps of `dt` (time).
+    /// An empty, unbounded 3D scene with steps of `dt` (time).
     pub fn new(dt: f64) -> Self {
         Self { world: World { dt, ..World::default() }, ..Self::default() }
     }
 
-    /// Makes it a scene in the plane z = 0.
+    /// Makes the scene 2D, in the plane z = 0.
     pub fn flat(mut self) -> Self {
         self.world.dimensions = Dimensions::Two;
         self
     }
 
-    /// Sets the acceleration of everything that is not fixed (length/time^2).
+    /// Sets the acceleration of all spheres that are not fixed (length/time^2).
     pub fn gravity(mut self, gravity: impl Into<DVec3>) -> Self {
         self.world.gravity = gravity.into();
         self
     }
 
-    /// Sets the default length of a run.
+    /// Sets the default length of a run (steps).
     pub fn steps(mut self, steps: u64) -> Self {
         self.world.steps = steps;
         self
     }
 
-    /// Sets what everything random is drawn from.
+    /// Sets the seed of all random numbers.
     pub fn seed(mut self, seed: u64) -> Self {
         self.world.seed = seed;
         self
     }
 
-    /// Sets how the engines go about it.
+    /// Sets the parameters of the engines.
     pub fn solver(mut self, solver: Solver) -> Self {
         self.solver = solver;
         self
@@ -291,7 +291,7 @@ impl Scene {
         self.sides([Side::Wall; 3])
     }
 
-    /// Sets what bounds x, y and z; in 2D the third is not used.
+    /// Sets the boundaries along x, y and z; the third is ignored in 2D.
     pub fn sides(mut self, sides: [Side; 3]) -> Self {
         self.bounds.sides = sides;
         self
@@ -303,13 +303,13 @@ impl Scene {
         self
     }
 
-    /// Adds a smooth material: restitution 0..=1, density (mass/volume) > 0. The name `default` changes what applies
-    /// where no material is named.
+    /// Adds a frictionless material: restitution 0..=1, density (mass/volume) > 0. The name `default` changes the default
+    /// material.
     pub fn material(self, name: &str, restitution: f64, density: f64) -> Self {
         self.surface(name, Surface { restitution, ..Surface::default() }, density)
     }
 
-    /// Adds a material with friction, or whatever its surface has.
+    /// Adds a material with any surface properties; density (mass/volume) > 0.
     ///
     /// ```
     /// use carom::{Surface, scene::Scene};
@@ -325,14 +325,14 @@ impl Scene {
         self
     }
 
-    /// Sets the restitution between two materials; what else there is combines.
+    /// Sets the restitution between two materials; their other properties follow from [`Surface::combined`].
     pub fn pair(mut self, a: &str, b: &str, restitution: f64) -> Self {
         let between = [a.into(), b.into()];
         self.pairs.push(Pair { between, restitution: Some(restitution), ..Pair::default() });
         self
     }
 
-    /// Sets all of what happens where two materials meet.
+    /// Sets all surface properties between two materials.
     pub fn pair_surface(mut self, a: &str, b: &str, surface: Surface) -> Self {
         self.pairs.push(Pair {
             between: [a.into(), b.into()],
@@ -351,13 +351,13 @@ impl Scene {
         self
     }
 
-    /// Adds a solid half space: a point on its surface, and the direction from the solid to the free side.
+    /// Adds a solid half space: a point on its surface (length), and the direction from the solid to the free side.
     pub fn wall(self, point: impl Into<DVec3>, normal: impl Into<DVec3>, material: &str) -> Self {
         let (point, normal) = (point.into(), normal.into());
         self.surface_wall(Wall::new(WallShape::Plane { point, normal }, material))
     }
 
-    /// Adds any wall.
+    /// Adds a wall of any shape.
     ///
     /// ```
     /// use carom::{Rotation, WallMotion, WallShape, scene::{Scene, Wall}};

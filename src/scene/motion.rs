@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::{Motion, rng::SeededRng};
 use crate::{Dimensions, Sphere};
 
-/// Gives the spheres of a group their velocities. Fixed ones come to rest and take no part.
+/// Sets the velocities of a group. Fixed spheres are set to rest and left out of the sums.
 pub(crate) fn set_in_motion(
     motion: Motion,
     dimensions: Dimensions,
@@ -31,7 +31,7 @@ pub(crate) fn set_in_motion(
     spheres.iter_mut().filter(|s| s.fixed).for_each(|s| s.velocity = DVec3::ZERO);
 }
 
-// Takes the momentum out and scales what is left; one sphere alone would be left at rest.
+// Removes the momentum and scales the rest; a single sphere would end at rest, so it is left alone.
 fn to_temperature(temperature: f64, axes: usize, spheres: &mut [Sphere]) {
     let moving = || spheres.iter().filter(|s| !s.fixed);
     let count = moving().count();

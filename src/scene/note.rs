@@ -1,32 +1,32 @@
-//! What was changed on the way from a scene to a system.
+//! Notes from building a system.
 
 use std::fmt;
 
 use crate::MeshWarning;
 
-/// Something that [`Scene::build_with_notes`](super::Scene::build_with_notes) did that a user may want to know.
+/// A change or a suspicious value that [`Scene::build_with_notes`](super::Scene::build_with_notes) reports.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Note {
-    /// Spheres that overlapped a little were moved apart.
+    /// Spheres with small overlaps were moved apart.
     Relaxed {
-        /// Pairs of spheres, and spheres and walls, that overlapped.
+        /// Number of overlapping pairs of spheres, and of spheres and walls.
         overlaps: usize,
-        /// Deepest of them, in mean diameters of the pair (for a wall: in diameters).
+        /// Deepest overlap, in mean diameters of the pair (for a wall: in diameters).
         deepest: f64,
-        /// Deepest overlap that is left, likewise; 0 where none is.
+        /// Deepest remaining overlap, in the same unit; 0 if none remains.
         left: f64,
-        /// Longest way a sphere was moved (length).
+        /// Largest displacement of a sphere (length).
         moved: f64,
     },
-    /// Something looks wrong with the mesh of a wall; it is simulated as it is.
+    /// The mesh of a wall looks wrong; it is simulated unchanged.
     Mesh {
         /// Name of the wall.
         wall: String,
-        /// What looks wrong.
+        /// The warning.
         warning: MeshWarning,
     },
-    /// A mesh lies further from all spheres than both of them are large: it may be in other units.
+    /// The distance between a mesh and all spheres exceeds the sizes of both: the mesh may be in other units.
     FarMesh {
         /// Name of the wall.
         wall: String,
@@ -35,9 +35,9 @@ pub enum Note {
         /// Diagonal of the box around the mesh (length).
         size: f64,
     },
-    /// Something that the scene sets and that changes nothing in it.
+    /// A setting of the scene has no effect.
     WithoutEffect {
-        /// What it is called in a scene file.
+        /// Name of the field in a scene file.
         field: &'static str,
     },
 }
@@ -63,8 +63,8 @@ impl fmt::Display for Note {
             Self::WithoutEffect { field } => {
                 write!(
                     f,
-                    "{field} has no effect: it is for contacts that last, and without gravity and a restitution \
-                     below 1 none does"
+                    "{field} has no effect: it applies to resting contacts, which need gravity and a \
+                     restitution below 1"
                 )
             }
         }

@@ -1,8 +1,8 @@
-//! The texts that a scene was read from, for messages that show a line of them.
+//! Source texts of a scene, for messages that show a line.
 
 use std::{fmt, sync::Arc};
 
-/// Texts that can show the line where a field stands.
+/// Texts that can show the line of a field.
 pub(crate) trait SourceText: Send + Sync {
     /// Name of the first text.
     fn name(&self) -> &str;
@@ -11,7 +11,7 @@ pub(crate) trait SourceText: Send + Sync {
     fn show(&self, path: &str, problem: &str, remedy: &str) -> String;
 }
 
-/// The texts of a scene; none for a scene written in code. Two scenes are equal whatever their origin.
+/// The texts of a scene; none for a scene written in code. Scenes that differ only in their origin are equal.
 #[derive(Clone, Default)]
 pub(crate) struct Origin(Option<Arc<dyn SourceText>>);
 
@@ -36,7 +36,7 @@ impl Origin {
         Self(Some(Arc::new(texts)))
     }
 
-    /// A message with the line where a path stands; `None` for a scene without a text.
+    /// A message with the line at a path; `None` for a scene without a text.
     pub(crate) fn show(&self, path: &str, problem: &str, remedy: &str) -> Option<String> {
         self.0.as_ref().map(|texts| texts.show(path, problem, remedy))
     }

@@ -1,4 +1,4 @@
-//! Places for random fills: which way they are found, and whether there are any.
+//! Positions for random fills: chooses a method, and checks the limits.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -19,30 +19,31 @@ use crate::{
     },
 };
 
-/// A random group whose spheres are to be placed.
+/// A random group to place.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// Its place in [`Scene::fills`](super::Scene::fills).
+    /// Index in [`Scene::fills`](super::Scene::fills).
     pub group: usize,
     pub region: Region,
-    /// Radius and number.
+    /// Radii, with the number of spheres of each.
     pub runs: Vec<(f64, usize)>,
-    /// What they have to be inside of.
+    /// The vessel that encloses the group.
     pub vessel: Option<WallShape>,
 }
 
-/// Fractions of the volume (2D: area) up to which a way of filling is used.
+/// Largest volume fractions (2D: area fractions) of each method.
 struct Limits {
     sequential: f64,
     crowded: f64,
-    /// Where growing starts.
+    /// Fraction at which growing starts.
     thin: f64,
-    /// A little less than what pushing reaches at all (0.64, in 2D 0.84); growing goes half way there.
+    /// Slightly below the largest fraction that pushing reaches (0.64, in 2D 0.84). Growing inflates half way to this
+    /// fraction.
     jammed: f64,
 }
 
-/// Sequential addition jams at 0.38 (2D: 0.547), at the end with endless tries. Beyond 0.50 (0.70) a fluid of equal
-/// spheres wants to crystallise, and a random fill would be no equilibrium state of anything.
+/// Sequential addition jams at 0.38 (2D: 0.547), in the limit of endless tries. Beyond 0.50 (0.70) a fluid of equal
+/// spheres tends to crystallise, and a random fill would not be an equilibrium state.
 const fn limits(dimensions: Dimensions) -> Limits {
     match dimensions {
         Dimensions::Three => Limits { sequential: 0.30, crowded: 0.50, thin: 0.22, jammed: 0.62 },
@@ -50,12 +51,11 @@ const fn limits(dimensions: Dimensions) -> Limits {
     }
 }
 
-/// Fractions that are this much larger still count as within a limit: a count is a whole number, and count, fraction
-/// and box need agree to 1% only.
+/// Tolerance on the limits: a count is a whole number, and count, fraction and box need to agree only within 1%.
 const SLACK: f64 = 1.01;
 
-/// Finds a place for every sphere wanted, among the spheres and the walls of `system`; group by group, in each the
-/// largest first.
+/// Finds a position for every wanted sphere among the spheres and walls of `system`; group by group, and the largest first
+/// in each group.
 pub(crate) fn pack(
     system: &System,
     wanted: &[Wanted],
@@ -85,7 +85,7 @@ pub(crate) fn pack(
             runs.push((at, Run { radius, count, low, high, vessel }));
         }
     }
-    // The largest first, while there is room for them.
+    // Sequential addition, the largest first.
     runs.sort_by(|(_, a), (_, b)| b.radius.total_cmp(&a.radius));
     let (owners, runs): (Vec<usize>, Vec<Run>) = runs.into_iter().unzip();
 
@@ -94,18 +94,18 @@ pub(crate) fn pack(
     if crowding <= limits.sequential * SLACK {
         packed = scatter(&site, &runs, &mut rng);
     }
-    // Crowding moves spheres about in boxes, and knows nothing of vessels.
+    // `crowd` moves spheres inside boxes and ignores vessels.
     if packed.is_none() && vessels.is_empty() {
         let scale = |fraction: f64| side(fraction / crowding, dimensions.count());
         let growth = Growth {
-            // A little less than the aim, because standing spheres keep their size.
+            // Slightly below the target, because existing spheres keep their size.
             start: 0.95 * scale(limits.thin).min(1.0),
             inflated: scale(0.5 * (crowding + limits.jammed)),
         };
         let ranges: Vec<(DVec3, DVec3)> =
             owners.iter().zip(&runs).map(|(&at, run)| wanted[at].region.limits(run.low, run.high)).collect();
         packed = crowd(&site, &runs, &ranges, growth, &mut rng);
-        // Nor does it know of walls that are no planes.
+        // `crowd` also ignores walls other than planes at rest.
         let is_clear = |round: &SphereProxy| site.is_clear(round.center, round.radius);
         packed = packed.filter(|rounds| rounds[standing.len()..].par_iter().all(is_clear));
     }
@@ -128,11 +128,11 @@ pub(crate) fn pack(
     Ok(places)
 }
 
-/// What of the walls that are no planes reaches into the regions at the start.
+/// The parts of walls, other than planes at rest, that reach into the regions at the start.
 fn walls_of<'a>(system: &'a System, wanted: &[Wanted], space: Space) -> Vec<Nearby<'a>> {
     let ends = wanted.iter().map(|group| (group.region.low, group.region.high));
     let Some((mut low, mut high)) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { return vec![] };
-    // Places are wrapped wherever the regions are.
+    // Positions are wrapped, whatever the regions are.
     for axis in (0..3).filter(|&axis| space.period[axis] > 0.0) {
         (low[axis], high[axis]) = (space.origin[axis], space.origin[axis] + space.period[axis]);
     }
@@ -142,7 +142,7 @@ fn walls_of<'a>(system: &'a System, wanted: &[Wanted], space: Space) -> Vec<Near
     others.flat_map(|wall| Nearby::images(wall, 0.0, ends, space)).collect()
 }
 
-/// The largest fraction that any region is filled to, with what others contribute to it.
+/// The largest fraction of any region, including the spheres that overlapping regions contribute.
 fn crowding(system: &System, wanted: &[Wanted], limits: &Limits) -> Result<f64, ValidationError> {
     let dimensions = system.dimensions;
     let content_of = |group: &Wanted| {

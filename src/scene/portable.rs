@@ -1,4 +1,4 @@
-//! Functions that give the same bits on every platform; those of the standard library need not.
+//! Functions with the same bits on every platform, unlike those of the standard library.
 
 /// Natural logarithm of a positive, normal number, to 2e-16 of its value or better than 1e-16 around 1.
 ///
@@ -21,12 +21,12 @@ pub(crate) fn ln(x: f64) -> f64 {
     exponent as f64 * std::f64::consts::LN_2 + 2.0 * z * sum
 }
 
-/// The side of a square (2) or a cube (3) of this area or volume, finite and > 0, to a few units in the last place.
+/// Side of a square (2) or a cube (3) with this area or volume (finite, > 0), to a few units in the last place.
 pub(crate) fn side(content: f64, dimensions: usize) -> f64 {
     if dimensions == 2 {
         return content.sqrt();
     }
-    // Newton's method from above, where it falls until rounding ends it; the start has the exponent of the result.
+    // Newton's method from above decreases until rounding stops it; the start has the exponent of the result.
     let exponent = (content.to_bits() >> 52) as i32 - 1023;
     let mut side = 2f64.powi(exponent.div_euclid(3) + 1);
     for _ in 0..16 {

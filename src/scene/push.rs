@@ -1,4 +1,4 @@
-//! Moves overlapping spheres apart, by position alone.
+//! Moves overlapping spheres apart by changing positions only.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -11,57 +11,57 @@ use crate::{
     },
 };
 
-/// How much further than contact neighbours are looked up, in largest radii: they hold until spheres have moved
-/// half of it. More makes the lists longer, less makes them anew more often.
+/// Skin of the neighbour lists beyond contact, in largest radii; the lists are valid until a sphere has moved half of it. A
+/// larger skin makes the lists longer, a smaller skin rebuilds them more often.
 const SKIN: f64 = 0.4;
-/// From this ratio of radii on the larger sphere of a pair moves less, and what pushes on a sphere is not simply added up.
+/// Ratio of radii above which the larger sphere of a pair moves less, and the sum of the pushes on a sphere is capped.
 const MIXED: f64 = 1.5;
-/// Spheres whose lists of neighbours are kept together.
+/// Number of spheres whose neighbour lists are stored together.
 const CHUNK: usize = 512;
 
-/// Spheres that may overlap, and how far each may go.
+/// Spheres that may overlap, with the limits of their positions.
 pub(crate) struct Crowd<'a> {
     pub space: Space,
     pub planes: &'a [Plane],
-    /// Centres are wrapped.
+    /// Spheres, with wrapped centres.
     pub rounds: Vec<SphereProxy>,
-    /// Lowest and highest centre of the spheres that may be moved; `None` = held in place.
+    /// Lowest and highest centre of each sphere; `None` for a sphere held in place.
     pub limits: Vec<Option<(DVec3, DVec3)>>,
 }
 
-/// What one pass over a crowd found, before it moved anything.
+/// Overlaps found in a pass, before it moved any sphere.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Overlaps {
-    /// Pairs that overlap, and spheres that reach into a plane.
+    /// Number of overlapping pairs, and of spheres that reach into a plane.
     pub count: usize,
-    /// Deepest, in mean diameters of the pair or diameters.
+    /// Deepest overlap, in mean diameters of the pair, or in diameters for a plane.
     pub deepest: f64,
 }
 
-/// Where a sphere is pushed, and what it overlaps.
+/// Total push on a sphere, and its overlaps.
 #[derive(Clone, Copy, Default)]
 struct Shove {
     way: DVec3,
     pairs: usize,
     planes: usize,
     deepest: f64,
-    /// The longest of its pushes, and whether one comes from a sphere of quite another size.
+    /// Length of the largest single push, and whether a push comes from a sphere of very different size.
     longest: f64,
     is_mixed: bool,
 }
 
-/// The neighbours of [`CHUNK`] spheres: those of the n-th end at `ends[n]`.
+/// Neighbour lists of [`CHUNK`] spheres; the list of the n-th ends at `ends[n]`.
 struct Neighbors {
     ends: Vec<u32>,
     list: Vec<u32>,
 }
 
 impl Crowd<'_> {
-    /// Pushes until nothing overlaps or `passes` are used up; returns what the first and the last pass found.
+    /// Pushes until nothing overlaps or `passes` are used up. Returns the overlaps found in the first and in the last pass.
     ///
-    /// Each pass moves both spheres of every pair nearer than `1 + spare` times the sum of the radii by half of what is
-    /// missing, a much larger one by less; where one is held, the other goes all the way. Some `spare` makes an end of
-    /// what would otherwise converge for ever.
+    /// Each pass moves both spheres of every pair closer than `1 + spare` times the sum of the radii by half of the
+    /// missing distance; a much larger sphere moves less. If one sphere is held, the other moves the full distance. Without
+    /// some `spare` the iteration would converge but never end.
     pub(crate) fn push_apart(&mut self, spare: f64, passes: usize) -> (Overlaps, Overlaps) {
         let order = spatial_order(&self.rounds);
         let places = order.iter().map(|&at| at as usize);
@@ -77,7 +77,7 @@ impl Crowd<'_> {
         found
     }
 
-    /// Gives the spheres from `first` on `scale` times these radii.
+    /// Sets the radii of the spheres from `first` on to `scale` times these radii.
     pub(crate) fn resize(&mut self, first: usize, radii: &[f64], scale: f64) {
         for (round, radius) in self.rounds[first..].iter_mut().zip(radii) {
             round.radius = scale * radius;
@@ -109,7 +109,7 @@ impl Crowd<'_> {
         unreachable!("the loop has no end of its own")
     }
 
-    /// Moves the spheres and returns the longest way.
+    /// Moves the spheres; returns the largest displacement.
     fn follow(&mut self, shoves: &[Shove]) -> f64 {
         let mut longest: f64 = 0.0;
         for ((round, limits), shove) in self.rounds.iter_mut().zip(&self.limits).zip(shoves) {
@@ -155,7 +155,8 @@ impl Crowd<'_> {
                     self.push(index, other as usize, spare, shove);
                 }
                 self.push_off_planes(index, spare, shove);
-                // A large sphere is touched by hundreds of small ones: added up, their pushes would throw it far out of its place.
+                // Hundreds of small spheres may touch a large one; the sum of their pushes would throw it far out of its
+                // position.
                 let length = shove.way.length();
                 if shove.is_mixed && length > shove.longest {
                     shove.way *= shove.longest / length;
@@ -180,7 +181,7 @@ impl Crowd<'_> {
             shove.pairs += 1;
             shove.deepest = shove.deepest.max((sum - distance) / sum);
         }
-        // Two spheres at one point have no direction: the one with the smaller index goes along -x.
+        // Two coincident spheres define no direction: the one with the smaller index moves along -x.
         let side = if index < other { -DVec3::X } else { DVec3::X };
         let normal = if distance > 0.0 { d / distance } else { side };
         let is_mixed = here.radius.max(there.radius) > MIXED * here.radius.min(there.radius);

@@ -1,4 +1,4 @@
-//! Initial overlaps that are shallow enough to be put right.
+//! Removes initial overlaps below the limit.
 
 use glam::DVec3;
 
@@ -8,13 +8,13 @@ use crate::{
     system::space::{Space, SphereProxy},
 };
 
-/// Passes over the overlaps; see [`SPARE`].
+/// Most passes over the overlaps; see [`SPARE`].
 const PASSES: usize = 3000;
-/// Gap that pushes aim at, in mean diameters. With less, a packing that has settled under load does not come to an
-/// end within the passes; with more, it is opened further than it was closed.
+/// Gap at which pushes aim, in mean diameters. With a smaller gap, a packing settled under load does not finish
+/// within the passes; with a larger gap, the packing opens more than it was closed.
 const SPARE: f64 = 1e-6;
 
-/// Moves spheres that overlap apart, by position alone.
+/// Moves overlapping spheres apart by changing positions only.
 pub(crate) fn relax(system: &mut System) -> Note {
     let space = Space::new(system);
     let planes = system.planes();

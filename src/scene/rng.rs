@@ -1,7 +1,6 @@
-//! Random numbers that are the same bits on every platform.
+//! Random numbers with the same bits on every platform.
 //!
-//! PCG64-MCG (O'Neill 2014) gives integers; everything after them uses only operations that IEEE 754 rounds in
-//! one way.
+//! PCG64-MCG (O'Neill 2014) gives integers; everything else uses only operations whose rounding IEEE 754 defines.
 
 use glam::DVec3;
 use rand_pcg::{
@@ -18,7 +17,7 @@ pub(crate) struct SeededRng {
 }
 
 impl SeededRng {
-    /// A stream of its own for each seed, purpose and group: changing one group leaves the others as they are.
+    /// An independent stream for each seed, purpose and group: a change of one group leaves the others unchanged.
     pub(crate) fn new(seed: u64, purpose: &str, group: usize) -> Self {
         let mut key = seed.to_le_bytes().to_vec();
         key.extend((group as u64).to_le_bytes());
@@ -26,13 +25,13 @@ impl SeededRng {
         Self { source: Pcg64Mcg::seed_from_u64(xxhash_rust::xxh3::xxh3_64(&key)), spare: None }
     }
 
-    /// Uniform in [0, 1), a multiple of 2^-53.
+    /// Uniform in [0, 1): a multiple of 2^-53.
     pub(crate) fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1u64 << 53) as f64;
         (self.source.next_u64() >> 11) as f64 * STEP
     }
 
-    /// Uniform in [lo, hi); `lo` where they are equal.
+    /// Uniform in [lo, hi); `lo` if they are equal.
     pub(crate) fn within(&mut self, lo: f64, hi: f64) -> f64 {
         lo + (hi - lo) * self.unit()
     }
@@ -72,7 +71,7 @@ impl SeededRng {
 mod tests {
     use super::*;
 
-    // Written down from the first run: a change of the stream changes everyone's scenes.
+    // Recorded from the first run: a change of the stream would change every existing scene.
     #[test]
     fn streams_stay_the_same_bits() {
         let mut rng = SeededRng::new(1, "test", 0);

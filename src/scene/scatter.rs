@@ -1,4 +1,4 @@
-//! Sequential addition: one sphere after the other at a place that is free.
+//! Sequential addition: places spheres one after the other at free positions.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -14,15 +14,15 @@ use crate::{
     },
 };
 
-/// Places tried for each sphere, on average over a run, before the fill counts as full. At a volume fraction of 0.30
-/// it is about 100.
+/// Positions tried per sphere, averaged over a run, before the fill counts as full. A volume fraction of 0.30 needs about
+/// 100.
 const TRIES: usize = 2000;
-/// Tries allowed on top, for runs of a few spheres.
+/// Additional tries, for runs of few spheres.
 const SPARE_TRIES: usize = 100_000;
-/// Places drawn at once.
+/// Positions drawn in a batch.
 const BATCH: usize = 1 << 20;
 
-/// Spheres of one radius that are to find places.
+/// Spheres of one radius to place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub radius: f64,
@@ -31,37 +31,37 @@ pub(crate) struct Run {
     pub low: DVec3,
     /// Highest centre.
     pub high: DVec3,
-    /// Place of what they have to be inside of, in the site's vessels.
+    /// Index of the enclosing vessel in the site's vessels.
     pub vessel: Option<usize>,
 }
 
-/// What a fill has to keep clear of.
+/// Obstacles of a fill.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
     pub space: Space,
     pub dimensions: Dimensions,
     pub planes: &'a [Plane],
-    /// All other walls there are at the start.
+    /// All other walls that exist at the start.
     pub walls: &'a [Nearby<'a>],
-    /// Walls that fills are kept inside of.
+    /// Walls that enclose fills.
     pub vessels: &'a [WallShape],
-    /// Spheres that are there already.
+    /// Spheres already placed.
     pub standing: &'a [SphereProxy],
 }
 
 impl Site<'_> {
-    /// Whether a sphere keeps [`MARGIN`] to the walls that are no planes.
+    /// Whether a sphere keeps the distance [`MARGIN`] from walls other than planes at rest.
     pub fn is_clear(&self, center: DVec3, radius: f64) -> bool {
         let room = radius * (1.0 + MARGIN);
         self.walls.iter().all(|wall| wall.within(center, room).is_none())
     }
 }
 
-/// Finds places for the spheres of `runs`, run after run, each place drawn uniformly until one is free. Returns the
-/// standing spheres and after them those of the runs; `None` when there is no room.
+/// Finds positions for the spheres of `runs`, run after run; each position is drawn uniformly until one is free. Returns the
+/// existing spheres followed by those of the runs; `None` if there is not enough space.
 ///
-/// Places are drawn and tried in batches, which changes nothing in what is found: of a batch, those that what
-/// was there before leaves free are taken in the order in which they were drawn.
+/// Positions are drawn and tested in batches. The result equals that of one draw after the other: positions that the
+/// existing spheres leave free are accepted in the order in which they were drawn.
 pub(crate) fn scatter(site: &Site, runs: &[Run], rng: &mut SeededRng) -> Option<Vec<SphereProxy>> {
     let mut grid = empty_grid(site, runs);
     for run in runs {
@@ -93,7 +93,7 @@ pub(crate) fn scatter(site: &Site, runs: &[Run], rng: &mut SeededRng) -> Option<
     Some(grid.into_rounds())
 }
 
-/// A grid for all spheres, with the standing ones in it.
+/// A grid with capacity for all spheres, filled with the existing ones.
 fn empty_grid(site: &Site, runs: &[Run]) -> Grid {
     let (mut low, mut high) = corners(site.standing);
     let mut radii: Vec<f64> = site.standing.iter().map(|round| round.radius).collect();
@@ -106,7 +106,7 @@ fn empty_grid(site: &Site, runs: &[Run]) -> Grid {
     grid
 }
 
-/// Draws places and returns those that the grid leaves free, in the order in which they were drawn.
+/// Draws positions and returns the free ones, in the order in which they were drawn.
 fn draw(site: &Site, grid: &Grid, run: &Run, count: usize, rng: &mut SeededRng) -> Vec<DVec3> {
     let drawn: Vec<SphereProxy> = (0..count)
         .map(|_| {
@@ -130,7 +130,7 @@ fn draw(site: &Site, grid: &Grid, run: &Run, count: usize, rng: &mut SeededRng) 
     free.into_iter().map(|at| drawn[at as usize].center).collect()
 }
 
-/// Of places that overlap, keeps what came first, at most `most`.
+/// Removes positions that overlap earlier ones; keeps at most `most`.
 fn settle(site: &Site, run: &Run, free: &[DVec3], most: usize) -> Vec<DVec3> {
     let rounds: Vec<SphereProxy> =
         free.iter().map(|&center| SphereProxy { center, radius: run.radius }).collect();
@@ -159,7 +159,7 @@ fn settle(site: &Site, run: &Run, free: &[DVec3], most: usize) -> Vec<DVec3> {
     taken
 }
 
-/// Whether a sphere at `center` (wrapped) keeps [`MARGIN`] to the planes and to all in the grid but `itself`.
+/// Whether a sphere at `center` (wrapped) keeps the distance [`MARGIN`] from planes and from all spheres but `itself`.
 #[inline]
 pub(crate) fn is_free(
     grid: &Grid,

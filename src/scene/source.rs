@@ -1,4 +1,4 @@
-//! Groups of spheres that come in the course of a run.
+//! Sources: groups of spheres that arrive during a run.
 
 use glam::DVec3;
 
@@ -8,8 +8,8 @@ use crate::{
     system::validation_error::ValidationError,
 };
 
-/// Spheres that are poured into a box: see [`crate::Source`]. The group says their velocity, by [`Motion::Velocity`] or
-/// [`Motion::Kept`] (at rest), and their material.
+/// A source of spheres in a box: see [`crate::Source`]. The group sets their material, and their velocity by
+/// [`Motion::Velocity`] or [`Motion::Kept`] (at rest).
 ///
 /// ```
 /// use carom::scene::{Fill, Scene, Source};
@@ -30,21 +30,20 @@ pub struct Source {
     pub region: (DVec3, DVec3),
     /// Spheres per time, > 0.
     pub rate: f64,
-    /// Diameter (length) and share of the spheres' number; the shares add up to 1.
+    /// Diameters (length), each with its share of the number of spheres; the shares add up to 1.
     pub diameters: Vec<(f64, f64)>,
-    /// Most spheres in all.
+    /// Most spheres in total; `None` for no limit.
     pub count: Option<u64>,
-    /// Time at which it begins, and after which nothing falls due any more.
+    /// Time at which the source begins, and time after which no further sphere becomes due.
     pub span: [f64; 2],
     /// Standard deviation of each component of the velocity (length/time), >= 0.
     pub spread: f64,
-    /// What messages call it; left out, its place among the groups, as `spheres[0]`.
+    /// Name in messages. Default: the place among the groups, for example `spheres[0]`.
     pub name: Option<String>,
 }
 
 impl Source {
-    /// Spheres of diameter 1 poured at a rate (spheres/time) between two corners (length), from time 0 on and without
-    /// end.
+    /// A source of spheres of diameter 1 between two corners (length), at a rate (spheres/time), from time 0 without end.
     pub fn new(min: impl Into<DVec3>, max: impl Into<DVec3>, rate: f64) -> Self {
         Self {
             region: (min.into(), max.into()),
@@ -57,36 +56,36 @@ impl Source {
         }
     }
 
-    /// One diameter (length) for all.
+    /// Sets one diameter (length) for all.
     pub fn diameter(self, diameter: f64) -> Self {
         self.diameters([(diameter, 1.0)])
     }
 
-    /// Diameters (length), each with its share of the number.
+    /// Sets the diameters (length), each with its share of the number.
     pub fn diameters(mut self, diameters: impl IntoIterator<Item = (f64, f64)>) -> Self {
         self.diameters = diameters.into_iter().collect();
         self
     }
 
-    /// Most spheres in all.
+    /// Sets the largest total number of spheres.
     pub fn count(mut self, count: u64) -> Self {
         self.count = Some(count);
         self
     }
 
-    /// Lets it pour from one time to another only.
+    /// Sets the times between which spheres become due.
     pub fn during(mut self, from: f64, until: f64) -> Self {
         self.span = [from, until];
         self
     }
 
-    /// Standard deviation of each component of the velocity (length/time).
+    /// Sets the standard deviation of each velocity component (length/time).
     pub fn spread(mut self, spread: f64) -> Self {
         self.spread = spread;
         self
     }
 
-    /// What it is once materials have numbers; `index` is its place among the groups.
+    /// Converts to a source with a numbered material; `index` is its place among the groups.
     pub(super) fn realise(&self, fill: &Fill, material: MaterialIndex, index: usize) -> crate::Source {
         let velocity = match fill.motion {
             Motion::Velocity(velocity) => velocity,
@@ -115,7 +114,7 @@ impl From<Source> for Fill {
 }
 
 impl Fill {
-    /// Faults what spheres cannot be that are poured; `path` is that of the group.
+    /// Rejects an invalid group with a source; `path` is that of the group.
     pub(super) fn inspect_poured(&self, path: &str) -> Result<(), ValidationError> {
         let motion = match self.motion {
             Motion::Kept | Motion::Velocity(_) => None,
@@ -133,7 +132,7 @@ impl Fill {
             return Err(ValidationError::field(
                 format!("{path}.fixed"),
                 format!("{path} is a source of fixed spheres"),
-                "what is held in place is there from the start: use random, lattice, at or file",
+                "fixed spheres exist from the start: use random, lattice, at or file",
             ));
         }
         Ok(())
@@ -147,7 +146,7 @@ impl Scene {
         self
     }
 
-    /// Adds a box that spheres leave the world through.
+    /// Adds a sink.
     pub fn sink(mut self, sink: Sink) -> Self {
         self.sinks.push(sink);
         self

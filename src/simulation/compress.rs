@@ -1,4 +1,4 @@
-//! A periodic box that shrinks between two steps.
+//! Compression: shrinks a periodic box between two steps.
 
 use glam::DVec3;
 
@@ -9,31 +9,32 @@ use crate::{
     system::space::{Space, SphereProxy},
 };
 
-/// Gap that pairs are left that would overlap, in mean diameters: twenty times the rounding of f32 in a place.
+/// Gap left between pairs that would overlap, in mean diameters: twenty times the rounding of an f32 position.
 const SPARE: f64 = 1e-6;
-/// Passes over the overlaps before the box is shrunk by less. In a gas ten do; close to jamming long chains of spheres have to move.
+/// Most passes over the overlaps before the box shrinks by less. Ten suffice in a gas; near jamming, long chains of spheres
+/// move.
 const PASSES: usize = 1000;
-/// How often what a step shrinks by is halved: down to a 16th. With more of them a gas creeps on towards jamming for as long as its
-/// collisions, ever more of them, can be computed.
+/// How often the shrinkage of a step may be halved: down to a 16th. With more halvings a gas creeps towards jamming while
+/// its collision rate, and so the cost of a step, grows without bound.
 const MOST_HALVINGS: i32 = 4;
-/// Over how much shrinking the pressure is averaged, as a share of the length: in a dense gas it grows by 2% meanwhile.
+/// Shrinkage over which the pressure is averaged, as a share of the length. The pressure of a dense gas grows by 2% over it.
 const WINDOW: f64 = 0.002;
-/// How near to a fraction is there, as a share of it.
+/// Relative tolerance within which the target packing fraction counts as reached.
 const NEAR: f64 = 1e-9;
 
-/// See the module.
+/// Progress of a compression, and its running mean of the pressure.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Squeeze {
     stage: CompressionStage,
-    /// Kinetic energy of the spins and of the common motion, which bear no pressure.
+    /// Kinetic energy of the spins and of the common motion, which contribute no pressure.
     idle: f64,
-    /// Time integral of the pressure and its time, both fading while the box shrinks.
+    /// Time integral of the pressure, and the time it covers; both decay while the box shrinks.
     impulse: f64,
     span: f64,
 }
 
 impl Squeeze {
-    /// The mean pressure so far counts as one step of what follows.
+    /// Ends the compression. From here on, the mean pressure counts as one step in later averages.
     fn stop(&mut self, stage: CompressionStage, dt: f64) {
         let mean = if self.span > 0.0 { self.impulse / self.span } else { 0.0 };
         let span = dt.min(self.span);
@@ -42,12 +43,12 @@ impl Squeeze {
 }
 
 impl System {
-    /// Volume of the box, in 2D its area; for worlds all of whose axes are periodic.
+    /// Volume of the box, in 2D its area. Meaningful only if all axes are periodic.
     pub(crate) fn content(&self) -> f64 {
         (0..self.dimensions.count()).map(|axis| self.bounds.max[axis] - self.bounds.min[axis]).product()
     }
 
-    /// Share of the box that spheres fill.
+    /// Share of the box that the spheres fill.
     pub(crate) fn packing_fraction(&self) -> f64 {
         let sphere = |radius: f64| match self.dimensions {
             crate::Dimensions::Two => std::f64::consts::PI * radius * radius,
@@ -58,7 +59,7 @@ impl System {
 }
 
 impl Simulation {
-    /// How far the [`Compression`](crate::Compression) is; `None` without one.
+    /// State of the [`Compression`](crate::Compression); `None` without one.
     pub fn compressed(&self) -> Option<Compressed> {
         self.system.compression.map(|_| {
             let Squeeze { stage, impulse, span, .. } = self.squeeze;
@@ -70,16 +71,16 @@ impl Simulation {
         })
     }
 
-    /// Whether a step begins with another box.
+    /// Whether the next step begins with a smaller box.
     pub(super) fn is_squeezed(&self) -> bool {
         self.system.compression.is_some() && self.squeeze.stage == CompressionStage::Running
     }
 
-    /// Before a step: the box shrinks.
+    /// Shrinks the box before a step.
     pub(super) fn compress(&mut self) -> Result<(), Error> {
         let Some(compression) = self.system.compression else { return Ok(()) };
         let is_squeezed = self.is_squeezed();
-        // What spins and what all do together changes by friction and drag alone.
+        // The energy of spins and of the common motion changes only by friction and drag.
         let changes = || {
             let surfaces = self.system.materials.surfaces();
             self.system.drag > 0.0 || surfaces.iter().any(|surface| surface.friction > 0.0)
@@ -120,7 +121,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// After a step: the pressure in it.
+    /// Updates the pressure after a step, and reports it.
     pub(super) fn gauge(&mut self, report: &mut StepReport) {
         let Some(compression) = self.system.compression else { return };
         let (dt, axes) = (self.system.dt, self.system.dimensions.count() as f64);
@@ -132,7 +133,7 @@ impl Simulation {
         squeeze.span = kept * squeeze.span + dt;
         report.packing_fraction = self.system.packing_fraction();
         report.pressure = impulse / dt;
-        // The mean is one once it is made of half of the window.
+        // The mean is reliable once it covers half of the window.
         let is_known = squeeze.span > 0.5 * WINDOW / compression.rate;
         let is_high = compression.pressure.is_some_and(|target| squeeze.impulse >= target * squeeze.span);
         if squeeze.stage == CompressionStage::Running && is_known && is_high {
@@ -141,12 +142,12 @@ impl Simulation {
     }
 }
 
-/// The system in a smaller box; none where that is too full.
+/// The system in a smaller box; `None` if the box cannot hold the spheres.
 fn shrunk(system: &System, factor: f64) -> Option<System> {
     let mut smaller = system.clone();
     let bounds = &mut smaller.bounds;
     let middle = 0.5 * (bounds.min + bounds.max);
-    // Discs stay in their plane.
+    // Discs stay in their plane, so the third axis does not scale.
     let across = if system.dimensions == Dimensions::Two { 1.0 } else { factor };
     let factor = DVec3::new(factor, factor, across);
     bounds.min = middle + factor * (bounds.min - middle);

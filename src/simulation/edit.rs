@@ -1,4 +1,4 @@
-//! Changes between two steps.
+//! Edits between two steps.
 
 use glam::DVec3;
 
@@ -24,10 +24,10 @@ impl Simulation {
         }
     }
 
-    /// Takes a sphere out and returns it as it was.
+    /// Removes a sphere and returns its last state.
     ///
     /// # Errors
-    /// [`Error::NoSuchSphere`].
+    /// [`Error::NoSuchSphere`] if no sphere has the id.
     pub fn remove(&mut self, id: u32) -> Result<Sphere, Error> {
         self.settle()?;
         let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
@@ -35,10 +35,10 @@ impl Simulation {
         Ok(self.system.spheres.remove(place))
     }
 
-    /// Changes the velocity of a sphere by `impulse / mass`; a fixed sphere stays.
+    /// Changes the velocity of a sphere by `impulse / mass` (length/time); a fixed sphere stays at rest.
     ///
     /// # Errors
-    /// [`Error::NoSuchSphere`]; [`Error::Invalid`] for an impulse that is not finite.
+    /// [`Error::NoSuchSphere`] if no sphere has the id, [`Error::Invalid`] for an impulse that is not finite.
     pub fn apply_impulse(&mut self, id: u32, impulse: DVec3) -> Result<(), Error> {
         if !impulse.is_finite() {
             return Err(Error::Invalid(format!("the impulse {impulse} for sphere {id} is not finite")));
@@ -51,11 +51,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// Changes the world, the spheres as they are now included, before the next step: gravity, `dt`, materials, walls.
-    /// Time goes on.
+    /// Changes the system before the next step: its spheres in their current state, gravity, `dt`, materials, walls.
+    /// The time continues.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where [`System::validate`] finds something wrong, and then nothing is changed;
+    /// [`Error::Invalid`] if [`System::validate`] rejects the change, which is then discarded;
     /// [`Error::DeviceLost`].
     pub fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<(), Error> {
         let mut system = System { spheres: self.try_spheres()?, ..self.system.clone() };
@@ -68,16 +68,16 @@ impl Simulation {
         Ok(())
     }
 
-    /// Goes on with other options, on another backend for instance, from the spheres as they are now. Time and figures
-    /// go on; conservation is counted from here.
+    /// Continues with other options, for example on another backend, from the current state. Time and counters continue;
+    /// energy and momentum errors are measured from here.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Error::DeviceLost`]. Then everything stays as it was.
+    /// As [`new`](Self::new), and [`Error::DeviceLost`]. On an error nothing changes.
     pub fn switch(&mut self, mut options: Options) -> Result<(), Error> {
         let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
         system.validate_on()?;
         let mut engine = start_engine(&system, &mut options, self.time)?;
-        // A device that is lost has none to hand on.
+        // A lost device has no warm start to hand over.
         engine.restore(&self.engine.warm_start().unwrap_or_default())?;
         self.summary.restart(&system, engine.measure());
         (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
@@ -91,7 +91,7 @@ impl Simulation {
         self.system.spheres.binary_search_by_key(&id, |s| s.id)
     }
 
-    // Edits collect in `system.spheres`; the engine is handed all of them at once before the next step.
+    // Edits collect in `system.spheres`; the engine receives all of them at once before the next step.
     pub(super) fn begin_edit(&mut self) -> Result<(), Error> {
         if !self.edited {
             self.engine.read(&mut self.system.spheres)?;
@@ -115,14 +115,14 @@ impl Simulation {
         Ok(())
     }
 
-    // The engine goes on from `system`; contacts that rest bear what they bore.
+    // Restarts the engine from `system`; resting contacts keep their impulses.
     pub(super) fn reload(&mut self) -> Result<(), Error> {
         let warm_start = self.engine.warm_start()?;
         self.engine.reload(&self.system)?;
         self.engine.restore(&warm_start)
     }
 
-    // What a sink has taken is gone before anything is edited.
+    // Removes spheres that sinks have taken before anything is edited.
     fn settle(&mut self) -> Result<(), Error> {
         if self.flow.leaving() > 0 { self.begin_edit() } else { Ok(()) }
     }

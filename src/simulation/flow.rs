@@ -1,38 +1,39 @@
-//! Spheres that come and go: what falls due, what sinks take, and what that does to the energy.
+//! Sources, sinks and gravity changes between steps, and their share in the energy ledger.
 //!
-//! What a sink takes at the end of a step leaves the engine at the start of the next, together with what comes then: an
-//! engine is loaded once a step at most. Until then nobody outside sees it.
+//! A sphere that a sink takes at the end of a step leaves the engine at the start of the next step, together with the
+//! arrival of new spheres, so that an engine is reloaded at most once a step. Until then the public interface hides the
+//! sphere.
 
 use glam::DVec3;
 
 use super::Simulation;
 use crate::{Error, Partner, SinkCount, Source, Sphere, StepReport, System, simulation::summary::Exchange};
 
-/// How far a source is.
+/// Progress of a source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
-    /// Spheres that have come.
+    /// Number of spheres poured.
     pub poured: u64,
-    /// Steps in which the next one has waited.
+    /// Number of steps in which the next sphere has waited.
     pub tries: u64,
 }
 
-/// See the module.
+/// Progress of all sources and sinks.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
-    /// One for each source, in their order.
+    /// Progress of each source, in their order.
     pub sources: Vec<Progress>,
     sinks: Vec<SinkCount>,
-    /// No sphere has had this id or a larger one.
+    /// Larger than every id in use, now or earlier.
     pub next_id: u64,
     /// Ids, ascending, of spheres that sinks have taken and that the engine still holds.
     leaving: Vec<u32>,
-    /// Whether [`Simulation::system`] holds the spheres as they are now.
+    /// Whether the spheres in [`Simulation::system`] are in their current state.
     pub is_read: bool,
-    /// Spheres that came and are not reported yet.
+    /// Spheres poured and not yet reported.
     poured: u64,
     waiting: u64,
-    /// Whether the engine may have begun the step after the one it reported.
+    /// Whether the engine may have begun the step after the one that it reported.
     pub ran_ahead: bool,
     generation: u64,
 }
@@ -44,18 +45,18 @@ impl Flow {
         flow
     }
 
-    /// Numbers on after the largest id of all.
+    /// Raises `next_id` above the largest id in the system.
     pub fn see_ids(&mut self, system: &System) {
         let next = system.spheres.last().map_or(0, |sphere| u64::from(sphere.id) + 1);
         self.next_id = self.next_id.max(next);
     }
 
-    /// Spheres of the engine that no longer count.
+    /// Number of spheres in the engine that sinks have taken.
     pub fn leaving(&self) -> usize {
         self.leaving.len()
     }
 
-    /// Whether a sphere has not been taken.
+    /// Whether no sink has taken this sphere.
     pub fn keeps(&self, id: u32) -> bool {
         self.leaving.is_empty() || self.leaving.binary_search(&id).is_err()
     }
@@ -67,12 +68,12 @@ impl Flow {
         }
     }
 
-    /// Leaves those out that were taken, and returns them.
+    /// Removes the spheres that sinks have taken from the list, and returns them.
     pub fn let_go(&self, spheres: &mut Vec<Sphere>) -> Vec<Sphere> {
         if self.leaving.is_empty() { vec![] } else { spheres.extract_if(.., |s| !self.keeps(s.id)).collect() }
     }
 
-    /// The engine holds them no longer.
+    /// Clears the list of leaving spheres once the engine no longer holds them.
     pub fn forget_leaving(&mut self) {
         self.leaving.clear();
         self.generation += 1;
@@ -80,7 +81,8 @@ impl Flow {
 }
 
 impl Simulation {
-    /// What each sink has taken since the start of the run, in the order of [`System::sinks`].
+    /// Number and mass of the spheres that each sink has taken since the start of the run, in the order of
+    /// [`System::sinks`].
     ///
     /// ```
     /// use carom::{Options, Simulation, Sink, Sphere, System};
@@ -102,25 +104,25 @@ impl Simulation {
         (0..self.system.sinks.len()).map(count).collect()
     }
 
-    /// Spheres that each source has poured since the start of the run, in the order of [`System::sources`].
+    /// Number of spheres that each source has poured since the start of the run, in the order of [`System::sources`].
     pub fn source_counts(&self) -> Vec<u64> {
         let count = |k: usize| self.flow.sources.get(k).map_or(0, |source| source.poured);
         (0..self.system.sources.len()).map(count).collect()
     }
 
-    /// Another number whenever spheres have come or gone: what a renderer knows of ids and materials is then out of date.
+    /// A counter that changes whenever spheres come or go; ids and materials cached by a renderer are then out of date.
     pub fn generation(&self) -> u64 {
         self.flow.generation
     }
 
-    /// Changes gravity (length/time^2) between two steps, for fields that vary with time. All else stays as it is, the
-    /// statistics too; the potential energy that this gives or takes counts as brought from outside.
+    /// Changes gravity (length/time^2) between two steps, for fields that vary with time. Everything else stays, statistics
+    /// included; the ledger counts the change of the potential energy as supplied from outside.
     ///
-    /// The engine is loaded anew, which costs about as much as a step of a few substeps, and what slept wakes.
+    /// Reloads the engine, which costs about as much as a step of a few substeps, and wakes sleeping spheres.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a gravity that is not finite, lies along a periodic axis or out of the plane of a 2D world, and
-    /// then nothing is changed; those of [`step`](Self::step).
+    /// [`Error::Invalid`] for a gravity that is not finite, lies along a periodic axis or points out of the plane of a 2D
+    /// world; then nothing changes. Otherwise the errors of [`step`](Self::step).
     pub fn set_gravity(&mut self, gravity: DVec3) -> Result<(), Error> {
         if gravity == self.system.gravity {
             return Ok(());
@@ -144,7 +146,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Before a step: those go that sinks have taken, and those come that are due.
+    /// Before a step: removes the spheres that sinks have taken and adds the spheres that are due.
     pub(super) fn exchange(&mut self) -> Result<(), Error> {
         if !self.system.has_flow() {
             return Ok(());
@@ -159,7 +161,7 @@ impl Simulation {
         self.read_all()?;
         let gone = self.flow.let_go(&mut self.system.spheres);
         let kept = self.system.spheres.len();
-        // Their ids are larger than all others: the order stays.
+        // New ids are larger than all others, so the order by id holds.
         self.system.spheres.extend(&pour.spheres);
         let reloaded = if self.system.spheres.is_empty() && gone.is_empty() { Ok(()) } else { self.reload() };
         if let Err(error) = reloaded {
@@ -177,7 +179,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// After a step: what sinks take, and the report of what came and went.
+    /// After a step: lets sinks take spheres, and reports arrivals and departures.
     pub(super) fn drain(&mut self, report: &mut StepReport) -> Result<(), Error> {
         self.flow.is_read = false;
         report.poured = std::mem::take(&mut self.flow.poured);
@@ -220,7 +222,7 @@ impl Simulation {
         flow.generation += 1;
         let taken = Exchange::of(&self.system, &gone);
         report.removed = gone.len() as u64;
-        // The sums are the engine's, which still holds them.
+        // The engine's sums still include the spheres that sinks have taken.
         if self.flow.leaving() == self.system.spheres.len() {
             (report.kinetic_energy, report.potential_energy, report.momentum) = (0.0, 0.0, DVec3::ZERO);
         } else {
@@ -232,14 +234,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// Whether the step after the next begins with spheres that come or go.
+    /// Whether spheres may come or go between the step about to run and the step after it.
     pub(super) fn flows_next(&self) -> bool {
         let end = self.time + 2.0 * self.system.dt;
         let has_due = |(source, progress): (&Source, &Progress)| source.due(end) > progress.poured;
         !self.system.sinks.is_empty() || self.system.sources.iter().zip(&self.flow.sources).any(has_due)
     }
 
-    /// Brings all spheres of the engine to the host.
+    /// Reads all spheres from the engine to the host.
     pub(super) fn read_all(&mut self) -> Result<(), Error> {
         if !self.flow.is_read {
             self.engine.read(&mut self.system.spheres)?;
@@ -248,7 +250,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// What the engine still holds is what the system holds.
+    /// Returns taken spheres to the system, which then holds the same spheres as the engine.
     fn take_back(&mut self, gone: Vec<Sphere>) {
         self.system.spheres.extend(gone);
         self.system.spheres.sort_unstable_by_key(|sphere| sphere.id);

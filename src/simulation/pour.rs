@@ -1,4 +1,4 @@
-//! Places for the spheres of sources.
+//! Finds positions for the spheres of sources.
 
 use glam::DVec3;
 
@@ -15,28 +15,28 @@ use crate::{
     },
 };
 
-/// Places that are tried for a sphere in a step. In a box that has been filled at random to three quarters of what can
-/// be reached so (a volume fraction of 0.29), one place in a hundred is free.
+/// Most positions tried for a sphere in a step. In a box filled at random to three quarters of the random limit (a volume
+/// fraction of 0.29), one position in a hundred is free.
 const TRIES: usize = 1000;
 
-/// Gap left around a sphere, in radii: no engine's rounding sees an overlap where none is, also next to spheres a
-/// thousand times as large. Nobody sees the gap.
+/// Gap left around a sphere, in radii, so that rounding produces no overlap in any engine, not even next to a sphere a
+/// thousand times as large. The gap is too small to be visible.
 const SPARE: f64 = 1e-4;
 
-/// Of more spheres in one step the grid is made for so many; it gets slower, not wrong.
+/// Spheres per step for which the grid is sized; with more spheres the grid gets slower, not wrong.
 const MOST_EXPECTED: u64 = 1 << 16;
 
-/// What comes in a step.
+/// The spheres that arrive in a step.
 pub(super) struct Pour {
     pub spheres: Vec<Sphere>,
-    /// Spheres without room.
+    /// Number of spheres that found no free position.
     pub waiting: u64,
-    /// How far the sources are then.
+    /// Progress of the sources afterwards.
     pub sources: Vec<Progress>,
 }
 
 impl Simulation {
-    /// The spheres that come at the start of the next step; changes nothing.
+    /// The spheres that arrive at the start of the next step; changes nothing.
     pub(super) fn pour(&self) -> Result<Pour, Error> {
         let mut pour = Pour { spheres: vec![], waiting: 0, sources: self.flow.sources.clone() };
         let end = self.time + self.system.dt;
@@ -103,7 +103,7 @@ impl Simulation {
     }
 }
 
-/// A source and where it pours.
+/// A source and the box that it fills.
 struct Site<'a> {
     source: &'a Source,
     number: usize,
@@ -111,7 +111,7 @@ struct Site<'a> {
     space: Space,
     seed: u64,
     density: f64,
-    /// Wrapped middle of the box, and half of its edges.
+    /// Wrapped centre of the box, and half of its edges.
     middle: DVec3,
     half: DVec3,
 }
@@ -139,7 +139,7 @@ impl<'a> Site<'a> {
         from.abs().cmple(self.half + reach).all()
     }
 
-    /// Walls that are no planes at rest and that reach into the box at a time.
+    /// Walls, other than planes at rest, that reach into the box at a time.
     fn obstacles(&self, walls: &'a [Wall], time: f64) -> Vec<Nearby<'a>> {
         let reach = self.half + self.source.largest_radius();
         let ends = (self.middle - reach, self.middle + reach);
@@ -147,7 +147,7 @@ impl<'a> Site<'a> {
         others.flat_map(|wall| Nearby::images(wall, time, ends, self.space)).collect()
     }
 
-    /// The spheres in and around the box, `near` it and those that have just come, with room for so many more.
+    /// A grid with the spheres `near` the box and the newly arrived ones, with capacity for `more`.
     fn grid(&self, near: &[SphereProxy], come: &[Sphere], more: u64) -> Grid {
         let come = come.iter().map(|s| SphereProxy { center: s.position, radius: s.radius });
         let standing = near.iter().copied().chain(come).filter(|r| self.is_near(r.center, r.radius));
@@ -162,12 +162,12 @@ impl<'a> Site<'a> {
         grid
     }
 
-    /// The dice of one sphere of the source, for one purpose.
+    /// A generator of random numbers for one sphere of the source and one purpose.
     fn rng(&self, purpose: &str, sphere: u64) -> SeededRng {
         SeededRng::new(self.seed, &format!("{purpose} {}", self.number), sphere as usize)
     }
 
-    /// A sphere that has no place and no id yet.
+    /// A sphere without position and id.
     fn draw(&self, sphere: u64, axes: usize) -> Sphere {
         let source = self.source;
         let mut rng = self.rng("pour", sphere);
@@ -177,7 +177,7 @@ impl<'a> Site<'a> {
             left -= share;
             left < 0.0
         });
-        // What rounding leaves belongs to the last.
+        // Rounding may leave a remainder, which goes to the last diameter.
         let diameter = chosen.or(source.diameters.last()).map_or(1.0, |&(diameter, _)| diameter);
         let mut velocity = source.velocity;
         if source.spread > 0.0 {
@@ -188,7 +188,7 @@ impl<'a> Site<'a> {
         Sphere { velocity, radius, mass, material: source.material, ..Sphere::default() }
     }
 
-    /// A free place in the box, if one is found.
+    /// A free position in the box, if the search finds one.
     fn place(
         &self,
         grid: &Grid,

@@ -1,4 +1,4 @@
-//! Who computes.
+//! Chooses and starts the engine.
 
 #[cfg(feature = "gpu")]
 use crate::gpu;
@@ -7,7 +7,7 @@ use crate::{
     step::engine::Engine,
 };
 
-/// The engine of a system as it is at a time; opens a device where one is needed and none is given.
+/// Starts the engine for a system at a time; opens a device if one is needed and none is given.
 pub(super) fn start_engine(
     system: &System,
     options: &mut Options,
@@ -29,11 +29,11 @@ pub(super) fn start_engine(
 }
 
 impl Backend {
-    /// Whether this backend does all of a system: `cpu` and `gpu` do all there is; `exact` of walls planes alone that always stand still,
-    /// and of surfaces restitution alone.
+    /// Checks that this backend can simulate a system. `cpu` and `gpu` support every system; `exact` supports planes at rest
+    /// as the only walls, and surfaces with restitution only.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] with what it does not do and who does.
+    /// [`Error::Unsupported`] with the unsupported feature and the backends that have it.
     pub fn supports(self, system: &System) -> Result<(), Error> {
         if self != Self::Exact {
             return Ok(());

@@ -6,17 +6,17 @@ use crate::{Measure, Side, Sphere, StepReport, Surface, System};
 
 /// Figures over a whole run, in the terms of the command's `--json`.
 ///
-/// Edits between steps start the energies, the momentum and the statistics anew and leave the counters. Spheres that sources
-/// and sinks bring and take, and gravity that is set, do not: what they bring and take is in the ledger.
+/// An edit between steps restarts the energies, the momentum and the statistics, and keeps the counters. Sources, sinks and
+/// changes of gravity restart nothing: the ledger includes the energy that they bring and take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Number of spheres.
     pub sphere_count: usize,
-    /// Spheres that sources have poured.
+    /// Number of spheres that sources have poured.
     pub poured: u64,
-    /// Spheres of sources that were due in the last step and found no room.
+    /// Number of spheres of sources that were due in the last step and found no free position.
     pub waiting: u64,
-    /// Spheres that sinks have taken.
+    /// Number of spheres that sinks have taken.
     pub removed: u64,
     /// Outer steps taken.
     pub steps: u64,
@@ -26,36 +26,36 @@ pub struct Summary {
     pub time: f64,
     /// Wall-clock seconds spent stepping.
     pub wall_seconds: f64,
-    /// Impacts between spheres.
+    /// Number of impacts between spheres.
     pub pair_impacts: u64,
-    /// Impacts on walls.
+    /// Number of impacts on walls.
     pub wall_impacts: u64,
-    /// Impacts that the TC model made elastic and smooth.
+    /// Number of impacts that the TC model made elastic and smooth.
     pub contact_time_impacts: u64,
-    /// Most rounds in a substep.
+    /// Largest number of rounds in a substep.
     pub rounds_max: u32,
-    /// Collisions found out of order.
+    /// Number of collisions found out of order.
     pub late: u64,
-    /// Substeps redone as halves.
+    /// Number of substeps redone as halves.
     pub redone: u64,
-    /// Spheres with a collision still pending when rounds and halves were used up.
+    /// Number of spheres with a collision still pending when rounds and halves were used up.
     pub unresolved: u64,
-    /// Spheres stopped at their time of impact.
+    /// Number of spheres stopped at their time of impact.
     pub stopped: u64,
-    /// Spheres whose state is not finite.
+    /// Number of spheres whose state is not finite.
     pub nonfinite: u64,
-    /// Largest overlap at any step's end, in mean diameters of the pair.
+    /// Largest overlap at the end of any step, in mean diameters of the pair.
     pub deepest_overlap: f64,
-    /// Overlap now.
+    /// Largest overlap at the end of the last step, in mean diameters of the pair.
     pub deepest_overlap_final: f64,
-    /// Kinetic energy now.
+    /// Current kinetic energy.
     pub kinetic_energy: f64,
-    /// Kinetic + potential energy now.
+    /// Current kinetic + potential energy.
     pub total_energy: f64,
-    /// Change of the total energy relative to the start; `None` unless every impact is elastic, nothing drags, and neither
-    /// walls nor spheres move or come and go by themselves.
+    /// Change of the total energy relative to the start; `None` unless every impact is elastic, there is no drag, walls
+    /// stand still, and there are no sources or sinks.
     pub energy_error: Option<f64>,
-    /// What the ledger does not explain, relative to the energy that moved.
+    /// Energy change that the ledger does not explain, relative to the energy that moved.
     pub ledger_error: f64,
     /// Change of the momentum relative to sqrt(2 m E N); `None` with walls, fixed spheres, gravity, drag, sources or
     /// sinks.
@@ -68,7 +68,7 @@ pub struct Summary {
 
     start: Measure,
     mass: f64,
-    /// Energy of the spins, which no impact without friction sees.
+    /// Energy of the spins, which frictionless impacts do not change.
     spin_energy: f64,
     elastic: bool,
     conserves_momentum: bool,
@@ -76,11 +76,11 @@ pub struct Summary {
     dissipated: f64,
     relaxed: f64,
     wall_work: f64,
-    /// All that walls gave and took.
+    /// Sum of the absolute energy that walls gave and took.
     wall_flow: f64,
-    /// Energy that came from outside: with spheres, less what others took along, and with gravity that was changed.
+    /// Net energy from outside: with arriving less departing spheres, and with changes of gravity.
     brought: f64,
-    /// All that came and went of it but for what depends on where the potential energy is 0.
+    /// Sum of the absolute energy exchanged with outside, independent of the reference height of the potential energy.
     exchanged: f64,
     sphere_steps: f64,
     virial: f64,
@@ -140,7 +140,7 @@ impl Summary {
         summary
     }
 
-    /// Goes on with other spheres: conservation is counted from here.
+    /// Continues with other spheres; conservation is measured from here.
     pub(crate) fn restart(&mut self, system: &System, start: Measure) {
         let fixed = system.spheres.iter().any(|s| s.fixed);
         let axes = 0..system.dimensions.count();
@@ -155,9 +155,9 @@ impl Summary {
         self.elastic = still && is_left_alone && system.materials.surfaces().iter().all(Surface::is_elastic);
         self.conserves_momentum =
             is_left_alone && system.all_walls().is_empty() && !fixed && system.gravity == DVec3::ZERO;
-        // Where something rubs, the energy of the spins does not stay what it was.
+        // Friction changes the energy of the spins.
         let smooth = !system.materials.surfaces().iter().any(Surface::rubs);
-        // Of a box that shrinks there is no one pressure.
+        // The pressure of a shrinking box is not constant.
         self.homogeneous = smooth
             && system.compression.is_none()
             && self.conserves_momentum
@@ -206,7 +206,7 @@ impl Summary {
         self.derive(report.kinetic_energy, report.potential_energy, report.momentum);
     }
 
-    /// Goes on with so many spheres, after some have come or gone.
+    /// Updates the number of spheres and the ledger after some have come or gone.
     pub(crate) fn exchange(&mut self, sphere_count: usize, exchange: Exchange) {
         self.sphere_count = sphere_count;
         self.mass += exchange.mass;
@@ -214,7 +214,7 @@ impl Summary {
         self.exchanged += exchange.kinetic.abs();
     }
 
-    /// Goes on in another gravity, from the same spheres.
+    /// Continues under another gravity with the same spheres.
     pub(crate) fn drive(&mut self, system: &System, now: Measure) {
         let change = now.kinetic_energy + now.potential_energy - self.total_energy;
         self.brought += change;
@@ -224,7 +224,7 @@ impl Summary {
         self.derive(now.kinetic_energy, now.potential_energy, now.momentum);
     }
 
-    // Without the energy of the common motion and of the spins, which no smooth impact sees.
+    // Kinetic energy without that of the common motion and of the spins, which frictionless impacts do not change.
     fn thermal(&self, kinetic: f64) -> f64 {
         let common =
             if self.mass > 0.0 { 0.5 * self.start.momentum.length_squared() / self.mass } else { 0.0 };
@@ -235,7 +235,7 @@ impl Summary {
         let before = self.start.kinetic_energy + self.start.potential_energy;
         self.kinetic_energy = kinetic;
         self.total_energy = kinetic + potential;
-        // A start at rest at the reference height has no energy to be relative to; then what moved since is it.
+        // A start at rest at the reference height has zero energy; the energy that moved since is then the scale.
         let ratio = |x: f64, scale: f64| if scale > 0.0 { x / scale } else { 0.0 };
         let scale = before.abs().max(kinetic).max(self.dissipated).max(self.wall_flow).max(self.exchanged);
         let change = self.total_energy - before;
@@ -252,7 +252,7 @@ impl Summary {
             ratio(2.0 * self.pair_impacts as f64 + self.wall_impacts as f64, self.sphere_time);
     }
 
-    /// Impacts on spheres and walls.
+    /// Number of impacts on spheres and walls.
     pub fn impacts(&self) -> u64 {
         self.pair_impacts + self.wall_impacts
     }
@@ -272,18 +272,18 @@ impl Summary {
     }
 }
 
-/// What spheres bring that come, or take that go.
+/// Mass, energy and momentum of spheres that come or go.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Exchange {
     pub mass: f64,
     pub kinetic: f64,
-    /// Measured from [`System::gravity_reference`].
+    /// Potential energy, measured from [`System::gravity_reference`].
     pub potential: f64,
     pub momentum: DVec3,
 }
 
 impl Exchange {
-    /// Of spheres that are not fixed.
+    /// Sums over the spheres that are not fixed.
     pub fn of(system: &System, spheres: &[Sphere]) -> Self {
         let reference = system.gravity_reference();
         let mut sum = Self::default();
@@ -297,7 +297,7 @@ impl Exchange {
         sum
     }
 
-    /// The same, taken away.
+    /// The same quantities with opposite sign.
     pub fn reversed(self) -> Self {
         let Self { mass, kinetic, potential, momentum } = self;
         Self { mass: -mass, kinetic: -kinetic, potential: -potential, momentum: -momentum }

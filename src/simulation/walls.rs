@@ -1,10 +1,10 @@
-//! What walls feel.
+//! Forces on walls.
 
 use crate::{Simulation, WallLoad};
 
 impl Simulation {
-    /// What each wall felt in the last step, by impacts and by contacts that rest, in the order of
-    /// [`System::all_walls`](crate::System::all_walls); nothing on `exact`, which does not say so.
+    /// Force and torque on each wall in the last step, from impacts and resting contacts, in the order of
+    /// [`System::all_walls`](crate::System::all_walls); empty on `exact`, which does not measure them.
     ///
     /// ```
     /// use carom::{Materials, Options, Simulation, Sphere, Surface, System, Wall, WallShape};

@@ -1,32 +1,32 @@
-//! WallFeatures in a tree of boxes, so that a sphere looks at those alone that are near.
+//! A bounding-box tree over wall features, so that a sphere tests only the features near it.
 
 use glam::{DVec3, Vec3};
 
-/// WallFeatures of a leaf: more mean fewer nodes and more tests of patches that are far.
+/// Wall features in a leaf. More features mean fewer nodes, and more tests of distant features.
 pub const LEAF: usize = 4;
 
-/// A box around patches, relative to the point of the tree.
+/// A box around wall features, relative to the origin of the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     pub low: Vec3,
     pub high: Vec3,
     /// The next node in depth-first order that is not below this one.
     pub skip: u32,
-    /// First patch of a leaf.
+    /// First wall feature of a leaf.
     pub first: u32,
-    /// WallFeatures of a leaf; 0 for a node with children.
+    /// Number of wall features in a leaf; 0 for a node with children.
     pub count: u32,
 }
 
-/// See the module.
+/// The tree, as nodes in depth-first order.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub nodes: Vec<Node>,
 }
 
 impl Tree {
-    /// A tree over boxes, and the order in which it wants them: their places in the slice. The first is to be number `first`.
-    /// Deterministic: ties go by place.
+    /// Builds a tree over boxes. Also returns the order of the leaves' contents, as indices into `boxes`; the first of them
+    /// has number `first` in the nodes. Deterministic: ties are broken by index.
     pub fn new(boxes: &[(DVec3, DVec3)], first: usize) -> (Self, Vec<u32>) {
         let mut tree = Self::default();
         let mut order: Vec<u32> = (0..boxes.len() as u32).collect();
@@ -45,7 +45,7 @@ impl Tree {
             (least, most) = (least.min(a + b), most.max(a + b));
         }
         let node = self.nodes.len();
-        // A hair wider than the patches are in f32.
+        // Slightly wider than the features, to cover their rounding to f32.
         let slack = DVec3::splat(1e-6 * low.abs().max(high.abs()).max_element());
         let count = if order.len() <= LEAF { order.len() as u32 } else { 0 };
         self.nodes.push(Node {
@@ -69,7 +69,7 @@ impl Tree {
         self.nodes[node].skip = self.nodes.len() as u32;
     }
 
-    /// Calls `visit` with every patch whose box meets that from `low` to `high`.
+    /// Calls `visit` with every wall feature whose box meets the box from `low` to `high`.
     #[inline]
     pub fn visit(&self, low: Vec3, high: Vec3, mut visit: impl FnMut(u32)) {
         let mut k = 0;

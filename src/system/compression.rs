@@ -1,14 +1,15 @@
-//! A periodic box that shrinks until it is as full, or under as much pressure, as is asked for.
+//! Compression of a periodic box to a packing fraction or a pressure.
 
-/// Shrinks the box of a system all of whose axes are periodic, about its middle, before every step: lengths by `rate * dt`.
+/// Shrinks the box of a system whose axes are all periodic, about its middle, before every step: lengths by `rate * dt`.
 ///
-/// Places shrink with the box, velocities and sizes stay. Pairs that overlap then, a few in a dense gas, are pushed apart along
-/// the line of their centres to just clear of each other; where others are in the way of that, the box shrinks by
-/// less, down to a 16th, and after that it is [`CompressionStage::Stuck`]: jammed, the nearer the slower it was. No velocity changes, so no work
-/// is done: an elastic gas keeps its energy and momentum, and its temperature.
+/// Positions shrink with the box; velocities and radii stay. Pairs that overlap afterwards, a few in a dense gas, are pushed
+/// apart along the line of their centres until they are just clear of each other. If other spheres block this, the box
+/// shrinks by less, down to a 16th of the step; if that fails too, the stage is [`CompressionStage::Stuck`]. The slower the
+/// compression, the nearer this state is to jamming. Velocities do not change, so no work is done: an elastic gas keeps its
+/// energy, momentum and temperature.
 ///
-/// Lubachevsky & Stillinger (J. Stat. Phys. 60, 561, 1990) let the spheres grow instead while they move, which in the frame of the box is the same
-/// but for the work: theirs heats the gas.
+/// Lubachevsky & Stillinger (J. Stat. Phys. 60, 561, 1990) instead let moving spheres grow. In the frame of the box the two
+/// methods are the same except for the work: theirs heats the gas.
 ///
 /// ```
 /// use carom::{Compression, CompressionStage, Options, Simulation, scene::{Fill, Scene}};
@@ -27,25 +28,26 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compression {
-    /// Share of its length that the box loses in a unit of time (1/time), > 0; in a step at most a hundredth.
+    /// Share of its length that the box loses per time (1/time), > 0; at most a hundredth in a step.
     pub rate: f64,
-    /// Share of the box that spheres fill (in 2D of its area) at which it stops; above that of the start and at most that of
+    /// Packing fraction (in 2D area fraction) at which the compression stops; above that of the start, and at most that of
     /// the densest packing of equal spheres: 0.7405, in 2D 0.9069.
     pub fraction: Option<f64>,
-    /// Pressure (energy/volume, in 2D energy/area), > 0, at which it stops. What is compared with it is a mean over the last 0.002 / `rate`:
-    /// the pressure reached is off by what it grows by in that time, and by the scatter of that mean. Both fall with the rate.
+    /// Pressure (energy/volume, in 2D energy/area), > 0, at which the compression stops. The mean over the last 0.002 /
+    /// `rate` is compared with this target. The error is the growth of the pressure in that time plus the scatter of the
+    /// mean; both fall with the rate.
     pub pressure: Option<f64>,
 }
 
-/// How far a compression is.
+/// Stage of a compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CompressionStage {
-    /// The box shrinks.
+    /// The box is shrinking.
     #[default]
     Running,
-    /// A target is reached; the box stays.
+    /// A target is reached; the box keeps its size.
     Reached,
-    /// The spheres can get no closer, or the box is as small as its periods may be for such spheres; it stays.
+    /// The spheres can get no closer, or the periods are as short as the largest sphere permits; the box keeps its size.
     Stuck,
 }
 
@@ -60,14 +62,15 @@ impl CompressionStage {
     }
 }
 
-/// The box of a compression as it is now.
+/// Current state of a compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compressed {
-    /// How far it is.
+    /// Stage of the compression.
     pub stage: CompressionStage,
-    /// Share of the box that spheres fill, in 2D of its area.
+    /// Packing fraction, in 2D area fraction.
     pub packing_fraction: f64,
-    /// Mean pressure from the momentum of the spheres and the virial of their impacts (energy/volume): while it shrinks over the last
-    /// 0.002 / rate, later since it has stopped. 0 before the first step.
+    /// Mean pressure from the momentum of the spheres and the virial of their impacts (energy/volume). While the box
+    /// shrinks, the mean covers the last 0.002 / rate; afterwards, the time since the end of the compression. 0 before the
+    /// first step.
     pub pressure: f64,
 }

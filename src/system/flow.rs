@@ -1,4 +1,4 @@
-//! Where spheres come from in the course of a run, and where they leave it.
+//! Sources, which add spheres during a run, and sinks, which remove spheres.
 
 use glam::DVec3;
 
@@ -6,17 +6,17 @@ use crate::MaterialIndex;
 
 /// Pours spheres into a box of the world.
 ///
-/// Sphere k of a source, counted from 1, is due `k / rate` after [`from`](Self::from), as long as that is before
-/// [`until`](Self::until) and k is at most [`count`](Self::count). What falls due in a step appears at its start, so
-/// that at the end of a step at time t as many have come as have fallen due: `floor(rate * (t - from))`.
+/// Sphere k of a source, counted from 1, is due `k / rate` after [`from`](Self::from), if that is before
+/// [`until`](Self::until) and k is at most [`count`](Self::count). Spheres that become due in a step appear at its start, so
+/// the number poured by the end of a step at time t is the number due: `floor(rate * (t - from))`.
 ///
-/// Diameter and velocity of each are drawn from [`System::seed`](crate::System::seed) and its own number. Its place is drawn
-/// in the same way, uniformly in the box, until one is free: clear of all spheres, of all walls as they are at that time, and
-/// wholly inside the box. Where a thousand places in a row are taken, it and all that are due after it keep their turn and
-/// try again in the next step: [`StepReport::waiting`](crate::StepReport::waiting) counts them. What waited comes as
-/// soon as there is room, also after `until`.
+/// The diameter and velocity of each sphere are drawn from [`System::seed`](crate::System::seed) and its number. Its
+/// position is drawn in the same manner, uniformly in the box, until a free position is found: clear of all spheres, clear
+/// of all walls at that time, and with the whole sphere inside the box. After 1000 occupied positions, this sphere and all
+/// later ones wait and try again in the next step; [`StepReport::waiting`](crate::StepReport::waiting) counts them. Waiting
+/// spheres arrive as soon as there is space, even after `until`.
 ///
-/// Ids are numbered on after the largest that any sphere of the run has had.
+/// New ids continue after the largest id of any sphere of the run.
 ///
 /// ```
 /// use carom::{Options, Simulation, Source, System};
@@ -39,30 +39,30 @@ pub struct Source {
     /// Lower corner of the box (length). In 2D `z` is not used.
     pub min: DVec3,
     /// Upper corner (length), above `min` on every axis by more than the largest diameter. Along a periodic axis it lies
-    /// inside the bounds; where it spans them, spheres reach across.
+    /// inside the bounds; if the box spans a periodic axis, spheres may cross the boundary.
     pub max: DVec3,
     /// Spheres per time, > 0.
     pub rate: f64,
-    /// Time at which it begins.
+    /// Time at which the source begins.
     pub from: f64,
-    /// Time after which nothing falls due any more, > `from`; infinity for never.
+    /// Time after which no further sphere becomes due, > `from`; infinity for no end.
     pub until: f64,
-    /// Most spheres in all; `None` is no limit.
+    /// Most spheres in total; `None` for no limit.
     pub count: Option<u64>,
-    /// Diameter (length) and share of the spheres' number; the shares add up to 1.
+    /// Diameters (length), each with its share of the number of spheres; the shares add up to 1.
     pub diameters: Vec<(f64, f64)>,
     /// Mean velocity (length/time).
     pub velocity: DVec3,
-    /// Standard deviation of each component of the velocity (length/time), >= 0: that of a gas at kT = mass * spread^2.
+    /// Standard deviation of each velocity component (length/time), >= 0; a gas has kT = mass * spread^2.
     pub spread: f64,
     /// Material of the spheres; their mass follows from its density.
     pub material: MaterialIndex,
-    /// What messages call it.
+    /// Name in messages.
     pub name: String,
 }
 
 impl Source {
-    /// Spheres of diameter 1 at rest, from time 0 on and without end.
+    /// A source of spheres of diameter 1 at rest, from time 0 without end.
     pub fn new(min: DVec3, max: DVec3, rate: f64) -> Self {
         Self {
             min,
@@ -79,56 +79,56 @@ impl Source {
         }
     }
 
-    /// Spheres that have fallen due up to a time.
+    /// Number of spheres due up to a time.
     pub fn due(&self, time: f64) -> u64 {
-        // Time is added up step by step: what misses a whole number by so little is one. After 1e6 steps it misses by 1e-10 of
-        // the time; larger, and spheres would come noticeably early.
+        // The time is a sum over steps, with an error of 1e-10 of its value after 1e6 steps, so a value this little below a
+        // whole number counts as that number. With a larger slack, spheres would come noticeably early.
         const SLACK: f64 = 1e-6;
         let due = self.rate * (time.min(self.until) - self.from) + SLACK;
-        // Negative before it begins; the cast holds it at 0.
+        // Negative before the source begins; the cast clamps to 0.
         (due.floor() as u64).min(self.count.unwrap_or(u64::MAX))
     }
 
-    /// The largest radius that it pours (length).
+    /// Largest radius that the source pours (length).
     pub(crate) fn largest_radius(&self) -> f64 {
         0.5 * self.diameters.iter().map(|&(diameter, _)| diameter).fold(0.0, f64::max)
     }
 }
 
-/// Takes spheres out of the world: those whose centre is in a box at the end of a step.
+/// Removes spheres from the world whose centre is in a box at the end of a step.
 ///
-/// A sphere that crosses the box within a step is not seen: make it thicker than what the fastest go in a step (in
-/// [`every`](Self::every) steps). Fixed spheres stay.
+/// A sphere that crosses the box within a step is missed: make the box thicker than the distance that the fastest
+/// sphere covers in a step (in [`every`](Self::every) steps). Fixed spheres stay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sink {
     /// Lower corner of the box (length); components may be -infinity.
     pub min: DVec3,
     /// Upper corner (length), above `min`; components may be infinity. In 2D `z` is not used.
     pub max: DVec3,
-    /// Looks after every so many steps, >= 1. To look costs next to nothing on `cpu`; on a device all spheres are
-    /// brought to the host for it, and no step begins before that.
+    /// Steps between two checks, >= 1. A check is cheap on `cpu`; on a device it copies all spheres to the host, and the
+    /// next step waits for the copy.
     pub every: u32,
-    /// What reports and messages call it; no two have the same.
+    /// Unique name in reports and messages.
     pub name: String,
 }
 
 impl Sink {
-    /// A box that looks after every step.
+    /// A sink that checks after every step.
     pub fn new(min: DVec3, max: DVec3, name: &str) -> Self {
         Self { min, max, every: 1, name: name.to_owned() }
     }
 
-    /// Whether a point of a world of so many dimensions is in the box, its lower faces included.
+    /// Whether a point of a world with `dimensions` axes is in the box, lower faces included.
     pub(crate) fn holds(&self, point: DVec3, dimensions: usize) -> bool {
         (0..dimensions).all(|axis| point[axis] >= self.min[axis] && point[axis] < self.max[axis])
     }
 }
 
-/// What a sink has taken since the start of the run.
+/// Spheres that a sink has removed since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SinkCount {
-    /// Spheres.
+    /// Number of spheres.
     pub removed: u64,
-    /// Their mass.
+    /// Total mass of the spheres.
     pub mass: f64,
 }

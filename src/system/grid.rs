@@ -1,15 +1,15 @@
-//! Finds the neighbours of spheres: cells of the size of the spheres, a level of cells for every factor of two in
-//! the radius.
+//! A multilevel grid that finds neighbours of spheres: cells have the size of the spheres, with one level for every factor
+//! of two in the radius.
 
 use glam::DVec3;
 
 use crate::system::space::{Space, SphereProxy, corners, spatial_order};
 
-/// No further sphere in a cell's list.
+/// End of a cell's list.
 const NONE: u32 = u32::MAX;
-/// Cells per sphere up to which a level keeps a table of all its cells; beyond (spheres far apart) it hashes.
+/// Cells per sphere up to which a level stores a table of all cells; sparser levels use a hash table.
 const DENSE: f64 = 16.0;
-/// Cells along x that a search looks at together; only spheres much larger than a level's need more.
+/// Cells along x that a search handles together; only spheres much larger than those of the level need more.
 const ROW: usize = 8;
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ struct Level {
     heads: Vec<u32>,
 }
 
-/// Spheres by the cells they are in. Spheres may be put in, moved and taken out at any time.
+/// Spheres sorted into cells. Spheres may be added and moved at any time.
 #[derive(Debug)]
 pub(crate) struct Grid {
     pub space: Space,
@@ -35,7 +35,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// A grid without spheres, for spheres of these radii with centres that are and stay between `low` and `high`.
+    /// An empty grid for spheres of these radii, with centres that always lie between `low` and `high`.
     pub(crate) fn new(space: Space, low: DVec3, high: DVec3, mut radii: Vec<f64>) -> Self {
         radii.sort_unstable_by(|a, b| b.total_cmp(a));
         let mut levels = vec![];
@@ -48,7 +48,7 @@ impl Grid {
         Self { space, levels, rounds: vec![], next: vec![] }
     }
 
-    /// A grid that holds all of `rounds`.
+    /// A grid with all of `rounds`.
     pub(crate) fn of(space: Space, rounds: Vec<SphereProxy>) -> Self {
         let (low, high) = corners(&rounds);
         let mut grid = Self::new(space, low, high, rounds.iter().map(|r| r.radius).collect());
@@ -56,18 +56,18 @@ impl Grid {
         grid
     }
 
-    /// Lets go of all spheres and holds these.
+    /// Replaces all spheres.
     pub(crate) fn hold(&mut self, rounds: Vec<SphereProxy>) {
         self.levels.iter_mut().for_each(|level| level.heads.fill(NONE));
         self.next = vec![NONE; rounds.len()];
         self.rounds = rounds;
-        // Backwards, so that each cell's list runs forwards.
+        // In reverse, so that each cell's list runs forwards.
         for index in (0..self.rounds.len()).rev() {
             self.insert(index);
         }
     }
 
-    /// Puts the spheres from this index on into the order of space; their indices change.
+    /// Sorts the spheres from index `first` on into spatial order; their indices change.
     pub(crate) fn sort_from(&mut self, first: usize) {
         let mut rounds = std::mem::take(&mut self.rounds);
         let later = rounds.split_off(first);
@@ -75,7 +75,7 @@ impl Grid {
         self.hold(rounds);
     }
 
-    /// Adds a sphere, with the next index.
+    /// Adds a sphere, with the next free index.
     pub(crate) fn push(&mut self, round: SphereProxy) {
         self.rounds.push(round);
         self.next.push(NONE);
@@ -125,7 +125,7 @@ impl Grid {
         self.next[at] = self.next[index];
     }
 
-    /// Changes where a sphere is.
+    /// Moves a sphere.
     pub(crate) fn shift(&mut self, index: usize, center: DVec3) {
         let round = self.rounds[index];
         let level = &self.levels[self.level_of(round.radius)];
@@ -139,9 +139,8 @@ impl Grid {
     }
 
     /// Calls `f` with the index of every sphere whose surface may be nearer than `margin` to that of a sphere of
-    /// `radius` at `center` (wrapped), and with the vector from it to there, until `f` says true; says whether
-    /// it did. Spheres further away may be among those called. Each sphere comes once, the likeliest to overlap
-    /// first.
+    /// `radius` at `center` (wrapped), and with the vector between them, until `f` returns true. Returns whether `f` did.
+    /// `f` may also get more distant spheres. Each sphere comes once, the likeliest to overlap first.
     #[inline]
     pub(crate) fn any_near(
         &self,
@@ -155,7 +154,7 @@ impl Grid {
         })
     }
 
-    /// As [`any_near`](Self::any_near) for the sphere `index` and no margin, so that of every pair one of the two sees the other.
+    /// As [`any_near`](Self::any_near) for sphere `index` and no margin; one sphere of every pair sees the other.
     #[inline]
     pub(crate) fn any_partner(&self, index: usize, mut f: impl FnMut(usize, DVec3) -> bool) -> bool {
         let round = self.rounds[index];
@@ -222,7 +221,7 @@ impl Grid {
         let mut index = level.heads[slot];
         while index != NONE {
             let other = self.rounds[index as usize].center;
-            // Cells share a slot when hashed; without this a sphere could come twice.
+            // Several cells share a hashed slot; without this test a sphere could come twice.
             if (!level.hashed || level.cell(other) == cell)
                 && f(index as usize, self.space.separation(center, other))
             {
@@ -246,7 +245,7 @@ impl Level {
             hashed: false,
             heads: vec![],
         };
-        // Beyond 2^40 cells along an axis the arithmetic of cells would lose its exactness; the edge grows instead.
+        // Beyond 2^40 cells along an axis the cell arithmetic would lose exactness, so the edge grows instead.
         const MOST: f64 = (1u64 << 40) as f64;
         for axis in 0..3 {
             if space.period[axis] > 0.0 {
@@ -280,7 +279,8 @@ impl Level {
     #[inline]
     fn slot(&self, [i, j, k]: [i64; 3]) -> usize {
         if self.hashed {
-            // Odd multipliers with well mixed bits (the first three words of SplitMix64 from 0), top bits taken.
+            // Odd multipliers with well mixed bits (the first three outputs of SplitMix64 from seed 0); the top bits are the
+            // hash.
             let h = (i as u64).wrapping_mul(0xe220_a839_7b1d_cdaf)
                 ^ (j as u64).wrapping_mul(0x6e78_9e6a_a1b9_65f5)
                 ^ (k as u64).wrapping_mul(0x06c4_5d18_8009_454f);
@@ -290,7 +290,7 @@ impl Level {
         }
     }
 
-    /// Cells along an axis that reach to within `reach` of `x`; on a periodic axis not yet wrapped.
+    /// Cells along an axis within `reach` of `x`; not yet wrapped on a periodic axis.
     #[inline]
     fn range(&self, axis: usize, x: f64, reach: f64) -> std::ops::Range<i64> {
         let count = self.count[axis];
@@ -305,7 +305,7 @@ impl Level {
         }
     }
 
-    /// Index of a cell of [`range`](Self::range) after wrapping, and its distance from `x` along the axis.
+    /// Wrapped index of a cell of [`range`](Self::range), and the distance of the cell from `x` along the axis.
     #[inline]
     fn column(&self, axis: usize, cell: i64, x: f64) -> (i64, f64) {
         let (count, edge) = (self.count[axis], self.edge[axis]);
@@ -325,7 +325,7 @@ impl Level {
     }
 }
 
-/// `f64::floor` is a call where the target may lack the instruction.
+/// Faster than `f64::floor`, which is a function call if the target may lack the instruction.
 #[inline]
 fn floor(x: f64) -> i64 {
     let cut = x as i64;

@@ -1,4 +1,4 @@
-//! Surfaces of triangles.
+//! Triangle meshes.
 
 mod edges;
 mod shape;
@@ -15,12 +15,12 @@ pub use warning::MeshWarning;
 use warning::{Seen, at};
 use weld::weld;
 
-/// Most triangles of a mesh: indices of corners and edges fit in 32 bits and leave some, and memory in a few gigabytes.
+/// Most triangles of a mesh, so that indices of corners and edges fit in 32 bits, and memory in a few gigabytes.
 pub(crate) const MAX_TRIANGLES: usize = 1 << 24;
-/// How far the length of a turn may miss 1: what is written with seven digits passes, what is no rotation does not.
+/// Tolerance on the length of a rotation quaternion: values written with seven digits pass, other vectors fail.
 const TURN_SLACK: f64 = 1e-6;
 
-/// A surface of triangles without thickness: spheres stay on the side on which they are.
+/// A triangle mesh: a surface without thickness. Spheres stay on their side of the surface.
 ///
 /// Both sides of a triangle are solid, so the order of its corners does not matter. A mesh need not be closed.
 ///
@@ -36,8 +36,8 @@ const TURN_SLACK: f64 = 1e-6;
 /// // Equal corners were welded, and the third triangle was left out.
 /// assert_eq!((mesh.vertices().len(), mesh.triangles().len()), (4, 2));
 /// assert_eq!(mesh.bounds(), [DVec3::ZERO, DVec3::new(1.0, 1.0, 0.0)]);
-/// assert_eq!(mesh.flaws()[0], MeshWarning::Degenerate { triangles: 1, first: 2 });
-/// assert!(mesh.flaws()[1].to_string().starts_with("4 of its edges belong to one triangle only (1 rim"));
+/// assert_eq!(mesh.warnings()[0], MeshWarning::Degenerate { triangles: 1, first: 2 });
+/// assert!(mesh.warnings()[1].to_string().starts_with("4 of its edges belong to one triangle only (1 rim"));
 ///
 /// // Across the diagonal, the third edge of the first triangle, lies the second; across the first edge lies nothing.
 /// let facet = mesh.facets().next().unwrap();
@@ -49,23 +49,23 @@ const TURN_SLACK: f64 = 1e-6;
 pub struct Mesh {
     vertices: Vec<DVec3>,
     triangles: Vec<[u32; 3]>,
-    /// For each edge of each triangle the vertex that the neighbour has off that edge, or [`NONE`].
+    /// For each edge of each triangle, the neighbour's vertex opposite that edge, or [`NONE`].
     across: Vec<[u32; 3]>,
     bounds: [DVec3; 2],
     seen: Seen,
 }
 
-/// A triangle of a [`Mesh`] and what lies across its edges; edge `k` runs from corner `k` to corner `(k + 1) % 3`.
+/// A triangle of a [`Mesh`] with its neighbours' directions; edge `k` runs from corner `k` to corner `(k + 1) % 3`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facet {
     /// The corners (length).
     pub corners: [DVec3; 3],
-    /// For each edge the unit vector that lies in the plane of the neighbour there, is perpendicular to the edge and points
-    /// from it into the neighbour: minus the direction into this triangle where the two are flat, equal to it where they
-    /// are folded onto each other. Zero where the triangle has no neighbour.
+    /// For each edge, the unit vector in the plane of the neighbour that is perpendicular to the edge and points from the
+    /// edge into the neighbour: minus the direction into this triangle if the two are coplanar, equal to that direction if
+    /// they are folded onto each other. Zero if the edge has no neighbour.
     ///
-    /// Where more than two triangles meet in an edge, the neighbour is the one that continues this triangle best: its gate
-    /// is the closest to minus the direction into this one. The order of corners does not matter.
+    /// If more than two triangles meet in an edge, the neighbour is the one that continues this triangle best: its gate is
+    /// the closest to minus the direction into this triangle. The order of corners does not matter.
     ///
     /// A sphere touches the edge, and not the neighbour's face, only if its centre lies in a direction `d` from the edge
     /// with `d . gate <= 0`.
@@ -73,16 +73,16 @@ pub struct Facet {
 }
 
 impl Mesh {
-    /// A mesh of triangles that name their corners by index into `vertices`, from 0.
+    /// Builds a mesh from `vertices` (length) and triangles of indices into `vertices`, from 0.
     ///
-    /// Vertices closer to each other than 2.4e-7 of the longest side of the bounds (twice the last place of `f32`, which
-    /// most files hold) become one, the first of them. Triangles that have no area then (they are less than 1e-9 of their
-    /// longest edge high), and triangles that name the same three vertices as one before, are left out; [`Mesh::warnings`]
-    /// tells of them. So are vertices that no triangle names. The others keep their order.
+    /// Vertices closer to each other than 2.4e-7 of the longest side of the bounds (two units in the last place of `f32`,
+    /// the precision of most files) are merged into the first of them. Triangles that then have no area (with a height below
+    /// 1e-9 of their longest edge) and repeated triangles are removed and reported by [`Mesh::warnings`]. Unused vertices
+    /// are removed too. The remaining vertices and triangles keep their order.
     ///
     /// # Errors
-    /// [`Error::Invalid`]: there are no triangles, or more than 2^24; a coordinate is not finite; an index is out of
-    /// range; no triangle has an area.
+    /// [`Error::Invalid`] for no triangles or more than 2^24, a coordinate that is not finite, an index out of range, or no
+    /// triangle with an area.
     pub fn new(vertices: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> Result<Self, Error> {
         inspect(&vertices, &triangles)?;
         let mut used = vec![false; vertices.len()];
@@ -108,7 +108,7 @@ impl Mesh {
         if kept.is_empty() {
             let [a, b, c] = triangles[0].map(|corner| at(vertices[corner as usize]));
             return Err(Error::Invalid(format!(
-                "none of {} triangles has an area, the first has its corners at {a}, {b} and {c}; a mesh needs one that has",
+                "none of {} triangles has an area, the first has its corners at {a}, {b} and {c}; a mesh needs one with an area",
                 triangles.len()
             )));
         }
@@ -119,22 +119,22 @@ impl Mesh {
         Ok(Self { vertices, triangles: kept, across: edges.across, bounds, seen })
     }
 
-    /// The vertices (length), each in at least one triangle.
+    /// The vertices (length), each used by at least one triangle.
     pub fn vertices(&self) -> &[DVec3] {
         &self.vertices
     }
 
-    /// The corners of each triangle, by index into [`Mesh::vertices`].
+    /// The corners of each triangle, as indices into [`Mesh::vertices`].
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
     }
 
-    /// The least and the largest coordinates of its vertices (length).
+    /// Smallest and largest coordinates of the vertices (length).
     pub fn bounds(&self) -> [DVec3; 2] {
         self.bounds
     }
 
-    /// Its triangles with what lies across their edges, in the order of [`Mesh::triangles`].
+    /// The triangles with the directions of their neighbours, in the order of [`Mesh::triangles`].
     pub fn facets(&self) -> impl ExactSizeIterator<Item = Facet> + Clone {
         self.triangles.iter().zip(&self.across).map(|(triangle, across)| {
             let corners = triangle.map(|corner| self.vertices[corner as usize]);
@@ -146,19 +146,19 @@ impl Mesh {
         })
     }
 
-    /// What looks wrong with it and can be simulated all the same; empty for a closed surface with one outside.
+    /// Suspicious properties that do not prevent a simulation; empty for a closed, consistently oriented surface.
     pub fn warnings(&self) -> Vec<MeshWarning> {
         self.seen.warnings(&self.vertices)
     }
 
-    /// The mesh scaled about the origin, then turned about it, then shifted: every vertex `v` is at
+    /// The mesh scaled and then rotated about the origin, then translated: every vertex `v` moves to
     /// `turn * (scale * v) + shift`.
     ///
-    /// `scale` is finite and > 0, `turn` of length 1, `shift` finite (length).
+    /// `scale` is finite and > 0, `turn` has length 1, `shift` is finite (length).
     ///
     /// # Errors
-    /// [`Error::Invalid`]: one of them is out of its range, or so large or small that coordinates overflow or that
-    /// rounding leaves a triangle without area.
+    /// [`Error::Invalid`] if an argument is out of its range, if coordinates overflow, or if rounding leaves a triangle
+    /// without area.
     pub fn transformed(&self, scale: f64, turn: DQuat, shift: DVec3) -> Result<Self, Error> {
         if !(scale > 0.0 && scale.is_finite()) {
             return Err(Error::Invalid(format!("the scale of a mesh is {scale}; it is finite and > 0")));
@@ -199,7 +199,7 @@ impl Mesh {
     }
 }
 
-/// Faults what no mesh can be made of.
+/// Rejects input from which no mesh can be built.
 fn inspect(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), Error> {
     let fault = |text: String| Err(Error::Invalid(text));
     if triangles.is_empty() {
@@ -223,12 +223,12 @@ fn inspect(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), Error> {
     Ok(())
 }
 
-/// That these are more triangles than a mesh may have.
+/// The message for more triangles than a mesh may have.
 pub(crate) fn too_many(count: usize) -> String {
-    format!("the mesh has {count} triangles; it may have {MAX_TRIANGLES}, make several of it")
+    format!("the mesh has {count} triangles; at most {MAX_TRIANGLES} are possible, so split the mesh")
 }
 
-/// Least and largest coordinates; at least one point, all finite.
+/// Smallest and largest coordinates of at least one point. Fails if a coordinate is not finite.
 fn bounds_of(mut points: impl Iterator<Item = DVec3>) -> Result<[DVec3; 2], Error> {
     let first = points.next().unwrap_or_default();
     let [low, high] = points.fold([first; 2], |[low, high], v| [low.min(v), high.max(v)]);
@@ -242,7 +242,7 @@ fn bounds_of(mut points: impl Iterator<Item = DVec3>) -> Result<[DVec3; 2], Erro
     )))
 }
 
-/// Leaves out the vertices that no triangle names.
+/// Removes the vertices that no triangle uses.
 fn compact(vertices: Vec<DVec3>, triangles: &mut [[u32; 3]]) -> Vec<DVec3> {
     let mut places = vec![NONE; vertices.len()];
     triangles.iter().flatten().for_each(|corner| places[*corner as usize] = 0);

@@ -1,6 +1,6 @@
-//! What every engine is given: the spheres and the world they move in, with every choice made.
+//! The input of every engine: spheres, walls, materials, and all parameters of the world.
 //!
-//! A [`System`] is the concrete end of a [`Scene`](crate::scene::Scene): random fills are drawn, materials are
+//! A [`System`] is the concrete form of a [`Scene`](crate::scene::Scene): random fills are drawn, materials are
 //! numbered, bounds are known. Engines read nothing else.
 
 pub(crate) mod box_tree;
@@ -22,12 +22,12 @@ use crate::{Compression, Sink, Source, Wall, WallShape};
 /// Index of a material in [`Materials`].
 pub type MaterialIndex = u16;
 
-/// Whether spheres move in space or in a plane.
+/// Number of dimensions in which spheres move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dimensions {
-    /// Discs' motion for spheres: `z` and the `z` velocity stay exactly 0.
+    /// Spheres move in the plane z = 0: `z` and the `z` velocity stay exactly 0.
     Two,
-    /// Space.
+    /// Spheres move in space.
     #[default]
     Three,
 }
@@ -42,26 +42,26 @@ impl Dimensions {
     }
 }
 
-/// What bounds the world on both sides of one axis.
+/// Boundary of the world at both ends of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
-    /// What leaves on one side enters on the other.
+    /// A sphere that leaves at one end enters at the other.
     Periodic,
     /// Solid planes at the two ends.
     Wall,
-    /// Nothing: spheres move on for ever.
+    /// No boundary.
     #[default]
     Open,
 }
 
-/// The box of the world. On an open axis `min` and `max` bound nothing.
+/// The box of the world. `min` and `max` are ignored on an open axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds {
     /// Lower corner (length).
     pub min: DVec3,
     /// Upper corner (length), above `min` on every axis that is not open. In 2D `z` is not used.
     pub max: DVec3,
-    /// x, y, z. In 2D the third is [`Side::Open`].
+    /// Boundaries along x, y and z. In 2D the third is [`Side::Open`].
     pub sides: [Side; 3],
     /// Material of the walls.
     pub material: MaterialIndex,
@@ -82,14 +82,14 @@ pub struct Plane {
     pub normal: DVec3,
     /// Material of the surface.
     pub material: MaterialIndex,
-    /// What messages call it, `x-min` or `walls[0]` for instance.
+    /// Name in messages, for example `x-min` or `walls[0]`.
     pub name: String,
 }
 
-/// One sphere as it goes in and comes out, in the units of the scene.
+/// One sphere, as input and output, in the user's units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sphere {
-    /// Unique, kept in every output; needs no order and may have gaps.
+    /// Unique id, kept in every output. Ids need no order and may have gaps.
     pub id: u32,
     /// Centre (length).
     pub position: DVec3,
@@ -103,7 +103,7 @@ pub struct Sphere {
     pub mass: f64,
     /// Material of the surface.
     pub material: MaterialIndex,
-    /// Held in place: never moves or turns, whatever its velocity and spin say, and takes any impulse.
+    /// Held in place: the sphere never moves or turns, ignores its velocity and spin, and takes any impulse.
     pub fixed: bool,
 }
 
@@ -130,25 +130,26 @@ impl Sphere {
     }
 }
 
-/// What happens where two surfaces touch.
+/// Contact properties of two surfaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surface {
     /// Coefficient of restitution, in 0..=1: speed of separation over speed of approach.
     pub restitution: f64,
-    /// Coulomb's coefficient of friction, in 0..=1000, sliding and sticking alike. The largest of all pairs bounds how far collisions have to wait for each
-    /// other: above about 1 they take more rounds, whatever the others are.
+    /// Coulomb friction coefficient, in 0..=1000, for sliding and sticking. The largest coefficient of all pairs bounds how
+    /// far collisions have to wait for each other: above about 1, every collision in the system takes more rounds.
     pub friction: f64,
-    /// Coefficient of rolling resistance, >= 0: its torque is up to this times the normal force times the reduced
-    /// radius r_i r_j / (r_i + r_j), on a plane the radius. For contacts that last (see [the crate](crate#resting-contact)).
+    /// Rolling resistance coefficient, >= 0: the torque is up to this times the normal force times the reduced radius
+    /// r_i r_j / (r_i + r_j), on a plane the radius. Acts in resting contacts (see [the crate](crate#physics)).
     pub rolling_friction: f64,
-    /// The same for spin about the normal.
+    /// Twisting resistance coefficient, >= 0: as `rolling_friction`, for the spin about the normal.
     pub twisting_friction: f64,
-    /// Speed of approach (length/time, >= 0) below which the restitution fades: at v it is restitution * v / threshold.
+    /// Speed of approach (length/time, >= 0) below which the restitution fades linearly: at speed v, restitution * v /
+    /// threshold.
     pub restitution_threshold: f64,
 }
 
 impl Default for Surface {
-    /// Elastic and smooth.
+    /// Elastic, without friction.
     fn default() -> Self {
         Self {
             restitution: 1.0,
@@ -161,12 +162,12 @@ impl Default for Surface {
 }
 
 impl Surface {
-    /// Names of the fields, in their order.
+    /// Names of the fields, in order.
     pub(crate) const FIELDS: [&'static str; 5] =
         ["restitution", "friction", "rolling_friction", "twisting_friction", "restitution_threshold"];
 
-    /// How two materials meet that say nothing of each other: the smaller restitution, the larger threshold, the
-    /// geometric means of what rubs.
+    /// The default surface of a pair of materials: the smaller restitution, the larger threshold, and the geometric
+    /// means of the friction coefficients.
     pub fn combined(&self, other: &Self) -> Self {
         let mean = |a: f64, b: f64| if a == b { a } else { (a * b).sqrt() };
         Self {
@@ -178,18 +179,18 @@ impl Surface {
         }
     }
 
-    /// Whether an impact may turn spheres.
+    /// Whether an impact may change the spins of spheres.
     pub fn rubs(&self) -> bool {
         self.friction > 0.0
     }
 
-    /// Whether a contact keeps all energy.
+    /// Whether every impact conserves energy.
     pub fn is_elastic(&self) -> bool {
         self.restitution == 1.0 && self.restitution_threshold == 0.0 && !self.rubs()
     }
 }
 
-/// Materials, and what happens where two of them touch.
+/// Materials, and the surface of each pair of materials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Materials {
     names: Vec<String>,
@@ -207,19 +208,19 @@ impl Default for Materials {
 }
 
 impl Materials {
-    /// No material at all; [`push`](Self::push) the first one before use.
+    /// No materials; [`push`](Self::push) the first one before use.
     pub fn empty() -> Self {
         Self { names: vec![], densities: vec![], surfaces: vec![] }
     }
 
-    /// Adds a smooth material; see [`add`](Self::add).
+    /// Adds a frictionless material; see [`add`](Self::add).
     pub fn push(&mut self, name: &str, restitution: f64, density: f64) -> MaterialIndex {
         self.add(name, Surface { restitution, ..Surface::default() }, density)
     }
 
-    /// Adds a material; with the others it meets as [`Surface::combined`] says.
+    /// Adds a material. Its surfaces with the other materials follow from [`Surface::combined`].
     ///
-    /// `density` (mass/volume) is > 0; it and the surface are checked by [`System::validate`].
+    /// `density` (mass/volume) is > 0; [`System::validate`] checks the density and the surface.
     pub fn add(&mut self, name: &str, surface: Surface, density: f64) -> MaterialIndex {
         let old = self.names.len();
         let mut table = Vec::with_capacity((old + 1) * (old + 1));
@@ -239,7 +240,7 @@ impl Materials {
         old as MaterialIndex
     }
 
-    /// What happens where two materials touch.
+    /// Contact properties of two materials.
     ///
     /// # Panics
     /// If an index is out of range.
@@ -279,7 +280,7 @@ impl Materials {
         self.surface(a, b).restitution
     }
 
-    /// All pairs: row by row, `len() * len()` values, symmetric.
+    /// The surfaces of all pairs: a symmetric matrix in row order, `len() * len()` values.
     pub fn surfaces(&self) -> &[Surface] {
         &self.surfaces
     }
@@ -300,7 +301,7 @@ impl Materials {
         &self.names[index as usize]
     }
 
-    /// Index of a name.
+    /// Index of the material with this name.
     pub fn find(&self, name: &str) -> Option<MaterialIndex> {
         self.names.iter().position(|n| n == name).map(|i| i as MaterialIndex)
     }
@@ -310,28 +311,28 @@ impl Materials {
         self.names.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no materials.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 }
 
-/// How the engines go about it; none of it changes what is simulated.
+/// Parameters of the engines. They do not change the simulated physics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solver {
-    /// Redo a substep as two halves when a collision was found out of order.
+    /// Redo a substep as two halves if a collision was found out of order.
     pub strict_order: bool,
     /// Substeps of each step; 0 = chosen from the collision rate and the speeds.
     pub substeps: u32,
-    /// Deepest overlap of a start, of the mean diameter; deeper starts are refused, shallower ones relaxed.
+    /// Deepest overlap accepted at the start, in mean diameters of the pair; deeper overlap is refused, shallower overlap
+    /// relaxed.
     pub max_initial_overlap: f64,
-    /// The time t_c of the TC model (time): an impact sooner than this after the last one of either partner
-    /// takes no energy: it is elastic and smooth. `None` = 1e-3 of the mean free time, see [`System::contact_time`]. Where contacts may rest, with gravity, there
-    /// is none.
-    /// (Luding & McNamara, Granular Matter 1, 113, 1998.)
+    /// The contact time t_c of the TC model (time): an impact sooner than t_c after the last impact of either partner is
+    /// elastic and frictionless. `None` = 1e-3 of the mean free time, see [`System::contact_time`]. The model is off if
+    /// contacts may rest under gravity. (Luding & McNamara, Granular Matter 1, 113, 1998.)
     pub contact_time: Option<f64>,
-    /// Whether spheres sleep: where contacts may rest and all that touch each other have been slower than 2e-4 sqrt(g d)
-    /// for 10 sqrt(d/g), with the smallest diameter d, they stand still until something moves them. `exact` never does.
+    /// Whether spheres may sleep: if contacts may rest, and all spheres in contact have been slower than 2e-4 sqrt(g d) for
+    /// 10 sqrt(d/g), with the smallest diameter d, they stand still until disturbed. Ignored by `exact`.
     pub sleeping: bool,
 }
 
@@ -347,36 +348,37 @@ impl Default for Solver {
     }
 }
 
-/// Spheres and the world they move in. Units are the user's, only consistent.
+/// Spheres and the world in which they move, in any consistent units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
     /// 2D or 3D.
     pub dimensions: Dimensions,
-    /// Acceleration of everything that is not fixed (length/time^2).
+    /// Acceleration of every sphere that is not fixed (length/time^2).
     pub gravity: DVec3,
-    /// Drag of a medium at rest (1/time), >= 0: an acceleration of -drag * velocity of everything that is not fixed; spins
-    /// are left alone. It acts in two halves, before and after each step, by the exact factor: what falls tends to
-    /// gravity / drag, less a part of (drag dt)^2 / 24. On `cpu`, where drag * dt is below 1e-7, rounding swallows it.
+    /// Drag of a medium at rest (1/time), >= 0: an acceleration of -drag * velocity for every sphere that is not fixed;
+    /// spins are not damped. It acts by its exact factor in two halves, before and after each step. The terminal velocity is
+    /// gravity / drag, with a relative error of (drag dt)^2 / 24. On `cpu`, rounding cancels the drag if drag * dt is below
+    /// 1e-7.
     pub drag: f64,
     /// Outer step (time), > 0.
     pub dt: f64,
-    /// How the engines go about it.
+    /// Parameters of the engines.
     pub solver: Solver,
-    /// The box.
+    /// The box of the world.
     pub bounds: Bounds,
-    /// Surfaces.
+    /// Materials and their surfaces.
     pub materials: Materials,
     /// Solid surfaces besides the walls of the box.
     pub walls: Vec<Wall>,
     /// All spheres, in any order.
     pub spheres: Vec<Sphere>,
-    /// Where more come from.
+    /// Sources, which add spheres.
     pub sources: Vec<Source>,
-    /// Where they leave.
+    /// Sinks, which remove spheres.
     pub sinks: Vec<Sink>,
-    /// How its periodic box shrinks.
+    /// Compression of the periodic box.
     pub compression: Option<Compression>,
-    /// What sources draw from.
+    /// Seed of the random numbers of sources.
     pub seed: u64,
 }
 
@@ -402,12 +404,12 @@ impl Default for System {
 }
 
 impl System {
-    /// Whether spheres may come or go in the course of a run.
+    /// Whether spheres may come or go during a run.
     pub(crate) fn has_flow(&self) -> bool {
         !(self.sources.is_empty() && self.sinks.is_empty())
     }
 
-    /// Whether contacts may come to rest: there is gravity, and something that takes energy out of impacts.
+    /// Whether contacts may come to rest: there is gravity, and some restitution is below 1.
     pub(crate) fn contacts_may_rest(&self) -> bool {
         self.gravity != DVec3::ZERO && self.materials.surfaces().iter().any(|s| s.restitution < 1.0)
     }
@@ -431,12 +433,12 @@ impl System {
         walls
     }
 
-    /// The walls that are solid planes, always there and never moving, in their order.
+    /// The walls that are solid planes, always present and at rest, in order.
     pub fn planes(&self) -> Vec<Plane> {
         self.all_walls().iter().filter_map(Wall::as_plane).collect()
     }
 
-    /// Length of the period on an axis, if it is periodic.
+    /// Length of the period on an axis; `None` if the axis is not periodic.
     pub fn period(&self, axis: usize) -> Option<f64> {
         (axis < self.dimensions.count() && self.bounds.sides[axis] == Side::Periodic)
             .then(|| self.bounds.max[axis] - self.bounds.min[axis])

@@ -1,11 +1,11 @@
-//! The part of the world that a random fill takes.
+//! The part of the world that a random fill occupies.
 
 use glam::DVec3;
 
 use crate::{Dimensions, Plane, System};
 
-/// Gap left between surfaces where places are drawn, in radii or mean diameters: engines that hold positions in
-/// f32 see no overlap, and no statistic sees the gap.
+/// Gap left between surfaces when positions are drawn, in radii or mean diameters: large enough that engines in f32 see no
+/// overlap, too small to affect statistics.
 pub(crate) const MARGIN: f64 = 1e-6;
 
 /// A box of the world.
@@ -13,7 +13,7 @@ pub(crate) const MARGIN: f64 = 1e-6;
 pub(crate) struct Region {
     pub low: DVec3,
     pub high: DVec3,
-    /// Whether it spans a periodic axis, so that spheres reach across the boundary.
+    /// Whether the region spans a periodic axis, so that spheres may cross the boundary.
     spans: [bool; 3],
     dimensions: Dimensions,
 }
@@ -42,7 +42,7 @@ impl Region {
         axes.map(|axis| extent[axis]).product()
     }
 
-    /// Part of another region's volume that lies in this one, 0..=1.
+    /// Share of another region's volume that lies in this region, 0..=1.
     pub(crate) fn share_of(&self, other: &Self) -> f64 {
         let common = Self { low: self.low.max(other.low), high: self.high.min(other.high), ..*self };
         common.volume() / other.volume()
@@ -52,7 +52,7 @@ impl Region {
         (0..self.dimensions.count()).all(|axis| p[axis] >= self.low[axis] && p[axis] < self.high[axis])
     }
 
-    /// What centres between `low` and `high` are kept to while they move: nothing along an axis that is spanned.
+    /// Limits for moving centres that start between `low` and `high`: infinite along an axis that the region spans.
     pub(crate) fn limits(&self, mut low: DVec3, mut high: DVec3) -> (DVec3, DVec3) {
         for axis in 0..3 {
             if self.spans[axis] {
@@ -62,7 +62,7 @@ impl Region {
         (low, high)
     }
 
-    /// Lowest and highest centre of a sphere of this radius; `None` where it does not fit.
+    /// Lowest and highest centre of a sphere of this radius; `None` if the sphere does not fit.
     pub(crate) fn centers(&self, radius: f64) -> Option<(DVec3, DVec3)> {
         let (mut low, mut high) = (self.low, self.high);
         for axis in 0..self.dimensions.count() {
@@ -86,13 +86,13 @@ pub(crate) fn content(dimensions: Dimensions, radius: f64) -> f64 {
     }
 }
 
-/// Mass of a sphere, in this order of the factors 1 to the last bit for diameter 1 and density 6/pi.
+/// Mass of a sphere. This order of the factors gives exactly 1 for diameter 1 and density 6/pi.
 pub(crate) fn mass(density: f64, radius: f64) -> f64 {
     let diameter = 2.0 * radius;
     density * std::f64::consts::PI * (diameter * diameter * diameter) / 6.0
 }
 
-/// How far a sphere is from the nearest of the planes: distance of the surfaces, negative when it penetrates.
+/// Distance of a sphere's surface from the nearest plane; negative if the sphere penetrates the plane.
 pub(crate) fn clearance(planes: &[Plane], center: DVec3, radius: f64) -> f64 {
     planes.iter().map(|plane| (center - plane.point).dot(plane.normal) - radius).fold(f64::INFINITY, f64::min)
 }

@@ -1,18 +1,18 @@
-//! Spheres in space: distances under periods, and an order in which neighbours are near in memory.
+//! Periodic distances, and a spatial order in which neighbours are close in memory.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::System;
 
-/// Distances under the periods of a box.
+/// Periods of a box.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Space {
-    /// Where periods begin.
+    /// Lower corner of the periods.
     pub origin: DVec3,
-    /// 0 where not periodic.
+    /// Length of each period; 0 on an axis that is not periodic.
     pub period: DVec3,
-    /// Infinite where not periodic.
+    /// Half of each period; infinite on an axis that is not periodic.
     half: DVec3,
 }
 
@@ -29,7 +29,7 @@ impl Space {
         space
     }
 
-    /// The image inside the box; a position inside comes back as it is.
+    /// The image inside the box; a position inside is returned unchanged.
     pub(crate) fn wrap(&self, mut p: DVec3) -> DVec3 {
         for axis in 0..3 {
             let (low, period) = (self.origin[axis], self.period[axis]);
@@ -59,7 +59,7 @@ impl Space {
     }
 }
 
-/// A sphere as the grid sees it.
+/// Centre and radius of a sphere, as stored in the grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SphereProxy {
     /// Wrapped centre.
@@ -73,8 +73,8 @@ pub(crate) fn corners(rounds: &[SphereProxy]) -> (DVec3, DVec3) {
     rounds.iter().fold(none, |(low, high), round| (low.min(round.center), high.max(round.center)))
 }
 
-/// The order that puts neighbours near in memory: row by row of cells of the size of the largest sphere. A pass over
-/// a million spheres in this order is several times faster than in a random one.
+/// An order that puts neighbours close in memory: row by row of cells of the size of the largest sphere. A pass over a
+/// million spheres is several times faster in this order than in a random order.
 pub(crate) fn spatial_order(rounds: &[SphereProxy]) -> Vec<u32> {
     const MOST: f64 = (1u64 << 20) as f64;
     let (low, high) = corners(rounds);

@@ -1,4 +1,4 @@
-//! What makes a system one that can be run.
+//! Validation of a system.
 
 mod compression;
 mod flow;
@@ -13,39 +13,40 @@ use crate::{
     system::validation_error::{Place, ValidationError},
 };
 
-/// How far the shares of the diameters may miss 1 (three thirds written as 0.33 do by 0.01).
+/// Tolerance on the sum of the shares of the diameters (three thirds written as 0.33 miss 1 by 0.01).
 const SHARE_SLACK: f64 = 0.0101;
 
-/// How much longer than four radii a period is, in radii: two spheres side by side and a skin of 5% of the diameter
-/// between each and the next image. Shorter, and a sphere could meet two images of one partner in a step.
+/// Shortest period in radii of the largest sphere: four radii for two spheres side by side, and a skin of 5% of the diameter
+/// between each and the next image. With a shorter period, a sphere could meet two images of one partner in a step.
 const PERIOD_IN_RADII: f64 = 4.2;
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl System {
     /// Checks everything that an engine relies on, in time proportional to the number of spheres.
     ///
-    /// - `dt`, radii, masses and densities are finite and > 0, restitutions between 0 and 1, coefficients of friction and
-    ///   thresholds >= 0, materials exist, and all numbers are finite.
-    /// - Bounds are the right way round. A periodic axis has no gravity along it and is at least 4.2 times the largest
-    ///   radius long: twice two radii and a skin of 5% of the diameter. A position outside it stands for its image.
-    /// - Normals of walls have length 1. Ids are unique. In 2D every `z` is 0 and the third side is open.
-    /// - Drag is finite and >= 0. Boxes of sources and sinks are the right way round; those of sources have room for their
-    ///   largest sphere, in front of every plane at rest and inside periodic bounds. Sinks have names of their own.
-    /// - A box that is compressed is periodic on every axis and has neither walls nor fixed spheres, sources or sinks. It loses at most a
-    ///   hundredth of its length in a step, and its target lies above what spheres fill already.
-    /// - No two spheres overlap, and no sphere reaches into a wall as that is at time 0, deeper than
+    /// - `dt`, radii, masses and densities are finite and > 0; restitutions lie between 0 and 1; friction coefficients and
+    ///   thresholds are >= 0; material indices exist; all numbers are finite.
+    /// - `max` lies above `min`. A periodic axis has no gravity along it, and a length of at least 4.2 times the largest
+    ///   radius: two diameters and two skins of 5% of the diameter. A position outside a periodic axis stands for its image.
+    /// - Normals of planes have length 1. Ids are unique. In 2D every `z` is 0 and the third side is open.
+    /// - Drag is finite and >= 0. Boxes of sources and sinks have `max` above `min`. The box of a source can hold its
+    ///   largest sphere, in front of every plane at rest and inside periodic bounds. Names of sinks are unique.
+    /// - A compressed box is periodic on every axis and has no walls, fixed spheres, sources or sinks. It loses at most a
+    ///   hundredth of its length in a step. Its target packing fraction lies above that of the start.
+    /// - No two spheres overlap, and no sphere reaches into a wall at time 0, deeper than
     ///   [`max_initial_overlap`](crate::Solver::max_initial_overlap) times the mean diameter. Fixed spheres
-    ///   may overlap one another and walls: they never meet.
+    ///   may overlap each other and walls, because they never collide.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the first thing found wrong.
+    /// [`Error::Invalid`] with the first violation found.
     pub fn validate(&self) -> Result<(), Error> {
         self.inspect_world()?;
         self.inspect_spheres()?;
         Ok(())
     }
 
-    /// The same for what is under way: walls that are no planes at rest may have pressed spheres deeper by then.
+    /// As [`validate`](Self::validate) during a run, when moving or curved walls may have pressed spheres deeper than the
+    /// limit.
     pub(crate) fn validate_on(&self) -> Result<(), Error> {
         self.inspect_world()?;
         self.inspect_standing()?;
@@ -165,7 +166,7 @@ impl System {
     }
 }
 
-/// Faults what two surfaces cannot be.
+/// Rejects invalid contact properties.
 pub(crate) fn inspect_surface(path: &str, surface: &Surface) -> Result<(), ValidationError> {
     const COEFFICIENT: &str = "a coefficient of friction is between 0 and 1000";
     let coefficient = |x: f64| (0.0..=1000.0).contains(&x);
@@ -195,7 +196,7 @@ fn require(
     if right { Ok(()) } else { Err(ValidationError::field(path, format!("{path} is {found}"), remedy)) }
 }
 
-/// Faults a vector that has a component that is not a finite number.
+/// Rejects a vector with a component that is not finite.
 pub(crate) fn finite(path: &str, v: DVec3) -> Result<(), ValidationError> {
     (0..3).try_for_each(|axis| {
         if v[axis].is_finite() {

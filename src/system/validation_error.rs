@@ -1,23 +1,23 @@
-//! What is wrong with a scene or a system, and where.
+//! An error in a scene or a system, and its location.
 
 use crate::Error;
 
-/// Where something is wrong.
+/// Location of an error.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Place {
-    /// A field, in the words of a scene: `world.dt`, `spheres[0].random.count`.
+    /// A field, by its name in a scene: `world.dt`, `spheres[0].random.count`.
     Field(String),
-    /// A sphere, by its place in [`System::spheres`](crate::System::spheres).
+    /// A sphere, by its index in [`System::spheres`](crate::System::spheres).
     Sphere(usize),
 }
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ValidationError {
     pub place: Place,
-    /// What was found.
+    /// The invalid value.
     pub problem: String,
-    /// What would be right.
+    /// The valid range, or what to change.
     pub remedy: String,
 }
 
@@ -34,7 +34,7 @@ impl ValidationError {
         Self { place: Place::Sphere(index), problem: problem.into(), remedy: remedy.into() }
     }
 
-    /// One line without the place.
+    /// The message on one line, without the location.
     pub(crate) fn text(&self) -> String {
         format!("{}; {}", self.problem, self.remedy)
     }

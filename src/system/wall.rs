@@ -1,4 +1,4 @@
-//! Walls: solid surfaces that spheres meet and that no sphere moves.
+//! Walls: solid surfaces with a given motion, which collisions with spheres do not change.
 
 mod distance;
 
@@ -9,26 +9,26 @@ use glam::{DQuat, DVec3};
 pub(crate) use self::distance::Nearby;
 use crate::{Error, MaterialIndex, Plane};
 
-/// A solid surface: its shape, how it moves, and when it is there.
+/// A solid surface: its shape, its motion, and the time during which it exists.
 ///
-/// But for planes, which are solid behind, walls are surfaces without thickness: spheres stay on the side on which they are, so a
-/// cylinder is a pipe to those inside and a pillar to those outside.
+/// Planes are solid behind. All other walls are surfaces without thickness, and spheres stay on their side: a cylinder is a
+/// pipe for the spheres inside and a pillar for those outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
-    /// Where it is at time 0.
+    /// Shape and position at time 0.
     pub shape: WallShape,
-    /// How it moves.
+    /// Motion of the wall.
     pub motion: WallMotion,
-    /// The time at which it appears, and the time from which on it is gone: `f64::NEG_INFINITY` and `f64::INFINITY` for one that is
-    /// always there. What it finds in its place when it appears it pushes aside, as far as it overlaps.
+    /// Times at which the wall appears and disappears: `f64::NEG_INFINITY` and `f64::INFINITY` for a permanent wall. A wall
+    /// that appears pushes overlapping spheres aside.
     pub span: [f64; 2],
     /// Material of the surface.
     pub material: MaterialIndex,
-    /// What messages and reports call it.
+    /// Name in messages and reports.
     pub name: String,
 }
 
-/// What a wall looks like. Directions may have any length but 0, except where it says so.
+/// Shape of a wall. Directions may have any length except 0, unless stated otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WallShape {
     /// A half space: spheres stay where `(x - point) . normal >= radius`.
@@ -40,58 +40,59 @@ pub enum WallShape {
     },
     /// The six faces of a box.
     Box {
-        /// Its middle (length).
+        /// Centre (length).
         center: DVec3,
-        /// Its edges (length), each > 0.
+        /// Edge lengths (length), each > 0.
         size: DVec3,
-        /// Axis times angle (radian) by which it is turned from the axes of the world.
+        /// Rotation from the axes of the world: axis times angle (radian).
         turn: DVec3,
     },
-    /// A piece of a cone or of a cylinder, or a flat ring: a line turned about an axis. Open at both ends but where it is closed by a disc.
+    /// A frustum of a cone, a cylinder, or a flat ring: a line segment rotated about an axis. Each end is open unless a disc
+    /// closes it.
     Cone {
-        /// Middle of the one end (length).
+        /// Centre of the first end (length).
         from: DVec3,
-        /// Middle of the other end (length), elsewhere.
+        /// Centre of the second end (length), different from `from`.
         to: DVec3,
         /// Radii at the two ends (length), >= 0 and not both 0.
         radii: [f64; 2],
-        /// Whether a disc closes the one end, and the other.
+        /// Whether a disc closes the first end, and the second.
         closed: [bool; 2],
     },
-    /// A flat disc, or a ring where it has a hole.
+    /// A flat disc, or a ring if it has a hole.
     Disc {
-        /// Its middle (length).
+        /// Centre (length).
         center: DVec3,
-        /// Across the disc.
+        /// Direction perpendicular to the disc.
         normal: DVec3,
         /// Radius (length), > 0.
         radius: f64,
         /// Radius of the hole (length), in 0..radius.
         hole: f64,
     },
-    /// A sphere, or the part of one that is a bowl.
+    /// A sphere, or a spherical bowl.
     Sphere {
-        /// Its middle (length).
+        /// Centre of the sphere (length).
         center: DVec3,
         /// Radius (length), > 0.
         radius: f64,
-        /// From the middle to the middle of the part.
+        /// Direction from the centre of the sphere to the middle of the bowl.
         axis: DVec3,
-        /// Largest angle with the axis (radian) of what belongs to the part, in 0..=pi; pi is the whole sphere.
+        /// Largest angle between the axis and a point of the bowl (radian), in 0..=pi; pi gives the whole sphere.
         angle: f64,
     },
-    /// Triangles.
+    /// A triangle mesh.
     Mesh(Arc<crate::Mesh>),
 }
 
-/// How a wall moves: all of it together, counted from time 0 of the run.
+/// Rigid motion of a wall, counted from time 0 of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WallMotion {
     /// Constant velocity (length/time).
     pub velocity: DVec3,
-    /// To and fro.
+    /// Harmonic oscillation.
     pub oscillation: Option<Oscillation>,
-    /// Round and round.
+    /// Constant rotation.
     pub rotation: Option<Rotation>,
 }
 
@@ -106,19 +107,19 @@ pub struct Oscillation {
     pub phase: f64,
 }
 
-/// A rotation about an axis; velocity and oscillation carry the axis along.
+/// A rotation about an axis. Velocity and oscillation move the axis along with the wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rotation {
     /// A point of the axis at time 0 (length).
     pub point: DVec3,
-    /// Direction of the axis; counterclockwise where it points to the eye.
+    /// Direction of the axis. The rotation is counterclockwise for a viewer towards whom the axis points.
     pub axis: DVec3,
     /// Angular velocity (radian/time).
     pub speed: f64,
 }
 
 impl Wall {
-    /// A wall that is always there and stands still.
+    /// A permanent wall at rest.
     pub fn new(shape: WallShape, material: MaterialIndex, name: &str) -> Self {
         Self {
             shape,
@@ -129,7 +130,7 @@ impl Wall {
         }
     }
 
-    /// The half space that it is, if it is one that always stands where it is.
+    /// The wall as a half space; `None` unless it is a permanent plane at rest.
     pub fn as_plane(&self) -> Option<Plane> {
         let WallShape::Plane { point, normal } = self.shape else { return None };
         (self.motion.is_still() && self.is_lasting()).then(|| Plane {
@@ -140,12 +141,12 @@ impl Wall {
         })
     }
 
-    /// Whether it is there at all times.
+    /// Whether the wall exists at all times.
     pub fn is_lasting(&self) -> bool {
         self.span == [f64::NEG_INFINITY, f64::INFINITY]
     }
 
-    /// Whether it is there at a time.
+    /// Whether the wall exists at a time.
     pub fn is_there(&self, time: f64) -> bool {
         self.span[0] <= time && time < self.span[1]
     }
@@ -159,7 +160,7 @@ impl From<Plane> for Wall {
 }
 
 impl WallShape {
-    /// What scenes call it.
+    /// Name of the shape in scene files.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Plane { .. } => "plane",
@@ -174,12 +175,12 @@ impl WallShape {
 }
 
 impl WallShape {
-    /// Whether a shape has an inside that [`holds`](Self::holds) something.
+    /// Whether the shape has an inside for [`holds`](Self::holds).
     pub fn is_vessel(&self) -> bool {
         matches!(self, Self::Box { .. } | Self::Cone { .. } | Self::Sphere { .. })
     }
 
-    /// Whether a sphere lies wholly inside a box, a cylinder, a cone, a sphere or a bowl, whose open ends count as closed by flat lids.
+    /// Whether a whole sphere lies inside a box, cylinder, cone, sphere or bowl; open ends count as closed by flat lids.
     pub fn holds(&self, center: DVec3, radius: f64) -> bool {
         match *self {
             Self::Box { center: middle, size, turn } => {
@@ -205,7 +206,7 @@ impl WallShape {
         }
     }
 
-    /// The same shape, `factor` times as large seen from `origin`.
+    /// The shape scaled by `factor` about `origin`.
     ///
     /// # Errors
     /// As [`Mesh::transformed`](crate::Mesh::transformed).
@@ -233,14 +234,14 @@ impl WallShape {
 }
 
 impl WallMotion {
-    /// Whether it never moves.
+    /// Whether the wall never moves.
     pub fn is_still(&self) -> bool {
         self.velocity == DVec3::ZERO
             && self.oscillation.is_none_or(|o| o.amplitude == DVec3::ZERO)
             && self.rotation.is_none_or(|r| r.speed == 0.0)
     }
 
-    /// How far the wall is from where it was at time 0 (length), rotation apart.
+    /// Displacement of the wall since time 0 (length), without rotation.
     pub fn displacement(&self, time: f64) -> DVec3 {
         let swing = self.oscillation.map_or(DVec3::ZERO, |o| {
             o.amplitude * ((std::f64::consts::TAU * o.frequency * time + o.phase).sin() - o.phase.sin())
@@ -248,10 +249,10 @@ impl WallMotion {
         self.velocity * time + swing
     }
 
-    /// By how much it has turned since time 0.
+    /// Rotation since time 0.
     pub fn turn(&self, time: f64) -> DQuat {
         self.rotation.map_or(DQuat::IDENTITY, |r| {
-            // Whole turns first: the angle of a long run would lose its last digits.
+            // Reduce the angle first: a large angle would lose its last digits.
             let angle = (r.speed * time).rem_euclid(std::f64::consts::TAU);
             DQuat::from_axis_angle(r.axis.normalize(), angle)
         })
@@ -262,13 +263,13 @@ impl WallMotion {
         self.rotation.map_or(DVec3::ZERO, |r| r.axis.normalize() * r.speed)
     }
 
-    /// Where a point of the wall is at a time that was at `point` at time 0.
+    /// Position at `time` of the point of the wall that was at `point` at time 0.
     pub fn carry(&self, point: DVec3, time: f64) -> DVec3 {
         let pivot = self.rotation.map_or(DVec3::ZERO, |r| r.point);
         pivot + self.turn(time) * (point - pivot) + self.displacement(time)
     }
 
-    /// The fastest that a point at this distance from the axis ever moves.
+    /// Upper bound on the speed of a point at this distance from the axis (length/time).
     pub fn top_speed(&self, distance: f64) -> f64 {
         let swing =
             self.oscillation.map_or(0.0, |o| std::f64::consts::TAU * o.frequency * o.amplitude.length());

@@ -155,7 +155,7 @@ fn every_error_in_a_sink_is_shown_at_its_position() {
             ),
             "there are two sinks called \"a\"",
             "\"a\"",
-            "give each a name of its own",
+            "give each a unique name",
         ),
     ]);
 }

@@ -31,7 +31,7 @@ fn no_triangles() {
 #[test]
 fn too_many_triangles() {
     let text = refusal((cube().0, vec![[0, 1, 2]; (1 << 24) + 1]));
-    assert_eq!(text, "the mesh has 16777217 triangles; it may have 16777216, make several of it");
+    assert_eq!(text, "the mesh has 16777217 triangles; at most 16777216 are possible, so split the mesh");
 }
 
 #[test]

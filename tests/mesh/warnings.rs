@@ -92,7 +92,7 @@ fn triangles_without_area_and_doubles_are_left_out() {
         texts(&flawed),
         [
             "3 of its triangles have no area (the first is triangle 2): left out",
-            "3 of its triangles have the same corners as one before (the first is triangle 15): left out"
+            "3 of its triangles have the same corners as an earlier one (the first is triangle 15): left out"
         ]
     );
 }

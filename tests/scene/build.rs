@@ -278,7 +278,7 @@ fn every_error_of_a_scene_is_named() {
         (new().fill(at(0.0)).fill(at(0.5)), "spheres 0 and 1 overlap by 0.500 of their mean diameter"),
         (
             new().fill(Fill::at([at(0.0), at(5.0), at(5.5)])),
-            "move them apart; up to 0.01 (solver.max_initial_overlap) is put right (in spheres[0].at[2])",
+            "move them apart; overlap up to 0.01 (solver.max_initial_overlap) is relaxed (in spheres[0].at[2])",
         ),
     ];
     for (scene, what) in cases {

@@ -154,7 +154,7 @@ mod slips {
         ),
         (
             "[[pairs]]\nbetween = [\"default\", \"default\"]",
-            "pairs[0] says nothing of how the two meet",
+            "pairs[0] gives no surface property",
             "3:1",
             "give one or more of restitution, friction, rolling_friction, twisting_friction, restitution_threshold",
         ),
@@ -326,7 +326,7 @@ mod slips {
             "[[spheres]]\nat = [{ position = [0, 0, 0], id = 1 }, { position = [5, 0, 0], id = 1 }]",
             "two spheres have the id 1",
             "4:41",
-            "every sphere has an id of its own",
+            "every sphere has a unique id",
         ),
         (
             "[[spheres]]\nrandom = { count = 10 }",

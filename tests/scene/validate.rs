@@ -93,7 +93,7 @@ fn every_rule_is_enforced() {
         (|s| s.spheres[0].velocity.x = f64::INFINITY, "the velocity in x of sphere 4 is inf"),
         (|s| s.spheres[0].spin.y = f64::NAN, "the spin in y of sphere 4 is NaN"),
         (|s| s.spheres[0].material = 2, "the material of sphere 4 is 2"),
-        (|s| s.spheres[0].id = 5, "two spheres have the id 5; every sphere has an id of its own"),
+        (|s| s.spheres[0].id = 5, "two spheres have the id 5; every sphere has a unique id"),
         (|s| s.spheres[0].position.z = 0.4, "sphere 4 reaches 0.100 of its diameter into the wall z-min"),
         (|s| s.spheres[0].position.z = 10.6, "sphere 4 lies behind the wall z-max; move it to the free side"),
         (|s| s.spheres[1].position.x = 2.98, "spheres 4 and 5 overlap by 0.020 of their mean diameter"),

@@ -1,4 +1,4 @@
-//! What a device was asked to do, and how many bytes it moved beside those of a plain copy.
+//! Work of a device: dispatches, submits, and bytes moved compared with a plain copy.
 
 use carom::schedule::STAGES;
 use carom::{Error, Options, Simulation, StepReport, System};
@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use super::measure::Case;
 use crate::cli::{adapters::least_traffic, interrupt};
 
-// Timestamps cost speed, so the stages are timed in steps of their own. The first ones still have to find out how many
-// rounds to plan.
+// Timestamps cost speed, so the stages are timed in additional steps. The first of them adapt the planned number of
+// rounds.
 const PROFILE_WARM_UP: u64 = 3;
 const PROFILED_STEPS: u64 = 5;
 
-/// Sums over the measured steps of a row on a device.
+/// Sums over the measured steps on a device.
 #[derive(Default)]
 pub struct DeviceCounters {
     dispatches: u64,
@@ -29,7 +29,7 @@ impl DeviceCounters {
         self.least_bytes += least_traffic(spheres, report).iter().sum::<u64>();
     }
 
-    /// The figures of a step, where so many took `seconds`.
+    /// Means per step, for `steps` steps that took `seconds`.
     pub fn figures(&self, steps: f64, seconds: f64, copy: Option<f64>) -> Figures {
         Figures {
             dispatches: self.dispatches as f64 / steps,
@@ -42,17 +42,17 @@ impl DeviceCounters {
     }
 }
 
-/// The figures of a step on a device.
+/// Figures of a step on a device.
 pub struct Figures {
     pub dispatches: f64,
     pub submits: f64,
-    /// Waits of the host while the device had nothing to do.
+    /// Number of host waits while the device was idle.
     pub blocking_reads: f64,
-    /// What the stages read and write at least.
+    /// Lower bound on the bytes that the stages read and write.
     pub least_bytes: f64,
-    /// That over the time of whole steps.
+    /// `least_bytes` divided by the time of whole steps.
     pub bytes_per_second: f64,
-    /// Of a plain copy on the same device, bytes read and written together.
+    /// Bandwidth of a plain copy on the same device, reads plus writes.
     pub copy_bytes_per_second: Option<f64>,
 }
 
@@ -69,14 +69,14 @@ impl Figures {
     }
 }
 
-/// Time by stage, in their order; empty where none was measured.
+/// Time by stage, in order; empty without measurement.
 #[derive(Default)]
 pub struct Stages {
-    /// Steps that were timed.
+    /// Number of timed steps.
     pub steps: u64,
     /// Milliseconds per step.
     pub ms: Vec<f64>,
-    /// What a stage reads and writes at least, over its time; empty but on a device.
+    /// Lower bound on the bytes of each stage, divided by its time; empty except on a device.
     pub bytes_per_second: Vec<f64>,
 }
 
@@ -87,16 +87,16 @@ impl Stages {
         }
         self.steps += 1;
         self.ms.resize(STAGES.len(), 0.0);
-        // A running mean, so that there is nothing to finish.
+        // A running mean needs no final division.
         for (mean, seconds) in self.ms.iter_mut().zip(&report.stage_seconds) {
             *mean += (1e3 * seconds - *mean) / self.steps as f64;
         }
     }
 
-    /// Goes on from where `simulation` stands, with timestamps around every stage. Empty where the adapter writes none.
+    /// Continues from the state of `simulation` with timestamps around every stage. Empty if the adapter has no timestamps.
     pub fn profile(case: &Case, simulation: Simulation) -> Result<Self, Error> {
         let system = System { spheres: simulation.try_spheres()?, ..simulation.system().clone() };
-        // Two do not always fit on the device.
+        // Two simulations may not fit on the device.
         drop(simulation);
         let spheres = system.spheres.len();
         let options = Options { profile: true, ..case.chosen.options(case.threads) };
@@ -121,12 +121,12 @@ impl Stages {
         Ok(stages)
     }
 
-    /// Milliseconds by the name of the stage; none where there are none.
+    /// Milliseconds by the name of the stage; `None` without measurement.
     pub fn json_ms(&self) -> Option<Map<String, Value>> {
         by_name(&self.ms)
     }
 
-    /// Bytes per second by the name of the stage; none where there are none.
+    /// Bytes per second by the name of the stage; `None` without measurement.
     pub fn json_bytes_per_second(&self) -> Option<Map<String, Value>> {
         by_name(&self.bytes_per_second)
     }

@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! The machine of a measurement.
 
 use std::thread::available_parallelism;
 
@@ -10,18 +10,18 @@ fn processor() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Number of cores this process may use.
+/// Number of cores available to this process.
 pub fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// One line.
+/// The machine in one line.
 pub fn describe() -> String {
     let processor = processor().unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     format!("carom {}, {processor}, {} cores, {}", env!("CARGO_PKG_VERSION"), cores(), std::env::consts::OS)
 }
 
-/// The same as an object.
+/// The machine as a JSON object.
 pub fn json() -> Value {
     json!({
         "processor": processor(),

@@ -1,4 +1,4 @@
-//! One row: a scene at one size on one backend with one number of threads.
+//! One line of a benchmark: a scene of one size on one backend with one number of threads.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::cli::{
     text::counted,
 };
 
-/// What to measure.
+/// The case to measure.
 pub struct Case {
     pub name: String,
     /// Name and size.
@@ -28,7 +28,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// One line for the progress of the bench.
+    /// A line for the progress of the benchmark.
     pub fn describe(&self) -> String {
         let on = self.chosen.describe();
         match self.chosen.backend {
@@ -44,28 +44,28 @@ impl Case {
     }
 }
 
-/// What was measured. Times and rates are of the measured steps, the physics is of all, the warm-up included.
+/// The results. Times and rates cover the measured steps; the physics covers all steps, including the warm-up.
 pub struct Row {
     pub scene: String,
     pub sphere_count: usize,
     pub backend: &'static str,
-    /// Name and kind of the adapter; null where none is used.
+    /// Name and kind of the adapter; null without an adapter.
     pub adapter: Value,
     pub adapter_type: Value,
-    /// None on an adapter, whose threads are its own.
+    /// `None` on an adapter, which has its own threads.
     pub threads: Option<usize>,
     pub steps: usize,
     pub median_ms: f64,
     pub p95_ms: f64,
     pub sphere_steps_per_second: f64,
     pub impacts_per_second: f64,
-    /// Mean over the measured steps of the rounds of the busiest substep.
+    /// Rounds of the busiest substep, averaged over the measured steps.
     pub rounds_mean: f64,
     pub rounds_max: u32,
     pub substeps_per_step: f64,
-    /// On a device of other steps than those measured.
+    /// Times by stage; on a device they come from steps other than the measured ones.
     pub stages: Stages,
-    /// None where no device is used.
+    /// `None` without a device.
     pub device: Option<Figures>,
     pub bytes_per_sphere: f64,
     pub build_seconds: f64,
@@ -80,7 +80,7 @@ pub struct Row {
     pub deepest_overlap: f64,
 }
 
-/// Builds, warms up, measures; `copy` is the bandwidth of the device, where there is one.
+/// Builds, warms up and measures; `copy` is the bandwidth of the device, if there is one.
 pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Result<Row, CommandError> {
     let named = |error: carom::Error| {
         let failure = CommandError::from(error);
@@ -98,7 +98,7 @@ pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Re
     let (mut stages, mut counters) = (Stages::default(), DeviceCounters::default());
     let limit = Duration::from_secs_f64(arguments.seconds);
     let start = Instant::now();
-    // Without a stop between the steps: an engine on a device is a step ahead of its reports.
+    // No stop between the steps, because an engine on a device runs a step ahead of its reports.
     let measured = simulation.run(arguments.steps, |report| {
         wall_ms.push(1e3 * report.wall_seconds);
         rounds += f64::from(report.rounds);
@@ -149,14 +149,14 @@ pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Re
     })
 }
 
-// The smallest value that at least the share `q` of the sorted values does not exceed.
+// The smallest value that is not below the share `q` of the sorted values.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
 impl Row {
-    /// The row as an object.
+    /// The results as a JSON object.
     pub fn json(&self) -> Value {
         json!({
             "scene": self.scene,

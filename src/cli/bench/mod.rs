@@ -1,4 +1,4 @@
-//! `carom bench`: scenes x sizes x backends x threads, the physics beside the speed.
+//! `carom bench`: scenes x sizes x backends x threads, with speed and physics.
 
 mod device;
 mod machine;
@@ -19,7 +19,7 @@ use super::screen::Screen;
 use super::text::counted;
 use super::{run, source};
 
-/// Carries out `carom bench`.
+/// Runs `carom bench`.
 pub fn bench(arguments: &BenchArguments) -> Result<Exit, CommandError> {
     let to_stdout = arguments.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
     let mut screen = Screen::new(false, to_stdout);
@@ -30,12 +30,12 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, CommandError> {
         backends.push(chosen);
     }
     let cases = cases(arguments, &backends)?;
-    // All rows on a device are on one: there is one --adapter.
+    // There is only one --adapter, so all cases on a device share one device.
     let copy = match backends.iter().find(|chosen| chosen.is_on_adapter()) {
         Some(chosen) => chosen.copy_bandwidth()?,
         None => None,
     };
-    // Opened before hours of measuring, not after.
+    // Opened before hours of measurement, so that an error shows early.
     let file = match &arguments.json {
         Some(path) if !to_stdout => Some(AtomicFile::create(path)?),
         _ => None,
@@ -72,7 +72,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, CommandError> {
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
 
-// All rows to come; every scene and size is checked here, before the first is measured.
+// All cases; every scene and size is checked before the first measurement.
 fn cases(arguments: &BenchArguments, backends: &[Chosen]) -> Result<Vec<Case>, CommandError> {
     let mut cases = vec![];
     for name in &arguments.scenes {
@@ -89,7 +89,7 @@ fn cases(arguments: &BenchArguments, backends: &[Chosen]) -> Result<Vec<Case>, C
             };
             let label = format!("{}, {}", source.name, counted(source::sphere_count(&scene)?, "sphere"));
             for chosen in backends {
-                // The exact engine is serial and an adapter has threads of its own: one row, whatever the threads.
+                // The exact engine is serial and an adapter has its own threads: one case, whatever the threads.
                 let threads = match chosen.backend {
                     Backend::Exact => &[1],
                     #[cfg(feature = "gpu")]

@@ -1,12 +1,12 @@
-//! The same scene with more or fewer spheres.
+//! Scales a scene to another number of spheres.
 
 use carom::scene::{Scene, Shape};
 use glam::DVec3;
 
-/// The scene with `count` spheres in its random fills together, at the same volume fraction: the box, the regions
-/// and the walls grow with the fills, the other spheres stay as they are.
+/// The scene with `count` spheres in total in its random fills, at the same volume fraction: the box, the regions
+/// and the walls grow with the fills; all other spheres stay.
 ///
-/// Fails, with the reason, where there is no random fill of a stated count.
+/// Fails, with the reason, if no random fill has a count.
 pub fn resized(scene: &Scene, count: u32) -> Result<Scene, String> {
     let mut scene = scene.clone();
     let counts = random_counts(&mut scene);
@@ -18,7 +18,7 @@ pub fn resized(scene: &Scene, count: u32) -> Result<Scene, String> {
         );
     }
     let factor = f64::from(count) / before as f64;
-    // Rounded running sums, so that the parts add up to `count`.
+    // Running sums are rounded, so that the parts add up to `count`.
     let (mut sum_before, mut sum_after) = (0, 0);
     for part in counts {
         sum_before += *part;

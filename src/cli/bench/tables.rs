@@ -1,11 +1,11 @@
-//! The rows as people read them.
+//! The results as tables for human readers.
 
 use carom::schedule::STAGES;
 
 use super::measure::Row;
 use crate::cli::text::{Align, Table, number};
 
-/// Speed and, in the same line, the physics.
+/// Speed, with the physics in the same line.
 pub fn speed(rows: &[Row]) -> String {
     let mut table = Table::new(&[
         ("scene", Align::Left),
@@ -47,7 +47,7 @@ pub fn speed(rows: &[Row]) -> String {
     table.to_string()
 }
 
-// A software adapter is not to be taken for a GPU.
+// Marks a software adapter, which must not be mistaken for a GPU.
 fn backend(row: &Row) -> String {
     match row.adapter_type.as_str() {
         Some(kind @ ("software" | "other")) => format!("{} ({kind})", row.backend),
@@ -59,7 +59,7 @@ fn threads(row: &Row) -> String {
     row.threads.map_or("-".to_owned(), |threads| threads.to_string())
 }
 
-/// The adapters that rows were measured on, a line for each; none without the gpu backend.
+/// The adapters of the measurements, one per line; none without the gpu backend.
 pub fn adapters(rows: &[Row]) -> Vec<String> {
     let mut lines = vec![];
     for row in rows {
@@ -78,7 +78,7 @@ pub fn adapters(rows: &[Row]) -> Vec<String> {
     lines
 }
 
-/// Milliseconds per step by stage, for the rows whose engine has stages.
+/// Milliseconds per step by stage, for engines with stages.
 pub fn stages(rows: &[Row]) -> Option<String> {
     let values = |row: &Row| row.stages.ms.iter().map(|&ms| number(ms, 3)).collect();
     by_stage(rows, values)
@@ -107,7 +107,7 @@ fn by_stage(rows: &[Row], values: impl Fn(&Row) -> Vec<String>) -> Option<String
     has_rows.then(|| table.to_string())
 }
 
-/// What the devices did, for the rows on one, and what the figures count.
+/// The work of the devices, with an explanation of the figures.
 pub fn device(rows: &[Row]) -> Option<String> {
     let on_device: Vec<_> = rows.iter().filter_map(|row| Some((row, row.device.as_ref()?))).collect();
     let (first, figures) = on_device.first()?;
@@ -120,7 +120,7 @@ pub fn device(rows: &[Row]) -> Option<String> {
         ("waits", Align::Right),
         ("MB at least", Align::Right),
         ("GB/s", Align::Right),
-        ("of a copy's", Align::Right),
+        ("of plain copy", Align::Right),
     ]);
     for (row, figures) in &on_device {
         let share = |copy: f64| format!("{} %", number(100.0 * figures.bytes_per_second / copy, 2));
@@ -139,8 +139,8 @@ pub fn device(rows: &[Row]) -> Option<String> {
     let mut text = format!("per step on the device\n{table}");
     if let Some(copy) = figures.copy_bytes_per_second {
         text.push_str(&format!(
-            "a plain copy on {}: {} GB/s, read and written together; GB/s above: what the stages read and write at \
-             least, over the time of whole steps\n",
+            "a plain copy on {}: {} GB/s, reads plus writes; GB/s above: least reads plus writes of the stages, over \
+             the time of whole steps\n",
             backend(first),
             number(1e-9 * copy, 3)
         ));
@@ -153,7 +153,7 @@ pub fn device(rows: &[Row]) -> Option<String> {
         Some(table) => {
             let steps = on_device.iter().map(|(row, _)| row.stages.steps).max().unwrap_or_default();
             text.push_str(&format!(
-                "stages on the device are timed by its timestamps, in {steps} further steps that do not count above\n\
+                "stages on the device are timed by its timestamps, in {steps} additional steps, which are not counted above\n\
                  \nGB/s by stage, at least\n{table}"
             ));
         }

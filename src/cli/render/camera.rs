@@ -1,4 +1,4 @@
-//! The eye by name or by numbers.
+//! The camera, by name or by numbers.
 
 use std::str::FromStr;
 
@@ -7,13 +7,13 @@ use carom::scene::View;
 use carom::{Dimensions, System};
 use glam::{DQuat, DVec3};
 
-/// Turn of `orbit` where no speed is given (degrees per second of film).
+/// Default speed of `orbit` (degrees per second of film).
 const TURN: f64 = 12.0;
 
-/// Part of the picture that is left free on each side.
+/// Share of the picture left free on each side.
 const MARGIN: f64 = 0.04;
 
-/// From the scene to the eye by name, and what is up.
+/// Direction from the scene to each named camera, and its up direction.
 const NAMED: [(&str, [f64; 3], [f64; 3]); 7] = [
     ("iso", [1.0, -1.0, 0.8], [0.0, 0.0, 1.0]),
     ("front", [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]),
@@ -24,14 +24,14 @@ const NAMED: [(&str, [f64; 3], [f64; 3]); 7] = [
     ("bottom", [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]),
 ];
 
-/// What the user asks for.
+/// Requested camera.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
-    /// As the scene says, or all of it from a pleasant angle.
+    /// The camera of the scene, or a default view of the whole scene.
     Scene,
-    /// All of it from there; a place in the table.
+    /// A named view of the whole scene; index in the table.
     Named(usize),
-    /// All of it, turning by so many degrees in a second of film.
+    /// A view of the whole scene that rotates (degrees per second of film).
     Orbit(f64),
     /// Eye, target, field of view (degrees).
     Numbers(DVec3, DVec3, Option<f64>),
@@ -61,7 +61,7 @@ impl FromStr for Choice {
             let (eye, target) = (vector(first)?, vector(target)?);
             let fov = rest.get(1).map(|fov| number(fov)).transpose()?;
             if eye == target {
-                return Err("the eye is where it looks".to_owned());
+                return Err("the camera is at its target".to_owned());
             }
             if fov.is_some_and(|fov| !(1.0..=170.0).contains(&fov)) {
                 return Err("expected a field of view of 1 to 170 degrees".to_owned());
@@ -91,15 +91,15 @@ fn vector(text: &str) -> Result<DVec3, String> {
     }
 }
 
-/// The eye of a film.
+/// The camera of a film.
 pub struct Shot {
     camera: Camera,
-    /// Degrees in a second of film, about what is up.
+    /// Rotation about the up direction (degrees per second of film).
     turn: f64,
 }
 
 impl Shot {
-    /// Prepares a choice for pictures of this size.
+    /// Prepares a camera for pictures of this size.
     pub fn new(choice: &Choice, view: &View, system: &System, size: [u32; 2]) -> Self {
         let (mut camera, mut turn) = (Camera::of_view(view, system), 0.0);
         let framed = Camera::framing(system);
@@ -126,11 +126,11 @@ impl Shot {
         Self { camera, turn }
     }
 
-    /// The eye so many seconds into the film.
+    /// The camera this many seconds into the film.
     pub fn at(&self, seconds: f64) -> Camera {
         let Camera { eye, target, up, .. } = self.camera;
         let turn = DQuat::from_axis_angle(up.normalize(), (self.turn * seconds).to_radians());
-        // In the plane the eye is on the axis: what is up turns instead.
+        // In 2D the camera is on the axis of rotation, so the up direction rotates instead.
         let is_on_axis = (eye - target).normalize_or_zero().cross(up.normalize()).length() < 1e-6;
         if is_on_axis || self.turn == 0.0 {
             return self.camera;
@@ -139,7 +139,7 @@ impl Shot {
     }
 }
 
-// Moves the eye along `from` until all of the scene just fits into the picture.
+// Moves the camera along `from` until the whole scene just fits into the picture.
 fn fitted(camera: Camera, from: DVec3, system: &System, size: [u32; 2]) -> Camera {
     let (mut low, mut high) = extent(system);
     if system.dimensions == Dimensions::Two {
@@ -162,7 +162,7 @@ fn fitted(camera: Camera, from: DVec3, system: &System, size: [u32; 2]) -> Camer
         })
     };
     let (mut near, mut far) = (0.0, (high - low).length().max(f64::MIN_POSITIVE));
-    // A hundred times as far is always enough but for a picture of a pixel or two.
+    // A factor of a hundred suffices, except for a picture of a pixel or two.
     for _ in 0..16 {
         if fits(far) {
             break;

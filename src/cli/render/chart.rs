@@ -7,7 +7,7 @@ use egui::{Align2, Color32, FontId, Pos2, Rect, Stroke, pos2, vec2};
 
 use crate::cli::{arguments::Plotted, text::number};
 
-/// Share of the height that the chart takes.
+/// Share of the height of the picture for the chart.
 const SHARE: f64 = 0.26;
 
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
@@ -18,13 +18,13 @@ const TEXT: Color32 = Color32::from_rgb(190, 196, 208);
 const CURVE: Color32 = Color32::from_rgb(253, 197, 73);
 const SECOND: Color32 = Color32::from_rgb(86, 180, 233);
 
-/// Rows of a picture and of the chart below it.
+/// Sizes of the picture and of the chart below it.
 pub fn divide([width, height]: [u32; 2]) -> ([u32; 2], [u32; 2]) {
     let rows = ((f64::from(height) * SHARE) as u32).max(1);
     ([width, height - rows], [width, rows])
 }
 
-/// What is drawn so far.
+/// A chart with the points drawn so far.
 pub struct Chart {
     context: Context,
     egui: egui::Context,
@@ -41,7 +41,7 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// A chart of a run that begins with these kinetic and total energies, for these times.
+    /// A chart between these times, for a run that starts with these kinetic and total energies.
     pub fn new(
         context: &Context,
         size: [u32; 2],
@@ -83,7 +83,7 @@ impl Chart {
         }
     }
 
-    /// Notes a step.
+    /// Adds a point for a step.
     pub fn add(&mut self, report: &StepReport) {
         if report.time < self.times[0] {
             return;
@@ -101,7 +101,7 @@ impl Chart {
         });
     }
 
-    /// Draws it and puts it below a picture.
+    /// Draws the chart and appends it below a picture.
     pub fn below(&mut self, picture: Image) -> Result<Image, Error> {
         let chart = self.draw()?;
         let Image { width, height, mut rgba } = picture;
@@ -111,7 +111,7 @@ impl Chart {
 
     fn draw(&mut self) -> Result<Vec<u8>, Error> {
         let [width, height] = self.size;
-        // Letters of a readable size whatever the size of the picture.
+        // Keeps letters readable at any size of the picture.
         let scale = (height as f32 / 130.0).clamp(0.75, 4.0);
         let screen = vec2(width as f32, height as f32) / scale;
         let area = Rect::from_min_size(Pos2::ZERO, screen);
@@ -167,7 +167,7 @@ impl Chart {
         for id in &output.textures_delta.free {
             renderer.free_texture(id);
         }
-        // All of it is applied.
+        // Every texture change has been applied.
         output.textures_delta.clear();
         read(context, copy, width)
     }
@@ -229,15 +229,15 @@ impl Chart {
     }
 }
 
-// What energies are counted in.
+// Unit of the energies in the chart.
 fn unit(start_energy: f64) -> f64 {
     if start_energy == 0.0 { 1.0 } else { start_energy.abs() }
 }
 
-// Round values within a range, about so many.
+// About `count` round values within a range.
 fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     let span = high - low;
-    // A picture has no time to be divided, but for a rounding.
+    // A range without width, apart from rounding, has no ticks.
     if !(span > 1e-6 * high.abs().max(f64::MIN_POSITIVE) && span.is_finite()) {
         return vec![];
     }
@@ -249,7 +249,7 @@ fn ticks(low: f64, high: f64, count: usize) -> Vec<f64> {
     (first..).map(|k| k as f64 * step).take_while(|value| *value <= high + 1e-9 * span).collect()
 }
 
-// With as many decimals as the span needs.
+// With enough decimals for the span.
 fn label(value: f64, span: f64) -> String {
     let decimals = (2.0 - span.abs().max(1e-12).log10().ceil()).clamp(0.0, 9.0) as usize;
     format!("{value:.decimals$}")

@@ -1,4 +1,4 @@
-//! Where the frames go: a folder of PNG files, one PNG, a GIF, a film.
+//! Destinations of the frames: a folder of PNG files, one PNG, a GIF, a film.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::cli::{
     text::counted,
 };
 
-/// What kind of file a name means.
+/// Kind of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Folder,
@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// By the ending; no ending is a folder.
+    /// The kind by the extension; no extension means a folder.
     pub fn of(path: &Path) -> Result<Self, String> {
         let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
         match ending.as_deref() {
@@ -31,7 +31,7 @@ impl Kind {
             Some("png") => Ok(Self::Png),
             Some("gif") => Ok(Self::Gif),
             Some("mp4") => Ok(Self::Mp4),
-            // A folder that is there already may be called anything.
+            // An existing folder may have any name.
             Some(_) if path.is_dir() => Ok(Self::Folder),
             Some(other) => Err(format!(
                 "expected a name that ends in .gif, .mp4 or .png, or a folder, which has no ending; not .{other}"
@@ -40,7 +40,7 @@ impl Kind {
     }
 }
 
-/// A film in the making.
+/// A film that is being written.
 pub struct Film {
     path: PathBuf,
     size: [u32; 2],
@@ -55,7 +55,7 @@ enum To {
     Movie(Movie),
 }
 
-/// What is said of a film in its file.
+/// Description of a film, stored in its file.
 pub struct Label {
     pub scene: String,
     pub seed: u64,
@@ -68,8 +68,7 @@ impl Label {
 }
 
 impl Film {
-    /// Opens what is to be written; nothing has its name yet. A film without ffmpeg becomes a folder, and the screen says
-    /// so.
+    /// Opens the output under a temporary name. Without ffmpeg a film becomes a folder, with a note on the screen.
     pub fn create(
         path: &Path,
         size: [u32; 2],
@@ -108,12 +107,12 @@ impl Film {
         Ok(Self { path, size, frames: 0, to })
     }
 
-    /// Frames so far.
+    /// Number of frames written.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Adds a frame; `time` and `step` are those of the simulation. False where there is no use in more.
+    /// Adds a frame; `time` and `step` are those of the simulation. Returns false if further frames are useless.
     pub fn add(&mut self, image: &Image, label: &Label, time: f64, step: u64) -> Result<bool, CommandError> {
         debug_assert_eq!([image.width, image.height], self.size);
         self.frames += 1;
@@ -131,7 +130,7 @@ impl Film {
         Ok(true)
     }
 
-    /// Gives the file its name, and says what there is now. Without a frame nothing is left.
+    /// Renames the file to its final name and reports it. Without frames nothing remains.
     pub fn finish(self, screen: &mut Screen) -> Result<(), CommandError> {
         if self.frames == 0 {
             return Ok(());
@@ -175,7 +174,7 @@ fn write_png(
     time: f64,
     step: u64,
 ) -> Result<(), CommandError> {
-    // A writer of its own: a PNG is full of bytes that look like ends of lines.
+    // `AtomicFile` flushes at line ends; a PNG is full of bytes that look like line ends.
     let mut bytes = vec![];
     let texts = [
         ("Software", Label::software()),

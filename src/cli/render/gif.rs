@@ -1,4 +1,4 @@
-//! Films as GIF: one palette for all frames, and of every frame only what has changed.
+//! Films as GIF: one palette for all frames; each frame holds only changed pixels.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,10 +12,10 @@ use crate::cli::{
     command_error::CommandError,
 };
 
-/// Shortest time that players show a frame for (hundredths of a second); they take less for a mistake.
+/// Shortest display time that players accept (hundredths of a second); they replace shorter times.
 const SHORTEST: u64 = 2;
 
-/// A film in the making. Frames wait in a nameless file until all colours are known.
+/// A GIF that is being written. Frames wait in an unnamed file until all colours are known.
 pub struct Gif {
     path: PathBuf,
     file: AtomicFile,
@@ -27,7 +27,7 @@ pub struct Gif {
 }
 
 impl Gif {
-    /// Opens the file aside.
+    /// Opens the file under a temporary name.
     pub fn create(path: &Path, size: [u32; 2], fps: f64) -> Result<Self, CommandError> {
         let size = size.map(u16::try_from);
         let [Ok(width), Ok(height)] = size else {
@@ -39,7 +39,7 @@ impl Gif {
         Ok(Self { path: path.to_owned(), file, frames, histogram, size: [width, height], count: 0, fps })
     }
 
-    /// Adds a frame (red, green, blue and something for every pixel).
+    /// Adds a frame (red, green, blue and a fourth byte per pixel, which is ignored).
     pub fn add(&mut self, rgba: &[u8]) -> Result<(), CommandError> {
         let rgb: Vec<u8> = rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
         self.histogram.add(&rgb);
@@ -47,7 +47,7 @@ impl Gif {
         self.frames.write_all(&rgb).map_err(|e| cannot_write(&self.path, &e))
     }
 
-    /// Chooses the colours, writes all frames and gives the file its name.
+    /// Chooses the colours, writes all frames and renames the file to its final name.
     pub fn finish(mut self) -> Result<(), CommandError> {
         let path = self.path.clone();
         self.write().map_err(|e| cannot_write(&path, &e))?;
@@ -79,13 +79,13 @@ impl Gif {
     }
 }
 
-// Time of a frame in hundredths of a second, so that the errors do not add up.
+// Display time of a frame in hundredths of a second, rounded so that errors do not accumulate.
 fn delay(frame: u64, fps: f64) -> u16 {
     let at = |k: u64| (100.0 * k as f64 / fps).round();
     (at(frame + 1) - at(frame)).clamp(SHORTEST as f64, f64::from(u16::MAX)) as u16
 }
 
-/// Whether frames of this rate are shown as long as they should be.
+/// Whether this frame rate is too high for players to show in time.
 pub fn is_fast(fps: f64) -> bool {
     100.0 / fps < SHORTEST as f64
 }
@@ -94,7 +94,7 @@ fn indices(palette: &Palette, rgb: &[u8]) -> Vec<u8> {
     rgb.chunks_exact(3).map(|pixel| palette.index([pixel[0], pixel[1], pixel[2]])).collect()
 }
 
-// The part of a frame that differs from the one before it; what is the same within it is transparent.
+// The part of a frame that differs from the previous one; unchanged pixels within it are transparent.
 fn changed(before: &[u8], now: &[u8], [width, height]: [u16; 2]) -> Frame<'static> {
     let w = usize::from(width);
     let frame = |left, top, width, height, buffer: Vec<u8>, transparent| Frame {
@@ -113,7 +113,7 @@ fn changed(before: &[u8], now: &[u8], [width, height]: [u16; 2]) -> Frame<'stati
     let differs = |x: usize, y: usize| before[y * w + x] != now[y * w + x];
     let rows: Vec<usize> = (0..usize::from(height)).filter(|&y| (0..w).any(|x| differs(x, y))).collect();
     let (Some(&top), Some(&bottom)) = (rows.first(), rows.last()) else {
-        // Nothing: a frame has to have a pixel all the same.
+        // Nothing changed, but a frame needs at least one pixel.
         return frame(0, 0, 1, 1, vec![now[0]], None);
     };
     let columns = |x: usize| rows.iter().any(|&y| differs(x, y));

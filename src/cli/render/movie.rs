@@ -1,4 +1,4 @@
-//! Films through an installed ffmpeg, which is handed the frames one after the other.
+//! Films through an installed ffmpeg, which receives the frames one after the other.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use tempfile::TempPath;
 
 use crate::cli::{atomic_file::cannot_write, command_error::CommandError};
 
-/// A film in the making.
+/// A film that is being written.
 pub struct Movie {
     path: PathBuf,
     file: TempPath,
     child: Child,
-    /// What ffmpeg says, read while it works: a full pipe would stop it.
+    /// Output of ffmpeg, read while it works, because a full pipe would block it.
     says: JoinHandle<String>,
 }
 
 impl Movie {
-    /// Starts ffmpeg on a file aside. `None` where there is none.
+    /// Starts ffmpeg on a file under a temporary name. `None` without ffmpeg.
     pub fn create(
         path: &Path,
         [width, height]: [u32; 2],
@@ -45,7 +45,7 @@ impl Movie {
             .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-y"])
             .args(["-f", "rawvideo", "-pix_fmt", "rgba"])
             .args(["-s", &format!("{width}x{height}"), "-r", &fps.to_string(), "-i", "pipe:0", "-an"])
-            // Most players know no other format, and it knows no odd sizes.
+            // Most players support no other pixel format, and this format needs even sizes.
             .args(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-movflags", "+faststart"])
             .args(["-metadata", &format!("title={title}"), "-metadata", &format!("comment={comment}")])
             .args(["-f", "mp4"])
@@ -53,7 +53,7 @@ impl Movie {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        // Ctrl-C is for us: ffmpeg ends when there are no more frames.
+        // Ctrl-C must not reach ffmpeg, which ends after the last frame.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = match command.spawn() {
@@ -63,24 +63,24 @@ impl Movie {
         let mut stderr = child.stderr.take().expect("it is piped");
         let says = std::thread::spawn(move || {
             let mut bytes = vec![];
-            // What cannot be read is not worth an error: the exit code says it.
+            // An error while reading is ignored, because the exit code reports a failure.
             let _ = stderr.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         });
         Ok(Some(Self { path: path.to_owned(), file, child, says }))
     }
 
-    /// Adds a frame (red, green, blue and something for every pixel).
+    /// Adds a frame (red, green, blue and a fourth byte per pixel). Returns false if ffmpeg has ended.
     pub fn add(&mut self, rgba: &[u8]) -> Result<bool, CommandError> {
         let stdin = self.child.stdin.as_mut().expect("open until the end");
         match stdin.write_all(rgba) {
-            // It has ended; `finish` tells why.
+            // ffmpeg has ended; `finish` reports why.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
             other => other.map(|()| true).map_err(|e| cannot_write(&self.path, &e)),
         }
     }
 
-    /// Waits for ffmpeg and gives the file its name.
+    /// Waits for ffmpeg and renames the file to its final name.
     pub fn finish(mut self) -> Result<(), CommandError> {
         drop(self.child.stdin.take());
         let status = self.child.wait().map_err(|e| cannot_write(&self.path, &e))?;

@@ -1,22 +1,22 @@
-//! The colours of a GIF: at most 255 for the whole film, so that what stands still stays the same from frame to frame.
+//! The palette of a GIF: at most 255 colours for the whole film, so that unchanged pixels keep their colour between frames.
 
-/// Bits of a channel that colours are told apart by. More make the tables larger, fewer show in skies.
+/// Bits per channel by which colours are distinguished. More bits make the tables larger, fewer cause bands in gradients.
 const BITS: u32 = 6;
 
 const BINS: usize = 1 << (3 * BITS);
 
-/// Colours besides the one that stands for "as before".
+/// Number of colours, besides the transparent one for unchanged pixels.
 pub const MOST: usize = 255;
 
-/// Passes that move the colours to the middle of what they stand for; after a few nothing moves.
+/// Passes that move each colour to the mean of its pixels; the colours settle after a few passes.
 const PASSES: usize = 6;
 
-/// Counts the colours of a film.
+/// Colour histogram of a film.
 pub struct Histogram {
     counts: Vec<u64>,
 }
 
-/// The colours of a film, and which of them stands for which.
+/// The colours of a film, and the nearest colour for each bin.
 pub struct Palette {
     /// Red, green, blue.
     pub colours: Vec<[u8; 3]>,
@@ -28,14 +28,14 @@ fn bin(rgb: [u8; 3]) -> usize {
     (r << (2 * BITS)) | (g << BITS) | b
 }
 
-// The middle of a bin.
+// Colour at the centre of a bin.
 fn colour_of(bin: usize) -> [f64; 3] {
     let mask = (1 << BITS) - 1;
     let step = f64::from(1_u32 << (8 - BITS));
     [bin >> (2 * BITS), bin >> BITS, bin].map(|c| ((c & mask) as f64 + 0.5) * step - 0.5)
 }
 
-// Squared, the eye's way of weighing channels roughly kept.
+// Squared distance with weights that approximate the eye's sensitivity.
 fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
     let weights = [2.0, 4.0, 3.0];
     (0..3).map(|k| weights[k] * (a[k] - b[k]).powi(2)).sum()
@@ -53,14 +53,14 @@ impl Histogram {
         }
     }
 
-    /// Chooses the colours: median cut, then the mean of what is nearest to each.
+    /// Chooses the colours: median cut, then the mean of the pixels nearest to each colour.
     pub fn palette(&self) -> Palette {
-        // A rare colour counts for more than its share, or the few bright spheres would be drawn in greys.
+        // Raises the weight of rare colours; otherwise a few bright spheres would be drawn in grey.
         let weight = |bin: usize| (self.counts[bin] as f64).powf(0.75);
         let bins: Vec<usize> = (0..BINS).filter(|&bin| self.counts[bin] > 0).collect();
         let mut boxes = vec![bins];
         while boxes.len() < MOST {
-            // The box whose colours are the most spread, and along which channel.
+            // The box with the largest spread, and the channel of that spread.
             let spread = |of: &Vec<usize>| (0..3).map(|k| spread(of, k, &weight)).fold(0.0, f64::max);
             let Some((widest, most)) = boxes
                 .iter()
@@ -109,7 +109,7 @@ fn mean(bins: &[usize], weight: &impl Fn(usize) -> f64) -> [f64; 3] {
     })
 }
 
-// Sum of the squares about the mean, in one channel.
+// Sum of the squared deviations from the mean in one channel.
 fn spread(bins: &[usize], channel: usize, weight: &impl Fn(usize) -> f64) -> f64 {
     if bins.len() < 2 {
         return 0.0;
@@ -125,7 +125,7 @@ fn nearest(colours: &[[f64; 3]], wanted: [f64; 3]) -> usize {
 }
 
 impl Palette {
-    /// The colour that stands for a pixel's.
+    /// Index of the palette colour of a pixel.
     pub fn index(&self, rgb: [u8; 3]) -> u8 {
         self.nearest[bin(rgb)]
     }

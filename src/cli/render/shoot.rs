@@ -1,4 +1,4 @@
-//! The film itself: steps, pictures, files.
+//! Shoots the film: steps, pictures, files.
 
 use std::str::FromStr;
 
@@ -20,14 +20,14 @@ use crate::cli::{
     text::{counted, number},
 };
 
-/// Frames where none are asked for.
+/// Default number of frames.
 const FRAMES: u64 = 150;
 
-/// Carries out `carom render`.
+/// Runs `carom render`.
 pub fn render(arguments: &RenderArguments) -> Result<Exit, CommandError> {
     let mut screen = Screen::new(arguments.quiet, false);
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
-    // All that may be wrong is wrong before an adapter is looked for, and before anything is written.
+    // Check all arguments before an adapter is opened or a file is written.
     let frames = frame_count(arguments)?;
     let camera: Choice = named("--camera", &arguments.camera)?;
     let style = style(arguments, &scene)?;
@@ -78,7 +78,7 @@ pub fn render(arguments: &RenderArguments) -> Result<Exit, CommandError> {
     let ended = shoot.run(&mut stage, &mut film, progress, &mut screen);
     interrupt::enter(Phase::Writing);
     let done = film.frames();
-    // Whatever ended it: the frames that there are are whole.
+    // All frames written so far are complete, even after an error.
     film.finish(&mut screen)?;
     ended?;
     if done < frames && interrupt::requested() {
@@ -88,7 +88,7 @@ pub fn render(arguments: &RenderArguments) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// What makes the pictures.
+/// Draws the pictures.
 struct Shoot<'a> {
     studio: &'a mut Studio,
     shot: Shot,
@@ -142,15 +142,15 @@ impl Shoot<'_> {
     }
 }
 
-/// The simulation, and its spheres as they are drawn.
+/// The simulation, and its spheres on the device that draws.
 struct Stage {
     context: Context,
     simulation: Simulation,
     spheres: Spheres,
     render_world: RenderWorld,
-    /// For engines that do not tell when each sphere was struck last.
+    /// Times of last contact, for engines that do not report them.
     recent: Option<Recent>,
-    /// [`Simulation::generation`] of what `spheres` are.
+    /// [`Simulation::generation`] of `spheres`.
     generation: u64,
 }
 
@@ -181,7 +181,7 @@ impl Stage {
         Ok(Self { context: context.clone(), simulation, spheres, render_world, recent, generation })
     }
 
-    // Steps up to this one. False where the user wants to stop before.
+    // Steps up to this step. Returns false if the user wants to stop earlier.
     fn reach(&mut self, step: u64, mut each: impl FnMut(&StepReport)) -> Result<bool, Error> {
         use std::ops::ControlFlow::{Break, Continue};
 
@@ -199,7 +199,7 @@ impl Stage {
         Ok(self.simulation.steps() == step)
     }
 
-    // Spheres and walls as they are now.
+    // Updates the drawn spheres and walls.
     fn show(&mut self) -> Result<(), Error> {
         if self.simulation.compressed().is_some() {
             self.render_world = self.render_world.of_changed(self.simulation.system());
@@ -208,7 +208,7 @@ impl Stage {
         match self.simulation.state_buffers() {
             Some(state) if self.generation == self.simulation.generation() => self.spheres.follow(&state),
             Some(state) => {
-                // Spheres have come or gone.
+                // Spheres have come or gone, so their number and materials changed.
                 self.spheres = Spheres::of_state(&self.context, &state, self.simulation.system());
                 self.generation = self.simulation.generation();
             }
@@ -221,7 +221,7 @@ impl Stage {
     }
 }
 
-// Without an adapter there are no pictures, whoever computes.
+// Drawing needs an adapter, whatever the backend.
 fn open(adapter: Option<&str>) -> Result<Context, CommandError> {
     Context::open(adapter).map_err(|error| match error {
         Error::NoAdapter(text) => CommandError {
@@ -232,7 +232,7 @@ fn open(adapter: Option<&str>) -> Result<Context, CommandError> {
     })
 }
 
-// Who computes, and what the user should know of it.
+// The backend, and a note to the user about it.
 fn backend(choice: BackendChoice, context: &Context) -> (Backend, Option<String>) {
     let info = context.info();
     let drawn = format!("note: {info} draws");

@@ -9,10 +9,10 @@ use crate::{
     scene::Placed,
 };
 
-/// Keys of a group of spheres that say where its spheres are.
+/// Keys of a group of spheres for the positions.
 pub(in crate::files) const PLACES: &[&str] = &["random", "lattice", "at", "file", "source"];
 
-/// Keys of a group of spheres that say how its spheres move at the start.
+/// Keys of a group of spheres for the velocities at the start.
 pub(in crate::files) const MOTIONS: &[&str] = &["temperature", "speed_uniform", "velocity"];
 
 /// Keys that give the diameters of random or poured spheres.

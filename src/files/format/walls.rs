@@ -23,7 +23,7 @@ pub(in crate::files) struct Wall {
     pub r#box: Option<BoxFaces>,
     /// A cylinder.
     pub cylinder: Option<Cylinder>,
-    /// A cone or a piece of one.
+    /// A cone or a frustum of one.
     pub cone: Option<Cone>,
     /// A flat disc or ring.
     pub disc: Option<Disc>,
@@ -92,7 +92,7 @@ pub(in crate::files) struct Cylinder {
     pub closed: [bool; 2],
 }
 
-/// A cone, a piece of one, or a flat ring, open unless `closed` adds discs at its ends.
+/// A cone, a frustum of one, or a flat ring, open unless `closed` adds discs at its ends.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::files) struct Cone {

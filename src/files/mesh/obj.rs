@@ -1,10 +1,10 @@
-//! Wavefront OBJ: lines of vertices and faces.
+//! Wavefront OBJ files: vertices and faces, line by line.
 
 use glam::DVec3;
 
 use super::{Parts, reason};
 
-/// Cuts faces of more corners than three into triangles, and looks at nothing but vertices and faces.
+/// Divides faces with more than three corners into triangles; reads only vertices and faces.
 const OPTIONS: tobj::LoadOptions =
     tobj::LoadOptions { single_index: false, triangulate: true, ignore_points: true, ignore_lines: true };
 
@@ -13,7 +13,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
     let mut rest = plain.as_bytes();
     let no_materials = |_: &std::path::Path| Err(tobj::LoadError::OpenFileFailed);
     let (models, _) = tobj::load_obj_buf(&mut rest, &OPTIONS, no_materials).map_err(|error| {
-        // It reads line by line and stops behind the one it does not understand.
+        // `tobj` stops behind the line that it cannot parse.
         let line = plain[..plain.len() - rest.len()].lines().count();
         match error {
             tobj::LoadError::FaceVertexOutOfBounds => stray_face(&plain),
@@ -34,8 +34,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
     Ok(parts)
 }
 
-/// The lines that count, in their places, without what `tobj` would stumble over or read otherwise: weights and colours of
-/// vertices, textures and normals of faces, polylines, lines that go on in the next.
+/// The relevant lines in their places, without constructs that `tobj` rejects or misreads: weights and colours of
+/// vertices, textures and normals of faces, polylines, and continued lines.
 fn plain(given: &str) -> Result<String, String> {
     let mut plain = String::with_capacity(given.len());
     let mut whole = String::new();
@@ -65,7 +65,7 @@ fn plain(given: &str) -> Result<String, String> {
                 for word in words {
                     plain.push(' ');
                     let vertex = word.split('/').next().filter(|vertex| !vertex.is_empty());
-                    // No vertex is as wrong as one that is not there.
+                    // A missing vertex becomes the invalid index 0, which is reported below.
                     plain.push_str(vertex.unwrap_or("0"));
                 }
             }
@@ -77,7 +77,7 @@ fn plain(given: &str) -> Result<String, String> {
     Ok(plain)
 }
 
-/// Names the first face that has a corner that is not there.
+/// Describes the first face with a corner that does not exist.
 fn stray_face(plain: &str) -> String {
     let count = plain.lines().filter(|line| line.starts_with('v')).count() as i64;
     let mut before = 0;
@@ -85,7 +85,7 @@ fn stray_face(plain: &str) -> String {
         before += i64::from(line.starts_with('v'));
         let corners = line.strip_prefix('f').unwrap_or_default().split_whitespace();
         let stray = corners.filter_map(|word| word.parse::<i64>().ok());
-        // From 1 on all vertices, from -1 back those before this line.
+        // Positive indices count all vertices from 1; negative indices count backwards from this line.
         if let Some(corner) = stray.into_iter().find(|i| !(-before..=count).contains(i) || *i == 0) {
             return format!(
                 "line {}: a face names vertex {corner}; there are {count}, counted from 1, and {before} before this line",
@@ -96,7 +96,7 @@ fn stray_face(plain: &str) -> String {
     "a face names a vertex that is not there".into()
 }
 
-/// A line for a message, from 1.
+/// A line for a message, counted from 1.
 fn shown(plain: &str, line: usize) -> String {
     let line = plain.lines().nth(line.saturating_sub(1)).unwrap_or_default();
     line.chars().take(super::LONGEST_REASON).collect()

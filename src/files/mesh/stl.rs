@@ -1,4 +1,4 @@
-//! STL: triangles one by one, as numbers or as text.
+//! STL files, binary or text.
 
 use std::io::Cursor;
 
@@ -7,14 +7,15 @@ use glam::DVec3;
 use super::{Parts, reason};
 use crate::system::mesh::{MAX_TRIANGLES, too_many};
 
-/// Bytes before the number of triangles; anything may stand there, `solid` too.
+/// Length of the header in bytes. It may contain anything, even `solid`.
 const HEADER: usize = 80;
 /// Bytes before the first triangle.
 const PREFACE: usize = HEADER + size_of::<u32>();
-/// Bytes of a triangle: normal, three corners, and two bytes that nobody agrees on.
+/// Bytes of a triangle: normal, three corners, and two bytes without agreed meaning.
 const TRIANGLE: usize = 4 * 3 * size_of::<f32>() + 2;
 
-/// Reads either kind. Only what is as long as its number of triangles says is binary: both may start with `solid`.
+/// Reads either kind. A file is binary if its length matches its number of triangles, because both kinds may start with
+/// `solid`.
 pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
     if bytes.is_empty() {
         return Err("the file is empty; expected an STL".into());
@@ -28,7 +29,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parts, String> {
             if count > MAX_TRIANGLES as u64 {
                 return Err(too_many(count as usize));
             }
-            // A header that starts with `solid` would be taken for text.
+            // `stl_io` would take a header that starts with `solid` for text.
             let mut plain = bytes.to_vec();
             plain[..HEADER].fill(0);
             read(plain)
@@ -47,8 +48,8 @@ fn starts_as_text(bytes: &[u8]) -> bool {
     bytes.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"))
 }
 
-/// The text as `stl_io` understands it: one solid, whatever its names, small letters, and normals that are numbers. Some
-/// programs write several solids in a file, capitals, names in other alphabets, and NaN as normals of thin triangles.
+/// Normalises the text for `stl_io`: one solid, without name, in lower case, with numeric normals. Some programs write
+/// several solids in a file, capitals, names in other alphabets, and NaN as normals of thin triangles.
 fn text(given: &str) -> Result<Vec<u8>, String> {
     let mut plain = String::from("solid \n");
     let mut open = true;

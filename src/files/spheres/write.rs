@@ -1,4 +1,4 @@
-//! Writes spheres, whole or not at all.
+//! Writes sphere files atomically.
 
 use std::{
     ffi::OsStr,
@@ -11,15 +11,15 @@ use glam::DVec3;
 
 use crate::{Side, Sphere, System};
 
-/// Writes spheres as `.csv` or extended `.xyz`, by the extension, with all digits: reading the file gives the same bits.
+/// Writes spheres as `.csv` or extended `.xyz`, by the extension, with all digits: the file reads back to the same bits.
 ///
-/// The file is written aside in the same folder and renamed, so that there is a whole file or none. CSV has the columns
-/// `id,x,y,z,vx,vy,vz,radius,mass`, then `wx,wy,wz` where anything spins, `fixed` where anything is held in place, and
-/// `material` where there is more than one. XYZ has the same as properties, the material as `species`, and the box
-/// and the time in its second line.
+/// The file is written under a temporary name in the same folder and then renamed, so an incomplete file never appears. CSV
+/// has the columns `id,x,y,z,vx,vy,vz,radius,mass`; `wx,wy,wz` if any sphere spins; `fixed` if any sphere is held in place;
+/// and `material` if there is more than one material. XYZ has the same data as properties, the material as `species`, and
+/// the box and the time in its second line.
 ///
 /// # Errors
-/// What the file system says; [`io::ErrorKind::InvalidInput`] for another extension.
+/// Errors of the file system; [`io::ErrorKind::InvalidInput`] for another extension.
 pub fn write_spheres(path: &Path, system: &System, time: f64, spheres: &[Sphere]) -> io::Result<()> {
     let write: fn(&mut dyn Write, &System, f64, &[Sphere]) -> io::Result<()> =
         match path.extension().and_then(OsStr::to_str) {
@@ -32,7 +32,7 @@ pub fn write_spheres(path: &Path, system: &System, time: f64, spheres: &[Sphere]
         };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    // Temporary files are private; this one becomes an ordinary file, under the user's umask.
+    // Temporary files are private; the result gets the usual permissions under the user's umask.
     #[cfg(unix)]
     builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
     let mut file = BufWriter::new(builder.tempfile_in(folder)?);
@@ -42,7 +42,7 @@ pub fn write_spheres(path: &Path, system: &System, time: f64, spheres: &[Sphere]
     Ok(())
 }
 
-/// Which of the columns that are not always there are needed.
+/// Which optional columns are needed.
 struct Extras {
     spin: bool,
     fixed: bool,
@@ -125,7 +125,7 @@ fn xyz(out: &mut dyn Write, system: &System, time: f64, spheres: &[Sphere]) -> i
     Ok(())
 }
 
-/// The box; on open axes what holds all spheres.
+/// The box; on open axes the extent of the spheres.
 fn extent(system: &System, spheres: &[Sphere]) -> (DVec3, DVec3) {
     let (mut low, mut high) = (system.bounds.min, system.bounds.max);
     for axis in 0..3 {
@@ -138,7 +138,7 @@ fn extent(system: &System, spheres: &[Sphere]) -> (DVec3, DVec3) {
     (low, high)
 }
 
-/// A name as CSV wants it.
+/// A name as a CSV cell.
 fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) || name.trim() != name {
         format!("\"{}\"", name.replace('"', "\"\""))

@@ -1,9 +1,9 @@
-//! Spheres as extended XYZ: a count, a line of `key=value`, a line for each sphere.
+//! Extended XYZ: a count, a line of `key=value` pairs, and a line for each sphere.
 
 use super::{BadLine, COLUMNS, Layout};
 use crate::scene::Placed;
 
-/// The columns behind the properties that are read.
+/// The columns of each known property.
 const PROPERTIES: [(&str, &[&str]); 8] = [
     ("id", &["id"]),
     ("species", &["material"]),
@@ -15,7 +15,7 @@ const PROPERTIES: [(&str, &[&str]); 8] = [
     ("fixed", &["fixed"]),
 ];
 
-/// Reads the one frame of a file; a species that is not `known` is dropped.
+/// Reads the single frame of a file; drops a species that is not `known`.
 pub(super) fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Vec<Placed>, BadLine> {
     let mut lines = (1..).zip(text.lines());
     let (_, first) = lines.next().ok_or((1, "the file is empty; expected a number of spheres".to_owned()))?;
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str, known: impl Fn(&str) -> bool) -> Result<Vec<Plac
     Ok(spheres)
 }
 
-/// Where the columns are, and how many there are, from `Properties=name:type:width:...`.
+/// The layout of the columns and their number, from `Properties=name:type:width:...`.
 fn layout(comment: &str) -> Result<(Layout, usize), String> {
     let start = comment.find("Properties=").ok_or("there is no Properties=...; expected extended XYZ")?;
     let value = &comment[start + "Properties=".len()..];

@@ -1,4 +1,4 @@
-//! Who lies across which edge.
+//! Adjacency of triangles across their edges.
 
 use std::f64::consts::TAU;
 
@@ -12,9 +12,9 @@ use crate::{
 /// No vertex.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What the triangles have in common.
+/// Adjacency of all triangles.
 pub(super) struct Edges {
-    /// For each edge of each triangle the vertex that the neighbour has off that edge, or [`NONE`].
+    /// For each edge of each triangle, the neighbour's vertex opposite that edge, or [`NONE`].
     pub across: Vec<[u32; 3]>,
     pub seen: SeenEdges,
 }
@@ -24,7 +24,7 @@ pub(super) struct Edges {
 struct Side {
     /// The two vertices, the lower index first.
     ends: [u32; 2],
-    /// Three times the triangle, and which of its edges.
+    /// Three times the index of the triangle, plus the index of the edge.
     place: u32,
 }
 
@@ -33,13 +33,13 @@ impl Side {
         (self.place as usize / 3, self.place as usize % 3)
     }
 
-    /// The vertex that the triangle has off this edge.
+    /// The triangle's vertex opposite this edge.
     fn apex(self, triangles: &[[u32; 3]]) -> u32 {
         let (triangle, edge) = self.split();
         triangles[triangle][(edge + 2) % 3]
     }
 
-    /// Whether the triangle runs from the lower to the higher index.
+    /// Whether the triangle traverses the edge from the lower to the higher index.
     fn rises(self, triangles: &[[u32; 3]]) -> bool {
         let (triangle, edge) = self.split();
         triangles[triangle][edge] == self.ends[0]
@@ -85,8 +85,8 @@ impl Edges {
         self.across[triangle][edge] = apex;
     }
 
-    /// Gives each of more than two triangles around an edge the one that is nearest to half a turn away. In the order of
-    /// their angles, so that a thousand around one edge are no matter.
+    /// Gives each of more than two triangles around an edge the neighbour whose angle is nearest to half a turn. Sorts by
+    /// angle, so that the cost stays low for a thousand triangles around one edge.
     fn join_straightest(&mut self, fan: &[Side], vertices: &[DVec3], triangles: &[[u32; 3]]) {
         let ends = fan[0].ends.map(|end| vertices[end as usize]);
         let apexes: Vec<_> = fan.iter().map(|side| side.apex(triangles)).collect();
@@ -102,7 +102,7 @@ impl Edges {
         for (turn, me) in &turns {
             let opposite = (turn + TAU / 2.0).rem_euclid(TAU);
             let place = turns.partition_point(|other| other.0 < opposite);
-            // The nearest on either side, and one more, since the nearest may be this triangle.
+            // The nearest on either side, and one more, because the nearest may be this triangle.
             let straightest = [turns.len() - 2, turns.len() - 1, 0, 1]
                 .map(|step| turns[(place + step) % turns.len()].1)
                 .into_iter()
@@ -115,12 +115,12 @@ impl Edges {
     }
 }
 
-/// The number of pieces that open edges make; at most one less than they have vertices for every edge that joins two.
+/// The number of connected components that open edges form.
 fn rims(open: &[[u32; 2]], vertex_count: usize) -> usize {
     if open.is_empty() {
         return 0;
     }
-    // A forest: each vertex of an open edge points to one of its piece, the root to itself.
+    // A union-find forest: each vertex of an open edge points towards the root of its component, the root to itself.
     let mut parents = vec![NONE; vertex_count];
     let mut pieces = 0;
     for ends in open {
@@ -139,7 +139,7 @@ fn rims(open: &[[u32; 2]], vertex_count: usize) -> usize {
     pieces
 }
 
-/// The root of a vertex; the way to it is halved on the way.
+/// The root of a vertex; halves the path on the way up.
 fn root(parents: &mut [u32], mut vertex: u32) -> u32 {
     while parents[vertex as usize] != vertex {
         let parent = parents[vertex as usize];

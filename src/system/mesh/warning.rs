@@ -1,48 +1,48 @@
-//! What looks wrong with a mesh.
+//! Warnings about a mesh.
 
 use std::fmt;
 
 use glam::DVec3;
 
-/// Something about a [`Mesh`](super::Mesh) that its maker may not have meant. It can be simulated all the same. The text is
-/// about `its` edges and triangles: put the name of the mesh before it.
+/// A suspicious property of a [`Mesh`](super::Mesh), which does not prevent a simulation. The text is about `its` edges and
+/// triangles: write the name of the mesh before it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MeshWarning {
-    /// Triangles without an area were left out.
+    /// Triangles without area were removed.
     Degenerate {
-        /// How many.
+        /// Number of triangles.
         triangles: usize,
-        /// The first of them, by its place in what the mesh was made from, from 0.
+        /// The first of them, by index in the input, from 0.
         first: usize,
     },
-    /// Triangles with the same three corners as one before were left out.
+    /// Repeated triangles were removed.
     Duplicate {
-        /// How many.
+        /// Number of triangles.
         triangles: usize,
-        /// The first of them, by its place in what the mesh was made from, from 0.
+        /// The first of them, by index in the input, from 0.
         first: usize,
     },
-    /// Edges belong to one triangle only: the surface has a rim there. Every sheet has one, a hole in a closed surface too.
+    /// Some edges belong to only one triangle: the surface has a rim, at its border or at a hole.
     Open {
-        /// How many edges.
+        /// Number of edges.
         edges: usize,
-        /// Connected pieces that they make; rims that meet in a vertex count as one.
+        /// Number of connected rims; rims that share a vertex count as one.
         rims: usize,
         /// The ends of one of them (length).
         first: [DVec3; 2],
     },
-    /// Edges lie between two triangles of which one has its front where the other has its back. Nothing depends on it, but
-    /// programs that write a surface with care keep to one side.
+    /// Across some edges, one triangle faces front and the other back. The simulation does not depend on the orientation,
+    /// but carefully written files keep it consistent.
     Flipped {
-        /// How many edges.
+        /// Number of edges.
         edges: usize,
         /// The ends of one of them (length).
         first: [DVec3; 2],
     },
-    /// Edges belong to more than two triangles.
+    /// Some edges belong to more than two triangles.
     Crowded {
-        /// How many edges.
+        /// Number of edges.
         edges: usize,
         /// The ends of one of them (length).
         first: [DVec3; 2],
@@ -61,7 +61,7 @@ impl fmt::Display for MeshWarning {
             }
             Self::Duplicate { triangles, first } => write!(
                 f,
-                "{triangles} of its triangles have the same corners as one before (the first is triangle {first}): left out"
+                "{triangles} of its triangles have the same corners as an earlier one (the first is triangle {first}): left out"
             ),
             Self::Open { edges, rims, first } => {
                 let s = if *rims == 1 { "" } else { "s" };
@@ -73,7 +73,7 @@ impl fmt::Display for MeshWarning {
             }
             Self::Flipped { edges, first } => write!(
                 f,
-                "{edges} of its edges lie between a front and a back ({}): some triangles are flipped, which changes nothing",
+                "{edges} of its edges lie between a front and a back ({}): some triangles are flipped, which has no effect",
                 edge(first)
             ),
             Self::Crowded { edges, first } => write!(
@@ -85,7 +85,7 @@ impl fmt::Display for MeshWarning {
     }
 }
 
-/// A number of things and the first of them.
+/// A counter, with the first counted item.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Count<T> {
     count: usize,
@@ -105,7 +105,7 @@ impl<T> Count<T> {
     }
 }
 
-/// What was seen of the edges; each by its two vertices.
+/// Findings about edges; each edge is given by its two vertices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SeenEdges {
     pub open: Count<[u32; 2]>,
@@ -114,7 +114,7 @@ pub(super) struct SeenEdges {
     pub crowded: Count<[u32; 2]>,
 }
 
-/// What was seen while a mesh was made.
+/// Findings during the construction of a mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Seen {
     pub degenerate: Count<usize>,
@@ -139,18 +139,18 @@ impl Seen {
     }
 }
 
-/// A place in a message.
+/// A position in a message.
 pub(super) fn at(v: DVec3) -> String {
     let [x, y, z] = v.to_array().map(|x| {
-        // Three hundred digits are no help.
+        // Very large and very small numbers use an exponent.
         let plain = x == 0.0 || (1e-6..1e9).contains(&x.abs());
         if plain { format!("{x}") } else { format!("{x:e}") }
     });
     format!("({x}, {y}, {z})")
 }
 
-/// A place in a message, to six digits: enough to find it, and a turned mesh has no round coordinates.
+/// A position in a message, to six digits: enough to locate it, since a rotated mesh has no round coordinates.
 fn short(v: DVec3) -> String {
-    // Adding 0 makes -0 plain.
+    // Adding 0 turns -0 into 0.
     at(v.map(|x| format!("{x:.5e}").parse().unwrap_or(x) + 0.0))
 }

@@ -1,4 +1,4 @@
-//! Checks of a compression.
+//! Validation of a compression.
 
 use crate::{
     Compression, Dimensions, Side, System,
@@ -8,18 +8,18 @@ use crate::{
     },
 };
 
-/// Most that a box may lose of its length in a step, and so neighbours of their distance: more would push most spheres
-/// about, not a few.
+/// Largest relative shrinkage in a step. The distances of neighbours shrink by the same share; above this value most spheres
+/// would overlap, not a few.
 const MOST_SHARE: f64 = 0.01;
 
-/// What equal spheres, and equal discs, fill at most: pi / sqrt(18) and pi / sqrt(12).
+/// Densest packing of equal spheres, pi / sqrt(18), and of equal discs, pi / sqrt(12).
 const DENSEST: [f64; 2] = [0.7405, 0.9069];
 
-/// What rounding may have made the fraction too large by, as a share of it.
+/// Relative tolerance for rounding in the packing fraction.
 const SLACK: f64 = 1e-6;
 
 impl System {
-    /// What needs no spheres.
+    /// The checks that need no spheres.
     pub(super) fn inspect_compression(&self) -> Result<(), ValidationError> {
         let Some(Compression { rate, fraction, pressure }) = self.compression else { return Ok(()) };
         let positive = |x: f64| x > 0.0 && x.is_finite();
@@ -81,14 +81,14 @@ impl System {
         Ok(())
     }
 
-    /// What needs them.
+    /// The checks that need the spheres.
     pub(super) fn inspect_squeezed(&self) -> Result<(), ValidationError> {
         let Some(compression) = self.compression else { return Ok(()) };
         if let Some(index) = self.spheres.iter().position(|s| s.fixed) {
             return Err(ValidationError::sphere(
                 index,
                 format!("the box is to be compressed, and sphere {} is fixed", self.spheres[index].id),
-                "let it go, or leave compression out",
+                "release it, or leave compression out",
             ));
         }
         let present = self.packing_fraction();

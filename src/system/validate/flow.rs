@@ -1,4 +1,4 @@
-//! Checks of drag, sources and sinks.
+//! Validation of drag, sources and sinks.
 
 use crate::{
     Sink, Source, System,
@@ -22,14 +22,14 @@ impl System {
                 return Err(ValidationError::field(
                     format!("sinks[{index}].name"),
                     format!("there are two sinks called {:?}", sink.name),
-                    "give each a name of its own",
+                    "give each a unique name",
                 ));
             }
         }
         Ok(())
     }
 
-    /// Faults what a source cannot be; messages call it `path`.
+    /// Rejects an invalid source; messages call it `path`.
     pub(crate) fn inspect_source(&self, source: &Source, path: &str) -> Result<(), ValidationError> {
         finite(&format!("{path}.min"), source.min)?;
         finite(&format!("{path}.max"), source.max)?;
@@ -59,7 +59,7 @@ impl System {
     fn inspect_box(&self, path: &str, ends: impl Fn(usize) -> (f64, f64)) -> Result<(), ValidationError> {
         for (axis, name) in AXES.into_iter().enumerate().take(self.dimensions.count()) {
             let (low, high) = ends(axis);
-            // What is not a number is not above anything either.
+            // NaN compares above nothing, and is rejected too.
             if low.partial_cmp(&high).is_none_or(|order| order.is_ge()) {
                 return Err(ValidationError::field(
                     format!("{path}.max"),
@@ -71,7 +71,7 @@ impl System {
         Ok(())
     }
 
-    /// Whether its largest spheres find a place as long as it is empty.
+    /// Rejects a source whose largest sphere does not fit even into an empty box.
     fn inspect_place(&self, source: &Source, path: &str) -> Result<(), ValidationError> {
         for (axis, name) in AXES.into_iter().enumerate().filter(|&(axis, _)| self.period(axis).is_some()) {
             let (low, high) = (self.bounds.min[axis], self.bounds.max[axis]);
@@ -82,7 +82,7 @@ impl System {
                         "{path} runs from {} to {} in {name}, and the bounds from {low} to {high}",
                         source.min[axis], source.max[axis]
                     ),
-                    format!("keep it inside the bounds, for {name} is periodic"),
+                    format!("keep it inside the bounds, because {name} is periodic"),
                 ));
             }
         }
@@ -97,7 +97,7 @@ impl System {
             ));
         };
         for plane in self.planes() {
-            // The corner of the box that is furthest out.
+            // The corner of the box furthest in front of the plane.
             let mut corner = low;
             for axis in 0..3 {
                 if plane.normal[axis] > 0.0 {

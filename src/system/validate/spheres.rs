@@ -1,4 +1,4 @@
-//! Checks of the spheres, one by one and pair by pair.
+//! Validation of the spheres and of pairs.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -14,25 +14,25 @@ use crate::{
     },
 };
 
-/// A pair, or a sphere and a wall, that overlaps.
+/// An overlap of two spheres, or of a sphere and a wall.
 #[derive(Clone, Copy, Debug)]
 struct Overlap {
     sphere: usize,
     partner: usize,
-    /// In mean diameters of the pair.
+    /// Depth in mean diameters of the pair.
     depth: f64,
 }
 
 impl System {
-    /// The checks of the spheres at the start; the world has been found right. Returns the deepest overlap, in mean diameters,
-    /// of what is put right before.
+    /// Checks the spheres at the start of a run; the world must be valid. Returns the deepest accepted overlap, in mean
+    /// diameters, which the first step relaxes.
     pub(crate) fn inspect_spheres(&self) -> Result<f64, ValidationError> {
         let deepest = self.inspect_standing()?;
         self.inspect_shapes()?;
         Ok(deepest)
     }
 
-    /// The same without the walls that are no planes at rest.
+    /// As [`inspect_spheres`](Self::inspect_spheres), but of the walls only planes at rest are checked.
     pub(crate) fn inspect_standing(&self) -> Result<f64, ValidationError> {
         let invalid = self
             .spheres
@@ -87,7 +87,7 @@ impl System {
             Some(pair) => Err(ValidationError::sphere(
                 pair[1].1,
                 format!("two spheres have the id {}", pair[0].0),
-                "every sphere has an id of its own",
+                "every sphere has a unique id",
             )),
             None => Ok(()),
         }
@@ -98,7 +98,7 @@ impl System {
         self.deepest_in(planes.iter())
     }
 
-    // What overlaps less than the limit is put right in the first step.
+    // The first step relaxes overlaps below the limit.
     fn inspect_shapes(&self) -> Result<f64, ValidationError> {
         self.deepest_in(self.walls.iter().filter(|wall| wall.as_plane().is_none() && wall.is_there(0.0)))
     }
@@ -141,7 +141,9 @@ impl System {
         Err(ValidationError::sphere(
             sphere,
             found,
-            format!("move it to the free side; up to {limit} (solver.max_initial_overlap) is put right"),
+            format!(
+                "move it to the free side; overlap up to {limit} (solver.max_initial_overlap) is relaxed"
+            ),
         ))
     }
 
@@ -185,18 +187,18 @@ impl System {
         Err(ValidationError::sphere(
             partner,
             format!("spheres {} and {} overlap by {depth:.3} of their mean diameter", a.min(b), a.max(b)),
-            format!("move them apart; up to {limit} (solver.max_initial_overlap) is put right"),
+            format!("move them apart; overlap up to {limit} (solver.max_initial_overlap) is relaxed"),
         ))
     }
 }
 
-// The box of all spheres.
+// The bounding box of all spheres.
 fn corners(spheres: impl ParallelIterator<Item = (DVec3, f64)>) -> (DVec3, DVec3) {
     let boxes = spheres.map(|(center, radius)| (center - radius, center + radius));
     boxes.reduce(|| (DVec3::INFINITY, DVec3::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-/// The deeper of two; of equal ones the first, so that the order of the threads has no say.
+/// The deeper of two overlaps; the first in order of the indices if equal, so that the order of the threads does not matter.
 fn deeper(a: Overlap, b: Overlap) -> Overlap {
     let order = b.depth.total_cmp(&a.depth).then((a.sphere, a.partner).cmp(&(b.sphere, b.partner)));
     if order.is_le() { a } else { b }

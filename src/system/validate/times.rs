@@ -1,19 +1,19 @@
-//! Scales that engines take from the start: where potential energy is 0, how long a contact lasts.
+//! Scales that engines derive at the start: the reference of the potential energy, and the contact time.
 
 use glam::DVec3;
 
 use crate::{Dimensions, Side, System, Wall};
 
-/// The TC model's contact time in mean free times (Luding & McNamara, Granular Matter 1, 113, 1998). Longer, and
-/// impacts that belong to a fluid are made elastic; shorter, and a collapse takes more impacts to end.
+/// The TC model's contact time in mean free times (Luding & McNamara, Granular Matter 1, 113, 1998). With a longer time,
+/// ordinary impacts of a fluid become elastic; with a shorter time, an inelastic collapse takes more impacts to end.
 const CONTACT_IN_FREE_TIMES: f64 = 1e-3;
 
 impl System {
-    /// A point where the potential energy is 0; only its height along gravity matters.
+    /// A point at which the potential energy is 0; only its height along gravity matters.
     ///
-    /// It is the lowest corner of the box where walls bound it along gravity, else a point of the highest plane that
-    /// faces straight up, else the centre of the lowest sphere; where there are no spheres, or some come and go, or
-    /// without gravity, the lower corner of the bounds. It depends on the spheres as they are now: an engine asks when it is
+    /// It is the lowest corner of the box if walls bound it along gravity; else a point of the highest plane that
+    /// faces straight up; else the centre of the lowest sphere. Without spheres or gravity, and with sources or sinks, it
+    /// is the lower corner of the bounds. It depends on the current spheres; an engine asks for it when it starts.
     /// set up.
     pub fn gravity_reference(&self) -> DVec3 {
         let bounds = &self.bounds;
@@ -41,13 +41,12 @@ impl System {
         floors.max_by(|a, b| a.dot(up).total_cmp(&b.dot(up))).or_else(lowest).unwrap_or(bounds.min)
     }
 
-    /// The contact time t_c of the TC model: what the solver says, else 1e-3 of the mean free time; finite and > 0
-    /// unless the solver says 0, which turns the model off.
+    /// The contact time t_c of the TC model (time): the solver's value, else 1e-3 of the mean free time; finite and > 0
+    /// unless the solver's value is 0, which turns the model off.
     ///
-    /// The mean free time is the smallest of those that the spheres as they are now let one know: Enskog's, from
-    /// the spread of the velocities and the density in a box that is closed or periodic on every axis; sqrt(d/g)
-    /// under gravity; d over the spread of the velocities. d is the mean diameter. Where nothing moves and nothing
-    /// pulls, it is dt.
+    /// The mean free time is the smallest of the available estimates: Enskog's, from the spread of the velocities and the
+    /// density in a box that is closed or periodic on every axis; sqrt(d/g) under gravity; and d divided by the spread of
+    /// the velocities. d is the mean diameter. Without motion and gravity it is dt.
     pub fn contact_time(&self) -> f64 {
         let free = || {
             let times = [self.enskog_time(), self.fall_time(), self.crossing_time()];
@@ -57,8 +56,8 @@ impl System {
         self.solver.contact_time.unwrap_or_else(|| (CONTACT_IN_FREE_TIMES * free()).max(f64::MIN_POSITIVE))
     }
 
-    /// 1/(collisions per sphere and time), from Enskog's rate with the contact value of Carnahan & Starling (1969),
-    /// in 2D of Henderson (1975).
+    /// The inverse of the collision rate per sphere (time), from Enskog's rate with the contact value of Carnahan & Starling
+    /// (1969), in 2D of Henderson (1975).
     fn enskog_time(&self) -> Option<f64> {
         let dimensions = self.dimensions.count();
         let closed = (0..dimensions).all(|axis| self.bounds.sides[axis] != Side::Open);
@@ -69,10 +68,10 @@ impl System {
         let room: f64 = (0..dimensions).map(|axis| extent[axis]).product();
         let density = self.spheres.len() as f64 / room;
         let d = self.mean_diameter();
-        // One component's width, sqrt(kT/m).
+        // Thermal width of one velocity component, sqrt(kT/m).
         let width = self.velocity_spread() / (dimensions as f64).sqrt();
         let pi = std::f64::consts::PI;
-        // Denser than any fluid the formulas run away.
+        // The formulas diverge above fluid densities.
         let rate = match self.dimensions {
             Dimensions::Three => {
                 let filled = (density * pi / 6.0 * d.powi(3)).min(0.6);
@@ -100,7 +99,7 @@ impl System {
         self.spheres.iter().map(|s| 2.0 * s.radius).sum::<f64>() / self.spheres.len() as f64
     }
 
-    /// Root mean square of the velocities about their mean, fixed spheres left out.
+    /// Root mean square of the velocities about their mean, without fixed spheres.
     fn velocity_spread(&self) -> f64 {
         let moving = || self.spheres.iter().filter(|s| !s.fixed).map(|s| s.velocity);
         let count = moving().count().max(1) as f64;

@@ -1,4 +1,4 @@
-//! What makes a wall one that spheres can meet.
+//! Validation of walls.
 
 use std::f64::consts::PI;
 
@@ -13,10 +13,10 @@ use crate::{
     },
 };
 
-/// How far the length of a normal may miss 1. What it misses, an impact on the wall changes the energy by.
+/// Tolerance on the length of a normal. An impact on the wall changes the energy by this relative error.
 const UNIT_SLACK: f64 = 1e-12;
 
-/// How far a direction may lean where it has to be along another.
+/// Largest deviation of a direction that must lie along another.
 const ALONG: f64 = 1e-9;
 
 impl System {
@@ -38,7 +38,8 @@ impl System {
         Ok(())
     }
 
-    /// What moves turns and swings by so much in a step that substeps can follow, and stays what its images on periodic axes are.
+    /// Rejects motion too fast for substeps to follow, and motion that does not map the periodic images of a wall onto each
+    /// other.
     fn inspect_pace(&self, wall: &Wall, path: &str) -> Result<(), ValidationError> {
         let motion = &wall.motion;
         let swing = motion.oscillation.map_or(0.0, |o| std::f64::consts::TAU * o.frequency);
@@ -48,11 +49,8 @@ impl System {
             if rate > most {
                 return Err(ValidationError::field(
                     format!("{path}.{what}"),
-                    format!("{path}.{what} goes on by {} radian in a step", rate * self.dt),
-                    format!(
-                        "at most {} can be followed: choose a smaller world.dt",
-                        MOST_TURN * MOST_SUBSTEPS
-                    ),
+                    format!("{path}.{what} advances by {} radian in a step", rate * self.dt),
+                    format!("at most {} is possible: choose a smaller world.dt", MOST_TURN * MOST_SUBSTEPS),
                 ));
             }
         }
@@ -148,7 +146,7 @@ impl System {
                 let right = *angle > 0.0 && *angle <= PI + ALONG;
                 require(right, &format!("{path}.angle"), angle, "an angle is > 0 and at most pi")?;
             }
-            // A mesh is made of finite numbers.
+            // The coordinates of a mesh are finite by construction.
             WallShape::Mesh(_) => {}
         }
         Ok(())
@@ -177,7 +175,7 @@ fn inspect_motion(wall: &Wall, path: &str) -> Result<(), ValidationError> {
     Ok(())
 }
 
-/// In a plane world spheres must never be pushed out of the plane: walls stand upright on it.
+/// In 2D, rejects walls that are not upright on the plane, because they would push spheres out of the plane.
 fn inspect_flat(wall: &Wall, path: &str) -> Result<(), ValidationError> {
     let upright = |v: DVec3| v.normalize().z.abs() > 1.0 - ALONG;
     let level = |v: DVec3| v.z == 0.0;

@@ -1,4 +1,4 @@
-//! How far points are from walls, in f64: for what is put into the world next to them.
+//! Distances of points from walls in f64, for placing spheres next to walls.
 
 use glam::{DQuat, DVec2, DVec3};
 
@@ -8,10 +8,10 @@ use crate::{
 };
 
 impl Wall {
-    /// Distance of a point from the surface at a time (length), whether the wall is there then or not. Of a plane it is
-    /// negative behind it; all other shapes are surfaces with two sides, and it is >= 0.
+    /// Distance of a point from the surface at a time (length), regardless of whether the wall exists then. It is negative
+    /// behind a plane and >= 0 for all other shapes, which are two-sided surfaces.
     ///
-    /// A mesh is searched triangle by triangle.
+    /// For a mesh, the time is proportional to the number of triangles.
     ///
     /// ```
     /// use carom::{Wall, WallShape};
@@ -35,12 +35,12 @@ impl Wall {
     }
 }
 
-/// Where a wall is at one time.
+/// Position of a wall at one time.
 struct Pose {
-    /// How far it has gone.
+    /// Displacement since time 0 (length).
     way: DVec3,
     pivot: DVec3,
-    /// Back to how it stood; none for walls that never move.
+    /// Inverse of the rotation since time 0; `None` for a wall that never moves.
     turn: Option<DQuat>,
 }
 
@@ -53,7 +53,7 @@ impl Pose {
         }
     }
 
-    /// Where the point of the wall was at time 0 that is at `point` now.
+    /// Position at time 0 of the point of the wall that is at `point` now.
     fn back(&self, point: DVec3) -> DVec3 {
         match self.turn {
             None => point - self.way,
@@ -62,21 +62,21 @@ impl Pose {
     }
 }
 
-/// A wall at one time, as far as it is within reach of a box.
+/// The part of a wall within reach of a box, at one time.
 pub(crate) struct Nearby<'a> {
     wall: &'a Wall,
     pose: Pose,
-    /// Triangles of a mesh that are within reach, in the order of the tree, and the point that their boxes are relative to.
+    /// Triangles of a mesh within reach, in the order of the tree, and the origin of their boxes.
     triangles: Vec<[u32; 3]>,
     tree: Tree,
     base: DVec3,
 }
 
 impl<'a> Nearby<'a> {
-    /// What of a wall, and of its images one period away (as the engines see them), reaches into a box of wrapped places.
+    /// The parts of a wall and of its images one period away (as in the engines) that reach into a box of wrapped positions.
     pub fn images(wall: &'a Wall, time: f64, ends: (DVec3, DVec3), space: Space) -> Vec<Self> {
         if let WallShape::Plane { .. } = wall.shape {
-            // It lies along every period.
+            // A plane needs no images along the periods.
             return Self::new(wall, time, ends, DVec3::ZERO).into_iter().collect();
         }
         let steps = |axis: usize| if space.period[axis] > 0.0 { -1..=1 } else { 0..=0 };
@@ -88,17 +88,17 @@ impl<'a> Nearby<'a> {
         shifts.filter_map(|shift| Self::new(wall, time, ends, shift)).collect()
     }
 
-    /// What of one image does.
+    /// The part of one image.
     fn new(wall: &'a Wall, time: f64, (low, high): (DVec3, DVec3), shift: DVec3) -> Option<Self> {
         let (middle, extent) = ball(&wall.shape);
         let middle = wall.motion.carry(middle, time) + shift;
-        // A hair more: it is reckoned in another way than the distance is.
+        // A small extra margin, because the distance is computed by other formulas and rounds differently.
         if middle.distance(middle.max(low).min(high)) > extent * (1.0 + 1e-9) {
             return None;
         }
         let mut pose = Pose::of(&wall.motion, time);
         pose.way += shift;
-        // Of a mesh the ball round the box, which may be turned.
+        // For a mesh: the bounding ball of the box, which may be rotated.
         let base = pose.back(0.5 * (low + high));
         let mut near = Self { wall, pose, triangles: vec![], tree: Tree::default(), base };
         let WallShape::Mesh(mesh) = &wall.shape else { return Some(near) };
@@ -120,7 +120,7 @@ impl<'a> Nearby<'a> {
         &self.wall.name
     }
 
-    /// Distance of a wrapped point, as [`Wall::distance`] has it, where it is less than `reach`.
+    /// Distance of a wrapped point, as by [`Wall::distance`], if below `reach`.
     pub fn within(&self, point: DVec3, reach: f64) -> Option<f64> {
         let distance = match &self.wall.shape {
             WallShape::Mesh(mesh) => {
@@ -138,7 +138,7 @@ impl<'a> Nearby<'a> {
     }
 }
 
-/// The middle and the radius of a ball round the shape.
+/// Centre and radius of a bounding ball of the shape.
 fn ball(shape: &WallShape) -> (DVec3, f64) {
     match *shape {
         WallShape::Plane { point, .. } => (point, f64::INFINITY),
@@ -158,7 +158,7 @@ fn to_shape(shape: &WallShape, x: DVec3) -> f64 {
     match *shape {
         WallShape::Plane { point, normal } => normal.dot(x - point),
         WallShape::Box { center, size, turn } => {
-            // How far it is beyond each pair of faces; negative between them.
+            // Distance beyond each pair of faces; negative between them.
             let beyond = (DQuat::from_scaled_axis(-turn) * (x - center)).abs() - 0.5 * size;
             if beyond.max_element() > 0.0 { beyond.max(DVec3::ZERO).length() } else { -beyond.max_element() }
         }
@@ -177,7 +177,7 @@ fn to_shape(shape: &WallShape, x: DVec3) -> f64 {
             if place.x.atan2(place.y) <= angle {
                 (place.length() - radius).abs()
             } else {
-                // Of a bowl the rim.
+                // The nearest point of a bowl is on its rim.
                 place.distance(radius * DVec2::new(angle.sin(), angle.cos()))
             }
         }
@@ -198,7 +198,7 @@ fn to_line(x: DVec2, a: DVec2, b: DVec2) -> f64 {
     x.distance(a + along * part.clamp(0.0, 1.0))
 }
 
-/// The square of the distance.
+/// Squared distance from a triangle.
 fn to_triangle(x: DVec3, triangle: [u32; 3], vertices: &[DVec3]) -> f64 {
     x.distance_squared(foot(x, triangle.map(|k| vertices[k as usize])))
 }

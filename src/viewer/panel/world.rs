@@ -74,7 +74,7 @@ pub fn show_world(desk: &mut Desk, ui: &mut Ui) {
     let gravity = settled(&mut desk.draft.gravity, present, |value| {
         let mut all: Option<egui::Response> = None;
         labelled(ui, "gravity", |ui| {
-            // From the right, because the row is laid out from the right.
+            // In reverse, because the line is laid out from the right.
             for axis in (0..axes).rev() {
                 let drag = DragValue::new(&mut value[axis]).speed(step).max_decimals(3);
                 let hint = if periodic[axis] { "none along a periodic axis" } else { ["x", "y", "z"][axis] };
