@@ -212,7 +212,7 @@ impl Simulation {
     pub fn contacts(&self) -> Result<Vec<Contact>, Error> {
         if self.options.backend == Backend::Exact {
             return Err(Error::Unsupported(
-                "exact: its contacts do not last; cpu and gpu have some that do".to_owned(),
+                "the exact backend has no lasting contacts; use cpu or gpu".to_owned(),
             ));
         }
         if self.edited {

@@ -26,7 +26,7 @@ pub struct Impact {
 pub struct Measure {
     /// Kinetic energy, spin included.
     pub kinetic_energy: f64,
-    /// Potential energy, 0 where all spheres are at [`System::gravity_reference`].
+    /// Potential energy, 0 where all spheres are at [`System::gravity_reference`](crate::System::gravity_reference).
     pub potential_energy: f64,
     /// Sum of mass * velocity over the spheres that are not fixed.
     pub momentum: DVec3,
