@@ -1,4 +1,4 @@
-// Stage 10: every sphere to the end of the substep and back into the lab. Twin: src/cpu/advance.rs.
+// Stage `advance`: every sphere to the end of the substep and back into the lab. Twin: src/cpu/advance.rs.
 
 // What the rounds of the substep did.
 fn report() {

@@ -1,4 +1,4 @@
-// Stage 12: the sums over all spheres: energies, momentum, speeds, what is not finite. Twin: src/cpu/audit.rs.
+// Stage `audit`: the sums over all spheres: energies, momentum, speeds, what is not finite. Twin: src/cpu/audit.rs.
 //
 // Each workgroup sums a range of spheres of its own; the host adds the parts in f64, in their order.
 

@@ -1,4 +1,4 @@
-// Stage 1: cell and bucket of every sphere, and how many spheres each bucket holds. Twin: src/cpu/bin.rs.
+// Stage `bin`: cell and bucket of every sphere, and how many spheres each bucket holds. Twin: src/cpu/bin.rs.
 
 // Moves whole cells from the offset to the cell, wraps periodic axes and holds the others inside the grid.
 fn settle_axis(axis: u32, cell: ptr<function, vec3i>, offset: ptr<function, vec3f>) {

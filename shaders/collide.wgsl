@@ -1,4 +1,4 @@
-// Stage 8: the impulses of the selected impacts, and the walks of the spheres that became fast. Twins:
+// Stage `collide`: the impulses of the selected impacts, and the walks of the spheres that became fast. Twins:
 // src/cpu/collide.rs and src/cpu/fast.rs; what happens in an impact is in shared/impact_response.wgsl.
 
 @compute @workgroup_size(GROUP)

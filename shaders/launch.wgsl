@@ -1,4 +1,4 @@
-// Stage 5: the drag of a medium before a step and after it, and the start of a substep: clocks to 0, and who is too fast for the candidate lists. Twin: src/cpu/launch.rs.
+// Stage `launch`: the drag of a medium before a step and after it, and the start of a substep: clocks to 0, and who is too fast for the candidate lists. Twin: src/cpu/launch.rs.
 
 @compute @workgroup_size(GROUP)
 fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {

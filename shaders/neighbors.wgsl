@@ -1,4 +1,4 @@
-// Stage 4: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
+// Stage `neighbors`: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
 // leaves its path budget. Twin: src/cpu/neighbors.rs.
 
 // Entries of the spheres of a workgroup, and where they begin.

@@ -1,4 +1,4 @@
-// Stage 11: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
+// Stage `relax`: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
 // Twin: src/cpu/relax.rs.
 
 // Overlap along `normal`, towards the sphere, in mean diameters of the pair.

@@ -1,4 +1,4 @@
-// Stage 9: contacts that rest are found and solved, once before the launch and again after the rounds. Twins:
+// Stage `rest`: contacts that rest are found and solved, once before the launch and again after the rounds. Twins:
 // src/cpu/rest.rs and src/cpu/constraints.rs, which give the reasons. shared/constraint.wgsl solves one constraint,
 // shared/find_constraints.wgsl finds the constraints, shared/blocks.wgsl orders them.
 

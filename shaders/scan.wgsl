@@ -1,4 +1,4 @@
-// Stage 2: exclusive prefix sum of the histogram. Reduce, scan the sums, scan each part: no part waits for another
+// Stage `scan`: exclusive prefix sum of the histogram. Reduce, scan the sums, scan each part: no part waits for another
 // one to get on. Twin: src/cpu/scan.rs.
 
 const PER_THREAD: u32 = SCAN_PART / SCAN_GROUP;

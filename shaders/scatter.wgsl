@@ -1,4 +1,4 @@
-// Stage 3: the whole state into bucket order. Within a bucket spheres are ranked by id, so the order does not depend
+// Stage `scatter`: the whole state into bucket order. Within a bucket spheres are ranked by id, so the order does not depend
 // on which thread came first or on the order before. Twin: src/cpu/scatter.rs.
 
 // Any order within the bucket.

@@ -1,4 +1,4 @@
-// Stage 7: which impacts may happen in this round. Twin: src/cpu/select.rs; the decision itself is in
+// Stage `select`: which impacts may happen in this round. Twin: src/cpu/select.rs; the decision itself is in
 // shared/causality.wgsl.
 
 // Lists the threats of the round and the spheres that could interfere with its impacts.
