@@ -4,20 +4,17 @@
 //! ways without either being wrong. One step from equal states does not, but for impacts whose order or very existence
 //! rounding decides; these are told by their geometry and counted.
 
-mod broad;
 mod contacts;
-mod ends;
 mod error_bounds;
 mod findings;
 mod harness;
 mod memory;
-mod rounds;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod trace;
 mod twin;
 
-/// Every stage on starts of all kinds and sizes: needs what the crate keeps to itself.
 #[cfg(test)]
 #[path = "../../tests/parity/mod.rs"]
 mod parity;

@@ -1,6 +1,6 @@
-//! The twin, stage by stage: the engine of the CPU taken apart.
+//! The twin: the engine of the CPU, one pass at a time.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering;
 
 use glam::DVec3;
 
@@ -9,7 +9,7 @@ use crate::{
     Error,
     cpu::{
         audit::Audit,
-        collide::Recorder,
+        collide::{Counts, Recorder},
         core::Core,
         event::View,
         relax::{self, Relax},
@@ -21,10 +21,18 @@ use crate::{
     step::plan::Substep,
 };
 
-/// Rounds after which a substep is given up: no system that was looked at came near.
+/// Rounds after which a substep is given up: no tested system came near.
 const MOST_ROUNDS: u32 = 5000;
 
-/// See the module.
+/// The deepest overlap in a pass of relax, in diameters, and the work that the pushes did against gravity.
+#[derive(Default)]
+pub struct Relaxed {
+    pub deepest_before: f32,
+    pub deepest_after: f32,
+    pub work: f64,
+}
+
+/// The CPU engine between any two passes.
 pub struct Twin {
     pub core: Core,
     pub rounds: Rounds,
@@ -32,21 +40,25 @@ pub struct Twin {
     pub relax: Relax,
     pub has_starts: bool,
     pub has_lists: bool,
-    /// Path budget of the broad phase.
+    /// Counts, and number of impacts, before the latest round.
+    pub counts_before: Counts,
+    pub impacts_before: usize,
+    pub relaxed: Relaxed,
+    /// Motion margin of the broad phase.
     pub motion_margin: f32,
     pub drift: DVec3,
     drift_reach: f32,
     frames: Vec<Frame>,
     /// When each substep begins, and its length (scaled).
     begins: Vec<(f64, f64)>,
-    /// The frame of the substep that is looked at.
+    /// The frame of the present substep.
     pub frame: Frame,
-    /// Why a stage could not be done.
+    /// Why a pass failed.
     pub failed: Option<Error>,
 }
 
 impl Twin {
-    /// The twin before its first stage; paths of up to `motion_margin` relative to the drift between broad phases.
+    /// The twin before its first pass; paths of up to `motion_margin` relative to the drift between broad phases.
     pub fn new(core: Core, motion_margin: f32, drift: DVec3) -> Self {
         let n = core.state.len();
         Self {
@@ -55,6 +67,9 @@ impl Twin {
             relax: Relax::default(),
             has_starts: false,
             has_lists: false,
+            counts_before: Counts::default(),
+            impacts_before: 0,
+            relaxed: Relaxed::default(),
             motion_margin,
             drift,
             drift_reach: 0.0,
@@ -71,7 +86,7 @@ impl Twin {
         }
     }
 
-    /// Takes over the frames of the device and the pieces of a step that begins at `time`.
+    /// Takes over the frames of the device and the substeps of a step that begins at `time`.
     pub fn frames(&mut self, frames: &[layout::Frame], substeps: &[Substep], time: f64) {
         let unit = self.core.domain.units.time;
         self.begins = substeps.iter().map(|substep| (time + substep.time * unit, substep.h)).collect();
@@ -94,7 +109,7 @@ impl Twin {
         self.core.domain.place_walls(begin, h);
     }
 
-    /// How far the drift goes until the next broad phase.
+    /// Path of the drift until the next broad phase.
     pub fn drift_reach(&self) -> f32 {
         self.drift_reach
     }
@@ -103,9 +118,9 @@ impl Twin {
         self.core.bin();
     }
 
-    /// How many spheres each bucket holds, or after `scan` where its spheres begin.
+    /// Number of spheres in each bucket; after `scan`, the number of spheres in the buckets before it.
     pub fn counts(&self) -> Vec<u32> {
-        self.core.cursors.iter().map(|n| n.load(Relaxed)).collect()
+        self.core.cursors.iter().map(|n| n.load(Ordering::Relaxed)).collect()
     }
 
     pub fn scan(&mut self) {
@@ -119,11 +134,6 @@ impl Twin {
             self.core.order_contacts();
         }
         self.core.motion_margin.fill(self.motion_margin);
-    }
-
-    /// Before a broad phase: the lists are those of the one before.
-    pub fn forget_lists(&mut self) {
-        self.has_lists = false;
     }
 
     pub fn neighbors(&mut self) {
@@ -157,14 +167,14 @@ impl Twin {
         }
     }
 
-    /// What contacts that rest do before the launch.
+    /// Finds the contact constraints and solves them for the first time.
     pub fn rest_before(&mut self) {
         if self.core.domain.world.rests {
             self.rest.before(&mut self.core, self.frame);
         }
     }
 
-    /// And what they do after the rounds.
+    /// Solves the contact constraints after the rounds.
     pub fn rest_after(&mut self) {
         if self.core.domain.world.rests {
             self.rest.after(&mut self.core, self.frame);
@@ -185,18 +195,6 @@ impl Twin {
         }
     }
 
-    /// Only who is fast, without the walks.
-    #[cfg(test)]
-    pub fn fast(&mut self) -> Vec<u32> {
-        let Self { core, frame, .. } = self;
-        let mut bits = crate::cpu::bits::Bits::default();
-        bits.reset(core.state.len());
-        crate::cpu::launch::launch(&core.state, frame, &core.motion_margin, &mut core.clock, &bits);
-        let mut list = vec![];
-        bits.list(&mut list);
-        list
-    }
-
     pub fn view(&self) -> View<'_> {
         self.core.view(self.frame)
     }
@@ -213,13 +211,21 @@ impl Twin {
         self.rounds.pending.list(&mut self.rounds.pending_list);
     }
 
+    /// Begins a round, if any impact is pending.
     pub fn select(&mut self) {
+        if self.rounds.pending_list.is_empty() {
+            self.rounds.affected_list.clear();
+            self.rounds.selected.clear();
+            self.rounds.threats.clear();
+            return;
+        }
         self.rounds.round += 1;
         self.rounds.forget_bounds();
         self.rounds.select(&self.core, self.frame);
     }
 
     pub fn collide(&mut self) {
+        (self.counts_before, self.impacts_before) = (self.rounds.counts, self.rounds.impacts.len());
         let units = self.core.domain.units;
         let recorder = Recorder { units: &units, start: 0.0, on: true };
         let Self { core, rounds, frame, .. } = self;
@@ -265,15 +271,14 @@ impl Twin {
         self.core.advance_sleep_timers(self.frame);
     }
 
-    /// Deepest overlap before and after, and the work against gravity.
-    pub fn relax(&mut self) -> (f32, f32, f64) {
-        let before = self.relax.deepest(&self.core.view(self.frame));
-        if !relax::needed(before) {
-            return (before, before, 0.0);
+    pub fn relax(&mut self) {
+        let deepest_before = self.relax.deepest(&self.core.view(self.frame));
+        self.relaxed = Relaxed { deepest_before, deepest_after: deepest_before, work: 0.0 };
+        if relax::needed(deepest_before) {
+            let Self { core, relax, frame, relaxed, .. } = self;
+            relaxed.work = core.relax(relax, *frame, 0.0);
+            relaxed.deepest_after = relax.deepest(&core.view(*frame));
         }
-        let Self { core, relax, frame, .. } = self;
-        let work = core.relax(relax, *frame, 0.0);
-        (before, self.relax.deepest(&self.core.view(self.frame)), work)
     }
 
     pub fn audit(&self) -> Sums {

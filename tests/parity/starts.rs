@@ -2,13 +2,15 @@
 
 use glam::{DVec3, IVec3};
 
-use super::twin::Twin;
+use super::{Setup, capacities};
 use crate::{
     Dimensions, MaterialIndex, Materials, Oscillation, Rotation, Side, Surface, System, WallMotion,
     WallShape,
     cpu::{audit::Audit, core::Core},
+    gpu::{buffer_layout::Capacities, host_mirror::HostMirror, shaders::Variant},
     scene::{Fill, Scene, Wall},
     state::columns::{NEVER, State},
+    step::plan::Plan,
 };
 
 /// None, one, a workgroup less one, a workgroup, one more, and many with an odd rest.
@@ -303,8 +305,9 @@ fn roughen(materials: &mut Materials, soft: MaterialIndex) {
     materials.set_surface(0, soft, rough(0.8, 0.9));
 }
 
-/// The twin before its first stage, and the path budget that its cells were made for.
-pub fn twin(start: &Start) -> (Twin, f64) {
+/// A start on both sides with equal cells, and the plan of its step.
+pub fn setup(start: &Start) -> Setup {
+    let (mut host, mut state) = HostMirror::new(&start.system, |id| start.last_contact(id));
     let mut core = Core::new(&start.system, |id| start.last_contact(id)).unwrap();
     let mut audit = Audit::default();
     let still = audit.run(&core.domain.grid, &core.state, DVec3::ZERO);
@@ -313,9 +316,22 @@ pub fn twin(start: &Start) -> (Twin, f64) {
     let path = 1.02 * f64::from(speed) * start.system.dt / core.domain.units.time;
     let made_for = path.clamp(core.domain.statistics.margin_least, core.domain.statistics.margin_most);
     core.regrid(made_for);
+    host.domain.regrid(&mut state, made_for);
+    assert_eq!(host.domain.grid, core.domain.grid, "both sides have the same cells");
     let motion_margin = core.domain.grid.margin_limit.min(made_for as f32);
     unsettle(&mut core);
-    (Twin::new(core, motion_margin, sums.drift), made_for)
+    let plan = Plan {
+        substeps: start.substeps,
+        substeps_per_build: start.substeps,
+        motion_margin,
+        drift: sums.drift,
+        regrid: None,
+    };
+    let n = start.system.spheres.len();
+    let capacities = Capacities { constraints: 16 * n as u32 + 1024, blocks: 64, ..capacities(4 * n) };
+    // With code for planes and fixed spheres, whether there are any or not.
+    let variant = Variant { has_walls: true, has_fixed: true, is_mixed: true, ..host.variant() };
+    Setup { host, core, plan, capacities, variant }
 }
 
 // Spheres in no order, and many of them counted from a cell next to their own: the same places.

@@ -3,10 +3,12 @@
 //! The twin's state after each step is what both sides take the next one from, so that no difference outlives a step.
 
 use super::{
-    super::error_bounds::{self, ErrorBounds, Step},
     context,
+    error_bounds::{self, ErrorBounds, Step},
 };
-use crate::{Backend, Impact, Options, Partner, Simulation, System, files::builtin, scene::Shape};
+use crate::{
+    Backend, Impact, Options, Partner, Simulation, System, files::builtin, scene::Shape, verify::Agreement,
+};
 
 /// Steps of each scene.
 const STEPS: u32 = 50;
@@ -26,7 +28,7 @@ fn step(system: &System, backend: Backend) -> Step {
 
 fn agrees(name: &str, system: System, least: u64) {
     let mut system = system;
-    let mut total = super::super::Agreement::default();
+    let mut total = Agreement::default();
     let mut shown = 0;
     for k in 0..STEPS {
         let twin = step(&system, Backend::Cpu);
