@@ -73,12 +73,7 @@ impl Executor for Trace<'_> {
     type Error = End;
 
     fn has(&self, when: When) -> bool {
-        match when {
-            When::Always => true,
-            When::Resting => self.harness.twin.core.domain.world.rests,
-            // Systems with drag are refused.
-            When::Drag => false,
-        }
+        self.harness.twin.has(when)
     }
 
     fn run(&mut self, entry: &Entry) -> Result<(), End> {

@@ -18,7 +18,7 @@ use crate::{
         sweep,
     },
     state::{frame::Frame, sums::Sums},
-    step::plan::Substep,
+    step::{plan::Substep, schedule::When},
 };
 
 /// Rounds after which a substep is given up: no tested system came near.
@@ -99,14 +99,19 @@ impl Twin {
 
     /// Goes to substep `k`, which has this frame on the device.
     pub fn enter(&mut self, k: usize, frame: &layout::Frame) {
-        self.go_to(k);
-        self.drift_reach = frame.drift_reach;
-    }
-
-    fn go_to(&mut self, k: usize) {
         self.frame = self.frames[k];
         let (begin, h) = self.begins[k];
         self.core.domain.place_walls(begin, h);
+        self.drift_reach = frame.drift_reach;
+    }
+
+    /// Whether the passes of this condition run; systems with drag are refused.
+    pub fn has(&self, when: When) -> bool {
+        match when {
+            When::Always => true,
+            When::Resting => self.core.domain.world.rests,
+            When::Drag => false,
+        }
     }
 
     /// Path of the drift until the next broad phase.
@@ -141,44 +146,14 @@ impl Twin {
         self.has_lists = true;
     }
 
-    /// Stages 1 to 4.
-    #[cfg(test)]
-    pub fn broad_phase(&mut self) {
-        self.bin();
-        self.scan();
-        self.scatter();
-        self.neighbors();
-    }
-
-    /// Up to the last substep.
-    #[cfg(test)]
-    pub fn reach_substep(&mut self) {
-        self.broad_phase();
-        for k in 1..self.frames.len() {
-            self.rest_before();
-            self.launch();
-            self.sweep();
-            self.finish_rounds();
-            self.rest_after();
-            self.advance();
-            self.advance_sleep_timers();
-            self.relax();
-            self.go_to(k);
-        }
-    }
-
     /// Finds the contact constraints and solves them for the first time.
     pub fn rest_before(&mut self) {
-        if self.core.domain.world.rests {
-            self.rest.before(&mut self.core, self.frame);
-        }
+        self.rest.before(&mut self.core, self.frame);
     }
 
     /// Solves the contact constraints after the rounds.
     pub fn rest_after(&mut self) {
-        if self.core.domain.world.rests {
-            self.rest.after(&mut self.core, self.frame);
-        }
+        self.rest.after(&mut self.core, self.frame);
     }
 
     pub fn launch(&mut self) {

@@ -1,17 +1,13 @@
 //! Stage 10 against its twin.
 
 use super::{
-    Case, Slip, agrees, in_substep, notices,
+    Case, Slip, agrees, before, notices,
     starts::{Start, start},
 };
 use crate::step::schedule::Pass;
 
 fn case(start: &Start) -> Case {
-    let mut harness = in_substep(start);
-    harness.twin.launch();
-    harness.twin.sweep();
-    harness.twin.finish_rounds();
-    Case::with_leftovers(start, harness, Pass::Advance, |input, _| {
+    Case::with_leftovers(start, before(start, Pass::Advance), Pass::Advance, |input, _| {
         for node in &mut input.nodes {
             (node.loss, node.virial, node.relax_work) = (1.0, 2.0, 3.0);
         }

@@ -1,7 +1,7 @@
 //! Stage 12 against its twin.
 
 use super::{
-    Case, PRESENT, Slip, agrees, agrees_without, in_substep, notices,
+    Case, PRESENT, Slip, agrees, agrees_without, before, notices,
     starts::{Start, start},
 };
 use crate::{
@@ -23,7 +23,7 @@ fn break_some(state: &mut State) {
 }
 
 fn case_with(start: &Start, broken: bool) -> Case {
-    let mut harness = in_substep(start);
+    let mut harness = before(start, Pass::Audit);
     if broken {
         break_some(&mut harness.twin.core.state);
     }

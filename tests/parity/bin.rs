@@ -1,7 +1,7 @@
 //! Stage 1 against its twin.
 
 use super::{
-    Case, Harness, Slip, agrees, at_begin, notices,
+    Case, Harness, Slip, agrees, before, notices,
     starts::{Start, dice, start},
 };
 use crate::step::schedule::Pass;
@@ -24,7 +24,7 @@ fn strew(harness: &mut Harness) {
 }
 
 fn case(start: &Start) -> Case {
-    let mut harness = at_begin(start);
+    let mut harness = before(start, Pass::Bin);
     strew(&mut harness);
     Case::new(start, harness, Pass::Bin)
 }

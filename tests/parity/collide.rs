@@ -1,7 +1,7 @@
 //! Stage 8 against its twin: the impacts of a round, their records, and the traversals of the spheres that became fast.
 
 use super::{
-    Case, PRESENT, Slip, agrees, in_substep,
+    Case, PRESENT, Slip, agrees, before,
     memory::counter,
     notices,
     starts::{Start, start},
@@ -15,11 +15,9 @@ use crate::{
 const ROUND: u32 = 2;
 
 fn case(start: &Start) -> Case {
-    let mut harness = in_substep(start);
+    let mut harness = before(start, Pass::Select);
     harness.site.round = ROUND;
     let twin = &mut harness.twin;
-    twin.launch();
-    twin.sweep();
     if start.name != "rough" {
         // The second round where there is one: with clocks, supports and contacts of the first. Of rough spheres the
         // first, in which many more meet.

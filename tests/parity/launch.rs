@@ -1,13 +1,13 @@
 //! Stage 5 against its twin, with the traversals of the spheres that are fast from the start.
 
 use super::{
-    Case, Slip, agrees, in_substep, notices,
+    Case, Slip, agrees, before, notices,
     starts::{Start, start},
 };
 use crate::step::schedule::Pass;
 
 fn case(start: &Start) -> Case {
-    Case::with_leftovers(start, in_substep(start), Pass::Launch, |input, _| {
+    Case::with_leftovers(start, before(start, Pass::Launch), Pass::Launch, |input, _| {
         for (i, node) in input.nodes.iter_mut().enumerate() {
             (node.clock, node.support, node.touched, node.walk) = (1.0, 1, 3, i as u32 % 2);
         }

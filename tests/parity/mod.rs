@@ -32,6 +32,7 @@ use super::{
     memory,
     memory::Memory,
     stages::{self, Compare},
+    twin::Twin,
 };
 use crate::{
     gpu::{
@@ -41,7 +42,9 @@ use crate::{
         layout::{GROUP, HALT},
     },
     state::units::Units,
-    step::schedule::Pass,
+    step::schedule::{
+        BROAD_PHASE, Entry, Executor, Pass, SCHEDULE, SUBSTEP_END, When, execute, execute_rounds,
+    },
 };
 
 /// The device of all tests of a process.
@@ -53,23 +56,58 @@ fn context() -> &'static Context {
     })
 }
 
-/// A start on both sides before the first pass.
-fn at_begin(start: &Start) -> Harness<'static> {
-    Harness::new(starts::setup(start), context(), 0.0).unwrap()
+/// Executes the schedule on the twin up to a pass.
+struct UpTo<'a> {
+    twin: &'a mut Twin,
+    pass: Option<Pass>,
 }
 
-/// The same before the first pass of the substep that is compared.
-fn before_substep(start: &Start) -> Harness<'static> {
-    let mut harness = at_begin(start);
-    harness.twin.reach_substep();
-    harness.site.frame = harness.frames[start.substeps as usize - 1];
-    harness
+/// The pass is reached.
+struct Reached;
+
+impl Executor for UpTo<'_> {
+    type Error = Reached;
+
+    fn has(&self, when: When) -> bool {
+        self.twin.has(when)
+    }
+
+    fn run(&mut self, entry: &Entry) -> Result<(), Reached> {
+        if self.pass == Some(entry.pass) {
+            return Err(Reached);
+        }
+        (stages::of(entry.pass).expect("a comparison of the pass").twin)(self.twin);
+        Ok(())
+    }
+
+    fn begin_round(&mut self) -> Result<bool, Reached> {
+        Ok(self.twin.is_pending())
+    }
 }
 
-/// The same with contacts found and solved.
-fn in_substep(start: &Start) -> Harness<'static> {
-    let mut harness = before_substep(start);
-    harness.twin.rest_before();
+/// Runs the present substep of the twin up to a pass, or to its end.
+fn run_substep(twin: &mut Twin, pass: Option<Pass>) {
+    let mut up_to = UpTo { twin, pass };
+    execute_rounds(&mut up_to).and_then(|()| execute(SUBSTEP_END, &mut up_to)).ok();
+}
+
+/// Whether a pass runs in the world of the twin.
+fn runs(twin: &Twin, pass: Pass) -> bool {
+    SCHEDULE.iter().copied().flatten().any(|entry| entry.pass == pass && twin.has(entry.when))
+}
+
+/// A start on both sides before the first such pass: of the broad phase, or of the last substep.
+fn before(start: &Start, pass: Pass) -> Harness<'static> {
+    let mut harness = Harness::new(starts::setup(start), context(), 0.0).unwrap();
+    let Harness { site, twin, frames, .. } = &mut harness;
+    let is_reached = execute(BROAD_PHASE, &mut UpTo { twin, pass: Some(pass) }).is_err();
+    if !is_reached && runs(twin, pass) {
+        for (k, frame) in frames[..frames.len() - 1].iter().enumerate() {
+            (*site).frame = *frame;
+            twin.enter(k, frame);
+            run_substep(twin, (k + 2 == frames.len()).then_some(pass));
+        }
+    }
     harness
 }
 
@@ -92,6 +130,11 @@ struct Case {
 }
 
 impl Case {
+    /// The pass where the schedule reaches it.
+    fn of(start: &Start, pass: Pass) -> Self {
+        Self::new(start, before(start, pass), pass)
+    }
+
     /// The pass on the present state of the twin.
     fn new(start: &Start, harness: Harness<'static>, pass: Pass) -> Self {
         Self::with_leftovers(start, harness, pass, |_, _| ())
@@ -100,34 +143,29 @@ impl Case {
     /// The same with values left in memory by other passes and steps.
     fn with_leftovers(
         start: &Start,
-        mut harness: Harness<'static>,
+        harness: Harness<'static>,
         pass: Pass,
         leave: impl FnOnce(&mut Memory, &Site),
     ) -> Self {
         let comparison = stages::of(pass).expect("a comparison of the pass");
-        let Harness { site, twin, .. } = &mut harness;
-        let name = format!("{} of {}", start.name, start.system.spheres.len());
-        let is_of_contacts = matches!(comparison.bindings, Bindings::Rest | Bindings::Order);
-        if is_of_contacts && !twin.core.domain.world.rests {
-            // The pass does not run.
-            let input = Memory::new(&site.layout);
-            let (bindings, dispatches) = (comparison.bindings, vec![]);
-            return Self {
-                name,
-                harness,
-                input,
-                bindings,
-                dispatches,
-                compare: |_, _, _, _, _| (),
-                sample: 0,
-            };
+        let mut case = Self {
+            name: format!("{} of {}", start.name, start.system.spheres.len()),
+            input: Memory::new(&harness.site.layout),
+            harness,
+            bindings: comparison.bindings,
+            dispatches: vec![],
+            compare: |_, _, _, _, _| (),
+            sample: 0,
+        };
+        let Harness { site, twin, .. } = &mut case.harness;
+        if runs(twin, pass) {
+            case.input = (comparison.input)(site, twin);
+            leave(&mut case.input, site);
+            (comparison.twin)(twin);
+            case.dispatches = (comparison.dispatches)(site, groups(&site.layout));
+            case.compare = comparison.compare;
         }
-        let mut input = (comparison.input)(site, twin);
-        leave(&mut input, site);
-        (comparison.twin)(twin);
-        let dispatches = (comparison.dispatches)(site, groups(&site.layout));
-        let (bindings, compare) = (comparison.bindings, comparison.compare);
-        Self { name, harness, input, bindings, dispatches, compare, sample: 0 }
+        case
     }
 
     fn with_sample(mut self, sample: usize) -> Self {

@@ -1,7 +1,7 @@
 //! Stage 4 against its twin.
 
 use super::{
-    Case, Slip, Total, agrees, at_begin, notices,
+    Case, Slip, Total, agrees, notices,
     starts::{Start, has_sizes, start},
 };
 use crate::gpu::{
@@ -11,11 +11,7 @@ use crate::gpu::{
 use crate::step::schedule::Pass;
 
 fn case(start: &Start) -> Case {
-    let mut harness = at_begin(start);
-    harness.twin.bin();
-    harness.twin.scan();
-    harness.twin.scatter();
-    let mut case = Case::new(start, harness, Pass::Neighbors);
+    let mut case = Case::of(start, Pass::Neighbors);
     if has_sizes(start.name) {
         // Cells of large spheres hold many small ones: one search is near what llvmpipe allows an invocation.
         let groups = case.harness.site.layout.sphere_count.div_ceil(GROUP).max(1);

@@ -2,9 +2,7 @@
 
 use glam::Vec3;
 
-use super::{
-    Bindings, Case, Compare, Harness, Memory, PRESENT, at_begin, groups, in_substep, stages, starts::start,
-};
+use super::{Bindings, Case, Compare, Harness, Memory, PRESENT, before, groups, stages, starts::start};
 use crate::{step::schedule::Pass, verify::memory::columns};
 
 // Whether these passes, one after the other, leave something else than the twin.
@@ -22,20 +20,19 @@ fn differs<const N: usize>(
 
 // The broad phase of a gas up to the sorted state, its passes in this order.
 fn broad_phase(order: [usize; 3]) -> bool {
-    let mut harness = at_begin(&start("gas", 10_007));
+    let mut harness = before(&start("gas", 10_007), Pass::Bin);
     let input = Memory::source(&harness.site, &harness.twin);
-    harness.twin.broad_phase();
+    harness.twin.bin();
+    harness.twin.scan();
+    harness.twin.scatter();
     let passes = order.map(|k| [Pass::Bin, Pass::Scan, Pass::Scatter][k]);
     differs((harness, input), Bindings::Broad, passes, stages::of(Pass::Scatter).unwrap().compare)
 }
 
 // The end of a substep with overlaps, advance and relax in this order.
 fn end_of_substep(order: [usize; 2]) -> bool {
-    let mut harness = in_substep(&start("gas", 10_007));
+    let mut harness = before(&start("gas", 10_007), Pass::Advance);
     let twin = &mut harness.twin;
-    twin.launch();
-    twin.sweep();
-    twin.finish_rounds();
     twin.core.state.place.iter_mut().step_by(3).for_each(|place| place.x += 0.05);
     let input = Memory::of(&harness.site, twin);
     twin.advance();

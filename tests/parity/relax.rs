@@ -1,7 +1,7 @@
 //! Stage 11 against its twin: with overlaps that have to be pushed apart, and without.
 
 use super::{
-    Case, Slip, agrees, in_substep, notices,
+    Case, Slip, agrees, before, notices,
     starts::{Start, dice, start},
 };
 use crate::{
@@ -12,12 +12,8 @@ use crate::{
 
 // At the end of the substep, with some spheres moved into others.
 fn case_with(start: &Start, overlapping: bool) -> Case {
-    let mut harness = in_substep(start);
+    let mut harness = before(start, Pass::Relax);
     let twin = &mut harness.twin;
-    twin.launch();
-    twin.sweep();
-    twin.finish_rounds();
-    twin.advance();
     if overlapping {
         let mut draw = dice(5);
         for i in (0..twin.core.state.len()).step_by(3) {

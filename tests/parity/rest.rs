@@ -1,7 +1,7 @@
 //! Stage 9 against its twin: resting contacts, before the launch and after the rounds; their order, and their warm start.
 
 use super::{
-    Case, Harness, PRESENT, Slip, Total, agrees, at_begin, before_substep, notices,
+    Case, PRESENT, Slip, Total, agrees, before, notices, run_substep, runs,
     starts::{Start, start},
 };
 use crate::{
@@ -15,10 +15,6 @@ use crate::{
 /// Sleep timer of the sphere of this index, given the one at which a sphere sleeps.
 type Calm = fn(usize, u32) -> u32;
 
-fn awake(_: usize, _: u32) -> u32 {
-    0
-}
-
 // The spheres move as in the start, which is not calm: only the contacts depend on the sleep timers.
 const LULLS: [(&str, Calm); 4] = [
     ("asleep", |_, limit| limit + 3),
@@ -27,7 +23,9 @@ const LULLS: [(&str, Calm); 4] = [
     ("woken by some", |i, limit| if i % 50 == 7 { 3 } else { limit }),
 ];
 
-fn lull(mut harness: Harness<'static>, sleep_timer: Calm) -> Harness<'static> {
+// A pass of contacts where the sleep timers were set before the substep.
+fn lulled(start: &Start, sleep_timer: Calm, pass: Pass) -> Case {
+    let mut harness = before(start, Pass::SolveFirst);
     let core = &mut harness.twin.core;
     for i in 0..core.state.len() {
         let is_fixed = core.state.inverse_mass(i) == 0.0;
@@ -37,55 +35,24 @@ fn lull(mut harness: Harness<'static>, sleep_timer: Calm) -> Harness<'static> {
             core.state.spin[i].w = core.state.spin[i].w.min(-1.0);
         }
     }
-    harness
+    if runs(&harness.twin, pass) {
+        run_substep(&mut harness.twin, Some(pass));
+    }
+    Case::new(start, harness, pass)
 }
 
-fn before(start: &Start) -> Case {
-    before_lulled(start, awake)
-}
-
-fn before_lulled(start: &Start, sleep_timer: Calm) -> Case {
-    Case::new(start, lull(before_substep(start), sleep_timer), Pass::SolveFirst)
-}
-
-fn after(start: &Start) -> Case {
-    after_lulled(start, awake)
-}
-
-fn after_lulled(start: &Start, sleep_timer: Calm) -> Case {
-    let mut harness = lull(before_substep(start), sleep_timer);
-    harness.twin.rest_before();
-    harness.twin.launch();
-    harness.twin.sweep();
-    harness.twin.finish_rounds();
-    Case::new(start, harness, Pass::SolveAfter)
-}
-
-fn keep(start: &Start) -> Case {
-    keep_lulled(start, awake)
-}
-
-fn keep_lulled(start: &Start, sleep_timer: Calm) -> Case {
-    let mut harness = lull(before_substep(start), sleep_timer);
-    harness.twin.rest_before();
-    harness.twin.launch();
-    harness.twin.sweep();
-    harness.twin.finish_rounds();
-    harness.twin.rest_after();
-    harness.twin.advance();
-    Case::new(start, harness, Pass::KeepContacts)
+fn awake(pass: Pass) -> impl Fn(&Start) -> Case {
+    move |start| lulled(start, |_, _| 0, pass)
 }
 
 fn order(start: &Start) -> Case {
-    let mut harness = at_begin(start);
-    harness.twin.broad_phase();
-    Case::new(start, harness, Pass::OrderContacts)
+    Case::of(start, Pass::OrderContacts)
 }
 
 #[test]
 fn rest_agrees_with_its_twin() {
-    agrees("rest before", before);
-    agrees("rest after", after);
+    agrees("rest before", awake(Pass::SolveFirst));
+    agrees("rest after", awake(Pass::SolveAfter));
 }
 
 // Heavy spheres on light ones, pulled so hard that they run into each other in turn after turn.
@@ -98,7 +65,7 @@ fn every_turn_agrees_with_its_twin() {
         for sphere in &mut start.system.spheres {
             sphere.mass *= if sphere.position.z > 0.5 * top { 1000.0 } else { 1.0 };
         }
-        let case = after(&start);
+        let case = awake(Pass::SolveAfter)(&start);
         let output = case.run();
         assert_eq!(output.work[LAST_IN_CONTACT as usize], ITERATION_BATCHES + 1, "turns of {size} spheres");
         Total::new().add(&case.name, case.findings(&output));
@@ -107,7 +74,7 @@ fn every_turn_agrees_with_its_twin() {
 
 #[test]
 fn what_contacts_keep_agrees_with_the_twin() {
-    agrees("rest kept", keep);
+    agrees("rest kept", awake(Pass::KeepContacts));
 }
 
 #[test]
@@ -115,8 +82,8 @@ fn what_sleeps_agrees_with_the_twin() {
     let (mut asleep, mut total) = (0, Total::new());
     for start in [start("pile", 65), start("pile", 10_007), start("heap", 10_007)] {
         for (what, sleep_timer) in LULLS {
-            for make in [before_lulled, after_lulled, keep_lulled] {
-                let case = make(&start, sleep_timer);
+            for pass in [Pass::SolveFirst, Pass::SolveAfter, Pass::KeepContacts] {
+                let case = lulled(&start, sleep_timer, pass);
                 let output = case.run();
                 asleep += u64::from(output.work[ASLEEP_COUNT as usize]);
                 total.add(&format!("{}, {what}", case.name), case.findings(&output));
@@ -172,11 +139,11 @@ fn a_slip_in_rest_is_noticed() {
         ("a time at rest", |m, layout, _| m.work[layout.rested as usize + 3] ^= 1 << 22),
         ("what holds a pair", |m, layout, _| m.work[layout.flags as usize] ^= 4),
     ];
-    notices(&start("pile", 65), before, of_input, of_output);
+    notices(&start("pile", 65), awake(Pass::SolveFirst), of_input, of_output);
     let of_input: &[Slip] = &[("a clock", |m, _, _| {
         m.nodes.iter_mut().find(|node| node.clock > 0.0).unwrap().clock *= 0.5;
     })];
-    notices(&start("pile", 65), after, of_input, &of_output[..3]);
+    notices(&start("pile", 65), awake(Pass::SolveAfter), of_input, &of_output[..3]);
     let of_output: &[Slip] = &[("a cell in the order", |m, layout, _| m.work[layout.order as usize] += 1)];
     notices(&start("pile", 65), order, &[], of_output);
     let of_output: &[Slip] = &[
@@ -186,5 +153,5 @@ fn a_slip_in_rest_is_noticed() {
             m.warm_start[(WARM_START_HEAD + RANK_WORDS * layout.sphere_count + 1) as usize] += 1;
         }),
     ];
-    notices(&start("pile", 65), keep, &[], of_output);
+    notices(&start("pile", 65), awake(Pass::KeepContacts), &[], of_output);
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU32;
 
 use super::{
-    Case, Slip, Total, at_begin, notices,
+    Case, Slip, Total, before, notices,
     starts::{SIZES, Start, dice, start},
 };
 use crate::gpu::{
@@ -16,7 +16,7 @@ use crate::step::schedule::Pass;
 // A histogram of any length, on a system of one sphere.
 fn of_length(buckets: usize) -> Case {
     let start = start("gas", 1);
-    let mut harness = at_begin(&start);
+    let mut harness = before(&start, Pass::Scan);
     let (site, core) = (&mut harness.site, &mut harness.twin.core);
     let static_world = StaticWorld::of(&site.host.domain.world);
     site.layout = BufferLayout::new(1, buckets, static_world, 0, site.layout.capacities);
@@ -31,9 +31,7 @@ fn of_length(buckets: usize) -> Case {
 
 // The histogram that the broad phase of a system makes.
 fn case(start: &Start) -> Case {
-    let mut harness = at_begin(start);
-    harness.twin.bin();
-    Case::new(start, harness, Pass::Scan)
+    Case::of(start, Pass::Scan)
 }
 
 #[test]

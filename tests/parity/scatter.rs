@@ -1,16 +1,13 @@
 //! Stage 3 against its twin.
 
 use super::{
-    Case, Slip, agrees, at_begin, notices,
+    Case, Slip, agrees, before, notices,
     starts::{Start, start},
 };
 use crate::{gpu::layout::Node, step::schedule::Pass};
 
 fn case(start: &Start) -> Case {
-    let mut harness = at_begin(start);
-    harness.twin.bin();
-    harness.twin.scan();
-    Case::with_leftovers(start, harness, Pass::Scatter, |input, _| {
+    Case::with_leftovers(start, before(start, Pass::Scatter), Pass::Scatter, |input, _| {
         input.nodes.fill(Node { loss: 1.0, virial: 2.0, relax_work: 3.0, clock: 4.0, ..Node::default() });
     })
 }

@@ -1,7 +1,7 @@
 //! Stage 7 against its twin: the threats, the first propagation, and which impacts are selected.
 
 use super::{
-    Case, Slip, agrees, in_substep,
+    Case, Slip, agrees, before,
     memory::counter,
     notices,
     starts::{Start, start},
@@ -13,10 +13,8 @@ use crate::{
 
 // Round 0 goes through all spheres, round 2 makes lists of those that are near.
 fn in_round(start: &Start, round: u32) -> Case {
-    let mut harness = in_substep(start);
+    let mut harness = before(start, Pass::Select);
     harness.site.round = round;
-    harness.twin.launch();
-    harness.twin.sweep();
     let case = Case::with_leftovers(start, harness, Pass::Select, |input, _| {
         for next_event in &mut input.next_events {
             next_event.any = VelocityBound { time: 0.0, delta_v_bound: 1.0 };

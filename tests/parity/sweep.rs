@@ -1,28 +1,23 @@
 //! Stage 6 against its twin: the sweep of all, and that of the spheres that a round has touched.
 
 use super::{
-    Case, Slip, agrees, in_substep, notices,
+    Case, Slip, agrees, before, notices,
     starts::{Start, start},
 };
 use crate::{cpu::event::Event, step::schedule::Pass, verify::twin::Twin};
 
 fn case(start: &Start) -> Case {
-    let mut harness = in_substep(start);
-    harness.twin.launch();
-    let case = Case::new(start, harness, Pass::Sweep);
+    let case = Case::of(start, Pass::Sweep);
     let sample = case.harness.twin.rounds.events.iter().position(is_fair(&case.harness.twin));
     case.with_sample(sample.unwrap_or(0))
 }
 
 // After the first impacts, with the number of a round that goes through all spheres or of one that makes lists.
 fn after_impacts(start: &Start, round: u32) -> Case {
-    let mut harness = in_substep(start);
+    let mut harness = before(start, Pass::Select);
     harness.site.round = round;
-    let twin = &mut harness.twin;
-    twin.launch();
-    twin.sweep();
-    twin.select();
-    twin.collide();
+    harness.twin.select();
+    harness.twin.collide();
     let case = Case::with_leftovers(start, harness, Pass::Resweep, |input, site| {
         // Marks of the passes before.
         for i in 0..site.layout.sphere_count {

@@ -2,18 +2,8 @@
 
 use glam::Vec3;
 
-use super::Comparison;
-use crate::{
-    gpu::layout::FROZEN,
-    step::schedule::Pass,
-    verify::{
-        PRESENT,
-        findings::{Findings, Tolerances},
-        harness::{Bindings, Site},
-        memory::{Memory, columns},
-        twin::Twin,
-    },
-};
+use super::{Bindings, Comparison, Findings, Memory, PRESENT, Pass, Site, Tolerances, Twin, columns};
+use crate::gpu::layout::FROZEN;
 
 /// Tolerance of offsets, as a share of the summands: `u * t + ...` may be fused, which saves the rounding of a product,
 /// and the sum is rounded once on both sides; the projection on a plane adds three products.

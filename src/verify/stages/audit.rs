@@ -1,19 +1,12 @@
 //! The comparison of `audit`.
 
-use super::Comparison;
+use super::{Bindings, Comparison, Findings, Memory, OVERALL, Pass, Site, Twin};
 use crate::{
     gpu::{
         layout::{CLASS_COUNTS, Node},
         submit_queue::sums,
     },
     state::sums::{CLASS_SHIFT, CLASSES, Sums},
-    step::schedule::Pass,
-    verify::{
-        findings::{Findings, OVERALL},
-        harness::{Bindings, Site},
-        memory::Memory,
-        twin::Twin,
-    },
 };
 
 /// Tolerance of sums, as a share of the sum of all magnitudes: a workgroup of 64 lanes adds 4096 spheres in f32, 64 in

@@ -2,18 +2,10 @@
 
 use glam::Vec3;
 
-use super::Comparison;
-use crate::{
-    gpu::buffer_layout::BufferLayout,
-    step::schedule::Pass,
-    verify::{
-        PRESENT,
-        findings::{Findings, OVERALL, Tolerances},
-        harness::{Bindings, Site},
-        memory::{Memory, columns},
-        twin::Twin,
-    },
+use super::{
+    Bindings, Comparison, Findings, Memory, OVERALL, PRESENT, Pass, Site, Tolerances, Twin, columns,
 };
+use crate::gpu::buffer_layout::BufferLayout;
 
 /// Tolerance of an offset, as a share of the offset before and of the cell: `x - moved * edge` may be fused, which
 /// saves rounding the product, half an ULP (6e-8) of it; the difference is rounded once on both sides.

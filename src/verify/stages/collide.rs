@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use glam::{DVec3, Vec3, Vec4};
 
-use super::{Comparison, dynamic_candidates, rest};
+use super::{
+    Bindings, Comparison, Findings, Memory, OVERALL, PRESENT, Pass, Site, Tolerances, Twin, columns,
+    dynamic_candidates, rest,
+};
 use crate::{
     Impact,
     gpu::{
@@ -13,14 +16,6 @@ use crate::{
             CONTACT_TIME_COUNT, FAST_COUNT, FROZEN, FROZEN_COUNT, LATE_COUNT, LOG_COUNT, LOG_WORDS, Node,
             PAIR_COUNT, WALL_COUNT,
         },
-    },
-    step::schedule::Pass,
-    verify::{
-        PRESENT,
-        findings::{Findings, OVERALL, Tolerances},
-        harness::{Bindings, Site},
-        memory::{Memory, columns},
-        twin::Twin,
     },
 };
 

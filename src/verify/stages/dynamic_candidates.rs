@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use glam::{IVec3, Vec3};
 
+use super::{Findings, Memory, Twin};
 use crate::{
     cpu::{
         event::View,
@@ -11,7 +12,6 @@ use crate::{
     },
     gpu::buffer_layout::BufferLayout,
     state::constants::PASSING,
-    verify::{findings::Findings, memory::Memory, twin::Twin},
 };
 
 /// Rim of lengths, as a share of the path of a fast sphere and of the distance: a few sums of products of lengths up to

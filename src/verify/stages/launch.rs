@@ -1,16 +1,7 @@
 //! The comparison of `launch`, with the traversals of the spheres that are fast from the start.
 
-use super::{Comparison, dynamic_candidates};
-use crate::{
-    gpu::layout::{DYNAMIC_COUNT, FAST_COUNT, LAUNCH, Node},
-    step::schedule::Pass,
-    verify::{
-        findings::{Findings, OVERALL},
-        harness::{Bindings, Site},
-        memory::Memory,
-        twin::Twin,
-    },
-};
+use super::{Bindings, Comparison, Findings, Memory, OVERALL, Pass, Site, Twin, dynamic_candidates};
+use crate::gpu::layout::{DYNAMIC_COUNT, FAST_COUNT, LAUNCH, Node};
 
 /// Rim of the path ahead against the motion margin, relative: a length of three fused squares and one product.
 const PATH: f32 = 1e-6;

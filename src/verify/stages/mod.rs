@@ -21,9 +21,10 @@ mod select;
 mod sweep;
 
 use super::{
-    findings::Findings,
+    PRESENT,
+    findings::{Findings, OVERALL, Tolerances},
     harness::{Bindings, Site},
-    memory::Memory,
+    memory::{Memory, columns},
     twin::Twin,
 };
 use crate::{gpu::encode::Dispatch, step::schedule::Pass};

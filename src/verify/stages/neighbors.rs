@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 
-use super::Comparison;
+use super::{Bindings, Comparison, Findings, Memory, OVERALL, PRESENT, Pass, Site, Twin};
+use crate::verify::memory::rough_place;
 use crate::{
     cpu::sweep::from_wall,
     gpu::{
@@ -10,14 +11,6 @@ use crate::{
         layout::{CANDIDATE_COUNT, CODE_SHIFT, INDEX_MASK},
     },
     state::{constants::wall_bit, grid::CODES},
-    step::schedule::Pass,
-    verify::{
-        PRESENT,
-        findings::{Findings, OVERALL},
-        harness::{Bindings, Site},
-        memory::{Memory, rough_place},
-        twin::Twin,
-    },
     walls::features::Instant,
 };
 

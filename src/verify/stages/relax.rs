@@ -2,18 +2,12 @@
 
 use glam::Vec3;
 
-use super::Comparison;
+use super::{
+    Bindings, Comparison, Findings, Memory, OVERALL, PRESENT, Pass, Site, Tolerances, Twin, columns,
+};
 use crate::{
     cpu::relax::needed,
     gpu::layout::{DEEPEST, DEEPEST_BEFORE},
-    step::schedule::Pass,
-    verify::{
-        PRESENT,
-        findings::{Findings, OVERALL, Tolerances},
-        harness::{Bindings, Site},
-        memory::{Memory, columns},
-        twin::Twin,
-    },
 };
 
 /// Tolerance of depths, in diameters: the difference of two lengths of about one, each with a fused square.

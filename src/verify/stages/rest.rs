@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use glam::Vec3;
 
-use super::{Compare, Comparison};
+use super::{
+    Bindings, Compare, Comparison, Findings, Memory, OVERALL, PRESENT, Pass, Site, Tolerances, Twin, columns,
+};
+use crate::verify::contacts::{feature_hits_of, flags_of, key_of, put_warm_start, rank_head, wall_hits_of};
 use crate::{
     cpu::constraints::ContactConstraint,
     gpu::{
@@ -19,15 +22,6 @@ use crate::{
     state::{
         constants::{COLOURS, ITERATION_BATCHES},
         warm_start::ContactImpulse,
-    },
-    step::schedule::Pass,
-    verify::{
-        PRESENT,
-        contacts::{feature_hits_of, flags_of, key_of, put_warm_start, rank_head, wall_hits_of},
-        findings::{Findings, OVERALL, Tolerances},
-        harness::{Bindings, Site},
-        memory::{Memory, columns},
-        twin::Twin,
     },
 };
 

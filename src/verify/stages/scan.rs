@@ -1,19 +1,10 @@
 //! The comparison of `scan`.
 
 use super::{
-    Comparison,
+    Bindings, Comparison, Findings, Memory, Pass, Site, Twin,
     bin::{buckets, histogram},
 };
-use crate::{
-    gpu::layout::SCAN_PART,
-    step::schedule::Pass,
-    verify::{
-        findings::Findings,
-        harness::{Bindings, Site},
-        memory::Memory,
-        twin::Twin,
-    },
-};
+use crate::gpu::layout::SCAN_PART;
 
 pub const COMPARISON: Comparison = Comparison {
     pass: Pass::Scan,

@@ -1,17 +1,8 @@
 //! The comparison of `scatter`.
 
-use super::Comparison;
-use crate::{
-    gpu::layout::Node,
-    step::schedule::Pass,
-    verify::{
-        PRESENT,
-        findings::{Findings, Tolerances},
-        harness::{Bindings, Site},
-        memory::{Memory, columns, rough_place},
-        twin::Twin,
-    },
-};
+use super::{Bindings, Comparison, Findings, Memory, PRESENT, Pass, Site, Tolerances, Twin, columns};
+use crate::gpu::layout::Node;
+use crate::verify::memory::rough_place;
 
 pub const COMPARISON: Comparison = Comparison {
     pass: Pass::Scatter,

@@ -2,19 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::Comparison;
+use super::{Bindings, Comparison, Findings, Memory, OVERALL, Pass, Site, Twin};
+use crate::verify::memory::{counter, time};
 use crate::{
     cpu::select,
     gpu::{
         encode,
         layout::{THREAT_WORDS, THREATS, VelocityBound},
-    },
-    step::schedule::Pass,
-    verify::{
-        findings::{Findings, OVERALL},
-        harness::{Bindings, Site},
-        memory::{Memory, counter, time},
-        twin::Twin,
     },
 };
 

@@ -1,6 +1,7 @@
 //! The comparison of `sweep`: of all spheres, and of those that a round has touched.
 
-use super::Comparison;
+use super::{Bindings, Comparison, Findings, Memory, Pass, Site, Twin};
+use crate::verify::memory::time;
 use crate::{
     cpu::{event as twins, sweep},
     gpu::{
@@ -9,13 +10,6 @@ use crate::{
         shaders::NO_IMPACT,
     },
     state::grid::CODES,
-    step::schedule::Pass,
-    verify::{
-        findings::Findings,
-        harness::{Bindings, Site},
-        memory::{Memory, time},
-        twin::Twin,
-    },
 };
 
 /// How far apart, in cells, the two sides may see a pair at its time of impact: coordinates are at most a few cells, each
