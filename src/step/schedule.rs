@@ -21,7 +21,7 @@
 //! timers, and pushes apart what still overlaps. [`STEP_END`] audits energies, momentum and overlap.
 //!
 //! To add a pass: write its function in `src/cpu/`, its entry point in `shaders/`, one entry below, and one arm in each
-//! engine's [`Executor::run`]; its comparison goes to the file of its stage in the parity tests.
+//! engine's [`Executor::run`], one comparison in `src/verify/stages/`, and a parity test in the file of its stage.
 
 /// One stage: a file in `src/cpu/` and one of the same stem in `shaders/`, and a row of every table of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -135,11 +135,11 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The step divided into substeps as either engine divides it.
+    /// The step divided into substeps as either engine divides it, with buffers for `ample` times the spheres.
     ///
     /// # Errors
     /// [`Error::Capacity`] for more spheres than fit.
-    fn of_step(system: &System, last_contact: impl Fn(u32) -> f32) -> Result<Self, Error> {
+    fn of_step(system: &System, last_contact: impl Fn(u32) -> f32, ample: usize) -> Result<Self, Error> {
         let (mut host, mut state) = HostMirror::new(system, &last_contact);
         let mut core = Core::new(system, &last_contact)?;
         let mut audit = Audit::default();
@@ -159,14 +159,14 @@ impl Setup {
                 _ => break plan,
             }
         };
-        let capacities = Capacities { blocks: plan.substeps, ..capacities(system.spheres.len()) };
+        let capacities = Capacities { blocks: plan.substeps, ..capacities(ample * system.spheres.len()) };
         let variant = host.variant();
         Ok(Self { host, core, plan, capacities, variant })
     }
 }
 
 impl<'a> Harness<'a> {
-    /// Both sides before the first stage of a step.
+    /// Both sides before the first stage of a step; buffers are `ample` times as large as usual.
     ///
     /// # Errors
     /// [`Error::Capacity`] for more spheres than fit, [`Error::DeviceLost`].
@@ -175,8 +175,9 @@ impl<'a> Harness<'a> {
         context: &'a Context,
         last_contact: impl Fn(u32) -> f32,
         time: f64,
+        ample: usize,
     ) -> Result<Self, Error> {
-        Self::new(Setup::of_step(system, last_contact)?, context, time)
+        Self::new(Setup::of_step(system, last_contact, ample)?, context, time)
     }
 
     /// The same with a plan that is given; the step begins at `time`.
@@ -200,8 +201,8 @@ impl<'a> Harness<'a> {
         let blocks = if layout.static_world.is_restless { substeps.len() } else { 1 };
         let motion = host.motion(time, &substeps[..blocks]);
         let pipelines = context.pipelines(variant)?;
-        let mut twin = Twin::new(core, plan.motion_margin, plan.drift);
-        twin.frames(&frames, &substeps, time);
+        let mut twin = Twin::new(core, &plan, &substeps, time);
+        twin.enter(0, &frames[0]);
         let substeps_per_build = plan.substeps_per_build as usize;
         let site = Site { host, layout, frame: frames[0], round: 0 };
         Ok(Self { context, pipelines, motion, site, frames, substeps_per_build, twin })

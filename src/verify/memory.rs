@@ -100,6 +100,25 @@ impl Memory {
         memory
     }
 
+    /// Whether the state of the twin fits into these buffers.
+    pub fn fits(twin: &Twin, layout: &BufferLayout) -> bool {
+        let (core, room) = (&twin.core, &layout.capacities);
+        let n = core.state.len();
+        let listed = |i: usize| core.lists.of(i).len() + core.lists.features(i).len();
+        let handed_on = |i: usize| core.constraints.handed_on(i).0.len();
+        let entries = if twin.has_lists { (0..n).map(listed).sum() } else { 0 };
+        let constraints = (0..n).map(handed_on).sum::<usize>().max(core.constraints.count);
+        [
+            (entries, room.entries),
+            (core.dynamic_candidates.pool.len(), room.dynamic_candidates),
+            (core.dynamic_candidates.visits.len(), room.visits),
+            (twin.rounds.frozen.len(), room.frozen),
+            (if layout.slots > 0 { constraints } else { 0 }, room.constraints),
+        ]
+        .into_iter()
+        .all(|(used, capacity)| used <= capacity as usize)
+    }
+
     /// The twin's state, candidates, dynamic candidates, events and contact constraints; the lists of rounds are empty.
     pub fn of(site: &Site, twin: &Twin) -> Self {
         let (core, Site { host, layout, .. }) = (&twin.core, site);

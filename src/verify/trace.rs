@@ -4,12 +4,15 @@
 use super::{
     findings::{Difference, Findings},
     harness::{Device, Harness},
+    memory::Memory,
     stages,
 };
 use crate::gpu::{Context, layout::DENSE_ROUNDS};
 use crate::{
     Error, System,
-    step::schedule::{BROAD_PHASE, Entry, Executor, STEP_END, SUBSTEP_END, When, execute, execute_rounds},
+    step::schedule::{
+        BROAD_PHASE, Entry, Executor, STEP_BEGIN, STEP_END, SUBSTEP_END, When, execute, execute_rounds,
+    },
 };
 
 /// A stage, and its first difference.
@@ -29,12 +32,16 @@ pub fn first_difference(
     scale: f32,
     time: f64,
 ) -> Result<Option<Found>, Error> {
-    let harness = Harness::of_step(system, context, last_contact, time)?;
-    let device = harness.device()?;
-    match (Trace { harness, device, scale }).run() {
-        Ok(()) => Ok(None),
-        Err(End::Found(found)) => Ok(Some(found)),
-        Err(End::Failed(error)) => Err(error),
+    let mut ample = 1;
+    loop {
+        let harness = Harness::of_step(system, context, &last_contact, time, ample)?;
+        let device = harness.device()?;
+        match (Trace { harness, device, scale }).run() {
+            Ok(()) => return Ok(None),
+            Err(End::Found(found)) => return Ok(Some(found)),
+            Err(End::Failed(error)) => return Err(error),
+            Err(End::Full) => ample *= 4,
+        }
     }
 }
 
@@ -49,6 +56,8 @@ struct Trace<'a> {
 enum End {
     Found(Found),
     Failed(Error),
+    /// The state of the twin does not fit into the buffers.
+    Full,
 }
 
 impl Trace<'_> {
@@ -60,6 +69,9 @@ impl Trace<'_> {
             self.harness.twin.enter(k, &frame);
             if k.is_multiple_of(self.harness.substeps_per_build) {
                 execute(BROAD_PHASE, self)?;
+            }
+            if k == 0 {
+                execute(STEP_BEGIN, self)?;
             }
             execute_rounds(self)?;
             execute(SUBSTEP_END, self)?;
@@ -78,7 +90,10 @@ impl Executor for Trace<'_> {
 
     fn run(&mut self, entry: &Entry) -> Result<(), End> {
         let Self { harness: Harness { site, twin, .. }, device, scale } = self;
-        let Some(comparison) = stages::of(entry.pass) else { return Ok(()) };
+        let comparison = stages::of(entry.pass);
+        if !Memory::fits(twin, &site.layout) {
+            return Err(End::Full);
+        }
         let input = (comparison.input)(site, twin);
         (comparison.twin)(twin);
         let dispatches = |all| (comparison.dispatches)(site, all);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 
 use crate::gpu::layout;
 use crate::{
@@ -11,14 +11,17 @@ use crate::{
         audit::Audit,
         collide::{Counts, Recorder},
         core::Core,
+        drag,
         event::View,
         relax::{self, Relax},
         rest::Rest,
         rounds::Rounds,
-        sweep,
     },
     state::{frame::Frame, sums::Sums},
-    step::{plan::Substep, schedule::When},
+    step::{
+        plan::{Plan, Substep},
+        schedule::When,
+    },
 };
 
 /// Rounds after which a substep is given up: no tested system came near.
@@ -44,13 +47,15 @@ pub struct Twin {
     pub counts_before: Counts,
     pub impacts_before: usize,
     pub relaxed: Relaxed,
+    /// Energy that the latest half of the drag took.
+    pub drag_loss: f64,
     /// Motion margin of the broad phase.
     pub motion_margin: f32,
     pub drift: DVec3,
-    drift_reach: f32,
-    frames: Vec<Frame>,
-    /// When each substep begins, and its length (scaled).
-    begins: Vec<(f64, f64)>,
+    /// Path of the drift until the next broad phase.
+    pub drift_reach: f32,
+    /// Time of begin and length of each substep (scaled length).
+    substeps: Vec<(f64, f64)>,
     /// The frame of the present substep.
     pub frame: Frame,
     /// Why a pass failed.
@@ -58,9 +63,10 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// The twin before its first pass; paths of up to `motion_margin` relative to the drift between broad phases.
-    pub fn new(core: Core, motion_margin: f32, drift: DVec3) -> Self {
+    /// The twin before the first pass of a step that begins at `time` and is divided into these substeps.
+    pub fn new(core: Core, plan: &Plan, substeps: &[Substep], time: f64) -> Self {
         let n = core.state.len();
+        let unit = core.domain.units.time;
         Self {
             rounds: Rounds::new(n),
             rest: Rest::default(),
@@ -70,53 +76,44 @@ impl Twin {
             counts_before: Counts::default(),
             impacts_before: 0,
             relaxed: Relaxed::default(),
-            motion_margin,
-            drift,
+            drag_loss: 0.0,
+            motion_margin: plan.motion_margin,
+            drift: plan.drift,
             drift_reach: 0.0,
-            frames: vec![],
-            begins: vec![],
+            substeps: substeps.iter().map(|substep| (time + substep.time * unit, substep.h)).collect(),
             frame: Frame {
                 h: 0.0,
                 gravity: core.domain.world.gravity,
-                drift: glam::Vec3::ZERO,
-                drifted: glam::Vec3::ZERO,
+                drift: Vec3::ZERO,
+                drifted: Vec3::ZERO,
             },
             failed: None,
             core,
         }
     }
 
-    /// Takes over the frames of the device and the substeps of a step that begins at `time`.
-    pub fn frames(&mut self, frames: &[layout::Frame], substeps: &[Substep], time: f64) {
-        let unit = self.core.domain.units.time;
-        self.begins = substeps.iter().map(|substep| (time + substep.time * unit, substep.h)).collect();
-        let frame =
-            |f: &layout::Frame| Frame { h: f.h, gravity: f.gravity, drift: f.drift, drifted: f.drifted };
-        // The last one is that of the audit.
-        self.frames = frames[..frames.len() - 1].iter().map(frame).collect();
-        self.enter(0, &frames[0]);
-    }
-
     /// Goes to substep `k`, which has this frame on the device.
     pub fn enter(&mut self, k: usize, frame: &layout::Frame) {
-        self.frame = self.frames[k];
-        let (begin, h) = self.begins[k];
+        let layout::Frame { h, gravity, drift, drifted, drift_reach, .. } = *frame;
+        self.frame = Frame { h, gravity, drift, drifted };
+        self.drift_reach = drift_reach;
+        let (begin, h) = self.substeps[k];
         self.core.domain.place_walls(begin, h);
-        self.drift_reach = frame.drift_reach;
     }
 
-    /// Whether the passes of this condition run; systems with drag are refused.
+    /// Whether the passes of this condition run.
     pub fn has(&self, when: When) -> bool {
         match when {
             When::Always => true,
             When::Resting => self.core.domain.world.rests,
-            When::Drag => false,
+            When::Drag => self.core.domain.half_drag() > 0.0,
         }
     }
 
-    /// Path of the drift until the next broad phase.
-    pub fn drift_reach(&self) -> f32 {
-        self.drift_reach
+    /// Half of the drag of a step.
+    pub fn drag(&mut self) {
+        let factor = 1.0 - self.core.domain.half_drag();
+        self.drag_loss = drag::slow(&mut self.core.state.motion, factor);
     }
 
     pub fn bin(&mut self) {
@@ -157,17 +154,8 @@ impl Twin {
     }
 
     pub fn launch(&mut self) {
-        self.rounds.begin();
-        let Self { core, rounds, frame, .. } = self;
-        core.launch(*frame, &mut rounds.fast);
-        self.walk();
-    }
-
-    fn walk(&mut self) {
-        let Self { core, rounds, frame, failed, .. } = self;
-        if let Err(error) = rounds.walk_fast(core, *frame) {
-            failed.get_or_insert(error);
-        }
+        let done = self.rounds.launch(&mut self.core, self.frame);
+        self.failed = self.failed.take().or(done.err());
     }
 
     pub fn view(&self) -> View<'_> {
@@ -175,15 +163,7 @@ impl Twin {
     }
 
     pub fn sweep(&mut self) {
-        let view = self.core.view(self.frame);
-        for i in 0..view.state.len() {
-            let event = sweep::sweep(&view, i);
-            if event.is_some() {
-                self.rounds.pending.insert(i);
-            }
-            self.rounds.events[i] = event;
-        }
-        self.rounds.pending.list(&mut self.rounds.pending_list);
+        self.rounds.sweep(&self.core, self.frame);
     }
 
     /// Begins a round, if any impact is pending.
@@ -203,14 +183,8 @@ impl Twin {
         (self.counts_before, self.impacts_before) = (self.rounds.counts, self.rounds.impacts.len());
         let units = self.core.domain.units;
         let recorder = Recorder { units: &units, start: 0.0, on: true };
-        let Self { core, rounds, frame, .. } = self;
-        rounds.collide(core, *frame, recorder);
-        for k in 0..rounds.to_freeze.len() {
-            let i = rounds.to_freeze[k] as usize;
-            let clock = core.clock[i];
-            rounds.freeze(core, *frame, i, clock);
-        }
-        self.walk();
+        let done = self.rounds.carry_out(&mut self.core, self.frame, recorder);
+        self.failed = self.failed.take().or(done.err());
     }
 
     pub fn resweep(&mut self) {

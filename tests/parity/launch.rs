@@ -4,7 +4,7 @@ use super::{
     Case, Slip, agrees, before, notices,
     starts::{Start, start},
 };
-use crate::step::schedule::Pass;
+use crate::{System, step::schedule::Pass};
 
 fn case(start: &Start) -> Case {
     Case::with_leftovers(start, before(start, Pass::Launch), Pass::Launch, |input, _| {
@@ -35,4 +35,40 @@ fn a_slip_in_launch_is_noticed() {
         ("the cells to a dynamic candidate", |m, _, _| m.pool[2] ^= 1),
     ];
     notices(&start("fast", 65), case, input, output);
+}
+
+// The start in a medium.
+fn slowed(pass: Pass, start: &Start) -> Case {
+    let system = System { drag: 0.8, ..start.system.clone() };
+    let start = Start { system, ..*start };
+    Case::with_leftovers(&start, before(&start, pass), pass, |input, _| {
+        input.nodes.iter_mut().for_each(|node| node.loss = 0.25);
+    })
+}
+
+#[test]
+fn drag_agrees_with_its_twin() {
+    for pass in [Pass::DragBefore, Pass::DragAfter] {
+        assert_eq!(agrees("drag", |start| slowed(pass, start)).0.near_ties, 0);
+    }
+}
+
+#[test]
+fn a_slip_in_drag_is_noticed() {
+    let input: &[Slip] = &[
+        ("a velocity", |m, _, _| m.bodies[1][64].velocity.x += 1e-3),
+        ("an inverse mass", |m, _, _| m.bodies[1][3].inverse_mass *= 1.001),
+        ("a loss", |m, _, _| m.nodes[5].loss += 0.1),
+    ];
+    let output: &[Slip] = &[
+        ("a velocity", |m, _, _| m.bodies[1][64].velocity.z *= 1.0 + 1e-5),
+        ("a loss", |m, _, _| m.nodes[5].loss *= 1.001),
+        ("an offset", |m, _, _| m.bodies[1][12].offset.z += 1e-6),
+        ("a clock", |m, _, _| m.nodes[20].clock += 1e-3),
+        ("a loss of a fixed sphere", |m, _, _| {
+            let i = m.bodies[1].iter().position(|body| body.inverse_mass == 0.0).unwrap();
+            m.nodes[i].loss *= 1.0 + 1e-6;
+        }),
+    ];
+    notices(&start("fixed", 65), |start| slowed(Pass::DragBefore, start), input, output);
 }

@@ -43,7 +43,7 @@ use crate::{
     },
     state::units::Units,
     step::schedule::{
-        BROAD_PHASE, Entry, Executor, Pass, SCHEDULE, SUBSTEP_END, When, execute, execute_rounds,
+        BROAD_PHASE, Entry, Executor, Pass, SCHEDULE, STEP_BEGIN, SUBSTEP_END, When, execute, execute_rounds,
     },
 };
 
@@ -76,7 +76,7 @@ impl Executor for UpTo<'_> {
         if self.pass == Some(entry.pass) {
             return Err(Reached);
         }
-        (stages::of(entry.pass).expect("a comparison of the pass").twin)(self.twin);
+        (stages::of(entry.pass).twin)(self.twin);
         Ok(())
     }
 
@@ -96,12 +96,13 @@ fn runs(twin: &Twin, pass: Pass) -> bool {
     SCHEDULE.iter().copied().flatten().any(|entry| entry.pass == pass && twin.has(entry.when))
 }
 
-/// A start on both sides before the first such pass: of the broad phase, or of the last substep.
+/// A start on both sides before the first such pass: at the begin of the step, or in its last substep.
 fn before(start: &Start, pass: Pass) -> Harness<'static> {
     let mut harness = Harness::new(starts::setup(start), context(), 0.0).unwrap();
     let Harness { site, twin, frames, .. } = &mut harness;
-    let is_reached = execute(BROAD_PHASE, &mut UpTo { twin, pass: Some(pass) }).is_err();
-    if !is_reached && runs(twin, pass) {
+    let mut up_to = UpTo { twin, pass: Some(pass) };
+    let begin = execute(BROAD_PHASE, &mut up_to).and_then(|()| execute(STEP_BEGIN, &mut up_to));
+    if begin.is_ok() && runs(twin, pass) {
         for (k, frame) in frames[..frames.len() - 1].iter().enumerate() {
             (*site).frame = *frame;
             twin.enter(k, frame);
@@ -147,7 +148,7 @@ impl Case {
         pass: Pass,
         leave: impl FnOnce(&mut Memory, &Site),
     ) -> Self {
-        let comparison = stages::of(pass).expect("a comparison of the pass");
+        let comparison = stages::of(pass);
         let mut case = Self {
             name: format!("{} of {}", start.name, start.system.spheres.len()),
             input: Memory::new(&harness.site.layout),

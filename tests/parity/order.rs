@@ -13,7 +13,7 @@ fn differs<const N: usize>(
     compare: Compare,
 ) -> bool {
     let all = groups(&harness.site.layout);
-    let dispatches = passes.map(|pass| (stages::of(pass).unwrap().dispatches)(&harness.site, all)).concat();
+    let dispatches = passes.map(|pass| (stages::of(pass).dispatches)(&harness.site, all)).concat();
     let case = Case { name: format!("{passes:?}"), harness, input, bindings, dispatches, compare, sample: 0 };
     case.differs(&case.run())
 }
@@ -26,7 +26,7 @@ fn broad_phase(order: [usize; 3]) -> bool {
     harness.twin.scan();
     harness.twin.scatter();
     let passes = order.map(|k| [Pass::Bin, Pass::Scan, Pass::Scatter][k]);
-    differs((harness, input), Bindings::Broad, passes, stages::of(Pass::Scatter).unwrap().compare)
+    differs((harness, input), Bindings::Broad, passes, stages::of(Pass::Scatter).compare)
 }
 
 // The end of a substep with overlaps, advance and relax in this order.

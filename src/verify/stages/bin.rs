@@ -12,7 +12,8 @@ use crate::gpu::buffer_layout::BufferLayout;
 const OFFSET: f32 = 1.2e-7;
 
 /// Distance from the face between two cells, in cells, at which rounding decides on the cell: WGSL guarantees the
-/// quotient `x / edge` to 2.5 ULP, and `x` may be a few cells.
+/// quotient `x / edge` to 2.5 ULP, and `x` may be a few cells. The starts of the parity tests have no sphere there, but the
+/// arbitrary states of `carom verify` may.
 const FACE: f32 = 1e-6;
 
 pub const COMPARISON: Comparison = Comparison {

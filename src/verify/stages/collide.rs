@@ -131,7 +131,9 @@ impl<'a> Collide<'a> {
                 // Other spheres are not written.
                 let before = (input.bodies[PRESENT][i], input.tags[PRESENT][i]);
                 findings.sphere(i, found, before, Tolerances::default());
-                findings.node(i, output.nodes[i], input.nodes[i]);
+                if output.nodes[i] != input.nodes[i] {
+                    findings.node(i, output.nodes[i], input.nodes[i]);
+                }
             }
         }
     }

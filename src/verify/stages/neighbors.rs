@@ -138,14 +138,14 @@ fn is_feature_on_rim(site: &Site, twin: &Twin, i: usize, feature: u32, scale: f3
     let (cell, offset, radius) = (state.cell[i].truncate(), state.offset(i), state.radius(i));
     let at = Instant { cell, offset, velocity: Vec3::ZERO, radius, t: 0.0 };
     let x = features.sight(&twin.core.domain.grid, feature, &at, Vec3::ZERO).x;
-    let reach = radius + (twin.motion_margin + twin.drift_reach()) * 1.001 + world.slop;
+    let reach = radius + (twin.motion_margin + twin.drift_reach) * 1.001 + world.slop;
     let edge = site.frame.edge.max_element();
     (features.near(feature, x).distance - reach).abs() <= WALL_RIM * scale * (edge + x.length())
 }
 
 fn walls_on_rim(site: &Site, twin: &Twin, i: usize, scale: f32) -> u32 {
     let (core, edge) = (&twin.core, site.frame.edge.max_element());
-    let path = twin.motion_margin + twin.drift_reach();
+    let path = twin.motion_margin + twin.drift_reach;
     let mut set = 0;
     for (k, wall) in core.domain.world.walls.iter().enumerate() {
         let gap = wall.normal.dot(from_wall(&core.domain.grid, core.state.columns(), wall, i))

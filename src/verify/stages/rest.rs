@@ -198,7 +198,6 @@ pub fn contact_flags(layout: &BufferLayout, twin: &Twin, output: &Memory, findin
         output.work[layout.flags as usize + k / 8] >> (4 * (k % 8))
     };
     for i in 0..twin.core.state.len() {
-        findings.compared += 1;
         let mut equal = |what, found, expected| {
             if found != expected {
                 findings.equal(what, i, found, expected);
