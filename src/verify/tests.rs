@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::{Lockstep, Mismatch, trace, twin_step};
+use super::{Lockstep, Mismatch, trace};
 use crate::{
     Side, Surface, System,
     gpu::Context,
@@ -254,7 +254,7 @@ fn every_stage_agrees_on_states_that_arise_in_scenes() {
             if k == steps {
                 found = trace::first_difference(system, &context, last_contact, 1.0, time).unwrap();
             } else {
-                let (step, contacts, _) = twin_step(system, last_contact, time).unwrap();
+                let (step, contacts, _) = super::twin_step(system, last_contact, time).unwrap();
                 lockstep.advance(step.spheres, contacts);
             }
         }

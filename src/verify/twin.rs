@@ -164,6 +164,7 @@ impl Twin {
 
     pub fn sweep(&mut self) {
         self.rounds.sweep(&self.core, self.frame);
+        self.rounds.pending.list(&mut self.rounds.pending_list);
     }
 
     /// Begins a round, if any impact is pending.

@@ -104,7 +104,7 @@ fn before(start: &Start, pass: Pass) -> Harness<'static> {
     let begin = execute(BROAD_PHASE, &mut up_to).and_then(|()| execute(STEP_BEGIN, &mut up_to));
     if begin.is_ok() && runs(twin, pass) {
         for (k, frame) in frames[..frames.len() - 1].iter().enumerate() {
-            (*site).frame = *frame;
+            site.frame = *frame;
             twin.enter(k, frame);
             run_substep(twin, (k + 2 == frames.len()).then_some(pass));
         }

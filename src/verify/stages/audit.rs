@@ -1,11 +1,10 @@
 //! The comparison of `audit`.
 
+use glam::{DVec3, Vec3};
+
 use super::{Bindings, Comparison, Findings, Memory, OVERALL, Pass, Site, Twin};
 use crate::{
-    gpu::{
-        layout::{CLASS_COUNTS, Node},
-        submit_queue::sums,
-    },
+    gpu::{layout::CLASS_COUNTS, submit_queue::sums},
     state::sums::{CLASS_SHIFT, CLASSES, Sums},
 };
 
@@ -77,14 +76,12 @@ fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: 
         let (unit, a, b) = (units.mass * units.length, found.mass_position, expected.mass_position);
         near("mass times position along an axis", unit, a[axis], b[axis], scale.arm);
     }
-    let of_nodes: [(&str, fn(&Node) -> f32); 3] = [
-        ("energy lost", |node| node.loss),
-        ("virial", |node| node.virial),
-        ("work of pushes", |node| node.relax_work),
-    ];
-    for ((what, value), found) in of_nodes.into_iter().zip(node_sums) {
-        let expected: f64 = input.nodes.iter().map(|node| f64::from(value(node))).sum();
-        near(what, units.energy(), found, expected, expected.abs());
+    let of_nodes = input
+        .nodes
+        .iter()
+        .fold(DVec3::ZERO, |sum, node| sum + Vec3::new(node.loss, node.virial, node.relax_work).as_dvec3());
+    for (k, what) in ["energy lost", "virial", "work of pushes"].into_iter().enumerate() {
+        near(what, units.energy(), node_sums[k], of_nodes[k], of_nodes[k].abs());
     }
     for axis in 0..3 {
         findings.equal("drift, scaled", OVERALL, found.drift[axis], expected.drift[axis]);

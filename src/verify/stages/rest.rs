@@ -160,7 +160,8 @@ fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32
 
 fn constraints(layout: &BufferLayout, twin: &Twin, output: &Memory, fastest: f32, findings: &mut Findings) {
     let core = &twin.core;
-    let unit = findings.units.velocity();
+    let (unit, length) = (findings.units.velocity(), findings.units.length);
+    let of_impulse = findings.units.mass * unit;
     // Id of a sphere, or number of a wall.
     let name = |partner: u32| {
         f64::from(if partner & WALL == 0 { core.state.id[partner as usize] } else { partner & !WALL })
@@ -178,12 +179,19 @@ fn constraints(layout: &BufferLayout, twin: &Twin, output: &Memory, fastest: f32
             findings.near(what, unit, i, found.closing, constraint.closing, SOLVED * fastest);
             let (device, expected) = (found.impulse, constraint.impulse);
             let tolerance = SOLVED * fastest * constraint.masses[0];
-            findings.near("normal impulse of a contact", unit, i, device.normal, expected.normal, tolerance);
+            findings.near(
+                "normal impulse of a contact",
+                of_impulse,
+                i,
+                device.normal,
+                expected.normal,
+                tolerance,
+            );
             let tangents = (device.tangent, expected.tangent);
-            findings.near_vector("friction of a contact", unit, i, tangents, Vec3::splat(tolerance));
+            findings.near_vector("friction of a contact", of_impulse, i, tangents, Vec3::splat(tolerance));
             let moments = (device.moment, expected.moment);
             let tolerance = Vec3::splat(tolerance * core.state.radius(i));
-            findings.near_vector("moment of a contact", unit, i, moments, tolerance);
+            findings.near_vector("moment of a contact", of_impulse * length, i, moments, tolerance);
         }
         if let Some(&(j, _)) = on_device.keys().next() {
             findings.differ("contact with", i, vec![name(j)], vec![], 0.0);
