@@ -224,7 +224,8 @@ impl<'a> Harness<'a> {
 
 /// Capacities with which hardly any buffer overflows.
 pub fn capacities(count: usize) -> Capacities {
-    let n = count as u32;
+    // No adapter binds buffers for more, and all products fit in 32 bits.
+    let n = count.min(1 << 26) as u32;
     Capacities {
         entries: 32 * n + 4096,
         dynamic_candidates: 4 * n + 4096,

@@ -26,11 +26,10 @@ use std::sync::OnceLock;
 
 use self::starts::Start;
 use super::{
-    PRESENT, error_bounds,
+    PRESENT,
     findings::{Findings, OVERALL},
     harness::{Bindings, Harness, Setup, Site, capacities},
-    memory,
-    memory::Memory,
+    memory::{self, Memory},
     stages::{self, Compare},
     twin::Twin,
 };

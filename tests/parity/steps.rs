@@ -2,12 +2,15 @@
 //!
 //! Both sides start each step from the twin's state, so that no difference outlives a step.
 
-use super::{
-    context,
-    error_bounds::{self, ErrorBounds, Step},
-};
+use super::context;
 use crate::{
-    Backend, Impact, Options, Partner, Simulation, System, files::builtin, scene::Shape, verify::Agreement,
+    Backend, Impact, Options, Partner, Simulation, System,
+    files::builtin,
+    scene::Shape,
+    verify::{
+        Agreement,
+        error_bounds::{self, ErrorBounds, Step},
+    },
 };
 
 /// Steps of each scene.
