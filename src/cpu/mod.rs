@@ -10,7 +10,7 @@ pub(crate) mod clock;
 pub(crate) mod collide;
 pub(crate) mod constraints;
 pub(crate) mod core;
-mod drag;
+pub mod drag;
 mod engine;
 pub(crate) mod event;
 mod executor;

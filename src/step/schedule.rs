@@ -35,7 +35,7 @@
 //!    deepest overlap. The driver turns these figures into the report and into later plans.
 //!
 //! To add a pass: write its function in `src/cpu/`, its entry point in `shaders/`, one entry below, and one arm in each
-//! engine's `Executor::run`. Compare it in the parity tests, in the file of its stage.
+//! engine's `Executor::run`. Add its comparison to `src/verify/stages/` and its test to `tests/parity/`.
 
 /// One stage: a file in `src/cpu/`, a file of the same stem in `shaders/`, and a row in every table of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

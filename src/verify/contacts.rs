@@ -1,15 +1,8 @@
-//! Contacts that rest as they lie on the device, and their stage compared with its twin.
+//! The contact constraints, contact flags and warm start of the twin in the form of the device.
 
-use std::collections::BTreeMap;
+use glam::IVec3;
 
-use glam::{IVec3, Vec3};
-
-use super::{
-    PRESENT,
-    findings::Findings,
-    memory::{Memory, constraints as state_rows},
-    twin::Twin,
-};
+use super::{memory::Memory, twin::Twin};
 use crate::gpu::{
     buffer_layout::BufferLayout,
     host_mirror::HostMirror,
@@ -27,14 +20,7 @@ use crate::{
     },
 };
 
-/// Of velocities and loads that were solved for, as a share of the speeds that meet and of what gravity adds: sums of a dozen
-/// terms in each of up to five passes over contacts in a row, each term good to 6e-8.
-const SOLVED: f32 = 2e-5;
-
-/// Of gaps and speeds that decide whether a contact rests, as a share of the limit.
-const RIM: f32 = 2e-6;
-
-/// Puts down the order of the contacts, the rows of the substep, and what those of the one before hand on.
+/// Writes the order of the contact constraints, those of the substep, and the warm start from the substep before.
 pub fn put(twin: &Twin, host: &HostMirror, layout: &BufferLayout, memory: &mut Memory) {
     put_order(twin, layout, memory);
     put_warm_start(twin, host, memory);
@@ -44,8 +30,8 @@ pub fn put(twin: &Twin, host: &HostMirror, layout: &BufferLayout, memory: &mut M
     }
 }
 
-/// Where the cell of each sphere is in the order of contacts, as `key_of` of shaders/shared/blocks.wgsl says it.
-fn key_of(twin: &Twin, layout: &BufferLayout, cell: IVec3) -> usize {
+/// Place of a cell in the order of contact constraints, as `key_of` of shaders/shared/blocks.wgsl, and its block.
+pub fn key_of(twin: &Twin, layout: &BufferLayout, cell: IVec3) -> (usize, [i32; 3]) {
     let grid = &twin.core.domain.grid;
     let axes = Axis::of(grid);
     let (mut colour, mut inner, mut block) = (0, 0, [0; 3]);
@@ -64,7 +50,7 @@ fn key_of(twin: &Twin, layout: &BufferLayout, cell: IVec3) -> usize {
         let mixed = block.iter().fold(0_u32, |h, &b| (h ^ b as u32).wrapping_mul(0x9e37_79b1).rotate_left(7));
         (mixed & (layout.slots - 1)) as usize
     };
-    (colour * layout.slots as usize + slot) * INNER_COLOURS as usize + inner
+    ((colour * layout.slots as usize + slot) * INNER_COLOURS as usize + inner, block)
 }
 
 fn put_order(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
@@ -76,7 +62,7 @@ fn put_order(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
         let spheres = grid.range(starts, bucket);
         let (begin, end) = (spheres.start as usize, spheres.end as usize);
         if (begin..i).all(|k| cell(k) != cell(i)) {
-            heads.push((key_of(twin, layout, cell(i)), i, end));
+            heads.push((key_of(twin, layout, cell(i)).0, i, end));
         }
     }
     heads.sort_unstable();
@@ -90,7 +76,8 @@ fn put_order(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
     }
 }
 
-fn put_warm_start(twin: &Twin, host: &HostMirror, memory: &mut Memory) {
+/// Writes the warm start that the twin hands on to the next substep.
+pub fn put_warm_start(twin: &Twin, host: &HostMirror, memory: &mut Memory) {
     let core = &twin.core;
     let rank = |i: usize| host.ids.binary_search(&core.state.id[i]).expect("an id of the system");
     let mut rested = vec![false; core.state.len()];
@@ -104,7 +91,7 @@ fn put_warm_start(twin: &Twin, host: &HostMirror, memory: &mut Memory) {
             }
         }
     }
-    let first_load = rank_head(core.state.len());
+    let first_impulse = rank_head(core.state.len());
     let mut total = 0;
     for (i, &rested) in rested.iter().enumerate() {
         let constraints = core.constraints.handed_on(i).0;
@@ -113,7 +100,7 @@ fn put_warm_start(twin: &Twin, host: &HostMirror, memory: &mut Memory) {
         memory.warm_start[head + 2] = core.sleep.sleep_timer[i];
         memory.warm_start[head + 1] = constraints.len() as u32 | if rested { RESTED } else { 0 };
         for constraint in constraints {
-            let at = first_load + total * IMPULSE_WORDS as usize;
+            let at = first_impulse + total * IMPULSE_WORDS as usize;
             let partner =
                 if constraint.j & WALL == 0 { rank(constraint.j as usize) as u32 } else { constraint.j };
             memory.warm_start[at] = partner;
@@ -125,8 +112,8 @@ fn put_warm_start(twin: &Twin, host: &HostMirror, memory: &mut Memory) {
     memory.warm_start[IMPULSE_COUNT as usize] = total as u32;
 }
 
-// What is known of a rank; beyond the last the loads begin.
-fn rank_head(rank: usize) -> usize {
+/// Word of the head of a rank; the contact impulses begin after the last head.
+pub fn rank_head(rank: usize) -> usize {
     WARM_START_HEAD as usize + RANK_WORDS as usize * rank
 }
 
@@ -198,12 +185,13 @@ fn put_flags(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
     }
 }
 
-fn feature_hits_of(twin: &Twin, i: usize, feature: u32) -> u32 {
+/// Impacts of a sphere on a wall feature, as far as they are counted.
+pub fn feature_hits_of(twin: &Twin, i: usize, feature: u32) -> u32 {
     let partner = WALL | (twin.core.domain.world.walls.len() as u32 + feature);
     u32::from(twin.core.lists.hits(i, partner)).min(HITS)
 }
 
-// What moves the wall of a row.
+// The mover of the wall of a contact constraint.
 fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
     let world = &twin.core.domain.world;
     let wall = constants::wall_of(partner);
@@ -213,156 +201,16 @@ fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
     }
 }
 
-fn wall_hits_of(twin: &Twin, i: usize) -> u32 {
+/// Impacts of a sphere on planes, two bits each.
+pub fn wall_hits_of(twin: &Twin, i: usize) -> u32 {
     let hits = |plane: usize| u32::from(twin.core.lists.hits(i, WALL | plane as u32)).min(HITS);
     let planes = twin.core.domain.world.walls.len().min(COUNTED_PLANES);
     (0..planes).fold(0, |bits, plane| bits | hits(plane) << (2 * plane))
 }
 
-fn flags_of(twin: &Twin, i: usize, j: u32) -> u32 {
+/// Contact flags of a pair.
+pub fn flags_of(twin: &Twin, i: usize, j: u32) -> u32 {
     let core = &twin.core;
     let contact_flags = core.constraints.contains(&core.state.id, i, j);
     u32::from(core.lists.hits(i, j)).min(HITS) | if contact_flags { CONSTRAINED } else { 0 }
-}
-
-/// A row on the device.
-struct Found {
-    normal: Vec3,
-    closing: f32,
-    impulse: ContactImpulse,
-}
-
-fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32), Found> {
-    let head = output.get(layout.constraint_heads + 2 * i as u32, 2);
-    let constraint = |k: u32| {
-        let words_of_constraint = constraint_words(layout.static_world.has_shapes);
-        let at = (layout.constraints + k * words_of_constraint) as usize;
-        let words = &output.pool[at..at + words_of_constraint as usize];
-        let f = |k: usize| f32::from_bits(words[k]);
-        let v = |k: usize| Vec3::new(f(k), f(k + 1), f(k + 2));
-        let impulse = ContactImpulse { normal: f(8), tangent: v(9), moment: v(12) };
-        ((words[0], words[1]), Found { normal: v(2), closing: f(5), impulse })
-    };
-    (head[0]..head[0] + head[1]).map(constraint).collect()
-}
-
-/// Stage 9, before the launch or after the rounds.
-pub fn rest(host: &HostMirror, layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
-    let core = &twin.core;
-    let gain = core.domain.world.gravity.length() * twin.frame.h;
-    let fastest = (0..core.state.len()).fold(gain, |most, i| most.max(core.state.velocity(i).length()));
-    for i in 0..core.state.len() {
-        let mut constraints = found(output, layout, i);
-        for constraint in core.constraints.of(i) {
-            let Some(found) = constraints.remove(&(constraint.j, constraint.code)) else {
-                findings.differ("rests on", i, vec![], vec![name_of(twin, constraint.j)], 0.0);
-                continue;
-            };
-            let unit = findings.units.length / findings.units.time;
-            let mass = constraint.masses[0];
-            findings.near_vector("normal of a contact", 1.0, i, (found.normal, constraint.normal), SOLVED);
-            findings.near(
-                "speed that closes a gap",
-                unit,
-                i,
-                found.closing,
-                constraint.closing,
-                SOLVED * fastest,
-            );
-            let impulses = (found.impulse, constraint.impulse);
-            let tolerance = SOLVED * fastest * mass;
-            findings.near("load of a contact", unit, i, impulses.0.normal, impulses.1.normal, tolerance);
-            let tangents = (impulses.0.tangent, impulses.1.tangent);
-            findings.near_vector("friction of a contact", unit, i, tangents, tolerance);
-            let tolerance = tolerance * core.state.radius(i);
-            findings.near_vector(
-                "moment of a contact",
-                unit,
-                i,
-                (impulses.0.moment, impulses.1.moment),
-                tolerance,
-            );
-        }
-        if let Some(&(j, _)) = constraints.keys().next() {
-            findings.differ("rests on", i, vec![name_of(twin, j)], vec![], 0.0);
-        }
-    }
-    let none = usize::MAX;
-    findings.equal("spheres that sleep", none, output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
-    let all_woken = output.work[WAKE_STATE as usize] & ALL_WOKEN != 0;
-    findings.equal(
-        "whether all are woken",
-        none,
-        u32::from(all_woken),
-        u32::from(core.sleep.all_are_woken()),
-    );
-    if !findings.is_clean() {
-        return;
-    }
-    let (bodies, tags) = state_rows(&core.state, host);
-    for i in 0..bodies.len() {
-        let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
-        findings.sphere(i, found, (bodies[i], tags[i]), [0.0, SOLVED * fastest, SOLVED * fastest]);
-        let rested = f32::from_bits(output.work[layout.rested as usize + i]);
-        findings.near("time at rest", findings.units.time, i, rested, core.rested[i], RIM * twin.frame.h);
-    }
-    flags(layout, twin, output, findings);
-}
-
-/// Which pairs contacts hold, and which collided too often: what a sweep asks for.
-pub fn flags(layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
-    for i in 0..twin.core.state.len() {
-        let (range, entries) = output.list(i);
-        for (at, entry) in range.zip(entries) {
-            let k = at - layout.entries as usize;
-            let flags = output.work[layout.flags as usize + k / 8] >> (4 * (k % 8)) & 15;
-            let expected = flags_of(twin, i, entry & INDEX_MASK);
-            findings.equal("impacts of a pair", i, flags & HITS, expected & HITS);
-            // After the rounds there are more of them, and nobody asks.
-            if output.work[LAST_IN_CONTACT as usize] <= 1 {
-                findings.equal("what holds a pair", i, flags & CONSTRAINED, expected & CONSTRAINED);
-            }
-        }
-        let (range, features, _) = output.features(layout, i);
-        for (at, &feature) in range.zip(features) {
-            let k = at - layout.entries as usize;
-            let flags = output.work[layout.flags as usize + k / 8] >> (4 * (k % 8)) & HITS;
-            findings.equal("impacts on a patch", i, flags, feature_hits_of(twin, i, feature));
-        }
-        let hits = output.work[layout.wall_hits as usize + i];
-        let expected = wall_hits_of(twin, i);
-        findings.equal("impacts on planes", i, hits, expected);
-    }
-}
-
-/// What is kept for the next substep.
-pub fn keep(host: &HostMirror, layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
-    let mut expected = Memory::new(layout);
-    put_warm_start(twin, host, &mut expected);
-    let first = rank_head(twin.core.state.len());
-    let mut by_rank: Vec<usize> = (0..twin.core.state.len()).collect();
-    by_rank.sort_unstable_by_key(|&i| twin.core.state.id[i]);
-    let of = |memory: &Memory, rank: usize| -> (u32, Vec<u32>) {
-        let head = rank_head(rank);
-        let (start, count) =
-            (memory.warm_start[head] as usize, (memory.warm_start[head + 1] & !RESTED) as usize);
-        let words = IMPULSE_WORDS as usize;
-        let warm_start = memory.warm_start[first + start * words..][..count * words].to_vec();
-        (memory.warm_start[head + 1], warm_start)
-    };
-    for (rank, &i) in by_rank.iter().enumerate() {
-        let (found, wanted) = (of(output, rank), of(&expected, rank));
-        findings.equal("contacts kept, and whether any carried", i, found.0, wanted.0);
-        let sleep_timer = [output, &expected].map(|memory| memory.warm_start[rank_head(rank) + 2]);
-        findings.equal("time of calm", i, sleep_timer[0], sleep_timer[1]);
-        let differ = found.1.iter().zip(&wanted.1).filter(|(a, b)| a != b).count();
-        findings.equal("words of loads that differ", i, differ as f64, 0.0);
-    }
-    let (found, wanted) = (output.warm_start[PAST_H as usize], expected.warm_start[PAST_H as usize]);
-    findings.equal("length of the substep, bits", usize::MAX, found, wanted);
-}
-
-// Id of a sphere, or number of a plane.
-fn name_of(twin: &Twin, partner: u32) -> f64 {
-    f64::from(if partner & WALL == 0 { twin.core.state.id[partner as usize] } else { partner & !WALL })
 }

@@ -1,12 +1,13 @@
-//! How well a step is known that two engines take from equal states, and whether what they say agrees as far.
+//! Error bounds for a step that two engines take from equal states, and the comparison of the results within these bounds.
 //!
-//! Impacts are compared as a multiset of (sphere, partner) with their times, which may differ by what is known of the
-//! two spheres' places over their normal speed ([`ErrorBounds`] says how that grows from impact to impact). An impact that
+//! Impacts are compared as a multiset of (sphere, partner) with their times. Times may differ by the error of the two
+//! positions over the normal speed; [`ErrorBounds`] tracks the growth of that error from impact to impact. An impact that
 //! only one side has, or has at another time, is a near-tie where
-//! - what is known of the places leaves open whether the two touch at all, or before the end of the step, or
-//! - one of its spheres takes part in an earlier near-tie: all it does afterwards may differ.
+//! - the error leaves open whether the two spheres touch at all, or before the end of the step, or
+//! - one of its spheres takes part in an earlier near-tie: all its later impacts may differ.
 //!
-//! Anything else is a difference. Afterwards the spheres are where both sides say, but for those of near-ties.
+//! Anything else is a difference. After the step, positions and velocities of all spheres have to agree, except for those
+//! of near-ties.
 
 use std::collections::HashMap;
 
@@ -15,51 +16,51 @@ use glam::DVec3;
 use super::{Agreement, Difference};
 use crate::{Impact, Partner, Sphere, System};
 
-/// Rounding of a place, relative to a few cells and the way of the step: times and places are f32 (6e-8), and a handful
-/// of operations make one from the other, some of them fused on a device. Smaller and rounding is taken for an error,
-/// larger and small errors pass for rounding.
+/// Rounding of a position, relative to a few cells and the path of the step: times and positions are f32 (6e-8), and a
+/// handful of operations lead from one to the other, some of them fused on a device. A smaller value reports rounding as an
+/// error; a larger one hides small errors.
 pub const ROUNDING: f64 = 5e-7;
 
 /// Rounding of a velocity at an impact, as a share of the speeds that meet and of [`ROUNDING`]: the impulse is a quotient
 /// of two sums of three products times a quotient of masses.
 const SPEED: f64 = 4.0;
 
-/// Rounding of a sum of energies, as a share of it and of [`ROUNDING`]: 64 f32 in a row and then six times by halves, each
-/// good to 6e-8.
+/// Rounding of a sum of energies, as a share of the sum and of [`ROUNDING`]: 64 f32 in a row and then six times by halves,
+/// each addition good to 6e-8.
 const SUM: f64 = 8.0;
 
-/// What a side makes of a step.
+/// The result of a step on one side.
 pub struct Step {
     pub impacts: Vec<Impact>,
     /// The spheres afterwards, by id.
     pub spheres: Vec<Sphere>,
-    /// What it says their kinetic energy is.
+    /// Kinetic energy in the report.
     pub kinetic_energy: f64,
 }
 
-/// How well the places of two spheres are known when they meet, and what follows for the rest of the step.
+/// Bounds on the errors of positions and velocities in the course of a step.
 pub struct ErrorBounds<'a> {
     system: &'a System,
     is_rough: bool,
     rounding: f64,
     layout: HashMap<u32, usize>,
     velocity: Vec<DVec3>,
-    /// Error of each place at the end of the step, as far as earlier impacts have made it larger.
+    /// Error of each position at the end of the step, as far as impacts have made it larger.
     error: Vec<f64>,
-    /// The same of each velocity, and of the speed of each rim.
+    /// Error of each velocity, and of the speed of each rim.
     speed_error: Vec<f64>,
-    /// Bound on what spin and friction add to each sphere's speed where it touches.
+    /// Bound on the part of spin and friction in each sphere's speed at the point of contact.
     rim: Vec<f64>,
-    /// Took part in a near-tie.
+    /// Spheres that took part in a near-tie.
     is_open: Vec<bool>,
     largest: f64,
 }
 
 pub struct Meeting {
     error: f64,
-    /// How well its time is known.
+    /// Error of the time.
     pub time: f64,
-    /// Whether the two may miss each other.
+    /// Whether the spheres may miss each other.
     pub grazes: bool,
     relative: f64,
     normal: f64,
@@ -98,7 +99,7 @@ impl<'a> ErrorBounds<'a> {
         (self.layout[&impact.sphere], other)
     }
 
-    /// What is known of an impact.
+    /// The error bounds of an impact.
     pub fn meeting(&self, impact: &Impact) -> Meeting {
         let (a, b) = self.members(impact);
         let spheres = &self.system.spheres;
@@ -109,13 +110,13 @@ impl<'a> ErrorBounds<'a> {
         let way = (self.velocity[a].length() + of_other(&|b| self.velocity[b].length()) + fall + rims) * dt;
         let rounding = self.rounding * (4.0 * self.largest + way);
         let error = self.error[a] + of_other(&|b| self.error[b]) + rounding;
-        // The normal speed is turned round; where some of it is lost, it was larger than this.
+        // The impact reverses the normal speed; with a restitution below 1 it was larger than this.
         let inverse = spheres[a].inverse_mass() + of_other(&|b| spheres[b].inverse_mass());
         let normal = 0.5 * impact.impulse * inverse;
         let relative = (self.velocity[a] - b.map_or(DVec3::ZERO, |b| self.velocity[b])).length() + fall;
         let relative = relative.max(normal) + rims;
         let radius_sum = b.map_or(f64::INFINITY, |b| spheres[a].radius + spheres[b].radius);
-        // How far the centres would come inside of the radius sum if they passed: R (1 - sqrt(1 - (normal/relative)^2)).
+        // Depth to which passing centres would come inside the radius sum: R (1 - sqrt(1 - (normal/relative)^2)).
         let depth = b.map_or(f64::INFINITY, |_| 0.5 * radius_sum * (normal / relative).powi(2));
         Meeting {
             error,
@@ -127,16 +128,16 @@ impl<'a> ErrorBounds<'a> {
         }
     }
 
-    // After an impact the velocities are others, and less well known: an offset e across the line of approach turns the
-    // normal by e / (R cos), and the velocities by up to twice that times the speed.
+    // An impact changes velocities and increases their errors: an offset e across the line of approach turns the normal by
+    // e / (R cos), and the velocities by up to twice that times the speed.
     fn pair_impact(&mut self, impact: &Impact) {
         let m = self.meeting(impact);
         let (a, b) = self.members(impact);
-        let batch = m.error / m.radius_sum * (m.relative / m.normal.max(1e-6 * m.relative));
-        let turned = 2.0 * m.relative * batch.min(1.0);
+        let angle = m.error / m.radius_sum * (m.relative / m.normal.max(1e-6 * m.relative));
+        let turned = 2.0 * m.relative * angle.min(1.0);
         let error = m.error + turned * (self.system.dt - impact.time).max(0.0);
         let met = self.speed_error[a] + b.map_or(0.0, |b| self.speed_error[b]);
-        // Friction moves rims as far as 5/2 times the centre, by errors of the slip that are those of all four.
+        // Friction moves rims up to 5/2 times as far as centres, and the slip has the errors of both centres and both rims.
         let passed_on = if self.is_rough { 4.0 } else { 2.0 };
         let speed_error = passed_on * met + turned + SPEED * self.rounding * m.relative;
         let push = impact.normal * impact.impulse;
@@ -178,7 +179,7 @@ impl<'a> ErrorBounds<'a> {
     }
 }
 
-/// Compares what the device made of a step with what the twin did, and counts near-ties; `rounding` as [`ROUNDING`].
+/// Compares the step of the device with that of the twin, and counts near-ties; `rounding` as [`ROUNDING`].
 pub fn compare(
     system: &System,
     device: &Step,
@@ -189,7 +190,7 @@ pub fn compare(
     let mut agreement = Agreement { impacts: twin.impacts.len() as u64, ..Agreement::default() };
     compare_impacts(&mut bounds, &device.impacts, &twin.impacts, &mut agreement)?;
     compare_spheres(&bounds, &device.spheres, &twin.spheres, &mut agreement)?;
-    // Near-ties may be worth energy, so each side's sum is compared with its own spheres.
+    // Near-ties may change the energy, so the device's sum is compared with the device's own spheres.
     let energy = device.spheres.iter().filter(|s| !s.fixed).map(kinetic_energy).sum::<f64>();
     let allowed = SUM * rounding * energy;
     if (device.kinetic_energy - energy).abs() > allowed {
@@ -210,37 +211,34 @@ fn compare_impacts(
     twin: &[Impact],
     agreement: &mut Agreement,
 ) -> Result<(), Box<Difference>> {
-    // By key the impacts of both sides in their order; the n-th of one belongs to the n-th of the other.
+    // The impacts of both sides by key; the n-th impact on one side belongs to the n-th on the other.
     let mut pairs: HashMap<(u32, Partner), [Vec<Impact>; 2]> = HashMap::new();
     for (side, impacts) in [device, twin].into_iter().enumerate() {
         for impact in impacts {
             pairs.entry((impact.sphere, impact.partner)).or_default()[side].push(*impact);
         }
     }
-    let mut constraints: Vec<[Option<Impact>; 2]> = vec![];
+    let mut impacts: Vec<[Option<Impact>; 2]> = vec![];
     for [device, twin] in pairs.into_values() {
-        constraints.extend(
+        impacts.extend(
             (0..device.len().max(twin.len())).map(|k| [device.get(k).copied(), twin.get(k).copied()]),
         );
     }
-    // In the order of time: what comes first counts for what comes later.
-    let time = |constraint: &[Option<Impact>; 2]| {
-        constraint.iter().flatten().map(|i| i.time).fold(f64::MAX, f64::min)
-    };
-    let key =
-        |constraint: &[Option<Impact>; 2]| constraint.iter().flatten().map(|i| (i.sphere, i.partner)).next();
-    constraints.sort_by(|a, b| time(a).total_cmp(&time(b)).then_with(|| key(a).cmp(&key(b))));
-    for constraint in constraints {
-        let impact = constraint[1].or(constraint[0]).expect("of one side at least");
+    // In the order of time: earlier impacts change the bounds of later ones.
+    let time = |sides: &[Option<Impact>; 2]| sides.iter().flatten().map(|i| i.time).fold(f64::MAX, f64::min);
+    let key = |sides: &[Option<Impact>; 2]| sides.iter().flatten().map(|i| (i.sphere, i.partner)).next();
+    impacts.sort_by(|a, b| time(a).total_cmp(&time(b)).then_with(|| key(a).cmp(&key(b))));
+    for sides in impacts {
+        let impact = sides[1].or(sides[0]).expect("of one side at least");
         let differs = |allowed: f64| {
-            let times = constraint.map(|side| side.map_or(vec![], |impact| vec![impact.time]));
+            let times = sides.map(|side| side.map_or(vec![], |impact| vec![impact.time]));
             Err(Box::new(Difference::of_impact(&impact, times, allowed)))
         };
         if !bounds.knows(&impact) {
             return differs(0.0);
         }
         let meeting = bounds.meeting(&impact);
-        let agree = match constraint {
+        let agree = match sides {
             [Some(a), Some(b)] => {
                 let share = (a.time - b.time).abs() / meeting.time;
                 if share <= 1.0 {
@@ -251,7 +249,7 @@ fn compare_impacts(
             _ => false,
         };
         if !agree {
-            let at_end = bounds.system.dt - time(&constraint) <= meeting.time;
+            let at_end = bounds.system.dt - time(&sides) <= meeting.time;
             if !(at_end || meeting.grazes || bounds.is_open(&impact)) {
                 return differs(meeting.time);
             }
@@ -262,14 +260,14 @@ fn compare_impacts(
             }
             bounds.open(&impact);
         }
-        if constraint[1].is_some() {
+        if sides[1].is_some() {
             bounds.pair_impact(&impact);
         }
     }
     Ok(())
 }
 
-// Where everybody is in the end, but for those whose impacts were a matter of rounding.
+// Compares positions and velocities after the step, except for spheres of near-ties.
 fn compare_spheres(
     bounds: &ErrorBounds,
     device: &[Sphere],
@@ -287,7 +285,7 @@ fn compare_spheres(
         let place = bounds.error[k] + bounds.rounding * (4.0 * bounds.largest + speed * system.dt);
         let rim = if bounds.is_rough { bounds.rim[k] } else { 0.0 };
         let velocity = bounds.speed_error[k] + SPEED * bounds.rounding * (speed + rim);
-        // What is smooth does not turn.
+        // Impacts of smooth spheres do not change the spin.
         let spin = if bounds.is_rough { 3.0 * velocity / system.spheres[k].radius } else { 0.0 };
         for (what, apart, allowed, values) in [
             ("place", system.separation(a.position, b.position), place, [a.position, b.position]),

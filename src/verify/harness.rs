@@ -1,4 +1,4 @@
-//! One stage at a time on the device, from what its twin starts from.
+//! Both sides of a system before the first stage of a step, and one pass at a time on the device.
 
 use std::sync::Arc;
 
@@ -12,18 +12,39 @@ use crate::gpu::{
     dispatch_budget::DispatchBudget,
     encode::{Dispatch, Encoder},
     host_mirror::HostMirror,
-    layout::{Frame, HALT, HALT_CUT},
+    layout::{Frame, HALT, HALT_CUT, MOST_WIDE_ROUNDS},
     pipelines::Pipelines,
+    shaders::Variant,
     step_plan::StepPlan,
 };
 use crate::{
     Error, System,
     cpu::{audit::Audit, core::Core},
-    step::plan::{self, Past},
+    step::plan::{self, Past, Plan},
 };
 
-/// Rounds over the whole array that the frames announce: as many as a device may do.
-const WIDE_ROUNDS: u32 = crate::gpu::layout::MOST_WIDE_ROUNDS;
+/// What the device needs beside its memory.
+pub struct Site {
+    pub host: HostMirror,
+    pub layout: BufferLayout,
+    /// The frame of the present substep.
+    pub frame: Frame,
+    /// Number of the present round: one that makes lists, or one that goes through all spheres.
+    pub round: u32,
+}
+
+/// The buffers that the dispatches of a pass are bound to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Bindings {
+    /// Both copies of the state.
+    Broad,
+    /// The present copy.
+    View,
+    /// The present copy and the contact constraints.
+    Rest,
+    /// Those of the passes that order the contact constraints.
+    Order,
+}
 
 /// The buffers and pipelines of one system on the device.
 pub struct Device<'a> {
@@ -34,28 +55,8 @@ pub struct Device<'a> {
     layout: BufferLayout,
 }
 
-impl<'a> Device<'a> {
-    /// Buffers with the world of `host`, and where its walls are in each substep.
-    ///
-    /// # Errors
-    /// [`Error::DeviceLost`], [`Error::Capacity`].
-    pub fn new(
-        context: &'a Context,
-        pipelines: Arc<Pipelines>,
-        layout: BufferLayout,
-        host: &HostMirror,
-        motion: Option<&[u32]>,
-    ) -> Result<Self, Error> {
-        let buffers = Buffers::new(context, &pipelines, layout, None)?;
-        buffers.write_world(&context.queue, host);
-        if let Some(motion) = motion {
-            buffers.write_motion(&context.queue, motion);
-        }
-        let dispatch_budget = DispatchBudget::new(context);
-        Ok(Self { context, pipelines, buffers, dispatch_budget, layout })
-    }
-
-    /// What the buffers hold after the dispatches of one stage on this input.
+impl Device<'_> {
+    /// Device memory after these dispatches on this input.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Capacity`].
@@ -63,7 +64,7 @@ impl<'a> Device<'a> {
         &mut self,
         input: &Memory,
         frame: Frame,
-        is_broad: bool,
+        bindings: Bindings,
         dispatches: &[Dispatch],
     ) -> Result<Memory, Error> {
         let Self { context, pipelines, buffers, dispatch_budget, layout } = self;
@@ -71,41 +72,74 @@ impl<'a> Device<'a> {
         buffers.write_frames(context, pipelines, &[frame])?;
         let mut encoder =
             Encoder::new(&context.device, pipelines, buffers, PRESENT, *dispatch_budget, None, false);
-        let group = match dispatches.first() {
-            Some((entry, ..)) if entry.starts_with("rest_") => &buffers.rest[PRESENT],
-            _ if is_broad => &buffers.broad[1 - PRESENT],
-            _ => &buffers.view[PRESENT],
+        let group = match bindings {
+            Bindings::Rest | Bindings::Order => &buffers.rest[PRESENT],
+            Bindings::Broad => &buffers.broad[1 - PRESENT],
+            Bindings::View => &buffers.view[PRESENT],
         };
-        // The name is only that of the pass.
-        encoder.stage("audit", group, 0, dispatches);
+        match dispatches {
+            [(_, _, all)] if bindings == Bindings::Order => encoder.order(0, 1 - PRESENT, *all),
+            // The name labels the pass.
+            _ => encoder.stage("audit", group, 0, dispatches),
+        }
         context.queue.submit([encoder.encoder.finish()]);
         let output = Memory::download(context, buffers, layout)?;
         context.check()?;
         Ok(output)
     }
-}
 
-/// The device's side, beside the state.
-pub struct Harness<'a> {
-    device: Device<'a>,
-    pub host: HostMirror,
-    pub layout: BufferLayout,
-    /// Of every substep; that of the audit last.
-    pub frames: Vec<Frame>,
-    pub substeps_per_build: usize,
-}
-
-impl<'a> Harness<'a> {
-    /// Both sides before the first stage of a step, divided as either engine divides it.
+    /// The same for the dispatches given the workgroups for all spheres. None where the device halted for a reason that
+    /// says nothing about the pass, such as a full buffer.
     ///
     /// # Errors
-    /// [`Error::Capacity`] for more spheres than fit, [`Error::DeviceLost`].
-    pub fn new(
-        system: &System,
-        context: &'a Context,
-        last_contact: impl Fn(u32) -> f32,
-        time: f64,
-    ) -> Result<(Self, Twin), Error> {
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    pub fn run_within_budget(
+        &mut self,
+        input: &Memory,
+        frame: Frame,
+        bindings: Bindings,
+        dispatches: impl Fn(u32) -> Vec<Dispatch>,
+    ) -> Result<Option<Memory>, Error> {
+        loop {
+            let dispatches = dispatches(self.dispatch_budget.groups(self.layout.sphere_count));
+            let output = self.run(input, frame, bindings, &dispatches)?;
+            match output.work[HALT as usize] {
+                0 => return Ok(Some(output)),
+                halt if halt & HALT_CUT != 0 && self.dispatch_budget.spread() => {}
+                _ => return Ok(None),
+            }
+        }
+    }
+}
+
+/// A system on both sides.
+pub struct Harness<'a> {
+    context: &'a Context,
+    pipelines: Arc<Pipelines>,
+    /// Positions of walls in each substep.
+    motion: Vec<u32>,
+    pub site: Site,
+    /// The frames of all substeps, then the frame of the audit.
+    pub frames: Vec<Frame>,
+    pub substeps_per_build: usize,
+    pub twin: Twin,
+}
+
+/// Both sides with equal cells, and the plan of the step.
+pub struct Setup {
+    pub host: HostMirror,
+    pub core: Core,
+    pub plan: Plan,
+    pub capacities: Capacities,
+    pub variant: Variant,
+}
+
+impl Setup {
+    /// The step divided into substeps as either engine divides it, with buffers for `ample` times the spheres.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for more spheres than fit.
+    fn of_step(system: &System, last_contact: impl Fn(u32) -> f32, ample: usize) -> Result<Self, Error> {
         let (mut host, mut state) = HostMirror::new(system, &last_contact);
         let mut core = Core::new(system, &last_contact)?;
         let mut audit = Audit::default();
@@ -125,66 +159,81 @@ impl<'a> Harness<'a> {
                 _ => break plan,
             }
         };
-        let layout = host.layout(Capacities { blocks: plan.substeps, ..roomy(system.spheres.len()) });
+        let capacities = Capacities { blocks: plan.substeps, ..capacities(ample * system.spheres.len()) };
+        let variant = host.variant();
+        Ok(Self { host, core, plan, capacities, variant })
+    }
+}
+
+impl<'a> Harness<'a> {
+    /// Both sides before the first stage of a step; buffers are `ample` times as large as usual.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for more spheres than fit, [`Error::DeviceLost`].
+    pub fn of_step(
+        system: &System,
+        context: &'a Context,
+        last_contact: impl Fn(u32) -> f32,
+        time: f64,
+        ample: usize,
+    ) -> Result<Self, Error> {
+        Self::new(Setup::of_step(system, last_contact, ample)?, context, time)
+    }
+
+    /// The same with a plan that is given; the step begins at `time`.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for more spheres than fit, [`Error::DeviceLost`].
+    pub fn new(setup: Setup, context: &'a Context, time: f64) -> Result<Self, Error> {
+        let Setup { mut host, core, plan, capacities, variant } = setup;
+        let layout = host.layout(capacities);
         layout.check(&context.device.limits(), host.domain.grid.buckets)?;
         let step_plan = StepPlan {
             plan,
-            wide_rounds: WIDE_ROUNDS,
-            record: false,
+            wide_rounds: MOST_WIDE_ROUNDS,
+            record: true,
             strict: false,
             wakes: false,
             dispatch_budget: DispatchBudget::new(context),
         };
         let frames = step_plan.frames(&host, &layout);
-        let pipelines = context.pipelines(host.variant())?;
         let substeps = step_plan.substeps(&host);
-        let motion = layout.static_world.is_restless.then(|| host.motion(time, &substeps));
-        let device = Device::new(context, pipelines, layout, &host, motion.as_deref())?;
-        let mut twin = Twin::new(core, plan.motion_margin, plan.drift);
-        twin.frames(&frames, &substeps, time);
+        let blocks = if layout.static_world.is_restless { substeps.len() } else { 1 };
+        let motion = host.motion(time, &substeps[..blocks]);
+        let pipelines = context.pipelines(variant)?;
+        let mut twin = Twin::new(core, &plan, &substeps, time);
+        twin.enter(0, &frames[0]);
         let substeps_per_build = plan.substeps_per_build as usize;
-        Ok((Self { device, host, layout, frames, substeps_per_build }, twin))
+        let site = Site { host, layout, frame: frames[0], round: 0 };
+        Ok(Self { context, pipelines, motion, site, frames, substeps_per_build, twin })
     }
 
-    /// What the buffers hold where the twin is now.
-    pub fn memory(&self, twin: &Twin) -> Memory {
-        Memory::of(twin, &self.host, &self.layout)
-    }
-
-    /// What the buffers hold after these dispatches, given the workgroups for all spheres. None where the device
-    /// stopped for a reason of its own, as want of room.
+    /// Buffers with the world of the system, and the positions of its walls in each substep.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Capacity`].
-    pub fn run(
-        &mut self,
-        input: &Memory,
-        frame: Frame,
-        is_broad: bool,
-        dispatches: impl Fn(u32) -> Vec<Dispatch>,
-    ) -> Result<Option<Memory>, Error> {
-        loop {
-            let dispatches = dispatches(self.device.dispatch_budget.groups(self.layout.sphere_count));
-            let output = self.device.run(input, frame, is_broad, &dispatches)?;
-            match output.work[HALT as usize] {
-                0 => return Ok(Some(output)),
-                halt if halt & HALT_CUT != 0 && self.device.dispatch_budget.spread() => {}
-                _ => return Ok(None),
-            }
-        }
+    pub fn device(&self) -> Result<Device<'a>, Error> {
+        let Self { context, pipelines, motion, site, .. } = self;
+        let buffers = Buffers::new(context, pipelines, site.layout, None)?;
+        buffers.write_world(&context.queue, &site.host);
+        buffers.write_motion(&context.queue, motion);
+        let dispatch_budget = DispatchBudget::new(context);
+        Ok(Device { context, pipelines: pipelines.clone(), buffers, dispatch_budget, layout: site.layout })
     }
 }
 
-// Room enough that hardly anything overflows.
-fn roomy(count: usize) -> Capacities {
-    let n = count as u32;
+/// Capacities with which hardly any buffer overflows.
+pub fn capacities(count: usize) -> Capacities {
+    // No adapter binds buffers for more, and all products fit in 32 bits.
+    let n = count.min(1 << 26) as u32;
     Capacities {
         entries: 32 * n + 4096,
         dynamic_candidates: 4 * n + 4096,
         visits: 4 * n + 65_536,
         threats: n / 4 + 1024,
         frozen: n / 4 + 256,
-        log: 1,
+        // A round records an impact of each sphere at most.
+        log: n + 16,
         constraints: 16 * n + 1024,
         blocks: 1,
     }

@@ -1,8 +1,8 @@
-//! What lies in the buffers of the device.
+//! A copy of the device's buffers.
 
 use glam::Vec3;
 
-use super::{PRESENT, contacts, twin::Twin};
+use super::{PRESENT, contacts, harness::Site, twin::Twin};
 use crate::gpu::{
     Context,
     buffer_layout::BufferLayout,
@@ -22,7 +22,7 @@ use crate::{
     state::columns::State,
 };
 
-/// See the module.
+/// The contents of the buffers that passes read and write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
     pub bodies: [Vec<Body>; 2],
@@ -32,7 +32,7 @@ pub struct Memory {
     pub lists: Vec<u32>,
     pub work: Vec<u32>,
     pub pool: Vec<u32>,
-    /// What contacts that rest keep beside the present copy of the state.
+    /// The warm start that belongs to the present copy of the state.
     pub warm_start: Vec<u32>,
 }
 
@@ -47,9 +47,9 @@ pub fn time(t: f32) -> f32 {
     if t.is_finite() { t } else { NO_IMPACT }
 }
 
-/// A state as it lies on the device.
-pub fn constraints(state: &State, host: &HostMirror) -> (Vec<Body>, Vec<Tag>) {
-    let constraint = |i: usize| {
+/// A state in the form of the device.
+pub fn columns(state: &State, host: &HostMirror) -> (Vec<Body>, Vec<Tag>) {
+    let sphere = |i: usize| {
         let body = Body {
             offset: state.offset(i),
             radius: state.radius(i),
@@ -64,7 +64,7 @@ pub fn constraints(state: &State, host: &HostMirror) -> (Vec<Body>, Vec<Tag>) {
         };
         (body, tag)
     };
-    (0..state.len()).map(constraint).unzip()
+    (0..state.len()).map(sphere).unzip()
 }
 
 fn event(event: event::Event) -> Event {
@@ -92,11 +92,38 @@ impl Memory {
         }
     }
 
-    /// What a substep finds: the twin's state, its lists, extras and events; no list of a round.
-    pub fn of(twin: &Twin, host: &HostMirror, layout: &BufferLayout) -> Self {
-        let core = &twin.core;
+    /// The input of a broad phase: the twin's state in the copy that is not present.
+    pub fn source(site: &Site, twin: &Twin) -> Self {
+        let mut memory = Self::new(&site.layout);
+        let source = 1 - PRESENT;
+        (memory.bodies[source], memory.tags[source]) = columns(&twin.core.state, &site.host);
+        memory
+    }
+
+    /// Whether the state of the twin fits into these buffers.
+    pub fn fits(twin: &Twin, layout: &BufferLayout) -> bool {
+        let (core, room) = (&twin.core, &layout.capacities);
+        let n = core.state.len();
+        let listed = |i: usize| core.lists.of(i).len() + core.lists.features(i).len();
+        let handed_on = |i: usize| core.constraints.handed_on(i).0.len();
+        let entries = if twin.has_lists { (0..n).map(listed).sum() } else { 0 };
+        let constraints = (0..n).map(handed_on).sum::<usize>().max(core.constraints.count);
+        [
+            (entries, room.entries),
+            (core.dynamic_candidates.pool.len(), room.dynamic_candidates),
+            (core.dynamic_candidates.visits.len(), room.visits),
+            (twin.rounds.frozen.len(), room.frozen),
+            (if layout.slots > 0 { constraints } else { 0 }, room.constraints),
+        ]
+        .into_iter()
+        .all(|(used, capacity)| used <= capacity as usize)
+    }
+
+    /// The twin's state, candidates, dynamic candidates, events and contact constraints; the lists of rounds are empty.
+    pub fn of(site: &Site, twin: &Twin) -> Self {
+        let (core, Site { host, layout, .. }) = (&twin.core, site);
         let mut memory = Self::new(layout);
-        (memory.bodies[PRESENT], memory.tags[PRESENT]) = constraints(&core.state, host);
+        (memory.bodies[PRESENT], memory.tags[PRESENT]) = columns(&core.state, host);
         for (i, node) in memory.nodes.iter_mut().enumerate() {
             *node = Node {
                 clock: core.clock[i],
@@ -174,7 +201,7 @@ impl Memory {
             self.work[layout.counts as usize + bucket] = link(head);
         }
         for (place, visit) in dynamic_candidates.visits.iter().enumerate() {
-            // A line that the sphere has left has another number than its present walk.
+            // A path that the sphere has left has another number than its present traversal.
             let walk = u32::from(place as u32 >= dynamic_candidates.latest_walk[visit.sphere as usize]);
             let cell = visit.cell.to_array().map(|c| c as u32);
             let record = [visit.sphere, link(visit.next), cell[0], cell[1], cell[2], walk];
@@ -185,7 +212,7 @@ impl Memory {
         self.work[VISIT_COUNT as usize] = dynamic_candidates.visits.len() as u32;
     }
 
-    /// What is cleared before a substep.
+    /// Clears the words that a step clears before each substep.
     pub fn begin_substep(&mut self, layout: &BufferLayout) {
         self.work[DYNAMIC_COUNT as usize..layout.starts as usize].fill(0);
     }
@@ -200,7 +227,7 @@ impl Memory {
         &self.work[at as usize..at as usize + count]
     }
 
-    /// Puts down the pending spheres of a round.
+    /// Writes the pending spheres of a round.
     pub fn put_pending(&mut self, layout: &BufferLayout, round: u32, list: &[u32]) {
         self.put(at_pending(layout, round), list);
         self.work[counter(round, PENDING)] = list.len() as u32;
@@ -211,7 +238,7 @@ impl Memory {
         self.get(at_pending(layout, round), self.work[counter(round, PENDING)] as usize).to_vec()
     }
 
-    /// Puts down the selected impacts of a round.
+    /// Writes the selected impacts of a round.
     pub fn put_selected(&mut self, layout: &BufferLayout, round: u32, list: &[u32]) {
         self.put(layout.selected, list);
         self.work[counter(round, SELECTED)] = list.len() as u32;
@@ -225,14 +252,14 @@ impl Memory {
         self.get(layout.walkers, self.work[counter(round, WALKERS)] as usize).to_vec()
     }
 
-    /// The candidates of a sphere as code and index; where its list lies comes with it.
+    /// The place of a sphere's list, and its candidates as code and index.
     pub fn list(&self, i: usize) -> (std::ops::Range<usize>, &[u32]) {
         let place = 2 * i;
         let range = self.lists[place] as usize..self.lists[place + 1] as usize;
         (range.clone(), self.lists.get(range).unwrap_or(&[]))
     }
 
-    /// The patches of a sphere, where there are any, and whether a wall in its reach moves.
+    /// The wall features of a sphere, where the world has any, and whether a wall in its reach moves.
     pub fn features(&self, layout: &BufferLayout, i: usize) -> (std::ops::Range<usize>, &[u32], bool) {
         if !layout.static_world.has_shapes {
             return (0..0, &[], false);
@@ -242,7 +269,7 @@ impl Memory {
         (range.clone(), self.lists.get(range).unwrap_or(&[]), end & WALL_MOVES != 0)
     }
 
-    /// The extra candidates of a sphere with the cells to them.
+    /// The dynamic candidates of a sphere, and the cells to their images.
     pub fn dynamic_candidates(&self, layout: &BufferLayout, i: usize) -> Vec<(u32, [i32; 3])> {
         let mut next = self.work[layout.heads as usize + i];
         let mut found = vec![];
@@ -307,7 +334,7 @@ fn at_pending(layout: &BufferLayout, round: u32) -> u32 {
     layout.pending + (round & 1) * layout.sphere_count
 }
 
-/// Where a sphere is in its cell to a thousandth of the edge, as `rough_place` of shaders/scatter.wgsl says it.
+/// Place of a sphere in its cell to a thousandth of the edge, in the encoding of `rough_place` in shaders/scatter.wgsl.
 pub fn rough_place(body: &Body, tag: &Tag, edge: Vec3) -> u32 {
     let share = body.offset / edge;
     let x = tag.cell.x as u32 & 3;

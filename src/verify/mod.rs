@@ -1,23 +1,23 @@
-//! Both engines side by side, every step from equal states; a step that differs is taken apart stage by stage.
+//! Both engines side by side, every step from equal states; a step that differs is compared again pass by pass.
 //!
-//! Hard spheres are chaotic: what rounding changes grows tenfold every few collisions, so whole runs of two engines part
-//! ways without either being wrong. One step from equal states does not, but for impacts whose order or very existence
-//! rounding decides; these are told by their geometry and counted.
+//! Hard spheres are chaotic: a rounding error grows tenfold every few collisions, so whole runs of two engines diverge
+//! without either being wrong. A single step from equal states agrees, except for impacts whose order or very existence
+//! rounding decides. These near-ties are detected geometrically and counted.
+//!
+//! `stages` holds one comparison for every pass of the [schedule](crate::step::schedule). The trace of a step and the parity
+//! tests both use it: the trace on states that arise in a run, the tests on starts of every kind and size.
 
-mod broad;
 mod contacts;
-mod ends;
 mod error_bounds;
 mod findings;
 mod harness;
 mod memory;
-mod rounds;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod trace;
 mod twin;
 
-/// Every stage on starts of all kinds and sizes: needs what the crate keeps to itself.
 #[cfg(test)]
 #[path = "../../tests/parity/mod.rs"]
 mod parity;
@@ -36,12 +36,12 @@ use crate::{
     step::engine::Engine,
 };
 
-/// The copy of the state that substeps are on; broad phases go from the other one to it.
+/// Index of the copy of the state that a broad phase writes and the substeps change.
 pub const PRESENT: usize = 1;
 
-/// Times the tolerance of rounding that a step with contacts at rest may need where each of its stages agrees: what presses
-/// on what is a chain through many of them, and whether a slow pair is a contact, or an overlap deep enough to be pushed
-/// apart, may be decided by rounding.
+/// Multiple of the rounding tolerance that a step with resting contacts may need although each of its stages agrees: forces
+/// pass through chains of many contacts, and rounding may decide whether a slow pair is a contact, or whether an overlap is
+/// deep enough to be pushed apart.
 const CONTACTS: f64 = 300.0;
 
 /// The gpu engine and the cpu engine in lockstep.
@@ -64,47 +64,47 @@ const CONTACTS: f64 = 300.0;
 pub struct Lockstep {
     context: Context,
     pool: ThreadPool,
-    /// With the spheres of now.
+    /// The system with its present spheres.
     system: System,
-    /// Time of the last contact of every id, counted from now.
+    /// Time of the last contact of every id, relative to the present.
     contacts: HashMap<u32, f32>,
     tolerance: f64,
     steps: u64,
 }
 
-/// How a step agreed.
+/// Agreement of both engines on a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Agreement {
     /// Impacts of the cpu engine.
     pub impacts: u64,
-    /// Impacts that rounding decides: which of two comes first, whether two touch or just pass, whether it is before the
-    /// end of the step.
+    /// Impacts that rounding decides: which of two comes first, whether two spheres touch or just pass, whether an impact
+    /// comes before the end of the step.
     pub near_ties: u64,
     /// Impacts that differ because of a near-tie before them in the step.
     pub followers: u64,
-    /// Spheres whose place and velocity were compared: all but those of near-ties.
+    /// Spheres whose position and velocity were compared: all but those of near-ties.
     pub spheres: u64,
-    /// Largest difference of a time, a place or a velocity, as a share of what is allowed.
+    /// Largest difference of a time, a position or a velocity, as a share of its tolerance.
     pub worst: f64,
 }
 
-/// The first value on which the two differ.
+/// The first value on which the engines differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
     /// The step, the first is 1.
     pub step: u64,
-    /// The first [stage](crate::step::schedule::STAGES) that makes something else of the same input; none where each of them
-    /// agrees, and only what they make together differs.
+    /// The first [stage](crate::step::schedule::STAGES) whose results differ on equal input; none where every stage agrees and
+    /// only the whole step differs.
     pub stage: Option<&'static str>,
-    /// Id of the sphere; none where the value is not one sphere's.
+    /// Id of the sphere; none where the value belongs to no single sphere.
     pub sphere: Option<u32>,
-    /// What differs.
+    /// Name of the value.
     pub what: String,
-    /// Its value on the gpu engine: one number, three of a vector, none where there is no such thing.
+    /// The value on the gpu engine: one number, three for a vector, none where it does not exist.
     pub gpu: Vec<f64>,
-    /// The same on the cpu engine.
+    /// The value on the cpu engine.
     pub cpu: Vec<f64>,
-    /// How far apart the two may be; 0 = not at all.
+    /// Tolerance of the difference; 0 = the values have to be equal.
     pub allowed: f64,
 }
 
@@ -139,11 +139,11 @@ impl std::fmt::Display for Mismatch {
 }
 
 impl Lockstep {
-    /// The tolerance that rounding alone needs: how far a place may be off, relative to four of the largest diameters
-    /// and the way of a step. All other tolerances follow from it.
+    /// The tolerance that rounding alone needs: the error of a position relative to four of the largest diameters and the path
+    /// of a step. All other tolerances follow from it.
     pub const ROUNDING: f64 = error_bounds::ROUNDING;
 
-    /// Both engines before the first step; `threads` of the cpu engine, 0 = one for each core. `tolerance` is usually
+    /// Both engines before the first step. The cpu engine uses `threads` threads, 0 = one per core; `tolerance` is usually
     /// [`ROUNDING`](Self::ROUNDING).
     ///
     /// # Errors
@@ -169,14 +169,14 @@ impl Lockstep {
         Ok(Self { context, pool, system, contacts: HashMap::new(), tolerance, steps: 0 })
     }
 
-    /// Steps taken, and agreed on.
+    /// Number of steps on which the engines agreed.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Takes a step on both engines from the state of the cpu engine and compares: the impacts in the order of their
-    /// times, then places and velocities. Where they differ, goes through the stages of the step, each on equal input
-    /// on both sides, for the first one that differs; the state stays that before the step then.
+    /// Takes a step on both engines from the state of the cpu engine and compares the impacts in the order of their times,
+    /// then positions and velocities. Where the engines differ, goes through the stages of the step, each on equal input on
+    /// both sides, and names the first stage that differs; the state then stays as before the step.
     ///
     /// # Errors
     /// As [`Simulation::step`](crate::Simulation::step), where neither engine can take the step or the device fails.
@@ -198,7 +198,7 @@ impl Lockstep {
         };
         match error_bounds::compare(&self.system, &device, &twin, self.tolerance) {
             Ok(agreement) => {
-                self.go_on(twin.spheres, contacts);
+                self.advance(twin.spheres, contacts);
                 Ok(Ok(agreement))
             }
             Err(difference) => {
@@ -211,7 +211,7 @@ impl Lockstep {
                 let loose = error_bounds::compare(&self.system, &device, &twin, CONTACTS * self.tolerance);
                 match loose.ok().filter(|_| has_rested) {
                     Some(agreement) => {
-                        self.go_on(twin.spheres, contacts);
+                        self.advance(twin.spheres, contacts);
                         Ok(Ok(Agreement { near_ties: agreement.near_ties + 1, ..agreement }))
                     }
                     None => Ok(Err(Mismatch::new(step, None, *difference))),
@@ -220,14 +220,14 @@ impl Lockstep {
         }
     }
 
-    // The next step starts from what the cpu engine made of this one.
-    fn go_on(&mut self, spheres: Vec<Sphere>, contacts: Contacts) {
+    // Takes over the result of the cpu engine, from which the next step starts.
+    fn advance(&mut self, spheres: Vec<Sphere>, contacts: Contacts) {
         self.system.spheres = spheres;
         self.contacts = contacts;
         self.steps += 1;
     }
 
-    // Only one side could take the step.
+    // Reports that only one engine completed the step.
     fn failed(&self, step: u64, error: &Error, side: &str) -> Mismatch {
         let id = if let Error::NonFinite { id, .. } = error { Some(*id) } else { None };
         let what = format!("only {side} failed ({error}):");
@@ -236,14 +236,14 @@ impl Lockstep {
     }
 }
 
-// Whether a failure is one of what is simulated, not of the machine.
+// Whether the simulated system causes the failure, not the machine.
 fn is_of_the_spheres(error: &Error) -> bool {
     matches!(error, Error::NonFinite { .. } | Error::NoProgress(_))
 }
 
 type Contacts = HashMap<u32, f32>;
 
-// The step, the time of the last contact of every id, and whether any contact lasted to its end.
+// The step, the time of the last contact of every id, and whether any resting contact remained at the end.
 fn twin_step(
     system: &System,
     last_contact: impl Fn(u32) -> f32,

@@ -1,5 +1,5 @@
-//! Agreement on systems of every kind, and errors put into one shader after the other: each is found, and named by its
-//! stage and its sphere.
+//! Agreement on systems of every kind, and errors in one shader after the other: each is found and named by its stage and
+//! its sphere.
 
 use glam::DVec3;
 
@@ -130,7 +130,7 @@ fn an_error_in_one_sphere_is_named_by_its_stage_and_the_sphere() {
     }
 }
 
-// Errors of what happens between spheres of rank 200 and above.
+// Errors between spheres of rank 200 and above.
 const OF_SOME: [(&str, &[&str], &str, &str); 3] = [
     (
         "neighbors",
@@ -167,7 +167,7 @@ fn an_error_between_some_spheres_is_named_by_its_stage_and_the_first_of_them() {
 fn an_error_in_pushing_overlaps_apart_is_named() {
     let mut system = gas();
     let centre = system.spheres[40].position;
-    // Two that overlap and rest, in a room of their own.
+    // Two spheres that overlap and rest, far from the others.
     system.spheres.retain(|s| system_distance(s.position, centre) > 4.0 || s.id == id_of(40));
     system.spheres.iter_mut().for_each(|s| s.velocity = DVec3::ZERO);
     let mut other = *system.spheres.iter().find(|s| s.id == id_of(40)).unwrap();
@@ -203,7 +203,7 @@ fn an_error_in_the_spins_is_named() {
     assert_eq!((mismatch.stage, mismatch.what.as_str()), (Some("collide"), "spin"), "{mismatch}");
 }
 
-// Two stages whose errors a whole step may hide: the engine goes round them.
+// Two stages whose errors a whole step may hide, because the engine recovers from them.
 #[test]
 fn an_error_in_the_order_of_things_is_named_by_the_trace() {
     for (stage, text, instead) in [
@@ -227,7 +227,7 @@ fn an_error_in_the_order_of_things_is_named_by_the_trace() {
 
 #[test]
 fn a_tolerance_below_rounding_is_exceeded_and_one_that_is_none_is_refused() {
-    // Products are fused with sums where things fall, also on adapters that else round as the processor does.
+    // With gravity, products are fused with sums, also on adapters that otherwise round as the processor does.
     let sides = [Side::Periodic, Side::Periodic, Side::Wall];
     let system = with_gaps(&scene().sides(sides).gravity([0.0, 0.0, -9.0]));
     let mut lockstep = Lockstep::new(system, context(), 0, 1e-9).unwrap();
@@ -236,5 +236,28 @@ fn a_tolerance_below_rounding_is_exceeded_and_one_that_is_none_is_refused() {
     assert!(mismatch.stage.is_some() && mismatch.gpu != mismatch.cpu);
     for tolerance in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(Lockstep::new(gas(), context(), 0, tolerance).is_err());
+    }
+}
+
+// Bullets need more room for candidates than a trace has at first.
+#[cfg(feature = "files")]
+#[test]
+fn every_stage_agrees_on_states_that_arise_in_scenes() {
+    let context = context();
+    for (name, steps) in [("bullets", 0), ("cradle", 30), ("cooling", 30), ("pile50", 20), ("rolling", 20)] {
+        let system = crate::files::builtin(name).unwrap().load(&[]).unwrap().build().unwrap();
+        let mut lockstep = Lockstep::new(system, context.clone(), 0, Lockstep::ROUNDING).unwrap();
+        let mut found = None;
+        for k in 0..=steps {
+            let last_contact = |id: u32| lockstep.contacts.get(&id).copied().unwrap_or(NEVER);
+            let (system, time) = (&lockstep.system, lockstep.steps as f64 * lockstep.system.dt);
+            if k == steps {
+                found = trace::first_difference(system, &context, last_contact, 1.0, time).unwrap();
+            } else {
+                let (step, contacts, _) = super::twin_step(system, last_contact, time).unwrap();
+                lockstep.advance(step.spheres, contacts);
+            }
+        }
+        assert_eq!(found, None, "{name} after {steps} steps");
     }
 }

@@ -1,30 +1,41 @@
-//! The twin, stage by stage: the engine of the CPU taken apart.
+//! The twin: the engine of the CPU, one pass at a time.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering;
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 
 use crate::gpu::layout;
 use crate::{
     Error,
     cpu::{
         audit::Audit,
-        collide::Recorder,
+        collide::{Counts, Recorder},
         core::Core,
+        drag,
         event::View,
         relax::{self, Relax},
         rest::Rest,
         rounds::Rounds,
-        sweep,
     },
     state::{frame::Frame, sums::Sums},
-    step::plan::Substep,
+    step::{
+        plan::{Plan, Substep},
+        schedule::When,
+    },
 };
 
-/// Rounds after which a substep is given up: no system that was looked at came near.
+/// Rounds after which a substep is given up: no tested system came near.
 const MOST_ROUNDS: u32 = 5000;
 
-/// See the module.
+/// The deepest overlap in a pass of relax, in diameters, and the work that the pushes did against gravity.
+#[derive(Default)]
+pub struct Relaxed {
+    pub deepest_before: f32,
+    pub deepest_after: f32,
+    pub work: f64,
+}
+
+/// The CPU engine between any two passes.
 pub struct Twin {
     pub core: Core,
     pub rounds: Rounds,
@@ -32,80 +43,86 @@ pub struct Twin {
     pub relax: Relax,
     pub has_starts: bool,
     pub has_lists: bool,
-    /// Path budget of the broad phase.
+    /// Counts, and number of impacts, before the latest round.
+    pub counts_before: Counts,
+    pub impacts_before: usize,
+    pub relaxed: Relaxed,
+    /// Energy that the latest half of the drag took.
+    pub drag_loss: f64,
+    /// Motion margin of the broad phase.
     pub motion_margin: f32,
     pub drift: DVec3,
-    drift_reach: f32,
-    frames: Vec<Frame>,
-    /// When each substep begins, and its length (scaled).
-    begins: Vec<(f64, f64)>,
-    /// The frame of the substep that is looked at.
+    /// Path of the drift until the next broad phase.
+    pub drift_reach: f32,
+    /// Time of begin and length of each substep (scaled length).
+    substeps: Vec<(f64, f64)>,
+    /// The frame of the present substep.
     pub frame: Frame,
-    /// Why a stage could not be done.
+    /// Why a pass failed.
     pub failed: Option<Error>,
 }
 
 impl Twin {
-    /// The twin before its first stage; paths of up to `motion_margin` relative to the drift between broad phases.
-    pub fn new(core: Core, motion_margin: f32, drift: DVec3) -> Self {
+    /// The twin before the first pass of a step that begins at `time` and is divided into these substeps.
+    pub fn new(core: Core, plan: &Plan, substeps: &[Substep], time: f64) -> Self {
         let n = core.state.len();
+        let unit = core.domain.units.time;
         Self {
             rounds: Rounds::new(n),
             rest: Rest::default(),
             relax: Relax::default(),
             has_starts: false,
             has_lists: false,
-            motion_margin,
-            drift,
+            counts_before: Counts::default(),
+            impacts_before: 0,
+            relaxed: Relaxed::default(),
+            drag_loss: 0.0,
+            motion_margin: plan.motion_margin,
+            drift: plan.drift,
             drift_reach: 0.0,
-            frames: vec![],
-            begins: vec![],
+            substeps: substeps.iter().map(|substep| (time + substep.time * unit, substep.h)).collect(),
             frame: Frame {
                 h: 0.0,
                 gravity: core.domain.world.gravity,
-                drift: glam::Vec3::ZERO,
-                drifted: glam::Vec3::ZERO,
+                drift: Vec3::ZERO,
+                drifted: Vec3::ZERO,
             },
             failed: None,
             core,
         }
     }
 
-    /// Takes over the frames of the device and the pieces of a step that begins at `time`.
-    pub fn frames(&mut self, frames: &[layout::Frame], substeps: &[Substep], time: f64) {
-        let unit = self.core.domain.units.time;
-        self.begins = substeps.iter().map(|substep| (time + substep.time * unit, substep.h)).collect();
-        let frame =
-            |f: &layout::Frame| Frame { h: f.h, gravity: f.gravity, drift: f.drift, drifted: f.drifted };
-        // The last one is that of the audit.
-        self.frames = frames[..frames.len() - 1].iter().map(frame).collect();
-        self.enter(0, &frames[0]);
-    }
-
     /// Goes to substep `k`, which has this frame on the device.
     pub fn enter(&mut self, k: usize, frame: &layout::Frame) {
-        self.go_to(k);
-        self.drift_reach = frame.drift_reach;
-    }
-
-    fn go_to(&mut self, k: usize) {
-        self.frame = self.frames[k];
-        let (begin, h) = self.begins[k];
+        let layout::Frame { h, gravity, drift, drifted, drift_reach, .. } = *frame;
+        self.frame = Frame { h, gravity, drift, drifted };
+        self.drift_reach = drift_reach;
+        let (begin, h) = self.substeps[k];
         self.core.domain.place_walls(begin, h);
     }
 
-    /// How far the drift goes until the next broad phase.
-    pub fn drift_reach(&self) -> f32 {
-        self.drift_reach
+    /// Whether the passes of this condition run.
+    pub fn has(&self, when: When) -> bool {
+        match when {
+            When::Always => true,
+            When::Resting => self.core.domain.world.rests,
+            When::Drag => self.core.domain.half_drag() > 0.0,
+        }
+    }
+
+    /// Half of the drag of a step.
+    pub fn drag(&mut self) {
+        let factor = 1.0 - self.core.domain.half_drag();
+        self.drag_loss = drag::slow(&mut self.core.state.motion, factor);
     }
 
     pub fn bin(&mut self) {
         self.core.bin();
     }
 
-    /// How many spheres each bucket holds, or after `scan` where its spheres begin.
+    /// Number of spheres in each bucket; after `scan`, the number of spheres in the buckets before it.
     pub fn counts(&self) -> Vec<u32> {
-        self.core.cursors.iter().map(|n| n.load(Relaxed)).collect()
+        self.core.cursors.iter().map(|n| n.load(Ordering::Relaxed)).collect()
     }
 
     pub fn scan(&mut self) {
@@ -121,80 +138,24 @@ impl Twin {
         self.core.motion_margin.fill(self.motion_margin);
     }
 
-    /// Before a broad phase: the lists are those of the one before.
-    pub fn forget_lists(&mut self) {
-        self.has_lists = false;
-    }
-
     pub fn neighbors(&mut self) {
         self.core.neighbors(self.motion_margin, self.drift_reach);
         self.has_lists = true;
     }
 
-    /// Stages 1 to 4.
-    #[cfg(test)]
-    pub fn broad_phase(&mut self) {
-        self.bin();
-        self.scan();
-        self.scatter();
-        self.neighbors();
-    }
-
-    /// Up to the last substep.
-    #[cfg(test)]
-    pub fn reach_substep(&mut self) {
-        self.broad_phase();
-        for k in 1..self.frames.len() {
-            self.rest_before();
-            self.launch();
-            self.sweep();
-            self.finish_rounds();
-            self.rest_after();
-            self.advance();
-            self.advance_sleep_timers();
-            self.relax();
-            self.go_to(k);
-        }
-    }
-
-    /// What contacts that rest do before the launch.
+    /// Finds the contact constraints and solves them for the first time.
     pub fn rest_before(&mut self) {
-        if self.core.domain.world.rests {
-            self.rest.before(&mut self.core, self.frame);
-        }
+        self.rest.before(&mut self.core, self.frame);
     }
 
-    /// And what they do after the rounds.
+    /// Solves the contact constraints after the rounds.
     pub fn rest_after(&mut self) {
-        if self.core.domain.world.rests {
-            self.rest.after(&mut self.core, self.frame);
-        }
+        self.rest.after(&mut self.core, self.frame);
     }
 
     pub fn launch(&mut self) {
-        self.rounds.begin();
-        let Self { core, rounds, frame, .. } = self;
-        core.launch(*frame, &mut rounds.fast);
-        self.walk();
-    }
-
-    fn walk(&mut self) {
-        let Self { core, rounds, frame, failed, .. } = self;
-        if let Err(error) = rounds.walk_fast(core, *frame) {
-            failed.get_or_insert(error);
-        }
-    }
-
-    /// Only who is fast, without the walks.
-    #[cfg(test)]
-    pub fn fast(&mut self) -> Vec<u32> {
-        let Self { core, frame, .. } = self;
-        let mut bits = crate::cpu::bits::Bits::default();
-        bits.reset(core.state.len());
-        crate::cpu::launch::launch(&core.state, frame, &core.motion_margin, &mut core.clock, &bits);
-        let mut list = vec![];
-        bits.list(&mut list);
-        list
+        let done = self.rounds.launch(&mut self.core, self.frame);
+        self.failed = self.failed.take().or(done.err());
     }
 
     pub fn view(&self) -> View<'_> {
@@ -202,34 +163,29 @@ impl Twin {
     }
 
     pub fn sweep(&mut self) {
-        let view = self.core.view(self.frame);
-        for i in 0..view.state.len() {
-            let event = sweep::sweep(&view, i);
-            if event.is_some() {
-                self.rounds.pending.insert(i);
-            }
-            self.rounds.events[i] = event;
-        }
+        self.rounds.sweep(&self.core, self.frame);
         self.rounds.pending.list(&mut self.rounds.pending_list);
     }
 
+    /// Begins a round, if any impact is pending.
     pub fn select(&mut self) {
+        if self.rounds.pending_list.is_empty() {
+            self.rounds.affected_list.clear();
+            self.rounds.selected.clear();
+            self.rounds.threats.clear();
+            return;
+        }
         self.rounds.round += 1;
         self.rounds.forget_bounds();
         self.rounds.select(&self.core, self.frame);
     }
 
     pub fn collide(&mut self) {
+        (self.counts_before, self.impacts_before) = (self.rounds.counts, self.rounds.impacts.len());
         let units = self.core.domain.units;
         let recorder = Recorder { units: &units, start: 0.0, on: true };
-        let Self { core, rounds, frame, .. } = self;
-        rounds.collide(core, *frame, recorder);
-        for k in 0..rounds.to_freeze.len() {
-            let i = rounds.to_freeze[k] as usize;
-            let clock = core.clock[i];
-            rounds.freeze(core, *frame, i, clock);
-        }
-        self.walk();
+        let done = self.rounds.carry_out(&mut self.core, self.frame, recorder);
+        self.failed = self.failed.take().or(done.err());
     }
 
     pub fn resweep(&mut self) {
@@ -265,15 +221,14 @@ impl Twin {
         self.core.advance_sleep_timers(self.frame);
     }
 
-    /// Deepest overlap before and after, and the work against gravity.
-    pub fn relax(&mut self) -> (f32, f32, f64) {
-        let before = self.relax.deepest(&self.core.view(self.frame));
-        if !relax::needed(before) {
-            return (before, before, 0.0);
+    pub fn relax(&mut self) {
+        let deepest_before = self.relax.deepest(&self.core.view(self.frame));
+        self.relaxed = Relaxed { deepest_before, deepest_after: deepest_before, work: 0.0 };
+        if relax::needed(deepest_before) {
+            let Self { core, relax, frame, relaxed, .. } = self;
+            relaxed.work = core.relax(relax, *frame, 0.0);
+            relaxed.deepest_after = relax.deepest(&core.view(*frame));
         }
-        let Self { core, relax, frame, .. } = self;
-        let work = core.relax(relax, *frame, 0.0);
-        (before, self.relax.deepest(&self.core.view(self.frame)), work)
     }
 
     pub fn audit(&self) -> Sums {

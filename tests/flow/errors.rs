@@ -110,7 +110,7 @@ fn impossible_sources_are_shown_at_their_position() {
             format!("{}\nfixed = true", source(&format!("{BOX}, rate = 1"))),
             "spheres[0] is a source of fixed spheres",
             "true",
-            "there from the start",
+            "fixed spheres exist from the start",
         ),
         (
             format!("{}\nmaterial = \"oak\"", source(&format!("{BOX}, rate = 1"))),

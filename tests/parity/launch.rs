@@ -1,57 +1,15 @@
-//! Stage 5 against its twin, with the walks of the spheres that are fast from the start.
+//! Stage `launch` against its twin, with the traversals of the spheres that are fast from the start.
 
 use super::{
-    Case, Harness, Slip, agrees, notices,
+    Case, Slip, Total, agrees, before, notices,
     starts::{Start, start},
-    walks::Walks,
 };
-use crate::gpu::layout::{DYNAMIC_COUNT, FAST_COUNT, LAUNCH};
-
-/// Of the path ahead against the budget: a length of three fused squares and one product.
-const PATH: f32 = 1e-6;
+use crate::{System, step::schedule::Pass};
 
 fn case(start: &Start) -> Case {
-    let mut harness = Harness::in_substep(start);
-    // What the substep before left.
-    let mut input = harness.memory();
-    for (i, node) in input.nodes.iter_mut().enumerate() {
-        (node.clock, node.support, node.touched, node.walk) = (1.0, 1, 3, i as u32 % 2);
-    }
-    input.begin_substep(&harness.layout);
-    let twin = &mut harness.twin;
-    let fast = twin.fast();
-    let ahead: Vec<f32> = (0..twin.core.state.len())
-        .map(|i| twin.frame.path(twin.core.state.velocity(i), twin.core.state.inverse_mass(i), 0.0))
-        .collect();
-    let motion_margin = twin.core.motion_margin.clone();
-    twin.launch();
-    let walks = Walks::of_all(twin, &fast);
-    let layout = harness.layout;
-    let walkers = harness.all();
-    let dispatches =
-        vec![("launch", 0, walkers), ("collide_walk", LAUNCH, walkers), ("collide_meet", LAUNCH, walkers)];
-    Case::new(harness, input, dispatches, false, move |output, verdict| {
-        let mut found = output.walkers(&layout, LAUNCH);
-        verdict.equal("fast", 0, output.work[FAST_COUNT as usize], found.len() as u32);
-        for (i, node) in output.nodes.iter().enumerate() {
-            let node = (node.clock, node.support, node.touched, node.walk, node.motion_margin);
-            let walk = u32::from(found.contains(&(i as u32)));
-            verdict.equal("node", i, node, (0.0, 0, 0, walk, motion_margin[i]));
-        }
-        found.sort_unstable();
-        let doubtful = |&i: &u32| {
-            (ahead[i as usize] - motion_margin[i as usize]).abs() <= PATH * motion_margin[i as usize]
-        };
-        let differs = |a: &[u32], b: &[u32]| a.iter().filter(|i| !b.contains(i)).copied().collect::<Vec<_>>();
-        for i in differs(&found, &fast).into_iter().chain(differs(&fast, &found)) {
-            verdict.near_ties += 1;
-            verdict.equal("fast or not, path on the rim", i as usize, doubtful(&i), true);
-        }
-        if found == fast {
-            let entered = walks.compare(output, &layout, verdict);
-            verdict.equal("extras", 0, output.work[DYNAMIC_COUNT as usize], entered);
-            verdict.saw("fast", fast.len() as u64);
-            verdict.saw("extras", u64::from(entered));
+    Case::with_leftovers(start, before(start, Pass::Launch), Pass::Launch, |input, _| {
+        for (i, node) in input.nodes.iter_mut().enumerate() {
+            (node.clock, node.support, node.touched, node.walk) = (1.0, 1, 3, i as u32 % 2);
         }
     })
 }
@@ -65,7 +23,7 @@ fn launch_agrees_with_its_twin() {
 fn a_slip_in_launch_is_noticed() {
     let input: &[Slip] = &[
         ("a velocity", |m, _, _| m.bodies[1][63].velocity.x += 2.0),
-        ("a budget", |m, _, _| m.nodes[20].motion_margin = 0.0),
+        ("a motion margin", |m, _, _| m.nodes[20].motion_margin = 0.0),
         ("a start", |m, layout, _| {
             m.work[layout.starts as usize + 1..].iter_mut().take(8).for_each(|s| *s += 1)
         }),
@@ -73,8 +31,46 @@ fn a_slip_in_launch_is_noticed() {
     let output: &[Slip] = &[
         ("a clock", |m, _, _| m.nodes[64].clock = 1e-6),
         ("a walker", |m, layout, _| m.work[layout.walkers as usize] ^= 1),
-        ("an extra", |m, _, _| m.pool[0] ^= 1),
-        ("the cells to an extra", |m, _, _| m.pool[2] ^= 1),
+        ("a dynamic candidate", |m, _, _| m.pool[0] ^= 1),
+        ("the cells to a dynamic candidate", |m, _, _| m.pool[2] ^= 1),
     ];
     notices(&start("fast", 65), case, input, output);
+}
+
+// The start in a medium.
+fn slowed(pass: Pass, start: &Start) -> Case {
+    let system = System { drag: 0.8, ..start.system.clone() };
+    let start = Start { system, ..*start };
+    Case::with_leftovers(&start, before(&start, pass), pass, |input, _| {
+        input.nodes.iter_mut().for_each(|node| node.loss = 0.25);
+    })
+}
+
+#[test]
+fn drag_agrees_with_its_twin() {
+    assert_eq!(agrees("drag", |start| slowed(Pass::DragBefore, start)).0.near_ties, 0);
+    for kind in ["fixed", "heap"] {
+        let case = slowed(Pass::DragAfter, &start(kind, 10_007));
+        Total::new().add(&case.name, case.findings(&case.run()));
+    }
+}
+
+#[test]
+fn a_slip_in_drag_is_noticed() {
+    let input: &[Slip] = &[
+        ("a velocity", |m, _, _| m.bodies[1][64].velocity.x += 1e-3),
+        ("an inverse mass", |m, _, _| m.bodies[1][3].inverse_mass *= 1.001),
+        ("a loss", |m, _, _| m.nodes[5].loss += 0.1),
+    ];
+    let output: &[Slip] = &[
+        ("a velocity", |m, _, _| m.bodies[1][64].velocity.z *= 1.0 + 1e-5),
+        ("a loss", |m, _, _| m.nodes[5].loss *= 1.001),
+        ("an offset", |m, _, _| m.bodies[1][12].offset.z += 1e-6),
+        ("a clock", |m, _, _| m.nodes[20].clock += 1e-3),
+        ("a loss of a fixed sphere", |m, _, _| {
+            let i = m.bodies[1].iter().position(|body| body.inverse_mass == 0.0).unwrap();
+            m.nodes[i].loss *= 1.0 + 1e-6;
+        }),
+    ];
+    notices(&start("fixed", 65), |start| slowed(Pass::DragBefore, start), input, output);
 }

@@ -1,16 +1,10 @@
-//! Every stage of the table on the device against its twin, both sides fed the same input.
+//! Every pass of the schedule on starts of all kinds and sizes: the comparisons of `carom verify`, each shown to notice
+//! an error.
 //!
-//! A [`Case`] holds what the buffers hold before a stage, the dispatches of that stage and no other, and what the twin
-//! makes of the same input. Integers have to be equal. Floats may differ, because WGSL lets a device fuse a product
-//! with a sum (the product then goes unrounded), divide to 2.5 ULP and take looser roots: every stage states by how
-//! much and why. Where such a difference decides something (a pair on the very rim of a list, two impacts at one time)
-//! the twin and the device may decide differently; such near-ties are told by their geometry, counted, and few.
-//!
-//! All of it runs at the default limits of WebGPU. Where there is no adapter it fails.
+//! A [`Case`] holds the device memory before a pass, the dispatches of that pass alone, and the twin after the same pass
+//! on the same input. All of it runs at the default limits of WebGPU. Without an adapter it fails.
 
 mod starts;
-mod verdict;
-mod walks;
 
 mod advance;
 mod audit;
@@ -28,28 +22,29 @@ mod select;
 mod steps;
 mod sweep;
 
-use std::{
-    ops::Deref,
-    sync::{Arc, OnceLock},
-};
+use std::sync::OnceLock;
 
-use self::{memory::Memory, starts::Start, twin::Twin, verdict::Verdict};
-use super::{PRESENT, contacts, findings, harness::Device, memory, rounds, twin};
-use crate::gpu::{
-    Context,
-    buffer_layout::{BufferLayout, Capacities},
-    dispatch_budget::DispatchBudget,
-    encode::Dispatch,
-    host_mirror::HostMirror,
-    layout::{Frame, GROUP, HALT},
-    pipelines::Pipelines,
-    shaders::Variant,
-    step_plan::StepPlan,
+use self::starts::Start;
+use super::{
+    PRESENT,
+    findings::{Findings, OVERALL},
+    harness::{Bindings, Harness, Setup, Site, capacities},
+    memory::{self, Memory},
+    stages::{self, Compare},
+    twin::Twin,
 };
-use crate::step::plan::Plan;
-
-/// Rounds over the whole array that the frames of the tests announce.
-const WIDE_ROUNDS: u32 = 48;
+use crate::{
+    gpu::{
+        Context,
+        buffer_layout::BufferLayout,
+        encode::Dispatch,
+        layout::{GROUP, HALT},
+    },
+    state::units::Units,
+    step::schedule::{
+        BROAD_PHASE, Entry, Executor, Pass, SCHEDULE, STEP_BEGIN, SUBSTEP_END, When, execute, execute_rounds,
+    },
+};
 
 /// The device of all tests of a process.
 fn context() -> &'static Context {
@@ -60,170 +55,117 @@ fn context() -> &'static Context {
     })
 }
 
-/// The pipelines for a system; with code for planes and fixed spheres, whether there are any or not.
-fn pipelines(host: &HostMirror) -> Arc<Pipelines> {
-    let Variant { is_direct, has_rest, has_shapes, .. } = host.variant();
-    context()
-        .pipelines(Variant {
-            is_direct,
-            has_walls: true,
-            has_fixed: true,
-            is_mixed: true,
-            has_rest,
-            has_shapes,
-        })
-        .unwrap()
+/// Executes the schedule on the twin up to a pass.
+struct UpTo<'a> {
+    twin: &'a mut Twin,
+    pass: Option<Pass>,
 }
 
-/// One start on both sides.
-struct Harness {
-    site: Site,
-    twin: Twin,
-}
+/// The pass is reached.
+struct Reached;
 
-/// What the device knows of it beside the state.
-struct Site {
-    name: String,
-    host: Arc<HostMirror>,
-    /// Where walls are in each substep.
-    motion: Arc<[u32]>,
-    layout: BufferLayout,
-    frame: Frame,
-    /// Of the substep that is looked at.
-    last: Frame,
-}
+impl Executor for UpTo<'_> {
+    type Error = Reached;
 
-impl Deref for Harness {
-    type Target = Site;
+    fn has(&self, when: When) -> bool {
+        self.twin.has(when)
+    }
 
-    fn deref(&self) -> &Site {
-        &self.site
+    fn run(&mut self, entry: &Entry) -> Result<(), Reached> {
+        if self.pass == Some(entry.pass) {
+            return Err(Reached);
+        }
+        (stages::of(entry.pass).twin)(self.twin);
+        Ok(())
+    }
+
+    fn begin_round(&mut self) -> Result<bool, Reached> {
+        Ok(self.twin.is_pending())
     }
 }
 
-impl From<Harness> for Site {
-    fn from(harness: Harness) -> Self {
-        harness.site
-    }
+/// Runs the present substep of the twin up to a pass, or to its end.
+fn run_substep(twin: &mut Twin, pass: Option<Pass>) {
+    let mut up_to = UpTo { twin, pass };
+    execute_rounds(&mut up_to).and_then(|()| execute(SUBSTEP_END, &mut up_to)).ok();
 }
 
-impl Harness {
-    /// The twin before its first stage, and the same cells and world for the device.
-    fn new(start: &Start) -> Self {
-        let (mut host, mut state) = HostMirror::new(&start.system, |id| start.last_contact(id));
-        let (mut twin, made_for) = starts::twin(start);
-        host.domain.regrid(&mut state, made_for);
-        assert_eq!(host.domain.grid, twin.core.domain.grid, "both sides have the same cells");
-        let n = start.system.spheres.len();
-        let layout = host.layout(roomy(n));
-        let plan = Plan {
-            substeps: start.substeps,
-            substeps_per_build: start.substeps,
-            motion_margin: twin.motion_margin,
-            drift: twin.drift,
-            regrid: None,
-        };
-        let step_plan = StepPlan {
-            plan,
-            wide_rounds: WIDE_ROUNDS,
-            record: true,
-            strict: false,
-            wakes: false,
-            dispatch_budget: DispatchBudget::new(context()),
-        };
-        let frames = step_plan.frames(&host, &layout);
-        let substeps = step_plan.substeps(&host);
-        let motion: Arc<[u32]> = host
-            .motion(0.0, &substeps[..if layout.static_world.is_restless { substeps.len() } else { 1 }])
-            .into();
-        twin.frames(&frames, &substeps, 0.0);
-        let (frame, last) = (frames[0], frames[start.substeps as usize - 1]);
-        let name = format!("{} of {n}", start.name);
-        Self { site: Site { name, host: Arc::new(host), motion, layout, frame, last }, twin }
-    }
-
-    /// The twin before the first stage of the substep that is looked at.
-    fn before_substep(start: &Start) -> Self {
-        let mut harness = Self::new(start);
-        harness.twin.reach_substep();
-        harness.site.frame = harness.site.last;
-        harness
-    }
-
-    /// The same with contacts found and solved.
-    fn in_substep(start: &Start) -> Self {
-        let mut harness = Self::before_substep(start);
-        harness.twin.rest_before();
-        harness
-    }
-
-    /// What the buffers hold when the twin is where it is now.
-    fn memory(&self) -> Memory {
-        Memory::of(&self.twin, &self.host, &self.layout)
-    }
-
-    /// Workgroups for all spheres: a third of one for each, so that most stride over several.
-    fn all(&self) -> u32 {
-        self.layout.sphere_count.div_ceil(3 * GROUP).max(1)
-    }
+/// Whether a pass runs in the world of the twin.
+fn runs(twin: &Twin, pass: Pass) -> bool {
+    SCHEDULE.iter().copied().flatten().any(|entry| entry.pass == pass && twin.has(entry.when))
 }
 
-/// Room enough that nothing overflows.
-fn roomy(n: usize) -> Capacities {
-    let n = n as u32;
-    Capacities {
-        entries: 64 * n + 4096,
-        dynamic_candidates: 16 * n + 4096,
-        visits: 16 * n + 4096,
-        threats: n + 16,
-        frozen: n + 16,
-        log: n + 16,
-        constraints: 16 * n + 1024,
-        blocks: 64,
+/// A start on both sides before the first such pass: at the begin of the step, or in its last substep.
+fn before(start: &Start, pass: Pass) -> Harness<'static> {
+    let mut harness = Harness::new(starts::setup(start), context(), 0.0).unwrap();
+    let Harness { site, twin, frames, .. } = &mut harness;
+    let mut up_to = UpTo { twin, pass: Some(pass) };
+    let begin = execute(BROAD_PHASE, &mut up_to).and_then(|()| execute(STEP_BEGIN, &mut up_to));
+    if begin.is_ok() && runs(twin, pass) {
+        for (k, frame) in frames[..frames.len() - 1].iter().enumerate() {
+            site.frame = *frame;
+            twin.enter(k, frame);
+            run_substep(twin, (k + 2 == frames.len()).then_some(pass));
+        }
     }
+    harness
 }
 
-/// Compares what a stage left with what its twin did.
-type Check = dyn Fn(&Memory, &mut Verdict);
+/// Workgroups for all spheres: a third of one for each, so that most stride over several.
+fn groups(layout: &BufferLayout) -> u32 {
+    layout.sphere_count.div_ceil(3 * GROUP).max(1)
+}
 
-/// One stage on one start.
+/// One pass on one start.
 struct Case {
     name: String,
-    host: Arc<HostMirror>,
-    motion: Arc<[u32]>,
-    layout: BufferLayout,
-    frame: Frame,
+    /// The device, and the twin after the pass.
+    harness: Harness<'static>,
     input: Memory,
-    /// Entry point, round, workgroups.
+    bindings: Bindings,
     dispatches: Vec<Dispatch>,
-    is_broad: bool,
-    /// A sphere to which something happens in the stage.
+    compare: Compare,
+    /// A sphere to which something happens in the pass.
     sample: usize,
-    /// Compares what the device made with what the twin did.
-    check: Box<Check>,
 }
 
 impl Case {
-    fn new(
-        site: impl Into<Site>,
-        input: Memory,
-        dispatches: Vec<Dispatch>,
-        is_broad: bool,
-        check: impl Fn(&Memory, &mut Verdict) + 'static,
+    /// The pass where the schedule reaches it.
+    fn of(start: &Start, pass: Pass) -> Self {
+        Self::new(start, before(start, pass), pass)
+    }
+
+    /// The pass on the present state of the twin.
+    fn new(start: &Start, harness: Harness<'static>, pass: Pass) -> Self {
+        Self::with_leftovers(start, harness, pass, |_, _| ())
+    }
+
+    /// The same with values left in memory by other passes and steps.
+    fn with_leftovers(
+        start: &Start,
+        harness: Harness<'static>,
+        pass: Pass,
+        leave: impl FnOnce(&mut Memory, &Site),
     ) -> Self {
-        let Site { name, host, motion, layout, frame, .. } = site.into();
-        Self {
-            name,
-            host,
-            motion,
-            layout,
-            frame,
-            input,
-            dispatches,
-            is_broad,
+        let comparison = stages::of(pass);
+        let mut case = Self {
+            name: format!("{} of {}", start.name, start.system.spheres.len()),
+            input: Memory::new(&harness.site.layout),
+            harness,
+            bindings: comparison.bindings,
+            dispatches: vec![],
+            compare: |_, _, _, _, _| (),
             sample: 0,
-            check: Box::new(check),
+        };
+        let Harness { site, twin, .. } = &mut case.harness;
+        if runs(twin, pass) {
+            case.input = (comparison.input)(site, twin);
+            leave(&mut case.input, site);
+            (comparison.twin)(twin);
+            case.dispatches = (comparison.dispatches)(site, groups(&site.layout));
+            case.compare = comparison.compare;
         }
+        case
     }
 
     fn with_sample(mut self, sample: usize) -> Self {
@@ -235,55 +177,96 @@ impl Case {
         self.run_on(&self.input)
     }
 
-    /// What the buffers hold after the stage on other input.
+    /// Device memory after the pass on other input.
     fn run_on(&self, input: &Memory) -> Memory {
-        let pipelines = pipelines(&self.host);
-        let mut device =
-            Device::new(context(), pipelines, self.layout, &self.host, Some(&self.motion)).unwrap();
-        device.run(input, self.frame, self.is_broad, &self.dispatches).unwrap()
+        let mut device = self.harness.device().unwrap();
+        device.run(input, self.harness.site.frame, self.bindings, &self.dispatches).unwrap()
     }
 
-    fn verdict(&self, output: &Memory) -> Verdict {
-        let mut verdict = Verdict::new(&self.name);
-        verdict.equal("halt", 0, output.work[HALT as usize], 0);
-        (self.check)(output, &mut verdict);
-        verdict
+    fn findings(&self, output: &Memory) -> Findings<'_> {
+        let Harness { site, twin, .. } = &self.harness;
+        let mut findings = Findings::new(&twin.core.state.id, twin.core.domain.units, 1.0);
+        findings.equal("reasons to halt", OVERALL, output.work[HALT as usize], 0);
+        (self.compare)(site, &self.input, twin, output, &mut findings);
+        findings
+    }
+
+    fn differs(&self, output: &Memory) -> bool {
+        !self.findings(output).is_clean()
     }
 }
 
-/// Runs a stage on starts of every kind and size; both sides have to agree, near-ties aside.
-fn agrees(stage: &str, case: impl Fn(&Start) -> Case) {
-    let mut total = Verdict::new(stage);
+/// The findings of several cases.
+struct Total(Findings<'static>);
+
+impl Total {
+    fn new() -> Self {
+        Self(Findings::new(&[], Units { length: 1.0, time: 1.0, mass: 1.0 }, 1.0))
+    }
+
+    /// Adds those of a case: no difference, and next to no near-ties.
+    fn add(&mut self, name: &str, findings: Findings) {
+        let Findings { differences, near_ties, compared, worst, seen, .. } = findings;
+        let most = 2 + compared / 5000;
+        assert!(
+            differences.is_empty() && near_ties <= most,
+            "{name}: {near_ties} near-ties, {differences:#?}"
+        );
+        self.0.compared += compared;
+        self.0.near_ties += near_ties;
+        self.0.worst = self.0.worst.max(worst);
+        seen.into_iter().for_each(|(what, count)| self.0.saw(what, count));
+    }
+
+    /// Prints the figures; whatever was counted must have happened, but for what is `absent` from these starts.
+    fn report(&self, stage: &str, absent: &[&str]) {
+        let Findings { near_ties, compared, worst, seen, .. } = &self.0;
+        println!(
+            "{stage}: {compared} values compared, {near_ties} near-ties, largest difference {worst:.2} of its tolerance; \
+             {seen:?}"
+        );
+        let unseen: Vec<_> =
+            seen.iter().filter(|(what, count)| (**count == 0) != absent.contains(*what)).collect();
+        assert!(unseen.is_empty(), "{stage}: never happened, or was to be absent: {unseen:?}");
+    }
+}
+
+/// Runs a pass on starts of every kind and size: both sides have to agree, near-ties aside.
+fn agrees(stage: &str, case: impl Fn(&Start) -> Case) -> Total {
+    agrees_without(stage, &[], case)
+}
+
+/// The same on starts from which something that the comparison counts is absent.
+fn agrees_without(stage: &str, absent: &[&str], case: impl Fn(&Start) -> Case) -> Total {
+    let mut total = Total::new();
     for start in starts::all() {
         let case = case(&start);
-        let verdict = case.verdict(&case.run());
-        verdict.assert_clean();
-        total.add(verdict);
+        total.add(&case.name, case.findings(&case.run()));
     }
-    total.report();
+    total.report(stage, absent);
     // Sizes 0 and 1 say little.
-    assert!(total.compared > 20_000, "{stage}: only {} values compared", total.compared);
+    assert!(total.0.compared > 20_000, "{stage}: only {} values compared", total.0.compared);
+    total
 }
 
 /// A change of one value; the last argument is the sample of the case.
 type Slip = (&'static str, fn(&mut Memory, &BufferLayout, usize));
 
-/// Every one of these changes, made to what the device is given or gives back, is noticed.
+/// Every one of these changes to the input or the output of the device is noticed.
 fn notices(start: &Start, case: impl Fn(&Start) -> Case, of_input: &[Slip], of_output: &[Slip]) {
     let case = case(start);
+    let layout = &case.harness.site.layout;
     let output = case.run();
-    case.verdict(&output).assert_clean();
+    Total::new().add(&case.name, case.findings(&output));
     for (what, slip) in of_input {
         let mut input = case.input.clone();
-        slip(&mut input, &case.layout, case.sample);
+        slip(&mut input, layout, case.sample);
         assert!(input != case.input, "{what}: nothing was changed");
-        let verdict = case.verdict(&case.run_on(&input));
-        assert!(!verdict.wrong.is_empty(), "not noticed in the input: {what}");
+        assert!(case.differs(&case.run_on(&input)), "not noticed in the input: {what}");
     }
     for (what, slip) in of_output {
         let mut output = output.clone();
-        slip(&mut output, &case.layout, case.sample);
-        let verdict = case.verdict(&output);
-        assert!(!verdict.wrong.is_empty(), "not noticed in the output: {what}");
+        slip(&mut output, layout, case.sample);
+        assert!(case.differs(&output), "not noticed in the output: {what}");
     }
 }

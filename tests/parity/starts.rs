@@ -1,17 +1,19 @@
-//! Systems of every kind and size that the stages are fed with.
+//! Systems of every kind and size on which the passes start.
 
 use glam::{DVec3, IVec3};
 
-use super::twin::Twin;
+use super::{Setup, capacities};
 use crate::{
     Dimensions, MaterialIndex, Materials, Oscillation, Rotation, Side, Surface, System, WallMotion,
     WallShape,
     cpu::{audit::Audit, core::Core},
+    gpu::{buffer_layout::Capacities, host_mirror::HostMirror, shaders::Variant},
     scene::{Fill, Scene, Wall},
     state::columns::{NEVER, State},
+    step::plan::Plan,
 };
 
-/// None, one, a workgroup less one, a workgroup, one more, and many with an odd rest.
+/// No sphere, one, one less than a workgroup, a workgroup, one more, and many with an odd remainder.
 pub const SIZES: [usize; 6] = [0, 1, 63, 64, 65, 10_007];
 
 const KINDS: [&str; 14] = [
@@ -19,22 +21,22 @@ const KINDS: [&str; 14] = [
     "vessel", "drum",
 ];
 
-/// One system and how far into a step the stages are looked at.
+/// A system, and the plan of its step.
 pub struct Start {
     pub name: &'static str,
     pub system: System,
-    /// Substeps of the step, all on one broad phase; the stages of the last one are compared.
+    /// Substeps of the step, all on one broad phase; the passes of the last one are compared.
     pub substeps: u32,
-    /// Cells and paths for all but a fiftieth of the spheres instead of nearly all: the rest is fast.
+    /// Cells and motion margin suit all but a fiftieth of the spheres, which are fast.
     pub for_the_bulk: bool,
 }
 
-/// All kinds in all sizes.
+/// Every kind in every size.
 pub fn all() -> impl Iterator<Item = Start> {
     KINDS.into_iter().flat_map(|kind| SIZES.map(|size| start(kind, size)))
 }
 
-/// Random numbers from a seed, the same everywhere.
+/// Random numbers in [0, 1) from a seed, the same on every platform.
 pub fn dice(mut seed: u64) -> impl FnMut() -> f64 {
     move || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -43,7 +45,7 @@ pub fn dice(mut seed: u64) -> impl FnMut() -> f64 {
 }
 
 impl Start {
-    /// Time of the last contact in scaled units: never for most, just now or a while ago for some.
+    /// Time of the last contact (scaled units): never for most spheres, recent or long ago for some.
     pub fn last_contact(&self, id: u32) -> f32 {
         match id % 7 {
             0 => 0.0,
@@ -54,9 +56,9 @@ impl Start {
     }
 }
 
-/// One of them.
+/// The start of a kind and size.
 pub fn start(kind: &'static str, size: usize) -> Start {
-    // Enough to make a box of; the rest is cut off below.
+    // Enough to fill a box; the excess is removed below.
     let count = size.max(if has_sizes(kind) { 1500 } else { 60 }) as u64;
     let side = (count as f64).cbrt().ceil() as u64;
     let gas = |fraction: f64| Fill::random(count).volume_fraction(fraction).temperature(3.0);
@@ -64,7 +66,7 @@ pub fn start(kind: &'static str, size: usize) -> Start {
     let tight = || Fill::lattice([side; 3], 1.004).temperature(1e-4);
     let lattice = || Fill::lattice([side; 3], 1.12).origin(DVec3::splat(0.5)).temperature(3.0);
     let one_to_ten = [(10.0, 0.002), (3.0, 0.02), (1.0, 0.978)];
-    // So tight that many meet somebody or a plane in a step.
+    // So tight that many spheres meet another one or a plane in a step.
     let (spacing, corner) = if kind == "rough" { (1.03, 0.51) } else { (1.12, 0.55) };
     let scene = match kind {
         "gas" | "fast" => scene.periodic().fill(gas(0.3)),
@@ -75,23 +77,23 @@ pub fn start(kind: &'static str, size: usize) -> Start {
         "mixture" => scene
             .periodic()
             .fill(gas(0.3).diameters([(6.0, 0.003), (2.0, 0.04), (1.0, 0.957)]).temperature(1.0)),
-        // Cells are divided: in a period, and where they have no end.
+        // Divided cells, in a periodic box and in unbounded space.
         "sizes" => scene.periodic().fill(gas(0.2).diameters(one_to_ten).temperature(1.0)),
         "strewn" => {
             let side = (8.0 * count as f64).cbrt();
             let fill = Fill::random(count).diameters(one_to_ten).region([-side; 3], [0.0; 3]);
             scene.gravity([0.1, 0.0, -1.0]).fill(fill.temperature(1.0))
         }
-        // Tight and sloping, so that most spheres meet a plane.
+        // Tight, on a sloping plane, so that most spheres meet a plane.
         "box" | "rough" => scene
             .walled()
             .gravity([0.0, 1.0, -10.0])
             .bounds(DVec3::ZERO, DVec3::splat(1.15 * side as f64) + 2.0 * DVec3::Z)
             .wall([0.5 * side as f64, 0.0, 0.05], [0.05, 0.0, 1.0], "default")
             .fill(Fill::lattice([side; 3], spacing).origin([corner, corner, 1.3]).temperature(3.0)),
-        // A layer at rest on the floor, the rest falling on it.
+        // A layer at rest on the floor, and layers that fall on it.
         "floor" => scene.gravity([0.0, 0.0, -10.0]).wall(DVec3::ZERO, DVec3::Z, "default").fill(lattice()),
-        // Spheres that all but touch each other, in a box and on an open floor.
+        // Spheres that almost touch each other, in a box and on an open floor.
         "pile" => scene
             .sides([Side::Periodic, Side::Wall, Side::Wall])
             .bounds(DVec3::ZERO, DVec3::new(1.004 * side as f64, 1.01 * side as f64, 2.0 * side as f64))
@@ -110,7 +112,7 @@ pub fn start(kind: &'static str, size: usize) -> Start {
     };
     let build = |scene: Scene| scene.build().unwrap_or_else(|e| panic!("{kind} of {size}: {e}"));
     let mut system = match kind {
-        // Spheres in the way of these walls would be refused: they are taken out below.
+        // Validation refuses spheres that overlap these walls; the overlapping ones are removed below.
         "vessel" | "drum" => {
             let spheres = build(Scene { walls: vec![], ..scene.clone() }).spheres;
             System { spheres, ..build(Scene { fills: vec![], ..scene }) }
@@ -118,12 +120,12 @@ pub fn start(kind: &'static str, size: usize) -> Start {
         _ => build(scene),
     };
     system.spheres.truncate(size);
-    // In the way of walls there is nobody.
+    // No sphere overlaps a wall.
     let walls: Vec<_> = system.walls.iter().filter(|wall| wall.span[0] < 0.0 && wall.span[1] > 0.0).collect();
     system.spheres.retain(|s| walls.iter().all(|wall| wall.distance(s.position, 0.0) > 0.999 * s.radius));
     dress(kind, &mut system, size as u64);
     let is_fast = matches!(kind, "fast" | "dilute" | "vessel");
-    // Contacts keep something from one substep to the next.
+    // The warm start passes from one substep to the next.
     let substeps = if is_fast || is_pile(kind) { 2 } else { 1 };
     Start { name: kind, system, substeps, for_the_bulk: is_fast }
 }
@@ -145,7 +147,7 @@ fn turning(point: DVec3, axis: DVec3, speed: f64) -> WallMotion {
     WallMotion { rotation: Some(Rotation { point, axis, speed }), ..WallMotion::default() }
 }
 
-// Walls of every shape, all through spheres of a lattice of this size; one of each stands still, the others move, come or go.
+// Walls of every shape in a lattice of spheres of this size; one of each stands still, the others move, appear or vanish.
 fn vessel(scene: Scene, size: f64) -> Scene {
     let middle = DVec3::splat(0.5 * size);
     let still = WallMotion::default();
@@ -194,8 +196,8 @@ fn vessel(scene: Scene, size: f64) -> Scene {
     .fold(scene, Scene::surface_wall)
 }
 
-// A pile on a disc that rises, in a box that shakes and a cylinder that turns about its axis, with a column of it in a narrow pipe and an
-// obstacle inside.
+// A pile on a rising disc, in a shaking box and a cylinder that turns about its axis, with a column of spheres in a narrow
+// pipe and an obstacle.
 fn drum(scene: Scene, size: f64) -> Scene {
     let middle = DVec3::new(0.5 * size, 0.5 * size, 0.0);
     let still = WallMotion::default();
@@ -229,12 +231,12 @@ fn drum(scene: Scene, size: f64) -> Scene {
     .fold(scene.gravity([0.1, 0.0, -1.0]), Scene::surface_wall)
 }
 
-// What scenes do not say: gaps in the ids, several materials, spin, what is fixed, what is fast.
+// Properties that scenes do not set: gaps in the ids, several materials, spin, fixed and fast spheres.
 fn dress(kind: &str, system: &mut System, seed: u64) {
     let mut draw = dice(seed);
     let soft = system.materials.push("soft", 0.6, 1.0);
     if kind == "mixture" {
-        // Nothing rests without gravity: some impacts follow each other too soon to lose energy.
+        // Without gravity no contact rests: some impacts follow each other too soon to lose energy.
         system.solver.contact_time = Some(0.01);
     }
     if is_pile(kind) {
@@ -248,7 +250,7 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
     }
     let flat = system.dimensions == Dimensions::Two;
     if kind == "floor" {
-        // Pairs at rest on the floor that are about to touch each other softly.
+        // Pairs at rest on the floor that are about to touch each other slowly.
         for k in (1..system.spheres.len()).step_by(2) {
             let left = system.spheres[k - 1].position;
             let sphere = &mut system.spheres[k];
@@ -274,7 +276,7 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
                 }
             }
             "heap" if k % 12 == 5 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
-            // What falls on it.
+            // Spheres that fall on the pile.
             "pile" | "drum" if k % 30 == 7 => sphere.velocity.z -= 0.5,
             "fixed" if k % 10 == 3 => (sphere.fixed, sphere.velocity) = (true, DVec3::ZERO),
             "floor" if sphere.position.z < 0.6 => {
@@ -295,7 +297,7 @@ fn dress(kind: &str, system: &mut System, seed: u64) {
     }
 }
 
-// A third material; what slides, what sticks, what is smooth, and a restitution that fades.
+// A third material, surfaces that slide, stick or are smooth, and a restitution that falls with the speed.
 fn roughen(materials: &mut Materials, soft: MaterialIndex) {
     let rough = |friction, restitution| Surface { friction, restitution, ..Surface::default() };
     materials.add("faint", Surface { restitution_threshold: 3.0, ..rough(0.5, 0.8) }, 1.0);
@@ -303,8 +305,9 @@ fn roughen(materials: &mut Materials, soft: MaterialIndex) {
     materials.set_surface(0, soft, rough(0.8, 0.9));
 }
 
-/// The twin before its first stage, and the path budget that its cells were made for.
-pub fn twin(start: &Start) -> (Twin, f64) {
+/// A start on both sides with equal cells, and the plan of its step.
+pub fn setup(start: &Start) -> Setup {
+    let (mut host, mut state) = HostMirror::new(&start.system, |id| start.last_contact(id));
     let mut core = Core::new(&start.system, |id| start.last_contact(id)).unwrap();
     let mut audit = Audit::default();
     let still = audit.run(&core.domain.grid, &core.state, DVec3::ZERO);
@@ -313,12 +316,25 @@ pub fn twin(start: &Start) -> (Twin, f64) {
     let path = 1.02 * f64::from(speed) * start.system.dt / core.domain.units.time;
     let made_for = path.clamp(core.domain.statistics.margin_least, core.domain.statistics.margin_most);
     core.regrid(made_for);
+    host.domain.regrid(&mut state, made_for);
+    assert_eq!(host.domain.grid, core.domain.grid, "both sides have the same cells");
     let motion_margin = core.domain.grid.margin_limit.min(made_for as f32);
     unsettle(&mut core);
-    (Twin::new(core, motion_margin, sums.drift), made_for)
+    let plan = Plan {
+        substeps: start.substeps,
+        substeps_per_build: start.substeps,
+        motion_margin,
+        drift: sums.drift,
+        regrid: None,
+    };
+    let n = start.system.spheres.len();
+    let capacities = Capacities { constraints: 16 * n as u32 + 1024, blocks: 64, ..capacities(4 * n) };
+    // With code for planes and fixed spheres, whether there are any or not.
+    let variant = Variant { has_walls: true, has_fixed: true, is_mixed: true, ..host.variant() };
+    Setup { host, core, plan, capacities, variant }
 }
 
-// Spheres in no order, and many of them counted from a cell next to their own: the same places.
+// Puts the spheres into random order, and counts many offsets from a neighbouring cell; positions stay.
 fn unsettle(core: &mut Core) {
     let mut draw = dice(core.state.len() as u64);
     let mut pick = |count: usize| (draw() * count as f64) as usize;
@@ -342,7 +358,7 @@ fn unsettle(core: &mut Core) {
                     (false, -1) => from,
                     (false, last) => from.clamp(0, last),
                 };
-                // Once round a periodic axis is no move at all.
+                // A move once around a periodic axis changes no position.
                 let moved = if core.domain.grid.periodic[axis] { cells[axis] } else { cell[axis] - to };
                 cell[axis] = to;
                 place[axis] += moved as f32 * core.domain.grid.edge[axis];

@@ -1,21 +1,26 @@
-//! Whole steps from equal states: the same impacts on both sides but for near-ties, and the same spheres.
+//! Whole steps from equal states: both sides have the same impacts, except for near-ties, and the same spheres.
 //!
-//! The twin's state after each step is what both sides take the next one from, so that no difference outlives a step.
+//! Both sides start each step from the twin's state, so that no difference outlives a step.
 
-use super::{
-    super::error_bounds::{self, ErrorBounds, Step},
-    context,
+use super::context;
+use crate::{
+    Backend, Impact, Options, Partner, Simulation, System,
+    files::builtin,
+    scene::Shape,
+    verify::{
+        Agreement,
+        error_bounds::{self, ErrorBounds, Step},
+    },
 };
-use crate::{Backend, Impact, Options, Partner, Simulation, System, files::builtin, scene::Shape};
 
 /// Steps of each scene.
 const STEPS: u32 = 50;
 
-/// Near-ties among a thousand impacts that are few. Five times as many may follow from them: after a bullet's impact a
-/// cascade of others is over within the step.
+/// Near-ties allowed in a thousand impacts. Five times as many may follow from them: the cascade after a bullet's impact
+/// ends within the step.
 const FEW: f64 = 2.0;
 
-// What happens in a step, and where it leaves the spheres.
+// The impacts of a step, and the spheres after it.
 fn step(system: &System, backend: Backend) -> Step {
     let context = Some(context().clone());
     let options = Options { backend, context, record_impacts: true, ..Options::default() };
@@ -26,7 +31,7 @@ fn step(system: &System, backend: Backend) -> Step {
 
 fn agrees(name: &str, system: System, least: u64) {
     let mut system = system;
-    let mut total = super::super::Agreement::default();
+    let mut total = Agreement::default();
     let mut shown = 0;
     for k in 0..STEPS {
         let twin = step(&system, Backend::Cpu);
@@ -54,8 +59,8 @@ fn agrees(name: &str, system: System, least: u64) {
     assert!(followers <= 5.0 * (1.0 + FEW * thousands), "{name}: {followers} that follow from near-ties");
 }
 
-// The comparison can fail: one impact left out, one with another partner, one at another time, a sphere elsewhere or
-// with another velocity. Returns how many could be tried on these impacts.
+// Shows that the comparison can fail: with an impact left out, with another partner or time, and with another position or
+// velocity of a sphere. Returns the number of changes that these impacts allow.
 fn are_noticed(system: &System, twin: &Step) -> usize {
     let known = ErrorBounds::new(system, error_bounds::ROUNDING);
     let fair = |i: &Impact| {
@@ -91,7 +96,7 @@ fn concerns(impact: &Impact, id: u32) -> bool {
     impact.sphere == id || impact.partner == Partner::Sphere(id)
 }
 
-// A scene of the crate with these changes.
+// A built-in scene with these changes.
 fn scene(name: &str, changes: &[&str], shrink: impl Fn(&mut [Shape])) -> System {
     let changes: Vec<String> = changes.iter().map(|&text| text.to_owned()).collect();
     let mut scene = builtin(name).unwrap().load(&changes).unwrap();
@@ -115,7 +120,7 @@ fn steps_of_the_mixture_have_the_same_impacts() {
 
 #[test]
 fn steps_of_the_bounce_have_the_same_impacts() {
-    // Longer steps: some of the ten come down in each.
+    // Longer steps: some of the ten spheres land in each.
     agrees("bounce", scene("bounce", &["world.dt=0.3"], |_| ()), 20);
 }
 

@@ -320,7 +320,7 @@ mod slips {
             "[[spheres]]\nat = [{ position = [0, 0, 0] }, { position = [0.5, 0, 0] }]",
             "spheres 0 and 1 overlap by 0.500",
             "4:33",
-            "^ move them apart; up to 0.01",
+            "^ move them apart; overlap up to 0.01",
         ),
         (
             "[[spheres]]\nat = [{ position = [0, 0, 0], id = 1 }, { position = [5, 0, 0], id = 1 }]",

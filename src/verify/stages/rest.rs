@@ -1,0 +1,288 @@
+//! The comparisons of `rest`: the order of contact constraints, their solution before the launch and after the rounds,
+//! and the warm start that they leave.
+
+use std::collections::{BTreeMap, HashMap};
+
+use glam::Vec3;
+
+use super::{
+    Bindings, Compare, Comparison, Findings, Memory, OVERALL, PRESENT, Pass, Site, Tolerances, Twin, columns,
+};
+use crate::verify::contacts::{feature_hits_of, flags_of, key_of, put_warm_start, rank_head, wall_hits_of};
+use crate::{
+    cpu::constraints::ContactConstraint,
+    gpu::{
+        buffer_layout::BufferLayout,
+        encode::{self, Solving},
+        layout::{
+            ALL_WOKEN, ASLEEP_COUNT, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_WORDS, INDEX_MASK,
+            INNER_COLOURS, LAST_IN_CONTACT, PAST_H, RESTED, WAKE_STATE, WALL, constraint_words,
+        },
+    },
+    state::{
+        constants::{COLOURS, ITERATION_BATCHES},
+        warm_start::ContactImpulse,
+    },
+};
+
+/// Tolerance of solved velocities and impulses, as a share of the speeds that meet and of what gravity adds: sums of a
+/// dozen terms in each of up to five iterations over contacts that hang together, each term good to 6e-8.
+const SOLVED: f32 = 2e-5;
+
+/// Tolerance of the time at rest, as a share of the substep.
+const RESTING: f32 = 2e-6;
+
+pub const ORDER: Comparison = Comparison {
+    pass: Pass::OrderContacts,
+    bindings: Bindings::Order,
+    input: |site, twin| {
+        let mut input = Memory::of(site, twin);
+        let layout = &site.layout;
+        let end = (layout.order + 2 * layout.sphere_count) as usize;
+        input.work[layout.slot_starts as usize..end].fill(0);
+        input
+    },
+    // The twin orders its contacts with its spheres.
+    twin: |_| (),
+    dispatches: |_, all| encode_order(all),
+    compare: order,
+};
+
+pub const BEFORE: Comparison = Comparison {
+    pass: Pass::SolveFirst,
+    bindings: Bindings::Rest,
+    input: |site, twin| {
+        let mut input = Memory::of(site, twin);
+        input.begin_substep(&site.layout);
+        input
+    },
+    twin: Twin::rest_before,
+    dispatches: |site, all| solving(site, all).before(),
+    compare: SOLVE,
+};
+
+pub const AFTER: Comparison = Comparison {
+    pass: Pass::SolveAfter,
+    bindings: Bindings::Rest,
+    input: |site, twin| Memory::of(site, twin),
+    twin: Twin::rest_after,
+    dispatches: |site, all| solving(site, all).after(),
+    compare: SOLVE,
+};
+
+pub const KEEP: Comparison = Comparison {
+    pass: Pass::KeepContacts,
+    bindings: Bindings::Rest,
+    input: |site, twin| {
+        let mut input = Memory::of(site, twin);
+        input.warm_start[IMPULSE_COUNT as usize] = 0;
+        input
+    },
+    twin: Twin::advance_sleep_timers,
+    dispatches: |_, all| encode::keep(all).to_vec(),
+    compare: keep,
+};
+
+// `Device::run` encodes the passes of the order, which need bindings of their own; only the workgroups count.
+fn encode_order(all: u32) -> Vec<encode::Dispatch> {
+    vec![("rest_hand", 0, all)]
+}
+
+fn solving(site: &Site, all: u32) -> Solving {
+    let BufferLayout { sphere_count, slots, .. } = site.layout;
+    Solving { sphere_count, slots, all, batches: ITERATION_BATCHES }
+}
+
+const SOLVE: Compare = |site, _, twin, output, findings| {
+    saw(twin, findings);
+    let gain = twin.core.domain.world.gravity.length() * twin.frame.h;
+    let velocities = (0..twin.core.state.len()).map(|i| twin.core.state.velocity(i).length());
+    let fastest = velocities.fold(gain, f32::max);
+    constraints(&site.layout, twin, output, fastest, findings);
+    let core = &twin.core;
+    let asleep = (output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
+    findings.equal("spheres that sleep", OVERALL, asleep.0, asleep.1);
+    let are_woken = output.work[WAKE_STATE as usize] & ALL_WOKEN != 0;
+    findings.flag("whether all are woken", OVERALL, are_woken, core.sleep.all_are_woken());
+    if !findings.is_clean() {
+        return;
+    }
+    let (bodies, tags) = columns(&core.state, &site.host);
+    let tolerances = Tolerances { offset: Vec3::ZERO, velocity: SOLVED * fastest, rim: SOLVED * fastest };
+    for i in 0..bodies.len() {
+        let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
+        findings.sphere(i, found, (bodies[i], tags[i]), tolerances);
+        let rested = f32::from_bits(output.work[site.layout.rested as usize + i]);
+        findings.near("time at rest", findings.units.time, i, rested, core.rested[i], RESTING * twin.frame.h);
+    }
+    contact_flags(&site.layout, twin, output, findings);
+};
+
+// Counts the contact constraints of all kinds.
+fn saw(twin: &Twin, findings: &mut Findings) {
+    let count = |is: fn(&ContactConstraint) -> bool| {
+        let all = (0..twin.core.state.len()).flat_map(|i| twin.core.constraints.of(i));
+        all.filter(|constraint| is(constraint)).count() as u64
+    };
+    findings.saw("contacts", count(|_| true));
+    findings.saw("in contact", count(|constraint| constraint.impulse.normal > 0.0));
+    findings.saw(
+        "sliding",
+        count(|constraint| {
+            let most = constraint.friction * constraint.impulse.normal;
+            constraint.impulse.normal > 0.0 && constraint.impulse.tangent.length() > 0.999 * most
+        }),
+    );
+    findings.saw("on walls", count(|constraint| constraint.j & WALL != 0));
+}
+
+/// A contact constraint on the device.
+struct Found {
+    normal: Vec3,
+    closing: f32,
+    impulse: ContactImpulse,
+}
+
+// The contact constraints of a sphere by partner and code.
+fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32), Found> {
+    let head = output.get(layout.constraint_heads + 2 * i as u32, 2);
+    let constraint = |k: u32| {
+        let words_of_constraint = constraint_words(layout.static_world.has_shapes);
+        let at = (layout.constraints + k * words_of_constraint) as usize;
+        let words = &output.pool[at..at + words_of_constraint as usize];
+        let f = |k: usize| f32::from_bits(words[k]);
+        let v = |k: usize| Vec3::new(f(k), f(k + 1), f(k + 2));
+        let impulse = ContactImpulse { normal: f(8), tangent: v(9), moment: v(12) };
+        ((words[0], words[1]), Found { normal: v(2), closing: f(5), impulse })
+    };
+    (head[0]..head[0] + head[1]).map(constraint).collect()
+}
+
+fn constraints(layout: &BufferLayout, twin: &Twin, output: &Memory, fastest: f32, findings: &mut Findings) {
+    let core = &twin.core;
+    let (unit, length) = (findings.units.velocity(), findings.units.length);
+    let of_impulse = findings.units.mass * unit;
+    // Id of a sphere, or number of a wall.
+    let name = |partner: u32| {
+        f64::from(if partner & WALL == 0 { core.state.id[partner as usize] } else { partner & !WALL })
+    };
+    for i in 0..core.state.len() {
+        let mut on_device = found(output, layout, i);
+        for constraint in core.constraints.of(i) {
+            let Some(found) = on_device.remove(&(constraint.j, constraint.code)) else {
+                findings.differ("contact with", i, vec![], vec![name(constraint.j)], 0.0);
+                continue;
+            };
+            let normals = (found.normal, constraint.normal);
+            findings.near_vector("normal of a contact", 1.0, i, normals, Vec3::splat(SOLVED));
+            let what = "speed that closes a gap";
+            findings.near(what, unit, i, found.closing, constraint.closing, SOLVED * fastest);
+            let (device, expected) = (found.impulse, constraint.impulse);
+            let tolerance = SOLVED * fastest * constraint.masses[0];
+            findings.near(
+                "normal impulse of a contact",
+                of_impulse,
+                i,
+                device.normal,
+                expected.normal,
+                tolerance,
+            );
+            let tangents = (device.tangent, expected.tangent);
+            findings.near_vector("friction of a contact", of_impulse, i, tangents, Vec3::splat(tolerance));
+            let moments = (device.moment, expected.moment);
+            let tolerance = Vec3::splat(tolerance * core.state.radius(i));
+            findings.near_vector("moment of a contact", of_impulse * length, i, moments, tolerance);
+        }
+        if let Some(&(j, _)) = on_device.keys().next() {
+            findings.differ("contact with", i, vec![name(j)], vec![], 0.0);
+        }
+    }
+}
+
+/// Compares the contact flags: which pairs hold a contact constraint, and which collided too often.
+pub fn contact_flags(layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    let flags = |at: usize| {
+        let k = at - layout.entries as usize;
+        output.work[layout.flags as usize + k / 8] >> (4 * (k % 8))
+    };
+    for i in 0..twin.core.state.len() {
+        let mut equal = |what, found, expected| {
+            if found != expected {
+                findings.equal(what, i, found, expected);
+            }
+        };
+        let (range, entries) = output.list(i);
+        for (at, entry) in range.zip(entries) {
+            let expected = flags_of(twin, i, entry & INDEX_MASK);
+            equal("impacts of a pair", flags(at) & HITS, expected & HITS);
+            // After the rounds more pairs are in contact, but no pass asks for them.
+            if output.work[LAST_IN_CONTACT as usize] <= 1 {
+                equal("contact of a pair", flags(at) & CONSTRAINED, expected & CONSTRAINED);
+            }
+        }
+        let (range, features, _) = output.features(layout, i);
+        for (at, &feature) in range.zip(features) {
+            equal("impacts on a wall feature", flags(at) & HITS, feature_hits_of(twin, i, feature));
+        }
+        equal("impacts on planes", output.work[layout.wall_hits as usize + i], wall_hits_of(twin, i));
+    }
+}
+
+fn keep(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    let mut expected = Memory::new(&site.layout);
+    put_warm_start(twin, &site.host, &mut expected);
+    let first = rank_head(twin.core.state.len());
+    let mut by_rank: Vec<usize> = (0..twin.core.state.len()).collect();
+    by_rank.sort_unstable_by_key(|&i| twin.core.state.id[i]);
+    let of = |memory: &Memory, rank: usize| -> (u32, Vec<u32>) {
+        let head = rank_head(rank);
+        let (start, count) =
+            (memory.warm_start[head] as usize, (memory.warm_start[head + 1] & !RESTED) as usize);
+        let words = IMPULSE_WORDS as usize;
+        let warm_start = memory.warm_start[first + start * words..][..count * words].to_vec();
+        (memory.warm_start[head + 1], warm_start)
+    };
+    for (rank, &i) in by_rank.iter().enumerate() {
+        let (found, wanted) = (of(output, rank), of(&expected, rank));
+        findings.equal("contacts kept, and whether any is in contact", i, found.0, wanted.0);
+        let sleep_timer = [output, &expected].map(|memory| memory.warm_start[rank_head(rank) + 2]);
+        findings.equal("sleep timer", i, sleep_timer[0], sleep_timer[1]);
+        let differ = found.1.iter().zip(&wanted.1).filter(|(a, b)| a != b).count();
+        findings.equal("words of the warm start that differ", i, differ as u32, 0);
+    }
+    let (found, wanted) = (output.warm_start[PAST_H as usize], expected.warm_start[PAST_H as usize]);
+    findings.equal("length of the substep, bits", OVERALL, found, wanted);
+}
+
+// Every sphere is once in the order, in a cell with the twin's colours, and a block has one slot.
+fn order(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    let layout = &site.layout;
+    let per_colour = layout.slots as usize * INNER_COLOURS as usize;
+    let keys = COLOURS * per_colour;
+    let starts = output.get(layout.slot_starts, keys + 1);
+    let cell = |i: u32| twin.core.state.cell[i as usize].truncate();
+    let mut seen = vec![0_u32; layout.sphere_count as usize];
+    let mut slots = HashMap::new();
+    for key in 0..keys {
+        for k in starts[key]..starts[key + 1] {
+            let head = output.get(layout.order + 2 * k, 2);
+            let (first, end) = (head[0], head[1].min(layout.sphere_count));
+            if first >= end {
+                findings.equal("begin of a cell in the order", OVERALL, first, end);
+                continue;
+            }
+            (first..end).filter(|&i| cell(i) == cell(first)).for_each(|i| seen[i as usize] += 1);
+            let (expected, block) = key_of(twin, layout, cell(first));
+            let colours = |key: usize| [(key / per_colour) as u32, key as u32 % INNER_COLOURS];
+            for (found, expected) in colours(key).into_iter().zip(colours(expected)) {
+                findings.equal("colour of its cell", first as usize, found, expected);
+            }
+            let slot = (key % per_colour) as u32 / INNER_COLOURS;
+            let of_block = *slots.entry(block).or_insert(slot);
+            findings.equal("slot of its block", first as usize, slot, of_block);
+        }
+    }
+    for (i, seen) in seen.into_iter().enumerate() {
+        findings.equal("places in the order of contact constraints", i, seen, 1);
+    }
+}
