@@ -1,6 +1,6 @@
-// Stage `advance`: every sphere to the end of the substep and back into the lab. Twin: src/cpu/advance.rs.
+// Stage `advance`: moves every sphere to the end of the substep and back into the lab frame. Twin: src/cpu/advance.rs.
 
-// What the rounds of the substep did.
+// Results of the rounds of the substep.
 fn report() {
     var used = round;
     if round == frame.wide_rounds {
@@ -18,7 +18,7 @@ fn report() {
 fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     if is_halted() { return; }
-    // What the rounds left is the same for all invocations: nobody changes it here.
+    // Uniform over all invocations: this stage does not write it.
     round = max(atomicLoad(&work[TAIL_ROUND]), frame.wide_rounds);
     if counter(PENDING) > 0u {
         if id.x == 0u { halt(HALT_UNFINISHED); }
@@ -37,7 +37,7 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         tags[i].last_contact = max(tags[i].last_contact - h, NEVER);
         nodes[i].motion_margin = node.motion_margin - path_ahead(body.velocity, body.inverse_mass, node.clock);
         if (node.support & FROZEN) != 0u {
-            // It goes on as it was.
+            // The sphere continues with its motion from before the stop.
             let at = frame.at_frozen + (node.support & ~FROZEN) * FROZEN_WORDS;
             bodies[i].velocity = bitcast<vec3f>(vec3u(pool[at], pool[at + 1u], pool[at + 2u]));
             bodies[i].inverse_mass = bitcast<f32>(pool[at + 3u]);
@@ -45,20 +45,20 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         }
         if body.inverse_mass == 0.0 { continue; }
         let u = body.velocity;
-        // What contacts carry moves along the chord of its way.
+        // A supported sphere moves along the chord of its path.
         var gain = frame.gravity * h;
         if HAS_REST { gain = frame.gravity * (h - 0.5 * rested(i)); }
-        // A compiler that sees both would make (u + gain) - u gain, and the rounding would be gone.
+        // Hidden from the compiler: it could simplify (u + gain) - u to gain and so lose the rounding.
         var v = bitcast<vec3f>(bitcast<vec3u>(u + gain) ^ vec3u(opaque_zero));
         if HAS_REST && rested(i) > 0.0 && node.clock == 0.0 && node.support == 0u && all(v == vec3f(0.0)) {
-            // It stands, to the bit: the chord would make up for the fall but for rounding.
+            // A sphere at rest keeps its position to the bit; the chord would cancel the fall except for rounding.
             bodies[i].velocity = vec3f(0.0);
             continue;
         }
-        // Rounding takes the same bit off the velocity in every step of a fall. The path has to be that of the mean of
-        // the two velocities as they are, or a bounce would not come out as it went in.
+        // In a fall every step rounds the velocity in the same direction. The path uses the mean of the two rounded
+        // velocities; otherwise a bounce would not return to its height.
         let rounded = (v - u) - gain;
-        // One addition: the tiny fall added by itself would round the same way every step.
+        // One addition: a separate addition of the small fall would round in the same direction in every step.
         body.offset += u * (h - node.clock) + (fall + rounded * (0.5 * h));
         if node.support != 0u {
             let wall = wall_of(node.support - 1u);

@@ -1,9 +1,9 @@
-// Stage `audit`: the sums over all spheres: energies, momentum, speeds, what is not finite. Twin: src/cpu/audit.rs.
+// Stage `audit`: sums over all spheres: energies, momentum, speeds and the number of non-finite states. Twin: src/cpu/audit.rs.
 //
-// Each workgroup sums a range of spheres of its own; the host adds the parts in f64, in their order.
+// Each workgroup sums one range of spheres; the host adds these sums in f64, in a fixed order.
 
-// The sums: 0 kinetic energy; 1.. momentum; 4.. mass * cell and 7.. mass * offset, apart so that neither rounds the
-// other; 10 energy lost, 11 virial, 12 work of relax.
+// Index of each sum: 0 kinetic energy; 1.. momentum; 4.. mass * cell; 7.. mass * offset, separate so that cell and offset do
+// not round each other; 10 energy lost; 11 virial; 12 work of relax.
 var<workgroup> parts: array<array<f32, AUDIT_SUMS>, GROUP>;
 
 struct Sums {
@@ -53,7 +53,7 @@ fn audit(
     begin(groups);
     // A non-finite value that this stage finds must not stop part of the stage.
     let halted = atomicLoad(&work[HALT]) != 0u;
-    // Equally many whole blocks per workgroup, so that the order of the sums depends on the count alone.
+    // The same number of whole blocks for every workgroup, so that the order of the sums depends on the count alone.
     let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
     let per_group = (blocks + groups.x - 1u) / groups.x;
     var sums = Sums(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0), 0.0, 0.0, 0.0);

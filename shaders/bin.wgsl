@@ -1,6 +1,6 @@
-// Stage `bin`: cell and bucket of every sphere, and how many spheres each bucket holds. Twin: src/cpu/bin.rs.
+// Stage `bin`: cell and bucket of every sphere, and the number of spheres in each bucket. Twin: src/cpu/bin.rs.
 
-// Moves whole cells from the offset to the cell, wraps periodic axes and holds the others inside the grid.
+// Moves whole cells from the offset to the cell, wraps on periodic axes and clamps to the grid on the others.
 fn settle_axis(axis: u32, cell: ptr<function, vec3i>, offset: ptr<function, vec3f>) {
     let edge = frame.edge[axis];
     let x = (*offset)[axis];
@@ -16,9 +16,9 @@ fn settle_axis(axis: u32, cell: ptr<function, vec3i>, offset: ptr<function, vec3
     }
     var moved = clamp(whole, low, high);
     var inside = x - moved * edge;
-    // Rounding may leave it just outside the cell: what is settled has to stay so when a step is done again.
+    // Rounding may leave the offset just outside the cell. A repeated step must not change a settled cell.
     if moved == whole {
-        // A comparison lets through what is not a number; it is counted later.
+        // The comparison is false for NaN, which `audit` counts later.
         if inside < 0.0 { inside = 0.0; }
         if inside >= edge && moved < high {
             inside = 0.0;
@@ -26,13 +26,13 @@ fn settle_axis(axis: u32, cell: ptr<function, vec3i>, offset: ptr<function, vec3
         }
     }
     (*offset)[axis] = inside;
-    // What is beyond FARTHEST, or not finite, is held there: the conversion is defined for it on every device.
+    // Clamped to FARTHEST, because devices define the conversion to an integer only within its range.
     var settled = c + i32(clamp(moved, -2.0 * f32(FARTHEST), 2.0 * f32(FARTHEST)));
     if is_periodic(axis) { settled = modulo(settled, cell_count(axis)); }
     (*cell)[axis] = settled;
 }
 
-// Number of the part of its cell in which a sphere lies.
+// Index of the part of its cell in which a sphere lies.
 fn part_of(offset: vec3f, radius: f32) -> u32 {
     var k = 0u;
     for (var finer = 1u; finer < MOST_LEVELS; finer++) {
@@ -41,7 +41,7 @@ fn part_of(offset: vec3f, radius: f32) -> u32 {
     }
     let level = frame.levels[k];
     let parts = level_parts(level.x);
-    // What is held in an outermost cell from beyond it lies in the outermost part.
+    // A sphere outside the grid lies in the outermost part of an outermost cell.
     let at = vec3u(clamp(floor(offset * (frame.per_edge * vec3f(parts))), vec3f(0.0), vec3f(parts - 1)));
     return level.y + (at.z * level.x + at.y) * level.x + at.x;
 }
@@ -56,7 +56,7 @@ fn bin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups
         settle_axis(0u, &cell, &offset);
         settle_axis(1u, &cell, &offset);
         settle_axis(2u, &cell, &offset);
-        // Most have not left their cell.
+        // Most spheres have not left their cell.
         if any(offset != source_bodies[i].offset) || any(cell != source_tags[i].cell) {
             source_tags[i].cell = cell;
             source_bodies[i].offset = offset;
@@ -64,7 +64,7 @@ fn bin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups
         var key = bucket_of(row_of(cell.y, cell.z), cell.x);
         if IS_MIXED { key += part_of(offset, source_bodies[i].radius); }
         key = min(key, frame.buckets - 1u);
-        // The list of pending spheres is free until the sweep.
+        // Buckets are stored in the list of pending spheres, which is unused until the sweep.
         atomicStore(&work[frame.at_pending + i], key);
         atomicAdd(&work[frame.at_counts + key], 1u);
     }

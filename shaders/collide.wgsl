@@ -1,5 +1,5 @@
-// Stage `collide`: the impulses of the selected impacts, and the walks of the spheres that became fast. Twins:
-// src/cpu/collide.rs and src/cpu/fast.rs; what happens in an impact is in shared/impact_response.wgsl.
+// Stage `collide`: the impulses of the selected impacts, and the grid traversals of the spheres that became fast. Twins:
+// src/cpu/collide.rs and src/cpu/fast.rs; shared/impact_response.wgsl computes a single impact.
 
 @compute @workgroup_size(GROUP)
 fn collide(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {

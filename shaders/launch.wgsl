@@ -1,4 +1,5 @@
-// Stage `launch`: the drag of a medium before a step and after it, and the start of a substep: clocks to 0, and who is too fast for the candidate lists. Twin: src/cpu/launch.rs.
+// Stage `launch`: half of the drag before and after a step. At the start of a substep: resets the clocks and finds the
+// spheres that are too fast for the candidate lists. Twin: src/cpu/launch.rs.
 
 @compute @workgroup_size(GROUP)
 fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -20,7 +21,7 @@ fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
     check_loops();
 }
 
-// Half of the drag of a step. Twin: src/cpu/drag.rs.
+// Applies half of the drag of a step. Twin: src/cpu/drag.rs.
 @compute @workgroup_size(GROUP)
 fn launch_drag(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -28,7 +29,7 @@ fn launch_drag(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let body = bodies[i];
         if body.inverse_mass == 0.0 { continue; }
-        // What is taken is known to all its digits, what is left is not.
+        // Subtracts the loss of velocity: it has more correct digits than the remaining velocity.
         let slower = body.velocity - body.velocity * frame.slowing;
         bodies[i].velocity = slower;
         nodes[i].loss += 0.5 * dot(body.velocity - slower, body.velocity + slower) / body.inverse_mass;

@@ -1,14 +1,14 @@
-// Stage `neighbors`: the candidates of every sphere: all it could meet before the next broad phase while neither of the two
-// leaves its path budget. Twin: src/cpu/neighbors.rs.
+// Stage `neighbors`: the candidates of every sphere, which are all spheres that it could meet before the next broad phase
+// while both stay within their motion margins. Twin: src/cpu/neighbors.rs.
 
-// Entries of the spheres of a workgroup, and where they begin.
+// Number of entries of the spheres of a workgroup, and the index of the first.
 var<workgroup> entries_of_group: atomic<u32>;
 var<workgroup> first_entry: u32;
 
-// There is no room for them.
+// The buffer has no space for the entries.
 const NO_ROOM: u32 = 0xffffffffu;
 
-// Candidates that one pass of the search keeps; longer lists take several.
+// Candidates that one pass of the search keeps; longer lists take several passes.
 const KEPT: u32 = 32u;
 
 var<private> kept: array<u32, KEPT>;
@@ -19,14 +19,14 @@ struct Finder {
     offset: vec3f,
     radius: f32,
     fixed: bool,
-    // How many were found, and the first of those that this pass keeps.
+    // Number of candidates found, and the first one that this pass keeps.
     found: u32,
     first: u32,
-    // Bit k: whether kept[k] is near enough is not known yet.
+    // Bit k: kept[k] still needs the exact distance test.
     unclear: u32,
-    // Each is looked at closely at once.
+    // Every candidate gets the exact distance test at once.
     close: bool,
-    // Where the pass writes the list itself, and how much; 0 = it keeps what it finds.
+    // Index and length of the list that this pass writes; length 0: the pass keeps its candidates instead.
     list: u32,
     room: u32,
 }
@@ -40,12 +40,12 @@ fn is_near(finder: ptr<function, Finder>, j: u32, shift: vec3f) -> bool {
     return dot(d, d) <= near * near;
 }
 
-// Whether j is a candidate, looked at closely. Fixed spheres do not meet each other.
+// Whether j is a candidate, by the exact distance. Two fixed spheres are never candidates.
 fn is_candidate(finder: ptr<function, Finder>, j: u32, shift: vec3f) -> bool {
     return is_near(finder, j, shift) && !((*finder).fixed && bodies[j].inverse_mass == 0.0);
 }
 
-// Takes a candidate in, in its order; the window of this pass is all that is kept.
+// Inserts a candidate at its place; a pass keeps only the candidates of its window.
 fn found(finder: ptr<function, Finder>, entry: u32, clear: bool) {
     let k = (*finder).found - (*finder).first;
     if (IS_MIXED || !IS_DIRECT) && (*finder).found < (*finder).room { lists[(*finder).list + (*finder).found] = entry; }
@@ -56,14 +56,14 @@ fn found(finder: ptr<function, Finder>, entry: u32, clear: bool) {
     (*finder).found += 1u;
 }
 
-// Spheres start..end of a row of up to three cells, the middle one (0, dy, dz) away; those that wrap along x are all in
-// the cell `wrapped`. Where each is in its cell is known to a thousandth of the edge from one word; the few for which
-// that is not enough are looked at closely afterwards.
+// Spheres start..end of a row of up to three cells around the cell (0, dy, dz) away; spheres that wrap along x all lie in
+// the cell `wrapped`. One word gives each position in its cell to a thousandth of the edge; the few undecided spheres get the
+// exact distance test later.
 fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: i32, wrapped: i32) {
     let step = frame.edge * (1.0 / 1024.0);
     let base = (*finder).offset - cells_shift(vec3i(0, dy, dz)) - 0.5 * step;
     let x_edge = frame.edge.x;
-    // Half the diagonal of what the word leaves open, and a hair for rounding.
+    // Half the diagonal of the word's resolution, and a little for rounding.
     let open = 0.5 * length(step) + 1e-5 * (x_edge + frame.edge.y + frame.edge.z);
     let surely_not = (*finder).radius + frame.radius_max + 2.0 * frame.motion_margin + open;
     let surely = max((*finder).radius + frame.radius_min + 2.0 * frame.motion_margin - open, 0.0);
@@ -83,7 +83,7 @@ fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: 
     }
 }
 
-// A cell of a hashed grid, (dx, dy, dz) away: its bucket may hold spheres of others.
+// A cell of a hashed grid, (dx, dy, dz) away: its bucket may hold spheres of other cells.
 fn search_cell(finder: ptr<function, Finder>, bucket: u32, cell: vec3i, away: vec3i) {
     let code = u32(9 * away.z + 3 * away.y + away.x + 13);
     let shift = cells_shift(away);
@@ -95,22 +95,22 @@ fn search_cell(finder: ptr<function, Finder>, bucket: u32, cell: vec3i, away: ve
     }
 }
 
-// The parts along one axis, both ends included, where all spheres of a level are whose centres are within reach.
+// Range of parts along one axis, both ends included, that holds all centres of a level within reach.
 fn span(offset: f32, reach: f32, scale: f32, parts: i32) -> vec2i {
     let most = f32(parts);
-    // Who is held in an outermost cell from beyond it lies in the outermost part.
+    // A sphere outside the grid lies in the outermost part of an outermost cell.
     let low = clamp(floor((offset - reach) * scale), -most, most - 1.0);
     let high = clamp(floor((offset + reach) * scale), 0.0, 2.0 * most - 1.0);
     return vec2i(i32(low), i32(high));
 }
 
-// How far an offset is from a part along an axis; from the nearest face of the cell if it is beyond.
+// Distance of an offset from a part along an axis; from the nearest face of the cell if the offset is outside the cell.
 fn gap_to(offset: f32, part: i32, scale: f32, parts: i32) -> f32 {
     let at = clamp(offset * scale, 0.0, f32(parts));
     return max(max(f32(part) - at, at - f32(part + 1)), 0.0) / scale;
 }
 
-// How many cells away a part is.
+// Number of cells between the sphere's cell and a part.
 fn cells_to(part: i32, parts: i32) -> i32 { return i32(part >= parts) - i32(part < 0); }
 
 // Spheres start..end of one cell, `away` from the finder's.
@@ -123,7 +123,7 @@ fn search_part(finder: ptr<function, Finder>, start: u32, end: u32, cell: vec3i,
     }
 }
 
-// Where cells are divided: the parts of a level within reach. Twin: src/cpu/neighbors/parts.rs.
+// With divided cells: the parts of a level within reach. Twin: src/cpu/neighbors/parts.rs.
 fn search_level(finder: ptr<function, Finder>, level: vec4u) {
     let home = (*finder).cell;
     let offset = (*finder).offset;
@@ -183,10 +183,10 @@ fn search(finder: ptr<function, Finder>) {
         let dy = constraint_number % 3 - 1;
         let z = wrap_next(2u, cell.z + dz);
         let y = wrap_next(1u, cell.y + dy);
-        // How far the sphere is from the cells of the row; a corner is often out of reach.
+        // Distance of the sphere from the cells of the row; a corner is often out of reach.
         let gap_y = select(select(0.0, max(o.y, 0.0), dy < 0), max(frame.edge.y - o.y, 0.0), dy > 0);
         let gap_z = select(select(0.0, max(o.z, 0.0), dz < 0), max(frame.edge.z - o.z, 0.0), dz > 0);
-        // How far it reaches along x within the row, squared.
+        // Square of the reach along x within the row.
         let along = farthest * farthest - (gap_y * gap_y + gap_z * gap_z);
         if !z.inside || !y.inside || along < 0.0 || abs(dz) > frame.layers { continue; }
         let row = row_of(y.cell, z.cell);
@@ -195,7 +195,7 @@ fn search(finder: ptr<function, Finder>) {
             let to_right = max(frame.edge.x - o.x, 0.0);
             let left = to_left * to_left <= along;
             let right = to_right * to_right <= along;
-            // Where x wraps, a row has a second part at its other end, or two: to the left first, then to the right.
+            // If x wraps, a row has one or two more parts at its other end: the left one first, then the right one.
             let wraps_left = left && cell.x == 0 && is_periodic(0u);
             let wraps_right = right && cell.x == last && is_periodic(0u);
             let parts = 1 + i32(wraps_left) + i32(wraps_right);
@@ -221,7 +221,7 @@ fn search(finder: ptr<function, Finder>) {
     }
 }
 
-// Looks closely at what is not known yet, and leaves the candidates of this pass in their order. Returns their number.
+// Applies the exact distance test to undecided candidates and keeps the candidates of this pass in order. Returns their number.
 fn settle_unclear(finder: ptr<function, Finder>) -> u32 {
     let all_kept = min((*finder).found - (*finder).first, KEPT);
     var unclear = (*finder).unclear;
@@ -243,7 +243,7 @@ fn settle_unclear(finder: ptr<function, Finder>) -> u32 {
     return left;
 }
 
-// One pass of the search: the candidates from the `first` found on. Returns their number.
+// One pass of the search: keeps candidates from number `first` on. Returns the number of candidates kept.
 fn pass_from(finder: ptr<function, Finder>, first: u32) -> u32 {
     (*finder).found = 0u;
     (*finder).first = first;
@@ -275,12 +275,12 @@ fn any_moves(planes: u32) -> u32 {
     return 0u;
 }
 
-// WallFeatures that sphere i comes near on its path, with WALL_MOVES if any of them moves; puts them down from `at` on where that is not
-// NO_ROOM.
+// Number of wall features that sphere i may reach on its path, with WALL_MOVES if any of them moves. Stores the features from
+// index `at` on, unless `at` is NO_ROOM.
 fn features_in_reach(i: u32, at: u32) -> u32 {
     let body = bodies[i];
     if body.inverse_mass == 0.0 { return 0u; }
-    // As for planes, a thousandth more.
+    // A thousandth more, as for planes.
     let reach = body.radius + (frame.motion_margin + frame.drift_reach) * 1.001 + frame.slop;
     let now = Instant(tags[i].cell, body.offset, vec3f(0.0), body.radius, 0.0);
     var seeker = seek(now.cell, now.offset, now.offset, vec2f(0.0), reach, 0.0);
@@ -302,7 +302,7 @@ fn finder_of(i: u32) -> Finder {
     return Finder(i, tags[i].cell, body.offset, body.radius, body.inverse_mass == 0.0, 0u, 0u, 0u, close, 0u, 0u);
 }
 
-// Nearly always one pass.
+// One pass nearly always suffices.
 fn count_of(finder: ptr<function, Finder>) -> u32 {
     var count = 0u;
     for (var first = 0u; first == 0u || first < (*finder).found; first += KEPT) {
@@ -312,7 +312,7 @@ fn count_of(finder: ptr<function, Finder>) -> u32 {
     return count;
 }
 
-// One workgroup after the other takes a block of GROUP spheres, whose entries lie together, in any order of the spheres.
+// Each workgroup takes blocks of GROUP spheres; the entries of a block are contiguous, in any order of its spheres.
 @compute @workgroup_size(GROUP)
 fn neighbors(
     @builtin(workgroup_id) group: vec3u,
@@ -344,7 +344,7 @@ fn neighbors(
             let total = atomicLoad(&entries_of_group);
             first_entry = atomicAdd(&work[CANDIDATE_COUNT], total);
             if first_entry + total > frame.entry_capacity {
-                // The count goes on to the end, so that the host knows what is needed.
+                // The count continues to the end, so that the host learns the required capacity.
                 overflow(CANDIDATES_NEEDED, first_entry + total);
                 first_entry = NO_ROOM;
             }
@@ -368,7 +368,7 @@ fn neighbors(
     check_loops();
 }
 
-// The lists that are longer than what one pass keeps.
+// The lists that need several passes.
 @compute @workgroup_size(GROUP)
 fn neighbors_long(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -379,7 +379,7 @@ fn neighbors_long(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgro
         let at = lists[2u * i];
         let count = lists[2u * i + 1u] - at;
         var finder = finder_of(i);
-        // Whatever a compiler makes of the two searches, nothing is written beyond the list.
+        // If a compiler rounds the two searches differently, this bound still prevents writes past the list.
         if finder.close {
             finder.list = at;
             finder.room = count;

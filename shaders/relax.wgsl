@@ -1,4 +1,4 @@
-// Stage `relax`: leftover overlap pushed apart, position only. Finds the deepest overlap of the substep's end on the way.
+// Stage `relax`: pushes apart remaining overlaps, by position only, and finds the deepest overlap at the substep's end.
 // Twin: src/cpu/relax.rs.
 
 // Overlap along `normal`, towards the sphere, in mean diameters of the pair.
@@ -17,7 +17,7 @@ fn pair_overlap(i: u32, offset: vec3f, radius: f32, j: u32, shift: vec3f) -> Ove
     let sum = radius + bodies[j].radius;
     if square >= sum * sum { return Overlap(vec3f(0.0), 0.0, sum); }
     let distance = sqrt(square);
-    // Coincident centres part along x, the smaller index to the right.
+    // Coincident centres separate along x, the smaller index to the right.
     var normal = vec3f(select(-1.0, 1.0, i < j), 0.0, 0.0);
     if distance > 0.0 { normal = d / distance; }
     return Overlap(normal, (sum - distance) / sum, sum);

@@ -1,5 +1,5 @@
-// Stage `scan`: exclusive prefix sum of the histogram. Reduce, scan the sums, scan each part: no part waits for another
-// one to get on. Twin: src/cpu/scan.rs.
+// Stage `scan`: exclusive prefix sum of the histogram. It sums each part, scans the sums, then scans each part, so that no
+// part waits for another. Twin: src/cpu/scan.rs.
 
 const PER_THREAD: u32 = SCAN_PART / SCAN_GROUP;
 
@@ -33,7 +33,7 @@ fn scan_reduce(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_in
     if lane == 0u && !is_halted() { atomicStore(&work[frame.at_sums + group.x], partial[SCAN_GROUP - 1u]); }
 }
 
-// One workgroup in all.
+// A single workgroup.
 @compute @workgroup_size(SCAN_GROUP)
 fn scan_sums(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -59,7 +59,7 @@ fn scan_apply(
     @builtin(num_workgroups) groups: vec3u,
 ) {
     begin(groups);
-    // Buckets that follow each other, so that one scan of the lanes is enough.
+    // Each lane takes consecutive buckets, so that one scan over the lanes suffices.
     let base = group.x * SCAN_PART + lane * PER_THREAD;
     var values: array<u32, PER_THREAD>;
     var sum = 0u;

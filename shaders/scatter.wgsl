@@ -1,7 +1,7 @@
-// Stage `scatter`: the whole state into bucket order. Within a bucket spheres are ranked by id, so the order does not depend
-// on which thread came first or on the order before. Twin: src/cpu/scatter.rs.
+// Stage `scatter`: stores the whole state in bucket order. Within a bucket spheres are sorted by id, so the order depends
+// neither on the threads nor on the previous order. Twin: src/cpu/scatter.rs.
 
-// Any order within the bucket.
+// Stores the spheres of a bucket in any order; `scatter` sorts them.
 @compute @workgroup_size(GROUP)
 fn scatter_order(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -14,8 +14,8 @@ fn scatter_order(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     check_loops();
 }
 
-// Where a sphere is in its cell, to a thousandth of the edge, and its cell's x modulo 4: enough for most of the search
-// that follows, in one word. OUTSIDE and more is one that is held in an outermost cell from beyond it.
+// One word that decides most distance tests of `neighbors`: the position in the cell to a thousandth of the edge, and the
+// cell's x modulo 4. Values from OUTSIDE on mark spheres outside the grid.
 fn rough_place(body: Body, tag: Tag) -> u32 {
     let share = body.offset / frame.edge;
     let x = u32(tag.cell.x) & 3u;
@@ -42,7 +42,7 @@ fn scatter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         let body = source_bodies[i];
         bodies[place] = body;
         tags[place] = tag;
-        // Free until the launch.
+        // Unused until the launch.
         nodes[place].touched = rough_place(body, tag);
         nodes[place].motion_margin = frame.motion_margin;
         if is_first_build() {

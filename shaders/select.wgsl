@@ -1,4 +1,4 @@
-// Stage `select`: which impacts may happen in this round. Twin: src/cpu/select.rs; the decision itself is in
+// Stage `select`: selects the impacts that may happen in this round. Twin: src/cpu/select.rs; the decision is made in
 // shared/causality.wgsl.
 
 // Lists the threats of the round and the spheres that could interfere with its impacts.
@@ -35,7 +35,7 @@ fn select_around(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     check_loops();
 }
 
-// First hop of the listed spheres, or of all spheres in a dense round.
+// First propagation of the listed spheres, or of all spheres in a dense round.
 @compute @workgroup_size(GROUP)
 fn select_propagate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);

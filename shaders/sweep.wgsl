@@ -1,4 +1,4 @@
-// Stage `sweep`: the earliest impact of each sphere over its candidates and the planes. Twin: src/cpu/sweep.rs; the sweep
+// Stage `sweep`: the earliest impact of each sphere over its candidates and the walls. Twin: src/cpu/sweep.rs; the sweep
 // itself is in shared/impact.wgsl.
 
 fn keep_event(i: u32, event: Event) {

@@ -1,12 +1,13 @@
-// When spheres meet wall features, by conservative advancement. Twins: src/cpu/feature.rs and src/walls/features/shape.rs, which say why.
+// Time of impact of spheres on wall features, by conservative advancement. Twins: src/cpu/feature.rs and
+// src/walls/features/shape.rs, which give the reasons.
 
-// When a point at height `gap` over a plane reaches it.
+// Time at which a point at height `gap` above a plane reaches the plane.
 fn tangent_time(gap: f32, rate: f32) -> f32 {
     if rate < 0.0 { return gap / -rate; }
     return NO_IMPACT;
 }
 
-// The smallest root > 0 of a s^2 + 2 b s + c, with c > 0, where the square root of the discriminant is known.
+// The smallest root > 0 of a s^2 + 2 b s + c with c > 0, given the square root of the discriminant.
 fn known_root(a: f32, b: f32, c: f32, root: f32) -> f32 {
     let below = root - b;
     if (a >= 0.0 && b >= 0.0) || below <= 0.0 { return NO_IMPACT; }
@@ -64,7 +65,7 @@ fn cap_time(p: WallFeature, x: vec3f, w: vec3f, radius: f32) -> f32 {
     return min(frustum_time(rim, x, w, near, gap), whole);
 }
 
-// A time before which a point that is at x now and moves on with w does not come nearer than `radius`.
+// A time before which a point at x with velocity w does not come nearer than `radius`.
 fn safe_time(p: WallFeature, s: Sight, near: Near, radius: f32) -> f32 {
     let gap = near.distance - radius;
     if gap <= 0.0 { return 0.0; }
@@ -73,7 +74,7 @@ fn safe_time(p: WallFeature, s: Sight, near: Near, radius: f32) -> f32 {
     return tangent_time(gap, dot(near.normal, s.w));
 }
 
-// When a point that leaves the surface, which it touches, is back, maybe on the other side of a pipe.
+// Time at which a point that leaves the surface it touches returns to it, perhaps on the other side of a pipe.
 fn chord_time(p: WallFeature, s: Sight, near: Near) -> f32 {
     if p.kind == KIND_CAP {
         let square = dot(s.w, s.w);
@@ -93,8 +94,8 @@ fn chord_time(p: WallFeature, s: Sight, near: Near) -> f32 {
     return NO_IMPACT;
 }
 
-// A time in which nothing is met; NO_IMPACT if that is so for all of `left`. The second look takes off the gap what the acceleration
-// may do on the way.
+// A time without impact; NO_IMPACT if there is none within `left`. The second estimate reduces the gap by the path that the
+// acceleration may add.
 fn advance_by(p: WallFeature, s: Sight, near: Near, radius: f32, left: f32) -> f32 {
     let gap = near.distance - radius;
     let k = s.acceleration;
@@ -115,19 +116,20 @@ fn advance_by(p: WallFeature, s: Sight, near: Near, radius: f32, left: f32) -> f
     return select(NO_IMPACT, time, time < left);
 }
 
-// When what touches a patch and leaves it is back, 0 for what does neither; NO_IMPACT if it never is.
+// Time at which a sphere that touches a wall feature and leaves it returns; 0 if it does not leave; NO_IMPACT if it never
+// returns.
 fn return_time(p: WallFeature, s: Sight, near: Near, rate: f32) -> f32 {
     var pull = -dot(near.normal, frame.gravity);
     if p.turns { pull = s.acceleration; }
     let chord = chord_time(p, s, near);
     if rate == 0.0 { return select(NO_IMPACT, 0.0, pull > 0.0 || chord == 0.0); }
     if pull <= 0.0 { return chord; }
-    // A chord of no length and one without end: the quotient is what it tends to.
+    // The limits of the quotient for a chord of zero and of infinite length.
     if chord == 0.0 { return 0.0; }
     return rate / (select(rate / chord, 0.0, chord >= NO_IMPACT) + 0.5 * pull);
 }
 
-// When sphere i meets a patch before the end of the substep, and how fast.
+// Time of impact of sphere i on a wall feature before the end of the substep, and the approach speed.
 fn feature_contact(i: u32, p: WallFeature) -> Contact {
     let h = frame.h;
     var t = nodes[i].clock;
@@ -155,22 +157,22 @@ fn feature_contact(i: u32, p: WallFeature) -> Contact {
         t += step;
         if t >= h { return NO_CONTACT; }
     }
-    // So near and still approaching: it is a contact.
+    // Touching and still approaching: an impact.
     return last;
 }
 
-// Whether a row holds sphere i on a patch, so that there is no impact.
+// Whether a contact constraint holds sphere i on a wall feature, so that there is no impact.
 fn feature_holds(i: u32, number: u32, p: WallFeature) -> bool {
     if is_feature_converted(i, number) { return true; }
     if !wall_is_constrained(i, wall_count() + number) { return false; }
     let o = instant_of(i, nodes[i].clock);
     let t = touch_of(p, o);
     let rate = dot(t.normal, o.velocity - t.wall_velocity);
-    // What leaves fast, or runs round fast, may meet the other side of a pipe.
+    // A sphere that leaves fast, or moves fast along the pipe's circumference, may meet the other side.
     return rate >= -frame.shock && rate + t.bend * frame.h <= frame.shock;
 }
 
-// Takes up the patches that sphere i could meet.
+// Considers the wall features that sphere i could meet.
 fn consider_features(i: u32, best: ptr<function, Event>) {
     if !HAS_SHAPES { return; }
     var seeker = features_of(i);

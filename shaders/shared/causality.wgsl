@@ -26,7 +26,7 @@ fn touch(i: Mover, k: Mover, shift: vec3f, a: VelocityBound, b: VelocityBound) -
     let t = max(max(restless, i.clock), k.clock);
     let d = ((i.offset + i.velocity * (t - i.clock)) - (k.offset + k.velocity * (t - k.clock))) - shift;
     let w = i.velocity - k.velocity;
-    // |d + w s| = reach + jolt s, the first root as in the sweep.
+    // |d + w s| = reach + bound s, the first root as in the sweep.
     let reach = i.radius + k.radius + delta_v_bound * (t - restless);
     let distance = length(d);
     let c = (distance - reach) * (distance + reach);
@@ -84,7 +84,7 @@ fn restless(k: u32, own: VelocityBound, deep: bool, limit: f32) -> u32 {
     return picked;
 }
 
-// First hop: effects of the next impacts of sphere k and of its neighbours on k.
+// First propagation: effects of the next impacts of sphere k and of its neighbours on k.
 struct Propagation {
     k: u32,
     line: Mover,
@@ -234,7 +234,7 @@ fn is_threatened(i: u32, limit: f32) -> bool {
     return false;
 }
 
-// Lists the neighbours of sphere i whose first hop is needed.
+// Lists the neighbours of sphere i whose first propagation is needed.
 fn mark_neighbours(i: u32, stamp: u32, which: u32, from_end: bool) {
     var cursor = candidates(i);
     while next(&cursor) {
@@ -263,7 +263,7 @@ fn mark_around(slot: u32) {
     mark_neighbours(atomicLoad(&work[frame.at_near + slot]), 2u * round + 1u, AROUND, true);
 }
 
-// First hop of a marked sphere.
+// First propagation of a marked sphere.
 fn propagate_marked(slot: u32) {
     let near = counter(NEAR);
     let place = select(frame.sphere_count - 1u - (slot - near), slot, slot < near);

@@ -1,19 +1,19 @@
-// Spheres too fast for the candidate lists: each walks the cells of its swept capsule and enters itself with the
-// spheres there. Two fast spheres meet where the tubes of both pass: each registers in the cells of its own first.
-// Twin: src/cpu/fast.rs.
+// Spheres that are too fast for the candidate lists. Each traverses the cells of its swept capsule and becomes a dynamic
+// candidate of the spheres there. To find pairs of fast spheres, each first registers in the cells of its tube. Twin:
+// src/cpu/fast.rs.
 
-// The way of a fast sphere in the frame of the drift, where slow spheres stay within their budget of where they were
-// binned.
+// Path of a fast sphere in the frame of the drift, where slow spheres stay within their motion margin of the position at
+// which they were binned.
 struct Capsule {
     i: u32,
     home: vec3i,
     begin: vec3f,
     along: vec3f,
-    // How far from the line the home cell of a slow sphere may be that the fast one can touch.
+    // Largest distance from the line of the cell of a slow sphere that the fast sphere can touch.
     reach: f32,
-    // How far from the line the surface of such a sphere may be now.
+    // Largest distance from the line of the present surface of such a sphere.
     wide: f32,
-    // Half of the distance at which two fast spheres are entered as a pair, as far as it is this sphere's.
+    // This sphere's share of half the distance at which two fast spheres become a pair.
     own: f32,
 }
 
@@ -29,13 +29,13 @@ fn capsule_of(i: u32) -> Capsule {
         (body.velocity - frame.drift) * (frame.h - t),
         radius + frame.radius_max + frame.motion_margin,
         radius + 2.0 * frame.motion_margin,
-        // A hair more than what passes: the cell in which a pair is entered lies in both tubes.
+        // Slightly more than the passing distance, so that the cell of a pair lies in both tubes.
         (PASSING * 1.001) * radius,
     );
 }
 
-// Cells along an axis that the part s0..s1 of the line covers, widened by `reach`; outside a bounded axis that is not
-// periodic they are kept in the outermost ones.
+// Range of cells along an axis that the part s0..s1 of the line covers, widened by `reach`; clamped to the outermost cells on
+// axes that are bounded and not periodic.
 fn cells_along(c: Capsule, reach: f32, axis: u32, s0: f32, s1: f32) -> vec2i {
     let p = c.begin[axis] + c.along[axis] * s0;
     let q = c.begin[axis] + c.along[axis] * s1;
@@ -48,7 +48,7 @@ fn cells_along(c: Capsule, reach: f32, axis: u32, s0: f32, s1: f32) -> vec2i {
     return vec2i(clamp(low, 0, last), clamp(high, 0, last));
 }
 
-// Share of the line between two bounds.
+// Part of the line between two bounds.
 fn clip(p: f32, along: f32, low: f32, high: f32) -> vec2f {
     if along == 0.0 { return vec2f(0.0, 1.0); }
     let a = (low - p) / along;
@@ -139,8 +139,8 @@ fn visit(c: Capsule, cell: vec3i) {
     pool[at + 1u] = atomicExchange(&work[frame.at_counts + bucket], slot + 1u);
 }
 
-// The cell, as i sees it, in which the pair of fast spheres i < k is entered: where the point between them lies when
-// they come near first. `inside` is false where they do not. `shift` is the vector from the cell of i to that of k.
+// The cell, relative to i, in which the pair of fast spheres i < k is entered: it contains the point between them when they
+// first come near. `inside` is false if they never do. `shift` is the vector from the cell of i to that of k.
 fn meeting(i: u32, k: u32, shift: vec3f) -> Cell {
     let now = max(nodes[i].clock, nodes[k].clock);
     let d = (offset_at(i, now) - offset_at(k, now)) - shift;
@@ -166,7 +166,7 @@ fn meeting(i: u32, k: u32, shift: vec3f) -> Cell {
     return Cell(cell, true);
 }
 
-// Enters the sphere with the other fast ones that pass a cell of its tube.
+// Pairs the sphere with the other fast spheres that pass a cell of its tube.
 fn meet(c: Capsule, cell: vec3i) {
     let wrapped = wrap_cell(cell);
     if !wrapped.inside { return; }
@@ -176,14 +176,14 @@ fn meet(c: Capsule, cell: vec3i) {
         let at = frame.at_visits + (next_visit - 1u) * VISIT_WORDS;
         next_visit = pool[at + 1u];
         let k = pool[at];
-        // Its own images never approach it; a line it has left counts no more; of two that walk now the smaller index
+        // Skips its own images, which never approach it, and outdated lines. If both spheres traverse now, the smaller index
         // enters the pair.
         let walk = nodes[k].walk;
         if k == c.i || pool[at + 5u] != walk || (walk == nodes[c.i].walk && k < c.i) { continue; }
         let theirs = bitcast<vec3i>(vec3u(pool[at + 2u], pool[at + 3u], pool[at + 4u]));
         if any(wrap_cell(theirs).cell != wrapped.cell) { continue; }
         let cells = tags[k].cell + (cell - theirs) - c.home;
-        // By one function with the smaller index first, so that each pair has one cell.
+        // The smaller index comes first, so that both spheres compute the same cell.
         if c.i < k {
             let at_cell = meeting(c.i, k, cells_shift(cells));
             if at_cell.inside && all(at_cell.cell == cell) { enter(c.i, k, cells); }
@@ -212,7 +212,7 @@ fn walk_cells(c: Capsule, purpose: u32, lane: u32, lanes: u32) {
     let third = (axis + 2u) % 3u;
     let edge = frame.edge[axis];
     for (var a = slabs.x + i32(lane); a <= slabs.y; a += i32(lanes)) {
-        // The part of the line that can touch this slab. The outermost slabs hold what is beyond them.
+        // The part of the line that can touch this slab. The outermost slabs extend to infinity.
         let left = select(f32(a - c.home[axis]) * edge - reach, -BEYOND, a == slabs.x);
         let right = select(f32(a - c.home[axis] + 1) * edge + reach, BEYOND, a == slabs.y);
         let part = clip(c.begin[axis], c.along[axis], left, right);
@@ -236,7 +236,7 @@ fn walk_cells(c: Capsule, purpose: u32, lane: u32, lanes: u32) {
     }
 }
 
-// Whether fast spheres have so many candidates and cells that shorter substeps are quicker.
+// Whether fast spheres have so many candidates and cells that shorter substeps are faster.
 fn check_crowd() {
     if is_shortest() { return; }
     if atomicLoad(&work[DYNAMIC_COUNT]) > 2u * frame.sphere_count + 4096u

@@ -1,15 +1,15 @@
-// Shapes of wall features, and the vector from a point to the nearest point of one. Twins: src/walls/features/shape.rs, which says
-// why, and `sight` of src/walls/features.rs.
+// Shapes of wall features, and the vector from a point to the nearest point of a feature. Twins: src/walls/features/shape.rs,
+// which gives the reasons, and `sight` of src/walls/features.rs.
 
-// Where a patch lies in `world`, and what it is.
+// Position of a wall feature in `world`, and its properties.
 struct WallFeature {
     at: u32,
     kind: u32,
     wall: u32,
     material: u32,
-    // Place of what moves its wall, plus 1.
+    // Index of the mover of its wall, plus 1; 0 for a wall at rest.
     mover: u32,
-    // Whether it turns with it.
+    // Whether the feature turns with its wall.
     turns: bool,
 }
 
@@ -19,7 +19,7 @@ fn feature_at(number: u32) -> WallFeature {
     return WallFeature(at, bitcast<u32>(world[at].w), bitcast<u32>(world[at + 1u].w), rest.x, rest.y, rest.z != 0u);
 }
 
-// What moves a wall, in the present substep.
+// Motion of a wall in the present substep.
 struct WallVelocity {
     cell: vec3i,
     offset: vec3f,
@@ -28,7 +28,7 @@ struct WallVelocity {
     turn: mat3x3f,
 }
 
-// `mover` counts from 1.
+// `mover` is the index plus 1.
 fn wall_velocity_of(mover: u32) -> WallVelocity {
     let at = frame.at_movers + MOVER_ROWS * (mover - 1u);
     return WallVelocity(
@@ -40,15 +40,15 @@ fn wall_velocity_of(mover: u32) -> WallVelocity {
     );
 }
 
-// From the pivot at t to an offset in a cell.
+// Vector from the pivot at time t to an offset in a cell.
 fn arm_of(wall_velocity: WallVelocity, cell: vec3i, offset: vec3f, t: f32) -> vec3f {
     return cells_shift(cell - wall_velocity.cell) + (offset - wall_velocity.offset) - wall_velocity.velocity * t;
 }
 
-// Whether a wall is there in the present substep.
+// Whether a wall is present in this substep.
 fn is_there(wall: u32) -> bool { return bitcast<u32>(world[frame.at_sites + SITE_ROWS * wall + 1u].w) != 0u; }
 
-// A vector turned by an angle of at most about half a radian, as axis times angle.
+// Rotates a vector by axis times angle; the angle is at most about half a radian.
 fn turned(v: vec3f, by: vec3f) -> vec3f {
     let a = dot(by, by);
     let sine = 1.0 - a * (1.0 / 6.0 - a * (1.0 / 120.0 - a * (1.0 / 5040.0)));
@@ -57,7 +57,7 @@ fn turned(v: vec3f, by: vec3f) -> vec3f {
     return v + across * sine + cross(by, across) * cosine;
 }
 
-// A sphere at one time, in the lab.
+// A sphere at one time, in the lab frame.
 struct Instant {
     cell: vec3i,
     offset: vec3f,
@@ -66,14 +66,14 @@ struct Instant {
     t: f32,
 }
 
-// Where a sphere is seen from a patch, its velocity there, and a bound on its acceleration.
+// Position and velocity of a sphere in the frame of a wall feature, and a bound on its acceleration.
 struct Sight {
     x: vec3f,
     w: vec3f,
     acceleration: f32,
 }
 
-// A sphere with acceleration g as a patch sees it.
+// A sphere with acceleration g in the frame of a wall feature.
 fn sight_of(p: WallFeature, o: Instant, g: vec3f) -> Sight {
     let place = world[p.at + 1u].xyz;
     if p.mover == 0u {
@@ -87,7 +87,7 @@ fn sight_of(p: WallFeature, o: Instant, g: vec3f) -> Sight {
     let seen = w - cross(wall_velocity.spin, r);
     let back = wall_velocity.spin * -o.t;
     let rate = length(wall_velocity.spin);
-    // A vector times a matrix: by its transpose.
+    // Vector times matrix multiplies by the transpose.
     return Sight(
         turned(r, back) * wall_velocity.turn - place,
         turned(seen, back) * wall_velocity.turn,
@@ -95,29 +95,29 @@ fn sight_of(p: WallFeature, o: Instant, g: vec3f) -> Sight {
     );
 }
 
-// A vector seen from a patch, in the lab at t.
+// Rotates a vector from the frame of a wall feature to the lab frame at time t.
 fn out_of(p: WallFeature, v: vec3f, t: f32) -> vec3f {
     if p.mover == 0u || !p.turns { return v; }
     let wall_velocity = wall_velocity_of(p.mover);
     return turned(wall_velocity.turn * v, wall_velocity.spin * t);
 }
 
-// The way from a patch to a point.
+// Vector from the nearest point of a wall feature to a point.
 struct Near {
     distance: f32,
-    // Unit vector from the nearest point of the patch.
+    // Unit vector from the nearest point of the feature.
     normal: vec3f,
-    // Whether the point is over an edge beyond which the surface goes on, nearer.
+    // Whether the point lies past an edge where the continuing surface is nearer.
     is_shadowed: bool,
 }
 
-// A line in the half plane of distances from an axis and heights along it, turned about the axis.
+// Surface of revolution of a line segment, given by distances from the axis and heights along the axis.
 struct Frustum {
     axis: vec3f,
     length: f32,
     start: vec2f,
     along: vec2f,
-    // Directions into what continues the surface at each end.
+    // Directions into the surface that continues at each end.
     gates: vec4f,
 }
 
@@ -127,12 +127,12 @@ fn frustum_at(p: WallFeature) -> Frustum {
     return Frustum(axis.xyz, axis.w, line.xy, line.zw, world[p.at + 5u]);
 }
 
-// The rim of a part of a sphere: a ring of no width.
+// The rim of a spherical cap: a ring without width.
 fn rim_at(p: WallFeature) -> Frustum {
     return Frustum(world[p.at + 3u].xyz, 0.0, world[p.at + 4u].xy, vec2f(1.0, 0.0), vec4f(0.0));
 }
 
-// A unit vector across another one, as glam has it.
+// A unit vector perpendicular to another one, by the formula of glam.
 fn any_across(v: vec3f) -> vec3f {
     let sign = select(1.0, -1.0, v.z < 0.0);
     let a = -1.0 / (sign + v.z);
@@ -140,7 +140,7 @@ fn any_across(v: vec3f) -> vec3f {
     return vec3f(b, sign + v.y * v.y * a, -v.y);
 }
 
-// Where a point is in the half plane of a ring, and the unit vector out from the axis.
+// Coordinates of a point in the half plane of a ring, and the unit vector away from the axis.
 struct Place {
     at: vec2f,
     out: vec3f,
@@ -159,7 +159,7 @@ fn near_frustum(frustum: Frustum, x: vec3f) -> Near {
     let start = place.at - frustum.start;
     let s = dot(start, frustum.along);
     if s > 0.0 && s < frustum.length {
-        // To the side of the line: exact, however near.
+        // Distance from the line: exact at any distance.
         let across = vec2f(-frustum.along.y, frustum.along.x);
         let height = dot(across, start);
         let normal = select(across, -across, height < 0.0);
@@ -196,8 +196,8 @@ fn near_cap(p: WallFeature, x: vec3f) -> Near {
     return Near(distance, unit * normal.x + axis.xyz * normal.y, false);
 }
 
-// The regions of a triangle by Ericson, Real-Time Collision Detection (2005), 5.1.5: first where the nearest point is, then the way
-// from there, once.
+// Regions of a triangle by Ericson, Real-Time Collision Detection (2005), 5.1.5: finds the region of the nearest point, then
+// computes the vector once.
 fn near_triangle(p: WallFeature, x: vec3f) -> Near {
     let ab = world[p.at + 3u].xyz;
     let ac = world[p.at + 4u].xyz;
@@ -214,7 +214,7 @@ fn near_triangle(p: WallFeature, x: vec3f) -> Near {
     let va = d3 * d6 - d5 * d4;
     let facing = vec3f(world[p.at + 3u].w, world[p.at + 4u].w, world[p.at + 5u].w);
     var v = vec3f(0.0);
-    // Directions in which the surface goes on: one of an edge, the fan of a corner.
+    // Directions in which the surface continues: one direction at an edge, a fan at a corner.
     var gate = vec3f(0.0);
     var fan = vec2u(0u);
     if d1 <= 0.0 && d2 <= 0.0 {
@@ -249,19 +249,19 @@ fn near_triangle(p: WallFeature, x: vec3f) -> Near {
     return Near(distance, normal, shadowed);
 }
 
-// From a patch to a point that it sees at x.
+// Vector from a wall feature to the point x in its frame.
 fn near_of(p: WallFeature, x: vec3f) -> Near {
     if p.kind == KIND_FRUSTUM { return near_frustum(frustum_at(p), x); }
     if p.kind == KIND_CAP { return near_cap(p, x); }
     return near_triangle(p, x);
 }
 
-// WallFeatures near the way of a sphere, one after the other: those of its list, or of the trees of boxes.
+// Iterator over the wall features near the path of a sphere, from its list or from the trees of boxes.
 struct Seeker {
-    // In the list.
+    // Position in the list.
     at: u32,
     end: u32,
-    // Where in the trees: the set that comes next, the node, the patches of a leaf.
+    // Position in the trees: the next set, the node, the features of a leaf.
     next_set: u32,
     node: u32,
     node_end: u32,
@@ -269,19 +269,19 @@ struct Seeker {
     leaf_end: u32,
     low: vec3f,
     high: vec3f,
-    // The way: offsets in a cell at two times.
+    // The path: offsets in a cell at two times.
     cell: vec3i,
     start: vec3f,
     to: vec3f,
     span: vec2f,
-    // How far from it a patch may be, and for how long what turns sweeps over it.
+    // Largest distance of a feature from the path, and the time during which turning features sweep.
     reach: f32,
     whirl: f32,
-    // The patch that was found.
+    // The feature found.
     found: u32,
 }
 
-// All sets of patches, along a way between two offsets in a cell at two times.
+// Iterates over all sets of features, along a path between two offsets in a cell at two times.
 fn seek(cell: vec3i, start: vec3f, to: vec3f, span: vec2f, reach: f32, whirl: f32) -> Seeker {
     let o = vec3f(0.0);
     return Seeker(0u, 0u, 0u, 0u, 0u, 0u, 0u, o, o, cell, start, to, span, reach, whirl, 0u);
@@ -314,7 +314,7 @@ fn enter_set(seeker: ptr<function, Seeker>) {
     (*seeker).next_set += 1u;
 }
 
-// Whether there is one more.
+// Advances to the next feature; false at the end.
 fn seek_next(seeker: ptr<function, Seeker>) -> bool {
     while (*seeker).leaf >= (*seeker).leaf_end {
         if (*seeker).node >= (*seeker).node_end {

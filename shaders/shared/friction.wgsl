@@ -1,7 +1,7 @@
-// What friction does in an impact. Twin: src/cpu/collide/friction.rs, which says why.
+// Friction in an impact. Twin: src/cpu/collide/friction.rs, which gives the reasons.
 
-// What friction adds to the normal impulse j on sphere a, the partner of which has this radius and inverse mass, both 0
-// for what does not move, and turns the two.
+// Frictional impulse on sphere a for the normal impulse j; also changes the spins of both partners. The partner's radius and
+// inverse mass are 0 for a wall.
 fn rub(
     coefficient: f32,
     j: vec3f,

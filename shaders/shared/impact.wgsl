@@ -1,6 +1,7 @@
-// When spheres meet each other and the planes; patches of walls are in shared/approach.wgsl. Twin: src/cpu/sweep.rs.
+// Time of impact of spheres on each other and on planes; shared/approach.wgsl has the wall features. Twin:
+// src/cpu/sweep.rs.
 
-// Time and the approach speed at it, or NO_IMPACT.
+// Time of an impact, or NO_IMPACT, and the approach speed at that time.
 struct Contact {
     time: f32,
     speed: f32,
@@ -8,8 +9,8 @@ struct Contact {
 
 const NO_CONTACT: Contact = Contact(NO_IMPACT, 0.0);
 
-// Time of first contact. d, w: offset and velocity of one centre relative to the other. With p the offset at the
-// closest approach, b^2 - a c, which cancels, is never formed.
+// Time of first contact. d, w: offset and velocity of one centre relative to the other. The formula uses the offset p at the
+// closest approach, because b^2 - a c would cancel.
 fn first_contact(d: vec3f, w: vec3f, radius_sum: f32) -> Contact {
     let b = dot(d, w);
     if b >= 0.0 { return NO_CONTACT; }
@@ -17,7 +18,7 @@ fn first_contact(d: vec3f, w: vec3f, radius_sum: f32) -> Contact {
     let c = (distance - radius_sum) * (distance + radius_sum);
     if c <= 0.0 { return Contact(0.0, -b / distance); }
     let a = dot(w, w);
-    // Slower than the square root of the smallest f32: stands still.
+    // Slower than the square root of the smallest f32: at rest.
     if a < SMALLEST { return NO_CONTACT; }
     let p = d - w * (b / a);
     let q = a * (radius_sum * radius_sum - dot(p, p));
@@ -25,7 +26,7 @@ fn first_contact(d: vec3f, w: vec3f, radius_sum: f32) -> Contact {
     let root = sqrt(q);
     var t = c / (root - b);
     if distance > 4.0 * radius_sum {
-        // One Newton step: over a long way the rounding of q moves the contact by more than that of t.
+        // One Newton step: over a long path the rounding of q shifts the contact more than the rounding of t does.
         let at = d + w * t;
         let far = length(at);
         let slope = dot(at, w);
@@ -34,8 +35,8 @@ fn first_contact(d: vec3f, w: vec3f, radius_sum: f32) -> Contact {
     return Contact(max(t, 0.0), root / radius_sum);
 }
 
-// When a point at height `gap` with speed v and acceleration a along the normal reaches the plane next; one on the
-// plane that leaves it is asked for its return.
+// Time at which a point at height `gap`, with speed v and acceleration a along the normal, reaches the plane next. For a point
+// that leaves the plane this is its return.
 fn plane_contact(gap: f32, v: f32, a: f32) -> f32 {
     if v < 0.0 {
         if gap <= 0.0 { return 0.0; }
@@ -50,8 +51,8 @@ fn plane_contact(gap: f32, v: f32, a: f32) -> f32 {
     return NO_IMPACT;
 }
 
-// Under constant acceleration g, within `left`: conservative advancement against the tangent plane, which is met no
-// later than the sphere.
+// Impact under constant acceleration g, within `left`: conservative advancement against the tangent plane, which the centre
+// reaches no later than the sphere.
 fn against_fixed(d: vec3f, v: vec3f, g: vec3f, radius_sum: f32, left: f32) -> Contact {
     var t = 0.0;
     for (var k = 0u; k < ADVANCES; k++) {
@@ -84,16 +85,16 @@ fn precedes(i: u32, a: u32, b: u32) -> bool {
     return low_x < low_y || (low_x == low_y && max(own, x) < max(own, y));
 }
 
-// The earliest impact found so far; its jolt is not known before `settle`.
+// The earliest impact found so far; its delta-v bound is computed at the end.
 struct Search {
     best: Event,
     speed: f32,
-    // Another one came at the same time: their order is not known yet.
+    // Another impact has the same time: their order is not decided yet.
     is_tied: bool,
 }
 
-// When sphere i meets the image of j in the substep. Every quantity of the pair is the same to the last bit, but for its
-// sign, whichever of the two asks. With `fresh` all clocks are 0.
+// Time of impact of sphere i on the image of j in the substep. Every quantity of the pair has the same bits, up to its sign,
+// for both spheres. With `fresh` all clocks are 0.
 fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     let j = c.other;
     var their_clock = 0.0;
@@ -103,7 +104,7 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     let d = ((a.offset + a.velocity * (now - a.clock)) - (bodies[j].offset + velocity * (now - their_clock))) - c.shift;
     let w = a.velocity - velocity;
     let left = frame.h - now;
-    // Only where there is gravity are fixed spheres something else.
+    // Without gravity fixed spheres need no special case.
     var is_fixed = false;
     if HAS_FIXED { is_fixed = bodies[j].inverse_mass == 0.0; }
     if !is_fixed && dot(d, w) >= 0.0 { return NO_CONTACT; }
@@ -111,11 +112,11 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     if HAS_REST && is_constrained(c.flags, d, w, radius_sum, is_fixed, now) { return NO_CONTACT; }
     var contact = NO_CONTACT;
     if HAS_FIXED && is_fixed {
-        // In the lab the fixed sphere rests and the other one falls.
+        // In the lab frame the fixed sphere is at rest and the other sphere falls.
         let g = frame.gravity;
         contact = against_fixed(d + g * (0.5 * now * now), w + g * now, g, radius_sum, left);
     } else {
-        // Most are still apart and still approaching at the end of the substep.
+        // Most pairs are still apart and approaching at the end of the substep.
         let end = d + w * left;
         if dot(end, w) < 0.0 && dot(end, end) > radius_sum * radius_sum * (1.0 + 1e-6) { return NO_CONTACT; }
         contact = first_contact(d, w, radius_sum);
@@ -125,7 +126,7 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     return Contact(toi, contact.speed);
 }
 
-// Takes up the impact with a candidate if it is the earliest so far.
+// Keeps the impact on a candidate if it is the earliest so far.
 fn consider(a: Mover, c: Cursor, fresh: bool, search: ptr<function, Search>) {
     let contact = pair_contact(a, c, fresh);
     (*search).is_tied |= contact.time == (*search).best.toi && is_some((*search).best);
@@ -134,7 +135,7 @@ fn consider(a: Mover, c: Cursor, fresh: bool, search: ptr<function, Search>) {
     }
 }
 
-// Of several impacts at one time the first in their order is meant.
+// Decides between several impacts at one time by their order.
 fn settle_tie(i: u32, a: Mover, search: ptr<function, Search>) {
     if !(*search).is_tied { return; }
     var cursor = candidates(i);
@@ -149,7 +150,7 @@ fn settle_tie(i: u32, a: Mover, search: ptr<function, Search>) {
     }
 }
 
-// The event of what was found; one that was there before the search knows its jolt.
+// The event of the impact found. An event from before the search already has its delta-v bound.
 fn event_of(a: Mover, search: Search) -> Event {
     var event = search.best;
     if event.delta_v_bound == 0.0 && is_some(event) && (event.partner & WALL) == 0u {
@@ -176,7 +177,7 @@ fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     }
 }
 
-// Takes up the planes that sphere i could meet.
+// Considers the planes that sphere i could meet.
 fn consider_walls(i: u32, best: ptr<function, Event>) {
     if HAS_WALLS {
         let walls = walls_of(i);
@@ -189,7 +190,7 @@ fn consider_walls(i: u32, best: ptr<function, Event>) {
 // The earliest impact of sphere i before the end of the substep.
 fn sweep_sphere(i: u32, fresh: bool) -> Event {
     let a = mover(i);
-    // Fixed spheres are struck, they do not strike.
+    // Other spheres find their impacts on fixed spheres.
     if a.inverse_mass == 0.0 { return NO_EVENT; }
     var search = Search(NO_EVENT, 0.0, false);
     var cursor = candidates(i);

@@ -50,7 +50,7 @@ fn store(a: ImpactBody, t: f32) {
         atomicStore(&work[frame.at_walkers + count_up(WALKERS)], i);
         if !fast { atomicAdd(&work[FAST_COUNT], 1u); }
         nodes[i].walk = round + 2u;
-        // Its path so far ends here: the walk finds the partners on the new path.
+        // The old path ends here: the traversal finds the partners on the new path.
         atomicStore(&work[frame.at_heads + i], 0u);
     }
     bodies[i] = body;

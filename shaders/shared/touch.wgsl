@@ -1,31 +1,31 @@
-// How spheres lie to patches of walls. Twin: src/cpu/feature.rs, which says why.
+// Position of spheres relative to wall features. Twin: src/cpu/feature.rs, which gives the reasons.
 
-// How a sphere lies to a wall.
+// Position of a sphere relative to a wall.
 struct Touch {
     gap: f32,
-    // Unit vector from the wall, in the lab.
+    // Unit vector from the wall to the sphere, in the lab frame.
     normal: vec3f,
-    // Velocity of the surface there.
+    // Velocity of the wall's surface at the nearest point.
     wall_velocity: vec3f,
-    // Acceleration towards the sphere that the surface has by its curvature, for the sphere's velocity.
+    // Acceleration of the surface towards the sphere, caused by its curvature at the sphere's velocity.
     bend: f32,
-    // Another patch of the same surface is nearer.
+    // Another feature of the same surface is nearer.
     is_shadowed: bool,
 }
 
-// Sphere i at time t on its present line, in the lab.
+// Sphere i at time t on its present line, in the lab frame.
 fn instant_of(i: u32, t: f32) -> Instant {
     let g = frame.gravity;
     return Instant(tags[i].cell, offset_at(i, t) + g * (0.5 * t * t), bodies[i].velocity + g * t, bodies[i].radius, t);
 }
 
-// Sphere i as it is, at a time that its clock does not tell.
+// Sphere i with its present position and velocity, at a time that differs from its clock.
 fn instant_at(i: u32, t: f32) -> Instant {
     let body = bodies[i];
     return Instant(tags[i].cell, body.offset, body.velocity, body.radius, t);
 }
 
-// Velocity of the surface that a mover carries along, at `distance` below a place along the normal.
+// Velocity of the surface of a moving wall at the point `below` the sphere's centre.
 fn wall_velocity_at(mover: u32, o: Instant, below: vec3f) -> vec3f {
     let wall_velocity = wall_velocity_of(mover);
     return wall_velocity.velocity + cross(wall_velocity.spin, arm_of(wall_velocity, o.cell, o.offset, o.t) - below);
@@ -49,8 +49,8 @@ fn bend_of(p: WallFeature, s: Sight, near: Near, radius: f32) -> f32 {
     return 0.0;
 }
 
-// From another side of a pipe, a third of the way round to the left (1) or to the right (2) of the nearest; shadowed where there is
-// none.
+// Contact on another side of a narrow pipe, a third of the circumference to the left (1) or right (2) of the nearest point;
+// shadowed if there is none.
 fn near_side(p: WallFeature, x: vec3f, side: u32) -> Near {
     let none = Near(0.0, vec3f(0.0), true);
     if p.kind != KIND_FRUSTUM { return none; }
@@ -69,7 +69,7 @@ fn near_side(p: WallFeature, x: vec3f, side: u32) -> Near {
     return Near(dot(across, there), out * across.x + frustum.axis * across.y, false);
 }
 
-// How a sphere lies to a patch, on a side of it; shadowed where there is no such side.
+// Position of a sphere relative to one side of a wall feature; shadowed if the feature has no such side.
 fn touch_side(p: WallFeature, o: Instant, side: u32) -> Touch {
     let s = sight_of(p, o, frame.gravity);
     var near = near_of(p, s.x);
@@ -82,31 +82,31 @@ fn touch_side(p: WallFeature, o: Instant, side: u32) -> Touch {
 
 fn touch_of(p: WallFeature, o: Instant) -> Touch { return touch_side(p, o, 0u); }
 
-// By how much sphere i will overlap a patch at the end of the substep if it goes on as it does (diameters).
+// Overlap of sphere i and a wall feature at the end of the substep without further impacts, in diameters.
 fn overlap_of_feature_ahead(i: u32, p: WallFeature) -> f32 {
     let t = touch_of(p, instant_of(i, frame.h));
     return select(-t.gap / (2.0 * bodies[i].radius), 0.0, t.is_shadowed);
 }
 
-// The patches in the list of sphere i.
+// The wall features in the list of sphere i.
 fn listed_features(i: u32) -> Seeker {
     let o = vec3f(0.0);
     let none = frame.set_count;
     return Seeker(list_end(i), feature_end(i), none, 0u, 0u, 0u, 0u, o, o, vec3i(0), o, o, vec2f(0.0), 0.0, 0.0, 0u);
 }
 
-// Those that it could meet in the substep.
+// The wall features that sphere i could meet in the substep.
 fn features_of(i: u32) -> Seeker {
     if nodes[i].walk == 0u { return listed_features(i); }
     let start = instant_of(i, nodes[i].clock);
     let to = instant_of(i, frame.h);
     let h = frame.h;
-    // The path falls below its chord, and what turns meets it sooner or later.
+    // Margins: the path falls below its chord, and a turning wall sweeps over an arc.
     let reach = (start.radius + frame.slop) * 1.001 + 0.125 * length(frame.gravity) * h * h;
     return seek(start.cell, start.offset, to.offset, vec2f(start.t, to.t), reach, h);
 }
 
-// Whether there is one more that is there.
+// Advances to the next feature whose wall is present; false at the end.
 fn next_feature(seeker: ptr<function, Seeker>) -> bool {
     var more = true;
     var absent = true;
@@ -122,13 +122,13 @@ fn next_feature(seeker: ptr<function, Seeker>) -> bool {
     return more;
 }
 
-// Unit vector from a wall to sphere i at time t; planes come first among walls, then patches.
+// Unit vector from a wall to sphere i at time t; planes are numbered first, then wall features.
 fn normal_of_wall(i: u32, wall: u32, t: f32) -> vec3f {
     if HAS_SHAPES && wall >= wall_count() { return touch_of(feature_at(wall - wall_count()), instant_of(i, t)).normal; }
     return wall_of(wall).normal;
 }
 
-// The number among all walls of a plane or of the wall of a patch.
+// Number, among all walls, of a plane or of the wall of a feature.
 fn number_of_wall(wall: u32) -> u32 {
     if HAS_SHAPES && wall >= wall_count() { return feature_at(wall - wall_count()).wall; }
     return wall_of(wall).number;

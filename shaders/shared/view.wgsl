@@ -1,4 +1,4 @@
-// The buffers of a substep and what its stages read from them. Twin: src/cpu/event.rs.
+// The buffers of a substep, and functions with which its stages read them. Twin: src/cpu/event.rs.
 
 @group(1) @binding(0) var<storage, read_write> bodies: array<Body>;
 @group(1) @binding(1) var<storage, read_write> tags: array<Tag>;
@@ -8,22 +8,22 @@
 @group(1) @binding(6) var<storage, read> world: array<vec4f>;
 @group(1) @binding(7) var<storage, read_write> pool: array<u32>;
 
-// The round under way: from the uniform in a dispatch, counted in the tail.
+// The present round: from a uniform in a dispatch, counted by the tail.
 var<private> round: u32;
 
 const NO_EVENT: Event = Event(NO_IMPACT, 0xffffffffu, 0u, 0.0);
 
-// What a cut of the loops calls for.
+// The halt bit for a truncated loop.
 const IF_CUT: u32 = HALT_CUT;
 
-// The counters of a round; the tail uses two blocks in turn.
+// The counters of a round; the tail alternates between two blocks.
 fn round_block(number: u32) -> u32 {
     let wide = frame.wide_rounds;
     let block = ROUND_BLOCKS + ROUND_WORDS * select(wide + (number & 1u), number, number < wide);
     return select(block, LAUNCH_BLOCK, number == LAUNCH);
 }
 
-// Whether the round looks at all spheres instead of making lists.
+// Whether the round visits all spheres instead of lists.
 fn is_dense() -> bool { return (round | opaque_zero) < DENSE_ROUNDS; }
 
 fn counter(which: u32) -> u32 { return atomicLoad(&work[round_block(round) + which]); }
@@ -39,30 +39,30 @@ fn dynamic_cells(place: u32) -> vec3i {
     return bitcast<vec3i>(vec3u(pool[at + 2u], pool[at + 3u], pool[at + 4u]));
 }
 
-// Vector from a sphere's cell to that of the image behind a link.
+// Vector from a sphere's cell to the cell of the image that a link names.
 fn shift_of(link: u32) -> vec3f {
     if link < CODES { return cells_shift(code_cells(link)); }
     return cells_shift(dynamic_cells(link - CODES));
 }
 
-// Where a sphere's list is.
+// Position of a sphere's list.
 fn list_begin(i: u32) -> u32 { return lists[2u * i]; }
 fn list_end(i: u32) -> u32 { return lists[2u * i + 1u]; }
 
-// Behind it come the patches of walls that the sphere could meet; a bit says whether a wall in reach moves.
+// The wall features that the sphere could meet follow the list; a bit says whether a wall in reach moves.
 fn feature_end(i: u32) -> u32 { return lists[frame.at_feature_ends + i] & ~WALL_MOVES; }
 fn is_near_moving_wall(i: u32) -> bool { return HAS_SHAPES && (lists[frame.at_feature_ends + i] & WALL_MOVES) != 0u; }
 
-// Walks over all that a sphere could meet: the list, then the extras.
+// Iterator over the candidates of a sphere: the list, then the dynamic candidates.
 struct Cursor {
     at: u32,
     end: u32,
-    // Place of the next extra, plus 1; 0 = none.
+    // Index of the next dynamic candidate, plus 1; 0 = none.
     dynamic: u32,
     other: u32,
     link: u32,
     shift: vec3f,
-    // The sphere whose candidates these are, and what is known of the pair.
+    // The sphere that has these candidates, and the present pair.
     owner: u32,
     flags: u32,
 }
@@ -72,10 +72,10 @@ fn candidates(i: u32) -> Cursor {
     return Cursor(list_begin(i), list_end(i), head, 0u, 0u, vec3f(0.0), i, 0u);
 }
 
-// Whether there is one more; `other`, `link` and `shift` tell of it.
+// Advances to the next candidate, given by `other`, `link` and `shift`; false at the end.
 fn next(cursor: ptr<function, Cursor>) -> bool {
     if (*cursor).at >= (*cursor).end && (*cursor).dynamic == 0u { return false; }
-    // Where a branch does not spare anybody the work on the other side, it is best to have little there.
+    // A divergent branch costs both sides, so the rare side is kept short.
     let is_listed = (*cursor).at < (*cursor).end;
     let place = min((*cursor).at, (*cursor).end - 1u);
     let entry = lists[place];
@@ -101,25 +101,25 @@ fn next(cursor: ptr<function, Cursor>) -> bool {
     return true;
 }
 
-// The first 32 of the list can be picked by bits: where lanes run in step, it is quicker to look at all first and then to
-// work on those that matter.
+// Bits select from the first 32 candidates of the list: lanes that run in lockstep are faster if they test all candidates
+// first and then process the selected ones.
 const PICKED: u32 = 32u;
 
-// Whether there is more to meet than those. Such spheres are best done apart: where a branch spares nobody the work on
-// the other side, the rare case would cost all.
+// Whether a sphere has more candidates than these. Such spheres are processed separately, because a divergent branch would
+// charge the rare case to all lanes.
 fn is_apart(i: u32) -> bool {
     let long = list_end(i) - list_begin(i) > PICKED;
     return long || atomicLoad(&work[frame.at_heads + i]) != 0u;
 }
 
-// What is beyond those.
+// The candidates after the first 32.
 fn candidates_beyond(i: u32) -> Cursor {
     var cursor = candidates(i);
     cursor.at = min(cursor.at + PICKED, cursor.end);
     return cursor;
 }
 
-// The candidate at a place of the lists.
+// The candidate at an index of the lists.
 fn candidate(at: u32) -> Cursor {
     let entry = lists[at];
     let code = entry >> CODE_SHIFT;
@@ -128,7 +128,7 @@ fn candidate(at: u32) -> Cursor {
     return Cursor(0u, 0u, 0u, entry & INDEX_MASK, code, cells_shift(code_cells(code)), 0u, flags);
 }
 
-// A sphere on its line, read once.
+// A sphere and its line, loaded once.
 struct Mover {
     offset: vec3f,
     radius: f32,
@@ -163,7 +163,7 @@ struct Wall {
     offset: vec3f,
     // Velocity along the normal.
     speed: f32,
-    // Place of what moves it, plus 1; number among all walls.
+    // Index of its mover, plus 1; number among all walls.
     mover: u32,
     number: u32,
     there: bool,
@@ -185,7 +185,7 @@ fn wall_of(plane: u32) -> Wall {
     return wall;
 }
 
-// Vector from the plane's point to a sphere's centre at its clock.
+// Vector from the plane's point to the sphere's centre at the sphere's clock.
 fn from_wall(wall: Wall, i: u32) -> vec3f {
     return cells_shift(tags[i].cell - wall.cell) + (bodies[i].offset - wall.offset);
 }
@@ -200,13 +200,13 @@ fn material_of(i: u32) -> u32 {
     return bitcast<u32>(world[frame.at_materials + rank / 4u][rank % 4u]);
 }
 
-// What happens where two materials touch.
+// Surface properties of a pair of materials.
 struct Surface {
     restitution: f32,
     friction: f32,
     rolling: f32,
     twisting: f32,
-    // Speed of approach below which the restitution fades.
+    // Approach speed below which the restitution fades.
     threshold: f32,
 }
 

@@ -1,14 +1,14 @@
-// What happens where spheres meet walls. Twin: src/cpu/collide/wall.rs, which says why.
+// Impacts of spheres on walls. Twin: src/cpu/collide/wall.rs, which gives the reasons.
 
-// What a wall is to an impact.
+// Properties of a wall that an impact needs.
 struct WallContact {
     // Number among all walls.
     wall: u32,
     normal: vec3f,
-    // Velocity of the surface.
+    // Velocity of the wall's surface.
     wall_velocity: vec3f,
     moves: bool,
-    // Acceleration towards the sphere.
+    // Acceleration of the surface towards the sphere.
     towards: f32,
     material: u32,
     gap: f32,
@@ -26,7 +26,7 @@ fn contact_of_plane(a: ptr<function, ImpactBody>, plane: u32, t: f32) -> WallCon
     return WallContact(wall.number, wall.normal, wall_velocity, wall.mover != 0u, -g, wall.material, gap);
 }
 
-// In the lab.
+// The sphere at time t, in the lab frame.
 fn impact_body_at(a: ptr<function, ImpactBody>, t: f32) -> Instant {
     let g = frame.gravity;
     let body = (*a).body;
@@ -40,7 +40,8 @@ fn contact_of_feature(a: ptr<function, ImpactBody>, number: u32, t: f32) -> Wall
     return WallContact(p.wall, touch.normal, touch.wall_velocity, p.mover != 0u, towards, p.material, touch.gap);
 }
 
-// Lets a sphere that slides along a wall leave it at this speed: its way is turned, not sped up, as far as it is fast enough for that.
+// Lets a sphere that slides along a wall leave it at `speed`: its velocity is rotated, and increased only if the sphere is too
+// slow for that.
 fn turn_off(a: ptr<function, ImpactBody>, w: vec3f, normal: vec3f, approach: f32, speed: f32) {
     let along = w - normal * approach;
     let square = dot(along, along);
@@ -50,15 +51,15 @@ fn turn_off(a: ptr<function, ImpactBody>, w: vec3f, normal: vec3f, approach: f32
         (*a).loss -= 0.5 * gain / (*a).body.inverse_mass;
         return;
     }
-    // sqrt(1 - x) - 1, without the cancellation.
+    // sqrt(1 - x) - 1 without cancellation.
     let share = gain / square;
     let slower = -share / (1.0 + sqrt(1.0 - share));
     (*a).body.velocity += normal * (speed - approach) + along * slower;
 }
 
-// `wall` counts the planes first, then the patches.
+// `wall` numbers the planes first, then the wall features.
 fn wall_impact(a: ptr<function, ImpactBody>, wall: u32, t: f32) {
-    // A sphere that rests on one plane and meets another goes on from its true state.
+    // A sphere that rests on one plane and strikes another wall first gets its true velocity.
     let supported = leave_support(a, t);
     let before = (*a).body.velocity;
     var wall_contact: WallContact;
@@ -73,7 +74,7 @@ fn wall_impact(a: ptr<function, ImpactBody>, wall: u32, t: f32) {
 fn surface_impact(a: ptr<function, ImpactBody>, wall: u32, is_feature: bool, supported: bool, wall_contact: WallContact, t: f32) {
     let normal = wall_contact.normal;
     let inverse_mass = (*a).body.inverse_mass;
-    // Along a plane the frame falls as well; across it, as it does.
+    // The frame falls along the plane too; across the plane the difference matters.
     let slide = ((*a).body.velocity + frame.gravity * t) - wall_contact.wall_velocity;
     var w = slide;
     if !is_feature { w = ((*a).body.velocity - normal * (wall_contact.towards * t)) - wall_contact.wall_velocity; }
@@ -89,12 +90,12 @@ fn surface_impact(a: ptr<function, ImpactBody>, wall: u32, is_feature: bool, sup
             return;
         }
         if supported || wall_contact.moves {
-            // In a groove: two chords at once would need their edge. Hopping off the second, it stays on the first. And nothing that
-            // moves carries along a chord.
+            // In a groove the sphere would need a chord along both planes; it hops off the second and stays on the first. A
+            // moving wall does not carry spheres along a chord.
             rebound(a, normal, -approach, wall_contact.towards * frame.h);
             return;
         }
-        // In the falling frame the plane accelerates; the chord of its way to the end of the substep.
+        // In the falling frame the plane accelerates: take the chord of its path to the end of the substep.
         let chord = 0.5 * wall_contact.towards * (frame.h + t);
         (*a).body.velocity += normal * (chord - dot(normal, (*a).body.velocity));
         (*a).support = wall + 1u;
@@ -103,7 +104,8 @@ fn surface_impact(a: ptr<function, ImpactBody>, wall: u32, is_feature: bool, sup
     }
     if approach >= 0.0 { return; }
     if -wall_contact.gap > frame.slop { atomicAdd(&work[LATE_COUNT], 1u); }
-    // But a wall that moves presses what has no room, and elastic impacts on it would pump energy into that without end.
+    // Exception: a moving wall can press a sphere that cannot move away, and elastic impacts on the wall would add energy
+    // without limit.
     let age = select(t - (*a).last_contact, NO_IMPACT, wall_contact.moves);
     let e = soften(&surface, -approach, age);
     let j = impulse(normal, w, inverse_mass, e, length(w));
