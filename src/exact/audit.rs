@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::ExactEngine;
 use crate::Measure;
 
-// Where a sphere is now.
+// Present position of a sphere.
 #[derive(Clone, Copy)]
 struct Place {
     position: DVec3,
@@ -42,9 +42,9 @@ impl ExactEngine {
         deepest
     }
 
-    // Fixed spheres may overlap each other: they are often walls.
+    // Fixed spheres may overlap each other: they often form walls.
     fn deepest_pair(&self, places: &[Place]) -> f64 {
-        // A counting sort into buckets: walking the lists of the grid takes three times as long.
+        // A counting sort into buckets: traversing the lists of the grid takes three times as long.
         let mut ends = vec![0u32; self.grid.bucket_count() + 1];
         for i in 0..places.len() {
             ends[self.grid.bucket_of(i)] += 1;
@@ -60,7 +60,7 @@ impl ExactEngine {
             *slot -= 1;
             sorted[*slot as usize] = *place;
         }
-        // What was the end of a bucket is now its start.
+        // The former end of a bucket is now its start.
         let mut deepest = 0.0f64;
         for a in &sorted {
             self.grid.visit_half(a.sphere as usize, |buckets, shift| {
@@ -76,7 +76,7 @@ impl ExactEngine {
         deepest
     }
 
-    /// Returns to the start of the step. What [`read`](crate::step::engine::Engine::read) gives is as it was.
+    /// Returns to the start of the step; [`read`](crate::step::engine::Engine::read) then gives the spheres of that time.
     pub(super) fn restore(&mut self) {
         for (body, before) in self.bodies.iter_mut().zip(&self.start) {
             body.go_back(before);

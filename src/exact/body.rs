@@ -4,33 +4,33 @@ use glam::DVec3;
 
 use crate::Sphere;
 
-/// A sphere at the time of its last event; between events it flies free.
+/// A sphere at the time of its last event; between events it is in free flight.
 ///
-/// What a sweep reads fills the first cache line.
+/// The fields that a sweep reads fill the first cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Body {
-    /// Centre at `clock`, counted from the origin of the world, inside the periods.
+    /// Centre at `clock`, relative to the origin of the world, inside the periods.
     pub position: DVec3,
     /// Velocity at `clock`.
     pub velocity: DVec3,
-    /// When position and velocity hold, from the start of the step.
+    /// Time of position and velocity, from the start of the step.
     pub clock: f64,
     pub radius: f64,
     /// Time of the last impact, from the start of the step; -infinity before the first.
     pub last_contact: f64,
     /// 0 for a fixed sphere.
     pub inverse_mass: f64,
-    /// Impacts so far: a prediction that was made for another number is void.
+    /// Number of impacts so far. A prediction for another number is void.
     pub impacts: u32,
-    /// Impacts in a row that followed each other at once.
+    /// Length of the present series of immediate impacts.
     pub hasty: u32,
-    /// Place in the order of the ids.
+    /// Rank of the id.
     pub number: u32,
     pub material: u16,
 }
 
-/// What a failed step takes a body back to.
+/// State of a body to which a failed step returns.
 #[derive(Clone, Copy)]
 pub(super) struct Before {
     position: DVec3,
@@ -81,13 +81,13 @@ impl Body {
         (self.position + self.velocity * t + gravity * (0.5 * t * t), self.velocity + gravity * t)
     }
 
-    /// Brings the sphere to `time`.
+    /// Moves the sphere to `time`.
     pub fn advance(&mut self, time: f64, gravity: DVec3) {
         (self.position, self.velocity) = self.at(time, gravity);
         self.clock = time;
     }
 
-    /// Whether sweeps can compute with it: squares of the speed and the distance must be finite too.
+    /// Whether sweeps can compute with the sphere: the squares of its speed and distance must be finite too.
     pub fn finite(&self) -> bool {
         self.velocity.length_squared().is_finite() && self.position.length_squared().is_finite()
     }

@@ -1,4 +1,4 @@
-//! Which spheres are near: cells in a hash table, so that the world may be unbounded.
+//! Finds near spheres: cells in a hash table, so that the world may be unbounded.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use crate::{Side, System};
 
 const NONE: u32 = u32::MAX;
 
-// Cells are this much wider than the largest diameter: spheres two cells apart must not touch, also after the
-// rounding of a crossing (1e-16 of the coordinate). Larger only costs candidates.
+// Width of a cell relative to the largest diameter: spheres two cells apart must not touch, even after the rounding of a
+// crossing (1e-16 of the coordinate). A larger value only adds candidates.
 const MARGIN: f64 = 1e-6;
 
-// Mean spacing of the spheres times this is the least width of a cell. Wider cells mean more candidates, narrower
-// ones more crossings; between .7 and 1.1 the speed changes by less than 5%.
+// Least width of a cell, in mean spacings of the spheres. Wider cells give more candidates, narrower cells more crossings;
+// between .7 and 1.1 the speed changes by less than 5%.
 const SPACING: f64 = 0.6;
 
-/// Cells of the spheres. A sphere changes cells by events, so its cell is where it is, exactly.
+/// Cells of the spheres. A crossing is an event, so the cell of a sphere is exact at all times.
 #[derive(Default)]
 pub(super) struct Grid {
     axes: usize,
     edge: DVec3,
-    // Cells along a periodic axis; 0 where cells go on for ever.
+    // Number of cells along a periodic axis; 0 on an unbounded axis.
     counts: [i64; 3],
     periods: DVec3,
     heads: Vec<u32>,
@@ -32,8 +32,8 @@ pub(super) struct Grid {
 // A sphere in the list of its bucket.
 #[derive(Clone, Copy)]
 struct Node {
-    // The cell, to tell it from others in the bucket. Cells 2^21 apart look the same; what is found so is real
-    // but far away, and costs a test.
+    // The cell, to distinguish the cells of a bucket. Cells 2^21 apart have equal tags: their spheres are far away and only
+    // cost a test.
     tag: u64,
     next: u32,
     previous: u32,
@@ -44,17 +44,17 @@ const EMPTY: Node = Node { tag: 0, next: NONE, previous: NONE };
 // Bits of a coordinate in a tag.
 const TAG_BITS: u32 = 21;
 
-/// Which of the cells around a sphere to look at.
+/// The cells around a sphere that a search visits.
 #[derive(Clone, Copy)]
 pub(super) enum Neighborhood {
-    /// All, its own included.
+    /// All 27 cells, the sphere's own included.
     All,
-    /// The layer that came into reach by a step along an axis.
+    /// The layer that a crossing along an axis brought into reach.
     Layer(usize, i64),
 }
 
 impl Grid {
-    /// Cells for a system whose coordinates count from `origin`.
+    /// Cells for a system with coordinates relative to `origin`.
     pub fn new(system: &System) -> Self {
         let count = system.spheres.len();
         let axes = system.dimensions.count();
@@ -106,7 +106,7 @@ impl Grid {
         (self.cells[sphere][axis] + 1) as f64 * self.edge[axis]
     }
 
-    /// Puts a sphere that is in no cell yet into the one at `position`, which is inside the periods.
+    /// Inserts a sphere that is in no cell yet into the cell at `position`, which is inside the periods.
     pub fn insert(&mut self, sphere: usize, position: DVec3) {
         for axis in 0..self.axes {
             let mut cell = (position[axis] / self.edge[axis]).floor() as i64;
@@ -118,13 +118,13 @@ impl Grid {
         self.link(sphere);
     }
 
-    /// Takes all spheres out.
+    /// Removes all spheres.
     pub fn clear(&mut self) {
         self.heads.fill(NONE);
     }
 
-    /// Moves a sphere to the next cell along an axis; `way` is 1 or -1. Returns what its coordinate changes by
-    /// where the period ends.
+    /// Moves a sphere to the next cell along an axis; `way` is 1 or -1. Returns the change of its coordinate at the end of a
+    /// period, otherwise 0.
     pub fn cross(&mut self, sphere: usize, axis: usize, way: i64) -> f64 {
         self.unlink(sphere);
         let count = self.counts[axis];
@@ -139,8 +139,8 @@ impl Grid {
         shift
     }
 
-    /// Calls `meet` for the spheres in the cells around a sphere, with the shift that brings their position to
-    /// the image next to it. Where a period is only one or two cells long, a sphere comes once for each image.
+    /// Calls `meet` for the spheres in the cells around a sphere, with the shift to their nearest image. If a period is only
+    /// one or two cells long, `meet` is called once for each image of a sphere.
     pub fn visit(&self, sphere: usize, which: Neighborhood, mut meet: impl FnMut(usize, DVec3)) {
         let mut from = [0; 3];
         let mut to = [0; 3];
@@ -160,8 +160,8 @@ impl Grid {
                 (at[axis][k], shifts[axis][k]) = self.neighbor(axis, cell[axis] + layer);
             }
         }
-        // First the cells that are not empty, without a branch on it: which they are nobody can foretell, and
-        // 27 failed guesses cost more than everything else here.
+        // Collects the occupied cells without a branch: occupation is unpredictable, and 27 branch mispredictions cost more
+        // than all other work here.
         let mut lists = [(NONE, 0u8); 28];
         let mut count = 0;
         for z in from[2] + 1..=to[2] + 1 {
@@ -189,8 +189,8 @@ impl Grid {
         }
     }
 
-    /// Calls `meet` with ranges of buckets that hold a sphere's own cell and half of those around it, such that every
-    /// pair of cells comes once, and with the shift to the image next to it.
+    /// Calls `meet` with ranges of buckets that hold a sphere's own cell and half of the cells around it, so that every pair of
+    /// cells occurs once, and with the shift to the nearest image.
     pub fn visit_half(&self, sphere: usize, mut meet: impl FnMut(Range<usize>, DVec3)) {
         let cell = self.cells[sphere];
         let inside = self.counts[0] == 0 || (cell[0] > 0 && cell[0] + 1 < self.counts[0]);
@@ -207,7 +207,7 @@ impl Grid {
                 meet(first..last + 1, DVec3::new(0.0, shift_y, shift_z));
                 continue;
             }
-            // The run is cut by the end of the period or of the table.
+            // The end of the period or of the table splits the run.
             for ox in from..=1 {
                 let (x, shift_x) = self.neighbor(0, cell[0] + ox);
                 let bucket = self.bucket([x, y, z]);
@@ -225,7 +225,7 @@ impl Grid {
         self.heads.len()
     }
 
-    /// Place of a sphere's cell on a curve that keeps near cells near (Morton 1966).
+    /// Position of a sphere's cell on a space-filling curve (Morton 1966).
     pub fn curve(&self, sphere: usize) -> u64 {
         let mut place = 0;
         for (axis, &cell) in self.cells[sphere].iter().enumerate() {
@@ -251,7 +251,7 @@ impl Grid {
             + self.cells.capacity() * size_of::<[i64; 3]>()
     }
 
-    // A coordinate of a cell inside the period, and the shift of what is in it.
+    // A coordinate of a cell inside the period, and the shift of the spheres in the cell.
     #[inline]
     fn neighbor(&self, axis: usize, cell: i64) -> (i64, f64) {
         let count = self.counts[axis];
@@ -264,7 +264,7 @@ impl Grid {
         }
     }
 
-    // Runs along x are neighbours in memory; the factors are primes that spread the rows.
+    // Cells along x are contiguous in memory; the prime factors spread the rows.
     #[inline]
     fn bucket(&self, cell: [i64; 3]) -> usize {
         let row = cell[1].wrapping_mul(73_856_093) ^ cell[2].wrapping_mul(19_349_663);
@@ -308,12 +308,12 @@ mod tests {
     use super::*;
     use crate::{Bounds, Sphere};
 
-    // Two spheres in a period of `length`, seen from the first: the images that a visit shows.
+    // Two spheres in a period of `length`: the images of the second that a search from the first visits.
     fn images(length: f64, a: f64, b: f64) -> Vec<f64> {
         let bounds = Bounds { max: DVec3::splat(length), sides: [Side::Periodic; 3], ..Bounds::default() };
         let mut system = System { bounds, ..System::default() };
         let middle = DVec3::splat(0.5);
-        // So many that cells are as narrow as they may be.
+        // Enough spheres for the narrowest cells.
         system.spheres = vec![Sphere { position: middle, ..Sphere::default() }; 100_000];
         system.spheres[0].position.x = a;
         system.spheres[1].position.x = b;

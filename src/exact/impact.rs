@@ -1,25 +1,25 @@
-//! What an impact does to those it joins.
+//! Impulses of impacts.
 
 use glam::DVec3;
 
 use super::{body::Body, world::World};
 use crate::{Error, Impact, Partner};
 
-// Impacts of a sphere count as immediate when they follow within this share of a step. Real ones are far rarer:
-// even at a packing of .73, spheres that collide a million times a step are 1000 times slower.
+// An impact is immediate if it follows the last one of its sphere within this share of a step. Regular impacts are far
+// rarer: even at a packing of .73, spheres that collide a million times a step are 1000 times slower.
 const AT_ONCE: f64 = 1e-9;
 
-// So many immediate impacts in a row are taken to have no end. A sphere inside a dense clump takes some
-// hundreds when a blow runs through it; one at rest on a plane takes as many as it is allowed.
+// A series of this many immediate impacts is assumed to have no end. A sphere inside a dense clump takes some hundreds when
+// a shock passes through; a sphere at rest on a plane would take any number.
 const ENDLESS: u32 = 20_000;
 
-/// An impact as the ledger sees it.
+/// Contribution of an impact to the ledger.
 pub(super) struct Blow {
     pub record: Impact,
     /// Distance of the centres times impulse; 0 for a wall.
     pub virial: f64,
     pub dissipated: f64,
-    /// The TC model made it elastic.
+    /// Whether the TC model made the impact elastic.
     pub softened: bool,
 }
 
@@ -34,14 +34,14 @@ fn restitute(
 ) -> (f64, f64, bool) {
     let softened = restitution < 1.0 && age < contact_time;
     let e = if softened { 1.0 } else { restitution };
-    // A graze may come out as opening by a rounding.
+    // Rounding may turn a grazing contact into a separating one.
     let approach = (-speed).max(0.0);
     ((1.0 + e) * reduced_mass * approach, 0.5 * reduced_mass * (1.0 - e * e) * approach * approach, softened)
 }
 
 fn touch(body: &mut Body, time: f64, dt: f64) {
     if body.fixed() {
-        // Like a wall, it has no contacts of its own: what strikes it here is not slowed by what does there.
+        // Like a wall, a fixed sphere has no contact time: impacts on one side do not affect impacts on another.
         return;
     }
     body.hasty = if time - body.last_contact <= AT_ONCE * dt { body.hasty + 1 } else { 0 };
@@ -49,7 +49,7 @@ fn touch(body: &mut Body, time: f64, dt: f64) {
     body.impacts = body.impacts.wrapping_add(1);
 }
 
-/// Two spheres strike each other, both at `time`; the id of the first is the smaller.
+/// Resolves an impact of two spheres, both at `time`; the first has the smaller id.
 pub(super) fn strike_pair(
     world: &World,
     bodies: &mut [Body],
@@ -61,7 +61,7 @@ pub(super) fn strike_pair(
     let (a, b) = (bodies[i], bodies[j]);
     let d = world.nearest_image(a.position - b.position);
     let distance = d.length();
-    // Coinciding centres have no line between them: any direction conserves what has to be conserved.
+    // Coinciding centres define no normal: any direction conserves momentum and energy.
     let normal = if distance > 0.0 { d / distance } else { DVec3::X };
     let reduced_mass = 1.0 / (a.inverse_mass + b.inverse_mass);
     let restitution = world.restitution(a.material, b.material);
@@ -90,7 +90,7 @@ pub(super) fn strike_pair(
     Ok(Blow { record, virial: distance * impulse, dissipated, softened })
 }
 
-/// A sphere strikes a plane; it is at `time`.
+/// Resolves an impact of a sphere, which is at `time`, on a plane.
 pub(super) fn strike_wall(
     world: &World,
     bodies: &mut [Body],
@@ -134,7 +134,7 @@ pub(super) fn check(body: &Body, ids: &[u32]) -> Result<(), Error> {
     if body.finite() {
         return Ok(());
     }
-    // The caller knows the number of the last good step.
+    // The caller fills in the number of the last good step.
     Err(Error::NonFinite { id: ids[body.number as usize], last_good_step: 0 })
 }
 

@@ -1,15 +1,15 @@
-//! The yardstick: event-driven molecular dynamics of hard spheres, serial, in f64.
+//! The reference engine: event-driven molecular dynamics of hard spheres, serial, in f64.
 //!
-//! Spheres fly from event to event, each with a clock of its own (Lubachevsky, J. Comput. Phys. 94, 255, 1991). A
-//! queue holds the next event of every sphere: an impact on another sphere or a plane, or the step into the
-//! next cell. Nothing here is shared with the stages of the CPU engine, so that each can judge the other.
+//! Spheres move from event to event, and each has its own clock (Lubachevsky, J. Comput. Phys. 94, 255, 1991). A queue
+//! holds the next event of every sphere: an impact on another sphere or a plane, or the crossing into the next cell. This
+//! engine shares no code with the stages of the CPU engine, so that each engine can check the other.
 //!
-//! Done: 2D and 3D, any radii and masses, fixed spheres, planes, periodic and open axes, gravity, restitution
-//! with the TC model (Luding & McNamara, Granular Matter 1, 113, 1998). Not done: resting contact. A sphere
-//! that comes to rest on something collides without end, and the step fails with [`Error::NoProgress`].
+//! Supported: 2D and 3D, any radii and masses, fixed spheres, planes, periodic and open axes, gravity, restitution with the
+//! TC model (Luding & McNamara, Granular Matter 1, 113, 1998). Not supported: resting contact. A sphere that comes to rest
+//! would collide without end, and the step fails with [`Error::NoProgress`].
 //!
-//! Events at the same time are taken in the order (smaller id, larger id), walls after spheres. Two spheres that
-//! overlap at the start and approach collide at once.
+//! Simultaneous events are ordered by (smaller id, larger id), walls after spheres. Two spheres that overlap at the start
+//! and approach collide at once.
 
 mod audit;
 mod body;
@@ -40,31 +40,31 @@ use crate::{
     Error, Impact, Measure, Partner, Sphere, StepReport, System, state::columns::Found, step::engine::Engine,
 };
 
-// A sphere that crosses more cells than this in a step would take minutes to follow.
+// Most cells that a sphere may cross in a step: more would take minutes.
 const CELLS_PER_STEP: f64 = 1e8;
 
-// Beyond this many cells from the origin the width of a cell is lost to rounding.
+// Largest distance from the origin in cells: farther out, rounding exceeds the width of a cell.
 const FARTHEST_CELL: f64 = 1e12;
 
-// Each sphere having gone so many cells, memory is sorted again. It takes as long as a few hundred impacts.
+// Mean number of crossings per sphere after which memory is sorted again. The sort takes as long as a few hundred impacts.
 const CROSSINGS_PER_ORDER: usize = 2;
 
 /// Event-driven, serial, f64.
 #[derive(Default)]
 pub(crate) struct ExactEngine {
-    // In the order of the ids, by `Body::number`.
+    // Sorted by id; indexed by `Body::number`.
     ids: Vec<u32>,
     spins: Vec<DVec3>,
-    // In an order of their own, as are the slots and what the grid and the queue hold.
+    // In memory order, which the slots, the grid and the queue share.
     bodies: Vec<Body>,
     spin_energy: f64,
     world: World,
     grid: Grid,
     slots: Vec<Slot>,
     queue: Queue,
-    // The bodies at the start of the step, to return to when it fails; they keep their order until it is over.
+    // The bodies at the start of the step, for the case that the step fails; the memory order stays fixed during a step.
     start: Vec<Before>,
-    // Since the spheres were last sorted by cells.
+    // Crossings since the spheres were last sorted by cells.
     crossings: usize,
 }
 
@@ -76,7 +76,7 @@ impl ExactEngine {
         Ok(engine)
     }
 
-    // Cells and predictions from the bodies, all of whose clocks stand at the start of the step.
+    // Builds cells and predictions from the bodies; all clocks are at the start of the step.
     fn rebuild(&mut self) {
         for i in 0..self.bodies.len() {
             self.grid.insert(i, self.bodies[i].position);
@@ -87,7 +87,7 @@ impl ExactEngine {
         }
     }
 
-    // Half of a step's drag, on bodies brought to the end of the last one. Returns the energy that it takes.
+    // Applies half of a step's drag to bodies at the end of the last step. Returns the energy that the drag takes.
     fn slow(&mut self) -> f64 {
         let World { gravity, slowing, .. } = self.world;
         let mut lost = 0.0;
@@ -100,7 +100,7 @@ impl ExactEngine {
         lost
     }
 
-    // Cells and predictions anew, at the start of a step.
+    // Rebuilds cells and predictions at the start of a step.
     fn start_over(&mut self) {
         for body in &mut self.bodies {
             body.advance(0.0, self.world.gravity);
@@ -155,7 +155,7 @@ impl ExactEngine {
         Ok(())
     }
 
-    // A meeting comes up: an impact, unless the partner has gone another way since.
+    // Handles a predicted impact; it is void if the partner has had another impact since.
     fn meet(&mut self, i: usize, meeting: Meeting, start_time: f64) -> Result<Option<Blow>, Error> {
         let (j, time) = (meeting.partner as usize, meeting.time);
         if self.bodies[j].impacts != meeting.partner_impacts {
@@ -167,7 +167,7 @@ impl ExactEngine {
         self.bodies[j].advance(time, self.world.gravity);
         let (a, b) = (self.bodies[i], self.bodies[j]);
         if self.world.gravity != DVec3::ZERO && b.fixed() {
-            // The search for this time may have run out of steps before the impact.
+            // The advancement may have ended before the impact because of its step limit.
             let distance = self.world.nearest_image(a.position - b.position).length();
             if !sweep::touches(distance, a.radius + b.radius) {
                 self.predict(i);
@@ -245,7 +245,7 @@ impl Engine for ExactEngine {
         }
         self.rebase();
         if self.world.slowing < 1.0 {
-            // What was predicted is void; the next step begins anew.
+            // All predictions are void; the next step rebuilds them.
             report.dissipated += self.slow();
         }
         let measure = self.measure();

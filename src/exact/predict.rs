@@ -10,8 +10,7 @@ use super::{
 };
 
 impl ExactEngine {
-    /// Predicts everything for a sphere that has just changed. A fixed one never changes: whatever comes to it
-    /// knows.
+    /// Predicts all events of a sphere whose motion has just changed. A fixed sphere predicts nothing: its partners do.
     pub(super) fn predict(&mut self, i: usize) {
         if self.bodies[i].fixed() {
             return;
@@ -22,13 +21,13 @@ impl ExactEngine {
         self.enqueue(i);
     }
 
-    /// Predicts everything for a sphere that flies on at `time`.
+    /// Predicts all events of a sphere that continues its flight at `time`.
     pub(super) fn predict_again(&mut self, i: usize, time: f64) {
         self.bodies[i].advance(time, self.world.gravity);
         self.predict(i);
     }
 
-    /// Predicts what a sphere meets in the cells that came into reach, and its next crossing.
+    /// Predicts the impacts of a sphere in the cells that came into reach, and its next crossing.
     pub(super) fn predict_layer(&mut self, i: usize, axis: usize, way: i64) {
         self.predict_pairs(i, Neighborhood::Layer(axis, way));
         self.predict_alone(i);

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// Place of an event in time. Ties are broken by `rank`, then by the sphere that holds the event.
+/// Key of an event in the queue: its time. Ties are broken by `rank`, then by the sphere that holds the event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Key {
     pub time: f64,
@@ -33,11 +33,11 @@ impl Entry {
     }
 }
 
-/// A binary heap that holds every sphere once and knows where.
+/// A binary heap that holds every sphere once, with the position of each sphere in the heap.
 #[derive(Default)]
 pub(super) struct Queue {
     heap: Vec<Entry>,
-    // Place of each sphere in `heap`.
+    // Index of each sphere in `heap`.
     place: Vec<u32>,
 }
 
@@ -64,13 +64,13 @@ impl Queue {
         for entry in &mut self.heap {
             entry.key.time -= dt;
         }
-        // Rounding may have made ties of what was in order by time and is not by rank.
+        // Rounding may have created ties, which are ordered by rank instead of time.
         for place in (0..self.heap.len() / 2).rev() {
             self.sink(place);
         }
     }
 
-    /// Renumbers the spheres; `place` gives the new number.
+    /// Renumbers the spheres; `place` gives the new number of each.
     pub fn reorder(&mut self, place: &[u32]) {
         for (k, entry) in self.heap.iter_mut().enumerate() {
             entry.sphere = place[entry.sphere as usize];

@@ -1,18 +1,18 @@
-//! What a sphere knows of its own future.
+//! The predicted events of a sphere.
 
 use super::queue::Key;
 
-// Meetings that are kept. More make a slot larger, fewer make it run dry: with one, every impact costs about one
-// more full search for some third sphere whose partner has gone another way.
+// Predicted impacts per slot. More make a slot larger, fewer empty the slot more often: with a single one, every impact costs
+// about one more full search, for a third sphere whose partner has changed its motion.
 const KEPT: usize = 3;
 
-/// What a sphere does by itself.
+/// An event without another sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Alone {
     Nothing,
-    /// Goes to the next cell along an axis, up (1) or down (-1).
+    /// Crossing into the next cell along an axis, up (1) or down (-1).
     Cross(u8, i8),
-    /// Strikes a plane.
+    /// Impact on a plane.
     Wall(u32),
 }
 
@@ -20,11 +20,11 @@ pub(super) enum Alone {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meeting {
     pub time: f64,
-    /// The other sphere; `u32::MAX` for no meeting.
+    /// The other sphere; `u32::MAX` for none.
     pub partner: u32,
     /// `Body::number` of the partner.
     pub partner_number: u32,
-    /// `Body::impacts` of the partner when this was predicted: with any other number it is void.
+    /// `Body::impacts` of the partner at the prediction; with any other number the prediction is void.
     pub partner_impacts: u32,
 }
 
@@ -32,7 +32,7 @@ const NOBODY: Meeting =
     Meeting { time: f64::INFINITY, partner: u32::MAX, partner_number: u32::MAX, partner_impacts: 0 };
 
 impl Meeting {
-    // Order of meetings: time, smaller number, larger number. Numbers are in the order of the ids.
+    // Order of predicted impacts: time, smaller number, larger number. Numbers are ranks of the ids.
     fn key(&self, number: u32) -> Key {
         if self.partner == u32::MAX {
             return Key::NEVER;
@@ -42,25 +42,25 @@ impl Meeting {
     }
 }
 
-/// The earliest events that a sphere has found.
+/// The earliest predicted events of a sphere.
 ///
-/// A meeting is in the slot of the sphere that changed last, at least, until it is carried out or void; or the
-/// slot has forgotten it and has a [`horizon`](Self::forget) that is not later. So the first of all slots is
-/// never too late.
+/// A predicted impact stays in the slot of the sphere that changed last, at least, until it happens or becomes void. If the
+/// slot had to drop it, the slot's [`horizon`](Self::forget) is not later than the dropped impact. The earliest slot is
+/// therefore never late.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     meetings: [Meeting; KEPT],
-    // No meeting was forgotten that is earlier.
+    // Time of the earliest dropped impact.
     horizon: f64,
     pub alone: Alone,
     pub alone_time: f64,
 }
 
-/// What comes up when a sphere is the first in the queue.
+/// The event of the first sphere in the queue.
 pub(super) enum Next {
     Alone(Alone),
     Meeting(Meeting),
-    /// The meetings it remembers are used up.
+    /// The slot is empty but impacts were dropped: a new search is needed.
     Search,
 }
 
@@ -78,7 +78,7 @@ impl Default for Slot {
 }
 
 impl Slot {
-    /// Takes note of a meeting; `number` is the sphere's own.
+    /// Stores a predicted impact; `number` is the sphere's own number.
     pub fn insert(&mut self, mut meeting: Meeting, number: u32) {
         if meeting.time >= self.horizon {
             return;
@@ -94,20 +94,20 @@ impl Slot {
         self.horizon = self.horizon.min(meeting.time);
     }
 
-    /// Drops the first meeting.
+    /// Removes the first predicted impact.
     pub fn forget(&mut self) {
         self.meetings.rotate_left(1);
         self.meetings[KEPT - 1] = NOBODY;
     }
 
-    /// When the sphere has to be looked at next. Crossings come before impacts, so that at any impact every
-    /// sphere is in its cell; walls after the spheres that the same sphere strikes.
+    /// Time of the sphere's next event. Crossings come before impacts, so that every sphere is in its cell at any impact; impacts
+    /// on walls come after simultaneous impacts on spheres.
     pub fn key(&self, number: u32) -> Key {
         let (alone, pair) = (self.alone_key(number), self.pair_key(number));
         if pair.before(alone) { pair } else { alone }
     }
 
-    /// What it is that comes up then.
+    /// The sphere's next event.
     pub fn next(&self, number: u32) -> Next {
         if !self.pair_key(number).before(self.alone_key(number)) {
             Next::Alone(self.alone)
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(first.partner, expected);
             slot.forget();
         }
-        // 4 was pushed out: it is time to search, and what comes later than 4 must not hide that.
+        // 4 was dropped, so a search is due; later events must not hide this.
         slot.insert(meeting(4.5, 7), 0);
         assert!(matches!(slot.next(0), Next::Search));
         assert_eq!(slot.key(0).time, 4.0);

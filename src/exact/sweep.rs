@@ -1,30 +1,29 @@
-//! When things touch: closed forms in f64, independent of every other sweep in the crate.
+//! Times of impact: closed forms in f64, independent of every other sweep in the crate.
 //!
-//! All times are measured from the moment the arguments describe, and are >= 0.
+//! All times are relative to the time of the arguments, and are >= 0.
 
 use glam::DVec3;
 
-// A sphere this close to a fixed one, relative to the sum of the radii, touches it. The advancement below
-// converges quadratically, so the bound only has to stay above the rounding of |d| (2e-16): smaller and it may
-// not be reached, larger and spheres are turned back visibly early.
+// Gap, relative to the sum of the radii, at which a sphere touches a fixed one. The advancement below converges
+// quadratically, so the bound only has to exceed the rounding of |d| (2e-16). A smaller bound may never be reached; a larger
+// one makes spheres bounce visibly early.
 const TOUCH: f64 = 1e-14;
 
-// Steps of the advancement before the caller is asked to look again from there; a graze halves the gap
-// with each, everything else needs fewer than ten.
+// Steps of the advancement before the function returns and the caller continues from there. A grazing pass halves the gap
+// in each step; all other cases need fewer than ten.
 const ADVANCES: usize = 200;
 
 /// The speed that rounding leaves in a component of velocities of these magnitudes.
 ///
-/// Spheres in touch that approach more slowly do not collide: an impulse could not turn them round, it would be lost
-/// in the last bit of the velocities, and they would collide for ever. What they sink into each other, 1e-15 of
-/// their path, is rounding too.
+/// Touching spheres that approach more slowly do not collide: rounding would absorb the impulse, and they would collide without
+/// end. The resulting overlap, 1e-15 of their path, is rounding too.
 pub(super) fn noise(speeds: f64) -> f64 {
     4.0 * f64::EPSILON * speeds
 }
 
-/// When a gap of `gap + speed t + acceleration t^2 / 2` closes; `noise` is the least speed that means something.
+/// Time at which the gap `gap + speed t + acceleration t^2 / 2` closes; `noise` is the smallest significant speed.
 ///
-/// A gap that is closed already and opening is one that has just been left: then it is the return that counts.
+/// A gap that is closed and opening belongs to a plane that the sphere has just left: the result is the time of return.
 pub(super) fn closing_time(gap: f64, speed: f64, acceleration: f64, noise: f64) -> Option<f64> {
     let speed = if gap <= 0.0 && speed.abs() <= noise { 0.0 } else { speed };
     if speed < 0.0 {
@@ -34,7 +33,7 @@ pub(super) fn closing_time(gap: f64, speed: f64, acceleration: f64, noise: f64) 
         let discriminant = speed * speed - 2.0 * acceleration * gap;
         (discriminant >= 0.0).then(|| 2.0 * gap / (discriminant.sqrt() - speed))
     } else if acceleration < 0.0 {
-        // Overlapping and opening: with the clamp the latest answer is the moment at which it stops opening.
+        // Overlapping and opening: the clamp bounds the result by the time at which the gap stops opening.
         let discriminant = (speed * speed - 2.0 * acceleration * gap).max(0.0);
         Some((speed + discriminant.sqrt()) / -acceleration)
     } else {
@@ -42,17 +41,17 @@ pub(super) fn closing_time(gap: f64, speed: f64, acceleration: f64, noise: f64) 
     }
 }
 
-/// When two spheres without relative acceleration touch.
+/// Time at which two spheres without relative acceleration touch.
 ///
-/// `d`, `w`: centre and velocity of one relative to the other. Overlapping and approaching spheres touch now.
-/// `speed` is that of one of them.
+/// `d`, `w`: centre and velocity of one relative to the other; `speed` is the speed of one of them. Spheres that overlap and
+/// approach touch at time 0.
 pub(super) fn touching_time(d: DVec3, w: DVec3, radius_sum: f64, speed: f64) -> Option<f64> {
     let b = d.dot(w);
     if b >= 0.0 {
         return None;
     }
     let a = w.length_squared();
-    // Most pass by far; the share is a billion times what rounding can make of the difference.
+    // Most pairs pass at a distance; the margin is a billion times the rounding of the difference.
     if b * b < a * (d.length_squared() - radius_sum * radius_sum) * (1.0 - 1e-6) || a <= 0.0 {
         return None;
     }
@@ -67,11 +66,11 @@ pub(super) fn touching_time(d: DVec3, w: DVec3, radius_sum: f64, speed: f64) -> 
     (q > 0.0).then(|| c / (q.sqrt() - b))
 }
 
-/// When a sphere in free fall touches a fixed one.
+/// Time at which a sphere in free fall touches a fixed one.
 ///
 /// `d`, `w`: centre and velocity of the falling sphere relative to the fixed one. Conservative advancement: the
-/// distance is at least its component along the present normal, so the tangent plane is never struck later than
-/// the sphere, and the time it gives can be taken without passing the impact.
+/// distance is at least its component along the present normal. The tangent plane is therefore reached no later than the sphere,
+/// and advancing by that time never passes the impact.
 pub(super) fn falling_time(d: DVec3, w: DVec3, gravity: DVec3, radius_sum: f64, noise: f64) -> Option<f64> {
     let mut time = 0.0;
     for _ in 0..ADVANCES {
@@ -95,9 +94,9 @@ pub(super) fn falling_time(d: DVec3, w: DVec3, gravity: DVec3, radius_sum: f64, 
     Some(time)
 }
 
-/// Whether an answer of [`falling_time`] is an impact and not a place to look again from.
+/// Whether the result of [`falling_time`] is an impact, and not a time from which to continue.
 pub(super) fn touches(distance: f64, radius_sum: f64) -> bool {
-    // Moving there rounds the position once more; ten thousand times TOUCH is still invisible.
+    // The motion rounds the position once more; ten thousand times TOUCH is still invisible.
     distance - radius_sum <= 1e4 * TOUCH * radius_sum
 }
 

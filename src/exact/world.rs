@@ -1,24 +1,24 @@
-//! What the spheres move in.
+//! The surroundings of the spheres.
 
 use glam::DVec3;
 
 use crate::{Backend, Error, Materials, System};
 
-/// Everything of a [`System`] that is not a sphere, in coordinates from `origin`.
+/// All parts of a [`System`] except its spheres, in coordinates relative to `origin`.
 #[derive(Default)]
 pub(super) struct World {
     pub axes: usize,
-    /// Lower corner on the axes that have one: near it, coordinates are small wherever the scene lies.
+    /// Lower corner on the bounded axes, so that coordinates are small wherever the scene lies.
     pub origin: DVec3,
-    /// Length of the period on each axis, 0 where there is none.
+    /// Length of the period on each axis; 0 on axes without one.
     pub periods: DVec3,
     pub gravity: DVec3,
     pub dt: f64,
-    /// What half a step of drag leaves of a velocity.
+    /// Fraction of a velocity that remains after half a step of drag.
     pub slowing: f64,
     /// t_c of the TC model.
     pub contact_time: f64,
-    /// Where the potential energy is 0.
+    /// Position of zero potential energy.
     pub reference: DVec3,
     pub planes: Vec<Surface>,
     materials: usize,
@@ -98,7 +98,7 @@ impl World {
         d
     }
 
-    /// `position` inside the periods; unchanged, to the bit, where it is there already.
+    /// `position` wrapped into the periods; unchanged to the bit if it is inside already.
     pub fn wrap(&self, mut position: DVec3) -> DVec3 {
         for axis in 0..self.axes {
             let (period, x) = (self.periods[axis], position[axis]);
@@ -111,7 +111,7 @@ impl World {
     }
 }
 
-// What is smooth and has one restitution for all speeds is all that this engine does.
+// This engine supports only frictionless surfaces with one restitution for all speeds.
 pub fn refuse_rough(materials: &Materials) -> Result<(), Error> {
     let indices = 0..materials.len() as u16;
     for (a, b) in indices.clone().flat_map(|a| indices.clone().map(move |b| (a, b))) {

@@ -1,21 +1,21 @@
-//! What an impact does to two velocities.
+//! Velocities after an impact.
 
 use super::vector::{Scalar, Vector};
 
 /// Impulse of an impact without friction: `+` on the first, `-` on the second (mass * length/time).
 ///
 /// `d` and `w` are centre and velocity of the first relative to the second at the time of contact; the impulse
-/// is along `d`, whose length does not matter. Masses go in as their inverses: 0 is a mass that nothing moves,
-/// a wall or a fixed sphere. `restitution` is in 0..=1: 1 keeps the energy, 0 takes all relative velocity along
+/// is along `d`, whose length does not matter. Masses are given as inverses; 0 stands for a wall or a
+/// fixed sphere. `restitution` is in 0..=1: 1 keeps the energy, 0 takes all relative velocity along
 /// `d`.
 ///
 /// The impulse is 0 where the two do not approach (`d.w >= 0`; also where the centres coincide), where both
 /// masses are infinite, and for NaN anywhere. The squares of `|d|` and `|w|` have to be representable, as in
 /// [`first_contact`](super::first_contact).
 ///
-/// Dividing by `d.d` rather than using a unit normal keeps the rounding of a normal out of the energy, and for
-/// a restitution of 1 the energy error that is left is taken out once more: energy is kept to the rounding of
-/// the velocities, without drift.
+/// The function divides by `d.d` instead of using a unit normal, so that the rounding of a normal does not affect the energy. For
+/// a restitution of 1 it corrects the remaining energy error: energy is conserved to the rounding of the velocities,
+/// without drift.
 ///
 /// ```
 /// use carom::toolbox::bounce_impulse;
@@ -35,9 +35,9 @@ pub fn bounce_impulse<V: Vector>(
 ) -> V {
     let one = V::Scalar::ONE;
     let elastic = restitution == one;
-    // Where centres are one unit apart, the commonest unit of all, the squares of f32 distances crowd around 1,
-    // and quotients by them round to one side: -6e-10 of the energy per impact, 6e-6 after 10,000 per sphere.
-    // Any factor away from a power of two leaves 1e-10 at most; with 1.5 a head-on swap still comes out exact.
+    // For centres one unit apart, the most common case, squares of f32 distances cluster around 1, and quotients by them
+    // round to one side: -6e-10 of the energy per impact, 6e-6 after 10,000 impacts per sphere. A factor away from powers of
+    // two leaves at most 1e-10; with 1.5 a head-on exchange stays exact.
     let d = if elastic { d * V::Scalar::from_f64(1.5) } else { d };
     let b = d.dot(w);
     let inverse_mass = inverse_mass_a + inverse_mass_b;
@@ -55,7 +55,7 @@ pub fn bounce_impulse<V: Vector>(
     if impulse.is_finite() { impulse } else { V::ZERO }
 }
 
-/// Velocities after an impact, of the first and of the second; unchanged where [`bounce_impulse`] is 0.
+/// Velocities of the first and the second sphere after an impact; unchanged where [`bounce_impulse`] is 0.
 ///
 /// `d` points from the second centre to the first at the time of contact.
 ///

@@ -1,32 +1,32 @@
-//! How far a sphere may go before it touches something.
+//! Motion of a sphere up to its first contact.
 
 use super::shape::Still;
 use super::sweep::{Contact, first_contact_within, sweep_still};
 use super::vector::{Scalar, Vector};
 
-/// The first of many things that is touched.
+/// The first contact of several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit<V: Vector> {
-    /// Its place in the list that was asked; of several touched at the same time the first in the list.
+    /// Index of the sphere touched; among simultaneous contacts the lowest index.
     pub index: usize,
-    /// When and where.
+    /// Time and place.
     pub contact: Contact<V>,
 }
 
-/// A motion cut short where it first touches.
+/// A motion that ends at its first contact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clipped<V: Vector> {
-    /// The displacement that is left.
+    /// The clipped displacement.
     pub displacement: V,
-    /// What stopped it, with times in fractions of the whole displacement; `None` if nothing did.
+    /// The contact that ended the motion, with times as fractions of the whole displacement; `None` without contact.
     pub hit: Option<Hit<V>>,
 }
 
-/// The part of `displacement` that `sphere` may go before it touches one of the `obstacles`.
+/// The part of `displacement` that `sphere` can move before it touches one of the `obstacles`.
 ///
-/// Displaced by the result it touches the obstacle to rounding of the distances. A sphere that touches or
-/// overlaps an obstacle at the start may not go deeper (the result is 0) but may go away freely. A displacement
-/// that is NaN is not clipped.
+/// Displaced by the result, the sphere touches the obstacle to the rounding of the distances. A sphere that touches or overlaps
+/// an obstacle at the start cannot move deeper (the result is 0) but can move away freely. A displacement of NaN is not
+/// clipped.
 ///
 /// ```
 /// use carom::toolbox::{Still, clip_motion};

@@ -1,30 +1,26 @@
-//! Spheres by themselves: pure functions for two of them, and [`SphereTree`] for one against a whole scene.
+//! Pure functions for pairs of spheres, and [`SphereTree`] for one sphere against a whole scene.
 //!
-//! Nothing here needs a simulation, and nothing keeps state. Everything is generic over `f32` and `f64`, plane
-//! and space: [`glam`]'s `Vec2`, `Vec3`, `DVec2`, `DVec3` (the sealed trait [`Vector`]). In the plane a sphere
-//! is a disc.
+//! No function needs a simulation or keeps state. All are generic over `f32` and `f64`, 2D and 3D: [`glam`]'s `Vec2`, `Vec3`,
+//! `DVec2`, `DVec3` (the sealed trait [`Vector`]). In 2D a sphere is a disc.
 //!
 //! # Conventions
 //! - Of a pair, the first is `a`, the second `b`. `d` is the first centre less the second, `w` the first
 //!   velocity less the second: **`d`, `w` and every normal point from the second to the first.** So `d.w < 0`
 //!   means that the two approach, and an impulse acts with `+` on the first.
-//! - Functions that take `d` and `w` are the core; subtract positions in whatever precise way you have.
+//! - Functions that take `d` and `w` are the core; subtract positions as precisely as you can.
 //!   Functions that take [`Still`] and [`Moving`] do the subtraction, whose rounding they cannot undo: far from
 //!   the origin, say 1e5 diameters in `f32`, work relative to a nearby point.
-//! - Units are yours, only consistent. A time counts from the start of the step in the unit that the velocities
-//!   are per; a `fraction` is of the step. Where you sweep along a displacement instead of a velocity, `dt` is
-//!   1.
+//! - Any consistent units. Times start at the beginning of the step; a `fraction` is a share of the step. To sweep along a
+//!   displacement instead of a velocity, set `dt` to 1.
 //! - `separation` is a gap: negative means overlap. Touching is not overlapping.
-//! - A contact is where two spheres would overlap if they went on: what separates, stands still or only grazes
-//!   makes none; what touches or overlaps and approaches makes one at time 0. Times are never negative and
-//!   never beyond the step.
-//! - Radii are >= 0, 0 is a point; a negative radius means nothing, but does no harm beyond a meaningless
-//!   answer.
-//! - Masses go in as inverses, 0 for what does not move.
-//! - NaN never comes out where numbers within the range below went in, and nothing panics on numbers. NaN going
-//!   in gives the answer "nothing": no contact, no overlap, no impulse, no displacement.
+//! - A contact is the start of an overlap. Spheres that separate, rest relative to each other or only graze have no contact;
+//!   spheres that touch or overlap and approach have one at time 0. Times are never negative and never beyond the step.
+//! - Radii are >= 0; 0 is a point. A negative radius gives a meaningless result, but no panic.
+//! - Masses are given as inverses, 0 for fixed bodies.
+//! - Arguments within the range below never give NaN, and no argument causes a panic. NaN as an argument gives no contact, no
+//!   overlap, no impulse, no displacement.
 //! - Squares of lengths and speeds have to be representable: about `1e-18..1e18` in `f32`, `1e-153..1e153` in
-//!   `f64`. [`first_contact`] says what is returned beyond.
+//!   `f64`. [`first_contact`] states the results outside this range.
 //!
 //! # A collision, start to end
 //! ```
@@ -38,7 +34,7 @@
 //! let contact = sweep(&a, &b, dt).expect("they meet within the step");
 //! assert_eq!((contact.time, contact.point.x), (1.0, 3.5));
 //!
-//! // To the contact, bounce, and on for what is left of the step: each instant is lived once.
+//! // Move to the contact, bounce, and move for the rest of the step.
 //! (a, b) = (a.advanced(contact.time), b.advanced(contact.time));
 //! (a.velocity, b.velocity) = bounce(a.position - b.position, a.velocity, b.velocity, 1.0, 1.0, 1.0);
 //! (a, b) = (a.advanced(dt - contact.time), b.advanced(dt - contact.time));
@@ -54,14 +50,14 @@
 //! | between which times do they overlap | [`passage`] |
 //! | when, where and with which normal | [`sweep`], [`sweep_still`] |
 //! | a sphere under gravity and a plane | [`plane_contact`], [`sweep_plane`] |
-//! | what an impact does | [`bounce_impulse`], [`bounce`] |
+//! | velocities after an impact | [`bounce_impulse`], [`bounce`] |
 //! | where two spheres touch | [`contact_point`] |
-//! | how to take an overlap away | [`push_apart`], [`separate`] |
-//! | how far a sphere may go | [`clip_motion`] |
+//! | how to remove an overlap | [`push_apart`], [`separate`] |
+//! | how far a sphere can move | [`clip_motion`] |
 //! | the nearest point of a segment | [`closest_on_segment`] |
 //! | all of that against thousands | [`SphereTree`] |
 
-// `!(x < y)` is how a comparison turns NaN away; `x >= y` would let it in.
+// `!(x < y)` rejects NaN; `x >= y` would accept it.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
 mod bounce;

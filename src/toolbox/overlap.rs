@@ -28,10 +28,10 @@ pub fn separation<V: Vector>(d: V, radius_sum: V::Scalar) -> V::Scalar {
     d.dot(d).sqrt() - radius_sum
 }
 
-/// Displacements `(first, second)` that take the overlap of two spheres away along the line of centres.
+/// Displacements `(first, second)` that remove the overlap of two spheres along the line of centres.
 ///
-/// `d` points from the second centre to the first. Each takes its share of the overlap:
-/// `mobility_a / (mobility_a + mobility_b)` the first, the rest the second; mobilities are finite and >= 0.
+/// `d` points from the second centre to the first. The first sphere moves by the share
+/// `mobility_a / (mobility_a + mobility_b)` of the overlap, the second by the rest; mobilities are finite and >= 0.
 /// - Inverse masses as mobilities leave the centre of mass where it is; 0 is a sphere that is not to be moved.
 /// - Radii as mobilities leave the [`contact_point`](super::contact_point) where it is.
 ///
@@ -66,10 +66,9 @@ pub fn push_apart<V: Vector>(
     (shift * (mobility_a / total), -shift * (mobility_b / total))
 }
 
-/// [`push_apart`] done to a pair: moves both in place, by mobilities as there.
+/// Applies [`push_apart`] to a pair: moves both in place.
 ///
-/// A swap of the two that is undone afterwards changes nothing, except where the centres coincide: then the one
-/// named first moves along `+x`.
+/// The result does not depend on the order of the two, unless the centres coincide: then the first moves along `+x`.
 pub fn separate<V: Vector>(a: &mut Still<V>, b: &mut Still<V>, mobility_a: V::Scalar, mobility_b: V::Scalar) {
     let (first, second) = push_apart(a.position - b.position, a.radius + b.radius, mobility_a, mobility_b);
     a.position = a.position + first;

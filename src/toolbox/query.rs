@@ -57,7 +57,7 @@ impl<V: Vector> SphereTree<V> {
     /// The first sphere that a moving one touches within `0..=dt`, with [`sweep_still`]'s rules.
     pub fn cast_sphere(&self, sphere: &Moving<V>, dt: V::Scalar) -> Option<Hit<V>> {
         let (slot, _) = self.first(sphere, dt)?;
-        // The same sweep once more, for what the search did not need.
+        // Repeats the sweep for the values that the search did not need.
         let contact = sweep_still(sphere, &self.spheres[slot], dt)?;
         Some(Hit { index: self.indices[slot] as usize, contact })
     }
@@ -82,13 +82,13 @@ impl<V: Vector> SphereTree<V> {
         }
     }
 
-    /// Place in `spheres` and time of the first contact.
+    /// Index in `spheres` and time of the first contact.
     fn first(&self, sphere: &Moving<V>, dt: V::Scalar) -> Option<(usize, V::Scalar)> {
         let zero = V::Scalar::ZERO;
         let root = self.nodes.first()?;
         let mut best: Option<(usize, V::Scalar)> = None;
         let mut limit = dt;
-        // Each level leaves at most one node waiting.
+        // Each level leaves at most one node on the stack.
         let mut stack = [(0, zero); DEPTH_LIMIT + 1];
         let mut waiting = 0;
         if let Some(entry) = root.entry(sphere) {
@@ -106,8 +106,7 @@ impl<V: Vector> SphereTree<V> {
             for slot in node.slots() {
                 let other = &self.spheres[slot];
                 let d = sphere.position - other.position;
-                // Asked with the whole step, not with `limit`, so that the answer is to the bit that of every
-                // sphere asked by itself.
+                // Sweeps the whole step, not only up to `limit`, so that the result has the same bits as separate sweeps.
                 let Some(time) = first_contact_within(d, sphere.velocity, sphere.radius + other.radius, dt)
                 else {
                     continue;

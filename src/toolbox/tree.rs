@@ -3,8 +3,7 @@
 use super::shape::Still;
 use super::vector::{Scalar, Vector};
 
-/// Spheres of a leaf. More mean fewer nodes and more tests of spheres that are not met; answers do not depend
-/// on it.
+/// Spheres of a leaf. A larger leaf means fewer nodes and more tests; results do not depend on the size.
 const LEAF_CAPACITY: usize = 4;
 
 /// Depth down to which nodes may be split by radius, which can take off one sphere at a time; below, halves
@@ -14,13 +13,13 @@ const RADIUS_SPLIT_DEPTH: usize = 48;
 /// The deepest any tree gets, with at most 2^32 spheres.
 pub(super) const DEPTH_LIMIT: usize = RADIUS_SPLIT_DEPTH + 33;
 
-/// A scene of spheres that stand still, to be asked for overlaps and first hits.
+/// A scene of spheres at rest that answers queries for overlaps and first hits.
 ///
 /// Radii may differ by any ratio. Building takes `O(n log n)` time and at most 60 bytes per sphere in `f32` and
 /// space; nothing but [`overlapping`](Self::overlapping) and [`overlapping_pairs`](Self::overlapping_pairs)
-/// allocates afterwards. The answers are the very same, bit for bit, as from trying every sphere with
-/// [`overlaps`](super::overlaps) or [`sweep_still`](super::sweep_still); where several are hit at the same
-/// time, the one of the lowest index is meant. Indices are those of the slice that the tree was built from. A
+/// allocates afterwards. The results have the same bits as a test of every sphere with
+/// [`overlaps`](super::overlaps) or [`sweep_still`](super::sweep_still); among simultaneous hits the
+/// lowest index wins. Indices are those of the slice that the tree was built from. A
 /// sphere that is not finite or whose radius is negative keeps its index but is never met.
 ///
 /// ```
@@ -48,7 +47,7 @@ pub struct SphereTree<V: Vector> {
     pub(super) nodes: Vec<Node<V>>,
     /// In the order of the leaves.
     pub(super) spheres: Vec<Still<V>>,
-    /// Where each of `spheres` was in the slice.
+    /// Index in the slice of each of `spheres`.
     pub(super) indices: Vec<u32>,
     /// Length of the slice.
     len: usize,
