@@ -343,7 +343,7 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     check_loops();
 }
 
-// Work of walls on a sphere that rests on them. Twin: `book` of src/cpu/rest.rs.
+// Work of walls on a sphere that rests on them. Twin: `add_wall_work` of src/cpu/rest.rs.
 fn feel_constraint(i: u32, number: u32) {
     if !(HAS_WALLS || HAS_SHAPES) || (constraint_partner(number) & WALL) == 0u { return; }
     let constraint = constraint_at(number);

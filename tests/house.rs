@@ -52,6 +52,8 @@ fn every_stage_of_the_table_is_a_file_that_says_its_name() {
 
 #[test]
 fn every_stage_of_the_table_is_a_shader_that_names_its_twin_and_is_compared_with_it() {
+    let compared = fs::read_to_string(root().join("tests/parity/mod.rs")).unwrap();
+    let modules = fs::read_to_string(root().join("src/gpu/shaders.rs")).unwrap();
     for stage in STAGES {
         let path = root().join("shaders").join(stage.name).with_extension("wgsl");
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -69,6 +71,16 @@ fn every_stage_of_the_table_is_a_shader_that_names_its_twin_and_is_compared_with
             stage.name
         );
         assert!(text.contains("_is_noticed"), "{}: nothing shows that it can fail", path.display());
+        assert!(
+            compared.contains(&format!("\nmod {};\n", stage.name)),
+            "tests/parity/mod.rs omits {}",
+            stage.name
+        );
+        assert!(
+            modules.contains(&format!("name: \"{}\"", stage.name)),
+            "src/gpu/shaders.rs omits {}",
+            stage.name
+        );
     }
 }
 

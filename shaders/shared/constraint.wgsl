@@ -1,5 +1,5 @@
 // Resting contacts as contact constraints on the velocities at the end of the substep. Twins: `ContactConstraint` of
-// src/cpu/constraints.rs and `Bodies` of src/cpu/rest.rs, which give the reasons.
+// src/cpu/constraints.rs and `Bodies` of src/cpu/rest/solve.rs, which give the reasons.
 
 struct ContactImpulse {
     // Along the normal, >= 0.

@@ -1,6 +1,7 @@
 //! The schedule of a step: its passes in order, each with the columns it reads and writes. Both engines execute this
 //! schedule, the stage clock and the device's timestamps are keyed by it, and `verify` and the parity tests follow it.
-//! The order is defined here only.
+//! The order is defined here; only `shaders/shared/rounds.wgsl` repeats [`ROUND`], because one workgroup runs the last rounds
+//! of a substep in a loop.
 //!
 //! # How a step runs
 //!
@@ -50,8 +51,8 @@ const fn stage(name: &'static str, purpose: &'static str) -> Stage {
     Stage { name, purpose }
 }
 
-/// All stages in the order of their first passes. Exception: `rest` runs first before the sweep, but is listed after
-/// the rounds.
+/// All stages in the order of their passes, except `rest`: it runs in the broad phase, before the sweep and after the rounds,
+/// and is listed after the rounds.
 pub const STAGES: &[Stage] = &[
     stage("bin", "cell and bucket of every sphere, histogram of the buckets"),
     stage("scan", "exclusive prefix sum of the histogram"),
