@@ -18,7 +18,7 @@ const SCHEMA_EXAMPLE: &str = "\
 Example:
   carom schema > scene.schema.json
 
-Editors that know Taplo, as VS Code with Even Better TOML, complete and check a scene that begins with the line
+Editors with Taplo support, for example VS Code with Even Better TOML, complete and check a scene that begins with the line
   #:schema ./scene.schema.json";
 
 /// Simulate colliding spheres: gases, grains, billiards. Collisions are resolved in order; no sphere tunnels.
@@ -101,7 +101,7 @@ pub struct RunArguments {
     /// Write the figures of every step to FILE (.csv or .jsonl).
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
     pub metrics: Option<PathBuf>,
-    /// Write the force and torque on each wall, and the power that the wall supplies (cpu), in every step to FILE (.csv).
+    /// Write the force and torque on each wall, and the power that the wall supplies, in every step to FILE (.csv); cpu and gpu.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub walls: Option<PathBuf>,
     /// Write the resting contacts at the end of the last step, with their forces, to FILE (.csv).
