@@ -84,7 +84,7 @@ fn is_left_out(path: &Path) -> bool {
     path.starts_with(&pictures) && !pictures.exists()
 }
 
-// What is wrong with the target of a link in a document.
+// The error of a link in a document, if it has one.
 fn broken(document: &Path, text: &str, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;

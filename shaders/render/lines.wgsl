@@ -51,7 +51,7 @@ fn between(begins: vec3f, ends: vec3f, vertex: u32) -> Line {
         line.position = vec4f(2.0, 2.0, 2.0, 1.0);
         return line;
     }
-    // What is behind the eye is cut off.
+    // Parts behind the camera are clipped.
     if a.z < near { a = mix(a, b, (near - a.z) / (b.z - a.z)); }
     if b.z < near { b = mix(b, a, (near - b.z) / (a.z - b.z)); }
     let scale = 0.5 * look.size / vec2f(look.right.w, look.up.w);

@@ -1,9 +1,9 @@
-// What all passes of a picture know; `src/render/look.rs` mirrors the structs. Lengths are in the spheres' units, points and
-// vectors in the frame of the eye (right, up, forward) unless said otherwise.
+// Uniforms of all passes of a picture; `src/render/look.rs` mirrors the structs. Lengths are in the spheres' units; points and
+// vectors are in the camera frame (right, up, forward) unless stated otherwise.
 
 // A rectangle of a wall or floor.
 struct Surface {
-    // Its middle; w: it fades out at this distance from there, 0 = nowhere.
+    // Its centre; w: distance from the centre at which it fades out, 0 = never.
     middle: vec4f,
     normal: vec4f,
     // From the middle to its edges.
@@ -41,7 +41,7 @@ struct Look {
     materials: array<vec4f, 8>,
     surface_count: u32,
     line_count: u32,
-    // What part of the spheres the automatic range has to cover, and whether it begins at the least value or at 0.
+    // Share of the spheres that the automatic range covers, and whether the range begins at the least value or at 0.
     quantile: f32,
     from_least: u32,
     surfaces: array<Surface, 16>,

@@ -14,7 +14,7 @@ fn to_linear(c: vec3f) -> vec3f {
 fn colour_of(value: f32) -> vec3f {
     if look.colour == MATERIAL { return look.materials[u32(value) % 8u].rgb; }
     var t = clamp((value - range[0]) / max(range[1] - range[0], 1e-30), 0.0, 1.0);
-    // What was struck lately is at the upper end.
+    // Spheres struck recently have the upper end of the map.
     if look.colour == IMPACTS { t = 1.0 - t; }
     let at = t * f32(KNOTS - 1u);
     let below = min(u32(at), KNOTS - 2u);
@@ -25,7 +25,7 @@ fn colour_of(value: f32) -> vec3f {
 fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = id.y * groups.x * GROUP + id.x;
     if i >= look.sphere_count { return; }
-    // What is smaller than it is drawn lets through what is behind, but never all of it.
+    // A sphere drawn larger than it is becomes transparent, but never completely.
     let part = placed[i].w / max(look.least * placed[i].z, 1e-30);
     let cover = select(clamp(part * part, LEAST_COVER, 1.0), 1.0, part <= 0.0);
     colours[i] = vec4f(to_linear(colour_of(values[i])), cover);

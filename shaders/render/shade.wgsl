@@ -70,7 +70,7 @@ fn tone(colour: vec3f) -> vec3f {
     return select(mix(colour * pressed / max(peak, 1e-6), vec3f(pressed), fade), colour, peak < start);
 }
 
-// What is seen of one thing, in linear light before the tones are pressed.
+// Shading of one surface point, in linear light before tone mapping.
 fn seen(id: u32, pixel: vec2f, direction: vec3f, behind: vec3f) -> vec3f {
     let is_surface = id >= SURFACE;
     let index = select(id - 1u, 0u, is_surface);

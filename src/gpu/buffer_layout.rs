@@ -30,7 +30,7 @@ pub struct Capacities {
 }
 
 impl Capacities {
-    /// What most systems need; the rest grows.
+    /// Capacities that suffice for most systems; others grow.
     pub fn for_spheres(count: usize, record: bool) -> Self {
         let n = count as u32;
         Self {
@@ -110,7 +110,7 @@ impl Ruler {
     fn take(&mut self, words: u64) -> u32 {
         let at = self.0;
         self.0 += words;
-        // What does not fit in 32 bits does not fit in a binding either, and is refused there.
+        // An offset beyond 32 bits exceeds a binding too, which the check of the limits refuses.
         at as u32
     }
 }

@@ -36,18 +36,18 @@ pub struct Buffers {
     pub work: wgpu::Buffer,
     pub world: wgpu::Buffer,
     pub pool: wgpu::Buffer,
-    /// What contacts that rest keep, beside each copy of the state.
+    /// Warm-start data of the resting contacts, one buffer per copy of the state.
     pub warm_start: [wgpu::Buffer; 2],
     pub frames: wgpu::Buffer,
-    /// Frames that were put down last; of the last one the order of contacts is summed.
+    /// The frames written last; the last frame serves the scan of the order of contacts.
     pub frame_count: u32,
     rounds: wgpu::Buffer,
-    /// From copy k into the other one.
+    /// Bindings of a broad phase from copy k into the other copy.
     pub broad: [wgpu::BindGroup; 2],
-    /// On copy k.
+    /// Bindings of the stages on copy k.
     pub view: [wgpu::BindGroup; 2],
     pub rest: [wgpu::BindGroup; 2],
-    /// What contacts keep goes from the other copy to copy k.
+    /// Bindings that carry the warm-start data from the other copy to copy k.
     pub hand: [wgpu::BindGroup; 2],
     pub uniforms: wgpu::BindGroup,
 }
@@ -196,7 +196,7 @@ impl Buffers {
         [&self.bodies[k], &self.tags[k], &self.warm_start[k]]
     }
 
-    /// What a substep on copy `k` writes over and needs to begin again.
+    /// The data that a substep on copy `k` overwrites and needs for a repetition.
     pub fn substep_state(&self, k: usize) -> [&wgpu::Buffer; 4] {
         [&self.bodies[k], &self.tags[k], &self.nodes, &self.warm_start[k]]
     }
@@ -297,7 +297,7 @@ fn make_rounds(context: &Context) -> Result<wgpu::Buffer, Error> {
     Ok(rounds)
 }
 
-// What contacts keep outlives the buffers: it is asked for by rank, whatever room there is behind.
+// Warm-start data outlives the buffers: it is indexed by rank, whatever the capacity.
 fn keep_warm_start(context: &Context, before: &Buffers, warm_start: &[wgpu::Buffer; 2]) {
     let mut encoder = context.device.create_command_encoder(&Default::default());
     for (from, to) in before.warm_start.iter().zip(warm_start).filter(|(from, to)| from != to) {

@@ -65,7 +65,7 @@ impl Stamps {
 }
 
 impl Context {
-    /// Bytes per second, read and written together, at which the device copies one buffer into another: the yardstick
+    /// Bytes per second, read and written together, at which the device copies one buffer into another: a reference
     /// for stages that mostly move bytes. Uses timestamps if the device writes them, otherwise the host's clock. Takes
     /// up to a second on a slow device, and allocates up to half a gibibyte of its memory.
     ///

@@ -50,11 +50,11 @@ macro_rules! regions {
                 near: [1; s.spheres],
                 /// Spheres whose impacts the round selects.
                 selected: [1; s.spheres],
-                /// Fast spheres that the round walks.
+                /// Fast spheres whose paths the round traverses.
                 walkers: [1; s.spheres],
-                /// Cells of each place in the order of contact constraints. Cleared, up to `slot_starts`, before the count.
+                /// Number of cells at each position in the order of contact constraints. Cleared, up to `slot_starts`, before the count.
                 slot_cursors: [1; s.order_keys()],
-                /// Begin of each place in that order, and the end of the last.
+                /// Start of each position in that order, and the end of the last.
                 slot_starts: [1; s.resting(s.order_keys() + 1)],
                 /// First sphere of each cell in that order, and the end.
                 order: [2; s.resting(s.spheres)],
@@ -103,13 +103,13 @@ macro_rules! regions {
                 /// Nodes of the trees of these sets.
                 tree: [NODE_ROWS; s.static_world.nodes],
             }
-            // Where walls are in each substep.
+            // Positions of walls in each substep.
             repeat motion_rows [s.blocks()] {
                 /// Planes.
                 motion: [WALL_ROWS; s.static_world.planes],
                 /// Pivots of all walls.
                 sites: [SITE_ROWS; s.static_world.walls],
-                /// What moves walls.
+                /// Motions of walls.
                 movers: [MOVER_ROWS; s.static_world.movers],
             }
         }
@@ -194,7 +194,7 @@ shared_structs! { structs_as_wgsl;
         motion_margin: f32,
         /// Plane that carries it, plus 1; FROZEN | slot for one that was stopped; 0 = neither.
         support: u32,
-        /// Number of its last walk as a fast sphere; 0 = not fast.
+        /// Number of its last traversal as a fast sphere; 0 = not fast.
         walk: u32,
         /// Round in which it was last touched, plus 1.
         touched: u32,
@@ -358,7 +358,7 @@ words! {
     /// Bits of a candidate's index.
     CODE_SHIFT = 27;
     INDEX_MASK = (1 << 27) - 1;
-    /// The number that stands for a round before the first: the walks at launch.
+    /// Round number of the traversals at launch, before the first round.
     LAUNCH = u32::MAX;
 
     // Words of a record.
@@ -368,9 +368,9 @@ words! {
     FROZEN_WORDS = 4;
     LOG_WORDS = 14;
 
-    /// Of a contact that rests, and of what the next substep needs of it.
+    /// Words of a contact constraint, and of its warm-start data.
     CONSTRAINT_WORDS = 18;
-    /// The same where walls may move.
+    /// Words of a contact constraint if walls may move.
     MOVING_CONSTRAINT_WORDS = 22;
     IMPULSE_WORDS = 8;
     /// Velocity and spin of a sphere before its contacts were solved.
@@ -406,8 +406,8 @@ words! {
     /// Planes whose impacts are counted.
     COUNTED_PLANES = crate::state::constants::COUNTED_PLANES as u32;
 
-    // ContactConstraints of four in the buffer of the world: of a pair of materials, a plane, a wall's pivot, what moves walls, a patch, a set of
-    // patches and a node of its tree.
+    // Rows of four words in the buffer of the world: of a pair of materials, a plane, a wall's pivot, a wall's motion, a wall
+    // feature, a set of features and a node of its tree.
     SURFACE_ROWS = 2;
     WALL_ROWS = 4;
     SITE_ROWS = 2;
@@ -415,14 +415,14 @@ words! {
     FEATURE_ROWS = 9;
     SET_ROWS = 3;
     NODE_ROWS = 2;
-    /// Bits of the number of patches of a leaf.
+    /// Bits of the number of features of a leaf.
     LEAF_BITS = 3;
     KIND_FRUSTUM = 0;
     KIND_CAP = 1;
     KIND_TRIANGLE = 2;
-    /// Marks the end of the patches of a sphere in whose reach a wall moves.
+    /// Flag in the feature count of a sphere: a wall in its reach moves.
     WALL_MOVES = 1 << 31;
-    /// Where rows say on which side of a narrow pipe they are.
+    /// First bit of the side of a narrow pipe in the partner of a contact constraint.
     SIDE_SHIFT = crate::state::constants::SIDE_SHIFT;
     /// Three words each of what a wall felt: impulse, angular impulse, work.
     WALL_LOAD_WORDS = 21;

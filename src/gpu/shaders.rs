@@ -172,13 +172,13 @@ pub const MODULES: &[Module] = &[
     },
 ];
 
-/// What a system has or has not: shaders are made for it. Where there is no branch around code that nobody needs, as on
-/// a software adapter, code costs whether it is needed or not.
+/// Properties of a system for which shaders are specialised. Adapters without real branches, for example software adapters, pay for
+/// unused code too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// A bucket is a cell.
+    /// Every bucket is one cell.
     pub is_direct: bool,
-    /// There are planes.
+    /// The system has planes.
     pub has_walls: bool,
     /// Spheres fall onto fixed ones.
     pub has_fixed: bool,

@@ -1,5 +1,5 @@
-//! What no sphere moves, as it lies on the device: surfaces, materials, patches of walls with their trees, and where all walls are
-//! in each substep. Twin of the readers in shaders/shared/view.wgsl and shaders/shared/feature.wgsl.
+//! The static world on the device: surfaces, materials, wall features with their trees, and the positions of all walls in each
+//! substep. Twin of the readers in shaders/shared/view.wgsl and shaders/shared/feature.wgsl.
 
 use glam::{IVec3, Vec3};
 
@@ -15,11 +15,11 @@ use crate::{
 
 const _: () = assert!(LEAF < 1 << LEAF_BITS);
 
-/// How much of everything there is.
+/// Number of elements of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StaticWorld {
     pub planes: u32,
-    /// All walls, planes among them.
+    /// All walls, including planes.
     pub walls: u32,
     pub materials: u32,
     pub features: u32,
@@ -27,9 +27,9 @@ pub struct StaticWorld {
     pub sets: u32,
     pub nodes: u32,
     pub movers: u32,
-    /// Walls are more than planes that stand for ever.
+    /// The world has wall features, or walls that move or are present only for a time.
     pub has_shapes: bool,
-    /// Walls move, come or go.
+    /// Some wall moves, appears or disappears.
     pub is_restless: bool,
 }
 
@@ -74,7 +74,7 @@ impl Rows<'_> {
     }
 }
 
-/// What stays as it is: all up to the motion. `materials` are those of the ranks.
+/// The rows that never change: all before the motion. `materials` has the material of each rank.
 pub fn still(at: &RegionOffsets, world: &World, materials: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut words = vec![];
     let mut rows = Rows(&mut words);

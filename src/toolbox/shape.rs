@@ -1,4 +1,4 @@
-//! What the toolbox is asked about: spheres, at rest or moving, and half spaces.
+//! Arguments of the toolbox: spheres, at rest or moving, and half spaces.
 
 use super::vector::{Scalar, Vector, unit};
 

@@ -1,4 +1,4 @@
-//! What comparisons find: differences beyond the tolerance, near-ties, and how close the other values came.
+//! Results of comparisons: differences beyond the tolerance, near-ties, and how close the other values came.
 
 use std::collections::BTreeMap;
 

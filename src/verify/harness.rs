@@ -23,7 +23,7 @@ use crate::{
     step::plan::{self, Past, Plan},
 };
 
-/// What the device needs beside its memory.
+/// Inputs of the device besides its memory.
 pub struct Site {
     pub host: HostMirror,
     pub layout: BufferLayout,
@@ -42,7 +42,7 @@ pub enum Bindings {
     View,
     /// The present copy and the contact constraints.
     Rest,
-    /// Those of the passes that order the contact constraints.
+    /// The bindings of the passes that order the contact constraints.
     Order,
 }
 

@@ -34,7 +34,7 @@ fn a_slip_in_advance_is_noticed() {
         ("a motion margin", |m, _, _| m.nodes[12].motion_margin += 1e-5),
     ];
     notices(&start("gas", 65), case, input, output);
-    // Of what stands on the floor.
+    // Spheres that a floor supports.
     let support: &[Slip] = &[("a support", |m, _, _| {
         m.nodes.iter_mut().find(|node| node.support == 1).unwrap().support = 0;
     })];

@@ -41,7 +41,7 @@ fn a_slip_in_neighbors_is_noticed() {
         ("an offset", |m, _, _| m.bodies[1][30].offset.x += 0.6),
         ("a radius", |m, _, _| m.bodies[1][64].radius *= 4.0),
         ("a start", |m, layout, _| {
-            // Of a bucket that is not empty.
+            // The count of a bucket that is not empty.
             let at = layout.starts as usize;
             let bucket = (0..).find(|k| m.work[at + k] < m.work[at + k + 1]).unwrap();
             m.work[at + bucket] += 1;

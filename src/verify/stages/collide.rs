@@ -64,7 +64,7 @@ struct Collide<'a> {
     twin: &'a Twin,
     output: &'a Memory,
     edge: f32,
-    /// What gravity adds to a velocity in the substep.
+    /// Velocity that gravity adds in the substep.
     fall: f32,
     /// Speed of each sphere and its partner together before the impact, with those of the rims where there is friction.
     speeds: Vec<f32>,
