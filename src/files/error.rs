@@ -1,4 +1,4 @@
-//! Why a scene could not be read.
+//! Errors of a scene that cannot be read.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Where everything lies in the buffers, and how large they have to be.
+//! Offsets of all regions in the buffers, and the sizes of the buffers.
 
 // All of it: elements of regions are counted in its constants.
 use super::layout::*;

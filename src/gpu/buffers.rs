@@ -1,4 +1,4 @@
-//! The buffers on the device and what binds them to the stages.
+//! The buffers on the device and their bindings to the stages.
 
 use super::{
     Context,
