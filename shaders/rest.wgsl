@@ -279,13 +279,13 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 }
 
 // If the last planned batch does not suffice, the step is repeated with more.
-fn note_ahead(batch: u32, depth: f32) {
-    if depth <= DEEP { return; }
+fn note_ahead(batch: u32, overlap: Overlap) {
+    if overlap.ahead <= DEEP || overlap.ahead - max(overlap.now, 0.0) <= DEEPENED { return; }
     if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
-    atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(depth));
+    atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(overlap.ahead));
 }
 
-// Whether supported spheres will overlap deeply at the end of the substep.
+// Whether the velocities drive supported spheres deep into others.
 @compute @workgroup_size(GROUP)
 fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);

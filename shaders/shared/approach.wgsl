@@ -163,13 +163,15 @@ fn feature_contact(i: u32, p: WallFeature) -> Contact {
 
 // Whether a contact constraint holds sphere i on a wall feature, so that there is no impact.
 fn feature_holds(i: u32, number: u32, p: WallFeature) -> bool {
-    if is_feature_converted(i, number) { return true; }
-    if !wall_is_constrained(i, wall_count() + number) { return false; }
+    let is_constrained = wall_is_constrained(i, wall_count() + number);
+    let is_converted = is_feature_converted(i, number);
+    if !is_constrained && !is_converted { return false; }
     let o = instant_of(i, nodes[i].clock);
     let t = touch_of(p, o);
     let rate = dot(t.normal, o.velocity - t.wall_velocity);
+    if is_converted && is_held(flags_at(place_of_feature(i, number)) & HITS, -rate, 2.0 * o.radius) { return true; }
     // A sphere that leaves fast, or moves fast along the pipe's circumference, may meet the other side.
-    return rate >= -frame.shock && rate + t.bend * frame.h <= frame.shock;
+    return is_constrained && rate >= -frame.shock && rate + t.bend * frame.h <= frame.shock;
 }
 
 // Considers the wall features that sphere i could meet.
@@ -182,6 +184,7 @@ fn consider_features(i: u32, best: ptr<function, Event>) {
         let contact = feature_contact(i, p);
         let partner = WALL | (wall_count() + seeker.found);
         if contact.time >= frame.h { continue; }
+        if HAS_REST && converts_crowded(i, partner, contact.speed, 2.0 * bodies[i].radius) { continue; }
         if contact.time < (*best).toi || (contact.time == (*best).toi && precedes(i, partner, (*best).partner)) {
             *best = Event(contact.time, partner, 0u, frame.delta_v_bound * contact.speed);
         }

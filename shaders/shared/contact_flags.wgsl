@@ -58,6 +58,22 @@ fn hit_feature(i: u32, number: u32) -> u32 {
     return hits;
 }
 
+// Whether a pair with so many impacts has no further impact at this approach speed.
+fn is_held(hits: u32, approach: f32, diameter: f32) -> bool {
+    return hits > MOST_HITS && (approach * frame.h <= CROWDED_PATH * diameter || hits > MOST_HITS + 1u);
+}
+
+fn is_supported(i: u32) -> bool { return rested(i) > 0.0; }
+
+fn is_bound(i: u32) -> bool {
+    return is_supported(i) || tags[i].last_contact >= 0.0 || bodies[i].inverse_mass == 0.0;
+}
+
+// Whether an overlap at an impact is left by the contact solver, and not by impacts out of order.
+fn is_left_by_contacts(i: u32, partner: u32, toi: f32) -> bool {
+    return HAS_REST && (toi == 0.0 || is_supported(i) || ((partner & WALL) == 0u && is_supported(partner)));
+}
+
 fn wall_hits(i: u32, plane: u32) -> u32 {
     if plane >= COUNTED_PLANES { return 0u; }
     return (atomicLoad(&work[frame.at_wall_hits + i]) >> (2u * plane)) & HITS;
@@ -97,6 +113,10 @@ fn is_near_plane(i: u32, plane: u32) -> bool { return (lists[frame.at_walls + i]
 
 fn is_wall_converted(i: u32, plane: u32) -> bool { return wall_hits(i, plane) > MOST_HITS && is_near_plane(i, plane); }
 
+fn wall_holds(i: u32, plane: u32, approach: f32) -> bool {
+    return is_near_plane(i, plane) && is_held(wall_hits(i, plane), approach, 2.0 * bodies[i].radius);
+}
+
 fn rested(i: u32) -> f32 { return bitcast<f32>(atomicLoad(&work[frame.at_rested + i])); }
 
 fn constraint_begin(i: u32) -> u32 { return atomicLoad(&work[frame.at_constraint_heads + 2u * i]); }
@@ -127,7 +147,8 @@ fn is_constrained(flags: u32, d_falling: vec3f, w_falling: vec3f, radius_sum: f3
     let b = dot(d, w);
     let farthest = radius_sum * FAR;
     let slow = b >= 0.0 || b * b <= frame.shock * frame.shock * square;
-    return square < farthest * farthest && ((slow && (flags & CONSTRAINED) != 0u) || (flags & HITS) > MOST_HITS);
+    return square < farthest * farthest
+        && ((slow && (flags & CONSTRAINED) != 0u) || is_held(flags & HITS, -b / sqrt(square), radius_sum));
 }
 
 // Centre and velocity of i relative to j in the lab at the later of their clocks, and that time.
@@ -151,13 +172,22 @@ fn in_lab(i: u32, j: u32, shift: vec3f) -> Apart {
     return Apart(d + g * (0.5 * t * t), w + g * t, t, falls);
 }
 
-// Overlap of two spheres at the end of the substep without further impacts, in mean diameters.
-fn overlap_ahead(i: u32, j: u32, shift: vec3f) -> f32 {
+// Overlap of two surfaces in the course of a substep; negative for a gap.
+struct Overlap {
+    // At the clock of the partners.
+    now: f32,
+    // At the end of the substep, without further impacts.
+    ahead: f32,
+}
+
+// Overlap of two spheres, in mean diameters.
+fn overlap_ahead(i: u32, j: u32, shift: vec3f) -> Overlap {
     let apart = in_lab(i, j, shift);
     let left = frame.h - apart.now;
     var end = apart.d + apart.w * left;
     if apart.falls != 0.0 { end += frame.gravity * (0.5 * left * left * apart.falls); }
-    return 1.0 - length(end) / (bodies[i].radius + bodies[j].radius);
+    let radius_sum = bodies[i].radius + bodies[j].radius;
+    return Overlap(1.0 - length(apart.d) / radius_sum, 1.0 - length(end) / radius_sum);
 }
 
 // Gap between a sphere and a plane at the sphere's clock, and its rate.
@@ -172,10 +202,12 @@ fn wall_gap(wall: Wall, i: u32) -> vec2f {
     return vec2f(height - bodies[i].radius, speed);
 }
 
-fn overlap_of_wall_ahead(i: u32, wall: Wall) -> f32 {
-    if !wall.there { return 0.0; }
+// Overlap of a sphere and a plane, in diameters.
+fn overlap_of_wall_ahead(i: u32, wall: Wall) -> Overlap {
+    if !wall.there { return Overlap(0.0, 0.0); }
     let now = wall_gap(wall, i);
     let left = frame.h - nodes[i].clock;
     let end = now.x + now.y * left + 0.5 * wall.acceleration * left * left;
-    return -end / (2.0 * bodies[i].radius);
+    let diameter = 2.0 * bodies[i].radius;
+    return Overlap(-now.x / diameter, -end / diameter);
 }

@@ -100,8 +100,9 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     if again {
         past = present_impulse(i, j);
         let is_converted = (c.flags & HITS) > MOST_HITS;
-        if !past.found && !is_converted && !(is_in_contact(i, j) && overlap_ahead(i, j, c.shift) > CONSTRAINT_AHEAD) { return false; }
+        if !past.found && !is_converted && !(is_in_contact(i, j) && overlap_ahead(i, j, c.shift).ahead > CONSTRAINT_AHEAD) { return false; }
         has_new_constraint = has_new_constraint || !past.found;
+        new_converted += select(0u, 1u, !past.found && is_converted);
     } else {
         past = past_impulse(rank, their_rank);
         let approach = -dot(normal, bodies[i].velocity - bodies[j].velocity);
@@ -160,13 +161,14 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
         var ahead = 0.0;
         if HAS_SHAPES && number >= wall_count() {
             is_converted = is_feature_converted(i, number - wall_count());
-            if rested(i) > 0.0 { ahead = overlap_of_feature_ahead(i, feature_at(number - wall_count())); }
+            if rested(i) > 0.0 { ahead = overlap_of_feature_ahead(i, feature_at(number - wall_count())).ahead; }
         } else {
             is_converted = is_wall_converted(i, number);
-            if rested(i) > 0.0 { ahead = overlap_of_wall_ahead(i, wall_of(number)); }
+            if rested(i) > 0.0 { ahead = overlap_of_wall_ahead(i, wall_of(number)).ahead; }
         }
         if !past.found && !is_converted && ahead <= CONSTRAINT_AHEAD { return false; }
         has_new_constraint = has_new_constraint || !past.found;
+        new_converted += select(0u, 1u, !past.found && is_converted);
     } else {
         past = past_impulse(rank, j);
         let approach = -dot(side.normal, bodies[i].velocity - side.wall_velocity);
@@ -180,6 +182,9 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
 
 // Whether a constraint was added that did not exist before.
 var<private> has_new_constraint: bool;
+
+// Constraints of the present sphere that impacts became.
+var<private> new_converted: u32;
 
 // Counts the constraints of sphere i in solving order; with `writes`, also stores them from `first` on.
 fn constraints_of(i: u32, again: bool, scale: f32, writes: bool, first: u32) -> u32 {
@@ -248,8 +253,10 @@ fn renew_constraints(i: u32, again: bool, scale: f32) {
             first = take_constraints(count);
             if first == NO_ROOM { return; }
         }
+        new_converted = 0u;
         if k == 0u || count > 0u { count = constraints_of(i, again, scale, k == 1u, first); }
     }
+    if new_converted > 0u { atomicAdd(&work[CROWDED_COUNT], new_converted); }
     atomicStore(&work[frame.at_constraint_heads + 2u * i], first);
     atomicStore(&work[frame.at_constraint_heads + 2u * i + 1u], count);
 }

@@ -93,6 +93,64 @@ struct Search {
     is_tied: bool,
 }
 
+// Raises the impacts in the two bits of a word to those of a converted pair. Only the invocation of the sphere whose list
+// this is changes them meanwhile.
+fn convert_bits(at: u32, bit: u32) {
+    let hits = (atomicLoad(&work[at]) >> bit) & HITS;
+    if hits <= MOST_HITS { atomicAdd(&work[at], (MOST_HITS + 1u - hits) << bit); }
+}
+
+fn convert_listed(i: u32, j: u32) -> bool {
+    var is_listed = false;
+    for (var at = list_begin(i); at < list_end(i); at++) {
+        if (lists[at] & INDEX_MASK) != j { continue; }
+        convert_bits(flags_word(at), flags_bit(at));
+        is_listed = true;
+    }
+    return is_listed;
+}
+
+// `wall` counts the planes first, then the wall features. False where impacts are not counted.
+fn convert_wall(i: u32, wall: u32) -> bool {
+    if HAS_SHAPES && wall >= wall_count() {
+        let place = place_of_feature(i, wall - wall_count());
+        if place == NOWHERE { return false; }
+        convert_bits(flags_word(place), flags_bit(place));
+        return true;
+    }
+    if wall >= COUNTED_PLANES || !is_near_plane(i, wall) { return false; }
+    convert_bits(frame.at_wall_hits + i, 2u * wall);
+    return true;
+}
+
+// Converts an impact in a crowd to a resting contact; true if it was converted. Twin: `converts_crowded` of
+// src/cpu/event.rs, which gives the reasons. Each partner converts the entry in its own list.
+fn converts_crowded(i: u32, partner: u32, approach: f32, diameter: f32) -> bool {
+    let is_sphere = (partner & WALL) == 0u;
+    if approach * frame.h > CROWDED_PATH * diameter || !is_bound(i) { return false; }
+    if is_sphere && !is_bound(partner) { return false; }
+    if !is_supported(i) && !(is_sphere && is_supported(partner)) { return false; }
+    var material = 0u;
+    if is_sphere {
+        material = material_of(partner);
+    } else if HAS_SHAPES && (partner & ~WALL) >= wall_count() {
+        material = feature_at((partner & ~WALL) - wall_count()).material;
+    } else {
+        material = wall_of(partner & ~WALL).material;
+    }
+    if surface_of(material_of(i), material).restitution >= 1.0 { return false; }
+    var is_converted = false;
+    if is_sphere {
+        is_converted = convert_listed(i, partner);
+        // A fixed sphere sweeps nothing.
+        if is_converted && bodies[partner].inverse_mass == 0.0 { convert_listed(partner, i); }
+    } else {
+        is_converted = convert_wall(i, partner & ~WALL);
+    }
+    if is_converted { atomicStore(&work[CONVERTED], 1u); }
+    return is_converted;
+}
+
 // Time of impact of sphere i on the image of j in the substep. Every quantity of the pair has the same bits, up to its sign,
 // for both spheres. With `fresh` all clocks are 0.
 fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
@@ -123,6 +181,7 @@ fn pair_contact(a: Mover, c: Cursor, fresh: bool) -> Contact {
     }
     let toi = now + contact.time;
     if contact.time >= NO_IMPACT || toi >= frame.h { return NO_CONTACT; }
+    if HAS_REST && converts_crowded(a.i, j, contact.speed, radius_sum) { return NO_CONTACT; }
     return Contact(toi, contact.speed);
 }
 
@@ -166,14 +225,16 @@ fn consider_wall(i: u32, plane: u32, best: ptr<function, Event>) {
     let t = nodes[i].clock;
     let gap = wall_gap(wall, i);
     let v = gap.y;
-    if HAS_REST && ((v >= -frame.shock && wall_is_constrained(i, plane)) || is_wall_converted(i, plane)) { return; }
+    if HAS_REST && ((v >= -frame.shock && wall_is_constrained(i, plane)) || wall_holds(i, plane, -v)) { return; }
     let contact = plane_contact(gap.x, v, wall.acceleration);
     if contact >= NO_IMPACT { return; }
     let toi = t + contact;
     if toi >= frame.h { return; }
     let partner = WALL | plane;
+    let speed = abs(v + wall.acceleration * contact);
+    if HAS_REST && converts_crowded(i, partner, speed, 2.0 * bodies[i].radius) { return; }
     if toi < (*best).toi || (toi == (*best).toi && precedes(i, partner, (*best).partner)) {
-        *best = Event(toi, partner, 0u, frame.delta_v_bound * abs(v + wall.acceleration * contact));
+        *best = Event(toi, partner, 0u, frame.delta_v_bound * speed);
     }
 }
 

@@ -82,10 +82,14 @@ fn touch_side(p: WallFeature, o: Instant, side: u32) -> Touch {
 
 fn touch_of(p: WallFeature, o: Instant) -> Touch { return touch_side(p, o, 0u); }
 
-// Overlap of sphere i and a wall feature at the end of the substep without further impacts, in diameters.
-fn overlap_of_feature_ahead(i: u32, p: WallFeature) -> f32 {
-    let t = touch_of(p, instant_of(i, frame.h));
-    return select(-t.gap / (2.0 * bodies[i].radius), 0.0, t.is_shadowed);
+// Overlap of sphere i and a wall feature, in diameters.
+fn overlap_of_feature_ahead(i: u32, p: WallFeature) -> Overlap {
+    var overlap = vec2f(0.0);
+    for (var k = 0u; k < 2u; k++) {
+        let t = touch_of(p, instant_of(i, select(frame.h, nodes[i].clock, k == 0u)));
+        if !t.is_shadowed { overlap[k] = -t.gap / (2.0 * bodies[i].radius); }
+    }
+    return Overlap(overlap.x, overlap.y);
 }
 
 // The wall features in the list of sphere i.

@@ -130,6 +130,7 @@ fn candidate(at: u32) -> Cursor {
 
 // A sphere and its line, loaded once.
 struct Mover {
+    i: u32,
     offset: vec3f,
     radius: f32,
     velocity: vec3f,
@@ -139,7 +140,7 @@ struct Mover {
 
 fn mover(i: u32) -> Mover {
     let body = bodies[i];
-    return Mover(body.offset, body.radius, body.velocity, body.inverse_mass, nodes[i].clock);
+    return Mover(i, body.offset, body.radius, body.velocity, body.inverse_mass, nodes[i].clock);
 }
 
 // Offset of a sphere at time t in the falling frame.

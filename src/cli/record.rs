@@ -27,6 +27,7 @@ pub fn record(simulation: &Simulation, state_hash: Option<u64>) -> Value {
         "impacts_per_second": summary.impacts_per_second(),
         "rounds_max": summary.rounds_max,
         "late": summary.late,
+        "crowded": summary.crowded,
         "unresolved": summary.unresolved,
         "stopped": summary.stopped,
         "nonfinite": summary.nonfinite,

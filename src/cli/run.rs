@@ -345,9 +345,10 @@ fn describe_end(
         (
             "order",
             format!(
-                "late {} ({} ppm), unresolved {}, stopped {}; at most {}",
+                "late {} ({} ppm), crowded {}, unresolved {}, stopped {}; at most {}",
                 s.late,
                 number(ppm, 2),
+                s.crowded,
                 s.unresolved,
                 s.stopped,
                 counted(u64::from(s.rounds_max), "round")

@@ -308,7 +308,9 @@ fn pair_impact(
         return;
     }
     let counts = &mut output.counts;
-    if (a.radius() + b.radius()) - distance > view.world.slop {
+    if (a.radius() + b.radius()) - distance > view.world.slop
+        && !view.is_left_by_contacts(a.index, b.index as u32, t)
+    {
         counts.late += 1;
     }
     let surface =
@@ -377,7 +379,9 @@ fn fixed_impact(
         return;
     }
     let counts = &mut output.counts;
-    if (a.radius() + radius) - distance > view.world.slop {
+    if (a.radius() + radius) - distance > view.world.slop
+        && !view.is_left_by_contacts(a.index, other as u32, t)
+    {
         counts.late += 1;
     }
     let surface = view.world.surface(view.state.material(a.index).into(), view.state.material(other).into());

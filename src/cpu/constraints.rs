@@ -4,7 +4,7 @@
 mod find;
 mod past;
 
-use crate::state::constants::{SHOCK, SLOW};
+use crate::state::constants::SHOCK;
 use std::{mem::swap, sync::atomic::AtomicU32};
 
 use glam::{Vec3, Vec4};
@@ -82,6 +82,8 @@ pub struct Task {
     wakes: bool,
     /// Whether any of the spheres is awake and not fixed.
     pub yields: bool,
+    /// Contacts made of impacts in the last call.
+    converted: u64,
 }
 
 /// Range of the contact constraints of one sphere.
@@ -125,8 +127,7 @@ impl ContactConstraints {
         }
         let stays = !is_ready && self.past_h == view.frame.h;
         self.h = view.frame.h;
-        // Many impacts shorten the substeps. Shorter substeps must not turn more contacts into impacts.
-        let slow = SLOW * view.world.gravity.length() * self.h.max(view.world.rest_substep);
+        let slow = view.world.slow_speed(self.h);
         self.shock = SHOCK * slow;
         let count = view.state.len();
         self.rested.reset(count);
@@ -156,7 +157,7 @@ impl ContactConstraints {
             task.constraints.clear();
             task.partners.clear();
             task.wall_velocities.clear();
-            (task.wakes, task.yields) = (false, false);
+            (task.wakes, task.yields, task.converted) = (false, false, 0);
             for &i in range.clone().flat_map(|k| &blocks.owners[blocks.tasks[k].clone()]) {
                 let first = task.constraints.len() as u32;
                 let finder = Finder {
@@ -179,6 +180,11 @@ impl ContactConstraints {
             }
         });
         self.count = tasks.iter().map(|task| task.constraints.len()).sum();
+    }
+
+    /// Contacts that the last [`find_after_rounds`](Self::find_after_rounds) made of impacts.
+    pub fn converted(&self) -> u64 {
+        self.tasks.iter().map(|task| task.converted).sum()
     }
 
     /// Whether any sleeping sphere touches one that has moved recently.

@@ -1,6 +1,6 @@
 //! The next event of a sphere, and the view that the stages of a round share.
 
-use crate::state::constants::{MOST_HITS, SIDE_SHIFT, WALL, wall_of};
+use crate::state::constants::{CROWDED_PATH, DEEP, DEEPENED, MOST_HITS, SIDE_SHIFT, WALL, wall_of};
 use glam::{IVec3, Vec3, Vec3A};
 
 use crate::{
@@ -47,6 +47,23 @@ impl Event {
     #[inline]
     pub fn wall(&self) -> Option<usize> {
         (self.partner & WALL != 0 && self.is_some()).then_some((self.partner & !WALL) as usize)
+    }
+}
+
+/// Overlap of two surfaces in the course of a substep; negative for a gap.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overlap {
+    /// At the clock of the partners.
+    pub now: f32,
+    /// At the end of the substep, without further impacts.
+    pub ahead: f32,
+}
+
+impl Overlap {
+    /// Whether velocities drive the surfaces deep into each other.
+    #[inline]
+    pub fn deepens(self) -> bool {
+        self.ahead > DEEP && self.ahead - self.now.max(0.0) > DEEPENED
     }
 }
 
@@ -110,6 +127,57 @@ impl View<'_> {
             && self.is_counted(i, partner)
     }
 
+    /// Whether a converted pair has no impact: at this approach speed, or because it also collided since.
+    #[inline]
+    pub fn is_held(&self, i: usize, partner: u32, approach: f32, diameter: f32) -> bool {
+        self.is_converted(i, partner)
+            && (approach * self.frame.h <= CROWDED_PATH * diameter
+                || self.lists.hits(i, partner) > MOST_HITS + 1)
+    }
+
+    /// Converts an impact in a crowd to a resting contact; true if it was converted. In a crowd both partners are supported,
+    /// fixed, or had an impact in this substep, at least one of them is supported, and impacts lose energy. Their order has
+    /// no physical meaning there, because supported spheres pass an impulse on at once.
+    pub fn converts_crowded(&self, i: usize, partner: u32, approach: f32, diameter: f32) -> bool {
+        let other = (partner & WALL == 0).then_some(partner as usize);
+        let is_supported = |k: usize| self.rested[k] > 0.0;
+        let is_bound =
+            |k: usize| is_supported(k) || self.state.spin[k].w >= 0.0 || self.state.inverse_mass(k) == 0.0;
+        let is_crowded = self.world.rests
+            && (is_supported(i) || other.is_some_and(is_supported))
+            && is_bound(i)
+            && other.is_none_or(is_bound)
+            && approach * self.frame.h <= CROWDED_PATH * diameter;
+        if !is_crowded || !self.loses_energy(i, partner) || !self.is_counted(i, partner) {
+            return false;
+        }
+        if self.lists.convert(i, partner) {
+            self.converted.insert(i);
+            other.into_iter().for_each(|j| self.converted.insert(j));
+            return true;
+        }
+        false
+    }
+
+    // Whether impacts of a pair lose energy, by their restitution.
+    fn loses_energy(&self, i: usize, partner: u32) -> bool {
+        let theirs = if partner & WALL == 0 {
+            self.state.material(partner as usize).into()
+        } else {
+            let wall = wall_of(partner);
+            self.feature(wall).map_or_else(|| self.world.walls[wall].material, |feature| feature.material)
+        };
+        self.world.surface(self.state.material(i).into(), theirs).restitution < 1.0
+    }
+
+    /// Whether an overlap at an impact is left by the contact solver, and not by impacts out of order: one of the partners
+    /// is supported, or the pair already overlapped when the substep began.
+    pub fn is_left_by_contacts(&self, i: usize, partner: u32, toi: f32) -> bool {
+        let is_supported = |k: usize| self.rested[k] > 0.0;
+        self.world.rests
+            && (toi == 0.0 || is_supported(i) || (partner & WALL == 0 && is_supported(partner as usize)))
+    }
+
     /// Whether a contact can move a sphere: it is neither fixed nor asleep.
     #[inline]
     pub fn yields(&self, i: usize) -> bool {
@@ -166,9 +234,9 @@ impl View<'_> {
         (d + g * (0.5 * t * t), w + g * t, t)
     }
 
-    /// Overlap of two spheres at the end of the substep without further impacts (mean diameters); negative for a gap.
+    /// Overlap of two spheres, in mean diameters.
     #[inline]
-    pub fn overlap_ahead(&self, i: usize, j: usize, shift: Vec3) -> f32 {
+    pub fn overlap_ahead(&self, i: usize, j: usize, shift: Vec3) -> Overlap {
         let (d, w, t) = self.in_lab(i, j, shift);
         let left = self.frame.h - t;
         let mut end = d + w * left;
@@ -177,22 +245,24 @@ impl View<'_> {
         } else if self.state.inverse_mass(i) == 0.0 {
             end -= self.world.gravity * (0.5 * left * left);
         }
-        1.0 - end.length() / (self.state.radius(i) + self.state.radius(j))
+        let radius_sum = self.state.radius(i) + self.state.radius(j);
+        Overlap { now: 1.0 - d.length() / radius_sum, ahead: 1.0 - end.length() / radius_sum }
     }
 
-    /// Overlap of a sphere and a plane at the end of the substep without further impacts (diameters); negative for a gap.
+    /// Overlap of a sphere and a plane, in diameters.
     #[inline]
-    pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> f32 {
+    pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> Overlap {
         let (gap, v) = super::sweep::wall_gap(self, i, plane);
         let left = self.frame.h - self.clock[i];
         if !self.world.walls[plane].there {
-            return 0.0;
+            return Overlap::default();
         }
         let end = gap + v * left + 0.5 * self.world.walls[plane].acceleration * left * left;
-        -end / (2.0 * self.state.radius(i))
+        let diameter = 2.0 * self.state.radius(i);
+        Overlap { now: -gap / diameter, ahead: -end / diameter }
     }
 
-    /// Whether [`overlap_ahead`](Self::overlap_ahead) is at most `depth`, decided from squares with a small margin;
+    /// Whether the overlap at the end of the substep is at most `depth`, decided from squares with a small margin;
     /// false if undecided or if one of the two is fixed.
     #[inline(always)]
     pub fn stays_clear(&self, i: usize, j: usize, shift: Vec3A, depth: f32) -> bool {
@@ -259,7 +329,7 @@ mod tests {
         let (mut told, mut clear) = (0, 0);
         for (i, j) in (0..60).flat_map(|i| (0..i).map(move |j| (i, j))) {
             let shift = core.domain.grid.shift(core.state.cell[j].truncate() - core.state.cell[i].truncate());
-            let depth = view.overlap_ahead(i, j, shift);
+            let depth = view.overlap_ahead(i, j, shift).ahead;
             let stays_clear = view.stays_clear(i, j, Vec3A::from(shift), DEPTH);
             assert!(!stays_clear || depth <= DEPTH, "{i} and {j}: {depth}");
             let is_fixed = core.state.inverse_mass(i) == 0.0 || core.state.inverse_mass(j) == 0.0;

@@ -214,6 +214,7 @@ impl CpuExecutor {
         rest.after(core, now.frame);
         now.counts.dissipated += rest.dissipated + rest.wall_work;
         now.counts.wall_work += rest.wall_work;
+        now.counts.crowded += rest.crowded;
     }
 
     fn relax(&mut self) {

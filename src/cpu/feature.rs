@@ -6,7 +6,7 @@ use glam::Vec3;
 
 use crate::{
     cpu::{
-        event::{Event, View},
+        event::{Event, Overlap, View},
         sweep::precedes,
     },
     state::constants::{ADVANCES, TOUCHING, WALL},
@@ -106,10 +106,13 @@ impl View<'_> {
         mover.wall_velocity(mover.arm(self.grid, at.cell, at.offset, at.t) - wall.normal * at.radius)
     }
 
-    /// Overlap of sphere `i` with a feature at the end of the substep if it continues on its path (diameters).
-    pub fn overlap_of_feature_ahead(&self, i: usize, feature: &WallFeature) -> f32 {
-        let touch = self.touch(feature, &self.instant(i, self.frame.h));
-        if touch.is_shadowed { 0.0 } else { -touch.gap / (2.0 * self.state.radius(i)) }
+    /// Overlap of sphere `i` with a feature, in diameters.
+    pub fn overlap_of_feature_ahead(&self, i: usize, feature: &WallFeature) -> Overlap {
+        let at = |t: f32| {
+            let touch = self.touch(feature, &self.instant(i, t));
+            if touch.is_shadowed { 0.0 } else { -touch.gap / (2.0 * self.state.radius(i)) }
+        };
+        Overlap { now: at(self.clock[i]), ahead: at(self.frame.h) }
     }
 
     /// Calls `visit(index among walls, feature)` for every existing feature that sphere `i` could meet in the substep.
@@ -169,18 +172,21 @@ impl View<'_> {
 
 /// Replaces `best` if sphere `i` meets a feature sooner.
 pub fn consider_features(view: &View, i: usize, best: &mut Event) {
+    let diameter = 2.0 * view.state.radius(i);
     view.for_features(i, |wall, feature| {
         let partner = WALL | wall as u32;
         if view.world.rests {
-            if view.is_converted(i, partner) {
-                return;
-            }
-            if view.constraints.contains(view.state.id, i, partner) {
+            let is_constrained = view.constraints.contains(view.state.id, i, partner);
+            if is_constrained || view.is_converted(i, partner) {
                 let at = view.instant(i, view.clock[i]);
                 let touch = view.touch(feature, &at);
                 let rate = touch.normal.dot(at.velocity - touch.wall_velocity);
+                if view.is_held(i, partner, -rate, diameter) {
+                    return;
+                }
                 // A sphere that leaves fast, or circles fast, may meet the other side of a pipe.
-                if rate >= -view.constraints.shock
+                if is_constrained
+                    && rate >= -view.constraints.shock
                     && rate + touch.bend * view.frame.h <= view.constraints.shock
                 {
                     return;
@@ -188,6 +194,9 @@ pub fn consider_features(view: &View, i: usize, best: &mut Event) {
             }
         }
         let Some((toi, speed)) = feature_contact(view, i, feature) else { return };
+        if toi < view.frame.h && view.converts_crowded(i, partner, speed, diameter) {
+            return;
+        }
         if toi < view.frame.h
             && (toi < best.toi || (toi == best.toi && precedes(view.state, i, partner, best.partner)))
         {

@@ -3,7 +3,7 @@
 
 pub mod parts;
 
-use crate::state::constants::{COUNTED_PLANES, wall_bit};
+use crate::state::constants::{COUNTED_PLANES, MOST_HITS, wall_bit};
 use std::{
     ops::Range,
     sync::atomic::{AtomicU8, Ordering::Relaxed},
@@ -186,6 +186,12 @@ impl Lists {
             hits.store(count, Relaxed);
             count
         })
+    }
+
+    /// Makes a pair a resting contact without an impact. False for pairs that are only dynamic candidates.
+    pub fn convert(&self, i: usize, partner: u32) -> bool {
+        // Both partners may convert their pair at the same time.
+        self.hits_of(i, partner).map(|hits| hits.fetch_max(MOST_HITS + 1, Relaxed)).is_some()
     }
 
     /// Impacts of a sphere with a partner in the substep.

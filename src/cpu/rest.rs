@@ -47,6 +47,8 @@ pub struct Rest {
     pub dissipated: f64,
     /// Work done by moving walls.
     pub wall_work: f64,
+    /// Impacts that became contacts.
+    pub crowded: u64,
     /// Impulses of all walls on resting spheres, if there are walls.
     pub pushes: Vec<Push>,
 }
@@ -54,7 +56,7 @@ pub struct Rest {
 impl Rest {
     /// Finds the contact constraints of the substep and solves them for the first time; all clocks are 0.
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
-        (self.dissipated, self.wall_work) = (0.0, 0.0);
+        (self.dissipated, self.wall_work, self.crowded) = (0.0, 0.0, 0);
         self.pushes.clear();
         core.clock.fill(0.0);
         core.sleep.begin(core.domain.world.sleep_ticks(frame.h), &core.lists);
@@ -91,6 +93,7 @@ impl Rest {
             let (view, constraints, blocks) = core.split_constraints(frame);
             if again {
                 constraints.find_after_rounds(&view, blocks);
+                self.crowded += constraints.converted();
             }
             constraints.tasks.for_each(|task| {
                 if all || task.yields {
@@ -208,7 +211,7 @@ impl Rest {
         f32::from_bits(most.into_inner())
     }
 
-    /// Whether supported spheres will overlap deeper than [`DEEP`] at the end of the substep.
+    /// Whether the velocities drive supported spheres deep into others.
     fn runs_deep(&self, view: &View) -> bool {
         let state = view.state;
         let in_contact = |i: usize| view.rested[i] > 0.0;
@@ -223,21 +226,21 @@ impl Rest {
                     if j < i || !(carries || in_contact(j)) || view.stays_clear(i, j, shifts[code], DEEP) {
                         continue;
                     }
-                    if view.overlap_ahead(i, j, view.shifts[code]) > DEEP {
+                    if view.overlap_ahead(i, j, view.shifts[code]).deepens() {
                         found.store(true, Relaxed);
                     }
                 }
                 let walls = view.lists.walls(i);
                 if walls != 0 && carries {
                     for plane in (0..view.world.walls.len()).filter(|&plane| walls & wall_bit(plane) != 0) {
-                        if view.overlap_of_wall_ahead(i, plane) > DEEP {
+                        if view.overlap_of_wall_ahead(i, plane).deepens() {
                             found.store(true, Relaxed);
                         }
                     }
                 }
                 if carries {
                     view.for_listed_features(i, |_, feature| {
-                        if view.overlap_of_feature_ahead(i, feature) > DEEP {
+                        if view.overlap_of_feature_ahead(i, feature).deepens() {
                             found.store(true, Relaxed);
                         }
                     });

@@ -131,6 +131,9 @@ fn pair(view: &View, i: usize, j: usize, shift: Vec3) -> Option<(f32, f32)> {
         first_contact(d, w, radius_sum)?
     };
     let toi = now + t;
+    if toi < view.frame.h && view.converts_crowded(i, j as u32, speed, radius_sum) {
+        return None;
+    }
     (toi < view.frame.h)
         .then(|| (toi, view.world.delta_v_bound * speed * inverse_i / (inverse_i + inverse_j)))
 }
@@ -154,7 +157,8 @@ fn is_constrained(
     let farthest = radius_sum * FAR;
     let slow = b >= 0.0 || b * b <= view.constraints.shock * view.constraints.shock * square;
     square < farthest * farthest
-        && ((slow && view.constraints.contains(view.state.id, i, j as u32)) || view.is_converted(i, j as u32))
+        && ((slow && view.constraints.contains(view.state.id, i, j as u32))
+            || view.is_held(i, j as u32, -b / square.sqrt(), radius_sum))
 }
 
 /// Whether a pair recedes, or is still apart and approaching at the end of the substep. This rejects most candidates
@@ -283,10 +287,11 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
         return;
     }
     let (gap, v) = wall_gap(view, i, plane);
+    let diameter = 2.0 * view.state.radius(i);
     if view.world.rests {
         let partner = WALL | plane as u32;
         if (v >= -view.constraints.shock && view.constraints.contains(view.state.id, i, partner))
-            || view.is_converted(i, partner)
+            || view.is_held(i, partner, -v, diameter)
         {
             return;
         }
@@ -294,10 +299,13 @@ pub fn consider_wall(view: &View, i: usize, plane: usize, best: &mut Event) {
     let Some(t) = plane_contact(gap, v, wall.acceleration) else { return };
     let toi = view.clock[i] + t;
     let partner = WALL | plane as u32;
+    let speed = v + wall.acceleration * t;
+    if toi < view.frame.h && view.converts_crowded(i, partner, speed.abs(), diameter) {
+        return;
+    }
     if toi < view.frame.h
         && (toi < best.toi || (toi == best.toi && precedes(view.state, i, partner, best.partner)))
     {
-        let speed = v + wall.acceleration * t;
         *best = Event { toi, partner, link: 0, delta_v_bound: view.world.delta_v_bound * speed.abs() };
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     Error,
     cpu::blocks::Axis,
     state::{
-        constants::{COLOURS, SETTLED, SHOCK, SLOW},
+        constants::{COLOURS, SETTLED, SHOCK},
         grid::Grid,
     },
     walls::world::World,
@@ -208,8 +208,7 @@ pub fn slots(grid: &Grid, count: usize) -> u32 {
 /// Speeds that decide on contacts in a substep of length `h`: slow, shock, settled.
 pub fn speeds(world: &World, h: f32) -> [f32; 3] {
     let gravity = world.gravity.length();
-    // Shorter substeps, because there are many impacts, must not ask for more of them.
-    let slow = SLOW * gravity * h.max(world.rest_substep);
+    let slow = world.slow_speed(h);
     [slow, SHOCK * slow, SETTLED * gravity * h]
 }
 

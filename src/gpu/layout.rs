@@ -454,6 +454,8 @@ words! {
     TOO_LONG = 26;
     /// Deepest overlap with a wall in any substep, also before it was relaxed, if that crushes.
     DEEPEST_CRUSHED = 27;
+    /// Impacts that became resting contacts.
+    CROWDED_COUNT = 28;
     CLASS_COUNTS = 32;
     STEP_END = CLASS_COUNTS + crate::state::sums::CLASSES as u32;
     CANDIDATE_COUNT = STEP_END;

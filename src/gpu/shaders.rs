@@ -273,6 +273,8 @@ fn shared_constants() -> String {
         ("CONSTRAINT_AHEAD", constants::CONSTRAINT_AHEAD),
         ("FAR", constants::FAR),
         ("DEEP", constants::DEEP),
+        ("DEEPENED", constants::DEEPENED),
+        ("CROWDED_PATH", constants::CROWDED_PATH),
         ("SHORTEST", constants::SHORTEST),
         ("RELAX_SLOP", constants::RELAX_SLOP),
         ("CRUSHED", CRUSHED as f32),

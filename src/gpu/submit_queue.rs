@@ -9,9 +9,9 @@ use super::{
     encode::Encoder,
     host_mirror::HostMirror,
     layout::{
-        ASLEEP_COUNT, AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, DEEPEST, DEEPEST_CRUSHED, FAST_MAX,
-        LATE_COUNT, NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX, SAMPLE_WORDS,
-        STOPPED_COUNT, WAKE_STATE, WALL_COUNT, WALL_LOAD_WORDS,
+        ASLEEP_COUNT, AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, CROWDED_COUNT, DEEPEST, DEEPEST_CRUSHED,
+        FAST_MAX, LATE_COUNT, NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX,
+        SAMPLE_WORDS, STOPPED_COUNT, WAKE_STATE, WALL_COUNT, WALL_LOAD_WORDS,
     },
     pipelines::Pipelines,
     readback::Pending,
@@ -172,6 +172,7 @@ impl DeviceCounts {
         counts.walls += count(WALL_COUNT);
         counts.contact_time += count(CONTACT_TIME_COUNT);
         counts.late += count(LATE_COUNT);
+        counts.crowded += count(CROWDED_COUNT);
         counts.stopped += count(STOPPED_COUNT);
         counts.rounds = counts.rounds.max(words[ROUNDS_MAX as usize]);
         counts.fast = counts.fast.max(count(FAST_MAX));

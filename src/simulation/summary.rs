@@ -36,6 +36,8 @@ pub struct Summary {
     pub rounds_max: u32,
     /// Number of collisions found out of order.
     pub late: u64,
+    /// Number of impacts solved as resting contacts; see [`StepReport::crowded`].
+    pub crowded: u64,
     /// Number of substeps redone as halves.
     pub redone: u64,
     /// Number of spheres with a collision still pending when rounds and halves were used up.
@@ -105,6 +107,7 @@ impl Summary {
             contact_time_impacts: 0,
             rounds_max: 0,
             late: 0,
+            crowded: 0,
             redone: 0,
             unresolved: 0,
             stopped: 0,
@@ -188,6 +191,7 @@ impl Summary {
         self.contact_time_impacts += report.contact_time_impacts;
         self.rounds_max = self.rounds_max.max(report.rounds);
         self.late += report.late;
+        self.crowded += report.crowded;
         self.redone += report.redone;
         self.unresolved += report.unresolved;
         self.stopped += report.stopped;

@@ -27,6 +27,8 @@ pub struct StepCounts {
     /// Impacts that the TC model made elastic.
     pub contact_time: u64,
     pub late: u64,
+    /// Impacts in a crowd that became resting contacts.
+    pub crowded: u64,
     pub unresolved: u64,
     pub stopped: u64,
     /// Largest number of rounds in a substep.
@@ -392,6 +394,7 @@ impl<E: StepEngine> Driver<E> {
             contact_time_impacts: counts.contact_time,
             rounds: counts.rounds,
             late: counts.late,
+            crowded: counts.crowded,
             redone: counts.halvings,
             unresolved: counts.unresolved,
             stopped: counts.stopped,

@@ -77,8 +77,12 @@ pub struct StepReport {
     pub contact_time_impacts: u64,
     /// Largest number of rounds in a substep; 0 if the engine has no rounds.
     pub rounds: u32,
-    /// Pairs found approaching while they overlap by more than the slop: collisions out of order.
+    /// Pairs found approaching while they overlap by more than the slop: collisions out of order. Overlaps that resting
+    /// contacts left do not count.
     pub late: u64,
+    /// Impacts solved as resting contacts: both partners are supported, fixed or struck before in the same substep, under
+    /// gravity and with a restitution below 1. They are not among the impacts.
+    pub crowded: u64,
     /// Substeps repeated as halves, because collisions were out of order or rounds did not end.
     pub redone: u64,
     /// Spheres whose collision was still pending when a substep was given up: its rounds did not end, halving did not

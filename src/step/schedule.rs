@@ -211,8 +211,8 @@ pub const SUBSTEP_BEGIN: &[Entry] = &[
         Pass::Sweep,
         "sweep",
         When::Always,
-        &[Place, Motion, Cell, Candidates, DynamicCandidates, Clock, Support, Rested, Constraints],
-        &[NextEvents],
+        &[Place, Motion, Spin, Cell, Candidates, DynamicCandidates, Clock, Support, Rested, Constraints],
+        &[Candidates, NextEvents],
     ),
 ];
 
@@ -236,8 +236,20 @@ pub const ROUND: &[Entry] = &[
         Pass::Resweep,
         "sweep",
         When::Always,
-        &[Place, Motion, Cell, Candidates, DynamicCandidates, Clock, Support, Rested, Constraints, Selected],
-        &[NextEvents],
+        &[
+            Place,
+            Motion,
+            Spin,
+            Cell,
+            Candidates,
+            DynamicCandidates,
+            Clock,
+            Support,
+            Rested,
+            Constraints,
+            Selected,
+        ],
+        &[Candidates, NextEvents],
     ),
 ];
 

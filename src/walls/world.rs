@@ -20,7 +20,7 @@ use glam::{DVec3, IVec3, Vec3};
 use crate::{
     System, WallShape,
     state::{
-        constants::{RELAX_SLOP, SLEEP, rest_substeps, wall_bit},
+        constants::{RELAX_SLOP, SLEEP, rest_speed, rest_substeps, wall_bit},
         grid::Grid,
         statistics::SystemStatistics,
         units::Units,
@@ -100,8 +100,8 @@ pub struct World {
     pub features: WallFeatures,
     /// Whether contacts may rest: there is gravity, and impacts can lose energy.
     pub rests: bool,
-    /// Longest substep for resting contacts.
-    pub rest_substep: f32,
+    /// Approach speed below which a contact rests.
+    pub rest_speed: f32,
     /// Speed below which a sphere may fall asleep, and the time that this takes; 0 = spheres never sleep.
     pub sleep_speed: f32,
     pub sleep_time: f32,
@@ -157,6 +157,12 @@ impl World {
     }
 
     /// Whether impacts may change spins.
+    /// Approach speed below which a contact rests in a substep of length `h`: at least the speed that gravity adds in it,
+    /// because a slower sphere would bounce twice.
+    pub fn slow_speed(&self, h: f32) -> f32 {
+        self.rest_speed.max(self.gravity.length() * h)
+    }
+
     #[cfg(feature = "gpu")]
     pub fn is_rough(&self) -> bool {
         self.surfaces.iter().any(|s| s.friction > 0.0)
@@ -181,7 +187,6 @@ impl World {
         statistics: &SystemStatistics,
     ) -> Self {
         let gravity = (system.gravity / units.acceleration()).as_vec3();
-        let dt = system.dt / units.time;
         // In f32 gravity may underflow to zero.
         let rests = gravity != Vec3::ZERO && system.contacts_may_rest();
         let friction = system.materials.surfaces().iter().fold(0.0, |most, s| s.friction.max(most));
@@ -232,8 +237,7 @@ impl World {
             walls,
             features,
             rests,
-            rest_substep: (dt / rest_substeps(dt, f64::from(gravity.length()), 2.0 * statistics.radius_min))
-                as f32,
+            rest_speed: rest_speed(f64::from(gravity.length()), 2.0 * statistics.radius_min) as f32,
             sleep_speed: speed as f32,
             sleep_time: time as f32,
             material_count: system.materials.len(),

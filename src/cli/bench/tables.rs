@@ -22,6 +22,7 @@ pub fn speed(rows: &[Row]) -> String {
         ("dE/E", Align::Right),
         ("Z", Align::Right),
         ("late", Align::Right),
+        ("crowded", Align::Right),
         ("overlap/d", Align::Right),
     ]);
     let optional = |x: Option<f64>, digits| x.map_or("-".to_owned(), |x| number(x, digits));
@@ -41,6 +42,7 @@ pub fn speed(rows: &[Row]) -> String {
             optional(row.energy_error, 2),
             optional(row.compressibility, 4),
             row.late.to_string(),
+            row.crowded.to_string(),
             number(row.deepest_overlap, 2),
         ]);
     }

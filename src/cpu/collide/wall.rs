@@ -127,7 +127,9 @@ fn plane_impact(
     }
     let height = normal
         .dot(view.grid.shift(view.state.cell[a.index].truncate() - wall.cell) + (a.offset() - wall.offset));
-    if a.radius() - (height + (0.5 * g * t - wall.speed) * t) > view.world.slop {
+    if a.radius() - (height + (0.5 * g * t - wall.speed) * t) > view.world.slop
+        && !view.is_left_by_contacts(a.index, WALL, t)
+    {
         counts.late += 1;
     }
     let (e, friction) = soften_wall(view, surface, -approach, (t - a.spin.w, wall.mover.is_some()), counts);
@@ -169,7 +171,7 @@ fn feature_impact(
     if approach >= 0.0 {
         return wall_contact;
     }
-    if -touch.gap > view.world.slop {
+    if -touch.gap > view.world.slop && !view.is_left_by_contacts(a.index, WALL, t) {
         counts.late += 1;
     }
     let moves = view.world.features.mover_of(feature.wall).is_some();

@@ -174,11 +174,13 @@ impl Finder<'_> {
         } else {
             past.is_some()
                 || view.is_converted(i, j as u32)
-                || (self.is_in_contact(i, j as u32) && view.overlap_ahead(i, j, shift) > CONSTRAINT_AHEAD)
+                || (self.is_in_contact(i, j as u32)
+                    && view.overlap_ahead(i, j, shift).ahead > CONSTRAINT_AHEAD)
         };
         if !is_resting {
             return;
         }
+        task.converted += u64::from(self.slow.is_none() && past.is_none() && view.is_converted(i, j as u32));
         let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
         task.wakes |= self.slow.is_some() && view.sleep.is_stirred(i, j);
         let radii = [state.radius(self.i), state.radius(j)];
@@ -219,7 +221,7 @@ impl Finder<'_> {
             spin: wall.mover.map_or(Vec3::ZERO, |mover| view.world.features.movers[mover as usize].spin),
             moves: wall.mover.is_some(),
         };
-        let runs_in = || view.overlap_of_wall_ahead(i, plane) > CONSTRAINT_AHEAD;
+        let runs_in = || view.overlap_of_wall_ahead(i, plane).ahead > CONSTRAINT_AHEAD;
         self.wall(surface, &side, runs_in, task);
     }
 
@@ -253,7 +255,7 @@ impl Finder<'_> {
             spin: mover.map_or(Vec3::ZERO, |mover| mover.spin),
             moves: mover.is_some(),
         };
-        let runs_in = || view.overlap_of_feature_ahead(i, feature) > CONSTRAINT_AHEAD;
+        let runs_in = || view.overlap_of_feature_ahead(i, feature).ahead > CONSTRAINT_AHEAD;
         self.wall(surface, &side, runs_in, task);
     }
 
@@ -280,6 +282,7 @@ impl Finder<'_> {
         if !is_resting {
             return;
         }
+        task.converted += u64::from(self.slow.is_none() && past.is_none() && view.is_converted(i, partner));
         let constraint = ContactConstraint {
             i: self.i as u32,
             j: partner,

@@ -1,6 +1,6 @@
 //! The comparison of `sweep`: of all spheres, and of those that a round has touched.
 
-use super::{Bindings, Comparison, Findings, Memory, Pass, Site, Twin};
+use super::{Bindings, Comparison, Findings, Memory, Pass, Site, Twin, rest};
 use crate::verify::memory::time;
 use crate::{
     cpu::{event as twins, sweep},
@@ -29,6 +29,7 @@ pub const ALL: Comparison = Comparison {
     compare: |site, _, twin, output, findings| {
         events(twin, output, findings);
         pending(site, 0, output, findings);
+        converted(site, twin, output, findings);
     },
 };
 
@@ -52,8 +53,17 @@ pub const TOUCHED: Comparison = Comparison {
         if !twin.rounds.selected.is_empty() {
             pending(site, site.round + 1, output, findings);
         }
+        converted(site, twin, output, findings);
     },
 };
+
+// Impacts in a crowd that the sweep converted to resting contacts.
+fn converted(site: &Site, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    if site.layout.slots > 0 {
+        findings.saw("spheres with converted impacts", twin.core.converted.count());
+        rest::contact_flags(&site.layout, twin, output, findings);
+    }
+}
 
 // All spheres with an event are pending, once each.
 fn pending(site: &Site, round: u32, output: &Memory, findings: &mut Findings) {
