@@ -279,7 +279,7 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 }
 
 // If the last planned batch does not suffice, the step is repeated with more.
-fn note_ahead(batch: u32, overlap: Overlap) {
+fn note_ahead(batch: u32, overlap: Deepening) {
     if overlap.ahead <= DEEP || overlap.ahead - max(overlap.now, 0.0) <= DEEPENED { return; }
     if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
     atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(overlap.ahead));

@@ -172,22 +172,22 @@ fn in_lab(i: u32, j: u32, shift: vec3f) -> Apart {
     return Apart(d + g * (0.5 * t * t), w + g * t, t, falls);
 }
 
-// Overlap of two surfaces in the course of a substep; negative for a gap.
-struct Overlap {
+// Deepening of two surfaces in the course of a substep; negative for a gap.
+struct Deepening {
     // At the clock of the partners.
     now: f32,
     // At the end of the substep, without further impacts.
     ahead: f32,
 }
 
-// Overlap of two spheres, in mean diameters.
-fn overlap_ahead(i: u32, j: u32, shift: vec3f) -> Overlap {
+// Deepening of two spheres, in mean diameters.
+fn overlap_ahead(i: u32, j: u32, shift: vec3f) -> Deepening {
     let apart = in_lab(i, j, shift);
     let left = frame.h - apart.now;
     var end = apart.d + apart.w * left;
     if apart.falls != 0.0 { end += frame.gravity * (0.5 * left * left * apart.falls); }
     let radius_sum = bodies[i].radius + bodies[j].radius;
-    return Overlap(1.0 - length(apart.d) / radius_sum, 1.0 - length(end) / radius_sum);
+    return Deepening(1.0 - length(apart.d) / radius_sum, 1.0 - length(end) / radius_sum);
 }
 
 // Gap between a sphere and a plane at the sphere's clock, and its rate.
@@ -202,12 +202,12 @@ fn wall_gap(wall: Wall, i: u32) -> vec2f {
     return vec2f(height - bodies[i].radius, speed);
 }
 
-// Overlap of a sphere and a plane, in diameters.
-fn overlap_of_wall_ahead(i: u32, wall: Wall) -> Overlap {
-    if !wall.there { return Overlap(0.0, 0.0); }
+// Deepening of a sphere and a plane, in diameters.
+fn overlap_of_wall_ahead(i: u32, wall: Wall) -> Deepening {
+    if !wall.there { return Deepening(0.0, 0.0); }
     let now = wall_gap(wall, i);
     let left = frame.h - nodes[i].clock;
     let end = now.x + now.y * left + 0.5 * wall.acceleration * left * left;
     let diameter = 2.0 * bodies[i].radius;
-    return Overlap(-now.x / diameter, -end / diameter);
+    return Deepening(-now.x / diameter, -end / diameter);
 }

@@ -82,14 +82,14 @@ fn touch_side(p: WallFeature, o: Instant, side: u32) -> Touch {
 
 fn touch_of(p: WallFeature, o: Instant) -> Touch { return touch_side(p, o, 0u); }
 
-// Overlap of sphere i and a wall feature, in diameters.
-fn overlap_of_feature_ahead(i: u32, p: WallFeature) -> Overlap {
+// Deepening of sphere i and a wall feature, in diameters.
+fn overlap_of_feature_ahead(i: u32, p: WallFeature) -> Deepening {
     var overlap = vec2f(0.0);
     for (var k = 0u; k < 2u; k++) {
         let t = touch_of(p, instant_of(i, select(frame.h, nodes[i].clock, k == 0u)));
         if !t.is_shadowed { overlap[k] = -t.gap / (2.0 * bodies[i].radius); }
     }
-    return Overlap(overlap.x, overlap.y);
+    return Deepening(overlap.x, overlap.y);
 }
 
 // The wall features in the list of sphere i.

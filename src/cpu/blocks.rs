@@ -19,18 +19,113 @@ pub const EDGE: i32 = 4;
 /// Minimum number of spheres in a task, in whole blocks.
 const TASK: usize = 192;
 
+/// Spheres per slot of a colour in a hashed grid.
+const SPHERES_OF_SLOT: u32 = 128;
+
+/// The spheres of a block.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Number of the block; blocks that cannot touch each other may share one.
+    pub number: u32,
+    /// Range of `owners`.
+    pub owners: Range<usize>,
+}
+
 /// The solving order of all spheres.
 #[derive(Default)]
 pub struct Blocks {
     pub owners: Vec<u32>,
-    /// Spheres of each task, as ranges of `owners`.
+    /// Blocks with spheres, in solving order.
+    pub all: Vec<Block>,
+    /// Blocks of each task, as ranges of `all`.
     pub tasks: Vec<Range<usize>>,
     /// Tasks of each colour.
     pub colours: [Range<usize>; COLOURS],
+    numbers: Numbers,
+}
+
+/// Numbers of blocks: colour times slots plus slot, the same on both engines.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbers {
+    axes: [Axis; 3],
+    slots: u32,
+}
+
+impl Numbers {
+    /// The numbers of a grid for so many spheres.
+    pub fn new(grid: &Grid, count: usize) -> Self {
+        let axes = Axis::of(grid);
+        let slots = if grid.direct {
+            axes.iter().map(|axis| (axis.blocks as u32).div_ceil(2)).product()
+        } else {
+            (count as u32 / SPHERES_OF_SLOT).next_power_of_two().max(8)
+        };
+        Self { axes, slots }
+    }
+
+    /// Blocks of a colour, or slots for them in a hashed grid.
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// Number of all blocks.
+    pub fn count(&self) -> usize {
+        COLOURS * self.slots as usize
+    }
+
+    /// The block of a cell.
+    pub fn block(&self, cell: IVec3) -> IVec3 {
+        IVec3::from_array([0, 1, 2].map(|axis| self.axes[axis].block(cell[axis])))
+    }
+
+    /// Colour of a cell in its block.
+    pub fn inner_colour(&self, cell: IVec3) -> usize {
+        let place = |axis: usize| {
+            let axes = &self.axes[axis];
+            (cell[axis] - axes.range(axes.block(cell[axis])).start) % 3
+        };
+        (9 * place(2) + 3 * place(1) + place(0)) as usize
+    }
+
+    /// Colour of a block.
+    fn colour(block: IVec3) -> usize {
+        (0..3).rev().fold(0, |colour, axis| 2 * colour + block[axis].rem_euclid(2) as usize)
+    }
+
+    /// Number of a block.
+    pub fn number(&self, grid: &Grid, block: IVec3) -> u32 {
+        let slot = if grid.direct {
+            let half = self.axes.map(|axis| (axis.blocks + 1) / 2);
+            (((block.z / 2) * half[1] + block.y / 2) * half[0] + block.x / 2) as u32
+        } else {
+            (grid.row(block.y, block.z) ^ (block.x as u32).wrapping_mul(0x27d4_eb2f)) & (self.slots - 1)
+        };
+        Self::colour(block) as u32 * self.slots + slot
+    }
+
+    /// Calls `visit` with the numbers of the block of a cell and of all blocks next to it.
+    pub fn around(&self, grid: &Grid, cell: IVec3, mut visit: impl FnMut(u32)) {
+        let middle = self.block(cell);
+        let near = |axis: usize, step: i32| {
+            let (block, blocks) = (middle[axis] + step, self.axes[axis].blocks);
+            match (blocks, grid.periodic[axis]) {
+                (0, _) => Some(block),
+                (_, true) => Some(block.rem_euclid(blocks)),
+                _ => (0..blocks).contains(&block).then_some(block),
+            }
+        };
+        for z in (-1..=1).filter_map(|step| near(2, step)) {
+            for y in (-1..=1).filter_map(|step| near(1, step)) {
+                for x in (-1..=1).filter_map(|step| near(0, step)) {
+                    visit(self.number(grid, IVec3::new(x, y, z)));
+                }
+            }
+        }
+    }
 }
 
 /// Blocks along one axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Axis {
     /// Number of cells; 0 = unbounded.
     cells: i32,
@@ -75,36 +170,60 @@ impl Axis {
 impl Blocks {
     /// Computes the order of the spheres of a grid. `cell` returns the cell of a sphere; `starts` holds the first
     /// sphere of each bucket.
-    pub fn lay(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
+    pub fn order(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
         self.owners.clear();
+        self.all.clear();
         self.tasks.clear();
-        let axes = Axis::of(grid);
+        self.numbers = Numbers::new(grid, count);
         if grid.direct {
-            self.order_cells(grid, axes, starts);
+            self.order_cells(grid, starts);
         } else {
-            self.order_spheres(axes, cell, count);
+            self.order_spheres(grid, cell, count);
         }
     }
 
-    fn order_cells(&mut self, grid: &Grid, axes: [Axis; 3], starts: &[u32]) {
-        let [x, y, z] = axes;
+    /// The spheres of a block, in solving order.
+    pub fn owners_of(&self, block: &Block) -> impl Iterator<Item = u32> {
+        self.owners[block.owners.clone()].iter().copied()
+    }
+
+    pub fn numbers(&self) -> Numbers {
+        self.numbers
+    }
+
+    // Appends a block with the owners from `first` on, if there are any.
+    fn push(&mut self, grid: &Grid, block: IVec3, first: usize) {
+        if self.owners.len() > first {
+            let number = self.numbers.number(grid, block);
+            self.all.push(Block { number, owners: first..self.owners.len() });
+        }
+    }
+
+    // Appends the blocks from `first` on as a task, if they hold enough spheres or the colour ends.
+    fn end_task(&mut self, first: &mut usize, colour_ends: bool) {
+        let Some(begin) = self.all.get(*first).map(|block| block.owners.start) else { return };
+        if colour_ends || self.owners.len() - begin >= TASK {
+            self.tasks.push(*first..self.all.len());
+            *first = self.all.len();
+        }
+    }
+
+    fn order_cells(&mut self, grid: &Grid, starts: &[u32]) {
+        let [x, y, z] = self.numbers.axes;
         for colour in 0..COLOURS {
-            let (first_task, mut begin) = (self.tasks.len(), self.owners.len());
+            let (first_task, mut first) = (self.tasks.len(), self.all.len());
             let of_colour = |axis: Axis, bit: usize| ((colour >> bit & 1) as i32..axis.blocks).step_by(2);
             for bz in of_colour(z, 2) {
                 for by in of_colour(y, 1) {
                     for bx in of_colour(x, 0) {
+                        let begin = self.owners.len();
                         self.order_block(grid, [x.range(bx), y.range(by), z.range(bz)], starts);
-                        if self.owners.len() - begin >= TASK {
-                            self.tasks.push(begin..self.owners.len());
-                            begin = self.owners.len();
-                        }
+                        self.push(grid, IVec3::new(bx, by, bz), begin);
+                        self.end_task(&mut first, false);
                     }
                 }
             }
-            if self.owners.len() > begin {
-                self.tasks.push(begin..self.owners.len());
-            }
+            self.end_task(&mut first, true);
             self.colours[colour] = first_task..self.tasks.len();
         }
     }
@@ -125,43 +244,38 @@ impl Blocks {
     }
 
     // Buckets of a hashed grid are not in spatial order: sort the spheres.
-    fn order_spheres(&mut self, axes: [Axis; 3], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
+    fn order_spheres(&mut self, grid: &Grid, cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
+        let numbers = self.numbers;
         let mut keyed: Vec<_> = (0..count)
             .into_par_iter()
             .map(|i| {
-                let (cell, mut colour, mut inner, mut block) = (cell(i), 0, 0, [0; 3]);
-                for axis in (0..3).rev() {
-                    let c = cell[axis];
-                    let at = axes[axis].block(c);
-                    colour = 2 * colour + at.rem_euclid(2);
-                    inner = 3 * inner + (c - axes[axis].range(at).start) % 3;
-                    block[2 - axis] = at;
-                }
-                (colour, block, inner, [cell.z, cell.y, cell.x], i as u32)
+                let cell = cell(i);
+                let block = numbers.block(cell);
+                let places = [block, cell].map(|at| [at.z, at.y, at.x]);
+                (Numbers::colour(block), places[0], numbers.inner_colour(cell), places[1], i as u32)
             })
             .collect();
         // All keys differ, so the order is unique.
         keyed.par_sort_unstable();
-        let mut next = 0;
+        let mut blocks = keyed.chunk_by(|a, b| a.1 == b.1).peekable();
         for colour in 0..COLOURS {
-            let first_task = self.tasks.len();
-            while next < keyed.len() && keyed[next].0 as usize == colour {
-                let begin = next;
-                while next < keyed.len()
-                    && keyed[next].0 as usize == colour
-                    && (next - begin < TASK || keyed[next].1 == keyed[next - 1].1)
-                {
-                    next += 1;
-                }
-                self.tasks.push(begin..next);
+            let (first_task, mut first) = (self.tasks.len(), self.all.len());
+            while let Some(block) = blocks.next_if(|block| block[0].0 == colour) {
+                let begin = self.owners.len();
+                self.owners.extend(block.iter().map(|key| key.4));
+                let [z, y, x] = block[0].1;
+                self.push(grid, IVec3::new(x, y, z), begin);
+                self.end_task(&mut first, false);
             }
+            self.end_task(&mut first, true);
             self.colours[colour] = first_task..self.tasks.len();
         }
-        self.owners.extend(keyed.iter().map(|key| key.4));
     }
 
     pub fn bytes(&self) -> usize {
-        4 * self.owners.capacity() + size_of::<Range<usize>>() * self.tasks.capacity()
+        4 * self.owners.capacity()
+            + size_of::<Block>() * self.all.capacity()
+            + size_of::<Range<usize>>() * self.tasks.capacity()
     }
 }
 

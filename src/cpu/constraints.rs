@@ -14,7 +14,7 @@ pub use crate::state::warm_start::ContactImpulse;
 use crate::{
     cpu::{
         bits::Flags,
-        blocks::Blocks,
+        blocks::{Block, Blocks},
         event::View,
         parallel::{Disjoint, Outputs},
     },
@@ -84,7 +84,19 @@ pub struct Task {
     pub yields: bool,
     /// Contacts made of impacts in the last call.
     converted: u64,
+    /// The blocks with constraints: their numbers, and the end of their constraints.
+    blocks: Vec<(u32, usize)>,
+    /// The previous constraints, while new ones are found.
+    before: Vec<ContactConstraint>,
 }
+
+/// The contact constraints of a block, in solving order.
+pub struct BlockOfTask<'t> {
+    pub number: u32,
+    pub constraints: &'t mut [ContactConstraint],
+    pub wall_velocities: &'t [WallVelocity],
+}
+
 
 /// Range of the contact constraints of one sphere.
 #[derive(Clone, Copy, Default)]
@@ -135,48 +147,73 @@ impl ContactConstraints {
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
-        self.fill(view, blocks, (Some(slow), stays), scale);
+        self.fill(view, blocks, (slow, stays), scale);
     }
 
-    /// Adds pairs that collided too often in the substep, and pairs that contact constraints push together.
-    pub fn find_after_rounds(&mut self, view: &View, blocks: &Blocks) {
-        swap(&mut self.tasks, &mut self.past);
-        swap(&mut self.slots, &mut self.past_slots);
-        if self.count == 0 {
-            self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
-        }
-        self.fill(view, blocks, (None, false), 1.0);
+    /// Finds the constraints of some spheres again after the rounds: existing ones stay, pairs that impacts converted and
+    /// pairs that constraints push together are added. `renews` gets the number of a block and a sphere in it.
+    pub fn find_after_rounds(
+        &mut self,
+        view: &View,
+        blocks: &Blocks,
+        renews: impl Fn(u32, usize) -> bool + Sync,
+    ) {
+        let Self { tasks, rested, .. } = self;
+        let slots = Disjoint::new(&mut self.slots);
+        tasks.run(blocks.tasks.len(), 1, |range, task| {
+            task.converted = 0;
+            let blocks_of_task = &blocks.all[blocks.tasks[range.start].clone()];
+            let renews_any =
+                |block: &Block| blocks.owners_of(block).any(|i| renews(block.number, i as usize));
+            if !blocks_of_task.iter().any(renews_any) {
+                return;
+            }
+            let mut before = std::mem::take(&mut task.before);
+            swap(&mut before, &mut task.constraints);
+            task.begin();
+            for block in blocks_of_task {
+                for i in blocks.owners_of(block) {
+                    // SAFETY: a sphere is in one task.
+                    let slot = unsafe { slots.get(i as usize) };
+                    let past = &before[slot.first as usize..(slot.first + slot.count) as usize];
+                    let first = task.constraints.len();
+                    if renews(block.number, i as usize) {
+                        Finder { view, i: i as usize, slow: None, past, scale: 1.0, rested }.run(task);
+                    } else {
+                        let yields = task.yields;
+                        past.iter().for_each(|&constraint| task.push(constraint, yields));
+                    }
+                    // SAFETY: as above.
+                    unsafe { slots.set(i as usize, Slot::of(range.start, first, task)) };
+                }
+                task.end_block(block.number);
+            }
+            task.before = before;
+        });
+        self.count = self.tasks.iter().map(|task| task.constraints.len()).sum();
     }
 
-    // Without a slow speed, existing constraints stay and converted pairs are added. With `stays`, quiet spheres keep their
-    // constraints unchanged.
-    fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (Option<f32>, bool), scale: f32) {
+    // With `stays`, quiet spheres keep their constraints unchanged.
+    fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (f32, bool), scale: f32) {
         let Self { tasks, past, past_slots, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
         tasks.run(blocks.tasks.len(), 1, |range, task| {
-            task.constraints.clear();
-            task.partners.clear();
             task.wall_velocities.clear();
             (task.wakes, task.yields, task.converted) = (false, false, 0);
-            for &i in range.clone().flat_map(|k| &blocks.owners[blocks.tasks[k].clone()]) {
-                let first = task.constraints.len() as u32;
-                let finder = Finder {
-                    view,
-                    i: i as usize,
-                    slow,
-                    past: past_of(past, past_slots, i),
-                    scale,
-                    rested: &*rested,
-                };
-                if stays && view.sleep.stays_quiet(i as usize) {
-                    finder.past.iter().for_each(|&constraint| task.push(constraint, false));
-                } else {
-                    finder.run(task);
+            task.begin();
+            for block in &blocks.all[blocks.tasks[range.start].clone()] {
+                for i in blocks.owners_of(block) {
+                    let first = task.constraints.len();
+                    let past = past_of(past, past_slots, i);
+                    if stays && view.sleep.stays_quiet(i as usize) {
+                        past.iter().for_each(|&constraint| task.push(constraint, false));
+                    } else {
+                        Finder { view, i: i as usize, slow: Some(slow), past, scale, rested }.run(task);
+                    }
+                    // SAFETY: a sphere is in one task.
+                    unsafe { slots.set(i as usize, Slot::of(range.start, first, task)) };
                 }
-                let slot =
-                    Slot { task: range.start as u32, first, count: task.constraints.len() as u32 - first };
-                // SAFETY: a sphere is in one task.
-                unsafe { slots.set(i as usize, slot) };
+                task.end_block(block.number);
             }
         });
         self.count = tasks.iter().map(|task| task.constraints.len()).sum();
@@ -185,6 +222,11 @@ impl ContactConstraints {
     /// Contacts that the last [`find_after_rounds`](Self::find_after_rounds) made of impacts.
     pub fn converted(&self) -> u64 {
         self.tasks.iter().map(|task| task.converted).sum()
+    }
+
+    /// Inserts the spheres of all constraints with an impulse into `set`.
+    pub fn mark_in_contact(&self, set: &Flags) {
+        mark(&self.tasks, set);
     }
 
     /// Whether any sleeping sphere touches one that has moved recently.
@@ -249,7 +291,10 @@ impl ContactConstraints {
     pub fn bytes(&self) -> usize {
         let tasks = self.tasks.all().iter().chain(self.past.all());
         tasks
-            .map(|t| size_of::<ContactConstraint>() * t.constraints.capacity() + 4 * t.partners.capacity())
+            .map(|t| {
+                size_of::<ContactConstraint>() * (t.constraints.capacity() + t.before.capacity())
+                    + 4 * t.partners.capacity()
+            })
             .sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
             + 4 * (self.places.capacity() + self.ends.capacity())
@@ -269,7 +314,41 @@ fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactC
     &past.get(task as usize).constraints[first as usize..(first + count) as usize]
 }
 
+impl Slot {
+    // The constraints of a task from `first` on.
+    fn of(task: usize, first: usize, of: &Task) -> Self {
+        Self { task: task as u32, first: first as u32, count: (of.constraints.len() - first) as u32 }
+    }
+}
+
 impl Task {
+    // Forgets the blocks and partners, before constraints are pushed.
+    fn begin(&mut self) {
+        self.constraints.clear();
+        self.partners.clear();
+        self.blocks.clear();
+    }
+
+    // Ends a block, if it has constraints.
+    fn end_block(&mut self, number: u32) {
+        let end = self.constraints.len();
+        if end > self.blocks.last().map_or(0, |&(_, end)| end) {
+            self.blocks.push((number, end));
+        }
+    }
+
+    /// The blocks with constraints, in solving order.
+    pub fn blocks(&mut self) -> impl Iterator<Item = BlockOfTask<'_>> {
+        let Self { constraints, wall_velocities, blocks, .. } = self;
+        let (mut rest, mut begin) = (constraints.as_mut_slice(), 0);
+        let wall_velocities = wall_velocities.as_slice();
+        blocks.iter().map(move |&(number, end)| {
+            let (constraints, after) = std::mem::take(&mut rest).split_at_mut(end - begin);
+            (rest, begin) = (after, end);
+            BlockOfTask { number, constraints, wall_velocities }
+        })
+    }
+
     fn in_contact(&self) -> impl Iterator<Item = &ContactConstraint> {
         self.constraints.iter().filter(|constraint| constraint.impulse.normal > 0.0)
     }

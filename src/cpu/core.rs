@@ -168,7 +168,7 @@ impl Core {
         let Self { constraints, sleep, blocks, order, state, domain, starts, .. } = self;
         constraints.follow(order);
         sleep.follow(order);
-        blocks.lay(&domain.grid, starts, |i| state.cell[i].truncate(), state.len());
+        blocks.order(&domain.grid, starts, |i| state.cell[i].truncate(), state.len());
     }
 
     /// Lists candidates for paths up to `motion_margin` relative to the drift; `drift_reach` bounds the path of the

@@ -50,16 +50,16 @@ impl Event {
     }
 }
 
-/// Overlap of two surfaces in the course of a substep; negative for a gap.
+/// Deepening of two surfaces in the course of a substep; negative for a gap.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Overlap {
+pub struct Deepening {
     /// At the clock of the partners.
     pub now: f32,
     /// At the end of the substep, without further impacts.
     pub ahead: f32,
 }
 
-impl Overlap {
+impl Deepening {
     /// Whether velocities drive the surfaces deep into each other.
     #[inline]
     pub fn deepens(self) -> bool {
@@ -234,9 +234,9 @@ impl View<'_> {
         (d + g * (0.5 * t * t), w + g * t, t)
     }
 
-    /// Overlap of two spheres, in mean diameters.
+    /// Deepening of two spheres, in mean diameters.
     #[inline]
-    pub fn overlap_ahead(&self, i: usize, j: usize, shift: Vec3) -> Overlap {
+    pub fn overlap_ahead(&self, i: usize, j: usize, shift: Vec3) -> Deepening {
         let (d, w, t) = self.in_lab(i, j, shift);
         let left = self.frame.h - t;
         let mut end = d + w * left;
@@ -246,20 +246,20 @@ impl View<'_> {
             end -= self.world.gravity * (0.5 * left * left);
         }
         let radius_sum = self.state.radius(i) + self.state.radius(j);
-        Overlap { now: 1.0 - d.length() / radius_sum, ahead: 1.0 - end.length() / radius_sum }
+        Deepening { now: 1.0 - d.length() / radius_sum, ahead: 1.0 - end.length() / radius_sum }
     }
 
-    /// Overlap of a sphere and a plane, in diameters.
+    /// Deepening of a sphere and a plane, in diameters.
     #[inline]
-    pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> Overlap {
+    pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> Deepening {
         let (gap, v) = super::sweep::wall_gap(self, i, plane);
         let left = self.frame.h - self.clock[i];
         if !self.world.walls[plane].there {
-            return Overlap::default();
+            return Deepening::default();
         }
         let end = gap + v * left + 0.5 * self.world.walls[plane].acceleration * left * left;
         let diameter = 2.0 * self.state.radius(i);
-        Overlap { now: -gap / diameter, ahead: -end / diameter }
+        Deepening { now: -gap / diameter, ahead: -end / diameter }
     }
 
     /// Whether the overlap at the end of the substep is at most `depth`, decided from squares with a small margin;

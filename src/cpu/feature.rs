@@ -6,7 +6,7 @@ use glam::Vec3;
 
 use crate::{
     cpu::{
-        event::{Event, Overlap, View},
+        event::{Event, Deepening, View},
         sweep::precedes,
     },
     state::constants::{ADVANCES, TOUCHING, WALL},
@@ -106,13 +106,13 @@ impl View<'_> {
         mover.wall_velocity(mover.arm(self.grid, at.cell, at.offset, at.t) - wall.normal * at.radius)
     }
 
-    /// Overlap of sphere `i` with a feature, in diameters.
-    pub fn overlap_of_feature_ahead(&self, i: usize, feature: &WallFeature) -> Overlap {
+    /// Deepening of sphere `i` with a feature, in diameters.
+    pub fn overlap_of_feature_ahead(&self, i: usize, feature: &WallFeature) -> Deepening {
         let at = |t: f32| {
             let touch = self.touch(feature, &self.instant(i, t));
             if touch.is_shadowed { 0.0 } else { -touch.gap / (2.0 * self.state.radius(i)) }
         };
-        Overlap { now: at(self.clock[i]), ahead: at(self.frame.h) }
+        Deepening { now: at(self.clock[i]), ahead: at(self.frame.h) }
     }
 
     /// Calls `visit(index among walls, feature)` for every existing feature that sphere `i` could meet in the substep.

@@ -10,7 +10,7 @@ mod lanes;
 mod solve;
 
 use crate::state::constants::{DEEP, ITERATION_BATCHES, SETTLED, SHORTEST};
-use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE};
+use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use glam::{DVec3, Vec3, Vec3A, Vec4};
@@ -19,10 +19,10 @@ use rayon::prelude::*;
 use self::solve::{Bodies, Body};
 use crate::{
     cpu::{
-        bits::Flags,
+        bits::{Bits, Flags},
         blocks::Blocks,
         collide::Push,
-        constraints::{ContactConstraint, ContactConstraints, WallVelocity},
+        constraints::{ContactConstraint, ContactConstraints, Task, WallVelocity},
         core::Core,
         event::View,
         parallel::{Disjoint, Outputs, TASK, for_ranges},
@@ -42,6 +42,8 @@ pub struct Rest {
     start: Vec<(Vec4, Vec4)>,
     /// Spheres in contact after the last pass.
     in_contact: Flags,
+    /// Blocks around pairs that the velocities drive deep into each other.
+    deep_blocks: Bits,
     losses: Outputs<f64>,
     /// Energy that contact constraints removed from the spheres, without the work of walls.
     pub dissipated: f64,
@@ -75,7 +77,7 @@ impl Rest {
             let Core { constraints, blocks, .. } = core;
             self.warm(constraints, blocks, all);
             for _ in 0..ITERATIONS_BEFORE {
-                self.iteration(constraints, blocks, all);
+                self.iteration(constraints, blocks, all, false);
             }
             self.leave_lab(core, frame, true);
         }
@@ -83,18 +85,21 @@ impl Rest {
 
     /// Solves the contact constraints again after the rounds, over the rest of the substep.
     pub fn after(&mut self, core: &mut Core, frame: Frame) {
-        let mut again = core.converted.count() > 0;
-        if core.constraints.count == 0 && !again {
+        let any_converted = core.converted.count() > 0;
+        if core.constraints.count == 0 && !any_converted {
             return;
         }
         core.sleep.wake_struck(&core.state);
         let all = core.sleep.all_are_woken();
         for batch in 0..ITERATION_BATCHES {
             let (view, constraints, blocks) = core.split_constraints(frame);
-            if again {
-                constraints.find_after_rounds(&view, blocks);
-                self.crowded += constraints.converted();
+            if batch > 0 {
+                let deep = &self.deep_blocks;
+                constraints.find_after_rounds(&view, blocks, |block, _| deep.contains(block as usize));
+            } else if any_converted {
+                constraints.find_after_rounds(&view, blocks, |_, i| view.converted.contains(i));
             }
+            self.crowded += constraints.converted();
             constraints.tasks.for_each(|task| {
                 if all || task.yields {
                     task.constraints.iter_mut().for_each(|constraint| follow(&view, constraint));
@@ -103,14 +108,13 @@ impl Rest {
             self.enter_lab(core, frame);
             let Core { constraints, blocks, .. } = core;
             for _ in 0..ITERATIONS_AFTER << batch {
-                let most = self.iteration(constraints, blocks, all);
+                let most = self.iteration(constraints, blocks, all, batch > 0);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
             }
             self.leave_lab(core, frame, false);
-            again = batch + 1 < ITERATION_BATCHES && self.runs_deep(&core.split_constraints(frame).0);
-            if !again {
+            if batch + 1 == ITERATION_BATCHES || !self.runs_deep(core, frame) {
                 break;
             }
         }
@@ -193,17 +197,27 @@ impl Rest {
         }
     }
 
-    /// Runs one iteration. Returns the largest velocity change by a contact constraint.
-    fn iteration(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, all: bool) -> f32 {
+    /// Runs one iteration over all blocks, or over the deep ones only. Returns the largest velocity change by a contact
+    /// constraint.
+    fn iteration(
+        &mut self,
+        constraints: &mut ContactConstraints,
+        blocks: &Blocks,
+        all: bool,
+        deep_only: bool,
+    ) -> f32 {
         let most = AtomicU32::new(0);
-        self.in_contact.reset(self.lab.len());
-        let in_contact = &self.in_contact;
+        let deep = &self.deep_blocks;
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
             constraints.tasks.for_chunks_of(colour.clone(), |tasks| {
-                let tasks = tasks.iter_mut().filter(|task| all || task.yields);
-                // SAFETY: tasks of one colour have no sphere in common.
-                let change = unsafe { lanes::solve_all(&bodies, tasks, in_contact) };
+                let blocks = tasks
+                    .iter_mut()
+                    .filter(|task| all || task.yields)
+                    .flat_map(Task::blocks)
+                    .filter(|block| !deep_only || deep.contains(block.number as usize));
+                // SAFETY: blocks of one colour have no sphere in common.
+                let change = unsafe { lanes::solve_all(&bodies, blocks, SWEEPS) };
                 // Bit patterns of positive floats are ordered like their values.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
@@ -212,8 +226,13 @@ impl Rest {
     }
 
     /// Whether the velocities drive supported spheres deep into others.
-    fn runs_deep(&self, view: &View) -> bool {
-        let state = view.state;
+    /// Marks the blocks around such pairs.
+    fn runs_deep(&mut self, core: &mut Core, frame: Frame) -> bool {
+        let (view, _, blocks) = core.split_constraints(frame);
+        let numbers = blocks.numbers();
+        self.deep_blocks.reset(numbers.count());
+        let (state, deep_blocks) = (view.state, &self.deep_blocks);
+        let mark = |i: usize| numbers.around(view.grid, view.cell(i), |block| deep_blocks.insert(block as usize));
         let in_contact = |i: usize| view.rested[i] > 0.0;
         let found = AtomicBool::new(false);
         let shifts = view.shifts.map(Vec3A::from);
@@ -228,6 +247,8 @@ impl Rest {
                     }
                     if view.overlap_ahead(i, j, view.shifts[code]).deepens() {
                         found.store(true, Relaxed);
+                        mark(i);
+                        mark(j);
                     }
                 }
                 let walls = view.lists.walls(i);
@@ -235,6 +256,7 @@ impl Rest {
                     for plane in (0..view.world.walls.len()).filter(|&plane| walls & wall_bit(plane) != 0) {
                         if view.overlap_of_wall_ahead(i, plane).deepens() {
                             found.store(true, Relaxed);
+                            mark(i);
                         }
                     }
                 }
@@ -242,6 +264,7 @@ impl Rest {
                     view.for_listed_features(i, |_, feature| {
                         if view.overlap_of_feature_ahead(i, feature).deepens() {
                             found.store(true, Relaxed);
+                            mark(i);
                         }
                     });
                 }
@@ -252,6 +275,8 @@ impl Rest {
 
     /// Converts V back to the falling frame: along the chord for a supported sphere, otherwise for flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
+        self.in_contact.reset(self.lab.len());
+        core.constraints.mark_in_contact(&self.in_contact);
         let (lab, in_contact, sleep) = (&self.lab, &self.in_contact, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);

@@ -61,9 +61,6 @@ impl Capacities {
     }
 }
 
-/// Spheres for each place of a block where cells have no end.
-const SPHERES_OF_SLOT: u32 = 128;
-
 /// Spheres that a workgroup of the audit sums at least.
 const PART_SPHERES: u32 = 4096;
 
@@ -194,15 +191,6 @@ regions!(buffer_layout);
 /// Places of the order of contacts that rest: by colour, block and colour inside the block.
 fn keys(slots: u32) -> u64 {
     COLOURS as u64 * u64::from(slots) * u64::from(INNER_COLOURS)
-}
-
-/// Blocks of a colour, or where cells have no end places for as many as spheres may need.
-pub fn slots(grid: &Grid, count: usize) -> u32 {
-    if grid.direct {
-        Axis::of(grid).iter().map(|axis| (axis.blocks as u32).div_ceil(2)).product()
-    } else {
-        (count as u32 / SPHERES_OF_SLOT).next_power_of_two().max(8)
-    }
 }
 
 /// Speeds that decide on contacts in a substep of length `h`: slow, shock, settled.

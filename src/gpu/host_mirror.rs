@@ -2,7 +2,7 @@
 
 use super::{
     Context,
-    buffer_layout::{BufferLayout, Capacities, slots},
+    buffer_layout::{BufferLayout, Capacities},
     buffers::Buffers,
     layout::{Body, Tag},
     readback::download,
@@ -63,7 +63,7 @@ impl HostMirror {
             self.domain.statistics.count,
             self.domain.grid.buckets,
             StaticWorld::of(&self.domain.world),
-            if self.domain.world.rests { slots(&self.domain.grid, self.domain.statistics.count) } else { 0 },
+            if self.domain.world.rests { Numbers::new(&self.domain.grid, self.domain.statistics.count).slots() } else { 0 },
             capacities,
         )
     }

@@ -127,13 +127,17 @@ pub const SHOCK: f32 = 32.0;
 /// contact constraint too. Relaxation would push such a pair apart anyway.
 pub const CONSTRAINT_AHEAD: f32 = 0.002;
 
+/// Sweeps over the constraints of a block in each iteration. The later ones find the block in the cache, but the velocities of
+/// the neighbouring blocks as the first one left them.
+pub const SWEEPS: u32 = 2;
+
 /// Iterations over the contact constraints before the sweep. With warm starting one suffices; the iterations after the
 /// rounds remove the residual.
 pub const ITERATIONS_BEFORE: u32 = 1;
 
 /// Iterations of the first batch after the rounds. Each further batch has twice as many as the one before: large spheres on
 /// small ones need iterations in proportion to their mass ratio.
-pub const ITERATIONS_AFTER: u32 = 4;
+pub const ITERATIONS_AFTER: u32 = 2;
 
 /// Largest number of batches after the rounds. Batches continue while contact constraints push spheres deep into others. Contacts are detected again before every batch except the first.
 pub const ITERATION_BATCHES: u32 = 4;

@@ -13,7 +13,6 @@ use crate::gpu::{
     },
 };
 use crate::{
-    cpu::blocks::Axis,
     state::{
         constants::{self, COLOURS, COUNTED_PLANES},
         warm_start::ContactImpulse,
@@ -31,26 +30,11 @@ pub fn put(twin: &Twin, host: &HostMirror, layout: &BufferLayout, memory: &mut M
 }
 
 /// Place of a cell in the order of contact constraints, as `key_of` of shaders/shared/blocks.wgsl, and its block.
-pub fn key_of(twin: &Twin, layout: &BufferLayout, cell: IVec3) -> (usize, [i32; 3]) {
-    let grid = &twin.core.domain.grid;
-    let axes = Axis::of(grid);
-    let (mut colour, mut inner, mut block) = (0, 0, [0; 3]);
-    for axis in (0..3).rev() {
-        let c = cell[axis];
-        let at = axes[axis].block(c);
-        colour = 2 * colour + at.rem_euclid(2) as usize;
-        inner = 3 * inner + ((c - at * axes[axis].edge) % 3) as usize;
-        block[axis] = at;
-    }
-    let slot = if grid.direct {
-        let half = axes.map(|axis| (axis.blocks + 1) / 2);
-        ((block[2] / 2 * half[1] + block[1] / 2) * half[0] + block[0] / 2) as usize
-    } else {
-        // Any function of the block will do.
-        let mixed = block.iter().fold(0_u32, |h, &b| (h ^ b as u32).wrapping_mul(0x9e37_79b1).rotate_left(7));
-        (mixed & (layout.slots - 1)) as usize
-    };
-    ((colour * layout.slots as usize + slot) * INNER_COLOURS as usize + inner, block)
+pub fn key_of(twin: &Twin, cell: IVec3) -> (usize, IVec3) {
+    let numbers = twin.core.blocks.numbers();
+    let block = numbers.block(cell);
+    let number = numbers.number(&twin.core.domain.grid, block) as usize;
+    (number * INNER_COLOURS as usize + numbers.inner_colour(cell), block)
 }
 
 fn put_order(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
@@ -62,7 +46,7 @@ fn put_order(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
         let spheres = grid.range(starts, bucket);
         let (begin, end) = (spheres.start as usize, spheres.end as usize);
         if (begin..i).all(|k| cell(k) != cell(i)) {
-            heads.push((key_of(twin, layout, cell(i)).0, i, end));
+            heads.push((key_of(twin, cell(i)).0, i, end));
         }
     }
     heads.sort_unstable();

@@ -1,5 +1,6 @@
-//! Solves the contact constraints of four tasks in parallel, one task per lane. The operations and their order are those of
-//! [`Bodies::solve`], so the bits are the same. Tasks of one colour share no sphere, so four constraints share none either.
+//! Solves the contact constraints of four blocks in parallel, one block per lane. The operations and their order are those of
+//! [`Bodies::solve`], so the bits are the same. Blocks of one colour share no sphere, so four constraints share none either.
+//! A block is swept several times in succession, because its spheres are then in the cache.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -7,41 +8,38 @@ use glam::{BVec4A, Mat4, Vec3, Vec4};
 
 use super::solve::{self, Bodies, Body};
 use crate::cpu::{
-    bits::Flags,
-    constraints::{ContactConstraint, Task, WallVelocity},
+    constraints::{BlockOfTask, ContactConstraint, WallVelocity},
 };
 
 /// Number of lanes of a vector.
 const LANES: usize = 4;
 
-/// Solves the contact constraints of tasks of one colour. Returns the largest velocity change by a constraint.
+/// Solves the contact constraints of blocks of one colour, each `sweeps` times. Returns the largest velocity change by a
+/// constraint.
 ///
 /// # Safety
-/// No other thread may read or write the spheres of these tasks at the same time, and the tasks share no sphere.
+/// No other thread may read or write the spheres of these blocks at the same time, and the blocks share no sphere.
 pub unsafe fn solve_all<'t>(
     bodies: &Bodies,
-    mut tasks: impl Iterator<Item = &'t mut Task>,
-    in_contact: &Flags,
+    mut blocks: impl Iterator<Item = BlockOfTask<'t>>,
+    sweeps: u32,
 ) -> f32 {
     let mut most = 0.0f32;
     let mut lanes: [Lane; LANES] = Default::default();
     loop {
-        let constraints = lanes.each_mut().map(|lane| lane.next(&mut tasks));
-        if let [Some(a), Some(b), Some(c), Some(d)] = constraints {
-            let mut constraints = [a, b, c, d];
-            let wall_velocities = lanes.each_ref().map(|lane| lane.wall_velocities);
+        let mut next = lanes.each_mut().map(|lane| lane.next(&mut blocks, sweeps));
+        if let [Some(a), Some(b), Some(c), Some(d)] = &mut next {
+            let wall_velocities = [a.1, b.1, c.1, d.1];
+            let mut constraints = [&mut *a.0, &mut *b.0, &mut *c.0, &mut *d.0];
             // SAFETY: guaranteed by the caller.
             most = solve::larger(most, unsafe { solve_four(bodies, &mut constraints, wall_velocities) });
-            constraints.iter().for_each(|constraint| mark(constraint, in_contact));
             continue;
         }
-        // The remaining contact constraints of the longest tasks.
+        // The remaining contact constraints of the longest blocks.
         let mut any = false;
-        for (constraint, lane) in constraints.into_iter().zip(&lanes) {
-            let Some(constraint) = constraint else { continue };
+        for (constraint, wall_velocities) in next.into_iter().flatten() {
             // SAFETY: guaranteed by the caller.
-            most = solve::larger(most, unsafe { bodies.solve(constraint, lane.wall_velocities) });
-            mark(constraint, in_contact);
+            most = solve::larger(most, unsafe { bodies.solve(constraint, wall_velocities) });
             any = true;
         }
         if !any {
@@ -50,30 +48,38 @@ pub unsafe fn solve_all<'t>(
     }
 }
 
-fn mark(constraint: &ContactConstraint, in_contact: &Flags) {
-    if constraint.impulse.normal > 0.0 {
-        constraint.mark(in_contact);
-    }
-}
-
-/// Remaining constraints of the task that a lane processes.
+/// The block that a lane processes.
 #[derive(Default)]
 struct Lane<'t> {
-    constraints: std::slice::IterMut<'t, ContactConstraint>,
+    constraints: &'t mut [ContactConstraint],
     wall_velocities: &'t [WallVelocity],
+    /// Index of the next constraint, and sweeps left including the present one.
+    next: usize,
+    sweeps: u32,
 }
 
 impl<'t> Lane<'t> {
-    /// The next contact constraint of the task, or of the next nonempty task.
+    /// The next contact constraint of the block, or of the next block.
     #[inline(always)]
-    fn next(&mut self, tasks: &mut impl Iterator<Item = &'t mut Task>) -> Option<&'t mut ContactConstraint> {
-        loop {
-            if let Some(constraint) = self.constraints.next() {
-                return Some(constraint);
+    fn next<'s>(
+        &'s mut self,
+        blocks: &mut impl Iterator<Item = BlockOfTask<'t>>,
+        sweeps: u32,
+    ) -> Option<(&'s mut ContactConstraint, &'t [WallVelocity])> {
+        if self.next == self.constraints.len() {
+            self.next = 0;
+            self.sweeps = self.sweeps.saturating_sub(1);
+            if self.sweeps == 0 {
+                // Blocks are never empty.
+                let Some(BlockOfTask { constraints, wall_velocities, .. }) = blocks.next() else {
+                    self.constraints = &mut [];
+                    return None;
+                };
+                *self = Self { constraints, wall_velocities, next: 0, sweeps };
             }
-            let task = tasks.next()?;
-            *self = Self { constraints: task.constraints.iter_mut(), wall_velocities: &task.wall_velocities };
         }
+        self.next += 1;
+        Some((&mut self.constraints[self.next - 1], self.wall_velocities))
     }
 }
 

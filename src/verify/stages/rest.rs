@@ -272,7 +272,7 @@ fn order(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut F
                 continue;
             }
             (first..end).filter(|&i| cell(i) == cell(first)).for_each(|i| seen[i as usize] += 1);
-            let (expected, block) = key_of(twin, layout, cell(first));
+            let (expected, block) = key_of(twin, cell(first));
             let colours = |key: usize| [(key / per_colour) as u32, key as u32 % INNER_COLOURS];
             for (found, expected) in colours(key).into_iter().zip(colours(expected)) {
                 findings.equal("colour of its cell", first as usize, found, expected);
