@@ -92,6 +92,7 @@ fn follow_row(i: u32, number: u32) {
         gap = distance - (bodies[i].radius + bodies[j].radius);
         now = apart.now;
     }
+    if word(at + 5u) < 0.0 { return; }
     pool[at + 5u] = bitcast<u32>(max(gap, 0.0) / max(frame.h - now, SHORTEST * frame.h));
 }
 
@@ -102,14 +103,51 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let batch = batch_of_dispatch();
     if !is_active(batch) { return; }
     let any_sleeps = atomicLoad(&work[ASLEEP_COUNT]) > 0u;
-    let adds = batch > 1u || atomicLoad(&work[CONVERTED]) > 0u;
+    let any_converted = atomicLoad(&work[CONVERTED]) > 0u;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        if adds { renew_constraints(i, true, 1.0); }
+        if batch > 1u {
+            if is_deep(number_of_block(tags[i].cell), batch) { renew_constraints(i, true, 1.0); }
+        } else if any_converted && has_converted(i) {
+            renew_constraints(i, true, 1.0);
+        }
         // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
         if batch == 1u && any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0 { atomicOr(&work[WAKE_STATE], ALL_WOKEN); }
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { follow_row(i, constraint); }
     }
     check_loops();
+}
+
+// Whether any impact of sphere i was converted to a resting contact.
+fn has_converted(i: u32) -> bool {
+    var end = list_end(i);
+    if HAS_SHAPES { end = feature_end(i); }
+    for (var at = list_begin(i); at < end; at++) {
+        if (flags_at(at) & HITS) > MOST_HITS { return true; }
+    }
+    for (var plane = 0u; HAS_WALLS && plane < min(wall_count(), COUNTED_PLANES); plane++) {
+        if wall_hits(i, plane) > MOST_HITS { return true; }
+    }
+    return false;
+}
+
+// Whether a batch after the first solves a block again.
+fn is_deep(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_deep_blocks + block]) == batch; }
+
+// The next batch solves the block of sphere i and all blocks around it.
+fn mark_around(i: u32, batch: u32) {
+    let cell = tags[i].cell;
+    let middle = vec3i(block_of(0u, cell.x).x, block_of(1u, cell.y).x, block_of(2u, cell.z).x);
+    for (var k = 0; k < 27; k++) {
+        var near = middle + vec3i(k % 3, k / 3 % 3, k / 9) - vec3i(1);
+        var is_inside = true;
+        for (var axis = 0u; axis < 3u; axis++) {
+            let blocks = frame.block_count[axis];
+            if blocks == 0 { continue; }
+            if frame.periodic[axis] != 0u { near[axis] = modulo(near[axis], blocks); }
+            is_inside = is_inside && near[axis] >= 0 && near[axis] < blocks;
+        }
+        if is_inside { atomicMax(&work[frame.at_deep_blocks + number_of(near)], batch + 1u); }
+    }
 }
 
 fn place_of_begin(i: u32) -> u32 { return frame.at_begin + i * BEGIN_WORDS; }
@@ -154,6 +192,15 @@ fn plan_of_dispatch() -> vec4u {
     return vec4u(number, select(number + ITERATIONS_AFTER, ITERATIONS_BEFORE + 1u, batch == 0u), 0u, COLOURS);
 }
 
+var<workgroup> group_sweeps: u32;
+
+// Sweeps over a block: one for the warm start, none in a later batch that does not concern the block.
+fn sweeps_of_block(block: u32, warms: bool) -> u32 {
+    let batch = batch_of_dispatch();
+    if batch > 1u && !is_deep(block, batch) { return 0u; }
+    return select(SWEEPS, 1u, warms);
+}
+
 // Solves the contacts of the blocks; the lanes of one workgroup share a block.
 @compute @workgroup_size(REST_GROUP)
 fn rest_solve(
@@ -168,11 +215,15 @@ fn rest_solve(
         var change = 0.0;
         for (var colour = plan.z; colour < plan.w; colour++) {
             for (var slot = group.x; slot < frame.slots; slot += groups.x) {
-                let first = frame.at_slot_starts + (colour * frame.slots + slot) * INNER_COLOURS;
-                for (var inner = 0u; inner < INNER_COLOURS; inner++) {
+                let block = colour * frame.slots + slot;
+                if lane == 0u { group_sweeps = sweeps_of_block(block, number == 0u); }
+                let sweeps = workgroupUniformLoad(&group_sweeps);
+                let first = frame.at_slot_starts + block * INNER_COLOURS;
+                for (var k = 0u; k < sweeps * INNER_COLOURS; k++) {
+                    let inner = k % INNER_COLOURS;
                     let end = atomicLoad(&work[first + inner + 1u]);
-                    for (var k = atomicLoad(&work[first + inner]) + lane; k < end; k += REST_GROUP) {
-                        change = max(change, solve_cell(k, number == 0u));
+                    for (var cell = atomicLoad(&work[first + inner]) + lane; cell < end; cell += REST_GROUP) {
+                        change = max(change, solve_cell(cell, number == 0u));
                     }
                     storageBarrier();
                     workgroupBarrier();
@@ -220,6 +271,9 @@ fn rest_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             let j = constraint_partner(constraint);
             atomicMax(&work[frame.at_in_contact + i], batch + 1u);
             if (j & WALL) == 0u { atomicMax(&work[frame.at_in_contact + j], batch + 1u); }
+            if batch > 0u { continue; }
+            atomicAdd(&work[frame.at_pressed + i], 1u);
+            if (j & WALL) == 0u { atomicAdd(&work[frame.at_pressed + j], 1u); }
         }
     }
     check_loops();
@@ -279,10 +333,12 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 }
 
 // If the last planned batch does not suffice, the step is repeated with more.
-fn note_ahead(batch: u32, overlap: Deepening) {
-    if overlap.ahead <= DEEP || overlap.ahead - max(overlap.now, 0.0) <= DEEPENED { return; }
+fn note_ahead(i: u32, batch: u32, overlap: Deepening) -> bool {
+    if overlap.ahead <= DEEP || overlap.ahead - max(overlap.now, 0.0) <= DEEPENED { return false; }
     if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
     atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(overlap.ahead));
+    mark_around(i, batch);
+    return true;
 }
 
 // Whether the velocities drive supported spheres deep into others.
@@ -295,14 +351,15 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         let end = list_end(i);
         for (var at = list_begin(i); at < end; at++) {
             let c = candidate(at);
-            if c.other > i && is_in_contact(i, c.other) { note_ahead(batch, overlap_ahead(i, c.other, c.shift)); }
+            if c.other <= i || !is_in_contact(i, c.other) { continue; }
+            if note_ahead(i, batch, overlap_ahead(i, c.other, c.shift)) { mark_around(c.other, batch); }
         }
         for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
-            if is_near_plane(i, plane) && rested(i) > 0.0 { note_ahead(batch, overlap_of_wall_ahead(i, wall_of(plane))); }
+            if is_near_plane(i, plane) && rested(i) > 0.0 { note_ahead(i, batch, overlap_of_wall_ahead(i, wall_of(plane))); }
         }
         if HAS_SHAPES && rested(i) > 0.0 {
             var seeker = listed_features(i);
-            while next_feature(&seeker) { note_ahead(batch, overlap_of_feature_ahead(i, feature_at(seeker.found))); }
+            while next_feature(&seeker) { note_ahead(i, batch, overlap_of_feature_ahead(i, feature_at(seeker.found))); }
         }
     }
     check_loops();
@@ -332,7 +389,11 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         atomicMax(&work[frame.at_woken + i], STILL - own);
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
             let j = constraint_partner(constraint);
+            let at = place_of_constraint(constraint);
+            let lasts = word(at + 8u) > 0.0 && word(at + 5u) >= 0.0;
+            if lasts { atomicMax(&work[frame.at_in_contact + i], LASTING); }
             if (j & WALL) != 0u { continue; }
+            if lasts { atomicMax(&work[frame.at_in_contact + j], LASTING); }
             let theirs = own_timer(j);
             // Fixed spheres do not limit the timers of their neighbours.
             let ticks = sleep_ticks();
@@ -365,7 +426,6 @@ fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     begin(groups);
     if is_halted() { return; }
     if id.x == 0u { atomicStore(&warm_start[PAST_H], bitcast<u32>(frame.h)); }
-    let last = atomicLoad(&work[LAST_IN_CONTACT]);
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         let count = constraint_end(i) - constraint_begin(i);
         let first = atomicAdd(&warm_start[IMPULSE_COUNT], count);
@@ -374,11 +434,15 @@ fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             var key = constraint_partner(constraint);
             if (key & WALL) == 0u { key = tags[key].rank; }
             atomicStore(&warm_start[at], key);
-            for (var k = 0u; k < IMPULSE_WORDS - 1u; k++) { atomicStore(&warm_start[at + 1u + k], pool[place_of_constraint(constraint) + 8u + k]); }
+            // A bounce ends with the substep.
+            let bounces = word(place_of_constraint(constraint) + 5u) < 0.0;
+            for (var k = 0u; k < IMPULSE_WORDS - 1u; k++) {
+                atomicStore(&warm_start[at + 1u + k], select(pool[place_of_constraint(constraint) + 8u + k], 0u, bounces));
+            }
             at += IMPULSE_WORDS;
             feel_constraint(i, constraint);
         }
-        let in_contact = last > 0u && atomicLoad(&work[frame.at_in_contact + i]) == last;
+        let in_contact = atomicLoad(&work[frame.at_in_contact + i]) == LASTING;
         let head = rank_head(tags[i].rank);
         atomicStore(&warm_start[head], first);
         atomicStore(&warm_start[head + 1u], count | select(0u, RESTED, in_contact));

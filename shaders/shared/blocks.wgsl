@@ -11,22 +11,28 @@ fn block_of(axis: u32, cell: i32) -> vec2i {
     return vec2i(block, (cell - block * edge) % 3);
 }
 
-// Sort key of a cell: by the colour of its block, the block, and the colour of the cell.
-fn key_of(cell: vec3i) -> u32 {
-    let x = block_of(0u, cell.x);
-    let y = block_of(1u, cell.y);
-    let z = block_of(2u, cell.z);
-    let colour = u32(modulo(z.x, 2) * 4 + modulo(y.x, 2) * 2 + modulo(x.x, 2));
-    let inner = u32(9 * z.y + 3 * y.y + x.y);
+// Number of a block: by its colour, then its slot.
+fn number_of(block: vec3i) -> u32 {
+    let colour = u32(modulo(block.z, 2) * 4 + modulo(block.y, 2) * 2 + modulo(block.x, 2));
     var slot = 0u;
     if is_direct() {
         let half = (frame.block_count + vec3i(1)) / 2;
-        slot = u32(((z.x / 2) * half.y + y.x / 2) * half.x + x.x / 2);
+        slot = u32(((block.z / 2) * half.y + block.y / 2) * half.x + block.x / 2);
     } else {
         // Blocks that share a slot cannot touch each other, like all blocks of one colour.
-        slot = (row_of(y.x, z.x) ^ (u32(x.x) * 0x27d4eb2fu)) & (frame.slots - 1u);
+        slot = (row_of(block.y, block.z) ^ (u32(block.x) * 0x27d4eb2fu)) & (frame.slots - 1u);
     }
-    return (colour * frame.slots + slot) * INNER_COLOURS + inner;
+    return colour * frame.slots + slot;
+}
+
+fn number_of_block(cell: vec3i) -> u32 {
+    return number_of(vec3i(block_of(0u, cell.x).x, block_of(1u, cell.y).x, block_of(2u, cell.z).x));
+}
+
+// Sort key of a cell: by the colour of its block, the block, and the colour of the cell.
+fn key_of(cell: vec3i) -> u32 {
+    let inner = 9 * block_of(2u, cell.z).y + 3 * block_of(1u, cell.y).y + block_of(0u, cell.x).y;
+    return number_of_block(cell) * INNER_COLOURS + u32(inner);
 }
 
 // Spheres of the bucket of a cell.

@@ -18,7 +18,8 @@ struct ContactConstraint {
     code: u32,
     // Unit vector from j to i.
     normal: vec3f,
-    // Approach speed that closes the gap by the end of the substep, >= 0.
+    // Approach speed that closes the gap by the end of the substep, >= 0. Below 0 the partners bounce: minus the speed at
+    // which they separate.
     closing: f32,
     // Distance over the radius sum: scales the radii to the arms of the contact point.
     share: f32,

@@ -65,9 +65,7 @@ fn is_held(hits: u32, approach: f32, diameter: f32) -> bool {
 
 fn is_supported(i: u32) -> bool { return rested(i) > 0.0; }
 
-fn is_bound(i: u32) -> bool {
-    return is_supported(i) || tags[i].last_contact >= 0.0 || bodies[i].inverse_mass == 0.0;
-}
+fn pressed(i: u32) -> u32 { return atomicLoad(&work[frame.at_pressed + i]); }
 
 // Whether an overlap at an impact is left by the contact solver, and not by impacts out of order.
 fn is_left_by_contacts(i: u32, partner: u32, toi: f32) -> bool {

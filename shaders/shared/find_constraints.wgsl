@@ -31,9 +31,11 @@ fn sleeps(i: u32) -> bool { return timer_elapsed(i) && !all_are_woken(); }
 struct Past {
     impulse: ContactImpulse,
     found: bool,
+    // Of a constraint of this substep.
+    closing: f32,
 }
 
-const NO_PAST: Past = Past(ContactImpulse(0.0, vec3f(0.0), vec3f(0.0)), false);
+const NO_PAST: Past = Past(ContactImpulse(0.0, vec3f(0.0), vec3f(0.0)), false, 0.0);
 
 fn past_impulse(rank: u32, partner: u32) -> Past {
     let first = atomicLoad(&warm_start[rank_head(rank)]);
@@ -43,7 +45,7 @@ fn past_impulse(rank: u32, partner: u32) -> Past {
         if atomicLoad(&warm_start[at]) != partner { continue; }
         let tangent = vec3f(warm_start_word(at + 2u), warm_start_word(at + 3u), warm_start_word(at + 4u));
         let moment = vec3f(warm_start_word(at + 5u), warm_start_word(at + 6u), warm_start_word(at + 7u));
-        return Past(ContactImpulse(warm_start_word(at + 1u), tangent, moment), true);
+        return Past(ContactImpulse(warm_start_word(at + 1u), tangent, moment), true, 0.0);
     }
     return NO_PAST;
 }
@@ -51,7 +53,9 @@ fn past_impulse(rank: u32, partner: u32) -> Past {
 // Impulse of a constraint of this substep.
 fn present_impulse(i: u32, j: u32) -> Past {
     for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
-        if constraint_partner(constraint) == j { return Past(impulse_of(constraint), true); }
+        if constraint_partner(constraint) == j {
+            return Past(impulse_of(constraint), true, word(place_of_constraint(constraint) + 5u));
+        }
     }
     return NO_PAST;
 }
@@ -96,6 +100,8 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     var normal = vec3f(1.0, 0.0, 0.0);
     if distance > 0.0 { normal = d / distance; }
     let gap = distance - diameter;
+    let approach = -dot(normal, bodies[i].velocity - bodies[j].velocity);
+    var closing = max(gap, 0.0) / frame.h;
     var past = NO_PAST;
     if again {
         past = present_impulse(i, j);
@@ -103,14 +109,19 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
         if !past.found && !is_converted && !(is_in_contact(i, j) && overlap_ahead(i, j, c.shift).ahead > CONSTRAINT_AHEAD) { return false; }
         has_new_constraint = has_new_constraint || !past.found;
         new_converted += select(0u, 1u, !past.found && is_converted);
+        if past.closing < 0.0 {
+            closing = past.closing;
+        } else if !past.found && is_converted && approach > 0.0 && min(pressed(i), pressed(j)) == 0u {
+            // One of the partners was in flight: they bounce.
+            let speed = restitution_at(surface, approach) * approach;
+            if speed > frame.slow { closing = -speed; }
+        }
     } else {
         past = past_impulse(rank, their_rank);
-        let approach = -dot(normal, bodies[i].velocity - bodies[j].velocity);
         let both_rested = has_rested(rank) && has_rested(their_rank);
         if !rests_now(gap, diameter, approach, past, both_rested) { return false; }
     }
     let share = distance / diameter;
-    let closing = max(gap, 0.0) / frame.h;
     let reduced = radius * their_radius / diameter;
     // A sleeping sphere touches one that has moved recently.
     if !again && timer_elapsed(i) != timer_elapsed(j) && !(is_nearly_asleep(i) && is_nearly_asleep(j)) { atomicOr(&work[WAKE_STATE], ALL_WOKEN); }

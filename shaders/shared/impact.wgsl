@@ -126,10 +126,16 @@ fn convert_wall(i: u32, wall: u32) -> bool {
 // Converts an impact in a crowd to a resting contact; true if it was converted. Twin: `converts_crowded` of
 // src/cpu/event.rs, which gives the reasons. Each partner converts the entry in its own list.
 fn converts_crowded(i: u32, partner: u32, approach: f32, diameter: f32) -> bool {
+    if approach * frame.h > CROWDED_PATH * diameter || bodies[i].inverse_mass == 0.0 { return false; }
     let is_sphere = (partner & WALL) == 0u;
-    if approach * frame.h > CROWDED_PATH * diameter || !is_bound(i) { return false; }
-    if is_sphere && !is_bound(partner) { return false; }
-    if !is_supported(i) && !(is_sphere && is_supported(partner)) { return false; }
+    let own = pressed(i);
+    if is_sphere && bodies[partner].inverse_mass > 0.0 {
+        let theirs = pressed(partner);
+        let is_crowded = select(own + theirs >= CROWDED_CONTACTS, max(own, theirs) >= HELD_CONTACTS, min(own, theirs) == 0u);
+        if !is_crowded { return false; }
+    } else if own < HELD_CONTACTS {
+        return false;
+    }
     var material = 0u;
     if is_sphere {
         material = material_of(partner);

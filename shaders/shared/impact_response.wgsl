@@ -83,8 +83,7 @@ fn leave_support(a: ptr<function, ImpactBody>, t: f32) -> bool {
 // Restitution by the TC model: an impact takes no energy, by restitution or friction, if one of the partners had a
 // contact less than the contact time ago.
 fn soften(surface: ptr<function, Surface>, speed: f32, age: f32) -> f32 {
-    var e = (*surface).restitution;
-    if speed < (*surface).threshold { e *= speed / (*surface).threshold; }
+    let e = restitution_at(*surface, speed);
     if !HAS_REST && (e < 1.0 || (*surface).friction > 0.0) && age < frame.contact_time {
         atomicAdd(&work[CONTACT_TIME_COUNT], 1u);
         (*surface).friction = 0.0;

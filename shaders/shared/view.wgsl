@@ -211,6 +211,11 @@ struct Surface {
     threshold: f32,
 }
 
+fn restitution_at(surface: Surface, speed: f32) -> f32 {
+    if speed < surface.threshold { return surface.restitution * (speed / surface.threshold); }
+    return surface.restitution;
+}
+
 fn surface_of(a: u32, b: u32) -> Surface {
     let at = frame.at_surfaces + SURFACE_ROWS * (a * frame.material_count + b);
     let first = world[at];

@@ -68,32 +68,34 @@ impl Bits {
     }
 }
 
-/// A set of indices below a fixed count, one byte each, so that an insert is a plain store.
+/// A small counter for each index below a fixed count, one byte each.
 #[derive(Default)]
-pub struct Flags {
+pub struct Counters {
     bytes: Vec<AtomicU8>,
 }
 
-impl Flags {
-    /// Resizes the set for indices below `count` and empties it.
+impl Counters {
+    /// Resizes the counters for indices below `count` and sets them to 0.
     pub fn reset(&mut self, count: usize) {
         self.bytes.clear();
         self.bytes.resize_with(count, AtomicU8::default);
     }
 
-    /// Adds an index.
+    /// Counts one more. A count stops at 128, or at most one further for each thread.
     #[inline]
-    pub fn insert(&self, i: usize) {
-        self.bytes[i].store(1, Relaxed);
+    pub fn add(&self, i: usize) {
+        if self.bytes[i].load(Relaxed) < 128 {
+            self.bytes[i].fetch_add(1, Relaxed);
+        }
     }
 
-    /// Whether the index is in the set.
+    /// The count of an index.
     #[inline]
-    pub fn contains(&self, i: usize) -> bool {
-        self.bytes[i].load(Relaxed) != 0
+    pub fn get(&self, i: usize) -> u8 {
+        self.bytes[i].load(Relaxed)
     }
 
-    /// Bytes of the set.
+    /// Bytes of the counters.
     pub fn bytes(&self) -> usize {
         self.bytes.capacity()
     }

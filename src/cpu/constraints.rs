@@ -13,7 +13,7 @@ use self::find::Finder;
 pub use crate::state::warm_start::ContactImpulse;
 use crate::{
     cpu::{
-        bits::Flags,
+        bits::Counters,
         blocks::{Block, Blocks},
         event::View,
         parallel::{Disjoint, Outputs},
@@ -35,7 +35,8 @@ pub struct ContactConstraint {
     pub wall_velocity: u32,
     /// Unit vector from j to i.
     pub normal: Vec3,
-    /// Approach speed that closes the gap by the end of the substep, >= 0.
+    /// Approach speed that closes the gap by the end of the substep, >= 0. Below 0 the partners bounce: minus the speed at
+    /// which they separate.
     pub closing: f32,
     /// From each centre to the point of contact.
     pub arms: [f32; 2],
@@ -60,12 +61,12 @@ pub const STANDS: u32 = u32::MAX;
 pub struct WallVelocity(pub [Vec4; 2]);
 
 impl ContactConstraint {
-    /// Inserts its spheres into `set`.
+    /// Adds one to the counts of its spheres.
     #[inline]
-    pub fn mark(&self, set: &Flags) {
-        set.insert(self.i as usize);
+    fn count(&self, counts: &Counters) {
+        counts.add(self.i as usize);
         if self.j & WALL == 0 {
-            set.insert(self.j as usize);
+            counts.add(self.j as usize);
         }
     }
 }
@@ -82,8 +83,9 @@ pub struct Task {
     wakes: bool,
     /// Whether any of the spheres is awake and not fixed.
     pub yields: bool,
-    /// Contacts made of impacts in the last call.
+    /// Contacts made of impacts in the last call, and whether any partners bounce.
     converted: u64,
+    bounces: bool,
     /// The blocks with constraints: their numbers, and the end of their constraints.
     blocks: Vec<(u32, usize)>,
     /// The previous constraints, while new ones are found.
@@ -96,7 +98,6 @@ pub struct BlockOfTask<'t> {
     pub constraints: &'t mut [ContactConstraint],
     pub wall_velocities: &'t [WallVelocity],
 }
-
 
 /// Range of the contact constraints of one sphere.
 #[derive(Clone, Copy, Default)]
@@ -118,8 +119,8 @@ pub struct ContactConstraints {
     past_h: f32,
     /// Whether `past` already holds the warm start of the next substep.
     is_past_ready: bool,
-    /// Spheres that a contact constraint supported in the previous substep.
-    rested: Flags,
+    /// Constraints with an impulse of every sphere in the previous substep.
+    rested: Counters,
     /// New index of each sphere, and the end of its past constraints, while they are reordered.
     places: Vec<u32>,
     ends: Vec<AtomicU32>,
@@ -143,7 +144,7 @@ impl ContactConstraints {
         self.shock = SHOCK * slow;
         let count = view.state.len();
         self.rested.reset(count);
-        mark(&self.past, &self.rested);
+        count_in_contact(&self.past, &self.rested);
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
@@ -199,7 +200,7 @@ impl ContactConstraints {
         let slots = Disjoint::new(&mut self.slots);
         tasks.run(blocks.tasks.len(), 1, |range, task| {
             task.wall_velocities.clear();
-            (task.wakes, task.yields, task.converted) = (false, false, 0);
+            (task.wakes, task.yields, task.converted, task.bounces) = (false, false, 0, false);
             task.begin();
             for block in &blocks.all[blocks.tasks[range.start].clone()] {
                 for i in blocks.owners_of(block) {
@@ -224,9 +225,19 @@ impl ContactConstraints {
         self.tasks.iter().map(|task| task.converted).sum()
     }
 
-    /// Inserts the spheres of all constraints with an impulse into `set`.
-    pub fn mark_in_contact(&self, set: &Flags) {
-        mark(&self.tasks, set);
+    /// Counts the constraints with an impulse of every sphere.
+    pub fn count_in_contact(&self, counts: &Counters) {
+        count_in_contact(&self.tasks, counts);
+    }
+
+    /// Forgets the impulses of bounces, which end with the substep.
+    pub fn end_bounces(&mut self) {
+        self.tasks.for_each(|task| {
+            if task.bounces {
+                let bouncing = task.constraints.iter_mut().filter(|constraint| constraint.closing < 0.0);
+                bouncing.for_each(|constraint| constraint.impulse = ContactImpulse::default());
+            }
+        });
     }
 
     /// Whether any sleeping sphere touches one that has moved recently.
@@ -302,8 +313,8 @@ impl ContactConstraints {
     }
 }
 
-fn mark(tasks: &Outputs<Task>, set: &Flags) {
-    tasks.look(|task| task.in_contact().for_each(|constraint| constraint.mark(set)));
+fn count_in_contact(tasks: &Outputs<Task>, counts: &Counters) {
+    tasks.look(|task| task.in_contact().for_each(|constraint| constraint.count(counts)));
 }
 
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactConstraint] {
@@ -355,6 +366,7 @@ impl Task {
 
     fn push(&mut self, constraint: ContactConstraint, yields: bool) {
         self.yields |= yields;
+        self.bounces |= constraint.closing < 0.0;
         self.partners.push(constraint.j);
         self.constraints.push(constraint);
     }

@@ -9,7 +9,7 @@ use crate::{
     cpu::{
         advance,
         bin::bin,
-        bits::Bits,
+        bits::{Bits, Counters},
         blocks::Blocks,
         collide,
         constraints::{ContactConstraint, ContactConstraints},
@@ -51,6 +51,7 @@ macro_rules! view {
             constraints: $constraints,
             converted: &$core.converted,
             rested: &$core.rested,
+            pressed: &$core.pressed,
             sleep: $sleep,
         }
     };
@@ -75,6 +76,8 @@ pub struct Core {
     pub converted: Bits,
     /// Time of the substep during which contact constraints support each sphere.
     pub rested: Vec<f32>,
+    /// Contact constraints with an impulse of each sphere, before the sweep.
+    pub pressed: Counters,
     pub reach: Reach,
     shifts: [Vec3; 32],
     back: State,
@@ -112,6 +115,7 @@ impl Core {
             sleep: Sleep::new(count),
             converted: Bits::default(),
             rested: vec![0.0; count],
+            pressed: Counters::default(),
             reach: Reach { radius_max: domain.statistics.radius_max as f32, motion_margin: 0.0 },
             shifts: domain.grid.shifts(),
             back: State::default(),
@@ -128,6 +132,7 @@ impl Core {
         core.back.resize(count);
         core.launched.reset(count);
         core.converted.reset(count);
+        core.pressed.reset(count);
         core.lay_out();
         Ok(core)
     }
@@ -209,6 +214,7 @@ impl Core {
         let columns = self.state.columns();
         let view = view!(self, frame, columns, &self.clock, &self.support, &self.constraints, &self.awake);
         self.sleep.advance_timers(&view);
+        self.constraints.end_bounces();
     }
 
     /// Clears all contact impulses and wakes all spheres.
@@ -340,6 +346,7 @@ impl Core {
             + self.sleep.bytes()
             + 4 * self.rested.capacity()
             + self.converted.bytes()
+            + self.pressed.bytes()
             + self.domain.world.features.bytes()
     }
 }

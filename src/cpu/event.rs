@@ -1,11 +1,17 @@
 //! The next event of a sphere, and the view that the stages of a round share.
 
-use crate::state::constants::{CROWDED_PATH, DEEP, DEEPENED, MOST_HITS, SIDE_SHIFT, WALL, wall_of};
+use crate::state::constants::{
+    CROWDED_CONTACTS, CROWDED_PATH, DEEP, DEEPENED, HELD_CONTACTS, MOST_HITS, SIDE_SHIFT, WALL, wall_of,
+};
 use glam::{IVec3, Vec3, Vec3A};
 
 use crate::{
     cpu::{
-        bits::Bits, constraints::ContactConstraints, fast::DynamicCandidates, neighbors::Lists, sleep::Sleep,
+        bits::{Bits, Counters},
+        constraints::ContactConstraints,
+        fast::DynamicCandidates,
+        neighbors::Lists,
+        sleep::Sleep,
     },
     state::{
         columns::Columns,
@@ -87,6 +93,8 @@ pub struct View<'a> {
     pub converted: &'a Bits,
     /// Time of the substep during which contact constraints support each sphere.
     pub rested: &'a [f32],
+    /// Contact constraints with an impulse of each sphere, before the sweep.
+    pub pressed: &'a Counters,
     pub sleep: &'a Sleep,
 }
 
@@ -135,19 +143,16 @@ impl View<'_> {
                 || self.lists.hits(i, partner) > MOST_HITS + 1)
     }
 
-    /// Converts an impact in a crowd to a resting contact; true if it was converted. In a crowd both partners are supported,
-    /// fixed, or had an impact in this substep, at least one of them is supported, and impacts lose energy. Their order has
-    /// no physical meaning there, because supported spheres pass an impulse on at once.
+    /// Converts an impact in a crowd to a resting contact; true if it was converted. In a crowd an impulse spreads over many
+    /// contacts at once, so the order of impacts has no physical meaning. Balls that roll on a table are not in a crowd.
     pub fn converts_crowded(&self, i: usize, partner: u32, approach: f32, diameter: f32) -> bool {
         let other = (partner & WALL == 0).then_some(partner as usize);
-        let is_supported = |k: usize| self.rested[k] > 0.0;
-        let is_bound =
-            |k: usize| is_supported(k) || self.state.spin[k].w >= 0.0 || self.state.inverse_mass(k) == 0.0;
         let is_crowded = self.world.rests
-            && (is_supported(i) || other.is_some_and(is_supported))
-            && is_bound(i)
-            && other.is_none_or(is_bound)
-            && approach * self.frame.h <= CROWDED_PATH * diameter;
+            && approach * self.frame.h <= CROWDED_PATH * diameter
+            && match other.filter(|&j| self.state.inverse_mass(j) > 0.0) {
+                Some(j) => are_crowded(self.pressed.get(i), self.pressed.get(j)),
+                None => self.pressed.get(i) >= HELD_CONTACTS,
+            };
         if !is_crowded || !self.loses_energy(i, partner) || !self.is_counted(i, partner) {
             return false;
         }
@@ -293,6 +298,11 @@ impl View<'_> {
     pub fn cell(&self, i: usize) -> IVec3 {
         self.state.cell[i].truncate()
     }
+}
+
+// Whether two spheres with so many pressed contacts are in a crowd.
+fn are_crowded(a: u8, b: u8) -> bool {
+    if a.min(b) == 0 { a.max(b) >= HELD_CONTACTS } else { a.saturating_add(b) >= CROWDED_CONTACTS }
 }
 
 #[cfg(test)]

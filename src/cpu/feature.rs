@@ -6,7 +6,7 @@ use glam::Vec3;
 
 use crate::{
     cpu::{
-        event::{Event, Deepening, View},
+        event::{Deepening, Event, View},
         sweep::precedes,
     },
     state::constants::{ADVANCES, TOUCHING, WALL},

@@ -11,7 +11,10 @@ mod solve;
 
 use crate::state::constants::{DEEP, ITERATION_BATCHES, SETTLED, SHORTEST};
 use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::{
+    mem::swap,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+};
 
 use glam::{DVec3, Vec3, Vec3A, Vec4};
 use rayon::prelude::*;
@@ -19,7 +22,7 @@ use rayon::prelude::*;
 use self::solve::{Bodies, Body};
 use crate::{
     cpu::{
-        bits::{Bits, Flags},
+        bits::{Bits, Counters},
         blocks::Blocks,
         collide::Push,
         constraints::{ContactConstraint, ContactConstraints, Task, WallVelocity},
@@ -40,8 +43,8 @@ pub struct Rest {
     lab: Vec<Body>,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
-    /// Spheres in contact after the last pass.
-    in_contact: Flags,
+    /// Contact constraints with an impulse of each sphere after the last pass.
+    in_contact: Counters,
     /// Blocks around pairs that the velocities drive deep into each other.
     deep_blocks: Bits,
     losses: Outputs<f64>,
@@ -80,6 +83,9 @@ impl Rest {
                 self.iteration(constraints, blocks, all, false);
             }
             self.leave_lab(core, frame, true);
+            swap(&mut self.in_contact, &mut core.pressed);
+        } else {
+            core.pressed.reset(core.state.len());
         }
     }
 
@@ -232,7 +238,8 @@ impl Rest {
         let numbers = blocks.numbers();
         self.deep_blocks.reset(numbers.count());
         let (state, deep_blocks) = (view.state, &self.deep_blocks);
-        let mark = |i: usize| numbers.around(view.grid, view.cell(i), |block| deep_blocks.insert(block as usize));
+        let mark =
+            |i: usize| numbers.around(view.grid, view.cell(i), |block| deep_blocks.insert(block as usize));
         let in_contact = |i: usize| view.rested[i] > 0.0;
         let found = AtomicBool::new(false);
         let shifts = view.shifts.map(Vec3A::from);
@@ -276,7 +283,7 @@ impl Rest {
     /// Converts V back to the falling frame: along the chord for a supported sphere, otherwise for flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
         self.in_contact.reset(self.lab.len());
-        core.constraints.mark_in_contact(&self.in_contact);
+        core.constraints.count_in_contact(&self.in_contact);
         let (lab, in_contact, sleep) = (&self.lab, &self.in_contact, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);
@@ -295,7 +302,7 @@ impl Rest {
                 if sleeps {
                     spin_now = Vec3::ZERO.extend(spin_now.w);
                 }
-                let (time, u) = if sleeps || in_contact.contains(i) {
+                let (time, u) = if sleeps || in_contact.get(i) > 0 {
                     let time = if was > 0.0 { was } else { frame.h - clock[i] };
                     (time, now - frame.gravity * (frame.h - 0.5 * time))
                 } else if was > 0.0 {
@@ -381,5 +388,8 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
         }
         (distance - (view.state.radius(i) + view.state.radius(j)), now)
     };
+    if constraint.closing < 0.0 {
+        return;
+    }
     constraint.closing = gap.max(0.0) / (view.frame.h - now).max(SHORTEST * view.frame.h);
 }

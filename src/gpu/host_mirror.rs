@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Error, Sphere, System,
+    cpu::blocks::Numbers,
     state::columns::State,
     step::{domain::Domain, plan::Substep},
 };
@@ -63,7 +64,11 @@ impl HostMirror {
             self.domain.statistics.count,
             self.domain.grid.buckets,
             StaticWorld::of(&self.domain.world),
-            if self.domain.world.rests { Numbers::new(&self.domain.grid, self.domain.statistics.count).slots() } else { 0 },
+            if self.domain.world.rests {
+                Numbers::new(&self.domain.grid, self.domain.statistics.count).slots()
+            } else {
+                0
+            },
             capacities,
         )
     }

@@ -36,6 +36,10 @@ macro_rules! regions {
                 wall_hits: [1; s.resting(s.spheres)],
                 /// Last batch of iterations, plus 1, in which the sphere was in contact.
                 in_contact: [1; s.resting(s.spheres)],
+                /// Contact constraints with an impulse of each sphere, before the sweep.
+                pressed: [1; s.resting(s.spheres)],
+                /// Last batch of iterations in which each block is solved again, by colour and slot.
+                deep_blocks: [1; s.order_keys() / u64::from(INNER_COLOURS)],
                 /// `STILL` minus the sleep timer that its neighbours leave to each sphere.
                 woken: [1; s.resting(s.spheres)],
                 /// Contact flags: four bits for each candidate.
@@ -393,6 +397,9 @@ words! {
     COLOURS = crate::state::constants::COLOURS as u32;
     ITERATIONS_BEFORE = constants::ITERATIONS_BEFORE;
     ITERATIONS_AFTER = constants::ITERATIONS_AFTER;
+    SWEEPS = constants::SWEEPS;
+    /// Mark of spheres whose contacts last until the next substep, above all numbers of batches.
+    LASTING = ITERATION_BATCHES + 2;
     /// End of the numbers of passes.
     MOST_ITERATIONS = first_iteration(ITERATION_BATCHES + 1);
     /// Bits of a dispatch's number that are the colour, below those of the pass.

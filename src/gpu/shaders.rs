@@ -252,6 +252,8 @@ fn shared_constants() -> String {
         ("CLASSES", sums::CLASSES as u32),
         ("SAMPLE", sums::SAMPLE as u32),
         ("MOST_HITS", constants::MOST_HITS.into()),
+        ("CROWDED_CONTACTS", constants::CROWDED_CONTACTS.into()),
+        ("HELD_CONTACTS", constants::HELD_CONTACTS.into()),
     ] {
         declare(name, format!("{value}u"));
     }

@@ -90,6 +90,13 @@ pub const LEAST_REBOUND: f32 = 3e-7;
 /// One impact more holds the pair at any speed.
 pub const MOST_HITS: u8 = 1;
 
+/// Pressed contacts of both partners together from which on their impact is in a crowd. Two balls that roll on a table have
+/// one each, and their impacts are resolved in order.
+pub const CROWDED_CONTACTS: u8 = 3;
+
+/// Pressed contacts from which on the impact of a sphere with a wall, or with a sphere in flight, is in a crowd.
+pub const HELD_CONTACTS: u8 = 2;
+
 /// Longest path in a substep, in diameters, by which the surfaces of an impact in a crowd may approach each other to become a
 /// resting contact. Faster impacts are resolved one by one, so that no fast sphere passes another.
 pub const CROWDED_PATH: f32 = 0.1;
@@ -114,6 +121,9 @@ pub const CONSTRAINT_GAP: f32 = 0.02;
 /// Approach speed below which a contact rests, in units of sqrt(g d) with the smallest diameter d. A bounce at this speed
 /// rises by less than 3e-4 d. A ball comes to rest too early with a larger speed; with a smaller one a pile needs more impacts.
 const REST_SPEED: f64 = 0.024;
+
+/// The same speed in the longest substep, in units of the speed that gravity adds in it.
+pub const SLOW: f32 = (REST_SPEED / REST_SUBSTEP) as f32;
 
 /// Approach speed below which a contact rests. All arguments are in one unit system.
 pub fn rest_speed(gravity: f64, diameter: f64) -> f64 {

@@ -12,11 +12,9 @@ use crate::gpu::{
         WALL, WARM_START_HEAD, constraint_words,
     },
 };
-use crate::{
-    state::{
-        constants::{self, COLOURS, COUNTED_PLANES},
-        warm_start::ContactImpulse,
-    },
+use crate::state::{
+    constants::{self, COLOURS, COUNTED_PLANES},
+    warm_start::ContactImpulse,
 };
 
 /// Writes the order of the contact constraints, those of the substep, and the warm start from the substep before.
@@ -134,6 +132,7 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
             total += 1;
         }
         memory.work[layout.rested as usize + i] = core.rested[i].to_bits();
+        memory.work[layout.pressed as usize + i] = core.pressed.get(i).into();
     }
     for i in 0..core.state.len() {
         for constraint in core.constraints.of(i).iter().filter(|constraint| constraint.impulse.normal > 0.0) {

@@ -20,7 +20,7 @@ use glam::{DVec3, IVec3, Vec3};
 use crate::{
     System, WallShape,
     state::{
-        constants::{RELAX_SLOP, SLEEP, rest_speed, rest_substeps, wall_bit},
+        constants::{RELAX_SLOP, SLEEP, SLOW, rest_speed, rest_substeps, wall_bit},
         grid::Grid,
         statistics::SystemStatistics,
         units::Units,
@@ -157,10 +157,10 @@ impl World {
     }
 
     /// Whether impacts may change spins.
-    /// Approach speed below which a contact rests in a substep of length `h`: at least the speed that gravity adds in it,
-    /// because a slower sphere would bounce twice.
+    /// Approach speed below which a contact rests in a substep of length `h`. It grows with substeps longer than planned,
+    /// because a sphere that returns within a substep cannot bounce.
     pub fn slow_speed(&self, h: f32) -> f32 {
-        self.rest_speed.max(self.gravity.length() * h)
+        self.rest_speed.max(SLOW * self.gravity.length() * h)
     }
 
     #[cfg(feature = "gpu")]

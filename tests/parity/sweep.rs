@@ -4,18 +4,30 @@ use super::{
     Case, Slip, agrees, before, notices,
     starts::{Start, start},
 };
-use crate::{cpu::event::Event, step::schedule::Pass, verify::twin::Twin};
+use crate::{
+    cpu::event::Event, state::constants::CROWDED_CONTACTS, step::schedule::Pass, verify::twin::Twin,
+};
+
+// Presses every third sphere, so that some impacts are in a crowd.
+fn press(twin: &Twin) {
+    let pressed = (0..twin.core.state.len()).step_by(3);
+    pressed.for_each(|i| (0..CROWDED_CONTACTS).for_each(|_| twin.core.pressed.add(i)));
+}
 
 fn case(start: &Start) -> Case {
-    let case = Case::of(start, Pass::Sweep);
+    let harness = before(start, Pass::Sweep);
+    press(&harness.twin);
+    let case = Case::new(start, harness, Pass::Sweep);
     let sample = case.harness.twin.rounds.events.iter().position(is_fair(&case.harness.twin));
     case.with_sample(sample.unwrap_or(0))
 }
 
 // After the first impacts, with the number of a round that goes through all spheres or of one that makes lists.
 fn after_impacts(start: &Start, round: u32) -> Case {
-    let mut harness = before(start, Pass::Select);
+    let mut harness = before(start, Pass::Sweep);
     harness.site.round = round;
+    press(&harness.twin);
+    harness.twin.sweep();
     harness.twin.select();
     harness.twin.collide();
     let case = Case::with_leftovers(start, harness, Pass::Resweep, |input, site| {

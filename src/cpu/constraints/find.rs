@@ -4,7 +4,7 @@ use glam::{Vec3, Vec3A};
 
 use crate::{
     cpu::{
-        bits::Flags,
+        bits::Counters,
         constraints::{ContactConstraint, ContactImpulse, STANDS, Task, WallVelocity},
         event::{View, side_partner},
         feature::Touch,
@@ -43,7 +43,7 @@ pub(super) struct Finder<'a> {
     pub slow: Option<f32>,
     pub past: &'a [ContactConstraint],
     pub scale: f32,
-    pub rested: &'a Flags,
+    pub rested: &'a Counters,
 }
 
 impl Finder<'_> {
@@ -90,7 +90,7 @@ impl Finder<'_> {
     ) -> bool {
         let slow = self.slow.unwrap_or(0.0);
         let both_rested =
-            self.rested.contains(self.i) && (partner & WALL != 0 || self.rested.contains(partner as usize));
+            self.rested.get(self.i) > 0 && (partner & WALL != 0 || self.rested.get(partner as usize) > 0);
         // Neighbours in a pile are pressed together; a sphere that has just arrived bounces.
         let in_contact =
             past.is_some_and(|constraint| constraint.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
@@ -183,6 +183,10 @@ impl Finder<'_> {
         task.converted += u64::from(self.slow.is_none() && past.is_none() && view.is_converted(i, j as u32));
         let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
         task.wakes |= self.slow.is_some() && view.sleep.is_stirred(i, j);
+        let mut closing = gap.max(0.0) / view.frame.h;
+        if self.slow.is_none() {
+            closing = self.bounce(j, approach, past).unwrap_or(closing);
+        }
         let radii = [state.radius(self.i), state.radius(j)];
         let share = distance / diameter;
         let constraint = ContactConstraint {
@@ -190,7 +194,7 @@ impl Finder<'_> {
             j: j as u32,
             code: candidate.code(),
             normal,
-            closing: gap.max(0.0) / self.view.frame.h,
+            closing,
             #[cfg(feature = "gpu")]
             share,
             arms: radii.map(|r| r * share),
@@ -202,6 +206,22 @@ impl Finder<'_> {
             wall_velocity: STANDS,
         };
         task.push(constraint, view.yields(self.i) || view.yields(j));
+    }
+
+    // Minus the speed at which the partners of a converted impact separate, if one of them was in flight. Others are pressed
+    // together.
+    fn bounce(&self, j: usize, approach: f32, past: Option<&ContactConstraint>) -> Option<f32> {
+        let (view, i) = (self.view, self.i);
+        if let Some(constraint) = past {
+            return (constraint.closing < 0.0).then_some(constraint.closing);
+        }
+        let is_in_flight = |k: usize| view.pressed.get(k) == 0;
+        if approach <= 0.0 || !view.is_converted(i, j as u32) || !(is_in_flight(i) || is_in_flight(j)) {
+            return None;
+        }
+        let surface = view.world.surface(view.state.material(i).into(), view.state.material(j).into());
+        let speed = surface.restitution_at(approach) * approach;
+        (speed > view.world.slow_speed(view.frame.h)).then_some(-speed)
     }
 
     // Whether contact constraints support one of the two.
