@@ -56,8 +56,8 @@
 //!   integer cell and an offset inside the cell, so precision does not depend on the distance from the origin.
 //!   [`Backend::Exact`] computes in f64.
 //! - **Determinism**: results do not depend on thread scheduling. Spheres within a cell are sorted by id, ties between
-//!   impacts are broken by id, and floating-point sums have a fixed order. Two states are equal if their
-//!   [`Simulation::state_hash`] is.
+//!   impacts are broken by id, and floating-point sums have a fixed order. Compare two
+//!   states by [`Simulation::state_hash`].
 //! - **Errors**: fallible methods of [`Simulation`] return [`Error`], whose message names the problem, its location and
 //!   a remedy. Collisions that could not be resolved in order are no error; [`StepReport::late`] counts them.
 //!
@@ -78,10 +78,10 @@
 //! | `Backend::Gpu` | the same passes as compute shaders, in f32 | Vulkan, Metal or DX12; may share a renderer's device |
 //! | [`Backend::Exact`] | one event at a time from a priority queue, in f64 | one core; the reference for tests |
 //!
-//! All backends take the same [`System`]. The exact backend supports neither friction, threshold speeds and resting
-//! contacts nor walls other than planes at rest; it returns [`Error::Unsupported`] for such systems. On the GPU a step
+//! All backends take the same [`System`]. The exact backend has no resting contacts, and it returns
+//! [`Error::Unsupported`] for friction, for threshold speeds, and for walls other than planes at rest. On the GPU a step
 //! is one submit, and [`Simulation::run`] submits the next step before it waits for the report of the current one.
-//! `Simulation::state_buffers` gives a renderer the state on the device without a copy.
+//! `Simulation::state_buffers` gives a renderer access to the state on the device, without a copy.
 //!
 //! # Physics
 //!
