@@ -8,7 +8,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    ok
   1    the run failed: non-finite state, capacity, no progress, device lost
-  2    the command line or the scene is wrong or missing
+  2    the command line or the scene is invalid, or the scene is missing
   3    no adapter, or no display
   4    an output file could not be written
   5    verify found a difference between the gpu and the cpu backend
@@ -101,12 +101,12 @@ pub struct RunArguments {
     /// Write the figures of every step to FILE (.csv or .jsonl).
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
     pub metrics: Option<PathBuf>,
-    /// For every step, write to FILE (.csv) the force and the torque on each wall and the power that the wall supplies. Needs
-    /// the cpu or the gpu backend.
+    /// For every step, write to FILE (.csv) the force and the torque on each wall and the power that the wall supplies.
+    /// Needs the cpu or the gpu backend.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub walls: Option<PathBuf>,
-    /// Write the resting contacts at the end of the last step, with their forces, to FILE (.csv). Needs the cpu or the gpu
-    /// backend.
+    /// Write the resting contacts at the end of the last step, with their forces, to FILE (.csv). Needs the cpu or the
+    /// gpu backend.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub contacts: Option<PathBuf>,
     /// Print one JSON object with the figures of the run on stdout; all other output goes to stderr.
@@ -210,8 +210,8 @@ pub struct RenderArguments {
     /// Width and height in pixels.
     #[arg(long, value_name = "WxH", default_value = "960x540", value_parser = picture_size)]
     pub size: PictureSize,
-    /// Camera: scene (the camera that the scene sets), iso, front, back, left, right, top, bottom, orbit (slow rotation; orbit:30
-    /// for 30 degrees per second of film), or EYE:TARGET[:FOV], as in 9,-20,8:0,0,0:35.
+    /// Camera: scene (the camera that the scene sets), iso, front, back, left, right, top, bottom, orbit (slow rotation;
+    /// orbit:30 for 30 degrees per second of film), or EYE:TARGET[:FOV], as in 9,-20,8:0,0,0:35.
     #[arg(long, value_name = "CAMERA", default_value = "scene", allow_hyphen_values = true)]
     pub camera: String,
     /// Simulated time per second of film. Each frame shows the last whole step at or before its time. Default: one step per
@@ -224,8 +224,8 @@ pub struct RenderArguments {
     /// Simulated time of the first frame.
     #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true, value_parser = not_negative)]
     pub start: f64,
-    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap. Default: the quantity
-    /// that the scene sets, or speed.
+    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap. Default: the quantity that the scene sets,
+    /// or speed.
     #[arg(long, value_name = "NAME")]
     pub color: Option<String>,
     /// Colour map: viridis, turbo, grey.
