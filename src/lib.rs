@@ -56,8 +56,8 @@
 //!   integer cell and an offset inside the cell, so precision does not depend on the distance from the origin.
 //!   [`Backend::Exact`] computes in f64.
 //! - **Determinism**: results do not depend on thread scheduling. Spheres within a cell are sorted by id, ties between
-//!   impacts are broken by id, and floating-point sums have a fixed order. Compare two
-//!   states by [`Simulation::state_hash`].
+//!   impacts are broken by id, and floating-point sums have a fixed order. [`Simulation::state_hash`] is a
+//!   fingerprint of the state for comparison.
 //! - **Errors**: fallible methods of [`Simulation`] return [`Error`], whose message names the problem, its location and
 //!   a remedy. Collisions that could not be resolved in order are no error; [`StepReport::late`] counts them.
 //!

@@ -155,7 +155,7 @@ pub struct BenchArguments {
     /// Longest measurement for each row of the table, in seconds; at least one step is measured.
     #[arg(long, value_name = "S", default_value_t = 10.0, allow_negative_numbers = true, value_parser = positive)]
     pub seconds: f64,
-    /// Number of steps before the measurement, which warm up caches, buffers and branch predictors.
+    /// Number of steps that warm up caches, buffers and branch predictors before the measurement.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub warm_up: u64,
     /// Write the rows of the table to FILE as JSON. With `-` the JSON goes to stdout and the table to stderr.
