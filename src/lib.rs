@@ -1,8 +1,9 @@
 //! A hard-sphere collision engine for ten thousand to ten million spheres: marbles, grains, billiard balls, gases.
 //!
-//! carom sweeps every pair of spheres that could meet along their relative motion and resolves collisions in the order in
-//! which they happen. Free flight and elastic collisions conserve energy and momentum to rounding. The same input gives the
-//! same bits on one backend, device and build, for any number of threads.
+//! carom sweeps spheres along their relative motion, so fast spheres do not tunnel through each other, and resolves
+//! collisions in the order in which they happen. Free flight and elastic collisions conserve energy and momentum to
+//! rounding error. On one backend, device and build, the same input gives bit-identical results for any number of
+//! threads.
 //!
 //! # Example
 //!
@@ -46,70 +47,76 @@
 //!
 //! # Conventions
 //!
-//! - **Units**: any consistent set. Docs name the dimension: length, time, mass, length/time. Angles are in radians.
-//! - **Coordinates**: right-handed. Up is z in 3D and y in 2D, where spheres move in the plane z = 0. A vector between two
-//!   spheres points from the second to the first.
+//! - **Units**: any consistent set of units. The documentation of each quantity names its dimension, such as length,
+//!   time or length/time. Angles are in radians.
+//! - **Coordinates**: right-handed. Up is +z in 3D and +y in 2D. In 2D, spheres move in the plane z = 0. A vector
+//!   between two spheres points from the second sphere to the first.
 //! - **Ids**: every sphere has a unique `u32` id. [`Simulation::spheres`] returns the spheres in ascending order of ids.
 //! - **Precision**: the interface is f64. [`Backend::Cpu`] and `Backend::Gpu` compute in f32 and store a position as an
 //!   integer cell and an offset inside the cell, so precision does not depend on the distance from the origin.
 //!   [`Backend::Exact`] computes in f64.
-//! - **Determinism**: results do not depend on the order of threads. Spheres within a cell are sorted by id, ties between
-//!   impacts are broken by id, and floating-point sums have a fixed order. [`Simulation::state_hash`] compares two states.
-//! - **Errors**: fallible calls of a [`Simulation`] return [`Error`]. The message gives the problem, its location and a
-//!   remedy. [`StepReport::late`] counts the collisions that were not resolved in order.
+//! - **Determinism**: results do not depend on thread scheduling. Spheres within a cell are sorted by id, ties between
+//!   impacts are broken by id, and floating-point sums have a fixed order. [`Simulation::state_hash`] is a
+//!   fingerprint of the state for comparison.
+//! - **Errors**: fallible methods of [`Simulation`] return [`Error`], whose message names the problem, its location and
+//!   a remedy. Collisions that could not be resolved in order are no error; [`StepReport::late`] counts them.
 //!
 //! # A step
 //!
-//! A step of `dt` consists of substeps, whose number follows from the collision rate and the speeds. [`schedule`] lists the
-//! passes of a step in order, with the columns that each pass reads and writes; both engines execute this list. If a buffer
-//! on the device is too small, the host enlarges the buffer and repeats the step from a copy of the state
-//! ([`StepReport::overflow`]), so no impact is dropped for lack of capacity. A substep whose collisions do not come to an
-//! end, or with [`Solver::strict_order`] are out of order, is halved ([`StepReport::redone`]).
+//! A step of length `dt` is divided into substeps. Their number depends on the collision rate and the speeds.
+//! [`schedule`] lists the passes of a step in order, with the arrays (columns) that each pass reads and writes; the CPU
+//! and GPU backends execute this list. If a buffer on the device is too small, the host enlarges the buffer and repeats
+//! the step from a copy of the state ([`StepReport::overflow`]), so no impact is lost. A substep with too many
+//! collisions to resolve is repeated as two halves, and so is one with collisions out of order if
+//! [`Solver::strict_order`] is set ([`StepReport::redone`]).
 //!
 //! # Backends
 //!
-//! | backend | computes | on |
+//! | backend | method | hardware |
 //! |---|---|---|
-//! | [`Backend::Cpu`] | the passes of [`schedule`], f32 | all CPU cores |
-//! | `Backend::Gpu` | the same passes as compute shaders, f32 | Vulkan, Metal or DX12, also on the device of a renderer |
-//! | [`Backend::Exact`] | one event after the other from a priority queue, f64 | one core; the reference for tests |
+//! | [`Backend::Cpu`] | the passes of [`schedule`] in f32 | all CPU cores |
+//! | `Backend::Gpu` | the same passes as compute shaders, in f32 | Vulkan, Metal or DX12; may share a renderer's device |
+//! | [`Backend::Exact`] | one event at a time from a priority queue, in f64 | one core; the reference for tests |
 //!
-//! All backends take the same [`System`]. The exact backend has no friction, no threshold speed, no resting contact and no
-//! walls except planes at rest; it refuses other systems with [`Error::Unsupported`]. On the GPU a step is one submit, and
-//! [`Simulation::run`] submits the next step before it waits for the report of the current one. `Simulation::state_buffers`
-//! gives a renderer the state on the device without a copy.
+//! All backends take the same [`System`]. The exact backend has no resting contacts, and it returns
+//! [`Error::Unsupported`] for friction, for threshold speeds, and for walls other than planes at rest. On the GPU a step
+//! is one submit, and [`Simulation::run`] submits the next step before it waits for the report of the current one.
+//! `Simulation::state_buffers` gives a renderer access to the state on the device, without a copy.
 //!
 //! # Physics
 //!
 //! - **Surfaces**: a [`Surface`] has a restitution, which may fade below a threshold speed, and a Coulomb friction
-//!   coefficient. Friction stops the slip of the two surfaces or acts with its coefficient times the normal impulse,
-//!   whichever is smaller. Two materials combine by the smaller restitution, the larger threshold and the geometric mean of
-//!   the friction coefficients, unless [`Materials::set_surface`] sets the pair.
+//!   coefficient. The friction impulse is the impulse that stops slip, but at most the friction coefficient times the
+//!   normal impulse. A pair of materials has the smaller restitution, the larger threshold and the geometric mean of the
+//!   friction coefficients, unless [`Materials::set_surface`] gives other values for the pair.
 //! - **Resting contact**: with gravity and a restitution below 1, an impact becomes a resting contact if gravity would
-//!   reverse its rebound at once. Resting contacts are constraints with friction, rolling and twisting resistance, solved
-//!   together by Gauss-Seidel iteration with a warm start. Faster pairs in the same pile still collide in order.
-//! - **Sleeping**: spheres in contact that have all been slower than 2e-4 sqrt(g d) for 10 sqrt(d/g), with the smallest
-//!   diameter d, sleep ([`StepReport::asleep`], [`Solver::sleeping`]). A disturbance wakes all sleeping spheres; undisturbed
-//!   spheres sleep again after half of that time.
+//!   reverse the rebound at once. Resting contacts are constraints with friction, rolling resistance and twisting
+//!   resistance. Gauss-Seidel iteration with a warm start solves all of them together. Faster pairs in the same pile
+//!   still collide in order.
+//! - **Sleeping**: spheres in contact sleep once all of them have been slower than 2e-4 sqrt(g d) for a time of 10
+//!   sqrt(d/g), where d is the smallest diameter and g is gravity ([`StepReport::asleep`], [`Solver::sleeping`]). An
+//!   impact on a sleeping sphere wakes all sleeping spheres; undisturbed spheres sleep again after half of that time.
 //! - **Walls**: [`Wall`]s are planes, boxes, cylinders, cones, discs, spheres, bowls and triangle meshes ([`Mesh`],
-//!   [`files::read_mesh`]). Planes are solid behind; all other shapes are two-sided surfaces without thickness. A wall may
-//!   drift, swing and turn ([`WallMotion`]), appear and disappear. Spheres are swept against walls too: a sphere can pass a
-//!   wall only if it crosses more than a period of a periodic box in a substep. [`Simulation::wall_loads`] gives the forces
-//!   on walls, [`StepReport::wall_work`] the work of moving walls. Spheres that a wall crushes overlap
-//!   ([`StepReport::crushed_by`]).
-//! - **Flow**: a [`Source`] adds spheres at a rate, a [`Sink`] removes spheres, [`System::drag`] damps velocities as
-//!   exp(-drag t), and [`Simulation::set_gravity`] changes gravity between steps. The energy ledger includes all four.
+//!   [`files::read_mesh`]). The half space behind a plane is solid; all other shapes are two-sided surfaces without
+//!   thickness. A wall may move at constant velocity, oscillate and rotate ([`WallMotion`]), and it may appear and
+//!   disappear. Spheres are swept against walls too. A sphere can miss a wall only if the sphere crosses more than one
+//!   period of a periodic box in a substep. [`Simulation::wall_loads`] returns the forces on walls, and
+//!   [`StepReport::wall_work`] is the work done by moving walls. If a wall crushes spheres, they overlap, and
+//!   [`StepReport::crushed_by`] names the wall.
+//! - **Flow and outside forces**: a [`Source`] adds spheres at a given rate, and a [`Sink`] removes spheres.
+//!   [`System::drag`] damps velocities as exp(-drag t). [`Simulation::set_gravity`] changes gravity between steps. The
+//!   energy ledger of [`Summary::ledger_error`] includes the energy of all four.
 //! - **Compression**: a periodic box may shrink to a given packing fraction or pressure ([`Compression`]).
 //! - **Not modelled**: cohesion, soft contact forces and stiffness, bodies that are not spheres, joints, fluids.
 //!
 //! # Features
 //!
-//! All features are on by default. The bare library reads no files and has no command line.
+//! All features are on by default. Without features, the library reads no files and has no command line.
 //!
-//! - `files`: reads and writes scenes and spheres, reads meshes.
+//! - `files`: reads scenes, spheres and meshes from files, and writes scenes and spheres.
 //! - `gpu`: `Backend::Gpu`, and the modules `gpu` (adapters, devices, buffers) and `verify`.
 //! - `render`: draws pictures without a window.
-//! - `viewer`: the window.
+//! - `viewer`: a window on a running simulation.
 //! - `cli`: the `carom` command.
 #![warn(missing_docs)]
 

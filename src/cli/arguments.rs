@@ -8,10 +8,10 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    ok
   1    the run failed: non-finite state, capacity, no progress, device lost
-  2    command line or scene wrong or missing
+  2    the command line or the scene is invalid, or the scene is missing
   3    no adapter, or no display
-  4    another file could not be written
-  5    verify: the engines differ
+  4    an output file could not be written
+  5    verify found a difference between the gpu and the cpu backend
   130  interrupted";
 
 const SCHEMA_EXAMPLE: &str = "\
@@ -21,7 +21,7 @@ Example:
 Editors with Taplo support, for example VS Code with Even Better TOML, complete and check a scene that begins with the line
   #:schema ./scene.schema.json";
 
-/// Simulate colliding spheres: gases, grains, billiards. Collisions are resolved in order; no sphere tunnels.
+/// Simulate colliding spheres: gases, grains, billiards. Collisions are resolved in order, and fast spheres do not tunnel.
 #[derive(Debug, Parser)]
 #[command(name = "carom", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Arguments {
@@ -31,7 +31,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a scene and report what happened.
+    /// Run a scene and report the results.
     Run(RunArguments),
     /// List the built-in scenes, or show one.
     Scenes(ScenesArguments),
@@ -40,7 +40,7 @@ pub enum Command {
     Schema,
     /// List the adapters that the gpu backend can run on.
     Adapters(AdaptersArguments),
-    /// Measure speed, and print the physics with it.
+    /// Measure the speed of scenes, and print physical results beside it.
     Bench(BenchArguments),
     /// Open a window on a scene.
     #[cfg(feature = "viewer")]
@@ -68,16 +68,16 @@ pub enum BackendChoice {
 pub struct RunArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
-    /// Backend that computes.
+    /// Backend that simulates the scene.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
     /// Part of the name of the adapter for the gpu backend; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
-    /// Threads of the cpu backend; 0 = one for each core. The result does not depend on it.
+    /// Number of threads of the cpu backend; 0 = one for each core. The result does not depend on the number.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub threads: usize,
-    /// Number of outer steps; default: world.steps of the scene.
+    /// Number of steps; default: world.steps of the scene.
     #[arg(long, value_name = "N", conflicts_with = "time")]
     pub steps: Option<u64>,
     /// Simulated time to run, rounded up to whole steps.
@@ -95,29 +95,31 @@ pub struct RunArguments {
     /// With --out: also write the state after every N-th step.
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
-    /// Print a row of figures every N steps; default: 20 rows a run.
+    /// Print a row of figures every N steps; default: about 20 rows in total.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub log_every: Option<u64>,
     /// Write the figures of every step to FILE (.csv or .jsonl).
     #[arg(long, value_name = "FILE", value_parser = metrics_path)]
     pub metrics: Option<PathBuf>,
-    /// Write the force and torque on each wall, and the power that the wall supplies, in every step to FILE (.csv); cpu and gpu.
+    /// For every step, write to FILE (.csv) the force and the torque on each wall and the power that the wall supplies.
+    /// Needs the cpu or the gpu backend.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub walls: Option<PathBuf>,
-    /// Write the resting contacts at the end of the last step, with their forces, to FILE (.csv).
+    /// Write the resting contacts at the end of the last step, with their forces, to FILE (.csv). Needs the cpu or the
+    /// gpu backend.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub contacts: Option<PathBuf>,
     /// Print one JSON object with the figures of the run on stdout; all other output goes to stderr.
     #[arg(long)]
     pub json: bool,
-    /// Print errors only (and the object of --json).
+    /// Print only errors (and the JSON object, with --json).
     #[arg(long, short)]
     pub quiet: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct ScenesArguments {
-    /// Print the file of a built-in scene, to copy and change.
+    /// Print the file of this built-in scene, as a start for a scene of your own.
     #[arg(long, value_name = "NAME")]
     pub show: Option<String>,
 }
@@ -131,14 +133,14 @@ pub struct AdaptersArguments {
 
 #[derive(Args, Debug)]
 pub struct BenchArguments {
-    /// Scenes, built-in names or files.
+    /// Scenes to measure: names of built-in scenes, or scene files.
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "gas")]
     pub scenes: Vec<String>,
-    /// Numbers of spheres, as 1e4 or 10000: random fills are rescaled at their volume fraction. Default: as
-    /// the scene says.
+    /// Numbers of spheres in the random fills, as 1e4 or 10000. The box, the regions and the walls are scaled to keep the
+    /// volume fraction. Default: the numbers in the scene.
     #[arg(long, value_name = "N,M", value_delimiter = ',', value_parser = sphere_count)]
     pub sizes: Vec<u32>,
-    /// Backends.
+    /// Backends to measure.
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',', default_value = "cpu")]
     pub backends: Vec<BackendChoice>,
     /// Part of the name of the adapter for the gpu backend; see `carom adapters`.
@@ -147,16 +149,16 @@ pub struct BenchArguments {
     /// Numbers of threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N,M", value_delimiter = ',', default_value = "0", value_parser = thread_count)]
     pub threads: Vec<usize>,
-    /// Largest number of measured steps per table row.
+    /// Largest number of measured steps for each row of the table.
     #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
-    /// Longest measurement per table row, in seconds; at least one step is measured.
+    /// Longest measurement for each row of the table, in seconds; at least one step is measured.
     #[arg(long, value_name = "S", default_value_t = 10.0, allow_negative_numbers = true, value_parser = positive)]
     pub seconds: f64,
-    /// Steps before the measurement, in which caches, buffers and branch predictors settle.
+    /// Number of steps that warm up caches, buffers and branch predictors before the measurement.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub warm_up: u64,
-    /// Write the rows to FILE as JSON; `-` = stdout, and the tables then go to stderr.
+    /// Write the rows of the table to FILE as JSON. With `-` the JSON goes to stdout and the table to stderr.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -165,17 +167,17 @@ pub struct BenchArguments {
 pub struct VerifyArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
-    /// Number of outer steps; every step starts from the same state on both backends.
+    /// Number of steps; every step starts from the same state on both backends.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
-    /// Allowed difference of positions, relative to four of the largest diameters plus the path of a step; all other
-    /// tolerances follow from it. Default: 5e-7, for the rounding of f32.
+    /// Allowed difference of positions, as a fraction of four times the largest diameter plus the path of the sphere in the
+    /// step. All other tolerances are derived from this one. Default: 5e-7, which covers the rounding of f32.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
     pub tolerance: Option<f64>,
     /// Part of the name of the adapter for the gpu backend; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
-    /// Threads of the cpu backend; 0 = one for each core.
+    /// Number of threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub threads: usize,
     /// Seed of the scene's random numbers; replaces world.seed.
@@ -187,7 +189,7 @@ pub struct VerifyArguments {
     /// Print one JSON object with the figures on stdout; all other output goes to stderr.
     #[arg(long)]
     pub json: bool,
-    /// Print errors only (and the object of --json).
+    /// Print only errors (and the JSON object, with --json).
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -196,7 +198,7 @@ pub struct VerifyArguments {
 pub struct RenderArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
-    /// A folder for frame-00001.png and so on, or a file: .gif, .mp4 (needs ffmpeg), .png (one frame).
+    /// Output: a folder for frame-00001.png and so on, or a file that ends in .gif, .mp4 (needs ffmpeg) or .png (one frame).
     #[arg(long, value_name = "DIR|FILE", default_value = "frames")]
     pub out: PathBuf,
     /// Number of frames; default: 150, or 1 for a .png.
@@ -208,20 +210,22 @@ pub struct RenderArguments {
     /// Width and height in pixels.
     #[arg(long, value_name = "WxH", default_value = "960x540", value_parser = picture_size)]
     pub size: PictureSize,
-    /// Camera: scene (the view of the scene), iso, front, back, left, right, top, bottom, orbit (slow rotation; orbit:30
-    /// for 30 degrees per second of film), or EYE:TARGET[:FOV], as in 9,-20,8:0,0,0:35.
+    /// Camera: scene (the camera that the scene sets), iso, front, back, left, right, top, bottom, orbit (slow rotation;
+    /// orbit:30 for 30 degrees per second of film), or EYE:TARGET[:FOV], as in 9,-20,8:0,0,0:35.
     #[arg(long, value_name = "CAMERA", default_value = "scene", allow_hyphen_values = true)]
     pub camera: String,
-    /// Simulated time per second of film; a frame shows the last step reached by then. Default: one step per frame.
+    /// Simulated time per second of film. Each frame shows the last whole step at or before its time. Default: one step per
+    /// frame.
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = positive)]
     pub speed: Option<f64>,
-    /// Steps between frames.
+    /// Number of steps from one frame to the next.
     #[arg(long, value_name = "N", conflicts_with = "speed", value_parser = clap::value_parser!(u64).range(1..))]
     pub steps_per_frame: Option<u64>,
     /// Simulated time of the first frame.
     #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true, value_parser = not_negative)]
     pub start: f64,
-    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap. Default: that of the scene, or speed.
+    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap. Default: the quantity that the scene sets,
+    /// or speed.
     #[arg(long, value_name = "NAME")]
     pub color: Option<String>,
     /// Colour map: viridis, turbo, grey.
@@ -230,19 +234,19 @@ pub struct RenderArguments {
     /// Values at the two ends of the colour map, as in 0,5; default: the range of each frame.
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = range)]
     pub range: Option<(f64, f64)>,
-    /// Leave a part out of the picture.
+    /// Parts to leave out of the picture.
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
     pub hide: Vec<Hidden>,
     /// Plot this quantity against time below the picture.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub plot: Option<Plotted>,
-    /// Backend that computes; an adapter draws in any case.
+    /// Backend that simulates the scene. An adapter draws the pictures with every backend.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
     /// Part of the name of the adapter; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
-    /// Threads of the cpu backend; 0 = one for each core.
+    /// Number of threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub threads: usize,
     /// Seed of the scene's random numbers; replaces world.seed.
@@ -274,9 +278,9 @@ pub enum Hidden {
 /// Quantities plotted against time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Plotted {
-    /// Kinetic and total energy, relative to the start.
+    /// Kinetic and total energy, relative to their values at the start.
     Energy,
-    /// Impacts of each step.
+    /// Number of impacts in each step.
     Impacts,
 }
 
@@ -286,13 +290,13 @@ pub enum Plotted {
 pub struct ViewArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
-    /// Backend that computes; can be changed in the window.
+    /// Backend that simulates the scene. The window can switch to another backend.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
-    /// Part of the name of the adapter that draws, and that the gpu backend runs on; see `carom adapters`.
+    /// Part of the name of the adapter, which draws the window and runs the gpu backend; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
-    /// Threads of the cpu backend; 0 = one for each core.
+    /// Number of threads of the cpu backend; 0 = one for each core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub threads: usize,
     /// Seed of the scene's random numbers; replaces world.seed.
@@ -312,7 +316,7 @@ pub struct ViewArguments {
     pub events: Option<PathBuf>,
 }
 
-// The panel does not fit into smaller windows; larger ones are typing errors.
+// The panel does not fit into smaller windows; larger sizes are typing errors.
 #[cfg(feature = "viewer")]
 const WINDOW_SIDES: std::ops::RangeInclusive<u32> = 320..=16384;
 
@@ -355,7 +359,7 @@ fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-// No screen shows a thousand frames in a second, and a film of one frame in a quarter of an hour is a typing error.
+// Rates outside this range are typing errors: no screen shows more than 1000 frames per second.
 fn frame_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (1e-3..=1e3).contains(&value) => Ok(value),
