@@ -1,5 +1,5 @@
 //! Solves the contact constraints of four tasks in parallel, one task per lane. The operations and their order are those of
-//! [`Bodies::solve`], so the bits are the same. Tasks of one colour share no sphere, so four constraints share none either.
+//! [`Bodies::solve`], so the results are bit-identical. The four tasks have one colour and therefore share no sphere.
 
 use std::ops::{Add, Mul, Sub};
 
