@@ -1,4 +1,4 @@
-//! The legend, which explains the colours in words and numbers.
+//! The legend: name, range and unit of the quantity that colours show.
 
 use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, pos2, vec2};
 

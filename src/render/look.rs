@@ -1,4 +1,4 @@
-//! The uniform of the shaders: camera, light and what is drawn.
+//! The uniform buffer of the shaders: camera, lighting and the objects to draw.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3, IVec3, Vec3, Vec4};

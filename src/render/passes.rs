@@ -1,4 +1,4 @@
-//! The pipelines of the passes and their bindings.
+//! The pipelines of the render passes, and their bindings.
 
 use wgpu::{BindingType, BufferBindingType, ShaderStages, TextureSampleType, TextureViewDimension};
 

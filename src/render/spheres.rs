@@ -1,4 +1,4 @@
-//! Spheres in buffers of the device.
+//! The spheres to draw, in device buffers.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, IVec3};

@@ -1,4 +1,4 @@
-//! Walls on the device.
+//! Walls in device buffers: vertices, triangles, transforms and lines.
 
 use std::sync::Arc;
 

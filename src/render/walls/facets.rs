@@ -1,4 +1,4 @@
-//! Prepares a mesh for drawing: finds the parts with an inside and the edges drawn as lines.
+//! Prepares a mesh for drawing: finds the parts that have an inside, and the edges to draw as lines.
 
 use glam::DVec3;
 use rayon::prelude::*;
