@@ -18,8 +18,8 @@
 //!   negative and never later than the end of the step.
 //! - Radii are >= 0; a sphere of radius 0 is a point. A negative radius gives a meaningless result, but no panic.
 //! - Masses are given as inverses; the inverse mass of a fixed body is 0.
-//! - Arguments within the range below never give NaN, and no argument causes a panic. NaN as an argument gives no contact, no
-//!   overlap, no impulse and no displacement.
+//! - Arguments within the range below never give NaN, and no argument causes a panic. NaN as an argument gives no contact,
+//!   no overlap, no impulse and no displacement.
 //! - The squares of lengths and speeds have to be representable. Lengths and speeds may thus range over about `1e-18..1e18`
 //!   in `f32` and `1e-153..1e153` in `f64`. [`first_contact`] states the results outside this range.
 //!

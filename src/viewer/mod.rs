@@ -15,8 +15,8 @@
 //! The thread that calls `run` draws and handles input. A worker thread owns the [`Simulation`](crate::Simulation) and
 //! steps it at its own pace, by default in real time. The two threads exchange data through a shared state: the worker
 //! publishes new spheres whenever the window has taken the previous spheres. Neither thread waits for the other. On the GPU
-//! backend the worker publishes a copy on the device, and no sphere data reaches the host. A run in the window is therefore
-//! as fast as a run without it, apart from the work of drawing.
+//! backend the worker publishes a copy on the device, and no sphere data reaches the host. Such a run is therefore as fast
+//! as a run without a window, apart from the work of drawing.
 //!
 //! # Event log
 //!

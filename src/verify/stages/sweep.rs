@@ -1,4 +1,5 @@
-//! The comparisons of the two passes of `sweep`: over all spheres, and over the spheres that the impacts of a round affected.
+//! The comparisons of the two passes of `sweep`: over all spheres, and over the spheres that the impacts of a round
+//! affected.
 
 use super::{Bindings, Comparison, Findings, Memory, Pass, Site, Twin};
 use crate::verify::memory::time;
