@@ -17,7 +17,7 @@ const TEXT: f32 = 12.5;
 const INK: Color32 = Color32::from_rgb(38, 42, 48);
 const PAPER: Color32 = Color32::from_rgba_premultiplied(205, 207, 210, 210);
 
-/// Least side of a picture with a legend (pixels): smaller pictures have no room for text.
+/// Least side of a picture with a legend (pixels). Smaller pictures are too small for text.
 pub const LEAST_SIDE: u32 = 64;
 
 /// Steps of the gradient; colours between steps are interpolated.

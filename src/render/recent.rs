@@ -12,7 +12,7 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// No sphere has had a contact yet.
+    /// An empty record: no sphere has had a contact yet.
     pub fn new() -> Self {
         Self::default()
     }

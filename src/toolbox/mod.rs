@@ -1,7 +1,8 @@
 //! Pure functions for pairs of spheres, and [`SphereTree`] for one sphere against a whole scene.
 //!
-//! No function needs a simulation or keeps state. All are generic over `f32` and `f64`, 2D and 3D: [`glam`]'s `Vec2`, `Vec3`,
-//! `DVec2`, `DVec3` (the sealed trait [`Vector`]). In 2D a sphere is a disc.
+//! No function needs a simulation or keeps state. All functions are generic over precision (`f32`, `f64`) and dimension (2D,
+//! 3D): they take [`glam`]'s `Vec2`, `Vec3`, `DVec2` and `DVec3`, which implement the sealed trait [`Vector`]. In 2D a sphere
+//! is a disc.
 //!
 //! # Conventions
 //! - The first sphere of a pair is `a`, the second `b`. `d` is the centre of `a` minus the centre of `b`, and `w` is the
