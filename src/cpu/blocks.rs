@@ -3,7 +3,7 @@
 //!
 //! A contact constraint belongs to the cell of its first sphere, and its second sphere lies at most one cell away. Blocks
 //! of one colour are at least two cells apart, so their constraints share no sphere and are solved in parallel. The
-//! same holds for the cells of one inner colour, unless a block spans a whole period.
+//! constraints of the cells of one inner colour share no sphere either, unless a block spans a whole period.
 
 use crate::state::constants::COLOURS;
 use std::ops::Range;

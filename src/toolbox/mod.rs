@@ -1,8 +1,8 @@
 //! Pure functions for pairs of spheres, and [`SphereTree`] for one sphere against a whole scene.
 //!
 //! No function needs a simulation or keeps state. All functions are generic over precision (`f32`, `f64`) and dimension (2D,
-//! 3D): they take [`glam`]'s `Vec2`, `Vec3`, `DVec2` and `DVec3`, which implement the sealed trait [`Vector`]. In 2D a sphere
-//! is a disc.
+//! 3D): they take [`glam`]'s `Vec2`, `Vec3`, `DVec2` and `DVec3`, which implement the sealed trait [`Vector`]. In 2D a
+//! sphere is a disc.
 //!
 //! # Conventions
 //! - The first sphere of a pair is `a`, the second `b`. `d` is the centre of `a` minus the centre of `b`, and `w` is the
@@ -57,7 +57,7 @@
 //! | how to remove an overlap | [`push_apart`], [`separate`] |
 //! | how far a sphere can move | [`clip_motion`] |
 //! | the nearest point of a segment | [`closest_on_segment`] |
-//! | overlaps and first contacts of one sphere among thousands | [`SphereTree`] |
+//! | overlaps and first contacts among thousands of spheres | [`SphereTree`] |
 
 // `!(x < y)` rejects NaN; `x >= y` would accept it.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
