@@ -1,4 +1,4 @@
-//! The main interface of the library: a system, an engine, and steps.
+//! The main interface of the library: [`Simulation`], a system of spheres with the engine that steps it.
 
 mod compress;
 mod contact_stress;

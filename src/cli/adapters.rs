@@ -1,4 +1,4 @@
-//! `carom adapters`, and the choice of a backend for the user's request.
+//! `carom adapters` lists the adapters. This module also chooses the backend and opens the device of every command.
 
 use carom::{Backend, Options, Simulation, StepReport};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The command line.
+//! Subcommands and options of the command line.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The end of the command: one message and one exit code.
+//! Exit codes, and the error that ends the command with a message.
 
 use carom::Error;
 

@@ -1,4 +1,4 @@
-//! The contacts of the last step, as CSV.
+//! Writes the contacts after the last step of a run as CSV.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Ctrl-C: finish the step, write the requested files, exit.
+//! Handles Ctrl-C: the command finishes the step, writes the requested files and exits.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;

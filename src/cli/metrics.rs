@@ -1,4 +1,4 @@
-//! The figures of every step, line by line, as CSV or JSON lines.
+//! Writes the figures of each step on one line, as CSV or JSON lines.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Sphere states in the folder of `--out`.
+//! Writes sphere states into the folder given by `--out`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The figures of a run as one JSON object.
+//! Collects the figures of a run in the JSON object of `--json`.
 
 use carom::Simulation;
 use serde_json::{Value, json};

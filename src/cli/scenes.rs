@@ -1,4 +1,4 @@
-//! `carom scenes`: the built-in scenes; `carom schema`: the schema of scene files.
+//! `carom scenes` lists the built-in scenes; `carom schema` prints the JSON schema of scene files.
 
 use carom::files::{BUILTIN, scene_schema};
 

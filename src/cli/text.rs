@@ -1,4 +1,4 @@
-//! Numbers and tables for human readers.
+//! Formats numbers and tables for human readers.
 
 /// `x` with `digits` significant digits, as a plain decimal if that is short, otherwise with an exponent.
 pub fn number(x: f64, digits: usize) -> String {

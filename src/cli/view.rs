@@ -1,4 +1,4 @@
-//! `carom view`: a window on a scene.
+//! `carom view`: opens a scene in a window.
 
 use carom::viewer::{self, Settings};
 use carom::{Backend, Error};

@@ -1,4 +1,4 @@
-//! Forces on walls in every step, as CSV.
+//! Writes the forces on walls in every step as CSV.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Stage `audit`: sums over all spheres: energies, momentum, speeds and the number of non-finite states.
+//! Stage `audit`: sums kinetic energy and momentum over all spheres, classifies their speeds and counts non-finite states.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Stage `bin`: cell and bucket of every sphere, and the number of spheres in each bucket.
+//! Stage `bin`: computes the cell and bucket of every sphere, and counts the spheres of each bucket.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

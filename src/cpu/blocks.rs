@@ -1,9 +1,9 @@
-//! Solving order of contact constraints: blocks of cells in eight colours, and within a block, cells in 27 colours.
-//! Blocks of one colour share no sphere. The order depends on cells only, not on the number of threads, and cells of
-//! one inner colour may be solved in parallel.
+//! Solving order of contact constraints. The grid is divided into blocks of cells. Blocks have one of eight colours, and
+//! the cells within a block one of 27 inner colours. The order depends on cells only, not on the number of threads.
 //!
-//! A contact constraint belongs to the cell of its first sphere and reaches at most one cell further, so blocks of one
-//! colour are at least two cells apart.
+//! A contact constraint belongs to the cell of its first sphere, and its second sphere lies at most one cell away. Blocks
+//! of one colour are at least two cells apart, so their constraints share no sphere and are solved in parallel. The
+//! constraints of the cells of one inner colour share no sphere either, unless a block spans a whole period.
 
 use crate::state::constants::COLOURS;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Wall-clock time of each stage.
+//! Measures the wall-clock time of each stage.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! Stage `collide`: the impulses of the selected impacts. Both partners move to the time of impact, and no other sphere
-//! changes, so momentum, angular momentum and energy balance for each pair.
+//! Stage `collide`: applies the impulses of the selected impacts. Both partners move to the time of impact, and no other
+//! sphere changes. Momentum, angular momentum and energy therefore balance for each pair.
 
 mod convert;
 mod friction;

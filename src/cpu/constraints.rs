@@ -1,5 +1,5 @@
-//! Resting contacts as contact constraints. Each constrains the velocities at the end of the substep: the two surfaces
-//! approach by no more than their gap, slide with Coulomb friction, and resist rolling and twisting.
+//! Contact constraints of resting contacts. A constraint acts on the velocities at the end of the substep: the two
+//! surfaces approach by no more than their gap, slide with Coulomb friction, and resist rolling and twisting.
 
 mod find;
 mod past;

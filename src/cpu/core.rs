@@ -1,4 +1,4 @@
-//! The columns and tables of the CPU engine, and the stages that work on them.
+//! The data of the CPU engine (one column per property of a sphere, and tables), and the stages that work on the data.
 
 use std::{mem::swap, sync::atomic::AtomicU32};
 

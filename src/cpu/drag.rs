@@ -1,7 +1,7 @@
-//! Drag of a medium at rest: half of it acts before a step and half after, by the exact factor.
+//! Drag of a medium at rest. Half of the drag of a step acts before the step and half after, each by its exact decay factor.
 //!
 //! With this splitting the relative error of a terminal velocity is (drag dt)^2 / 24 (Strang, SIAM J. Numer. Anal. 5, 506,
-//! 1968). With all of the drag after the step it would be drag dt / 2.
+//! 1968). If all of the drag acted after the step, the relative error would be drag dt / 2.
 
 use glam::Vec4;
 use rayon::prelude::*;

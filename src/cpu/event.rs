@@ -1,4 +1,4 @@
-//! The next event of a sphere, and the view that the stages of a round share.
+//! The next event of a sphere, and the input that all stages of a round share.
 
 use crate::state::constants::{
     CROWDED_CONTACTS, CROWDED_PATH, DEEP, DEEPENED, HELD_CONTACTS, MOST_HITS, SIDE_SHIFT, WALL, wall_of,

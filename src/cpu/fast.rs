@@ -1,5 +1,6 @@
-//! Spheres too fast for the candidate lists. Each traverses the cells of its swept capsule and becomes a dynamic
-//! candidate of the spheres there. A sphere that becomes fast by an impact is traversed in the round of that impact.
+//! Dynamic candidates, for spheres too fast for the candidate lists. A traversal visits the cells of the capsule that a
+//! fast sphere sweeps, and the sphere becomes a dynamic candidate of the spheres in these cells. If an impact makes a
+//! sphere fast, its traversal follows in the same round.
 
 use crate::state::constants::{LONGEST, PASSING};
 use glam::{IVec3, Vec3};

@@ -1,5 +1,5 @@
-//! The CPU engine: the stages of the [schedule](crate::step::schedule) on all cores, in f32. Each stage is the twin of a
-//! shader.
+//! The CPU engine executes the stages of the [schedule](crate::step::schedule) on all cores, in f32. Each stage has a
+//! twin among the shaders, which does the same work on the GPU.
 
 pub(crate) mod advance;
 pub(crate) mod audit;

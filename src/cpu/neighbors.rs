@@ -1,4 +1,4 @@
-//! Stage `neighbors`: the candidates of every sphere, which are all spheres that it could meet before the next broad phase
+//! Stage `neighbors`: lists the candidates of every sphere: all spheres that it could meet before the next broad phase
 //! while both stay within their motion margins.
 
 pub mod parts;

@@ -1,7 +1,7 @@
 //! Parallel loops whose result does not depend on the number of threads.
 //!
-//! Every task covers a fixed range of items, and the outputs of tasks are joined in the order of their ranges. Sums and
-//! lists therefore have the same order for any number of threads.
+//! Every task covers a fixed range of items, and the outputs of the tasks are joined in the order of their ranges. Sums and
+//! lists are therefore formed in the same order for any number of threads.
 
 use std::{marker::PhantomData, ops::Range};
 

@@ -1,4 +1,5 @@
-//! Stage `relax`: pushes apart remaining overlaps, by position only, and finds the deepest overlap at the substep's end.
+//! Stage `relax`: finds the deepest overlap at the end of the substep, and pushes overlapping spheres apart by changing
+//! positions only.
 
 use crate::state::constants::{RELAX_FACTOR, RELAX_SLOP};
 use glam::{Vec3, Vec3A};

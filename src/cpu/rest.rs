@@ -1,10 +1,11 @@
-//! Stage `rest`: resting contacts. Gauss-Seidel iterations solve the contact constraints of a block of cells one after the
-//! other, four blocks in parallel lanes, before the sweep and again after the rounds.
+//! Stage `rest`: solves the contact constraints of resting contacts, before the sweep and again after the rounds.
+//! Gauss-Seidel iterations solve the constraints of a task one after the other, and four tasks in parallel lanes.
 //!
-//! Contact constraints act on V, the velocity of a sphere in the lab at the end of the substep. A supported sphere
-//! moves with V during the whole substep, because its constraints already include gravity. In the falling frame this
-//! motion is a straight line with the chord u = V - g h/2, so V = u + g h/2; a sphere in flight has V = u + g h.
-//! `rested` is the time of the substep during which a sphere is supported; then V = u + g (h - rested/2).
+//! Contact constraints act on V, the velocity of a sphere in the lab frame at the end of the substep. A supported sphere
+//! moves with V during the whole substep, because its constraints already include gravity. In the falling frame its path
+//! is a parabola, which the engine replaces by its chord with velocity u = V - g h/2, so V = u + g h/2. A sphere in flight
+//! has V = u + g h. `rested` is the part of the substep during which a sphere is supported; in general
+//! V = u + g (h - rested/2).
 
 mod lanes;
 mod solve;

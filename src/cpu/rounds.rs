@@ -1,4 +1,5 @@
-//! Rounds: select, collide and sweep the affected spheres again, until no impact is left in the substep.
+//! Rounds: each round selects impacts, applies their impulses and sweeps the affected spheres again, until no impact is
+//! left in the substep.
 
 use crate::state::constants::{CROWD, CROWDED_ROUNDS, STUCK_ROUNDS};
 use glam::Vec4;

@@ -1,5 +1,5 @@
-//! Stage `scan`: exclusive prefix sum of the histogram. It sums each part, scans the sums, then scans each part, so that
-//! no part waits for another.
+//! Stage `scan`: exclusive prefix sum of the histogram. The stage sums each part of the histogram, scans the sums, then
+//! scans each part, so that no part waits for another.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

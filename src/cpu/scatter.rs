@@ -1,5 +1,5 @@
-//! Stage `scatter`: stores the whole state in bucket order. Within a bucket spheres are sorted by id, so the order depends
-//! neither on the threads nor on the previous order.
+//! Stage `scatter`: stores the whole state in bucket order. Within a bucket the spheres are sorted by id, so their order
+//! depends neither on the number of threads nor on the previous order.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

@@ -1,11 +1,11 @@
-//! Stage `select`: selects the impacts that may happen now. Each is the earliest of both partners, and no third sphere can
-//! come first.
+//! Stage `select`: selects the impacts that may be applied in this round. A selected impact is the earliest of both
+//! partners, and no third sphere can reach one of them sooner.
 //!
-//! It is not enough that an impact is the earliest of both partners: a third sphere k may be struck sooner and then
-//! reach i first. The causality test knows the next impact of every sphere and a bound on its velocity change; after
-//! that impact the sphere may be anywhere in a cone around its path. For a pair (i, j) the test examines every k near
-//! one of the two, every m near k that could touch k and turn it towards i, and (as one bound) all earlier events of m.
-//! The globally earliest impact always passes.
+//! The first condition is not enough for the impact of a pair (i, j): a third sphere k may be struck sooner and then reach
+//! i first. For every sphere the causality test knows the next impact and a bound on the velocity change in it; after that
+//! impact the sphere may be anywhere in a cone around its path. For the pair (i, j) the test examines every sphere k near i
+//! or j, every sphere m near k that could touch k and turn it towards the pair, and all earlier events of m, combined into
+//! one bound. The globally earliest impact always passes the test.
 
 use glam::{IVec3, Vec3};
 

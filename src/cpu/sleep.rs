@@ -1,14 +1,15 @@
-//! Sleeping spheres: contacts are not solved again where spheres have not moved for a while. A sleeping sphere keeps its
+//! Sleeping spheres: contacts of spheres that have not moved for a while are not solved again. A sleeping sphere keeps its
 //! exact state and its contact impulses; other spheres treat it as an ordinary sphere.
 //!
-//! Each sphere has a sleep timer. The timer advances while the sphere is supported, almost at rest and without impacts.
-//! A timer cannot exceed those of its neighbours by more than one substep, so the condition spreads by one contact per
-//! substep and an island falls asleep as a whole.
+//! Each sphere has a sleep timer. The timer advances while the sphere is supported, almost at rest and without impacts; a
+//! sphere sleeps when its timer reaches a limit. A timer may exceed the timer of a touching sphere by one substep at most.
+//! A moving sphere therefore holds back the timers around it, one contact further in each substep, and an island falls
+//! asleep as a whole.
 //!
 //! An impact on a sleeping sphere must act on its whole island within the substep. Islands are not tracked, so the
-//! impact wakes all sleeping spheres everywhere. Undisturbed spheres sleep again after half of the time. A sleeping
-//! sphere acts as a wall on a touching sphere whose own timer has not yet run out, if that sphere has been almost at rest
-//! for half of the time; otherwise all spheres wake.
+//! impact wakes all sleeping spheres everywhere. Undisturbed spheres sleep again after half of the limit. A sleeping
+//! sphere acts as a wall on a touching sphere that is awake, provided that the timer of the latter has reached half of
+//! the limit; otherwise the contact wakes all sleeping spheres.
 
 use crate::state::constants::{SLEEP, STILL};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! Stage `sweep`: the earliest impact of a sphere over its candidates and the walls.
+//! Stage `sweep`: finds the earliest impact of every sphere with its candidates and the walls.
 
 use crate::state::constants::ADVANCES;
 use crate::state::constants::{FAR, TOUCHING};

@@ -1,4 +1,4 @@
-//! Impulses on walls and the work of walls in a step.
+//! Sums the impulses on walls, and the work done by walls, over a step.
 
 use crate::{
     System,

@@ -1,4 +1,4 @@
-//! Sums over the state at the start of the next step.
+//! Measures the state at the start of the next step: sums over all spheres, and the deepest overlaps.
 
 use glam::DVec3;
 

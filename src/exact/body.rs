@@ -1,4 +1,4 @@
-//! One sphere between two of its events.
+//! The state of one sphere between two of its events.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Finds near spheres: cells in a hash table, so that the world may be unbounded.
+//! Finds the spheres near a sphere. The cells are stored in a hash table, so that the world may be unbounded.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Impulses of impacts.
+//! Computes and applies the impulses of impacts.
 
 use glam::DVec3;
 

@@ -5,8 +5,8 @@
 //! engine shares no code with the stages of the CPU engine, so that each engine can check the other.
 //!
 //! Supported: 2D and 3D, any radii and masses, fixed spheres, planes, periodic and open axes, gravity, restitution with the
-//! TC model (Luding & McNamara, Granular Matter 1, 113, 1998). Not supported: resting contact. A sphere that comes to rest
-//! would collide without end, and the step fails with [`Error::NoProgress`].
+//! TC model (Luding & McNamara, Granular Matter 1, 113, 1998). Not supported: resting contact. If a sphere comes to rest,
+//! its collisions never end, and the step fails with [`Error::NoProgress`].
 //!
 //! Simultaneous events are ordered by (smaller id, larger id), walls after spheres. Two spheres that overlap at the start
 //! and approach collide at once.

@@ -1,4 +1,4 @@
-//! Sorts memory by position: this doubles the speed for a few tens of thousands of spheres.
+//! Sorts the spheres in memory by position. The sorting doubles the speed for a few tens of thousands of spheres.
 
 use super::ExactEngine;
 

@@ -1,4 +1,4 @@
-//! The next event of a sphere.
+//! Predicts the next event of a sphere.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! The next event of every sphere, earliest first.
+//! Priority queue of the next event of every sphere, earliest first.
 
 use std::cmp::Ordering;
 

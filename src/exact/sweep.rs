@@ -1,6 +1,6 @@
-//! Times of impact: closed forms in f64, independent of every other sweep in the crate.
+//! Times of impact, in f64. The code is independent of every other sweep in the crate.
 //!
-//! All times are relative to the time of the arguments, and are >= 0.
+//! Times are counted from the time to which the arguments refer, and are >= 0.
 
 use glam::DVec3;
 

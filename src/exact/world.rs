@@ -1,4 +1,4 @@
-//! The surroundings of the spheres.
+//! The world around the spheres: planes, periods, gravity and drag.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Deserialises serde types from a TOML tree. Errors carry the path and the place of the value.
+//! Deserialises serde types from a TOML tree. Errors carry the path of the value and its position in the text.
 
 use std::{fmt, ops::Range};
 

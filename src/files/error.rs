@@ -1,4 +1,4 @@
-//! Errors of a scene that cannot be read.
+//! The error of a scene that cannot be read.
 
 use std::fmt;
 

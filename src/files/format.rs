@@ -1,7 +1,7 @@
-//! The TOML format of a scene as serde types, one field for each key.
+//! The TOML format of a scene as serde types, with one field for each key.
 //!
-//! The doc comments of the fields are the descriptions in the JSON schema. Error messages quote the `title` and `examples`
-//! of a field as the expected value.
+//! The doc comment of a field is its description in the JSON schema. Error messages quote the `title` and the `examples` of
+//! a field to describe the expected value.
 
 mod spheres;
 mod walls;

@@ -1,4 +1,4 @@
-//! Loads a scene from a text: parse, override, deserialise, convert, check.
+//! Loads a scene: parses the text, applies the overrides, deserialises, converts and checks the scene.
 
 use std::{fs, path::Path};
 

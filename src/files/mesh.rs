@@ -1,4 +1,4 @@
-//! Mesh files.
+//! Reads mesh files.
 
 mod obj;
 mod stl;

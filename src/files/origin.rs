@@ -1,4 +1,4 @@
-//! The texts of a scene, and messages that show a line of them.
+//! The texts of a scene (its file and the overrides), and messages that show a line of such a text.
 
 use std::ops::Range;
 

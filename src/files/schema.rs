@@ -1,4 +1,4 @@
-//! The JSON schema of a scene, and the expectations that error messages take from it.
+//! The JSON schema of a scene, and the expected values that error messages quote from the schema.
 
 use std::sync::LazyLock;
 

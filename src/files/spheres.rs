@@ -1,4 +1,4 @@
-//! Sphere files, with one line per sphere.
+//! Reads sphere files, which have one line per sphere.
 
 mod csv;
 mod write;

@@ -1,4 +1,4 @@
-//! A scene as a tree of TOML values with their positions in the text, and overrides.
+//! A scene as a tree of TOML values with their positions in the text. Overrides replace values of the tree.
 
 use std::{borrow::Cow, ops::Range};
 

@@ -1,4 +1,4 @@
-//! Offsets of all regions in the buffers, and the sizes of the buffers.
+//! Offsets of all regions in the device buffers, and the sizes of these buffers.
 
 // All of it: elements of regions are counted in its constants.
 use super::layout::*;

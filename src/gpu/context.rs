@@ -1,4 +1,4 @@
-//! A device that computes.
+//! A GPU device with its queue: opening an adapter, or taking the device of the calling program.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

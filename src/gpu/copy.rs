@@ -1,4 +1,4 @@
-//! Measures the copy bandwidth of the device: an upper bound for every stage that moves bytes.
+//! Measures the copy bandwidth of the device, an upper bound on the rate at which a stage can read and write memory.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! Spreads work over workgroups, dispatches and rounds. The dispatch budget changes no result.
+//! The dispatch budget: the numbers of workgroups, dispatches and rounds of a step. The budget changes the cost of a step,
+//! not the result.
 
 use super::{Context, layout::GROUP};
 use crate::state::constants::ITERATION_BATCHES;

@@ -1,4 +1,4 @@
-//! Encodes a step as commands: every stage in the order of the schedule, without decisions of the host in between.
+//! Encodes a step as device commands, stage by stage in the order of the schedule. The host takes no decision in between.
 
 use std::{convert::Infallible, ops::Range};
 

@@ -1,4 +1,5 @@
-//! Executes steps on a device: keeps one step ahead of the reports, grows buffers and repeats halted steps.
+//! Executes steps on a device. The engine submits one step ahead of the reports that it reads, grows buffers and repeats
+//! halted steps.
 
 mod buffer_growth;
 mod contacts;

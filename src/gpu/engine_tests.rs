@@ -1,4 +1,5 @@
-//! Buffers that start too small grow, the affected work is repeated, and the result is identical to the last bit.
+//! Tests of buffer growth: buffers that start too small grow, the affected work is repeated, and the results are the same
+//! to the last bit.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,5 @@
-//! Contents of the buffers: the structs that shaders share with Rust, the table of regions, and the words of the work buffer.
+//! Contents of the device buffers: the structs that shaders share with Rust, the table of regions, and the words of the
+//! work buffer.
 
 use glam::{IVec3, UVec3, UVec4, Vec3};
 

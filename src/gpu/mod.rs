@@ -1,15 +1,15 @@
-//! The stages as compute shaders, on any Vulkan, Metal or DX12 adapter.
+//! The GPU engine: the stages as compute shaders, on any Vulkan, Metal or DX12 adapter.
 //!
-//! [`Context`] is an adapter's device with its queue. [`Context::open`] opens it (or
-//! [`Simulation::new`](crate::Simulation::new), if given none); [`Context::from_device`] takes the device of the
-//! calling program. [`adapters`] lists the available adapters.
+//! [`Context`] holds the device of an adapter and its queue. [`Context::open`] opens an adapter, and
+//! [`Context::from_device`] takes the device of the calling program. [`Simulation::new`](crate::Simulation::new) opens an
+//! adapter if it is given no context. [`adapters`] lists the available adapters.
 //!
 //! The environment variables of wgpu apply wherever an adapter is chosen: `WGPU_BACKEND` (`vulkan`, `metal`, `dx12`,
 //! several separated by commas), `WGPU_ADAPTER_NAME` (a part of the name, case-insensitive) and `WGPU_POWER_PREF`
 //! (`low` prefers integrated GPUs). `CAROM_NO_PIPELINE_CACHE=1` disables the storage of compiled shaders between runs.
 //!
-//! A software adapter runs the same shaders on the processor. It serves correctness, is never called a GPU, and is only
-//! chosen if no GPU exists.
+//! A software adapter runs the same shaders on the processor. It is meant for tests of correctness, is never reported as a
+//! GPU, and is chosen only if no GPU exists.
 
 mod adapter;
 pub(crate) mod buffer_layout;

@@ -1,4 +1,4 @@
-//! No dispatch makes a driver recompile its shader.
+//! Tests that no dispatch makes the driver recompile a shader.
 
 use std::{fs, sync::Arc};
 

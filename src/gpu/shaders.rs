@@ -1,4 +1,4 @@
-//! The shaders: the parts of each module, and the constants that Rust and WGSL share.
+//! The shaders: the source files of each module, and the constants that Rust and WGSL share.
 
 use super::layout::{WORDS, constraint_words, structs_as_wgsl};
 use crate::state::constants;

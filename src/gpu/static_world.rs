@@ -1,5 +1,5 @@
-//! The static world on the device: surfaces, materials, wall features with their trees, and the positions of all walls in each
-//! substep. Twin of the readers in shaders/shared/view.wgsl and shaders/shared/feature.wgsl.
+//! The static world on the device: surfaces, materials, wall features with their trees, and the positions of all walls in
+//! each substep. The functions in shaders/shared/view.wgsl and shaders/shared/feature.wgsl read this data.
 
 use glam::{IVec3, Vec3};
 

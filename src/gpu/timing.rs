@@ -1,4 +1,4 @@
-//! Time per stage, from timestamps that the device writes around every pass.
+//! Measures the time of each stage with timestamps that the device writes around every pass.
 
 use super::{Context, buffers::make_buffer};
 use crate::{Error, step::schedule::STAGES};

@@ -1,4 +1,5 @@
-//! The least number of bytes that a step moves: the model behind the bytes per second of a benchmark.
+//! Lower bound on the bytes that a step reads and writes. A benchmark divides it by the time of the step to report bytes
+//! per second.
 
 use super::layout::{Body, NextEvent, Node, Tag};
 use crate::{

@@ -1,7 +1,7 @@
-//! Structs that Rust and WGSL share: declared in Rust, written out as WGSL.
+//! Structs that Rust and WGSL share. They are declared in Rust, and their WGSL declarations are generated from Rust.
 //!
-//! WGSL places a member at the next multiple of its alignment; Rust packs members one behind the other.
-//! [`follows_wgsl`] compares the two layouts for every struct at compile time.
+//! WGSL places a member at the next multiple of its alignment, whereas Rust packs members one behind the other.
+//! [`follows_wgsl`] compares the two layouts of every struct at compile time.
 
 use glam::{IVec3, UVec3, UVec4, Vec3};
 

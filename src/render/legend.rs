@@ -1,4 +1,4 @@
-//! The legend, which explains the colours in words and numbers.
+//! The legend: name, range and unit of the quantity that colours show.
 
 use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, pos2, vec2};
 
@@ -17,7 +17,7 @@ const TEXT: f32 = 12.5;
 const INK: Color32 = Color32::from_rgb(38, 42, 48);
 const PAPER: Color32 = Color32::from_rgba_premultiplied(205, 207, 210, 210);
 
-/// Least side of a picture with a legend (pixels): smaller pictures have no room for text.
+/// Least side of a picture with a legend (pixels). Smaller pictures are too small for text.
 pub const LEAST_SIDE: u32 = 64;
 
 /// Steps of the gradient; colours between steps are interpolated.

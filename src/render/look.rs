@@ -1,4 +1,4 @@
-//! The uniform of the shaders: camera, light and what is drawn.
+//! The uniform buffer of the shaders: camera, lighting and the objects to draw.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3, IVec3, Vec3, Vec4};
@@ -67,8 +67,8 @@ const LIGHT: DVec3 = DVec3::new(-0.30, -0.70, 1.15);
 /// Direction to the key light in 2D: from the upper left.
 const LIGHT_ABOVE: DVec3 = DVec3::new(-0.42, 0.50, 1.0);
 
-/// Radius of ambient occlusion (mean diameters). A smaller radius darkens only contacts; a larger one costs distant
-/// fetches, or adds noise.
+/// Radius of ambient occlusion (mean diameters). A smaller radius darkens only contacts; a larger radius needs
+/// distant texture fetches or adds noise.
 const REACH: f64 = 2.5;
 
 /// Least drawn radius of a sphere (pixels): every point of a pixel is within this distance of one of its four samples,

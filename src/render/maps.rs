@@ -2,8 +2,8 @@
 
 use super::style::Map;
 
-/// Entries of a table: every fifth of 256. Linear interpolation between entries deviates from the full table by less
-/// than 1/255.
+/// Entries of a table: every fifth of the 256 entries of the full table. Linear interpolation between entries deviates
+/// from the full table by less than 1/255.
 pub const KNOTS: usize = 52;
 
 /// Red, green and blue as bytes.

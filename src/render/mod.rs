@@ -1,9 +1,9 @@
 //! Draws pictures of spheres from the buffers on the device, with or without a window.
 //!
-//! [`Spheres`] holds the spheres to draw: the buffers of the GPU engine, a copy of them, or spheres uploaded from the
-//! other engines. [`RenderWorld`] is the world around the spheres, [`Camera`] the point of view, [`Style`] the meaning
-//! of colours and the lighting. [`Renderer`] draws into any texture; [`Studio`] owns a texture and returns an
-//! [`Image`].
+//! [`Spheres`] holds the spheres to draw: the buffers of the GPU engine, a copy of these buffers, or spheres uploaded from
+//! another engine. [`RenderWorld`] describes the world around the spheres, [`Camera`] sets the point of view, and [`Style`]
+//! sets the quantity that colours show and the lighting. [`Renderer`] draws into any texture; [`Studio`] owns a texture and
+//! returns an [`Image`].
 //!
 //! ```no_run
 //! use carom::gpu::Context;
@@ -25,28 +25,28 @@
 //!
 //! The device executes all passes, and the host waits for none of them:
 //!
-//! 1. `place`: computes the centre of every sphere relative to the camera, from integer cells first, so that precision
-//!    does not depend on the distance from the origin. Also computes the value that the sphere's colour shows
-//!    (`overlap`, with its own grid, computes overlaps).
-//! 2. `range`: finds the values at the ends of the colour map from a histogram. `paint`: assigns the colour of every
+//! 1. `place`: computes the centre of every sphere relative to the camera. Integer cells are subtracted first, so that the
+//!    precision does not depend on the distance from the origin. The pass also computes the value that the sphere's colour
+//!    shows, except for overlaps: a separate pass `overlap` with a grid of its own computes these.
+//! 2. `range`: finds the values at the ends of the colour map from a histogram. `paint`: computes the colour of every
 //!    sphere.
 //! 3. `shadow`: renders the depth seen from the key light.
 //! 4. `visibility`: finds which sphere, surface or wall each of the four samples of a pixel sees. Spheres are not
 //!    meshes: every sample is tested against the exact outline, and one instanced draw covers all spheres.
-//! 5. `occlusion`: estimates how open each point is to the sky, from depths at half the resolution.
+//! 5. `occlusion`: estimates which share of the sky each point sees, from depths at half the resolution.
 //! 6. `shade`: casts one ray for each object that a pixel sees, applies light, and smooths edges with the four samples.
 //!    Then `lines` and the legend follow.
 //!
-//! Walls are triangles in 3D, created once and moved by one transform each, and outlines in 2D. The far side of a
-//! hollow wall is drawn as an opaque body among the spheres; the near side is drawn as glass over the finished picture,
-//! so that the inside stays visible. A wall that encloses no sphere and admits none is an opaque body on all sides, as
-//! are a disc and a mesh that is a sheet. Opaque bodies cast shadows.
+//! In 3D walls are drawn as triangles, which are created once and moved by one transform per wall; in 2D they are drawn as
+//! outlines. The far side of a hollow wall is drawn as an opaque body among the spheres; the near side is drawn as glass
+//! over the finished picture, so that the inside stays visible. Three kinds of walls are opaque on both sides: a closed
+//! wall without a sphere inside, a disc, and a mesh that is a sheet. Opaque bodies cast shadows.
 //!
-//! Spheres smaller than a pixel are drawn as large as a sample needs to see them, and lighter: none vanishes. Spheres
-//! that overlap by a part of a diameter are separated along the plane between them only where the camera sees that
-//! plane edge on; hard spheres do not overlap.
+//! A sphere smaller than a pixel is drawn large enough for a sample to hit it, and more transparent, so that no sphere
+//! vanishes. A sphere has a single depth, which orders disjoint spheres exactly. Of two spheres that overlap, one covers
+//! the other over its whole outline; hard spheres do not overlap.
 //!
-//! On a software adapter occlusion uses fewer depths, and shadow maps are smaller with harder edges; all other passes
+//! On a software adapter occlusion uses fewer depths, and the shadow map is smaller and has harder edges; all other passes
 //! are the same. The legend of a window lags by one or two pictures, because its numbers come from the device.
 
 mod camera;

@@ -1,4 +1,4 @@
-//! The pipelines of the passes and their bindings.
+//! The pipelines of the render passes, and their bindings.
 
 use wgpu::{BindingType, BufferBindingType, ShaderStages, TextureSampleType, TextureViewDimension};
 
@@ -120,7 +120,7 @@ enum Into {
 enum Form {
     /// Strips of two triangles.
     Strips,
-    /// Triangles of walls, without those that face the camera or face away.
+    /// Triangles of walls, optionally without the triangles that face towards the camera, or away from it.
     Facets(Option<wgpu::Face>),
 }
 

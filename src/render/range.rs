@@ -1,11 +1,12 @@
-//! Reads the ends of the colour map back for the legend, one or two pictures late, so that the host never waits.
+//! Reads the values at the ends of the colour map back for the legend. They arrive one or two pictures late, so that the
+//! host never waits.
 
 use std::sync::mpsc::{Receiver, channel};
 
 use super::style::Colour;
 use crate::gpu::Context;
 
-/// Size of the two ends (bytes).
+/// Size of the values at both ends of the colour map (bytes).
 const BYTES: u64 = 8;
 
 /// Stage of a readback.
@@ -16,11 +17,11 @@ enum State {
     Mapping(Receiver<bool>),
 }
 
-/// Asynchronous readback of the ends of the colour map.
+/// Asynchronous readback of the values at the ends of the colour map.
 pub struct Readback {
     buffer: wgpu::Buffer,
     state: State,
-    /// The requested quantity: colour, and unit of its values.
+    /// The requested quantity, and the unit of its values.
     asked: (Colour, f64),
     latest: Option<(Colour, [f64; 2])>,
 }
@@ -36,7 +37,7 @@ impl Readback {
         Self { buffer, state: State::Idle, asked: (Colour::Speed, 1.0), latest: None }
     }
 
-    /// Requests the ends, unless a request is in flight.
+    /// Requests the values at the ends of the colour map, unless a request is in flight.
     pub fn ask(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -51,7 +52,8 @@ impl Readback {
         }
     }
 
-    /// The latest ends received, if they belong to this colour. Call before encoding another picture.
+    /// Advances the readback, and returns the latest values received if they belong to this quantity. Call before encoding
+    /// another picture.
     pub fn latest(&mut self, context: &Context, colour: Colour) -> Option<[f64; 2]> {
         match &self.state {
             State::Idle => {}
@@ -78,7 +80,7 @@ impl Readback {
         self.known(colour)
     }
 
-    /// The last ends received, if they belong to this colour.
+    /// The latest values received, if they belong to this quantity.
     pub fn known(&self, colour: Colour) -> Option<[f64; 2]> {
         self.latest.filter(|(of, _)| *of == colour).map(|(_, ends)| ends)
     }

@@ -1,4 +1,4 @@
-//! Records each sphere's last contact, for the engines that leave this to the host.
+//! Records the time of each sphere's last contact, for the engines on the CPU. The GPU engine records it itself.
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,7 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// No sphere has had a contact yet.
+    /// An empty record: no sphere has had a contact yet.
     pub fn new() -> Self {
         Self::default()
     }

@@ -13,7 +13,7 @@ use crate::{Dimensions, Side, System, Wall, WallShape};
 /// Most walls and floors in a picture.
 pub const SURFACES: usize = 16;
 
-/// Most lines in a picture: the edges of a box, or the edges of a rectangle and as many planes.
+/// Most lines in a picture: the 12 edges of a box, or in 2D the 4 edges of a rectangle and 8 planes.
 pub const LINES: usize = 12;
 
 /// Extent of floors and planes, in radii of the scene; at this distance they have faded out.

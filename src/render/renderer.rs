@@ -40,7 +40,7 @@ pub struct Renderer {
     heads: wgpu::Buffer,
     following: wgpu::Buffer,
     histogram: wgpu::Buffer,
-    /// The ends of the colour map.
+    /// The values at the ends of the colour map.
     pub(super) range: wgpu::Buffer,
     readback: Readback,
     is_encoded: bool,
@@ -70,8 +70,8 @@ pub(super) struct Prepared {
 }
 
 impl Renderer {
-    /// Compiles the shaders for pictures of this format, which has 8 bits a channel, sRGB or not. [`Context::check`]
-    /// reports faults of the device.
+    /// Compiles the shaders for pictures of this format: 8 bits per channel, with or without sRGB encoding.
+    /// [`Context::check`] reports faults of the device.
     pub fn new(context: &Context, format: wgpu::TextureFormat) -> Self {
         let passes = Passes::new(context, format);
         Self {

@@ -1,4 +1,4 @@
-//! Spheres in buffers of the device.
+//! The spheres to draw, in device buffers.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, IVec3};
@@ -50,7 +50,7 @@ pub struct Spheres {
     /// Mean diameter (length).
     pub(super) diameter: f64,
     sides: System,
-    /// Whether the buffers belong to this value.
+    /// Whether this value owns its buffers; otherwise they are the buffers of the GPU engine.
     owned: bool,
     /// Number of spheres beyond the capacity of the device.
     left_out: usize,

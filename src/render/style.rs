@@ -1,4 +1,4 @@
-//! Contents and appearance of a picture.
+//! The style of a picture: the quantity that colours show, the colour map, and the lighting.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Checks of a scene before anything is drawn.
+//! Checks of a scene before random numbers are drawn.
 
 use crate::system::validate::{at_least_zero, inspect_diameters, positive};
 use glam::DVec3;

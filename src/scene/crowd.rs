@@ -1,4 +1,5 @@
-//! Random fills denser than sequential addition reaches: spheres are grown to size, then moved by Monte Carlo.
+//! Random fills that are too dense for sequential addition: spheres grow to their size, then Monte Carlo moves randomise
+//! them.
 
 use glam::DVec3;
 

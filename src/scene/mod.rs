@@ -1,7 +1,7 @@
 //! Scenes: short descriptions of a simulation. [`Scene::build`] turns a [`Scene`] into a [`System`](crate::System).
 //!
-//! All random numbers derive from [`World::seed`], with arithmetic that is the same on every platform: a scene gives the
-//! same spheres everywhere, bit for bit.
+//! All random numbers derive from [`World::seed`], by arithmetic that gives the same bits on every platform. A scene
+//! therefore gives the same spheres everywhere, bit for bit.
 //!
 //! ```
 //! use carom::scene::{Fill, Scene};

@@ -1,4 +1,4 @@
-//! Velocities of a group of spheres.
+//! Sets the initial velocities of a group of spheres.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Notes from building a system.
+//! Notes to the user about the system that was built.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Source texts of a scene, for messages that show a line.
+//! Source texts of a scene, for messages that show the line of an invalid field.
 
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Positions for random fills: chooses a method, and checks the limits.
+//! Places random fills: chooses a method by volume fraction, and checks the limits of the methods.
 
 use glam::DVec3;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! Removes initial overlaps below the limit.
+//! Removes small overlaps of the initial state, up to `max_initial_overlap`.
 
 use glam::DVec3;
 

@@ -1,6 +1,7 @@
 //! Random numbers with the same bits on every platform.
 //!
-//! PCG64-MCG (O'Neill 2014) gives integers; everything else uses only operations whose rounding IEEE 754 defines.
+//! The generator PCG64-MCG (O'Neill 2014) gives integers; all other functions use only operations whose rounding IEEE 754
+//! defines.
 
 use glam::DVec3;
 use rand_pcg::{

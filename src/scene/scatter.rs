@@ -1,4 +1,4 @@
-//! Sequential addition: places spheres one after the other at free positions.
+//! Random sequential addition: places spheres one after the other at random free positions.
 
 use glam::DVec3;
 use rayon::prelude::*;

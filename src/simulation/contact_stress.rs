@@ -1,4 +1,4 @@
-//! Stress in the contacts of a simulation.
+//! Computes the stress tensor of the contacts in each cell of a grid.
 
 use glam::DMat3;
 

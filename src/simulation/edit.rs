@@ -1,4 +1,4 @@
-//! Edits between two steps.
+//! Edits of the state between two steps.
 
 use glam::DVec3;
 

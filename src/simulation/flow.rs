@@ -1,8 +1,7 @@
 //! Sources, sinks and gravity changes between steps, and their share in the energy ledger.
 //!
-//! A sphere that a sink takes at the end of a step leaves the engine at the start of the next step, together with the
-//! arrival of new spheres, so that an engine is reloaded at most once a step. Until then the public interface hides the
-//! sphere.
+//! A sink takes a sphere at the end of a step, but the sphere leaves the engine only at the start of the next step, when
+//! new spheres arrive. The engine is thus reloaded at most once per step. Meanwhile the public interface hides the sphere.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Figures over a whole run.
+//! Figures of a whole run: counters, energies and momentum.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Forces on walls.
+//! Forces on walls in the last step.
 
 use crate::{Simulation, WallLoad};
 

@@ -1,4 +1,4 @@
-//! The state of all spheres as the stages see it, in scaled units and bucket order.
+//! The state of all spheres, one array per property, in scaled units and bucket order.
 
 use glam::{DVec3, IVec4, Vec3, Vec4};
 use rayon::prelude::*;

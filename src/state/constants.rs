@@ -1,9 +1,9 @@
-//! Tolerances and limits that both engines share. They are defined here only: `gpu::shaders` passes them to the shaders,
-//! and the CPU stages import them.
+//! Tolerances and limits that the CPU engine and the GPU engine share. They are defined only here: `gpu::shaders` passes
+//! them to the shaders, and the CPU stages import them.
 //!
 //! Lengths are fractions of a radius, a radius sum or a mean diameter; speeds are fractions of the speed that gravity
-//! adds in a substep; times are fractions of the substep. Each entry says what goes wrong with a larger or smaller
-//! value.
+//! adds in a substep; times are fractions of the substep. The comment on each constant states the consequence of a larger
+//! or smaller value.
 
 // ---- partners ------------------------------------------------------------------------------------------------------
 

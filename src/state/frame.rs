@@ -1,4 +1,4 @@
-//! The reference frame of a substep: it falls freely, and paths are measured relative to the drift of the bulk.
+//! The reference frame of a substep. The frame falls freely, and paths are measured relative to the drift of the bulk.
 //!
 //! In a freely falling frame, spheres in flight move on straight lines: with t from the start of the substep,
 //! y = x - g t^2/2 and u = v - g t. Gravity appears only relative to planes and fixed spheres.

@@ -1,9 +1,9 @@
-//! Cells, which positions are relative to, and buckets, which hold the spheres of a cell.
+//! The grid: cells, to which positions are relative, and buckets, which hold the spheres of a cell.
 //!
-//! A position is an integer cell and an f32 offset inside it, so that its precision is the same everywhere. Cells
-//! that are consecutive along x have consecutive buckets. In a bounded world that is not nearly empty, a bucket is a
-//! cell. Otherwise rows of cells along x are hashed, and a search must compare the cell of each sphere in a bucket. If sizes
-//! differ, a cell has several buckets, one for each of its [parts](super::levels).
+//! A position is an integer cell and an f32 offset inside the cell, so that the precision is the same everywhere. Cells
+//! that are consecutive along x have consecutive buckets. In a bounded world that is not nearly empty, every cell has a
+//! bucket of its own. Otherwise rows of cells along x are hashed to buckets, and a search must compare the cell of each
+//! sphere in a bucket. If sizes differ, a cell has several buckets, one for each of its [parts](super::levels).
 
 use std::ops::Range;
 

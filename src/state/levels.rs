@@ -1,8 +1,8 @@
-//! Levels: where sizes differ, the search divides cells into parts. A cell wide enough for the largest spheres could
-//! otherwise hold thousands of small ones.
+//! Levels: where sizes differ, cells are divided into parts for the search. Otherwise a cell wide enough for the largest
+//! spheres could hold thousands of small spheres.
 //!
-//! Positions and candidates refer to whole cells. Spheres of each range of sizes lie in parts of the cell about as wide as
-//! the spheres themselves. The parts of all levels of a cell are numbered consecutively.
+//! A level comprises the spheres of a range of sizes, and divides every cell into parts about as wide as these spheres.
+//! Positions and candidates still refer to whole cells. The parts of all levels of a cell are numbered consecutively.
 
 #[cfg(feature = "gpu")]
 use glam::UVec4;

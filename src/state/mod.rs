@@ -1,5 +1,5 @@
-//! The data that engines compute with: scaled units, cells, columns of spheres, and the constants that Rust and WGSL
-//! share. No stage runs here.
+//! The data that the CPU engine and the GPU engine compute with: scaled units, cells, columns of spheres, and the constants
+//! that Rust and WGSL share. The stages are elsewhere, in `cpu` and in the shaders.
 
 pub(crate) mod columns;
 pub(crate) mod constants;

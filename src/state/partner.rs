@@ -1,4 +1,4 @@
-//! The other side of an impact or a contact.
+//! The partner of a sphere in an impact or a contact: another sphere, or a wall.
 
 /// Partner of a sphere in an impact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! Sums that the audit of a step computes and step plans use.
+//! The sums and speeds that the stage `audit` computes and that step plans use.
 
 use glam::DVec3;
 

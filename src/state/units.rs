@@ -1,5 +1,5 @@
-//! Scaled units: powers of two near the sizes of the system. With them f32 does not overflow, and changing units is exact,
-//! whatever the user's units are.
+//! Scaled units: powers of two near the length, time and mass scales of the system. In scaled units f32 does not overflow,
+//! whatever units the user chose, and the conversion to and from them is exact.
 
 use crate::{Sphere, System};
 

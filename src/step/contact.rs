@@ -1,4 +1,4 @@
-//! Lasting contacts: their forces, and the stress tensor that results.
+//! Lasting contacts, their forces, and the stress tensor computed from the forces.
 
 use glam::{DMat3, DVec3};
 

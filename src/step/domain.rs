@@ -1,4 +1,5 @@
-//! The system apart from its spheres, as both engines need it: units, cells, walls, and the figures that plans are based on.
+//! The system without its spheres, as the CPU engine and the GPU engine need it: units, cells, walls, and the figures on
+//! which plans are based.
 
 use glam::DVec3;
 

@@ -1,5 +1,5 @@
-//! The driver of a step: it plans the step, takes the substeps in order, halves a substep that is too crowded, and writes
-//! the report. One driver serves every engine that runs the stages; an engine implements [`StepEngine`].
+//! The driver of a step plans the step, takes the substeps in order, halves a substep that is too crowded, and writes the
+//! report. The same driver serves every engine that executes the stages; such an engine implements [`StepEngine`].
 
 use std::collections::VecDeque;
 

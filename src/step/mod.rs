@@ -1,6 +1,6 @@
 //! A step: its schedule, plan, driver and report, and the interface that every engine implements.
 //!
-//! The documentation of [`schedule`] tells how a step runs, in order and with reasons.
+//! The documentation of [`schedule`] describes a step from start to end, with the reason for each stage.
 
 pub(crate) mod contact;
 pub(crate) mod contacts;

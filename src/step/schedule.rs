@@ -1,14 +1,14 @@
 //! The schedule of a step: its passes in order, each with the columns it reads and writes. Both engines execute this
-//! schedule, the stage clock and the device's timestamps are keyed by it, and `verify` and the parity tests follow it.
-//! The order is defined here; only `shaders/shared/rounds.wgsl` repeats [`ROUND`], because one workgroup runs the last rounds
-//! of a substep in a loop.
+//! schedule, the stage clock and the device's timestamps use its stage names, and `verify` and the parity tests follow its
+//! order. The order is defined here; only `shaders/shared/rounds.wgsl` repeats [`ROUND`], because one workgroup runs the
+//! last rounds of a substep in a loop.
 //!
 //! # How a step runs
 //!
 //! 1. **Plan** (`step::plan`). The step of length `dt` is divided into substeps, so that a sphere has at most about 0.3
-//!    collisions in each: with more, the rounds grow faster than the substeps they save. High speeds, moving walls and
-//!    resting contacts may require more substeps. The plan uses the measurements of the step before the last one, so
-//!    that a device can run ahead of the host and plan identically.
+//!    collisions in each substep: with more collisions a substep needs more rounds (5 at 0.3, 11 at 1). High speeds, moving
+//!    walls and resting contacts may require more substeps. The plan uses the measurements of the step before the last
+//!    one, so that a device can run ahead of the host and still follow the same plan.
 //! 2. **Broad phase** ([`BROAD_PHASE`]), before the first substep and again before every substep that the motion margin
 //!    of the last broad phase does not cover. A counting sort (`bin`, `scan`, `scatter`) stores the spheres in the order
 //!    of their cells, so that neighbours lie close in memory. `neighbors` lists the candidates of each sphere: all
@@ -21,13 +21,13 @@
 //! 5. **Launch and sweep** ([`SUBSTEP_BEGIN`]). `launch` resets the clocks and finds dynamic candidates for the spheres that
 //!    are too fast for their lists. `sweep` computes for each sphere its next event: the earliest impact with a
 //!    candidate or a wall.
-//! 6. **Rounds** ([`ROUND`]), repeated until no impact is pending. `select` takes the pairs that are each other's earliest
-//!    and that no third sphere can reach sooner. Such pairs are independent of one another, so `collide` applies their
-//!    impulses in parallel without breaking the order of events. The second pass of `sweep` computes new next events for
-//!    the spheres that the impacts affected.
-//! 7. **Halving** (`step::driver`). If the rounds are too crowded, or in a strict run a collision is out of order, the start
-//!    of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times; then
-//!    its rounds run to the end, and impacts that never end stop their spheres until the substep is over.
+//! 6. **Rounds** ([`ROUND`]), repeated until no impact is pending. `select` takes the pairs whose impact is the earliest of
+//!    both spheres and that no third sphere can reach sooner. Such pairs are independent of one another, so `collide`
+//!    applies their impulses in parallel without breaking the order of events. The second pass of `sweep` computes new
+//!    next events for the spheres that the impacts affected.
+//! 7. **Halving** (`step::driver`). If a substep needs too many rounds, or in a strict run a collision is out of order, the
+//!    start of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times;
+//!    then its rounds run to the end. If impacts do not end, their spheres stop until the substep is over.
 //! 8. **End of the substep** ([`SUBSTEP_END`]). `rest` solves the constraints again, because impacts changed the velocities.
 //!    `advance` moves every sphere to the end of the substep. `rest` then keeps the contacts for the next warm start and
 //!    advances the sleep timers. `relax` pushes apart spheres that still overlap; it changes positions only, so it adds

@@ -1,4 +1,4 @@
-//! Compression of a periodic box to a packing fraction or a pressure.
+//! Compression of a periodic box to a target packing fraction or a target pressure.
 
 /// Shrinks the box of a system whose axes are all periodic, about its middle, before every step: lengths by `rate * dt`.
 ///

@@ -1,5 +1,5 @@
-//! A multilevel grid that finds neighbours of spheres: cells have the size of the spheres, with one level for every factor
-//! of two in the radius.
+//! A multilevel grid that finds neighbours of spheres. It has one level for every factor of two in the radius, and the
+//! cells of a level are about as wide as its spheres.
 
 use glam::DVec3;
 

@@ -1,4 +1,4 @@
-//! Limits of a step, checked by validation before a run and respected by the planner.
+//! Limits of a step, which validation checks before a run and the planner observes.
 
 /// Most substeps that the planner chooses.
 pub const MOST_SUBSTEPS: f64 = 4096.0;

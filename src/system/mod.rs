@@ -1,7 +1,7 @@
 //! The input of every engine: spheres, walls, materials, and all parameters of the world.
 //!
-//! A [`System`] is the concrete form of a [`Scene`](crate::scene::Scene): random fills are drawn, materials are
-//! numbered, bounds are known. Engines read nothing else.
+//! A [`System`] is the concrete form of a [`Scene`](crate::scene::Scene): the positions of random fills are drawn,
+//! materials are numbered, and bounds are known. A `System` is the only input of an engine.
 
 pub(crate) mod box_tree;
 pub(crate) mod compression;

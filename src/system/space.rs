@@ -1,4 +1,4 @@
-//! Periodic distances, and a spatial order in which neighbours are close in memory.
+//! Distances across periodic axes, and a spatial order in which neighbours are close in memory.
 
 use glam::DVec3;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! Walls: solid surfaces with a given motion, which collisions with spheres do not change.
+//! Walls: solid surfaces whose motion is prescribed; impacts of spheres do not change it.
 
 mod distance;
 

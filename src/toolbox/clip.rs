@@ -1,4 +1,4 @@
-//! Motion of a sphere up to its first contact.
+//! Clips the motion of a sphere at its first contact.
 
 use super::shape::Still;
 use super::sweep::{Contact, first_contact_within, sweep_still};

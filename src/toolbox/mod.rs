@@ -1,26 +1,28 @@
 //! Pure functions for pairs of spheres, and [`SphereTree`] for one sphere against a whole scene.
 //!
-//! No function needs a simulation or keeps state. All are generic over `f32` and `f64`, 2D and 3D: [`glam`]'s `Vec2`, `Vec3`,
-//! `DVec2`, `DVec3` (the sealed trait [`Vector`]). In 2D a sphere is a disc.
+//! No function needs a simulation or keeps state. All functions are generic over precision (`f32`, `f64`) and dimension (2D,
+//! 3D): they take [`glam`]'s `Vec2`, `Vec3`, `DVec2` and `DVec3`, which implement the sealed trait [`Vector`]. In 2D a
+//! sphere is a disc.
 //!
 //! # Conventions
-//! - Of a pair, the first is `a`, the second `b`. `d` is the first centre less the second, `w` the first
-//!   velocity less the second: **`d`, `w` and every normal point from the second to the first.** So `d.w < 0`
-//!   means that the two approach, and an impulse acts with `+` on the first.
-//! - Functions that take `d` and `w` are the core; subtract positions as precisely as you can.
+//! - The first sphere of a pair is `a`, the second `b`. `d` is the centre of `a` minus the centre of `b`, and `w` is the
+//!   velocity of `a` minus the velocity of `b`: **`d`, `w` and every normal point from the second sphere to the first.** So
+//!   `d.w < 0` means that the two spheres approach, and an impulse acts on the first sphere with sign `+`.
+//! - The basic functions take `d` and `w`; subtract positions as precisely as you can.
 //!   Functions that take [`Still`] and [`Moving`] do the subtraction, whose rounding they cannot undo: far from
 //!   the origin, say 1e5 diameters in `f32`, work relative to a nearby point.
-//! - Any consistent units. Times start at the beginning of the step; a `fraction` is a share of the step. To sweep along a
-//!   displacement instead of a velocity, set `dt` to 1.
-//! - `separation` is a gap: negative means overlap. Touching is not overlapping.
-//! - A contact is the start of an overlap. Spheres that separate, rest relative to each other or only graze have no contact;
-//!   spheres that touch or overlap and approach have one at time 0. Times are never negative and never beyond the step.
-//! - Radii are >= 0; 0 is a point. A negative radius gives a meaningless result, but no panic.
-//! - Masses are given as inverses, 0 for fixed bodies.
-//! - Arguments within the range below never give NaN, and no argument causes a panic. NaN as an argument gives no contact, no
-//!   overlap, no impulse, no displacement.
-//! - Squares of lengths and speeds have to be representable: about `1e-18..1e18` in `f32`, `1e-153..1e153` in
-//!   `f64`. [`first_contact`] states the results outside this range.
+//! - Units are arbitrary but consistent. Times start at the beginning of the step; a `fraction` is a share of the step. To
+//!   sweep along a displacement instead of a velocity, set `dt` to 1.
+//! - `separation` is a gap; a negative gap is an overlap. Spheres that touch do not overlap.
+//! - A contact is the start of an overlap. Spheres that separate, rest relative to each other or only graze have no contact.
+//!   Spheres that approach, and touch or overlap at the start, have a contact at time 0. The time of a contact is never
+//!   negative and never later than the end of the step.
+//! - Radii are >= 0; a sphere of radius 0 is a point. A negative radius gives a meaningless result, but no panic.
+//! - Masses are given as inverses; the inverse mass of a fixed body is 0.
+//! - Arguments within the range below never give NaN, and no argument causes a panic. NaN as an argument gives no contact,
+//!   no overlap, no impulse and no displacement.
+//! - The squares of lengths and speeds have to be representable. Lengths and speeds may thus range over about `1e-18..1e18`
+//!   in `f32` and `1e-153..1e153` in `f64`. [`first_contact`] states the results outside this range.
 //!
 //! # A collision, start to end
 //! ```
@@ -46,16 +48,16 @@
 //! | question | function |
 //! |---|---|
 //! | do two spheres overlap | [`overlaps`], [`separation`] |
-//! | when do they touch | [`first_contact`], [`first_contact_within`] |
-//! | between which times do they overlap | [`passage`] |
-//! | when, where and with which normal | [`sweep`], [`sweep_still`] |
-//! | a sphere under gravity and a plane | [`plane_contact`], [`sweep_plane`] |
+//! | when do two spheres touch | [`first_contact`], [`first_contact_within`] |
+//! | between which times do two spheres overlap | [`passage`] |
+//! | when, where and with which normal do two spheres touch | [`sweep`], [`sweep_still`] |
+//! | when does a sphere under gravity touch a plane | [`plane_contact`], [`sweep_plane`] |
 //! | velocities after an impact | [`bounce_impulse`], [`bounce`] |
 //! | where two spheres touch | [`contact_point`] |
 //! | how to remove an overlap | [`push_apart`], [`separate`] |
 //! | how far a sphere can move | [`clip_motion`] |
 //! | the nearest point of a segment | [`closest_on_segment`] |
-//! | all of that against thousands | [`SphereTree`] |
+//! | overlaps and first contacts among thousands of spheres | [`SphereTree`] |
 
 // `!(x < y)` rejects NaN; `x >= y` would accept it.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]

@@ -1,4 +1,4 @@
-//! Two spheres that stand still: do they overlap, how far, and where to with them?
+//! Overlap of two spheres at rest: test, depth, and displacements that remove the overlap.
 
 use super::shape::Still;
 use super::vector::{Scalar, Vector, unit};

@@ -1,4 +1,4 @@
-//! A sphere against a plane, under constant acceleration.
+//! Time of impact of a sphere under constant acceleration on a plane.
 
 use super::shape::{HalfSpace, Moving};
 use super::sweep::{Contact, fraction};

@@ -1,4 +1,4 @@
-//! Questions to a [`SphereTree`].
+//! Queries on a [`SphereTree`].
 
 use super::clip::Hit;
 use super::overlap::overlaps;

@@ -1,4 +1,4 @@
-//! Two spheres that move straight: when do they touch, where, and when are they apart again?
+//! Sweep of two spheres in straight motion: when and where they touch, and when they separate again.
 
 use super::shape::{Moving, Still};
 use super::vector::{Scalar, Vector, unit};

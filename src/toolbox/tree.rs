@@ -1,4 +1,4 @@
-//! Many spheres in a tree, so that a question about some of them does not look at all.
+//! A tree of spheres, so that a query tests only the spheres nearby.
 
 use super::shape::Still;
 use super::vector::{Scalar, Vector};

@@ -1,4 +1,4 @@
-//! The numbers and vectors the toolbox is generic over.
+//! The number and vector types over which the toolbox is generic.
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};

@@ -1,4 +1,5 @@
-//! The contact constraints, contact flags and warm start of the twin in the form of the device.
+//! Writes the twin's contact constraints, contact flags and warm start into a copy of the device's memory, in the device's
+//! layout.
 
 use glam::IVec3;
 

@@ -1,13 +1,15 @@
 //! Error bounds for a step that two engines take from equal states, and the comparison of the results within these bounds.
 //!
-//! Impacts are compared as a multiset of (sphere, partner) with their times. Times may differ by the error of the two
-//! positions over the normal speed; [`ErrorBounds`] tracks the growth of that error from impact to impact. An impact that
-//! only one side has, or has at another time, is a near-tie where
-//! - the error leaves open whether the two spheres touch at all, or before the end of the step, or
-//! - one of its spheres takes part in an earlier near-tie: all its later impacts may differ.
+//! The n-th impact of a pair (sphere, partner) in one engine is compared with the n-th impact of the same pair in the
+//! other. The two times may differ by the position error of the pair divided by its normal speed; [`ErrorBounds`] tracks
+//! the growth of this error from impact to impact. If the times differ by more, or if only one engine has the impact,
+//! the impact is
+//! - a near-tie, if the error leaves open whether the two spheres touch, or whether they touch before the end of the step;
+//! - a follower of a near-tie, if one of its spheres took part in an earlier near-tie, because all later impacts of such a
+//!   sphere may differ;
+//! - a difference otherwise.
 //!
-//! Anything else is a difference. After the step, positions and velocities of all spheres have to agree, except for those
-//! of near-ties.
+//! After the step, the positions and velocities of all spheres have to agree, except for spheres of near-ties.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Results of comparisons: differences beyond the tolerance, near-ties, and how close the other values came.
+//! Results of comparisons: differences beyond the tolerance, near-ties, and the largest deviation within the tolerance.
 
 use std::collections::BTreeMap;
 

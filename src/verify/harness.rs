@@ -1,4 +1,5 @@
-//! Both sides of a system before the first stage of a step, and one pass at a time on the device.
+//! Prepares the device and its CPU twin for a system before the first stage of a step, and runs single passes on the
+//! device.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A copy of the device's buffers.
+//! A copy of the contents of the device's buffers on the host.
 
 use glam::Vec3;
 

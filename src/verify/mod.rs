@@ -1,11 +1,13 @@
-//! Both engines side by side, every step from equal states; a step that differs is compared again pass by pass.
+//! Compares the GPU engine with the CPU engine step by step; both take every step from equal states. If a step differs, it
+//! is repeated and compared pass by pass.
 //!
-//! Hard spheres are chaotic: a rounding error grows tenfold every few collisions, so whole runs of two engines diverge
-//! without either being wrong. A single step from equal states agrees, except for impacts whose order or very existence
-//! rounding decides. These near-ties are detected geometrically and counted.
+//! Systems of hard spheres are chaotic: a rounding error grows tenfold every few collisions, so whole runs of two engines
+//! diverge although neither is wrong. A single step from equal states agrees, except for impacts whose order or very
+//! existence is decided by rounding. These near-ties are detected geometrically and counted.
 //!
-//! `stages` holds one comparison for every pass of the [schedule](crate::step::schedule). The trace of a step and the parity
-//! tests both use it: the trace on states that arise in a run, the tests on starts of every kind and size.
+//! The module `stages` holds one comparison for every pass of the [schedule](crate::step::schedule). The trace of a step
+//! applies the comparisons to states that arise in a run; the parity tests apply them to initial states of every kind and
+//! size.
 
 mod contacts;
 mod error_bounds;

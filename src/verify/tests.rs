@@ -1,5 +1,5 @@
-//! Agreement on systems of every kind, and errors in one shader after the other: each is found and named by its stage and
-//! its sphere.
+//! Tests that the engines agree on systems of every kind, and that an error put into any one of the shaders is found and
+//! reported with its stage and its sphere.
 
 use glam::DVec3;
 

@@ -1,5 +1,5 @@
-//! A step pass by pass: the device runs every pass on the input of its twin, and the first pass with another result is
-//! named.
+//! Traces a step pass by pass. The device runs every pass on the input of its CPU twin, and the trace reports the first
+//! pass whose results differ.
 
 use super::{
     findings::{Difference, Findings},

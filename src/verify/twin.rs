@@ -1,4 +1,4 @@
-//! The twin: the engine of the CPU, one pass at a time.
+//! The twin: the CPU engine, executed one pass at a time for comparison with the device.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Key bindings: the only place that defines them.
+//! Key bindings. They are defined only here.
 
 use egui::Key;
 

@@ -1,4 +1,4 @@
-//! Finds the start and velocity of a sphere that is shot into the scene.
+//! Finds the initial position and velocity of a sphere that the user shoots into the scene.
 
 use glam::DVec3;
 

@@ -14,17 +14,19 @@
 //!
 //! The thread that calls `run` draws and handles input. A worker thread owns the [`Simulation`](crate::Simulation) and
 //! steps it at its own pace, by default in real time. The two threads exchange data through a shared state: the worker
-//! publishes the spheres whenever the window has taken the previous ones; on the GPU backend this is a copy on the
-//! device. Neither thread waits for the other, and no sphere data reaches the host: a watched run is as fast as an
-//! unwatched one, except for the work of drawing.
+//! publishes new spheres whenever the window has taken the previous spheres. Neither thread waits for the other. On the GPU
+//! backend the worker publishes a copy on the device, and no sphere data reaches the host. Such a run is therefore as fast
+//! as a run without a window, apart from the work of drawing.
 //!
 //! # Event log
 //!
-//! With [`Settings::events`] every event is a line of JSON, for scripts: `event` (`opened`, `drawn` once the first
-//! spheres are on the screen, `loaded`, `paused`, `resumed`, `reset`, `stepped`, `shot`, `picked`, `switched`,
-//! `changed`, `framed`, `colour`, `panel`, `help`, `resized`, `screenshot`, `refused`, `failed`, `closed`), `seconds`
-//! since the start, `frames` drawn, `step`, `time`, `spheres`, `backend`, `paused`, `blocking_reads` of the host so
-//! far, and fields of the event: `width` and `height`, `adapter`, `id`, `position`, `file`, `colour`, `message`.
+//! With [`Settings::events`] the viewer writes every event as a line of JSON, for scripts. Each line has these fields:
+//! - `event`: `opened`, `drawn` (the first spheres are on the screen), `loaded`, `paused`, `resumed`, `reset`, `stepped`,
+//!   `shot`, `picked`, `switched`, `changed`, `framed`, `colour`, `panel`, `help`, `resized`, `screenshot`, `refused`,
+//!   `failed` or `closed`;
+//! - `seconds` since the start, `frames` drawn so far, `step`, `time`, `spheres`, `backend`, `paused`, and the number of
+//!   `blocking_reads` of the host so far;
+//! - fields of the particular event: `width` and `height`, `adapter`, `id`, `position`, `file`, `colour`, `message`.
 
 mod camera_control;
 mod command;

@@ -1,4 +1,4 @@
-//! Figures of a run for the window: smoothed, summed, and a history for the plots.
+//! Figures of a run for the window: smoothed rates, sums, and a history for the plots.
 
 use std::{
     collections::VecDeque,

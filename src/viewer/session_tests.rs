@@ -1,4 +1,4 @@
-//! Commands of the window, executed without a window.
+//! Tests of the commands that the window sends, executed without a window.
 
 use glam::DVec3;
 

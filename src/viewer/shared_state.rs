@@ -1,4 +1,4 @@
-//! State shared by worker and window: the worker's latest status, and the spheres to draw.
+//! State that the worker and the window share: the latest status of the worker, and the spheres to draw.
 
 use std::{
     collections::VecDeque,

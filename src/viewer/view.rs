@@ -1,4 +1,4 @@
-//! User interface without the window: keys, mouse, panel.
+//! The user interface apart from the window itself: keys, mouse and panel.
 
 use std::collections::VecDeque;
 

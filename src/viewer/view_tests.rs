@@ -1,4 +1,4 @@
-//! Keys and mouse as egui receives them, without a window.
+//! Tests of keys and mouse: events are passed to egui without a window.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
 use glam::DVec3;

@@ -1,5 +1,5 @@
-//! The thread that owns the simulation: steps at its own pace, executes the window's commands, and publishes spheres
-//! when the window has taken the previous ones.
+//! The worker thread, which owns the simulation. The worker takes steps at its own pace, executes the commands of the
+//! window, and publishes new spheres when the window has taken the previous spheres.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! The worker's thread, observed as a window does.
+//! Tests of the worker thread, with a stand-in for the window.
 
 use std::{
     sync::mpsc::{Receiver, channel},

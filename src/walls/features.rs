@@ -1,7 +1,8 @@
 //! Wall features (all walls except planes), stored in trees of boxes, and the positions of moving walls in a substep.
 //!
 //! Within a substep a wall moves with constant velocity and constant angular velocity, from its position at the start of the
-//! substep to its position at the end. Its path is therefore continuous, and an impact sees the actual velocity of the wall.
+//! substep to its position at the end. The path of the wall is therefore continuous, and impacts use the velocity with which
+//! the wall actually moves.
 
 pub mod parts;
 pub mod shape;

@@ -2,16 +2,16 @@
 //!
 //! Planes (the sides of the box and walls of shape plane) are kept apart from wall features, into which all other shapes are
 //! divided. A plane is unbounded, so no box of the tree can enclose it, and its test is a single dot product. Replacing
-//! planes by features of boxes costs 1.72 times the processor time of the whole run for the six sides of a gas of
-//! 20,000 spheres, and 1.19 times for the floor of the scene `heap` (`cpu`, medians of three interleaved pairs of runs).
+//! planes by the wall features of box-shaped walls multiplies the processor time of a run by 1.72 for the six sides of a
+//! gas of 20,000 spheres, and by 1.19 for the floor of the scene `heap` (`cpu`, medians of three interleaved pairs of runs).
 //! Walls are numbered with planes first, then features.
 //!
-//! The number of planes is unlimited, but three constants restrict the later ones, on `cpu` and `gpu` alike:
-//! - Planes from the 9th on (`COUNTED_PLANES`) have no impact counter. A contact with one of them cannot be converted to a
-//!   resting contact within a substep; it bounces until the next substep finds it at rest.
-//! - Planes from the 32nd on share one bit in the set of planes that a sphere may reach (`wall_bit`). The set is a superset:
-//!   each of these planes is tested separately, so sharing only costs tests. If one of them moves, a sphere near any of
-//!   them counts as near a moving wall.
+//! The number of planes is unlimited, but three limits restrict planes with high numbers, on `cpu` and `gpu` alike:
+//! - Planes from the 9th on (`COUNTED_PLANES`) have no impact counter. A contact with such a plane cannot be converted to a
+//!   resting contact within a substep; the sphere bounces until the next substep finds the contact at rest.
+//! - Planes from the 32nd on share one bit in the set of planes that a sphere may reach (`wall_bit`). Each of these planes
+//!   is tested separately, so the shared bit costs only additional tests. If one of these planes moves, a sphere near any
+//!   of them counts as near a moving wall.
 //! - Planes from the 256th on cannot support a sphere between two impacts, because `support` stores the plane plus 1 in
 //!   8 bits.
 

@@ -1,4 +1,4 @@
-//! Work of a device: dispatches, submits, and bytes moved compared with a plain copy.
+//! Figures of a benchmark on a device: dispatches, submits, time per stage, and bandwidth compared with a plain copy.
 
 use carom::schedule::STAGES;
 use carom::{Error, Options, Simulation, StepReport, System};

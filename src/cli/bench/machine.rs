@@ -1,4 +1,4 @@
-//! The machine of a measurement.
+//! Description of the machine on which a benchmark runs.
 
 use std::thread::available_parallelism;
 

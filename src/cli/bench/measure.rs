@@ -1,4 +1,4 @@
-//! One line of a benchmark: a scene of one size on one backend with one number of threads.
+//! Measures one case of a benchmark: a scene of one size on one backend with one number of threads.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

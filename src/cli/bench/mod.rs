@@ -1,4 +1,5 @@
-//! `carom bench`: scenes x sizes x backends x threads, with speed and physics.
+//! `carom bench`: measures the speed of every combination of scene, size, backend and thread count, and reports the
+//! physics of each run.
 
 mod device;
 mod machine;

@@ -1,4 +1,4 @@
-//! The results as tables for human readers.
+//! Formats the results of a benchmark as tables for the screen.
 
 use carom::schedule::STAGES;
 

@@ -1,4 +1,4 @@
-//! The camera, by name or by numbers.
+//! Reads the camera from the command line, by name or by numbers, and moves it during a film.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! A curve against time below the picture.
+//! Draws a chart of energies or impacts over time below the picture.
 
 use carom::gpu::{Context, wgpu};
 use carom::render::Image;

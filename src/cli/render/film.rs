@@ -1,4 +1,4 @@
-//! Destinations of the frames: a folder of PNG files, one PNG, a GIF, a film.
+//! Writes the frames as a folder of PNG files, a single PNG, a GIF or a video file.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Films as GIF: one palette for all frames; each frame holds only changed pixels.
+//! Writes a film as a GIF: all frames share one palette, and each frame stores only the pixels that changed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

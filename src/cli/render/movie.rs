@@ -1,4 +1,4 @@
-//! Films through an installed ffmpeg, which receives the frames one after the other.
+//! Writes a video by sending the frames to an installed ffmpeg.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

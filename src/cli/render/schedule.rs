@@ -1,4 +1,4 @@
-//! The step that each frame shows.
+//! Chooses the simulation step that each frame shows.
 
 use crate::cli::command_error::CommandError;
 

@@ -1,4 +1,4 @@
-//! Shoots the film: steps, pictures, files.
+//! Runs `carom render`: steps the simulation, draws the frames and writes them.
 
 use std::str::FromStr;
 

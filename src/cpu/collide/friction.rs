@@ -1,5 +1,5 @@
-//! Friction in an impact: Coulomb's law for impulses (Walton, in Particulate Two-Phase Flow, 1993), one coefficient for
-//! sliding and sticking, no tangential restitution.
+//! Friction in an impact: Coulomb's law for impulses (Walton, in Particulate Two-Phase Flow, 1993). One coefficient serves
+//! sliding and sticking, and there is no tangential restitution.
 
 use glam::Vec3;
 

@@ -1,4 +1,4 @@
-//! Hands the impulses of a substep's contact constraints to the next substep (warm start).
+//! Warm start: passes the impulses of a substep's contact constraints to the next substep.
 
 use std::{
     mem::swap,

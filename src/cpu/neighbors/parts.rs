@@ -1,5 +1,5 @@
-//! The search for candidates where sizes differ and cells are divided: for each level, a sphere searches the parts from
-//! which spheres of that level could reach it.
+//! Searches for candidates where sizes differ and cells are divided into parts. For each level, the search visits the
+//! parts from which spheres of that level could reach the sphere in question.
 
 use crate::state::constants::REACH_HAIR;
 use std::ops::Range;

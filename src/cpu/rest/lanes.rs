@@ -1,6 +1,6 @@
 //! Solves the contact constraints of four blocks in parallel, one block per lane. The operations and their order are those of
-//! [`Bodies::solve`], so the bits are the same. Blocks of one colour share no sphere, so four constraints share none either.
-//! A block is swept several times in succession, because its spheres are then in the cache.
+//! [`Bodies::solve`], so the results are bit-identical. The four blocks have one colour and therefore share no sphere. A
+//! block is swept several times in succession, because its spheres are then in the cache.
 
 use std::ops::{Add, Mul, Sub};
 

@@ -1,4 +1,4 @@
-//! Groups of spheres.
+//! Keys of the groups of spheres.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

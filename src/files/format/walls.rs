@@ -1,4 +1,4 @@
-//! Walls.
+//! Keys of the walls.
 
 use std::f64::consts::PI;
 

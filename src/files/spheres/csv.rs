@@ -1,4 +1,4 @@
-//! Spheres as comma-separated values.
+//! Reads spheres from comma-separated values.
 
 use csv::{ReaderBuilder, Trim};
 

@@ -1,4 +1,4 @@
-//! Extended XYZ: a count, a line of `key=value` pairs, and a line for each sphere.
+//! Reads extended XYZ: a count, a line of `key=value` pairs, and a line for each sphere.
 
 use super::{BadLine, COLUMNS, Layout};
 use crate::scene::Placed;

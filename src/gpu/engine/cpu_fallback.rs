@@ -1,4 +1,4 @@
-//! Executes on the CPU twin the steps that the device cannot complete.
+//! Executes the steps that the device cannot complete on the CPU twin.
 
 use super::{GpuExecutor, by_rank};
 use crate::{

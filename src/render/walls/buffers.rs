@@ -1,4 +1,4 @@
-//! Walls on the device.
+//! Walls in device buffers: vertices, triangles, transforms and lines.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub struct Drawn {
 }
 
 impl WallBuffers {
-    /// Buffers for no walls.
+    /// Buffers of a world without walls.
     pub fn new(context: &Context, layout: &wgpu::BindGroupLayout) -> Self {
         let (places, group) = upload(context, layout, [&[]; 3], 0);
         Self { walls: None, places, group, fits: true }

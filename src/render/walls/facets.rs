@@ -1,4 +1,4 @@
-//! Prepares a mesh for drawing: finds the parts with an inside and the edges drawn as lines.
+//! Prepares a mesh for drawing: finds the parts that have an inside, and the edges to draw as lines.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -7,14 +7,14 @@ use super::shell::Shell;
 use crate::Mesh;
 
 /// Cosine of the least angle between two faces whose edge is drawn as a line: 30 degrees. With a smaller angle coarse
-/// curved surfaces become nets; with a larger one the edges of a hexagonal prism disappear.
+/// curved surfaces become nets; with a larger angle the edges of a hexagonal prism disappear.
 const SHARP: f64 = 0.866;
 
-/// Up to this number, sharp edges are drawn whatever their share.
+/// Number of sharp edges up to which they are drawn regardless of their share.
 const FEW: usize = 512;
 
-/// Largest share of sharp edges in a mesh with many edges: a larger share is the roughness of a ground, not the outline
-/// of a body.
+/// Share of sharp edges below which the sharp edges of a mesh with many edges are drawn. A larger share indicates rough
+/// ground, not the outline of a body.
 const SHARE: f64 = 0.1;
 
 /// Least flatness of an open part that counts as a sheet: the length of the sum of its area vectors divided by the sum

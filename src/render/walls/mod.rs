@@ -1,8 +1,8 @@
-//! Walls other than planes: built once from triangles and lines, then moved by one transform each.
+//! Walls other than planes. A wall is built once from triangles and lines, and then moved by one transform.
 //!
-//! The inside of a wall has to stay visible. Faces around an inside are drawn twice: the far side, which faces away
-//! from the camera, as an opaque body, and the near side over the finished picture, as glass. Faces that enclose
-//! nothing, because they form a sheet or contain no sphere, are opaque from both sides.
+//! The inside of a wall has to stay visible. Faces around an inside are therefore drawn in two passes: faces that point
+//! away from the camera as an opaque body, and faces that point towards the camera as glass over the finished picture.
+//! Faces of a sheet, and faces of a closed wall without a sphere inside, are opaque from both sides.
 
 mod buffers;
 mod facets;

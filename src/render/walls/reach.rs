@@ -1,4 +1,4 @@
-//! Bounds of walls.
+//! Bounds of walls over the whole of their motion.
 
 use glam::DVec3;
 

@@ -1,6 +1,6 @@
 //! Shape of a triangle.
 //!
-//! Lengths are first divided by the longest, so that squares neither overflow nor underflow in any unit.
+//! Lengths are first divided by the length of the longest edge, so that squares neither overflow nor underflow in any unit.
 
 use glam::DVec3;
 

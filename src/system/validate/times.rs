@@ -1,4 +1,4 @@
-//! Scales that engines derive at the start: the reference of the potential energy, and the contact time.
+//! Quantities that engines derive at the start: the reference point of the potential energy, and the contact time.
 
 use glam::DVec3;
 

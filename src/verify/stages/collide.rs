@@ -1,4 +1,5 @@
-//! The comparison of `collide`: the impacts of a round, their records, and the traversals of the spheres that became fast.
+//! The comparison of `collide`: the impacts of a round, their records, and the traversals of the spheres that these impacts
+//! made fast.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The comparison of half of the drag of a step, a pass of `launch`.
+//! The comparisons of the two drag passes. Each pass applies half of the drag of a step, and belongs to the stage `launch`.
 
 use glam::Vec3;
 

@@ -1,4 +1,5 @@
-//! The dynamic candidates that the traversals of fast spheres have to find, from the geometry of the twin's paths.
+//! Computes the dynamic candidates of fast spheres from the geometry of the twin's paths, and compares the device's entries
+//! with them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The comparison of `launch`, with the traversals of the spheres that are fast from the start.
+//! The comparison of `launch`, including the traversals of the spheres that are fast at the start of the substep.
 
 use super::{Bindings, Comparison, Findings, Memory, OVERALL, Pass, Site, Twin, dynamic_candidates};
 use crate::gpu::layout::{DYNAMIC_COUNT, FAST_COUNT, LAUNCH, Node};

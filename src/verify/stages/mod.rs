@@ -1,10 +1,11 @@
-//! One comparison per pass of the schedule: its input on both sides, the pass itself, and the rules by which the results
-//! have to agree.
+//! One comparison per pass of the schedule. A comparison consists of the input on the device and on its CPU twin, the pass
+//! itself, and the rules by which the results have to agree.
 //!
 //! Integers have to be equal. Floats may differ, because WGSL lets a device fuse a product with a sum (the product then
-//! goes unrounded), divide to 2.5 ULP and take looser roots: every stage states by how much and why. Where such a
-//! difference decides something (a pair on the very rim of a list, two impacts at one time), device and twin may decide
-//! differently. The stage detects these near-ties geometrically and counts them.
+//! stays unrounded), divide with an error of 2.5 ULP, and take roots with a larger error. The file of each stage states its
+//! tolerances and their reasons. Where such a difference affects a decision (a pair at the very limit of a candidate list,
+//! two impacts at the same time), device and twin may decide differently. The comparison detects these near-ties
+//! geometrically and counts them.
 
 mod advance;
 mod audit;

@@ -1,5 +1,5 @@
-//! The comparisons of `rest`: the order of contact constraints, their solution before the launch and after the rounds,
-//! and the warm start that they leave.
+//! The comparisons of `rest`: the order of contact constraints, their solution before the launch and after the rounds, and
+//! the warm start for the next substep.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,5 @@
-//! The comparison of `select`: the threats, the bounds of the first propagation, and the selected impacts.
+//! The comparison of `select`: the threats (impacts that may make a sphere fast), the bounds of the first propagation, and
+//! the selected impacts.
 
 use std::collections::BTreeSet;
 

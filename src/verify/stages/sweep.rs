@@ -1,4 +1,5 @@
-//! The comparison of `sweep`: of all spheres, and of those that a round has touched.
+//! The comparisons of the two passes of `sweep`: over all spheres, and over the spheres that the impacts of a round
+//! affected.
 
 use super::{Bindings, Comparison, Findings, Memory, Pass, Site, Twin, rest};
 use crate::verify::memory::time;

@@ -1,4 +1,4 @@
-//! The overlay on the spheres: messages, help, the inspected sphere.
+//! The overlay on the picture: messages, help, and the properties of the inspected sphere.
 
 use egui::{Align2, Color32, FontId, Painter, Rect, RichText, Ui};
 use glam::DVec3;

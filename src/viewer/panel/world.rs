@@ -1,4 +1,4 @@
-//! Settings: pace, world, style, launcher.
+//! The settings in the panel: pace, world, style and launcher.
 
 use egui::{ComboBox, DragValue, RichText, Slider, Ui};
 use glam::DVec3;

@@ -1,4 +1,4 @@
-//! Division of wall shapes into features, each relative to its own point.
+//! Divides wall shapes into wall features. The coordinates of a feature are relative to a point of that feature.
 
 use glam::{DQuat, DVec2, DVec3, Vec3};
 
