@@ -271,9 +271,9 @@ fn rest_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             let j = constraint_partner(constraint);
             atomicMax(&work[frame.at_in_contact + i], batch + 1u);
             if (j & WALL) == 0u { atomicMax(&work[frame.at_in_contact + j], batch + 1u); }
-            if batch > 0u { continue; }
+            if batch > 0u || (j & WALL) != 0u { continue; }
             atomicAdd(&work[frame.at_pressed + i], 1u);
-            if (j & WALL) == 0u { atomicAdd(&work[frame.at_pressed + j], 1u); }
+            atomicAdd(&work[frame.at_pressed + j], 1u);
         }
     }
     check_loops();

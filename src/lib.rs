@@ -91,8 +91,9 @@
 //!   friction coefficients, unless [`Materials::set_surface`] gives other values for the pair.
 //! - **Resting contact**: with gravity and a restitution below 1, an impact becomes a resting contact if gravity would
 //!   reverse the rebound at once. Resting contacts are constraints with friction, rolling resistance and twisting
-//!   resistance. Gauss-Seidel iteration with a warm start solves all of them together. Faster pairs in the same pile
-//!   still collide in order.
+//!   resistance. Gauss-Seidel iteration with a warm start solves all of them together. Impacts between spheres that
+//!   others hold in place also become resting contacts; a sphere in flight that hits a held one bounces off with its
+//!   restitution ([`StepReport::crowded`]). All other pairs in the same pile still collide in order.
 //! - **Sleeping**: spheres in contact sleep once all of them have been slower than 2e-4 sqrt(g d) for a time of 10
 //!   sqrt(d/g), where d is the smallest diameter and g is gravity ([`StepReport::asleep`], [`Solver::sleeping`]). An
 //!   impact on a sleeping sphere wakes all sleeping spheres; undisturbed spheres sleep again after half of that time.

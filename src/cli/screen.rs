@@ -152,6 +152,7 @@ pub struct Log {
     impacts: u64,
     rounds: u32,
     late: u64,
+    crowded: u64,
     deepest_overlap: f64,
     wall_seconds: f64,
     steps: u64,
@@ -160,14 +161,32 @@ pub struct Log {
 impl Log {
     /// A table with a line every `every` steps.
     pub fn new(every: u64) -> Self {
-        Self { every, impacts: 0, rounds: 0, late: 0, deepest_overlap: 0.0, wall_seconds: 0.0, steps: 0 }
+        Self {
+            every,
+            impacts: 0,
+            rounds: 0,
+            late: 0,
+            crowded: 0,
+            deepest_overlap: 0.0,
+            wall_seconds: 0.0,
+            steps: 0,
+        }
     }
 
     /// Prints the header.
     pub fn header(&self, screen: &mut Screen) {
         screen.line(&format!(
-            "{:>9}  {:>10}  {:>12}  {:>12}  {:>10}  {:>6}  {:>6}  {:>9}  {:>9}",
-            "step", "time", "kinetic", "energy", "impacts", "rounds", "late", "overlap/d", "ms/step"
+            "{:>9}  {:>10}  {:>12}  {:>12}  {:>10}  {:>6}  {:>6}  {:>8}  {:>9}  {:>9}",
+            "step",
+            "time",
+            "kinetic",
+            "energy",
+            "impacts",
+            "rounds",
+            "late",
+            "crowded",
+            "overlap/d",
+            "ms/step"
         ));
     }
 
@@ -177,6 +196,7 @@ impl Log {
         self.impacts += report.pair_impacts + report.wall_impacts;
         self.rounds = self.rounds.max(report.rounds);
         self.late += report.late;
+        self.crowded += report.crowded;
         self.deepest_overlap = self.deepest_overlap.max(report.deepest_overlap);
         self.wall_seconds += report.wall_seconds;
         if report.step.is_multiple_of(self.every) {
@@ -193,7 +213,7 @@ impl Log {
 
     fn row(&mut self, screen: &mut Screen, report: &StepReport) {
         screen.line(&format!(
-            "{:>9}  {:>10}  {:>12}  {:>12}  {:>10}  {:>6}  {:>6}  {:>9}  {:>9}",
+            "{:>9}  {:>10}  {:>12}  {:>12}  {:>10}  {:>6}  {:>6}  {:>8}  {:>9}  {:>9}",
             report.step,
             number(report.time, 5),
             number(report.kinetic_energy, 7),
@@ -201,6 +221,7 @@ impl Log {
             self.impacts,
             self.rounds,
             self.late,
+            self.crowded,
             number(self.deepest_overlap, 2),
             number(1e3 * self.wall_seconds / self.steps as f64, 3)
         ));

@@ -68,34 +68,46 @@ impl Bits {
     }
 }
 
-/// A small counter for each index below a fixed count, one byte each.
+/// Pressed contacts of each sphere, one byte each: twice the number of those with spheres, plus 1 if any is with a wall.
 #[derive(Default)]
-pub struct Counters {
+pub struct Pressed {
     bytes: Vec<AtomicU8>,
 }
 
-impl Counters {
-    /// Resizes the counters for indices below `count` and sets them to 0.
+impl Pressed {
+    /// Sets the contacts of `count` spheres to none.
     pub fn reset(&mut self, count: usize) {
         self.bytes.clear();
         self.bytes.resize_with(count, AtomicU8::default);
     }
 
-    /// Counts one more. A count stops at 128, or at most one further for each thread.
+    /// Counts a contact with a sphere. The count stops near 64.
     #[inline]
     pub fn add(&self, i: usize) {
         if self.bytes[i].load(Relaxed) < 128 {
-            self.bytes[i].fetch_add(1, Relaxed);
+            self.bytes[i].fetch_add(2, Relaxed);
         }
     }
 
-    /// The count of an index.
+    /// Notes a contact with a wall.
     #[inline]
-    pub fn get(&self, i: usize) -> u8 {
-        self.bytes[i].load(Relaxed)
+    pub fn add_wall(&self, i: usize) {
+        self.bytes[i].fetch_or(1, Relaxed);
     }
 
-    /// Bytes of the counters.
+    /// Whether a sphere has any contact.
+    #[inline]
+    pub fn any(&self, i: usize) -> bool {
+        self.bytes[i].load(Relaxed) > 0
+    }
+
+    /// Number of contacts with spheres.
+    #[inline]
+    pub fn spheres(&self, i: usize) -> u8 {
+        self.bytes[i].load(Relaxed) / 2
+    }
+
+    /// Bytes of the columns.
     pub fn bytes(&self) -> usize {
         self.bytes.capacity()
     }

@@ -13,7 +13,7 @@ use self::find::Finder;
 pub use crate::state::warm_start::ContactImpulse;
 use crate::{
     cpu::{
-        bits::Counters,
+        bits::Pressed,
         blocks::{Block, Blocks},
         event::View,
         parallel::{Disjoint, Outputs},
@@ -61,12 +61,14 @@ pub const STANDS: u32 = u32::MAX;
 pub struct WallVelocity(pub [Vec4; 2]);
 
 impl ContactConstraint {
-    /// Adds one to the counts of its spheres.
+    /// Counts the contact of its spheres.
     #[inline]
-    fn count(&self, counts: &Counters) {
-        counts.add(self.i as usize);
+    fn count(&self, pressed: &Pressed) {
         if self.j & WALL == 0 {
-            counts.add(self.j as usize);
+            pressed.add(self.i as usize);
+            pressed.add(self.j as usize);
+        } else {
+            pressed.add_wall(self.i as usize);
         }
     }
 }
@@ -119,8 +121,8 @@ pub struct ContactConstraints {
     past_h: f32,
     /// Whether `past` already holds the warm start of the next substep.
     is_past_ready: bool,
-    /// Constraints with an impulse of every sphere in the previous substep.
-    rested: Counters,
+    /// Pressed contacts of each sphere in the previous substep.
+    rested: Pressed,
     /// New index of each sphere, and the end of its past constraints, while they are reordered.
     places: Vec<u32>,
     ends: Vec<AtomicU32>,
@@ -226,8 +228,8 @@ impl ContactConstraints {
     }
 
     /// Counts the constraints with an impulse of every sphere.
-    pub fn count_in_contact(&self, counts: &Counters) {
-        count_in_contact(&self.tasks, counts);
+    pub fn count_in_contact(&self, pressed: &Pressed) {
+        count_in_contact(&self.tasks, pressed);
     }
 
     /// Forgets the impulses of bounces, which end with the substep.
@@ -313,8 +315,8 @@ impl ContactConstraints {
     }
 }
 
-fn count_in_contact(tasks: &Outputs<Task>, counts: &Counters) {
-    tasks.look(|task| task.in_contact().for_each(|constraint| constraint.count(counts)));
+fn count_in_contact(tasks: &Outputs<Task>, pressed: &Pressed) {
+    tasks.look(|task| task.in_contact().for_each(|constraint| constraint.count(pressed)));
 }
 
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactConstraint] {

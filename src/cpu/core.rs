@@ -9,7 +9,7 @@ use crate::{
     cpu::{
         advance,
         bin::bin,
-        bits::{Bits, Counters},
+        bits::{Bits, Pressed},
         blocks::Blocks,
         collide,
         constraints::{ContactConstraint, ContactConstraints},
@@ -76,8 +76,8 @@ pub struct Core {
     pub converted: Bits,
     /// Time of the substep during which contact constraints support each sphere.
     pub rested: Vec<f32>,
-    /// Contact constraints with an impulse of each sphere, before the sweep.
-    pub pressed: Counters,
+    /// Pressed contacts of each sphere before the sweep.
+    pub pressed: Pressed,
     pub reach: Reach,
     shifts: [Vec3; 32],
     back: State,
@@ -115,7 +115,7 @@ impl Core {
             sleep: Sleep::new(count),
             converted: Bits::default(),
             rested: vec![0.0; count],
-            pressed: Counters::default(),
+            pressed: Pressed::default(),
             reach: Reach { radius_max: domain.statistics.radius_max as f32, motion_margin: 0.0 },
             shifts: domain.grid.shifts(),
             back: State::default(),

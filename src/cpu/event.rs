@@ -7,7 +7,7 @@ use glam::{IVec3, Vec3, Vec3A};
 
 use crate::{
     cpu::{
-        bits::{Bits, Counters},
+        bits::{Bits, Pressed},
         constraints::ContactConstraints,
         fast::DynamicCandidates,
         neighbors::Lists,
@@ -93,8 +93,8 @@ pub struct View<'a> {
     pub converted: &'a Bits,
     /// Time of the substep during which contact constraints support each sphere.
     pub rested: &'a [f32],
-    /// Contact constraints with an impulse of each sphere, before the sweep.
-    pub pressed: &'a Counters,
+    /// Pressed contacts of each sphere before the sweep.
+    pub pressed: &'a Pressed,
     pub sleep: &'a Sleep,
 }
 
@@ -150,8 +150,8 @@ impl View<'_> {
         let is_crowded = self.world.rests
             && approach * self.frame.h <= CROWDED_PATH * diameter
             && match other.filter(|&j| self.state.inverse_mass(j) > 0.0) {
-                Some(j) => are_crowded(self.pressed.get(i), self.pressed.get(j)),
-                None => self.pressed.get(i) >= HELD_CONTACTS,
+                Some(j) => are_crowded(self.pressed.spheres(i), self.pressed.spheres(j)),
+                None => self.pressed.spheres(i) >= HELD_CONTACTS,
             };
         if !is_crowded || !self.loses_energy(i, partner) || !self.is_counted(i, partner) {
             return false;

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use self::solve::{Bodies, Body};
 use crate::{
     cpu::{
-        bits::{Bits, Counters},
+        bits::{Bits, Pressed},
         blocks::Blocks,
         collide::Push,
         constraints::{ContactConstraint, ContactConstraints, Task, WallVelocity},
@@ -44,8 +44,8 @@ pub struct Rest {
     lab: Vec<Body>,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
-    /// Contact constraints with an impulse of each sphere after the last pass.
-    in_contact: Counters,
+    /// Pressed contacts of each sphere after the last pass.
+    in_contact: Pressed,
     /// Blocks around pairs that the velocities drive deep into each other.
     deep_blocks: Bits,
     losses: Outputs<f64>,
@@ -303,7 +303,7 @@ impl Rest {
                 if sleeps {
                     spin_now = Vec3::ZERO.extend(spin_now.w);
                 }
-                let (time, u) = if sleeps || in_contact.get(i) > 0 {
+                let (time, u) = if sleeps || in_contact.any(i) {
                     let time = if was > 0.0 { was } else { frame.h - clock[i] };
                     (time, now - frame.gravity * (frame.h - 0.5 * time))
                 } else if was > 0.0 {

@@ -37,7 +37,7 @@ macro_rules! regions {
                 wall_hits: [1; s.resting(s.spheres)],
                 /// Last batch of iterations, plus 1, in which the sphere was in contact.
                 in_contact: [1; s.resting(s.spheres)],
-                /// Contact constraints with an impulse of each sphere, before the sweep.
+                /// Pressed contacts of each sphere with spheres, before the sweep.
                 pressed: [1; s.resting(s.spheres)],
                 /// Last batch of iterations in which each block is solved again, by colour and slot.
                 deep_blocks: [1; s.order_keys() / u64::from(INNER_COLOURS)],

@@ -25,6 +25,7 @@
 //!    both spheres and that no third sphere can reach sooner. Such pairs are independent of one another, so `collide`
 //!    applies their impulses in parallel without breaking the order of events. The second pass of `sweep` computes new
 //!    next events for the spheres that the impacts affected.
+//!    Both passes of `sweep` convert impacts in a crowd to resting contacts, which the second solve of `rest` includes.
 //! 7. **Halving** (`step::driver`). If a substep needs too many rounds, or in a strict run a collision is out of order, the
 //!    start of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times;
 //!    then its rounds run to the end. If impacts do not end, their spheres stop until the substep is over.

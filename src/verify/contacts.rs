@@ -133,7 +133,7 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
             total += 1;
         }
         memory.work[layout.rested as usize + i] = core.rested[i].to_bits();
-        memory.work[layout.pressed as usize + i] = core.pressed.get(i).into();
+        memory.work[layout.pressed as usize + i] = core.pressed.spheres(i).into();
     }
     for i in 0..core.state.len() {
         for constraint in core.constraints.of(i).iter().filter(|constraint| constraint.impulse.normal > 0.0) {

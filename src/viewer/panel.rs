@@ -53,7 +53,12 @@ pub fn show(desk: &mut Desk, ui: &mut Ui) {
             section(ui, "world", true, |ui| world::show_world(desk, ui));
             section(ui, "backend", true, |ui| show_backend(desk, ui));
             section(ui, "colours", true, |ui| world::show_style(desk, ui));
-            section(ui, "energy and impacts", true, |ui| plots::show_history(&desk.status.figures, ui));
+            section(ui, "energy and impacts", true, |ui| {
+                plots::show_history(&desk.status.figures, ui);
+                if desk.status.crowded > 0 {
+                    row(ui, "impacts as contacts", &grouped(desk.status.crowded));
+                }
+            });
             section(ui, "stages", false, |ui| show_stages(desk, ui));
             section(ui, "shoot", false, |ui| world::show_launcher(desk, ui));
         });

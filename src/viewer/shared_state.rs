@@ -77,6 +77,8 @@ pub struct Status {
     pub figures: RunFigures,
     /// Collisions out of order, over all steps.
     pub late: u64,
+    /// Impacts solved as resting contacts, over all steps.
+    pub crowded: u64,
     /// Spheres stopped at their time of impact.
     pub stopped: u64,
     /// Spheres with a pending collision.

@@ -306,6 +306,7 @@ impl Status {
         let summary = simulation.summary();
         (self.step, self.time) = (simulation.steps(), simulation.time());
         (self.late, self.stopped, self.unresolved) = (summary.late, summary.stopped, summary.unresolved);
+        self.crowded = summary.crowded;
         self.report = simulation.report().clone();
         self.figures = figures.clone();
     }

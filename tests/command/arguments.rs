@@ -101,7 +101,8 @@ fn without_json_a_table_and_a_summary_are_printed() {
     let ran = place.carom(&["run", "gas.toml", "--log-every", "5"]).expect(0);
     let rows: Vec<&str> = ran.stdout.lines().collect();
     let header = rows.iter().position(|r| r.trim_start().starts_with("step ")).expect("a header");
-    for name in ["time", "kinetic", "energy", "impacts", "rounds", "late", "overlap/d", "ms/step"] {
+    for name in ["time", "kinetic", "energy", "impacts", "rounds", "late", "crowded", "overlap/d", "ms/step"]
+    {
         assert!(rows[header].contains(name), "{name}");
     }
     let steps: Vec<&str> =

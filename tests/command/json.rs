@@ -16,7 +16,7 @@ enum Kind {
 use Kind::*;
 
 // Field names that the command guarantees to scripts.
-const SCHEMA: [(&str, Kind); 32] = [
+const SCHEMA: [(&str, Kind); 33] = [
     ("backend", Text),
     ("adapter", Null),
     ("adapter_type", Null),
@@ -33,6 +33,7 @@ const SCHEMA: [(&str, Kind); 32] = [
     ("impacts_per_second", Number),
     ("rounds_max", Integer),
     ("late", Integer),
+    ("crowded", Integer),
     ("unresolved", Integer),
     ("stopped", Integer),
     ("nonfinite", Integer),

@@ -11,6 +11,7 @@ mod bullets;
 mod clusters;
 mod conservation;
 mod cooling;
+mod crowds;
 mod driven;
 mod heaps;
 mod impacts;

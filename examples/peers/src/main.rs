@@ -61,6 +61,9 @@ struct Arguments {
     /// Runs of each engine; the table shows the median, with the fastest and the slowest run
     #[arg(long, default_value_t = 1)]
     repeat: usize,
+    /// Prints one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
     /// Also divides the step of each engine by 2, 4, 8 and 16 until its deepest overlap is under 1%
     #[arg(long)]
     refine: bool,
@@ -91,29 +94,60 @@ fn run(name: Name, drop: &Drop, steps: u32, threads: usize) -> Run {
     run
 }
 
-fn print(name: Name, division: u32, drop: &Drop, steps: u32, runs: &mut [Run]) {
-    runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    let ms = |run: &Run| 1e3 * run.seconds / f64::from(steps / division);
-    let Run { seconds, deepest, last } = runs[runs.len() / 2];
-    println!(
-        "{:7} {:>9} {:>9.1} {:>7.1} {:>7.1} {:>11.3} {:>10.2}% {:>9.2}%",
-        format!("{name:?}").to_lowercase(),
-        format!("1/{}", 60 * division),
-        ms(&runs[runs.len() / 2]),
-        ms(&runs[0]),
-        ms(&runs[runs.len() - 1]),
-        drop.dt * f64::from(steps) / seconds,
-        100.0 * deepest,
-        100.0 * last,
-    );
+/// The runs of an engine with one step length, in the order of their times.
+struct Row {
+    name: String,
+    division: u32,
+    dt: f64,
+    steps: u32,
+    runs: Vec<Run>,
+}
+
+impl Row {
+    fn median(&self) -> Run {
+        self.runs[self.runs.len() / 2]
+    }
+
+    fn simulated_per_wall(&self) -> f64 {
+        self.dt * f64::from(self.steps) / self.median().seconds
+    }
+
+    fn print(&self) {
+        let ms = |run: &Run| 1e3 * run.seconds / f64::from(self.steps / self.division);
+        println!(
+            "{:7} {:>9} {:>9.1} {:>7.1} {:>7.1} {:>11.3} {:>10.2}% {:>9.2}%",
+            self.name,
+            format!("1/{}", 60 * self.division),
+            ms(&self.median()),
+            ms(&self.runs[0]),
+            ms(&self.runs[self.runs.len() - 1]),
+            self.simulated_per_wall(),
+            100.0 * self.median().deepest,
+            100.0 * self.median().last,
+        );
+    }
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "name": self.name,
+            "dt": self.dt,
+            "ms_per_step": 1e3 * self.median().seconds / f64::from(self.steps),
+            "simulated_per_wall": self.simulated_per_wall(),
+            "deepest_overlap": self.median().deepest,
+            "deepest_overlap_final": self.median().last,
+        })
+    }
 }
 
 fn main() {
     let arguments = Arguments::parse();
     let Arguments { steps, threads, .. } = arguments;
     let drop = Drop::new(arguments.edge, 1.0 / 60.0);
-    println!("{} spheres, {steps} steps of 1/60 s, {threads} threads", drop.centers.len());
-    println!("engine         dt   ms/frame    best   worst  x real time    deepest   at the end");
+    if !arguments.json {
+        println!("{} spheres, {steps} steps of 1/60 s, {threads} threads", drop.centers.len());
+        println!("engine         dt   ms/frame    best   worst  x real time    deepest   at the end");
+    }
+    let mut rows = vec![];
     let divisions: &[u32] = if arguments.refine { &[1, 2, 4, 8, 16] } else { &[1] };
     for division in divisions {
         let fine = Drop { dt: drop.dt / f64::from(*division), ..drop.clone() };
@@ -124,8 +158,21 @@ fn main() {
                 runs.push(run(*name, &fine, steps * division, threads));
             }
         }
-        for (name, runs) in &mut runs {
-            print(*name, *division, &fine, steps * division, runs);
+        for (name, mut runs) in runs {
+            runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+            let name = format!("{name:?}").to_lowercase();
+            let row = Row { name, division: *division, dt: fine.dt, steps: steps * division, runs };
+            if !arguments.json {
+                row.print();
+            }
+            rows.push(row);
         }
+    }
+    if arguments.json {
+        let engines: Vec<_> = rows.iter().map(Row::json).collect();
+        let report = serde_json::json!({
+            "spheres": drop.centers.len(), "steps": steps, "threads": threads, "engines": engines,
+        });
+        println!("{report}");
     }
 }

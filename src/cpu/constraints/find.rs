@@ -4,7 +4,7 @@ use glam::{Vec3, Vec3A};
 
 use crate::{
     cpu::{
-        bits::Counters,
+        bits::Pressed,
         constraints::{ContactConstraint, ContactImpulse, STANDS, Task, WallVelocity},
         event::{View, side_partner},
         feature::Touch,
@@ -43,7 +43,7 @@ pub(super) struct Finder<'a> {
     pub slow: Option<f32>,
     pub past: &'a [ContactConstraint],
     pub scale: f32,
-    pub rested: &'a Counters,
+    pub rested: &'a Pressed,
 }
 
 impl Finder<'_> {
@@ -90,7 +90,7 @@ impl Finder<'_> {
     ) -> bool {
         let slow = self.slow.unwrap_or(0.0);
         let both_rested =
-            self.rested.get(self.i) > 0 && (partner & WALL != 0 || self.rested.get(partner as usize) > 0);
+            self.rested.any(self.i) && (partner & WALL != 0 || self.rested.any(partner as usize));
         // Neighbours in a pile are pressed together; a sphere that has just arrived bounces.
         let in_contact =
             past.is_some_and(|constraint| constraint.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
@@ -215,7 +215,7 @@ impl Finder<'_> {
         if let Some(constraint) = past {
             return (constraint.closing < 0.0).then_some(constraint.closing);
         }
-        let is_in_flight = |k: usize| view.pressed.get(k) == 0;
+        let is_in_flight = |k: usize| view.pressed.spheres(k) == 0;
         if approach <= 0.0 || !view.is_converted(i, j as u32) || !(is_in_flight(i) || is_in_flight(j)) {
             return None;
         }

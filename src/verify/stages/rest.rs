@@ -114,7 +114,7 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
         findings.sphere(i, found, (bodies[i], tags[i]), tolerances);
         let rested = f32::from_bits(output.work[site.layout.rested as usize + i]);
         let pressed = output.work[site.layout.pressed as usize + i];
-        findings.equal("pressed contacts before the sweep", i, pressed, core.pressed.get(i).into());
+        findings.equal("pressed contacts before the sweep", i, pressed, core.pressed.spheres(i).into());
         findings.near("time at rest", findings.units.time, i, rested, core.rested[i], RESTING * twin.frame.h);
     }
     contact_flags(&site.layout, twin, output, findings);

@@ -1,0 +1,87 @@
+//! Impacts in a crowd are solved as resting contacts: a sphere in flight still bounces off a held one, a heap reports few
+//! collisions out of order, and its energy is accounted for.
+
+use carom::{Backend, Materials, Plane, Sphere, Surface, System};
+use glam::DVec3;
+
+use crate::support::{simulate, simulate_silently};
+
+on_each_engine!(a_ball_bounces_off_a_held_one, a_block_that_falls_becomes_a_heap (gpu: long "some minutes"),);
+
+fn system(surface: Surface) -> System {
+    let mut system = System { dt: 0.05, gravity: -DVec3::Z, ..System::default() };
+    system.materials = Materials::empty();
+    system.materials.add("ball", surface, 1.0);
+    system
+}
+
+// Three fixed balls hold one, and another one falls on it from half a diameter. All diameters are 1.
+fn a_ball_bounces_off_a_held_one(backend: Backend) {
+    for restitution in [0.3, 0.8] {
+        let mut system = system(Surface { restitution, ..Surface::default() });
+        let corner = |k: u32| {
+            let angle = f64::from(k) * std::f64::consts::TAU / 3.0;
+            DVec3::new(angle.cos(), angle.sin(), 0.0) / 3.0_f64.sqrt()
+        };
+        let held = (2.0_f64 / 3.0).sqrt();
+        for id in 0..3 {
+            system.spheres.push(Sphere { id, position: corner(id), fixed: true, ..Sphere::default() });
+        }
+        for (id, height) in [(3, held), (4, held + 1.5)] {
+            system.spheres.push(Sphere { id, position: height * DVec3::Z, ..Sphere::default() });
+        }
+        let mut simulation = simulate(&system, backend);
+        let (mut highest, mut crowded, mut impacts) = (0.0_f64, 0, 0);
+        // The ball arrives at time 1 with speed 1 and returns to the held one 2 e later.
+        for _ in 0..(20.0 * (1.0 + 1.9 * restitution)) as u32 {
+            let report = simulation.step().unwrap();
+            (crowded, impacts) = (crowded + report.crowded, impacts + report.pair_impacts);
+            let height = simulation.spheres()[4].position.z - held - 1.0;
+            if simulation.time() > 1.1 {
+                highest = highest.max(height);
+            }
+        }
+        let expected = 0.5 * restitution * restitution;
+        println!(
+            "e {restitution}: rises {highest:.4}, expected {expected:.4}; {crowded} crowded, {impacts} impacts"
+        );
+        assert_eq!((crowded, impacts), (1, 0));
+        // A bounce begins up to a substep too early.
+        assert!((highest - expected).abs() <= 0.02 * expected + 0.01, "{highest}");
+        let moved = simulation.spheres()[3].position.distance(held * DVec3::Z);
+        assert!(moved <= 2e-3, "the held ball moved by {moved}");
+    }
+}
+
+fn a_block_that_falls_becomes_a_heap(backend: Backend) {
+    let edge = 12_u32;
+    let mut system = system(Surface { restitution: 0.3, friction: 0.5, ..Surface::default() });
+    let side = 1.1 * f64::from(edge);
+    let plane = |point, normal| Plane { point, normal, material: 0, name: "wall".into() }.into();
+    system.walls.push(plane(DVec3::ZERO, DVec3::Z));
+    for axis in [DVec3::X, DVec3::Y] {
+        system.walls.extend([plane(DVec3::ZERO, axis), plane(axis * side, -axis)]);
+    }
+    for id in 0..edge * edge * edge {
+        let place = DVec3::new((id % edge).into(), (id / edge % edge).into(), (id / edge / edge).into());
+        // Uneven, so that the layers do not land on top of each other.
+        let lean = 0.02 * DVec3::new(place.z % 3.0 - 1.0, place.z % 2.0 - 0.5, 0.0);
+        let position = 1.1 * (place + DVec3::splat(0.5)) + lean;
+        system.spheres.push(Sphere { id, position, ..Sphere::default() });
+    }
+    let mut simulation = simulate_silently(&system, backend);
+    simulation.run(400, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let summary = simulation.summary();
+    let (deepest, kinetic) = (summary.deepest_overlap, summary.kinetic_energy);
+    println!(
+        "{} impacts, {} crowded, {} late, deepest {deepest:.4}, ledger {:e}, kinetic {kinetic:e}",
+        summary.impacts(),
+        summary.crowded,
+        summary.late,
+        summary.ledger_error
+    );
+    assert!(summary.crowded > 0, "nothing was crowded");
+    assert!(summary.late <= summary.impacts() / 100, "{} late", summary.late);
+    assert!(deepest <= 0.02, "{deepest}");
+    assert!(summary.ledger_error <= 2e-5, "{:e}", summary.ledger_error);
+}
