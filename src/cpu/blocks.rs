@@ -64,6 +64,7 @@ impl Numbers {
     }
 
     /// Blocks of a colour, or slots for them in a hashed grid.
+    #[cfg(feature = "gpu")]
     pub fn slots(&self) -> u32 {
         self.slots
     }

@@ -21,23 +21,16 @@ use crate::{
     state::constants::WALL,
 };
 
-/// One contact constraint, in scaled units. The field order places values that four lanes load together side by side.
+/// One contact constraint, in scaled units. The solver loads eight floats from `normal` on and eight from `arms` on.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ContactConstraint {
-    /// Owner of the constraint: the sphere with the smaller id, so that constraints follow the order of cells and ids.
-    pub i: u32,
-    /// The other sphere, or a wall with [`WALL`] set: planes first, then wall features.
-    pub j: u32,
-    /// Cells from i to the image of j, encoded as in a candidate.
-    pub code: u32,
-    /// Index of the wall velocity within the task; [`STANDS`] if the partner is not a moving wall.
-    pub wall_velocity: u32,
     /// Unit vector from j to i.
     pub normal: Vec3,
     /// Approach speed that closes the gap by the end of the substep, >= 0. Below 0 the partners bounce: minus the speed at
     /// which they separate.
     pub closing: f32,
+    pub impulse: ContactImpulse,
     /// From each centre to the point of contact.
     pub arms: [f32; 2],
     /// 5/2 over each radius; 0 for walls, and for spheres if only the impulse was restored.
@@ -47,7 +40,14 @@ pub struct ContactConstraint {
     pub friction: f32,
     /// Resistance to rolling and to twisting, times the reduced radius.
     pub resistance: [f32; 2],
-    pub impulse: ContactImpulse,
+    /// Owner of the constraint: the sphere with the smaller id, so that constraints follow the order of cells and ids.
+    pub i: u32,
+    /// The other sphere, or a wall with [`WALL`] set: planes first, then wall features.
+    pub j: u32,
+    /// Cells from i to the image of j, encoded as in a candidate.
+    pub code: u32,
+    /// Index of the wall velocity within the task; [`STANDS`] if the partner is not a moving wall.
+    pub wall_velocity: u32,
     /// Distance over the radius sum; it scales the radii to the arms of the contact point.
     #[cfg(feature = "gpu")]
     pub share: f32,
@@ -58,9 +58,28 @@ pub const STANDS: u32 = u32::MAX;
 
 /// Surface velocity and spin of a wall at a contact; the last lanes are 0.
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
 pub struct WallVelocity(pub [Vec4; 2]);
 
 impl ContactConstraint {
+    /// A constraint that does nothing.
+    pub const NONE: Self = Self {
+        normal: Vec3::ZERO,
+        closing: 0.0,
+        impulse: ContactImpulse { normal: 0.0, tangent: Vec3::ZERO, moment: Vec3::ZERO },
+        arms: [0.0; 2],
+        turns: [0.0; 2],
+        masses: [0.0; 2],
+        friction: 0.0,
+        resistance: [0.0; 2],
+        i: 0,
+        j: WALL,
+        code: 0,
+        wall_velocity: STANDS,
+        #[cfg(feature = "gpu")]
+        share: 0.0,
+    };
+
     /// Counts the contact of its spheres.
     #[inline]
     fn count(&self, pressed: &Pressed) {

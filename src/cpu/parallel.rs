@@ -110,6 +110,14 @@ impl<'a, T: Copy> Disjoint<'a, T> {
         Self { start: slice.as_mut_ptr(), len: slice.len(), life: PhantomData }
     }
 
+    /// Where element `i` is. Reads and writes follow the rules of [`get`](Self::get) and [`set`](Self::set).
+    #[inline]
+    pub fn at(&self, i: usize) -> *mut T {
+        assert!(i < self.len);
+        // SAFETY: in bounds by the assertion.
+        unsafe { self.start.add(i) }
+    }
+
     /// Reads element `i`.
     ///
     /// # Safety

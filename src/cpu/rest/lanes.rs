@@ -1,16 +1,20 @@
-//! Solves the contact constraints of four blocks in parallel, one block per lane. The operations and their order are those of
-//! [`Bodies::solve`], so the results are bit-identical. The four blocks have one colour and therefore share no sphere. A
-//! block is swept several times in succession, because its spheres are then in the cache.
+//! Solves the contact constraints of eight blocks in parallel, one block per lane. The operations and their order are those
+//! of a solver of one constraint at a time, so the results are bit-identical. The blocks have one colour and therefore share no sphere. A block
+//! is swept several times in succession, because its spheres are then in the cache.
+//!
+//! Most constraints of a block share a sphere with the one before, so a processor that solves one block waits most of the
+//! time for the last result.
 
-use std::ops::{Add, Mul, Sub};
+use std::mem::offset_of;
 
-use glam::{BVec4A, Mat4, Vec3, Vec4};
-
-use super::solve::{self, Bodies, Body};
-use crate::cpu::constraints::{BlockOfTask, ContactConstraint, WallVelocity};
-
-/// Number of lanes of a vector.
-const LANES: usize = 4;
+use super::{
+    number::{HalfRow, Halves, LANES, Number, Row, Vector},
+    solve::{self, Bodies, Body},
+};
+use crate::{
+    cpu::constraints::{BlockOfTask, ContactConstraint, ContactImpulse, STANDS, WallVelocity},
+    state::constants::WALL,
+};
 
 /// Solves the contact constraints of blocks of one colour, each `sweeps` times. Returns the largest velocity change by a
 /// constraint.
@@ -19,31 +23,68 @@ const LANES: usize = 4;
 /// No other thread may read or write the spheres of these blocks at the same time, and the blocks share no sphere.
 pub unsafe fn solve_all<'t>(
     bodies: &Bodies,
+    blocks: impl Iterator<Item = BlockOfTask<'t>>,
+    sweeps: u32,
+) -> f32 {
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2; the rest is guaranteed by the caller.
+        return unsafe { solve_with_avx2(bodies, blocks, sweeps) };
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe { solve_with::<Halves>(bodies, blocks, sweeps) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn solve_with_avx2<'t>(
+    bodies: &Bodies,
+    blocks: impl Iterator<Item = BlockOfTask<'t>>,
+    sweeps: u32,
+) -> f32 {
+    // SAFETY: guaranteed by the caller.
+    unsafe { solve_with::<super::number::avx::Wide>(bodies, blocks, sweeps) }
+}
+
+#[inline(always)]
+unsafe fn solve_with<'t, N: Number>(
+    bodies: &Bodies,
     mut blocks: impl Iterator<Item = BlockOfTask<'t>>,
     sweeps: u32,
 ) -> f32 {
-    let mut most = 0.0f32;
+    let mut most = N::splat(0.0);
+    let mut none = ContactConstraint::NONE;
     let mut lanes: [Lane; LANES] = Default::default();
     loop {
-        let mut next = lanes.each_mut().map(|lane| lane.next(&mut blocks, sweeps));
-        if let [Some(a), Some(b), Some(c), Some(d)] = &mut next {
-            let wall_velocities = [a.1, b.1, c.1, d.1];
-            let mut constraints = [&mut *a.0, &mut *b.0, &mut *c.0, &mut *d.0];
-            // SAFETY: guaranteed by the caller.
-            most = solve::larger(most, unsafe { solve_four(bodies, &mut constraints, wall_velocities) });
-            continue;
+        let mut turns =
+            Turns { constraints: [&raw mut none; LANES], bodies: [[RESTS; LANES]; 2], any: false };
+        for (lane, k) in lanes.iter_mut().zip(0..) {
+            lane.next(bodies, &mut blocks, sweeps, (&mut turns, k));
         }
-        // The remaining contact constraints of the longest blocks.
-        let mut any = false;
-        for (constraint, wall_velocities) in next.into_iter().flatten() {
-            // SAFETY: guaranteed by the caller.
-            most = solve::larger(most, unsafe { bodies.solve(constraint, wall_velocities) });
-            any = true;
+        if !turns.any {
+            return most.to_array().into_iter().fold(0.0, solve::larger);
         }
-        if !any {
-            return most;
-        }
+        // SAFETY: the pointers of a turn are those of its constraint, or of `none`. The rest is guaranteed by the caller.
+        most = most.or_larger(unsafe { solve_lanes(&turns) });
     }
+}
+
+/// A sphere or wall that does not move.
+const RESTS: *mut Row = {
+    static ROW: Row = [0.0; 8];
+    // Never written.
+    (&raw const ROW).cast_mut()
+};
+
+// A body and the velocity of a wall are rows.
+const _: () = assert!(size_of::<Body>() == size_of::<Row>() && size_of::<WallVelocity>() == size_of::<Row>());
+
+/// What each lane solves next.
+struct Turns {
+    constraints: [*mut ContactConstraint; LANES],
+    /// Both partners.
+    bodies: [[*mut Row; LANES]; 2],
+    any: bool,
 }
 
 /// The block that a lane processes.
@@ -57,13 +98,15 @@ struct Lane<'t> {
 }
 
 impl<'t> Lane<'t> {
-    /// The next contact constraint of the block, or of the next block.
+    /// Enters the next contact constraint of the block, or of the next block, as the turn of lane `k`.
     #[inline(always)]
-    fn next<'s>(
-        &'s mut self,
+    fn next(
+        &mut self,
+        bodies: &Bodies,
         blocks: &mut impl Iterator<Item = BlockOfTask<'t>>,
         sweeps: u32,
-    ) -> Option<(&'s mut ContactConstraint, &'t [WallVelocity])> {
+        (turns, k): (&mut Turns, usize),
+    ) {
         if self.next == self.constraints.len() {
             self.next = 0;
             self.sweeps = self.sweeps.saturating_sub(1);
@@ -71,264 +114,213 @@ impl<'t> Lane<'t> {
                 // Blocks are never empty.
                 let Some(BlockOfTask { constraints, wall_velocities, .. }) = blocks.next() else {
                     self.constraints = &mut [];
-                    return None;
+                    return;
                 };
                 *self = Self { constraints, wall_velocities, next: 0, sweeps };
             }
         }
+        let constraint = &mut self.constraints[self.next];
         self.next += 1;
-        Some((&mut self.constraints[self.next - 1], self.wall_velocities))
-    }
-}
-
-/// A vector in each lane.
-#[derive(Clone, Copy)]
-struct Four {
-    x: Vec4,
-    y: Vec4,
-    z: Vec4,
-}
-
-impl Four {
-    #[inline(always)]
-    fn dot(self, other: Self) -> Vec4 {
-        self.x * other.x + self.y * other.y + self.z * other.z
-    }
-
-    #[inline(always)]
-    fn cross(self, other: Self) -> Self {
-        Self {
-            x: self.y * other.z - self.z * other.y,
-            y: self.z * other.x - self.x * other.z,
-            z: self.x * other.y - self.y * other.x,
+        turns.any = true;
+        turns.bodies[0][k] = bodies.0.at(constraint.i as usize).cast();
+        if constraint.j & WALL == 0 {
+            turns.bodies[1][k] = bodies.0.at(constraint.j as usize).cast();
+        } else if constraint.wall_velocity != STANDS {
+            let wall_velocity = &self.wall_velocities[constraint.wall_velocity as usize];
+            turns.bodies[1][k] = (&raw const *wall_velocity).cast_mut().cast();
         }
-    }
-
-    #[inline(always)]
-    fn clamped(self, most: Vec4) -> Self {
-        let square = self.dot(self);
-        let is_more = square.cmpgt(most * most);
-        let shorter = self * (most / square.sqrt());
-        Self::select(is_more, shorter, self)
-    }
-
-    #[inline(always)]
-    fn select(mask: BVec4A, yes: Self, no: Self) -> Self {
-        Self {
-            x: Vec4::select(mask, yes.x, no.x),
-            y: Vec4::select(mask, yes.y, no.y),
-            z: Vec4::select(mask, yes.z, no.z),
-        }
-    }
-
-    #[inline(always)]
-    fn largest(self) -> Vec4 {
-        larger(larger(self.x.abs(), self.y.abs()), self.z.abs())
+        turns.constraints[k] = constraint;
     }
 }
 
-impl Add for Four {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self { x: self.x + other.x, y: self.y + other.y, z: self.z + other.z }
-    }
-}
-
-impl Sub for Four {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Self { x: self.x - other.x, y: self.y - other.y, z: self.z - other.z }
-    }
-}
-
-impl Mul<Vec4> for Four {
-    type Output = Self;
-    #[inline(always)]
-    fn mul(self, factor: Vec4) -> Self {
-        Self { x: self.x * factor, y: self.y * factor, z: self.z * factor }
-    }
-}
-
-/// [`solve::larger`](super::solve::larger) in each lane.
-#[inline(always)]
-fn larger(a: Vec4, b: Vec4) -> Vec4 {
-    Vec4::select(b.cmpgt(a), b, a)
-}
-
-/// Transposes: from four values of every lane to one vector for each value.
-#[inline(always)]
-fn across(lanes: [Vec4; LANES]) -> [Vec4; 4] {
-    let [a, b, c, d] = lanes;
-    let turned = Mat4::from_cols(a, b, c, d).transpose();
-    [turned.x_axis, turned.y_axis, turned.z_axis, turned.w_axis]
-}
-
-/// A vector and a number in each lane.
-#[inline(always)]
-fn vector_and_number(lanes: [Vec4; LANES]) -> (Four, Vec4) {
-    let [x, y, z, w] = across(lanes);
-    (Four { x, y, z }, w)
-}
-
-#[inline(always)]
-fn lanes_of(vector: Four, number: Vec4) -> [Vec4; LANES] {
-    across([vector.x, vector.y, vector.z, number])
-}
-
-/// The partners on one side of four constraints.
+/// The partners on one side of the constraints.
 #[derive(Clone, Copy)]
-struct Side {
-    motion: Four,
-    inverse: Vec4,
-    spin: Four,
-    last_contact: Vec4,
-    arm: Vec4,
-    turn: Vec4,
+struct Side<N> {
+    motion: Vector<N>,
+    inverse: N,
+    spin: Vector<N>,
+    last_contact: N,
+    arm: N,
+    turn: N,
 }
 
-impl Side {
+impl<N: Number> Side<N> {
     #[inline(always)]
-    fn load(bodies: [Body; LANES], arm: Vec4, turn: Vec4) -> Self {
-        let (motion, inverse) = vector_and_number(bodies.map(|body| body.motion));
-        let (spin, last_contact) = vector_and_number(bodies.map(|body| body.spin));
-        Self { motion, inverse, spin, last_contact, arm, turn }
+    unsafe fn load(rows: [*mut Row; LANES], arm: N, turn: N) -> Self {
+        // SAFETY: guaranteed by the caller.
+        let [x, y, z, inverse, spin_x, spin_y, spin_z, last_contact] =
+            unsafe { N::load(rows.map(<*mut Row>::cast_const)) };
+        let spin = Vector { x: spin_x, y: spin_y, z: spin_z };
+        Self { motion: Vector { x, y, z }, inverse, spin, last_contact, arm, turn }
     }
 
+    /// Stores the bodies of the lanes in `acts`, except fixed and sleeping ones, which other threads may read.
     #[inline(always)]
-    fn store(&self) -> [Body; LANES] {
-        let motions = lanes_of(self.motion, self.inverse);
-        let spins = lanes_of(self.spin, self.last_contact);
-        std::array::from_fn(|k| Body { motion: motions[k], spin: spins[k] })
+    unsafe fn store(&self, rows: [*mut Row; LANES], acts: u32) {
+        let Self { motion, inverse, spin, last_contact, .. } = *self;
+        let moves = acts & N::bits(inverse.is_above(N::splat(0.0)));
+        let mut unused: Row = [0.0; 8];
+        let rows = chosen(moves, rows, &raw mut unused);
+        let numbers = [motion.x, motion.y, motion.z, inverse, spin.x, spin.y, spin.z, last_contact];
+        // SAFETY: guaranteed by the caller.
+        unsafe { N::store(numbers, rows) };
     }
 
     /// Spin change per friction torque: 5/2 arm/(m r^2), where the arm is close to the radius.
     #[inline(always)]
-    fn ease(&self) -> Vec4 {
-        0.4 * self.turn * self.turn * self.arm * self.inverse
+    fn ease(&self) -> N {
+        N::splat(0.4) * self.turn * self.turn * self.arm * self.inverse
     }
 
     #[inline(always)]
-    fn turnability(&self) -> Vec4 {
+    fn turnability(&self) -> N {
         self.turn * self.turn * self.inverse
     }
 }
 
-/// Applies the rolling and twisting resistance of four contact constraints. `limits` is the largest rolling moment and the
+/// The rows of the lanes whose bit is set, and `unused` for the others.
+#[inline(always)]
+fn chosen<R>(bits: u32, rows: [*mut R; LANES], unused: *mut R) -> [*mut R; LANES] {
+    let mut chosen = [unused; LANES];
+    for lane in 0..LANES {
+        if bits >> lane & 1 == 1 {
+            chosen[lane] = rows[lane];
+        }
+    }
+    chosen
+}
+
+/// Rows of the constraints that begin at a field.
+#[inline(always)]
+fn rows_at(constraints: [*mut ContactConstraint; LANES], offset: usize) -> [*mut Row; LANES] {
+    constraints.map(|constraint| constraint.wrapping_byte_add(offset).cast())
+}
+
+// The order of the fields in the rows.
+const IMPULSE: usize = offset_of!(ContactConstraint, impulse);
+const ARMS: usize = offset_of!(ContactConstraint, arms);
+const _: () = {
+    assert!(offset_of!(ContactConstraint, normal) == 0 && offset_of!(ContactConstraint, closing) == 12);
+    assert!(IMPULSE == 16 && offset_of!(ContactImpulse, normal) == 0);
+    assert!(offset_of!(ContactImpulse, tangent) == 4);
+    assert!(offset_of!(ContactConstraint, turns) == ARMS + 8);
+    assert!(offset_of!(ContactConstraint, masses) == ARMS + 16);
+    assert!(offset_of!(ContactConstraint, friction) == ARMS + 24);
+    assert!(offset_of!(ContactConstraint, resistance) == ARMS + 28);
+};
+
+/// Applies the rolling and twisting resistance of contact constraints. `limits` is the largest rolling moment and the
 /// normal impulse. Returns `change`, or the velocity change by the moment if that is larger.
 #[inline(always)]
-fn resist(
-    constraints: &mut [&mut ContactConstraint; LANES],
-    [a, b]: [&mut Side; 2],
-    (normal, (rolling, pressed)): (Four, (Vec4, Vec4)),
-    (resists, acts): (BVec4A, u32),
-    change: Vec4,
-) -> Vec4 {
-    let twisting = Vec4::from_array(constraints.each_ref().map(|constraint| constraint.resistance[1]));
-    let (turned, _) =
-        vector_and_number(constraints.each_ref().map(|constraint| constraint.impulse.moment.extend(0.0)));
+unsafe fn resist<N: Number>(
+    turns: &Turns,
+    [a, b]: [&mut Side<N>; 2],
+    (normal, (rolling, pressed)): (Vector<N>, (N, N)),
+    acts: u32,
+    change: N,
+) -> N {
+    // SAFETY: guaranteed by the caller.
+    let of = |each: fn(&ContactConstraint) -> f32| turns.constraints.map(|k| each(unsafe { &*k }));
+    let turned = Vector {
+        x: N::from_array(of(|constraint| constraint.impulse.moment.x)),
+        y: N::from_array(of(|constraint| constraint.impulse.moment.y)),
+        z: N::from_array(of(|constraint| constraint.impulse.moment.z)),
+    };
+    let zero = N::splat(0.0);
+    let rolls = N::from_array(of(|constraint| constraint.resistance[0]));
+    let twisting = N::from_array(of(|constraint| constraint.resistance[1]));
+    let resists = N::either(rolls.is_other_than(zero), twisting.is_other_than(zero));
     let turnabilities = [a.turnability(), b.turnability()];
-    let inertia = 2.5 / (turnabilities[0] + turnabilities[1]);
+    let inertia = N::splat(2.5) / (turnabilities[0] + turnabilities[1]);
     let stopped = turned - (a.spin - b.spin) * inertia;
     let along = normal * normal.dot(stopped);
     let turn = (stopped - along).clamped(rolling) + along.clamped(twisting * pressed);
-    let turn = Four::select(resists, turn, turned);
+    let turn = Vector::select(resists, turn, turned);
     let by = turn - turned;
-    a.spin = Four::select(resists, a.spin + by * (0.4 * turnabilities[0]), a.spin);
-    b.spin = Four::select(resists, b.spin - by * (0.4 * turnabilities[1]), b.spin);
-    let turns = lanes_of(turn, Vec4::ZERO);
-    for (k, constraint) in constraints.iter_mut().enumerate() {
-        if acts >> k & 1 == 1 {
-            constraint.impulse.moment = turns[k].truncate();
+    a.spin = Vector::select(resists, a.spin + by * (N::splat(0.4) * turnabilities[0]), a.spin);
+    b.spin = Vector::select(resists, b.spin - by * (N::splat(0.4) * turnabilities[1]), b.spin);
+    let moments = [turn.x.to_array(), turn.y.to_array(), turn.z.to_array()];
+    for (lane, &constraint) in turns.constraints.iter().enumerate() {
+        if acts >> lane & 1 == 1 {
+            // SAFETY: guaranteed by the caller.
+            unsafe { (*constraint).impulse.moment = moments.map(|values| values[lane]).into() };
         }
     }
-    Vec4::select(resists, larger(change, by.largest() * a.turn), change)
+    N::select(resists, change.or_larger(by.largest() * a.turn), change)
 }
 
-/// [`Bodies::solve`] for four contact constraints without a common sphere.
+/// Solves contact constraints without a common sphere for the present velocities. Returns the velocity changes of their
+/// spheres.
+///
+/// # Safety
+/// The pointers are valid, and no other thread reads or writes the constraints and their free spheres at the same time.
 #[inline(always)]
-unsafe fn solve_four(
-    bodies: &Bodies,
-    constraints: &mut [&mut ContactConstraint; LANES],
-    wall_velocities: [&[WallVelocity]; LANES],
-) -> f32 {
-    let of = |each: fn(&ContactConstraint) -> Vec4| {
-        across(constraints.each_ref().map(|constraint| each(constraint)))
-    };
-    let [x, y, z, closing] = of(|constraint| constraint.normal.extend(constraint.closing));
-    let normal = Four { x, y, z };
-    let [arm_a, arm_b, turn_a, turn_b] = of(|constraint| {
-        Vec4::new(constraint.arms[0], constraint.arms[1], constraint.turns[0], constraint.turns[1])
-    });
-    let [mass, mass_across, friction, resistance] = of(|constraint| {
-        Vec4::new(constraint.masses[0], constraint.masses[1], constraint.friction, constraint.resistance[0])
-    });
-    let [x, y, z, pressed] = of(|constraint| constraint.impulse.tangent.extend(constraint.impulse.normal));
-    let rubbed = Four { x, y, z };
-    // SAFETY: guaranteed by the caller.
-    let (first, second) = unsafe {
+unsafe fn solve_lanes<N: Number>(turns: &Turns) -> N {
+    let zero = N::splat(0.0);
+    // SAFETY: guaranteed by the caller; the rows lie within the constraints.
+    let ([x, y, z, closing, pressed, tangent_x, tangent_y, tangent_z], of_surfaces) = unsafe {
         (
-            constraints.each_ref().map(|constraint| bodies.first(constraint)),
-            std::array::from_fn(|k| bodies.second(constraints[k], wall_velocities[k])),
+            N::load(rows_at(turns.constraints, 0).map(<*mut Row>::cast_const)),
+            N::load(rows_at(turns.constraints, ARMS).map(<*mut Row>::cast_const)),
         )
     };
-    let mut a = Side::load(first, arm_a, turn_a);
-    let mut b = Side::load(second, arm_b, turn_b);
+    let [arm_a, arm_b, turn_a, turn_b, mass, mass_across, friction, resistance] = of_surfaces;
+    let normal = Vector { x, y, z };
+    let rubbed = Vector { x: tangent_x, y: tangent_y, z: tangent_z };
+    // SAFETY: guaranteed by the caller.
+    let (mut a, mut b) =
+        unsafe { (Side::load(turns.bodies[0], arm_a, turn_a), Side::load(turns.bodies[1], arm_b, turn_b)) };
 
-    let yields = (a.inverse + b.inverse).cmpne(Vec4::ZERO);
+    let yields = (a.inverse + b.inverse).is_other_than(zero);
     let speed = normal.dot(a.motion - b.motion);
-    let wanted = larger(Vec4::ZERO, pressed + (-closing - speed) * mass);
-    let acts = yields & (wanted.cmpne(Vec4::ZERO) | pressed.cmpne(Vec4::ZERO));
-    if !acts.any() {
-        return 0.0;
+    let wanted = zero.or_larger(pressed + (-closing - speed) * mass);
+    let acts = N::both(yields, N::either(wanted.is_other_than(zero), pressed.is_other_than(zero)));
+    let acts_in = N::bits(acts);
+    if acts_in == 0 {
+        return zero;
     }
     let push = normal * (wanted - pressed);
     a.motion = a.motion + push * a.inverse;
     b.motion = b.motion - push * b.inverse;
     let mut change = (wanted - pressed).abs();
 
-    let rubs = friction.cmpgt(Vec4::ZERO);
+    let rubs = friction.is_above(zero);
     let mut tangent = rubbed;
-    if rubs.any() {
+    if N::bits(rubs) != 0 {
         let turning = a.spin * a.arm + b.spin * b.arm;
         let slip = (a.motion - b.motion) - turning.cross(normal);
         let slip = slip - normal * normal.dot(slip);
         tangent = (rubbed - slip * mass_across).clamped(friction * wanted);
-        tangent = Four::select(rubs, tangent, rubbed);
+        tangent = Vector::select(rubs, tangent, rubbed);
         let rub = tangent - rubbed;
         let torque = rub.cross(normal);
-        let then = [
-            (a.motion + rub * a.inverse, a.spin + torque * a.ease()),
-            (b.motion - rub * b.inverse, b.spin + torque * b.ease()),
-        ];
-        for (side, (motion, spin)) in [&mut a, &mut b].into_iter().zip(then) {
-            side.motion = Four::select(rubs, motion, side.motion);
-            side.spin = Four::select(rubs, spin, side.spin);
-        }
-        change = larger(change, rub.largest());
+        a.motion = Vector::select(rubs, a.motion + rub * a.inverse, a.motion);
+        b.motion = Vector::select(rubs, b.motion - rub * b.inverse, b.motion);
+        a.spin = Vector::select(rubs, a.spin + torque * a.ease(), a.spin);
+        b.spin = Vector::select(rubs, b.spin + torque * b.ease(), b.spin);
+        change = change.or_larger(rub.largest());
     }
-    let acts_in = acts.bitmask();
-    let resists = constraints.each_ref().map(|constraint| constraint.resistance != [0.0; 2]);
-    if resists.contains(&true) {
-        let resists = BVec4A::new(resists[0], resists[1], resists[2], resists[3]);
+    // SAFETY: guaranteed by the caller.
+    let resists = turns.constraints.iter().any(|&constraint| unsafe { (*constraint).resistance != [0.0; 2] });
+    if resists {
         let limits = (resistance * wanted, wanted);
-        change = resist(constraints, [&mut a, &mut b], (normal, limits), (resists, acts_in), change);
+        // SAFETY: as above.
+        change = unsafe { resist(turns, [&mut a, &mut b], (normal, limits), acts_in, change) };
     }
-    let (impulses, a, b) = (across([wanted, tangent.x, tangent.y, tangent.z]), a.store(), b.store());
-    for (k, constraint) in constraints.iter_mut().enumerate() {
-        if acts_in >> k & 1 == 1 {
-            constraint.impulse.normal = impulses[k].x;
-            constraint.impulse.tangent = Vec3::new(impulses[k].y, impulses[k].z, impulses[k].w);
-            // SAFETY: guaranteed by the caller.
-            unsafe { bodies.store(constraint, a[k], b[k]) };
-        }
+    let mut unused: HalfRow = [0.0; 4];
+    let impulses = rows_at(turns.constraints, IMPULSE).map(<*mut Row>::cast);
+    // SAFETY: as above.
+    unsafe {
+        N::store_half([wanted, tangent.x, tangent.y, tangent.z], chosen(acts_in, impulses, &raw mut unused));
+        a.store(turns.bodies[0], acts_in);
+        b.store(turns.bodies[1], acts_in);
     }
-    Vec4::select(acts, change / mass, Vec4::ZERO).to_array().into_iter().fold(0.0, solve::larger)
+    N::select(acts, change / mass, zero)
 }
 
 #[cfg(test)]
 mod tests {
+    use glam::{Vec3, Vec4};
     use rand::{Rng, RngExt, SeedableRng};
     use rand_pcg::Pcg64;
 
@@ -381,13 +373,16 @@ mod tests {
         constraint
     }
 
-    // Four lanes, and the remainder of the longest blocks, give the same bits as one constraint after another.
+    // Eight lanes, of which some have no block, give the same bits as one constraint after another.
     #[test]
     fn constraints_side_by_side_have_the_bits_of_constraints_one_by_one() {
         let mut rng = Pcg64::seed_from_u64(11);
-        let counts = [1, 3, 4, 5, 11].into_iter();
-        for (count, (wild, sweeps)) in counts.flat_map(|n| [(n, (false, 1)), (n, (true, 1)), (n, (false, 3))])
-        {
+        let cases = [1, 4, 7, 8, 9, 21].into_iter().flat_map(|count| {
+            [(false, 1), (true, 1), (false, 3)].into_iter().flat_map(move |(wild, sweeps)| {
+                [false, true].map(|any_processor| (count, wild, sweeps, any_processor))
+            })
+        });
+        for (count, wild, sweeps, any_processor) in cases {
             let mut bodies: Vec<Body> = (0..count * OWN)
                 .map(|k| Body {
                     // Every ninth sphere is fixed or asleep.
@@ -420,8 +415,15 @@ mod tests {
                 constraints,
                 wall_velocities: &wall_velocities,
             });
+            let bodies_of_lanes = Bodies(Disjoint::new(&mut bodies));
             // SAFETY: as above.
-            most[1] = unsafe { solve_all(&Bodies(Disjoint::new(&mut bodies)), blocks, sweeps) };
+            most[1] = unsafe {
+                if any_processor {
+                    solve_with::<Halves>(&bodies_of_lanes, blocks, sweeps)
+                } else {
+                    solve_all(&bodies_of_lanes, blocks, sweeps)
+                }
+            };
             let bits = |v: &[Vec4]| v.iter().map(|v| v.to_array().map(f32::to_bits)).collect::<Vec<_>>();
             let of_body = |b: &Body| bits(&[b.motion, b.spin]);
             let of_constraint = |r: &ContactConstraint| {

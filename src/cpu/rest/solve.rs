@@ -1,6 +1,6 @@
 //! Applies one contact constraint to its two spheres.
 
-use glam::{BVec4A, Vec3A, Vec4, Vec4Swizzles};
+use glam::{Vec4, Vec4Swizzles};
 
 use crate::{
     cpu::{
@@ -12,6 +12,7 @@ use crate::{
 
 /// State of a sphere during the solve.
 #[derive(Clone, Copy, Default)]
+#[repr(C)]
 pub struct Body {
     /// V, inverse mass; all 0 for sleeping spheres.
     pub motion: Vec4,
@@ -56,11 +57,14 @@ impl Bodies<'_> {
     /// No other thread may read or write the two spheres at the same time.
     #[inline(always)]
     pub unsafe fn store(&self, constraint: &ContactConstraint, first: Body, second: Body) {
-        for (k, body) in [(constraint.i, first), (constraint.j, second)] {
-            if body.motion.w > 0.0 {
-                // SAFETY: guaranteed by the caller.
-                unsafe { self.0.set(k as usize, body) };
-            }
+        // One after the other, because the compiler copies an array of both in parts, and such copies stall the processor.
+        if first.motion.w > 0.0 {
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.0.set(constraint.i as usize, first) };
+        }
+        if second.motion.w > 0.0 {
+            // SAFETY: as above.
+            unsafe { self.0.set(constraint.j as usize, second) };
         }
     }
 
@@ -86,63 +90,10 @@ impl Bodies<'_> {
             }
         }
     }
-
-    /// Solves a constraint for the present velocities. Returns the velocity change of its spheres.
-    ///
-    /// # Safety
-    /// No other thread may read or write the two spheres at the same time.
-    pub unsafe fn solve(&self, constraint: &mut ContactConstraint, wall_velocities: &[WallVelocity]) -> f32 {
-        // SAFETY: guaranteed by the caller.
-        let mut pair = unsafe { Pair::load(self, constraint, wall_velocities) };
-        if pair.motions[0].w + pair.motions[1].w == 0.0 {
-            // Both sleep, or one sleeps on a fixed partner: the impulse stays.
-            return 0.0;
-        }
-        let across = constraint.normal.extend(0.0);
-        let speed = dot(across, pair.relative());
-        let before = constraint.impulse.normal;
-        let normal = larger(0.0, before + (-constraint.closing - speed) * constraint.masses[0]);
-        if normal == 0.0 && before == 0.0 {
-            // The surfaces separate: no normal impulse and no friction.
-            return 0.0;
-        }
-        pair.push(across * (normal - before));
-        constraint.impulse.normal = normal;
-        let mut change = (normal - before).abs();
-        if constraint.friction > 0.0 {
-            let before = constraint.impulse.tangent.extend(0.0);
-            let slip = pair.slip(constraint, across);
-            let tangent = clamped(before - slip * constraint.masses[1], constraint.friction * normal);
-            pair.rub(constraint, across, tangent - before);
-            constraint.impulse.tangent = tangent.truncate();
-            change = larger(change, largest(tangent - before));
-        }
-        if constraint.resistance != [0.0; 2] {
-            let before = constraint.impulse.moment.extend(0.0);
-            let spin = flat(pair.spins[0] - pair.spins[1]);
-            let inertia = 2.5 / pair.turnabilities(constraint).iter().sum::<f32>();
-            let wanted = before - spin * inertia;
-            let along = across * dot(across, wanted);
-            let turn = clamped(wanted - along, constraint.resistance[0] * normal)
-                + clamped(along, constraint.resistance[1] * normal);
-            pair.turn(constraint, turn - before);
-            constraint.impulse.moment = turn.truncate();
-            // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
-            change = larger(change, largest(turn - before) * constraint.turns[0]);
-        }
-        // SAFETY: guaranteed by the caller.
-        unsafe { pair.store(self, constraint) };
-        change / constraint.masses[0]
-    }
 }
 
 // Vectors in four lanes. The last lane is 0, unless it holds another value of the sphere. Each operation is one instruction
 // and gives the same bits as three floats.
-
-#[inline(always)]
-fn dot(a: Vec4, b: Vec4) -> f32 {
-    Vec3A::from_vec4(a).dot(Vec3A::from_vec4(b))
-}
 
 /// Cross product of two vectors whose last lanes are finite, at least one of them 0.
 #[inline(always)]
@@ -151,28 +102,10 @@ fn cross(a: Vec4, b: Vec4) -> Vec4 {
     zxy(zxy(a) * b - a * zxy(b))
 }
 
-/// Sets the last lane to 0.
-#[inline(always)]
-fn flat(v: Vec4) -> Vec4 {
-    Vec4::select(BVec4A::new(true, true, true, false), v, Vec4::ZERO)
-}
-
 /// The larger of two; the first if the second is NaN.
 #[inline(always)]
 pub fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
-}
-
-#[inline(always)]
-fn largest(v: Vec4) -> f32 {
-    let v = v.abs();
-    larger(larger(v.x, v.y), v.z)
-}
-
-#[inline(always)]
-fn clamped(v: Vec4, most: f32) -> Vec4 {
-    let square = dot(v, v);
-    if square > most * most { v * (most / square.sqrt()) } else { v }
 }
 
 /// The two partners of a constraint; a wall has its wall velocity.
@@ -209,20 +142,6 @@ impl Pair {
         unsafe { bodies.store(constraint, a, b) };
     }
 
-    /// Relative velocity of the centres. The last lane is unused.
-    #[inline(always)]
-    fn relative(&self) -> Vec4 {
-        self.motions[0] - self.motions[1]
-    }
-
-    /// Velocity of the first surface relative to the second.
-    #[inline(always)]
-    fn slip(&self, constraint: &ContactConstraint, across: Vec4) -> Vec4 {
-        let turning = self.spins[0] * constraint.arms[0] + self.spins[1] * constraint.arms[1];
-        let slip = flat(self.relative() - cross(turning, across));
-        slip - across * dot(across, slip)
-    }
-
     #[inline(always)]
     fn push(&mut self, impulse: Vec4) {
         let inverse = [self.motions[0].w, self.motions[1].w];
@@ -252,5 +171,105 @@ impl Pair {
         let ease = self.turnabilities(constraint).map(|t| 0.4 * t);
         self.spins[0] += impulse * ease[0];
         self.spins[1] -= impulse * ease[1];
+    }
+}
+
+/// The solver of one constraint at a time, which tests compare the lanes with.
+#[cfg(test)]
+pub mod one_by_one {
+    use glam::{BVec4A, Vec3A};
+
+    use super::*;
+
+    impl Bodies<'_> {
+        /// Solves a constraint for the present velocities. Returns the velocity change of its spheres.
+        ///
+        /// # Safety
+        /// No other thread may read or write the two spheres at the same time.
+        pub unsafe fn solve(
+            &self,
+            constraint: &mut ContactConstraint,
+            wall_velocities: &[WallVelocity],
+        ) -> f32 {
+            // SAFETY: guaranteed by the caller.
+            let mut pair = unsafe { Pair::load(self, constraint, wall_velocities) };
+            if pair.motions[0].w + pair.motions[1].w == 0.0 {
+                // Both sleep, or one sleeps on a fixed partner: the impulse stays.
+                return 0.0;
+            }
+            let across = constraint.normal.extend(0.0);
+            let speed = dot(across, pair.relative());
+            let before = constraint.impulse.normal;
+            let normal = larger(0.0, before + (-constraint.closing - speed) * constraint.masses[0]);
+            if normal == 0.0 && before == 0.0 {
+                // The surfaces separate: no normal impulse and no friction.
+                return 0.0;
+            }
+            pair.push(across * (normal - before));
+            constraint.impulse.normal = normal;
+            let mut change = (normal - before).abs();
+            if constraint.friction > 0.0 {
+                let before = constraint.impulse.tangent.extend(0.0);
+                let slip = pair.slip(constraint, across);
+                let tangent = clamped(before - slip * constraint.masses[1], constraint.friction * normal);
+                pair.rub(constraint, across, tangent - before);
+                constraint.impulse.tangent = tangent.truncate();
+                change = larger(change, largest(tangent - before));
+            }
+            if constraint.resistance != [0.0; 2] {
+                let before = constraint.impulse.moment.extend(0.0);
+                let spin = flat(pair.spins[0] - pair.spins[1]);
+                let inertia = 2.5 / pair.turnabilities(constraint).iter().sum::<f32>();
+                let wanted = before - spin * inertia;
+                let along = across * dot(across, wanted);
+                let turn = clamped(wanted - along, constraint.resistance[0] * normal)
+                    + clamped(along, constraint.resistance[1] * normal);
+                pair.turn(constraint, turn - before);
+                constraint.impulse.moment = turn.truncate();
+                // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
+                change = larger(change, largest(turn - before) * constraint.turns[0]);
+            }
+            // SAFETY: guaranteed by the caller.
+            unsafe { pair.store(self, constraint) };
+            change / constraint.masses[0]
+        }
+    }
+
+    impl Pair {
+        /// Relative velocity of the centres. The last lane is unused.
+        #[inline(always)]
+        fn relative(&self) -> Vec4 {
+            self.motions[0] - self.motions[1]
+        }
+
+        /// Velocity of the first surface relative to the second.
+        #[inline(always)]
+        fn slip(&self, constraint: &ContactConstraint, across: Vec4) -> Vec4 {
+            let turning = self.spins[0] * constraint.arms[0] + self.spins[1] * constraint.arms[1];
+            let slip = flat(self.relative() - cross(turning, across));
+            slip - across * dot(across, slip)
+        }
+    }
+
+    fn dot(a: Vec4, b: Vec4) -> f32 {
+        Vec3A::from_vec4(a).dot(Vec3A::from_vec4(b))
+    }
+
+    /// Sets the last lane to 0.
+    #[inline(always)]
+    fn flat(v: Vec4) -> Vec4 {
+        Vec4::select(BVec4A::new(true, true, true, false), v, Vec4::ZERO)
+    }
+
+    #[inline(always)]
+    fn largest(v: Vec4) -> f32 {
+        let v = v.abs();
+        larger(larger(v.x, v.y), v.z)
+    }
+
+    #[inline(always)]
+    fn clamped(v: Vec4, most: f32) -> Vec4 {
+        let square = dot(v, v);
+        if square > most * most { v * (most / square.sqrt()) } else { v }
     }
 }
