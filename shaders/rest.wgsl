@@ -67,6 +67,7 @@ fn follow_row(i: u32, number: u32) {
     let at = place_of_constraint(number);
     let j = pool[at];
     var gap = 0.0;
+    var diameter = 2.0 * bodies[i].radius;
     var now = nodes[i].clock;
     if (j & WALL) != 0u {
         let wall = wall_of_constraint(j);
@@ -89,11 +90,12 @@ fn follow_row(i: u32, number: u32) {
         if distance > 0.0 {
             turn_constraint(at, apart.d / distance);
         }
-        gap = distance - (bodies[i].radius + bodies[j].radius);
+        diameter = bodies[i].radius + bodies[j].radius;
+        gap = distance - diameter;
         now = apart.now;
     }
     if word(at + 5u) < 0.0 { return; }
-    pool[at + 5u] = bitcast<u32>(max(gap, 0.0) / max(frame.h - now, SHORTEST * frame.h));
+    pool[at + 5u] = bitcast<u32>(closing_speed(gap, diameter, max(frame.h - now, SHORTEST * frame.h)));
 }
 
 // After the rounds: adds pairs that collided too often, and pairs that the contact constraints drive into each other.

@@ -35,6 +35,9 @@ struct ContactConstraint {
     mover: u32,
 }
 
+// Approach speed that closes a gap between surfaces within a time. Gaps of the size of rounding count as closed.
+fn closing_speed(gap: f32, diameter: f32, time: f32) -> f32 { return select(0.0, gap / time, gap > TOUCHING * diameter); }
+
 // The wall of a constraint, and the side of the wall.
 fn wall_of_constraint(j: u32) -> u32 { return j & ((1u << SIDE_SHIFT) - 1u); }
 fn side_of_constraint(j: u32) -> u32 { return (j & ~WALL) >> SIDE_SHIFT; }

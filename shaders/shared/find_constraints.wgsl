@@ -101,7 +101,7 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     if distance > 0.0 { normal = d / distance; }
     let gap = distance - diameter;
     let approach = -dot(normal, bodies[i].velocity - bodies[j].velocity);
-    var closing = max(gap, 0.0) / frame.h;
+    var closing = closing_speed(gap, diameter, frame.h);
     var past = NO_PAST;
     if again {
         past = present_impulse(i, j);
@@ -186,7 +186,7 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
         if !rests_now(side.gap, 2.0 * radius, approach, past, has_rested(rank)) { return false; }
     }
     let impulse = warmed(past, side.normal, scale, !again && timer_elapsed(i));
-    *constraint = ContactConstraint(j, 0u, side.normal, max(side.gap, 0.0) / frame.h, 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface.friction,
+    *constraint = ContactConstraint(j, 0u, side.normal, closing_speed(side.gap, 2.0 * radius, frame.h), 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface.friction,
         surface.rolling * radius, surface.twisting * radius, side.wall_velocity, side.mover);
     return true;
 }

@@ -4,7 +4,7 @@
 mod find;
 mod past;
 
-use crate::state::constants::SHOCK;
+use crate::state::constants::{SHOCK, TOUCHING};
 use std::{mem::swap, sync::atomic::AtomicU32};
 
 use glam::{Vec3, Vec4};
@@ -60,6 +60,13 @@ pub const STANDS: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct WallVelocity(pub [Vec4; 2]);
+
+/// Approach speed that closes a gap between surfaces within a time. Gaps of the size of rounding count as closed, so that
+/// spheres at rest stand still.
+#[inline]
+pub fn closing_speed(gap: f32, diameter: f32, time: f32) -> f32 {
+    if gap > TOUCHING * diameter { gap / time } else { 0.0 }
+}
 
 impl ContactConstraint {
     /// A constraint that does nothing.

@@ -27,7 +27,7 @@ use crate::{
         bits::{Bits, Pressed},
         blocks::Blocks,
         collide::Push,
-        constraints::{ContactConstraint, ContactConstraints, Task, WallVelocity},
+        constraints::{ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed},
         core::Core,
         event::View,
         parallel::{Disjoint, Outputs, TASK, for_ranges},
@@ -351,7 +351,7 @@ fn lost(inverse_mass: f32, radius: f32, ends: (DVec3, DVec3), spins: (Vec3, Vec3
 /// Updates a contact constraint after the rounds, to the later clock of its partners.
 fn follow(view: &View, constraint: &mut ContactConstraint) {
     let i = constraint.i as usize;
-    let (gap, now) = if constraint.j & WALL != 0 {
+    let (gap, diameter, now) = if constraint.j & WALL != 0 {
         let wall = wall_of(constraint.j);
         let now = view.clock[i];
         match view.feature(wall) {
@@ -371,9 +371,9 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
                 constraint.normal = touch.normal;
                 constraint.impulse.tangent -=
                     constraint.normal * constraint.normal.dot(constraint.impulse.tangent);
-                (touch.gap, now)
+                (touch.gap, 2.0 * view.state.radius(i), now)
             }
-            None => (super::sweep::wall_gap(view, i, wall).0, now),
+            None => (super::sweep::wall_gap(view, i, wall).0, 2.0 * view.state.radius(i), now),
         }
     } else {
         let j = constraint.j as usize;
@@ -388,10 +388,12 @@ fn follow(view: &View, constraint: &mut ContactConstraint) {
             constraint.impulse.tangent -=
                 constraint.normal * constraint.normal.dot(constraint.impulse.tangent);
         }
-        (distance - (view.state.radius(i) + view.state.radius(j)), now)
+        let diameter = view.state.radius(i) + view.state.radius(j);
+        (distance - diameter, diameter, now)
     };
     if constraint.closing < 0.0 {
         return;
     }
-    constraint.closing = gap.max(0.0) / (view.frame.h - now).max(SHORTEST * view.frame.h);
+    let left = (view.frame.h - now).max(SHORTEST * view.frame.h);
+    constraint.closing = closing_speed(gap, diameter, left);
 }

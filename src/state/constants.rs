@@ -159,7 +159,7 @@ pub const DEEP: f32 = 0.01;
 
 /// Least growth of a deep overlap that triggers another batch. Iterations change velocities: they prevent an overlap, but
 /// only relaxation removes one.
-pub const DEEPENED: f32 = 0.002;
+pub const DEEPENED: f32 = 0.0005;
 
 /// Iterations end when no contact constraint changes a velocity by more than this fraction of the speed that gravity
 /// adds in a substep. With a larger fraction piles creep; with a smaller one a pile at rest takes all iterations.

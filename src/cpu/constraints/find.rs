@@ -5,7 +5,7 @@ use glam::{Vec3, Vec3A};
 use crate::{
     cpu::{
         bits::Pressed,
-        constraints::{ContactConstraint, ContactImpulse, STANDS, Task, WallVelocity},
+        constraints::{ContactConstraint, ContactImpulse, STANDS, Task, WallVelocity, closing_speed},
         event::{View, side_partner},
         feature::Touch,
         neighbors::Candidate,
@@ -183,7 +183,7 @@ impl Finder<'_> {
         task.converted += u64::from(self.slow.is_none() && past.is_none() && view.is_converted(i, j as u32));
         let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
         task.wakes |= self.slow.is_some() && view.sleep.is_stirred(i, j);
-        let mut closing = gap.max(0.0) / view.frame.h;
+        let mut closing = closing_speed(gap, diameter, view.frame.h);
         if self.slow.is_none() {
             closing = self.bounce(j, approach, past).unwrap_or(closing);
         }
@@ -308,7 +308,7 @@ impl Finder<'_> {
             j: partner,
             code: 0,
             normal,
-            closing: gap.max(0.0) / self.view.frame.h,
+            closing: closing_speed(gap, 2.0 * radius, view.frame.h),
             #[cfg(feature = "gpu")]
             share: 1.0,
             arms: [radius, 0.0],
