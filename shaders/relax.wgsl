@@ -100,8 +100,13 @@ fn relax_deepest(
     check_loops();
 }
 
+fn push_of_dispatch() -> u32 { return round_of_dispatch.number | opaque_zero; }
+
+// Whether the push of this dispatch moves spheres: the first one if any overlap is deeper than the slop, each further one
+// if any is still deep.
 fn is_needed() -> bool {
-    return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE])) > RELAX_SLOP;
+    let push = push_of_dispatch();
+    return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE + push])) > select(DEEP, RELAX_SLOP, push == 0u);
 }
 
 // Correction of each sphere; the next events are free until the next sweep.
@@ -163,7 +168,7 @@ fn relax_apply(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     check_loops();
 }
 
-// The deepest remaining overlap.
+// The deepest overlap that a push leaves.
 @compute @workgroup_size(GROUP)
 fn relax(
     @builtin(global_invocation_id) id: vec3u,
@@ -171,9 +176,10 @@ fn relax(
     @builtin(local_invocation_index) lane: u32,
 ) {
     begin(groups);
-    deepest(is_needed(), id.x, lane, groups.x * GROUP, DEEPEST);
+    let before = DEEPEST_BEFORE + push_of_dispatch();
+    deepest(is_needed(), id.x, lane, groups.x * GROUP, before + 1u);
     if id.x == 0u && !is_halted() && !is_needed() {
-        atomicMax(&work[DEEPEST], atomicLoad(&work[DEEPEST_BEFORE]));
+        atomicMax(&work[before + 1u], atomicLoad(&work[before]));
     }
     check_loops();
 }

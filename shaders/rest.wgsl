@@ -10,14 +10,14 @@ fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero)
 
 fn batch_of_dispatch() -> u32 {
     let number = pass_of_dispatch();
-    if number < ITERATIONS_AFTER { return 0u; }
-    return 1u + firstLeadingBit(number / ITERATIONS_AFTER);
+    if number <= ITERATIONS_BEFORE { return 0u; }
+    return 1u + firstLeadingBit((number - ITERATIONS_BEFORE - 1u) / ITERATIONS_AFTER + 1u);
 }
 
 // First solving iteration of a batch. Numbering: `first_iteration` of src/gpu/layout.rs.
 fn first_solving_iteration(batch: u32) -> u32 {
     if batch == 0u { return 1u; }
-    return ITERATIONS_AFTER << (batch - 1u);
+    return ITERATIONS_BEFORE + 1u + ITERATIONS_AFTER * ((1u << (batch - 1u)) - 1u);
 }
 
 // Whether to solve: constraints exist, and the last batch still drives spheres into others.

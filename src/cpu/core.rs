@@ -18,14 +18,14 @@ use crate::{
         launch::launch,
         neighbors::{Candidate, Lists, neighbors},
         parallel::Disjoint,
-        relax::Relax,
+        relax::{Relax, Relaxed},
         scan::scan,
         scatter::scatter,
         sleep::Sleep,
     },
     state::{
         columns::{Columns, State},
-        constants::{WALL, wall_of},
+        constants::{DEEP, RELAX_PUSHES, RELAX_SLOP, WALL, wall_of},
         frame::Frame,
         warm_start::{CachedImpulse, WarmStartCache},
     },
@@ -194,8 +194,22 @@ impl Core {
         advance::advance(inputs, advance::Outputs { place, motion, spin, motion_margin, support });
     }
 
-    /// Pushes overlapping spheres apart. Returns `work` plus the work done against gravity.
-    pub fn relax(&mut self, relax: &mut Relax, frame: Frame, mut work: f64) -> f64 {
+    /// Pushes overlapping spheres apart. `work` is the work done against gravity before.
+    pub fn relax(&mut self, relax: &mut Relax, frame: Frame, work: f64) -> Relaxed {
+        let mut relaxed = Relaxed { work, ..Relaxed::default() };
+        for push in 0..RELAX_PUSHES {
+            relaxed.deepest = relax.deepest(&self.view(frame));
+            relaxed.pushed = relaxed.deepest > if push == 0 { RELAX_SLOP } else { DEEP };
+            if !relaxed.pushed {
+                break;
+            }
+            relaxed.work = self.push(relax, frame, relaxed.work);
+        }
+        relaxed
+    }
+
+    // Moves overlapping spheres once. Returns `work` plus the work done against gravity.
+    fn push(&mut self, relax: &mut Relax, frame: Frame, mut work: f64) -> f64 {
         self.sleep.forget_quiet();
         let pushes = relax.pushes(&self.view(frame));
         let gravity = self.domain.world.gravity.as_dvec3();

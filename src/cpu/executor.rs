@@ -13,7 +13,7 @@ use crate::{
         collide::Recorder,
         core::Core,
         drag,
-        relax::{self, Relax},
+        relax::Relax,
         rest::Rest,
         rounds::{Outcome, Patience, Rounds},
         sleep::Sleep,
@@ -219,11 +219,9 @@ impl CpuExecutor {
 
     fn relax(&mut self) {
         let Self { core, relax, now, .. } = self;
-        now.counts.deepest = relax.deepest(&core.view(now.frame));
-        now.pushed = relax::needed(now.counts.deepest);
-        if now.pushed {
-            now.counts.relax_work = core.relax(relax, now.frame, now.counts.relax_work);
-        }
+        let relaxed = core.relax(relax, now.frame, now.counts.relax_work);
+        now.counts.deepest = relaxed.deepest;
+        (now.pushed, now.counts.relax_work) = (relaxed.pushed, relaxed.work);
     }
 
     fn audit(&mut self) {

@@ -114,9 +114,15 @@ impl Relax {
     }
 }
 
-/// Whether [`Relax::pushes`] would move any sphere.
-pub fn needed(deepest: f32) -> bool {
-    deepest > RELAX_SLOP
+/// Result of the stage. Depths are in mean diameters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Relaxed {
+    /// Deepest overlap at the last measurement.
+    pub deepest: f32,
+    /// Whether a push followed the last measurement.
+    pub pushed: bool,
+    /// Work done against gravity.
+    pub work: f64,
 }
 
 /// Deepest overlap of a sphere with spheres of larger index and with walls, at least `least`. Inserts into `deep` all

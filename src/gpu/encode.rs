@@ -12,7 +12,7 @@ use super::{
     pipelines::Pipelines,
     timing::Timing,
 };
-use crate::state::constants::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE};
+use crate::state::constants::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE, RELAX_PUSHES};
 use crate::step::schedule::{
     self, BROAD_PHASE, Entry, Executor, Pass, STEP_BEGIN, SUBSTEP_END, When, execute, execute_rounds,
 };
@@ -73,8 +73,11 @@ impl Solving {
     fn iterations(self, iterations: Range<u32>) -> Vec<Dispatch> {
         if self.sphere_count <= FEW {
             // One dispatch runs the iterations of a single batch: a driver may end loops that run for too long.
-            let some = iterations.step_by(ITERATIONS_AFTER as usize);
-            return some.map(|pass| ("rest_solve", pass << COLOUR_BITS | ALL_COLOURS, 1)).collect();
+            let step = if iterations.start == 0 { iterations.len() } else { ITERATIONS_AFTER as usize };
+            return iterations
+                .step_by(step)
+                .map(|pass| ("rest_solve", pass << COLOUR_BITS | ALL_COLOURS, 1))
+                .collect();
         }
         // Above this number each workgroup solves several blocks.
         let solvers = self.slots.min(self.all.saturating_mul(4)).min(MOST_SOLVERS);
@@ -111,6 +114,13 @@ impl Solving {
 /// Stores the warm-start data of the contacts for the next substep.
 pub fn keep(all: u32) -> [Dispatch; 2] {
     [("rest_wake", 0, all), ("rest_keep", 0, all)]
+}
+
+/// Pushes overlapping spheres apart. Each push does nothing unless the one before left deep overlaps.
+pub fn relax(all: u32) -> Vec<Dispatch> {
+    let pushes = (0..RELAX_PUSHES)
+        .flat_map(|push| ["relax_push", "relax_apply", "relax"].map(|entry| (entry, push, all)));
+    std::iter::once(("relax_deepest", 0, all)).chain(pushes).collect()
 }
 
 /// Sweeps all spheres.
@@ -319,10 +329,7 @@ impl Executor for Encoder<'_> {
             Pass::SolveAfter => (rest, solving.after()),
             Pass::Advance => (view, vec![("advance", 0, all)]),
             Pass::KeepContacts => (rest, keep(all).into()),
-            Pass::Relax => (
-                view,
-                ["relax_deepest", "relax_push", "relax_apply", "relax"].map(|name| (name, 0, all)).into(),
-            ),
+            Pass::Relax => (view, relax(all)),
             Pass::Audit => (view, vec![("audit", 0, layout.parts())]),
         };
         self.stage(entry.stage, group, frame, &dispatches);

@@ -315,14 +315,14 @@ shared_structs! { structs_as_wgsl;
     }
 }
 
-/// Number of the first pass of a turn in which contacts that rest are solved. Passes are numbered through: those before the
-/// sweep are turn 0, with pass 0 for the loads of the substep before, and each turn has twice as many as the one before.
+/// Number of the first iteration of a batch over the resting contacts. Iterations are numbered through: those before the
+/// sweep are batch 0, with iteration 0 for the warm start, and each batch has twice as many as the one before.
 pub const fn first_iteration(batch: u32) -> u32 {
-    if batch == 0 { 0 } else { ITERATIONS_AFTER << (batch - 1) }
+    if batch == 0 { 0 } else { ITERATIONS_BEFORE + 1 + ITERATIONS_AFTER * ((1 << (batch - 1)) - 1) }
 }
 
-// Passes before the sweep leave those of the first turn their numbers and never end early; the sentinel is no colour.
-const _: () = assert!(ITERATIONS_BEFORE == 1 && ITERATIONS_AFTER.is_power_of_two() && COLOURS <= ALL_COLOURS);
+// Iterations before the sweep never end early; the sentinel is no colour.
+const _: () = assert!(ITERATIONS_BEFORE == 1 && COLOURS <= ALL_COLOURS);
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
@@ -399,13 +399,15 @@ words! {
     ITERATIONS_BEFORE = constants::ITERATIONS_BEFORE;
     ITERATIONS_AFTER = constants::ITERATIONS_AFTER;
     SWEEPS = constants::SWEEPS;
+    RELAX_PUSHES = constants::RELAX_PUSHES;
     /// Mark of spheres whose contacts last until the next substep, above all numbers of batches.
     LASTING = ITERATION_BATCHES + 2;
     /// End of the numbers of passes.
     MOST_ITERATIONS = first_iteration(ITERATION_BATCHES + 1);
     /// Bits of a dispatch's number that are the colour, below those of the pass.
     COLOUR_BITS = 4;
-    /// Instead of a colour: `ITERATIONS_AFTER` passes from this one on over all colours. For the look ahead: no other turn comes.
+    /// Instead of a colour: `ITERATIONS_AFTER` iterations from this one on over all colours. For the look ahead: no other
+    /// batch comes.
     ALL_COLOURS = (1 << COLOUR_BITS) - 1;
 
     /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.
@@ -476,20 +478,21 @@ words! {
     VISIT_COUNT = DYNAMIC_COUNT + 1;
     FROZEN_COUNT = DYNAMIC_COUNT + 2;
     FAST_COUNT = DYNAMIC_COUNT + 3;
-    DEEPEST_BEFORE = DYNAMIC_COUNT + 4;
-    DEEPEST = DYNAMIC_COUNT + 5;
-    EARLIEST = DYNAMIC_COUNT + 6;
-    TAIL_ROUND = DYNAMIC_COUNT + 7;
-    REACHED = DYNAMIC_COUNT + 8;
-    CONSTRAINT_COUNT = DYNAMIC_COUNT + 9;
+    /// Deepest overlap, in mean diameters: before the first push and after each push.
+    DEEPEST_BEFORE = AHEAD + ITERATION_BATCHES - 1;
+    DEEPEST = DEEPEST_BEFORE + RELAX_PUSHES;
+    EARLIEST = DYNAMIC_COUNT + 4;
+    TAIL_ROUND = DYNAMIC_COUNT + 5;
+    REACHED = DYNAMIC_COUNT + 6;
+    CONSTRAINT_COUNT = DYNAMIC_COUNT + 7;
     /// Whether any pair collided too often in the substep.
-    CONVERTED = DYNAMIC_COUNT + 10;
+    CONVERTED = DYNAMIC_COUNT + 8;
     /// Number of the last time that contacts were solved.
-    LAST_IN_CONTACT = DYNAMIC_COUNT + 11;
+    LAST_IN_CONTACT = DYNAMIC_COUNT + 9;
     /// Deepest overlap ahead after each turn.
-    AHEAD = DYNAMIC_COUNT + 12;
+    AHEAD = DYNAMIC_COUNT + 10;
     /// Spheres that sleep; whether any will be awake, and whether all were woken.
-    ASLEEP_COUNT = AHEAD + ITERATION_BATCHES - 1;
+    ASLEEP_COUNT = DEEPEST + 1;
     WAKE_STATE = ASLEEP_COUNT + 1;
     AWAKE = 1;
     ALL_WOKEN = 2;

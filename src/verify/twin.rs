@@ -13,7 +13,7 @@ use crate::{
         core::Core,
         drag,
         event::View,
-        relax::{self, Relax},
+        relax::Relax,
         rest::Rest,
         rounds::Rounds,
     },
@@ -222,13 +222,11 @@ impl Twin {
     }
 
     pub fn relax(&mut self) {
-        let deepest_before = self.relax.deepest(&self.core.view(self.frame));
-        self.relaxed = Relaxed { deepest_before, deepest_after: deepest_before, work: 0.0 };
-        if relax::needed(deepest_before) {
-            let Self { core, relax, frame, relaxed, .. } = self;
-            relaxed.work = core.relax(relax, *frame, 0.0);
-            relaxed.deepest_after = relax.deepest(&core.view(*frame));
-        }
+        let Self { core, relax, frame, .. } = self;
+        let deepest_before = relax.deepest(&core.view(*frame));
+        let work = core.relax(relax, *frame, 0.0).work;
+        let deepest_after = relax.deepest(&core.view(*frame));
+        self.relaxed = Relaxed { deepest_before, deepest_after, work };
     }
 
     pub fn audit(&self) -> Sums {

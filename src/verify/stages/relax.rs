@@ -6,8 +6,11 @@ use super::{
     Bindings, Comparison, Findings, Memory, OVERALL, PRESENT, Pass, Site, Tolerances, Twin, columns,
 };
 use crate::{
-    cpu::relax::needed,
-    gpu::layout::{DEEPEST, DEEPEST_BEFORE},
+    gpu::{
+        encode::relax,
+        layout::{DEEPEST, DEEPEST_BEFORE},
+    },
+    state::constants::RELAX_SLOP,
 };
 
 /// Tolerance of depths, in diameters: the difference of two lengths of about one, each with a fused square.
@@ -26,9 +29,7 @@ pub const COMPARISON: Comparison = Comparison {
         Memory::of(site, twin)
     },
     twin: Twin::relax,
-    dispatches: |_, all| {
-        ["relax_deepest", "relax_push", "relax_apply", "relax"].map(|entry| (entry, 0, all)).into()
-    },
+    dispatches: |_, all| relax(all),
     compare,
 };
 
@@ -37,7 +38,7 @@ fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: 
     let relaxed = &twin.relaxed;
     let before = depth(DEEPEST_BEFORE);
     findings.near("deepest overlap, in diameters", 1.0, OVERALL, before, relaxed.deepest_before, DEPTH);
-    if needed(before) != needed(relaxed.deepest_before) {
+    if (before > RELAX_SLOP) != (relaxed.deepest_before > RELAX_SLOP) {
         // An arbitrary state may have an overlap that is just deep enough, or just not.
         findings.near_ties += 1;
         return;
