@@ -154,6 +154,17 @@ fn mark_around(i: u32, batch: u32) {
 
 fn place_of_begin(i: u32) -> u32 { return frame.at_begin + i * BEGIN_WORDS; }
 
+// Moves a sphere that begins to bounce to the place and time of its first bounce.
+fn fly(i: u32) {
+    let left = bitcast<f32>(atomicLoad(&work[frame.at_bounces + i]));
+    let time = frame.h - left - nodes[i].clock;
+    if left <= 0.0 || time <= 0.0 { return; }
+    let path = bodies[i].velocity * time;
+    bodies[i].offset += path;
+    nodes[i].motion_margin -= length(path - frame.drift * time);
+    nodes[i].clock = frame.h - left;
+}
+
 // Replaces each sphere's velocity by its velocity in the lab at the end of the substep. Meanwhile the inverse mass of a
 // sleeping sphere is negative.
 @compute @workgroup_size(GROUP)
@@ -165,6 +176,7 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         put_vector(place_of_begin(i), velocity);
         put_vector(place_of_begin(i) + 3u, tags[i].spin);
         if bodies[i].inverse_mass == 0.0 { continue; }
+        if batch_of_dispatch() == 1u { fly(i); }
         if sleeps(i) {
             bodies[i].velocity = vec3f(0.0);
             bodies[i].inverse_mass = -bodies[i].inverse_mass;
@@ -250,11 +262,12 @@ fn rest_solve(
 fn solve_cell(place: u32, warms: bool) -> f32 {
     let head = atomicLoad(&work[frame.at_order + 2u * place]);
     let end = atomicLoad(&work[frame.at_order + 2u * place + 1u]);
+    let relaxation = select(1.0, OVER_RELAXATION, batch_of_dispatch() > 1u);
     var change = 0.0;
     for (var i = head; i < end; i++) {
         if !is_direct() && any(tags[i].cell != tags[head].cell) { continue; }
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
-            if warms { warm_constraint(i, constraint); } else { change = max(change, solve_constraint(i, constraint)); }
+            if warms { warm_constraint(i, constraint); } else { change = max(change, solve_constraint(i, constraint, relaxation)); }
         }
     }
     return change;

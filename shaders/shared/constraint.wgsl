@@ -202,14 +202,15 @@ fn warm_constraint(i: u32, number: u32) {
     put_partners(i, constraint, pair);
 }
 
-// Solves a constraint for the present velocities. Returns the change of its spheres' velocity.
-fn solve_constraint(i: u32, number: u32) -> f32 {
+// Solves a constraint for the present velocities; `relaxation` is a factor on the change of the normal impulse. Returns the
+// change of its spheres' velocity.
+fn solve_constraint(i: u32, number: u32, relaxation: f32) -> f32 {
     if is_still(i, number) { return 0.0; }
     let constraint = constraint_at(number);
     var impulse = constraint.impulse;
     var pair = partners(i, constraint);
     let speed = dot(constraint.normal, pair.a.velocity - pair.b.velocity);
-    impulse.normal = max(impulse.normal + (-constraint.closing - speed) * constraint.mass, 0.0);
+    impulse.normal = max(impulse.normal + (-constraint.closing - speed) * (constraint.mass * relaxation), 0.0);
     // The surfaces part: no normal impulse, no friction.
     if impulse.normal == 0.0 && constraint.impulse.normal == 0.0 { return 0.0; }
     push(&pair, constraint.normal * (impulse.normal - constraint.impulse.normal));

@@ -77,6 +77,19 @@ fn rests_now(gap: f32, diameter: f32, approach: f32, past: Past, both_rested: bo
 
 fn is_in_contact(i: u32, j: u32) -> bool { return rested(i) > 0.0 || rested(j) > 0.0; }
 
+// The times during which gravity adds to a sphere's velocity in the falling frame until time t, and from then to the end
+// of the substep.
+fn fall_times(i: u32, t: f32) -> vec2f {
+    if bodies[i].inverse_mass == 0.0 { return vec2f(0.0); }
+    if rested(i) > 0.0 { return vec2f(frame.h - 0.5 * rested(i), 0.0); }
+    return vec2f(t, frame.h - t);
+}
+
+fn direction(d: vec3f, distance: f32) -> vec3f {
+    if distance > 0.0 { return d / distance; }
+    return vec3f(1.0, 0.0, 0.0);
+}
+
 // Constraint of sphere i with the candidate at an index of its list; false if none. `again` means after the rounds.
 fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<function, ContactConstraint>) -> bool {
     let c = candidate(at);
@@ -92,15 +105,20 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     let their_radius = bodies[j].radius;
     let diameter = radius + their_radius;
     var d = (bodies[i].offset - bodies[j].offset) - c.shift;
-    if again { d = in_lab(i, j, c.shift).d; }
+    var now = 0.0;
+    if again {
+        let apart = in_lab(i, j, c.shift);
+        d = apart.d;
+        now = apart.now;
+    }
     let square = dot(d, d);
     let farthest = diameter * (1.0 + CONSTRAINT_GAP);
     if !again && square > farthest * farthest { return false; }
-    let distance = sqrt(square);
-    var normal = vec3f(1.0, 0.0, 0.0);
-    if distance > 0.0 { normal = d / distance; }
+    var distance = sqrt(square);
+    var normal = direction(d, distance);
     let gap = distance - diameter;
-    let approach = -dot(normal, bodies[i].velocity - bodies[j].velocity);
+    let relative = bodies[i].velocity - bodies[j].velocity;
+    let approach = -dot(normal, relative);
     var closing = closing_speed(gap, diameter, frame.h);
     var past = NO_PAST;
     if again {
@@ -113,8 +131,23 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
             closing = past.closing;
         } else if !past.found && is_converted && approach > 0.0 && min(pressed(i), pressed(j)) == 0u {
             // One of the partners was in flight: they bounce.
-            let speed = restitution_at(surface, approach) * approach;
-            if speed > frame.slow { closing = -speed; }
+            let time = max(gap, 0.0) / approach;
+            let g = dot(frame.gravity, normal);
+            let own = fall_times(i, now + time);
+            let theirs = fall_times(j, now + time);
+            let arrival = max(approach - g * (own.x - theirs.x), 0.0);
+            let speed = restitution_at(surface, arrival) * arrival;
+            let parting = speed + g * (own.y - theirs.y);
+            if speed > frame.slow && parting > 0.0 {
+                closing = -parting;
+                // A sphere in flight keeps its path until it arrives.
+                d += relative * time;
+                distance = length(d);
+                normal = direction(d, distance);
+                let left = bitcast<u32>(max(frame.h - (now + time), SHORTEST * frame.h));
+                if pressed(i) == 0u { atomicMax(&work[frame.at_bounces + i], left); }
+                if pressed(j) == 0u { atomicMax(&work[frame.at_bounces + j], left); }
+            }
         }
     } else {
         past = past_impulse(rank, their_rank);

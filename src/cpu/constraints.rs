@@ -114,6 +114,8 @@ pub struct Task {
     /// Contacts made of impacts in the last call, and whether any partners bounce.
     converted: u64,
     bounces: bool,
+    /// Spheres that begin to bounce, each with the time from then to the end of the substep.
+    flights: Vec<(u32, f32)>,
     /// The blocks with constraints: their numbers, and the end of their constraints.
     blocks: Vec<(u32, usize)>,
     /// The previous constraints, while new ones are found.
@@ -191,6 +193,7 @@ impl ContactConstraints {
         let slots = Disjoint::new(&mut self.slots);
         tasks.run(blocks.tasks.len(), 1, |range, task| {
             task.converted = 0;
+            task.flights.clear();
             let blocks_of_task = &blocks.all[blocks.tasks[range.start].clone()];
             let renews_any =
                 |block: &Block| blocks.owners_of(block).any(|i| renews(block.number, i as usize));
@@ -251,6 +254,15 @@ impl ContactConstraints {
     /// Contacts that the last [`find_after_rounds`](Self::find_after_rounds) made of impacts.
     pub fn converted(&self) -> u64 {
         self.tasks.iter().map(|task| task.converted).sum()
+    }
+
+    /// Spheres that begin to bounce by the last [`find_after_rounds`](Self::find_after_rounds), each with the time from its
+    /// first bounce to the end of the substep.
+    pub fn flights(&self) -> Vec<(u32, f32)> {
+        let mut flights: Vec<_> = self.tasks.iter().flat_map(|task| task.flights.iter().copied()).collect();
+        flights.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        flights.dedup_by_key(|flight| flight.0);
+        flights
     }
 
     /// Counts the constraints with an impulse of every sphere.

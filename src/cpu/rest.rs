@@ -11,7 +11,7 @@ mod lanes;
 mod number;
 mod solve;
 
-use crate::state::constants::{DEEP, ITERATION_BATCHES, SETTLED, SHORTEST};
+use crate::state::constants::{DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST};
 use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
 use std::{
     mem::swap,
@@ -21,7 +21,10 @@ use std::{
 use glam::{DVec3, Vec3, Vec3A, Vec4};
 use rayon::prelude::*;
 
-use self::solve::{Bodies, Body};
+use self::{
+    lanes::Method,
+    solve::{Bodies, Body},
+};
 use crate::{
     cpu::{
         bits::{Bits, Pressed},
@@ -113,6 +116,9 @@ impl Rest {
                     task.constraints.iter_mut().for_each(|constraint| follow(&view, constraint));
                 }
             });
+            if batch == 0 {
+                fly(core, frame);
+            }
             self.enter_lab(core, frame);
             let Core { constraints, blocks, .. } = core;
             for _ in 0..ITERATIONS_AFTER << batch {
@@ -216,6 +222,8 @@ impl Rest {
     ) -> f32 {
         let most = AtomicU32::new(0);
         let deep = &self.deep_blocks;
+        let relaxation = if deep_only { OVER_RELAXATION } else { 1.0 };
+        let method = Method { sweeps: SWEEPS, relaxation };
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
             constraints.tasks.for_chunks_of(colour.clone(), |tasks| {
@@ -225,7 +233,7 @@ impl Rest {
                     .flat_map(Task::blocks)
                     .filter(|block| !deep_only || deep.contains(block.number as usize));
                 // SAFETY: blocks of one colour have no sphere in common.
-                let change = unsafe { lanes::solve_all(&bodies, blocks, SWEEPS) };
+                let change = unsafe { lanes::solve_all(&bodies, blocks, method) };
                 // Bit patterns of positive floats are ordered like their values.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
@@ -338,6 +346,20 @@ impl Rest {
 
     pub fn bytes(&self) -> usize {
         size_of::<Body>() * self.lab.capacity() + 32 * self.start.capacity() + self.in_contact.bytes()
+    }
+}
+
+// Moves spheres that begin to bounce to the place and time of their first bounce.
+fn fly(core: &mut Core, frame: Frame) {
+    for (i, left) in core.constraints.flights() {
+        let i = i as usize;
+        let time = frame.h - left - core.clock[i];
+        if time > 0.0 && core.state.inverse_mass(i) > 0.0 {
+            let path = core.state.velocity(i) * time;
+            core.state.place[i] += path.extend(0.0);
+            core.motion_margin[i] -= (path - frame.drift * time).length();
+            core.clock[i] = frame.h - left;
+        }
     }
 }
 

@@ -39,6 +39,8 @@ macro_rules! regions {
                 in_contact: [1; s.resting(s.spheres)],
                 /// Pressed contacts of each sphere with spheres, before the sweep.
                 pressed: [1; s.resting(s.spheres)],
+                /// Time from the bounce of each sphere in a crowd to the end of the substep, as the bits of a float.
+                bounces: [1; s.resting(s.spheres)],
                 /// Last batch of iterations in which each block is solved again, by colour and slot.
                 deep_blocks: [1; s.order_keys() / u64::from(INNER_COLOURS)],
                 /// `STILL` minus the sleep timer that its neighbours leave to each sphere.

@@ -248,8 +248,8 @@ pub const SUBSTEP_END: &[Entry] = &[
         Pass::SolveAfter,
         "rest",
         When::Resting,
-        &[Place, Motion, Spin, Cell, Candidates, Clock, Rested, Constraints, SleepTimers],
-        &[Motion, Spin, Rested, Constraints, SleepTimers, Sums],
+        &[Place, Motion, Spin, Cell, Candidates, Clock, MotionMargin, Rested, Constraints, SleepTimers],
+        &[Place, Motion, Spin, Clock, MotionMargin, Rested, Constraints, SleepTimers, Sums],
     ),
     entry(
         Pass::Advance,

@@ -10,7 +10,7 @@ use crate::{
         feature::Touch,
         neighbors::Candidate,
     },
-    state::constants::{CONSTRAINT_AHEAD, CONSTRAINT_GAP, SHOCK, WALL, wall_bit},
+    state::constants::{CONSTRAINT_AHEAD, CONSTRAINT_GAP, SHOCK, SHORTEST, WALL, wall_bit},
     walls::{
         features::{Instant, WallFeature},
         world::Surface,
@@ -160,15 +160,16 @@ impl Finder<'_> {
         }
         let diameter = state.radius(i) + state.radius(j);
         // At the start of a substep every clock counts as 0, whatever its stored value.
-        let d = if self.slow.is_some() {
-            (state.offset(i) - state.offset(j)) - shift
+        let (mut d, now) = if self.slow.is_some() {
+            ((state.offset(i) - state.offset(j)) - shift, 0.0)
         } else {
-            view.in_lab(i, j, shift).0
+            let (d, _, now) = view.in_lab(i, j, shift);
+            (d, now)
         };
-        let distance = d.length();
-        let normal = if distance > 0.0 { d / distance } else { Vec3::X };
+        let (mut distance, mut normal) = along(d);
         let gap = distance - diameter;
-        let approach = -normal.dot(state.velocity(i) - state.velocity(j));
+        let relative = state.velocity(i) - state.velocity(j);
+        let approach = -normal.dot(relative);
         let is_resting = if self.slow.is_some() {
             self.rests(j as u32, gap, diameter, approach, past)
         } else {
@@ -185,7 +186,20 @@ impl Finder<'_> {
         task.wakes |= self.slow.is_some() && view.sleep.is_stirred(i, j);
         let mut closing = closing_speed(gap, diameter, view.frame.h);
         if self.slow.is_none() {
-            closing = self.bounce(j, approach, past).unwrap_or(closing);
+            if let Some(constraint) = past {
+                if constraint.closing < 0.0 {
+                    closing = constraint.closing;
+                }
+            } else if let Some(speed) = self.bounce(j, approach, normal, now + gap.max(0.0) / approach) {
+                closing = -speed;
+                // A sphere in flight keeps its path until it arrives.
+                let time = gap.max(0.0) / approach;
+                d += relative * time;
+                (distance, normal) = along(d);
+                let left = (view.frame.h - (now + time)).max(SHORTEST * view.frame.h);
+                let in_flight = [i, j].into_iter().filter(|&k| self.is_in_flight(k));
+                task.flights.extend(in_flight.map(|k| (k as u32, left)));
+            }
         }
         let radii = [state.radius(self.i), state.radius(j)];
         let share = distance / diameter;
@@ -208,20 +222,41 @@ impl Finder<'_> {
         task.push(constraint, view.yields(self.i) || view.yields(j));
     }
 
-    // Minus the speed at which the partners of a converted impact separate, if one of them was in flight. Others are pressed
-    // together.
-    fn bounce(&self, j: usize, approach: f32, past: Option<&ContactConstraint>) -> Option<f32> {
+    // The speed at which the partners of a converted impact separate at the end of the substep, if they meet at time `t` and
+    // one of them was in flight. Others are pressed together.
+    fn bounce(&self, j: usize, approach: f32, normal: Vec3, t: f32) -> Option<f32> {
         let (view, i) = (self.view, self.i);
-        if let Some(constraint) = past {
-            return (constraint.closing < 0.0).then_some(constraint.closing);
-        }
-        let is_in_flight = |k: usize| view.pressed.spheres(k) == 0;
-        if approach <= 0.0 || !view.is_converted(i, j as u32) || !(is_in_flight(i) || is_in_flight(j)) {
+        if approach <= 0.0
+            || !view.is_converted(i, j as u32)
+            || !(self.is_in_flight(i) || self.is_in_flight(j))
+        {
             return None;
         }
         let surface = view.world.surface(view.state.material(i).into(), view.state.material(j).into());
-        let speed = surface.restitution_at(approach) * approach;
-        (speed > view.world.slow_speed(view.frame.h)).then_some(-speed)
+        let g = view.frame.gravity.dot(normal);
+        let [(before, after), (before_j, after_j)] = [i, j].map(|k| self.fall_times(k, t));
+        let arrival = (approach - g * (before - before_j)).max(0.0);
+        let speed = surface.restitution_at(arrival) * arrival;
+        let parting = speed + g * (after - after_j);
+        (speed > view.world.slow_speed(view.frame.h) && parting > 0.0).then_some(parting)
+    }
+
+    // The times during which gravity adds to a sphere's velocity in the falling frame until time `t`, and from then to the end
+    // of the substep.
+    fn fall_times(&self, k: usize, t: f32) -> (f32, f32) {
+        let Self { view, .. } = self;
+        if view.state.inverse_mass(k) == 0.0 {
+            (0.0, 0.0)
+        } else if view.rested[k] > 0.0 {
+            (view.frame.h - 0.5 * view.rested[k], 0.0)
+        } else {
+            (t, view.frame.h - t)
+        }
+    }
+
+    // Whether a sphere had no pressed contact with another one before the sweep.
+    fn is_in_flight(&self, k: usize) -> bool {
+        self.view.pressed.spheres(k) == 0
     }
 
     // Whether contact constraints support one of the two.
@@ -337,6 +372,12 @@ impl Finder<'_> {
             moment: impulse.moment * self.scale,
         }
     }
+}
+
+// Length and direction of a vector between two centres.
+fn along(d: Vec3) -> (f32, Vec3) {
+    let distance = d.length();
+    (distance, if distance > 0.0 { d / distance } else { Vec3::X })
 }
 
 // Reduced masses along the normal and in the contact plane. A tangential impulse also turns the spheres: with inertia

@@ -16,23 +16,30 @@ use crate::{
     state::constants::WALL,
 };
 
-/// Solves the contact constraints of blocks of one colour, each `sweeps` times. Returns the largest velocity change by a
-/// constraint.
+/// How an iteration solves the contact constraints of each block.
+#[derive(Clone, Copy)]
+pub struct Method {
+    pub sweeps: u32,
+    /// Factor on the change of normal impulses.
+    pub relaxation: f32,
+}
+
+/// Solves the contact constraints of blocks of one colour. Returns the largest velocity change by a constraint.
 ///
 /// # Safety
 /// No other thread may read or write the spheres of these blocks at the same time, and the blocks share no sphere.
 pub unsafe fn solve_all<'t>(
     bodies: &Bodies,
     blocks: impl Iterator<Item = BlockOfTask<'t>>,
-    sweeps: u32,
+    method: Method,
 ) -> f32 {
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2; the rest is guaranteed by the caller.
-        return unsafe { solve_with_avx2(bodies, blocks, sweeps) };
+        return unsafe { solve_with_avx2(bodies, blocks, method) };
     }
     // SAFETY: guaranteed by the caller.
-    unsafe { solve_with::<Halves>(bodies, blocks, sweeps) }
+    unsafe { solve_with::<Halves>(bodies, blocks, method) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -40,18 +47,19 @@ pub unsafe fn solve_all<'t>(
 unsafe fn solve_with_avx2<'t>(
     bodies: &Bodies,
     blocks: impl Iterator<Item = BlockOfTask<'t>>,
-    sweeps: u32,
+    method: Method,
 ) -> f32 {
     // SAFETY: guaranteed by the caller.
-    unsafe { solve_with::<super::number::avx::Wide>(bodies, blocks, sweeps) }
+    unsafe { solve_with::<super::number::avx::Wide>(bodies, blocks, method) }
 }
 
 #[inline(always)]
 unsafe fn solve_with<'t, N: Number>(
     bodies: &Bodies,
     mut blocks: impl Iterator<Item = BlockOfTask<'t>>,
-    sweeps: u32,
+    method: Method,
 ) -> f32 {
+    let relaxation = N::splat(method.relaxation);
     let mut most = N::splat(0.0);
     let mut none = ContactConstraint::NONE;
     let mut lanes: [Lane; LANES] = Default::default();
@@ -59,13 +67,13 @@ unsafe fn solve_with<'t, N: Number>(
         let mut turns =
             Turns { constraints: [&raw mut none; LANES], bodies: [[RESTS; LANES]; 2], any: false };
         for (lane, k) in lanes.iter_mut().zip(0..) {
-            lane.next(bodies, &mut blocks, sweeps, (&mut turns, k));
+            lane.next(bodies, &mut blocks, method.sweeps, (&mut turns, k));
         }
         if !turns.any {
             return most.to_array().into_iter().fold(0.0, solve::larger);
         }
         // SAFETY: the pointers of a turn are those of its constraint, or of `none`. The rest is guaranteed by the caller.
-        most = most.or_larger(unsafe { solve_lanes(&turns) });
+        most = most.or_larger(unsafe { solve_lanes(&turns, relaxation) });
     }
 }
 
@@ -255,7 +263,7 @@ unsafe fn resist<N: Number>(
 /// # Safety
 /// The pointers are valid, and no other thread reads or writes the constraints and their free spheres at the same time.
 #[inline(always)]
-unsafe fn solve_lanes<N: Number>(turns: &Turns) -> N {
+unsafe fn solve_lanes<N: Number>(turns: &Turns, relaxation: N) -> N {
     let zero = N::splat(0.0);
     // SAFETY: guaranteed by the caller; the rows lie within the constraints.
     let ([x, y, z, closing, pressed, tangent_x, tangent_y, tangent_z], of_surfaces) = unsafe {
@@ -273,7 +281,7 @@ unsafe fn solve_lanes<N: Number>(turns: &Turns) -> N {
 
     let yields = (a.inverse + b.inverse).is_other_than(zero);
     let speed = normal.dot(a.motion - b.motion);
-    let wanted = zero.or_larger(pressed + (-closing - speed) * mass);
+    let wanted = zero.or_larger(pressed + (-closing - speed) * (mass * relaxation));
     let acts = N::both(yields, N::either(wanted.is_other_than(zero), pressed.is_other_than(zero)));
     let acts_in = N::bits(acts);
     if acts_in == 0 {
@@ -378,11 +386,13 @@ mod tests {
     fn constraints_side_by_side_have_the_bits_of_constraints_one_by_one() {
         let mut rng = Pcg64::seed_from_u64(11);
         let cases = [1, 4, 7, 8, 9, 21].into_iter().flat_map(|count| {
-            [(false, 1), (true, 1), (false, 3)].into_iter().flat_map(move |(wild, sweeps)| {
-                [false, true].map(|any_processor| (count, wild, sweeps, any_processor))
-            })
+            [(false, 1, 1.0), (true, 1, 1.9), (false, 3, 1.9)].into_iter().flat_map(
+                move |(wild, sweeps, relaxation)| {
+                    [false, true].map(|any| (count, wild, Method { sweeps, relaxation }, any))
+                },
+            )
         });
-        for (count, wild, sweeps, any_processor) in cases {
+        for (count, wild, method, any_processor) in cases {
             let mut bodies: Vec<Body> = (0..count * OWN)
                 .map(|k| Body {
                     // Every ninth sphere is fixed or asleep.
@@ -403,10 +413,12 @@ mod tests {
             let one = Bodies(Disjoint::new(&mut one_by_one));
             let mut most = [0.0f32; 2];
             for block in &mut constraints {
-                for _ in 0..sweeps {
+                for _ in 0..method.sweeps {
                     for constraint in block.iter_mut() {
                         // SAFETY: there is only one thread.
-                        most[0] = solve::larger(most[0], unsafe { one.solve(constraint, &wall_velocities) });
+                        most[0] = solve::larger(most[0], unsafe {
+                            one.solve(constraint, &wall_velocities, method.relaxation)
+                        });
                     }
                 }
             }
@@ -419,9 +431,9 @@ mod tests {
             // SAFETY: as above.
             most[1] = unsafe {
                 if any_processor {
-                    solve_with::<Halves>(&bodies_of_lanes, blocks, sweeps)
+                    solve_with::<Halves>(&bodies_of_lanes, blocks, method)
                 } else {
-                    solve_all(&bodies_of_lanes, blocks, sweeps)
+                    solve_all(&bodies_of_lanes, blocks, method)
                 }
             };
             let bits = |v: &[Vec4]| v.iter().map(|v| v.to_array().map(f32::to_bits)).collect::<Vec<_>>();

@@ -190,6 +190,7 @@ pub mod one_by_one {
             &self,
             constraint: &mut ContactConstraint,
             wall_velocities: &[WallVelocity],
+            relaxation: f32,
         ) -> f32 {
             // SAFETY: guaranteed by the caller.
             let mut pair = unsafe { Pair::load(self, constraint, wall_velocities) };
@@ -200,7 +201,8 @@ pub mod one_by_one {
             let across = constraint.normal.extend(0.0);
             let speed = dot(across, pair.relative());
             let before = constraint.impulse.normal;
-            let normal = larger(0.0, before + (-constraint.closing - speed) * constraint.masses[0]);
+            let normal =
+                larger(0.0, before + (-constraint.closing - speed) * (constraint.masses[0] * relaxation));
             if normal == 0.0 && before == 0.0 {
                 // The surfaces separate: no normal impulse and no friction.
                 return 0.0;
