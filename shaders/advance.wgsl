@@ -31,6 +31,9 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
     if id.x == 0u { report(); }
     let h = frame.h;
     let fall = frame.gravity * (0.5 * h * h);
+    let square = dot(frame.gravity, frame.gravity);
+    let per_square = 1.0 / max(square, 1e-30);
+    let most_lift = MOST_LIFT / sqrt(max(square, 1e-30));
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         var body = bodies[i];
         let node = nodes[i];
@@ -59,7 +62,15 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         // velocities; otherwise a bounce would not return to its height.
         let rounded = (v - u) - gain;
         // One addition: a separate addition of the small fall would round in the same direction in every step.
-        body.offset += u * (h - node.clock) + (fall + rounded * (0.5 * h));
+        var correction = rounded * (0.5 * h);
+        var flies = square > 0.0;
+        if HAS_REST { flies = flies && rested(i) <= 0.0; }
+        if flies {
+            // The rounded velocity has another energy. A small displacement along gravity restores the sum.
+            let lift = 0.5 * dot(rounded, u + v) * per_square;
+            correction += frame.gravity * clamp(lift, -most_lift, most_lift);
+        }
+        body.offset += u * (h - node.clock) + (fall + correction);
         if node.support != 0u {
             let wall = wall_of(node.support - 1u);
             v -= wall.normal * dot(wall.normal, v);

@@ -96,17 +96,20 @@ fn relax_deepest(
     @builtin(local_invocation_index) lane: u32,
 ) {
     begin(groups);
-    deepest(!is_halted(), id.x, lane, groups.x * GROUP, DEEPEST_BEFORE);
+    deepest(!is_halted(), id.x, lane, groups.x * GROUP, DEEPEST_BEFORE + push_of_dispatch());
     check_loops();
 }
 
 fn push_of_dispatch() -> u32 { return round_of_dispatch.number | opaque_zero; }
 
+// Number of the first push of a substep.
+fn first_push() -> u32 { return select(RELAX_PUSHES - 1u, 0u, HAS_REST); }
+
 // Whether the push of this dispatch moves spheres: the first one if any overlap is deeper than the slop, each further one
 // if any is still deep.
 fn is_needed() -> bool {
     let push = push_of_dispatch();
-    return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE + push])) > select(DEEP, RELAX_SLOP, push == 0u);
+    return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE + push])) > select(DEEP, RELAX_SLOP, push == first_push());
 }
 
 // Correction of each sphere; the next events are free until the next sweep.

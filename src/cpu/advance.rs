@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::{
     cpu::parallel::TASK,
-    state::{columns::NEVER, frame::Frame, grid::Grid},
+    state::{columns::NEVER, constants::MOST_LIFT, frame::Frame, grid::Grid},
     walls::world::Wall,
 };
 
@@ -35,6 +35,9 @@ pub fn advance(inputs: Inputs, outputs: Outputs) {
     let h = frame.h;
     let fall = frame.gravity * (0.5 * h * h);
     let Outputs { place, motion, spin, motion_margin, support } = outputs;
+    let square = frame.gravity.length_squared();
+    let (per_square, most_lift) =
+        if square > 0.0 { (1.0 / square, MOST_LIFT / square.sqrt()) } else { (0.0, 0.0) };
     (place, motion, spin, motion_margin, support, clock, cell, rested)
         .into_par_iter()
         .with_min_len(TASK)
@@ -57,7 +60,10 @@ pub fn advance(inputs: Inputs, outputs: Outputs) {
             // the two rounded velocities; otherwise a bounce would not be symmetric.
             let rounded = (v - u) - gain;
             // One addition, because the tiny fall added alone would round the same way in every step.
-            *place += (u * (h - clock) + (fall + rounded * (0.5 * h))).extend(0.0);
+            // The rounded velocity has another energy. In flight, a small displacement along gravity restores the sum.
+            let lift = if rested > 0.0 { 0.0 } else { 0.5 * rounded.dot(u + v) * per_square };
+            let correction = rounded * (0.5 * h) + frame.gravity * lift.clamp(-most_lift, most_lift);
+            *place += (u * (h - clock) + (fall + correction)).extend(0.0);
             *motion = v.extend(motion.w);
             if *support != 0 {
                 let wall = &walls[usize::from(*support) - 1];

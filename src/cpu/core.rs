@@ -197,7 +197,8 @@ impl Core {
     /// Pushes overlapping spheres apart. `work` is the work done against gravity before.
     pub fn relax(&mut self, relax: &mut Relax, frame: Frame, work: f64) -> Relaxed {
         let mut relaxed = Relaxed { work, ..Relaxed::default() };
-        for push in 0..RELAX_PUSHES {
+        let most = if self.domain.world.rests { RELAX_PUSHES } else { 1 };
+        for push in 0..most {
             relaxed.deepest = relax.deepest(&self.view(frame));
             relaxed.pushed = relaxed.deepest > if push == 0 { RELAX_SLOP } else { DEEP };
             if !relaxed.pushed {

@@ -117,10 +117,15 @@ pub fn keep(all: u32) -> [Dispatch; 2] {
 }
 
 /// Pushes overlapping spheres apart. Each push does nothing unless the one before left deep overlaps.
-pub fn relax(all: u32) -> Vec<Dispatch> {
-    let pushes = (0..RELAX_PUSHES)
+pub fn relax(all: u32, first: u32) -> Vec<Dispatch> {
+    let pushes = (first..RELAX_PUSHES)
         .flat_map(|push| ["relax_push", "relax_apply", "relax"].map(|entry| (entry, push, all)));
-    std::iter::once(("relax_deepest", 0, all)).chain(pushes).collect()
+    std::iter::once(("relax_deepest", first, all)).chain(pushes).collect()
+}
+
+/// Number of the first push of a substep; the last one has the same number everywhere.
+pub fn first_push(rests: bool) -> u32 {
+    if rests { 0 } else { RELAX_PUSHES - 1 }
 }
 
 /// Sweeps all spheres.
@@ -329,7 +334,7 @@ impl Executor for Encoder<'_> {
             Pass::SolveAfter => (rest, solving.after()),
             Pass::Advance => (view, vec![("advance", 0, all)]),
             Pass::KeepContacts => (rest, keep(all).into()),
-            Pass::Relax => (view, relax(all)),
+            Pass::Relax => (view, relax(all, first_push(self.has(When::Resting)))),
             Pass::Audit => (view, vec![("audit", 0, layout.parts())]),
         };
         self.stage(entry.stage, group, frame, &dispatches);

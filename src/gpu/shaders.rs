@@ -276,6 +276,7 @@ fn shared_constants() -> String {
         ("FAR", constants::FAR),
         ("DEEP", constants::DEEP),
         ("DEEPENED", constants::DEEPENED),
+        ("MOST_LIFT", constants::MOST_LIFT),
         ("OVER_RELAXATION", constants::OVER_RELAXATION),
         ("CROWDED_PATH", constants::CROWDED_PATH),
         ("SHORTEST", constants::SHORTEST),

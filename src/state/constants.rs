@@ -73,6 +73,10 @@ pub const BLUR: f32 = 2e-7;
 /// contact rests, instead of bouncing a thousand times. A larger fraction loses visible bounces.
 pub const RESTING: f32 = 1e-3;
 
+/// Longest displacement, in units of length, that restores the energy which rounding of the velocity changes in a substep of a
+/// fall. It is about the overlap that impacts leave anyway.
+pub const MOST_LIFT: f32 = 2e-6;
+
 /// Least rebound speed from a resting contact without a chord, as a fraction of the speed that gravity adds in a
 /// substep: the sphere returns after an eighth of the substep. A smaller value takes more rounds, a larger one shows as
 /// hops.
@@ -202,7 +206,7 @@ pub const RELAX_SLOP: f32 = 0.002;
 /// Fraction of an overlap removed in one pass. Removing all of it overshoots where contacts share a sphere.
 pub const RELAX_FACTOR: f32 = 0.5;
 
-/// Most pushes in a substep. The first one acts on all overlaps above [`RELAX_SLOP`], the others only while any is above
+/// Most pushes in a substep where contacts may rest; elsewhere there is one. The first one acts on all overlaps above [`RELAX_SLOP`], the others only while any is above
 /// [`DEEP`]: such overlaps appear where one partner collided late in the substep, because a contact changes the path of the
 /// other one from the start of the substep on.
 pub const RELAX_PUSHES: u32 = 4;

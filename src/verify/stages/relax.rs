@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     gpu::{
-        encode::relax,
+        encode::{first_push, relax},
         layout::{DEEPEST, DEEPEST_BEFORE},
     },
     state::constants::RELAX_SLOP,
@@ -29,14 +29,14 @@ pub const COMPARISON: Comparison = Comparison {
         Memory::of(site, twin)
     },
     twin: Twin::relax,
-    dispatches: |_, all| relax(all),
+    dispatches: |site, all| relax(all, first_push(site.host.domain.world.rests)),
     compare,
 };
 
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let depth = |at: u32| f32::from_bits(output.work[at as usize]);
     let relaxed = &twin.relaxed;
-    let before = depth(DEEPEST_BEFORE);
+    let before = depth(DEEPEST_BEFORE + first_push(site.host.domain.world.rests));
     findings.near("deepest overlap, in diameters", 1.0, OVERALL, before, relaxed.deepest_before, DEPTH);
     if (before > RELAX_SLOP) != (relaxed.deepest_before > RELAX_SLOP) {
         // An arbitrary state may have an overlap that is just deep enough, or just not.
