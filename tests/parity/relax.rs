@@ -5,7 +5,10 @@ use super::{
     starts::{Start, dice, start},
 };
 use crate::{
-    gpu::layout::{DEEPEST, DEEPEST_BEFORE},
+    gpu::{
+        encode::first_push,
+        layout::{DEEPEST, DEEPEST_BEFORE},
+    },
     step::schedule::Pass,
     verify::twin::Relaxed,
 };
@@ -52,7 +55,7 @@ fn a_slip_in_relax_is_noticed() {
     let output: &[Slip] = &[
         ("an offset", |m, _, _| m.bodies[1][64].offset.z += 1e-5),
         ("the deepest", |m, _, _| m.work[DEEPEST as usize] += 1 << 14),
-        ("the deepest before", |m, _, _| m.work[DEEPEST_BEFORE as usize] = 0),
+        ("the deepest before", |m, _, _| m.work[(DEEPEST_BEFORE + first_push(false)) as usize] = 0),
         ("a motion margin", |m, _, _| m.nodes[6].motion_margin -= 1e-4),
     ];
     notices(&start("gas", 65), case, input, output);
