@@ -100,7 +100,7 @@ fn relax_deepest(
     check_loops();
 }
 
-fn push_of_dispatch() -> u32 { return round_of_dispatch.number | opaque_zero; }
+fn push_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & (LAST_PUSH - 1u); }
 
 // Number of the first push of a substep.
 fn first_push() -> u32 { return select(RELAX_PUSHES - 1u, 0u, HAS_REST); }
@@ -181,6 +181,8 @@ fn relax(
     begin(groups);
     let before = DEEPEST_BEFORE + push_of_dispatch();
     deepest(is_needed(), id.x, lane, groups.x * GROUP, before + 1u);
+    let is_last = (round_of_dispatch.number & LAST_PUSH) != 0u;
+    if is_last && lane == 0u && bitcast<f32>(atomicLoad(&deepest_of_group)) > DEEP { halt(HALT_ITERATIONS); }
     if id.x == 0u && !is_halted() && !is_needed() {
         atomicMax(&work[before + 1u], atomicLoad(&work[before]));
     }

@@ -6,8 +6,8 @@ use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     dispatch_budget::DispatchBudget,
     layout::{
-        ALL_COLOURS, CANDIDATE_COUNT, COLOUR_BITS, COLOURS, DENSE_ROUNDS, DYNAMIC_COUNT, LAUNCH, LONG_COUNT,
-        SCAN_PART, STEP_END, STICKY_END, first_iteration,
+        ALL_COLOURS, CANDIDATE_COUNT, COLOUR_BITS, COLOURS, DENSE_ROUNDS, DYNAMIC_COUNT, LAST_PUSH, LAUNCH,
+        LONG_COUNT, SCAN_PART, STEP_END, STICKY_END, first_iteration,
     },
     pipelines::Pipelines,
     timing::Timing,
@@ -117,10 +117,22 @@ pub fn keep(all: u32) -> [Dispatch; 2] {
 }
 
 /// Pushes overlapping spheres apart. Each push does nothing unless the one before left deep overlaps.
-pub fn relax(all: u32, first: u32) -> Vec<Dispatch> {
-    let pushes = (first..RELAX_PUSHES)
-        .flat_map(|push| ["relax_push", "relax_apply", "relax"].map(|entry| (entry, push, all)));
+pub fn relax(all: u32, pushes: Range<u32>) -> Vec<Dispatch> {
+    let first = pushes.start;
+    // A step that needs more pushes is repeated.
+    let last = if pushes.end < RELAX_PUSHES { LAST_PUSH } else { 0 };
+    let pushes = pushes.flat_map(|push| {
+        [("relax_push", push, all), ("relax_apply", push, all), ("relax", push | last, all)]
+    });
     std::iter::once(("relax_deepest", first, all)).chain(pushes).collect()
+}
+
+/// The pushes of a substep with so many batches of iterations. If one batch suffices, usually one push does.
+pub fn pushes(rests: bool, batches: u32) -> Range<u32> {
+    match (rests, batches) {
+        (true, 1) => 0..1,
+        _ => first_push(rests)..RELAX_PUSHES,
+    }
 }
 
 /// Number of the first push of a substep; the last one has the same number everywhere.
@@ -334,7 +346,7 @@ impl Executor for Encoder<'_> {
             Pass::SolveAfter => (rest, solving.after()),
             Pass::Advance => (view, vec![("advance", 0, all)]),
             Pass::KeepContacts => (rest, keep(all).into()),
-            Pass::Relax => (view, relax(all, first_push(self.has(When::Resting)))),
+            Pass::Relax => (view, relax(all, pushes(self.has(When::Resting), self.dispatch_budget.batches))),
             Pass::Audit => (view, vec![("audit", 0, layout.parts())]),
         };
         self.stage(entry.stage, group, frame, &dispatches);

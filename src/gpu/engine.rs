@@ -168,10 +168,9 @@ impl GpuExecutor {
     // The step plan of a request.
     fn step_plan(&self, step: &StepRequest) -> StepPlan {
         let Domain { system, world, statistics, .. } = &self.host.domain;
-        let rounds = if step.rounds == 0 { 8 } else { step.rounds };
         StepPlan {
             plan: step.plan,
-            wide_rounds: StepPlan::wide_rounds(statistics.count, rounds),
+            wide_rounds: StepPlan::wide_rounds(statistics.count, step.rounds),
             record: step.records,
             strict: system.solver.strict_order,
             wakes: world.features.changes(step.begin, step.begin + system.dt),

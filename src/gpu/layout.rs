@@ -402,6 +402,8 @@ words! {
     ITERATIONS_AFTER = constants::ITERATIONS_AFTER;
     SWEEPS = constants::SWEEPS;
     RELAX_PUSHES = constants::RELAX_PUSHES;
+    /// Flag in the number of the last push, if a step that needs more pushes is repeated.
+    LAST_PUSH = 1 << 8;
     /// Mark of spheres whose contacts last until the next substep, above all numbers of batches.
     LASTING = ITERATION_BATCHES + 2;
     /// End of the numbers of passes.

@@ -38,9 +38,14 @@ impl StepPlan {
     }
 
     /// Rounds over the whole array for a step similar to one that took `rounds`.
-    pub fn wide_rounds(spheres: usize, rounds: u32) -> u32 {
-        // The work left after the last round is too little for more than one workgroup.
-        if spheres < SMALL { 0 } else { rounds.clamp(6, MOST_WIDE_ROUNDS) }
+    pub fn wide_rounds(spheres: usize, rounds: Option<u32>) -> u32 {
+        match rounds {
+            _ if spheres < SMALL => 0,
+            // A few impacts are work for a single workgroup.
+            Some(0) => 0,
+            // The work left after the last round is too little for more than one workgroup.
+            rounds => rounds.unwrap_or(8).clamp(6, MOST_WIDE_ROUNDS),
+        }
     }
 
     /// Adds rounds over the whole array. Returns false at the limit.

@@ -82,9 +82,9 @@ pub struct StepRequest {
     /// Start time of the step, in the user's units.
     pub begin: f64,
     pub plan: Plan,
-    /// Largest number of rounds in a substep two steps ago; 0 = unknown.
+    /// Largest number of rounds in a substep two steps ago, if known.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
-    pub rounds: u32,
+    pub rounds: Option<u32>,
     /// Whether the last step halved substeps.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub was_halved: bool,
@@ -354,7 +354,7 @@ impl<E: StepEngine> Driver<E> {
             0 => plan::smooth(before, struck / domain.statistics.count.max(1) as f64),
             _ => before,
         };
-        self.history.push_back((self.step as i64, Past { sums, collisions, rounds: counts.rounds }));
+        self.history.push_back((self.step as i64, Past { sums, collisions, rounds: Some(counts.rounds) }));
         while self.history.len() > 4 {
             self.history.pop_front();
         }

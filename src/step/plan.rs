@@ -59,8 +59,8 @@ pub const MOST_HALVINGS: u32 = 6;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past {
     pub sums: Sums,
-    /// Largest number of rounds in a substep; 0 = unknown.
-    pub rounds: u32,
+    /// Largest number of rounds in a substep, if known.
+    pub rounds: Option<u32>,
     /// Impacts per sphere and step, averaged over the last steps.
     pub collisions: f64,
 }
@@ -258,7 +258,7 @@ mod tests {
 
     fn past(speed: f32, collisions: f64) -> Past {
         let sums = Sums { bulk_speed: 0.5 * speed, high_speed: speed, ..Sums::default() };
-        Past { sums, collisions, rounds: 0 }
+        Past { sums, collisions, rounds: None }
     }
 
     #[test]

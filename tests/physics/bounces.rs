@@ -56,7 +56,7 @@ fn keep_height(bounces: u64, rate: f64, backend: Backend) {
         highest / HEIGHT - 1.0,
         { simulation.summary().wall_seconds }
     );
-    assert!((highest / HEIGHT - 1.0).abs() <= 2e-4, "dt 1/{rate}: apex {highest}");
+    assert!((highest / HEIGHT - 1.0).abs() <= 2e-6, "dt 1/{rate}: apex {highest}");
 }
 
 fn a_thousand_bounces_keep_their_height_at_thirty_steps(backend: Backend) {

@@ -7,10 +7,10 @@ use super::{
 };
 use crate::{
     gpu::{
-        encode::{first_push, relax},
+        encode::{first_push, pushes, relax},
         layout::{DEEPEST, DEEPEST_BEFORE},
     },
-    state::constants::RELAX_SLOP,
+    state::constants::{ITERATION_BATCHES, RELAX_SLOP},
 };
 
 /// Tolerance of depths, in diameters: the difference of two lengths of about one, each with a fused square.
@@ -29,7 +29,7 @@ pub const COMPARISON: Comparison = Comparison {
         Memory::of(site, twin)
     },
     twin: Twin::relax,
-    dispatches: |site, all| relax(all, first_push(site.host.domain.world.rests)),
+    dispatches: |site, all| relax(all, pushes(site.host.domain.world.rests, ITERATION_BATCHES)),
     compare,
 };
 
