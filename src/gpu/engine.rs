@@ -170,7 +170,7 @@ impl GpuExecutor {
         let Domain { system, world, statistics, .. } = &self.host.domain;
         StepPlan {
             plan: step.plan,
-            wide_rounds: StepPlan::wide_rounds(statistics.count, step.rounds),
+            wide_rounds: StepPlan::wide_rounds(statistics.count, step.rounds, step.impacts),
             record: step.records,
             strict: system.solver.strict_order,
             wakes: world.features.changes(step.begin, step.begin + system.dt),

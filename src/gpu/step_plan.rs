@@ -14,6 +14,9 @@ use crate::step::plan::{Plan, Substep};
 /// Systems up to this number of spheres use only the single workgroup of the last round stage: fewer dispatches.
 const SMALL: usize = 2048;
 
+/// Impacts in a substep below which the single workgroup carries them all out.
+const FEW_IMPACTS: f64 = 32.0;
+
 /// How a step is executed.
 #[derive(Clone, Copy, Debug)]
 pub struct StepPlan {
@@ -37,12 +40,12 @@ impl StepPlan {
         self.plan.substeps_per_build >= self.plan.substeps
     }
 
-    /// Rounds over the whole array for a step similar to one that took `rounds`.
-    pub fn wide_rounds(spheres: usize, rounds: Option<u32>) -> u32 {
+    /// Rounds over the whole array for a step similar to one that took `rounds`, with so many impacts in a substep.
+    pub fn wide_rounds(spheres: usize, rounds: Option<u32>, impacts: f64) -> u32 {
         match rounds {
             _ if spheres < SMALL => 0,
             // A few impacts are work for a single workgroup.
-            Some(0) => 0,
+            Some(_) if impacts < FEW_IMPACTS => 0,
             // The work left after the last round is too little for more than one workgroup.
             rounds => rounds.unwrap_or(8).clamp(6, MOST_WIDE_ROUNDS),
         }

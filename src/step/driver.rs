@@ -85,6 +85,9 @@ pub struct StepRequest {
     /// Largest number of rounds in a substep two steps ago, if known.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub rounds: Option<u32>,
+    /// Mean number of impacts in a substep, as far as earlier steps tell.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
+    pub impacts: f64,
     /// Whether the last step halved substeps.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub was_halved: bool,
@@ -287,10 +290,12 @@ impl<E: StepEngine> Driver<E> {
     fn request(&self, number: u64, records: bool) -> StepRequest {
         let past = self.past(number as i64 - 2);
         let domain = self.engine.domain();
+        let plan = plan::plan(&domain.limits(), past);
         StepRequest {
             begin: self.time + (number - self.step) as f64 * domain.system.dt,
-            plan: plan::plan(&domain.limits(), past),
+            plan,
             rounds: past.rounds,
+            impacts: 0.5 * past.collisions * domain.statistics.count as f64 / f64::from(plan.substeps),
             was_halved: self.was_halved,
             records,
         }
