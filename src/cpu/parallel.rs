@@ -24,9 +24,6 @@ pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync)
     }
 }
 
-/// Minimum number of outputs that a thread processes at a time, if there are enough for all threads.
-const CHUNK: usize = 8;
-
 /// One output for each task, kept between calls so that a steady step allocates nothing.
 #[derive(Default)]
 pub struct Outputs<T> {
@@ -56,13 +53,9 @@ impl<T: Default + Send> Outputs<T> {
         self.slots[tasks].par_iter_mut().for_each(work);
     }
 
-    /// Runs `work` on some of the outputs of the last call, several at a time. The number depends on the threads, so
-    /// the result for an output must not depend on the other outputs of its slice.
-    pub fn for_chunks_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut [T]) + Send + Sync) {
-        let threads = rayon::current_num_threads();
-        let chunks = threads * (tasks.len() / (CHUNK * threads)).max(1);
-        let size = tasks.len().div_ceil(chunks).max(1);
-        self.slots[tasks].par_chunks_mut(size).for_each(work);
+    /// Some of the outputs of the last call.
+    pub fn some(&mut self, tasks: Range<usize>) -> &mut [T] {
+        &mut self.slots[tasks]
     }
 
     /// Reads all outputs of the last call, in any order.
@@ -138,20 +131,5 @@ impl<'a, T: Copy> Disjoint<'a, T> {
         assert!(i < self.len);
         // SAFETY: in bounds by the assertion, not shared by the caller's promise.
         unsafe { self.start.add(i).write(value) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_hold_every_output_once() {
-        for count in [0, 1, 3, 7, 8, 9, 31, 200] {
-            let mut outputs = Outputs::<u32>::default();
-            outputs.run(count + 2, 1, |_, out| *out = 0);
-            outputs.for_chunks_of(1..count + 1, |chunk| chunk.iter_mut().for_each(|out| *out += 1));
-            assert!(outputs.iter().enumerate().all(|(k, &out)| out == u32::from((1..=count).contains(&k))));
-        }
     }
 }

@@ -41,6 +41,9 @@ use crate::{
     },
 };
 
+/// Least number of blocks that a thread solves: two in each lane.
+const LEAST_BLOCKS: usize = 2 * number::LANES;
+
 /// Buffers of the stage.
 #[derive(Default)]
 pub struct Rest {
@@ -225,13 +228,17 @@ impl Rest {
         let relaxation = if deep_only { OVER_RELAXATION } else { 1.0 };
         let method = Method { sweeps: SWEEPS, relaxation };
         let bodies = Bodies(Disjoint::new(&mut self.lab));
+        let threads = rayon::current_num_threads();
         for colour in &blocks.colours {
-            constraints.tasks.for_chunks_of(colour.clone(), |tasks| {
-                let blocks = tasks
-                    .iter_mut()
-                    .filter(|task| all || task.yields)
-                    .flat_map(Task::blocks)
-                    .filter(|block| !deep_only || deep.contains(block.number as usize));
+            let tasks = constraints.tasks.some(colour.clone()).iter_mut();
+            let mut blocks: Vec<_> = tasks
+                .filter(|task| all || task.yields)
+                .flat_map(Task::blocks)
+                .filter(|block| !deep_only || deep.contains(block.number as usize))
+                .collect();
+            let parts = (blocks.len() / LEAST_BLOCKS).clamp(1, threads);
+            let size = blocks.len().div_ceil(parts).max(1);
+            blocks.par_chunks_mut(size).for_each(|blocks| {
                 // SAFETY: blocks of one colour have no sphere in common.
                 let change = unsafe { lanes::solve_all(&bodies, blocks, method) };
                 // Bit patterns of positive floats are ordered like their values.

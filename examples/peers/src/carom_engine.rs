@@ -1,6 +1,6 @@
 //! The drop in carom.
 
-use carom::{Backend, Materials, Options, Simulation, Sphere, Surface, System, Wall, WallShape};
+use carom::{Backend, Bounds, Materials, Options, Side, Simulation, Sphere, Surface, System};
 use glam::DVec3;
 
 use crate::{
@@ -21,16 +21,10 @@ impl Carom {
         system.solver.sleeping = false;
         let surface = Surface { restitution: RESTITUTION, friction: FRICTION, ..Surface::default() };
         system.materials.add("default", surface, 1.0);
-        let far = DVec3::new(drop.width, drop.width, 0.0);
-        for (name, point, normal) in [
-            ("floor", DVec3::ZERO, DVec3::Z),
-            ("left", DVec3::ZERO, DVec3::X),
-            ("front", DVec3::ZERO, DVec3::Y),
-            ("right", far, DVec3::NEG_X),
-            ("back", far, DVec3::NEG_Y),
-        ] {
-            system.walls.push(Wall::new(WallShape::Plane { point, normal }, 0, name));
-        }
+        // The lid is out of reach.
+        let top = drop.centers.iter().map(|center| center.z).fold(0.0, f64::max) + DIAMETER;
+        system.bounds =
+            Bounds { max: DVec3::new(drop.width, drop.width, top), sides: [Side::Wall; 3], ..Bounds::default() };
         for (id, &position) in drop.centers.iter().enumerate() {
             let radius = 0.5 * DIAMETER;
             system.spheres.push(Sphere { id: id as u32, position, radius, ..Sphere::default() });

@@ -28,11 +28,7 @@ pub struct Method {
 ///
 /// # Safety
 /// No other thread may read or write the spheres of these blocks at the same time, and the blocks share no sphere.
-pub unsafe fn solve_all<'t>(
-    bodies: &Bodies,
-    blocks: impl Iterator<Item = BlockOfTask<'t>>,
-    method: Method,
-) -> f32 {
+pub unsafe fn solve_all(bodies: &Bodies, blocks: &mut [BlockOfTask], method: Method) -> f32 {
     #[cfg(target_arch = "x86_64")]
     if std::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2; the rest is guaranteed by the caller.
@@ -44,21 +40,14 @@ pub unsafe fn solve_all<'t>(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn solve_with_avx2<'t>(
-    bodies: &Bodies,
-    blocks: impl Iterator<Item = BlockOfTask<'t>>,
-    method: Method,
-) -> f32 {
+unsafe fn solve_with_avx2(bodies: &Bodies, blocks: &mut [BlockOfTask], method: Method) -> f32 {
     // SAFETY: guaranteed by the caller.
     unsafe { solve_with::<super::number::avx::Wide>(bodies, blocks, method) }
 }
 
 #[inline(always)]
-unsafe fn solve_with<'t, N: Number>(
-    bodies: &Bodies,
-    mut blocks: impl Iterator<Item = BlockOfTask<'t>>,
-    method: Method,
-) -> f32 {
+unsafe fn solve_with<N: Number>(bodies: &Bodies, blocks: &mut [BlockOfTask], method: Method) -> f32 {
+    let mut blocks = blocks.iter_mut();
     let relaxation = N::splat(method.relaxation);
     let mut most = N::splat(0.0);
     let mut none = ContactConstraint::NONE;
@@ -111,7 +100,7 @@ impl<'t> Lane<'t> {
     fn next(
         &mut self,
         bodies: &Bodies,
-        blocks: &mut impl Iterator<Item = BlockOfTask<'t>>,
+        blocks: &mut std::slice::IterMut<'t, BlockOfTask<'_>>,
         sweeps: u32,
         (turns, k): (&mut Turns, usize),
     ) {
@@ -422,18 +411,16 @@ mod tests {
                     }
                 }
             }
-            let blocks = all.iter_mut().map(|constraints| BlockOfTask {
-                number: 0,
-                constraints,
-                wall_velocities: &wall_velocities,
-            });
+            let of_constraints =
+                |constraints| BlockOfTask { number: 0, constraints, wall_velocities: &wall_velocities };
+            let mut blocks: Vec<_> = all.iter_mut().map(Vec::as_mut_slice).map(of_constraints).collect();
             let bodies_of_lanes = Bodies(Disjoint::new(&mut bodies));
             // SAFETY: as above.
             most[1] = unsafe {
                 if any_processor {
-                    solve_with::<Halves>(&bodies_of_lanes, blocks, method)
+                    solve_with::<Halves>(&bodies_of_lanes, &mut blocks, method)
                 } else {
-                    solve_all(&bodies_of_lanes, blocks, method)
+                    solve_all(&bodies_of_lanes, &mut blocks, method)
                 }
             };
             let bits = |v: &[Vec4]| v.iter().map(|v| v.to_array().map(f32::to_bits)).collect::<Vec<_>>();
