@@ -5,10 +5,15 @@
 fn block_of(axis: u32, cell: i32) -> vec2i {
     let edge = frame.block_edge[axis];
     let blocks = frame.block_count[axis];
+    // The first blocks of a period may have one cell more.
+    var wide = 0;
+    if blocks > 0 { wide = max(frame.count[axis] - edge * blocks, 0); }
+    if wide > 0 && cell < wide * (edge + 1) { return vec2i(cell / (edge + 1), cell % (edge + 1) % 3); }
+    let rest = cell - wide;
     // Rounded down, also below 0.
-    var block = (cell - modulo(cell, edge)) / edge;
+    var block = (rest - modulo(rest, edge)) / edge;
     if blocks > 0 { block = min(block, blocks - 1); }
-    return vec2i(block, (cell - block * edge) % 3);
+    return vec2i(block, (rest - block * edge) % 3);
 }
 
 // Number of a block: by its colour, then its slot.

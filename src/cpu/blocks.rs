@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use crate::state::grid::Grid;
 
-/// Edge of a block in cells. Larger blocks load less from their neighbours; smaller blocks occupy more threads.
+/// Edge of a block in cells; across a short period edges are 2 to 6. Larger blocks load less from their neighbours; smaller blocks occupy more threads.
 pub const EDGE: i32 = 4;
 
 /// Minimum number of spheres in a task, in whole blocks.
@@ -130,7 +130,7 @@ impl Numbers {
 pub struct Axis {
     /// Number of cells; 0 = unbounded.
     cells: i32,
-    /// Cells per block; the last block of a period may have more.
+    /// Cells per block; the first blocks of a period may have one more.
     pub edge: i32,
     /// Number of blocks; 0 = unbounded.
     pub blocks: i32,
@@ -141,10 +141,12 @@ impl Axis {
         let (edge, blocks) = match cells {
             0 => (EDGE, 0),
             1..4 if periodic => (cells, 1),
-            // At least two blocks of at least two cells. The number is even, because otherwise the first and the last block
-            // would have the same colour across the period.
-            4..8 if periodic => (cells / 2, 2),
-            _ if periodic => (EDGE, cells / (2 * EDGE) * 2),
+            _ if periodic => {
+                // At least two blocks of at least two cells. The number is even, because otherwise the first and the last
+                // block would have the same colour across the period.
+                let blocks = 2 * ((cells + EDGE) / (2 * EDGE)).max(1);
+                (cells / blocks, blocks)
+            }
             _ => (EDGE, (cells - 1) / EDGE + 1),
         };
         Self { cells, edge, blocks }
@@ -155,15 +157,24 @@ impl Axis {
         [0, 1, 2].map(|axis| Self::new(grid.count[axis], grid.periodic[axis]))
     }
 
+    // Number of blocks with one cell more than the others.
+    fn wide(&self) -> i32 {
+        if self.blocks == 0 { 0 } else { (self.cells - self.edge * self.blocks).max(0) }
+    }
+
     /// Cells of a block; at least two if there are several blocks.
     fn range(&self, block: i32) -> Range<i32> {
-        let start = block * self.edge;
-        start..if block + 1 == self.blocks { self.cells } else { start + self.edge }
+        let start = |block: i32| block * self.edge + block.min(self.wide());
+        start(block)..if block + 1 == self.blocks { self.cells } else { start(block + 1) }
     }
 
     /// The block of a cell.
     pub fn block(&self, cell: i32) -> i32 {
-        let block = cell.div_euclid(self.edge);
+        let wide = self.wide();
+        if wide > 0 && cell < wide * (self.edge + 1) {
+            return cell / (self.edge + 1);
+        }
+        let block = (cell - wide).div_euclid(self.edge);
         if self.blocks == 0 { block } else { block.min(self.blocks - 1) }
     }
 }

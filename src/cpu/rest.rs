@@ -41,9 +41,6 @@ use crate::{
     },
 };
 
-/// Least number of blocks that a thread solves: two in each lane.
-const LEAST_BLOCKS: usize = 2 * number::LANES;
-
 /// Buffers of the stage.
 #[derive(Default)]
 pub struct Rest {
@@ -236,7 +233,8 @@ impl Rest {
                 .flat_map(Task::blocks)
                 .filter(|block| !deep_only || deep.contains(block.number as usize))
                 .collect();
-            let parts = (blocks.len() / LEAST_BLOCKS).clamp(1, threads);
+            // Few blocks on several threads leave lanes empty, but take less time than more blocks on one thread.
+            let parts = blocks.len().div_ceil(number::LANES).clamp(1, threads);
             let size = blocks.len().div_ceil(parts).max(1);
             blocks.par_chunks_mut(size).for_each(|blocks| {
                 // SAFETY: blocks of one colour have no sphere in common.
