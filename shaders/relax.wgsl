@@ -105,11 +105,11 @@ fn push_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) &
 // Number of the first push of a substep.
 fn first_push() -> u32 { return select(RELAX_PUSHES - 1u, 0u, HAS_REST); }
 
-// Whether the push of this dispatch moves spheres: the first one if any overlap is deeper than the slop, each further one
+// Whether the push of this dispatch moves spheres: the first one if any overlap is deeper than RELAX_FROM, each further one
 // if any is still deep.
 fn is_needed() -> bool {
     let push = push_of_dispatch();
-    return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE + push])) > select(DEEP, RELAX_SLOP, push == first_push());
+    return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE + push])) > select(DEEP, RELAX_FROM, push == first_push());
 }
 
 // Correction of each sphere; the next events are free until the next sweep.
@@ -125,7 +125,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             var cursor = candidates(i);
             while next(&cursor) {
                 let overlap = pair_overlap(i, bodies[i].offset, bodies[i].radius, cursor.other, cursor.shift);
-                if overlap.depth > RELAX_SLOP && !is_listed(i, cursor) {
+                if overlap.depth > RELAX_FROM && !is_listed(i, cursor) {
                     let share = inverse / (inverse + bodies[cursor.other].inverse_mass);
                     push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share);
                     contacts += 1.0;
@@ -134,7 +134,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             for (var plane = 0u; plane < wall_count(); plane++) {
                 if !meets_wall(i, plane) { continue; }
                 let overlap = wall_overlap(i, plane);
-                if overlap.depth > RELAX_SLOP {
+                if overlap.depth > RELAX_FROM {
                     push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter);
                     contacts += 1.0;
                 }
@@ -143,7 +143,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 var seeker = features_of(i);
                 while next_feature(&seeker) {
                     let overlap = feature_overlap(i, seeker.found);
-                    if overlap.depth > RELAX_SLOP {
+                    if overlap.depth > RELAX_FROM {
                         push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter);
                         contacts += 1.0;
                     }

@@ -108,12 +108,15 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let any_converted = atomicLoad(&work[CONVERTED]) > 0u;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         if batch > 1u {
-            if is_deep(number_of_block(tags[i].cell), batch) { renew_constraints(i, true, 1.0); }
+            let block = number_of_block(tags[i].cell);
+            let is_stirred = (atomicLoad(&work[frame.at_stirred + i]) & WAKES_NEXT) != 0u;
+            if is_stirred || (wakes_block(block, batch) && sleeps(i)) { atomicOr(&work[frame.at_stirred + i], STIRRED); }
+            if is_deep(block, batch) { renew_constraints(i, true, 1.0); }
         } else if any_converted && has_converted(i) {
             renew_constraints(i, true, 1.0);
         }
         // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
-        if batch == 1u && any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0 { atomicOr(&work[WAKE_STATE], ALL_WOKEN); }
+        if batch == 1u && any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0 { mark_around(i, 0u, true); }
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { follow_row(i, constraint); }
     }
     check_loops();
@@ -133,10 +136,13 @@ fn has_converted(i: u32) -> bool {
 }
 
 // Whether a batch after the first solves a block again.
-fn is_deep(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_deep_blocks + block]) == batch; }
+fn is_deep(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_deep_blocks + block]) / 2u == batch; }
 
-// The next batch solves the block of sphere i and all blocks around it.
-fn mark_around(i: u32, batch: u32) {
+// Whether all spheres of a block wake before a batch.
+fn wakes_block(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_deep_blocks + block]) == 2u * batch + 1u; }
+
+// The next batch solves the block of sphere i and all blocks around it, and wakes their spheres if `wakes`.
+fn mark_around(i: u32, batch: u32, wakes: bool) {
     let cell = tags[i].cell;
     let middle = vec3i(block_of(0u, cell.x).x, block_of(1u, cell.y).x, block_of(2u, cell.z).x);
     for (var k = 0; k < 27; k++) {
@@ -148,7 +154,7 @@ fn mark_around(i: u32, batch: u32) {
             if frame.periodic[axis] != 0u { near[axis] = modulo(near[axis], blocks); }
             is_inside = is_inside && near[axis] >= 0 && near[axis] < blocks;
         }
-        if is_inside { atomicMax(&work[frame.at_deep_blocks + number_of(near)], batch + 1u); }
+        if is_inside { atomicMax(&work[frame.at_deep_blocks + number_of(near)], 2u * (batch + 1u) + select(0u, 1u, wakes)); }
     }
 }
 
@@ -165,6 +171,15 @@ fn fly(i: u32) {
     nodes[i].clock = frame.h - left;
 }
 
+// Gives a sphere that wakes the velocity that the impulses on it amount to, so that no momentum is lost.
+fn receive(i: u32) {
+    let velocity = vector(place_of_begin(i));
+    bodies[i].velocity += velocity;
+    let way = velocity * (frame.h - nodes[i].clock);
+    nodes[i].loss += (dot(frame.gravity, way) - 0.5 * dot(velocity, velocity)) / abs(bodies[i].inverse_mass);
+    atomicAnd(&work[frame.at_stirred + i], ~GIVEN);
+}
+
 // Replaces each sphere's velocity by its velocity in the lab at the end of the substep. Meanwhile the inverse mass of a
 // sleeping sphere is negative.
 @compute @workgroup_size(GROUP)
@@ -172,11 +187,15 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     begin(groups);
     if !is_active(batch_of_dispatch()) { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        if batch_of_dispatch() > 1u && (atomicLoad(&work[frame.at_stirred + i]) & GIVEN) != 0u { receive(i); }
         let velocity = bodies[i].velocity;
         put_vector(place_of_begin(i), velocity);
         put_vector(place_of_begin(i) + 3u, tags[i].spin);
         if bodies[i].inverse_mass == 0.0 { continue; }
-        if batch_of_dispatch() == 1u { fly(i); }
+        if batch_of_dispatch() == 1u {
+            fly(i);
+            if timer_elapsed(i) && wakes_block(number_of_block(tags[i].cell), 1u) { atomicOr(&work[frame.at_stirred + i], STIRRED); }
+        }
         if sleeps(i) {
             bodies[i].velocity = vec3f(0.0);
             bodies[i].inverse_mass = -bodies[i].inverse_mass;
@@ -352,22 +371,32 @@ fn note_ahead(i: u32, batch: u32, overlap: Deepening) -> bool {
     if overlap.ahead <= DEEP || overlap.ahead - max(overlap.now, 0.0) <= DEEPENED { return false; }
     if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
     atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(overlap.ahead));
-    mark_around(i, batch);
+    mark_around(i, batch, false);
     return true;
 }
 
-// Whether the velocities drive supported spheres deep into others.
+// Whether the velocities drive supported spheres deep into others, or contacts no longer balance the weight of sleeping ones.
 @compute @workgroup_size(GROUP)
 fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
     let batch = batch_of_dispatch();
     if !is_active(batch) { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        var imbalance = 0u;
+        if sleeps(i) && (is_near_moving_wall(i) || has_awake_candidate(i)) { imbalance = imbalance_of(i); }
+        if imbalance > 0u {
+            if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
+            atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(1.0));
+            mark_around(i, batch, imbalance > 1u);
+            wake_around(i, WAKES_NEXT);
+            put_vector(place_of_begin(i), given_velocity(i));
+            atomicOr(&work[frame.at_stirred + i], GIVEN);
+        }
         let end = list_end(i);
         for (var at = list_begin(i); at < end; at++) {
             let c = candidate(at);
             if c.other <= i || !is_in_contact(i, c.other) { continue; }
-            if note_ahead(i, batch, overlap_ahead(i, c.other, c.shift)) { mark_around(c.other, batch); }
+            if note_ahead(i, batch, overlap_ahead(i, c.other, c.shift)) { mark_around(c.other, batch, false); }
         }
         for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
             if is_near_plane(i, plane) && rested(i) > 0.0 { note_ahead(i, batch, overlap_of_wall_ahead(i, wall_of(plane))); }
@@ -380,21 +409,95 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     check_loops();
 }
 
-// Whether a sphere's sleep timer restarts at the end of the substep.
-fn moves(i: u32) -> bool {
-    let rim = tags[i].spin * bodies[i].radius;
-    let square = max(dot(bodies[i].velocity, bodies[i].velocity), dot(rim, rim));
-    return rested(i) <= 0.0 || is_near_moving_wall(i) || tags[i].last_contact >= -frame.h || square > frame.sleep_speed * frame.sleep_speed;
+// Whether a sphere's sleep timer restarts at the end of the substep. `square` is the square of its speed.
+fn moves(i: u32, square: f32) -> bool {
+    let slow = frame.sleep_speed * frame.sleep_speed;
+    return rested(i) <= 0.0 || is_near_moving_wall(i) || tags[i].last_contact >= -frame.h || square > CREEP * CREEP * slow;
 }
 
 // Sleep timer from the sphere's own motion alone.
 fn own_timer(i: u32) -> u32 {
     if sleep_ticks() == 0u { return 0u; }
     if bodies[i].inverse_mass == 0.0 { return STILL; }
-    return select(min(sleep_timer(i) + sleep_ticks(), STILL - 1u), 0u, moves(i));
+    let rim = tags[i].spin * bodies[i].radius;
+    let square = max(dot(bodies[i].velocity, bodies[i].velocity), dot(rim, rim));
+    if moves(i, square) { return 0u; }
+    let creeps = square > frame.sleep_speed * frame.sleep_speed;
+    return min(sleep_timer(i) + sleep_ticks(), select(SLEEP, SLEEP - SPREAD, creeps));
 }
 
-// Sleep timer at the end of the substep, as STILL minus ticks: it exceeds a neighbour's by at most one substep.
+// Whether any candidate of a sphere is awake. A fixed one is not.
+fn has_awake_candidate(i: u32) -> bool {
+    for (var at = list_begin(i); at < list_end(i); at++) {
+        let j = candidate(at).other;
+        if !sleeps(j) && sleep_timer(j) != STILL { return true; }
+    }
+    return false;
+}
+
+// Velocity that the contact impulses give to a sphere which they no longer hold at rest.
+fn given_velocity(i: u32) -> vec3f {
+    var push = vec3f(0.0);
+    for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { push += push_of(constraint); }
+    for (var at = list_begin(i); at < list_end(i); at++) {
+        let c = candidate(at);
+        if tags[c.other].rank >= tags[i].rank { continue; }
+        for (var constraint = constraint_begin(c.other); constraint < constraint_end(c.other); constraint++) {
+            if is_with(constraint, i, c.link) { push -= push_of(constraint); }
+        }
+    }
+    return push * bodies[i].inverse_mass + frame.gravity * frame.h;
+}
+
+// Whether a constraint of the candidate with this code is with sphere i. Across a short period, i may touch several images of
+// the candidate.
+fn is_with(constraint: u32, i: u32, code: u32) -> bool {
+    return constraint_partner(constraint) == i && pool[place_of_constraint(constraint) + 1u] + code == CODES - 1u;
+}
+
+fn push_of(number: u32) -> vec3f {
+    let impulse = impulse_of(number);
+    return vector(place_of_constraint(number) + 2u) * impulse.normal + impulse.tangent;
+}
+
+// Sum of the contact impulses of a sphere and of their normal parts, in steps of its weight.
+struct Push {
+    sum: vec3i,
+    load: i32,
+}
+
+// Twin: `imbalance` of src/cpu/sleep.rs.
+fn add_push(push: ptr<function, Push>, number: u32, scale: f32, sign: f32) {
+    let impulse = impulse_of(number);
+    let steps = push_of(number) * (sign * scale);
+    (*push).sum += vec3i(floor(clamp(steps, vec3f(-MOST_STEPS), vec3f(MOST_STEPS)) + 0.5));
+    (*push).load += i32(floor(min(impulse.normal * scale, MOST_STEPS) + 0.5));
+}
+
+// How far the contacts of a sphere are from balancing its weight: 0 = not, 1 = slightly, 2 = strongly.
+fn imbalance_of(i: u32) -> u32 {
+    let gravity = length(frame.gravity);
+    let scale = STEPS_OF_WEIGHT * bodies[i].inverse_mass / (gravity * frame.h);
+    var push = Push(vec3i(0), 0);
+    for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { add_push(&push, constraint, scale, 1.0); }
+    for (var at = list_begin(i); at < list_end(i); at++) {
+        let c = candidate(at);
+        if tags[c.other].rank >= tags[i].rank { continue; }
+        for (var constraint = constraint_begin(c.other); constraint < constraint_end(c.other); constraint++) {
+            if is_with(constraint, i, c.link) { add_push(&push, constraint, scale, -1.0); }
+        }
+    }
+    let left = vec3f(push.sum) / STEPS_OF_WEIGHT + frame.gravity / gravity;
+    let most = WAKE_SHARE * (1.0 + f32(push.load) / STEPS_OF_WEIGHT);
+    let square = dot(left, left);
+    if square > STRONG * STRONG { return 2u; }
+    return select(0u, 1u, square > most * most);
+}
+
+// Largest sleep timer of the neighbours of a sphere.
+fn most_beside(timer: u32) -> u32 { return min(max(timer, BESIDE_MOVING - SPREAD) + SPREAD, STILL); }
+
+// Sleep timer at the end of the substep, as STILL minus ticks.
 @compute @workgroup_size(GROUP)
 fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -411,9 +514,9 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             if lasts { atomicMax(&work[frame.at_in_contact + j], LASTING); }
             let theirs = own_timer(j);
             // Fixed spheres do not limit the timers of their neighbours.
-            let ticks = sleep_ticks();
-            if own > theirs + ticks && own < STILL { atomicMax(&work[frame.at_woken + i], STILL - (theirs + ticks)); }
-            if theirs > own + ticks && theirs < STILL { atomicMax(&work[frame.at_woken + j], STILL - (own + ticks)); }
+            if sleep_ticks() == 0u { continue; }
+            if own < STILL { atomicMax(&work[frame.at_woken + i], STILL - most_beside(theirs)); }
+            if theirs < STILL { atomicMax(&work[frame.at_woken + j], STILL - most_beside(own)); }
         }
     }
     check_loops();
@@ -462,7 +565,7 @@ fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         atomicStore(&warm_start[head], first);
         atomicStore(&warm_start[head + 1u], count | select(0u, RESTED, in_contact));
         var sleep_timer = STILL - atomicLoad(&work[frame.at_woken + i]);
-        if all_are_woken() { sleep_timer = min(sleep_timer, SLEEP / 2u); }
+        if sleep_timer < STILL && atomicLoad(&work[frame.at_stirred + i]) != 0u { sleep_timer = min(sleep_timer, SLEEP - SPREAD); }
         atomicStore(&warm_start[head + 2u], sleep_timer);
         if sleep_timer < SLEEP { atomicOr(&work[WAKE_STATE], AWAKE); }
     }

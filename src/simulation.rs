@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use xxhash_rust::xxh3::Xxh3;
 
 pub use self::summary::Summary;
-use self::{compress::Squeeze, flow::Flow, start::start_engine};
+use self::{compress::Squeeze, edit::Disturbed, flow::Flow, start::start_engine};
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{Backend, Contact, Error, Impact, Sphere, StepReport, System, step::engine::Engine};
@@ -71,6 +71,7 @@ pub struct Simulation {
     last: StepReport,
     summary: Summary,
     edited: bool,
+    disturbed: Disturbed,
     flow: Flow,
     squeeze: Squeeze,
 }
@@ -99,6 +100,7 @@ impl Simulation {
             last: StepReport::default(),
             summary,
             edited: false,
+            disturbed: Disturbed::default(),
         })
     }
 

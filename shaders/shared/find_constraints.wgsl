@@ -23,9 +23,13 @@ fn timer_elapsed(i: u32) -> bool {
 }
 fn is_nearly_asleep(i: u32) -> bool { return sleep_ticks() > 0u && sleep_timer(i) >= SLEEP / 2u; }
 
-fn all_are_woken() -> bool { return (atomicLoad(&work[WAKE_STATE]) & ALL_WOKEN) != 0u; }
+fn sleeps(i: u32) -> bool { return timer_elapsed(i) && (atomicLoad(&work[frame.at_stirred + i]) & STIRRED) == 0u; }
 
-fn sleeps(i: u32) -> bool { return timer_elapsed(i) && !all_are_woken(); }
+// Wakes a sphere and its candidates: `when` is STIRRED for now, WAKES_NEXT for the next batch of iterations.
+fn wake_around(i: u32, when: u32) {
+    atomicOr(&work[frame.at_stirred + i], when);
+    for (var at = list_begin(i); at < list_end(i); at++) { atomicOr(&work[frame.at_stirred + candidate(at).other], when); }
+}
 
 // Impulse of the previous substep; `found` is false if no constraint existed.
 struct Past {
@@ -157,7 +161,7 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     let share = distance / diameter;
     let reduced = radius * their_radius / diameter;
     // A sleeping sphere touches one that has moved recently.
-    if !again && timer_elapsed(i) != timer_elapsed(j) && !(is_nearly_asleep(i) && is_nearly_asleep(j)) { atomicOr(&work[WAKE_STATE], ALL_WOKEN); }
+    if !again && timer_elapsed(i) != timer_elapsed(j) && !(is_nearly_asleep(i) && is_nearly_asleep(j)) { wake_around(select(j, i, timer_elapsed(i)), STIRRED); }
     let impulse = warmed(past, normal, scale, !again && timer_elapsed(i));
     *constraint = ContactConstraint(j, c.link, normal, closing, share, 1.0 / inverse_mass, impulse, surface.friction,
         surface.rolling * reduced, surface.twisting * reduced, vec3f(0.0), 0u);

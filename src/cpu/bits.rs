@@ -1,6 +1,13 @@
 //! Sets of spheres. Threads insert members in any order; `Bits` lists them in ascending order.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::{
+    mem::swap,
+    ops::Range,
+    sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+};
+
+/// Up to this share of the spheres, one in `FEW`, it is faster to count the contacts of each than those of all.
+const FEW: u64 = 8;
 
 /// A set of indices below a fixed count, one bit each.
 #[derive(Default)]
@@ -18,6 +25,48 @@ impl Bits {
     /// Empties the set; far cheaper than removing members one by one.
     pub fn clear(&self) {
         self.words.iter().for_each(|w| w.store(0, Relaxed));
+    }
+
+    /// Makes the set equal to another one.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.words.resize_with(other.words.len(), AtomicU64::default);
+        let words = self.words.iter_mut().zip(&other.words);
+        words.for_each(|(word, other)| *word.get_mut() = other.load(Relaxed));
+    }
+
+    /// Calls `visit` with the indices of a range that are not members, in ascending order. Skips 64 members at a time.
+    #[inline]
+    pub fn for_absent(&self, range: Range<usize>, mut visit: impl FnMut(usize)) {
+        let mut i = range.start;
+        while i < range.end {
+            let end = range.end.min((i / 64 + 1) * 64);
+            let mut rest = !self.words[i / 64].load(Relaxed) & (!0 << (i % 64));
+            if end % 64 != 0 {
+                rest &= (1 << (end % 64)) - 1;
+            }
+            while rest != 0 {
+                visit(i / 64 * 64 + rest.trailing_zeros() as usize);
+                rest &= rest - 1;
+            }
+            i = end;
+        }
+    }
+
+    /// Adds all indices below `count` that are in neither of two sets.
+    pub fn insert_all_but(&mut self, first: &Self, second: &Self, count: usize) {
+        let others = first.words.iter().zip(&second.words);
+        self.words.iter_mut().zip(others).for_each(|(word, (first, second))| {
+            *word.get_mut() |= !(first.load(Relaxed) | second.load(Relaxed));
+        });
+        if let Some(last) = self.words.last_mut().filter(|_| count % 64 != 0) {
+            *last.get_mut() &= (1 << (count % 64)) - 1;
+        }
+    }
+
+    /// Removes all indices that are not in another set.
+    pub fn intersect(&mut self, other: &Self) {
+        let words = self.words.iter_mut().zip(&other.words);
+        words.for_each(|(word, other)| *word.get_mut() &= other.load(Relaxed));
     }
 
     /// Adds an index.
@@ -72,13 +121,76 @@ impl Bits {
 #[derive(Default)]
 pub struct Pressed {
     bytes: Vec<AtomicU8>,
+    known: Lasting,
+}
+
+/// The spheres that stay quiet between two uses of a column, so that the column still holds their values.
+#[derive(Default)]
+pub struct Lasting {
+    quiet: Bits,
+    stays: Bits,
+    /// Order of the spheres in the last use.
+    order: u64,
+}
+
+impl Lasting {
+    /// Notes a use of the column while some of `count` spheres are `quiet`. `order` changes when the quiet spheres are forgotten.
+    pub fn renew(&mut self, count: usize, quiet: Option<&Bits>, order: u64) {
+        swap(&mut self.stays, &mut self.quiet);
+        if let Some(quiet) = quiet {
+            self.quiet.copy_from(quiet);
+        } else {
+            self.quiet.reset(count);
+        }
+        if self.order == order && self.stays.words.len() == self.quiet.words.len() {
+            self.stays.intersect(&self.quiet);
+        } else {
+            self.stays.reset(count);
+        }
+        self.order = order;
+    }
+
+    /// The spheres that stay quiet since the last use.
+    pub fn stays(&self) -> &Bits {
+        &self.stays
+    }
+
+    /// Bytes of the sets.
+    pub fn bytes(&self) -> usize {
+        self.quiet.bytes() + self.stays.bytes()
+    }
 }
 
 impl Pressed {
     /// Sets the contacts of `count` spheres to none.
     pub fn reset(&mut self, count: usize) {
+        self.known = Lasting::default();
+        self.clear(count);
+    }
+
+    fn clear(&mut self, count: usize) {
         self.bytes.clear();
         self.bytes.resize_with(count, AtomicU8::default);
+    }
+
+    /// Begins a count of `count` spheres, of which some are `quiet`; `order` as in [`Lasting::renew`]. Returns whether only the
+    /// spheres in `list` need to be counted, because the others stay quiet; otherwise resets all counts.
+    pub fn begin(&mut self, count: usize, quiet: Option<&Bits>, order: u64, list: &mut Vec<u32>) -> bool {
+        list.clear();
+        self.known.renew(count, quiet, order);
+        let stays = self.known.stays();
+        let are_few = count as u64 - stays.count() <= count as u64 / FEW;
+        if are_few {
+            stays.for_absent(0..count, |i| list.push(i as u32));
+        } else {
+            self.clear(count);
+        }
+        are_few
+    }
+
+    /// Sets the contacts of a sphere: their number with spheres, and whether any is with a wall.
+    pub fn set(&self, i: usize, spheres: u8, on_wall: bool) {
+        self.bytes[i].store(2 * spheres.min(64) | u8::from(on_wall), Relaxed);
     }
 
     /// Counts a contact with a sphere. The count stops near 64.
@@ -109,7 +221,7 @@ impl Pressed {
 
     /// Bytes of the columns.
     pub fn bytes(&self) -> usize {
-        self.bytes.capacity()
+        self.bytes.capacity() + self.known.bytes()
     }
 }
 
@@ -129,6 +241,13 @@ mod tests {
         bits.list(&mut list);
         assert_eq!(list, [0, 63, 64, 128, 199]);
         assert!(bits.contains(64) && !bits.contains(65));
+        let mut absent = vec![];
+        bits.for_absent(62..130, |i| absent.push(i));
+        assert_eq!(absent, [62].into_iter().chain(65..128).chain([129]).collect::<Vec<_>>());
+        let mut copy = Bits::default();
+        copy.copy_from(&bits);
+        copy.list(&mut list);
+        assert_eq!(list, [0, 63, 64, 128, 199]);
         bits.reset(200);
         bits.list(&mut list);
         assert!(list.is_empty());

@@ -16,9 +16,9 @@ use crate::{
         bits::Pressed,
         blocks::{Block, Blocks},
         event::View,
-        parallel::{Disjoint, Outputs},
+        parallel::{Disjoint, Outputs, for_ranges},
     },
-    state::constants::WALL,
+    state::{constants::WALL, grid::CODES},
 };
 
 /// One contact constraint, in scaled units. The solver loads eight floats from `normal` on and eight from `arms` on.
@@ -87,6 +87,15 @@ impl ContactConstraint {
         share: 0.0,
     };
 
+    /// Whether one of its spheres is awake and not fixed.
+    fn yields(&self, view: &View) -> bool {
+        view.yields(self.i as usize) || (self.j & WALL == 0 && view.yields(self.j as usize))
+    }
+
+    fn is_in_contact(&self) -> bool {
+        self.impulse.normal > 0.0
+    }
+
     /// Counts the contact of its spheres.
     #[inline]
     fn count(&self, pressed: &Pressed) {
@@ -107,24 +116,45 @@ pub struct Task {
     pub wall_velocities: Vec<WallVelocity>,
     /// Partner of each constraint, repeated here because a compact array keeps the frequent searches in cache.
     partners: Vec<u32>,
-    /// Whether a sleeping sphere touches one that has moved recently.
-    wakes: bool,
+    /// Indices of the constraints with walls.
+    with_walls: Vec<u32>,
     /// Whether any of the spheres is awake and not fixed.
     pub yields: bool,
+    /// Whether all its spheres stay quiet, so that the constraints are those of the previous substep.
+    stays: bool,
+    /// Indices of the constraints with a sphere that is awake and not fixed, within each block where others do not have one.
+    yielding: Vec<u32>,
+    /// First of these of the block whose constraints are being pushed.
+    first_yielding: usize,
     /// Contacts made of impacts in the last call, and whether any partners bounce.
     converted: u64,
     bounces: bool,
     /// Spheres that begin to bounce, each with the time from then to the end of the substep.
     flights: Vec<(u32, f32)>,
-    /// The blocks with constraints: their numbers, and the end of their constraints.
-    blocks: Vec<(u32, usize)>,
+    /// The blocks with constraints.
+    blocks: Vec<BlockRange>,
     /// The previous constraints, while new ones are found.
     before: Vec<ContactConstraint>,
+}
+
+/// The constraints of a block in its task.
+#[derive(Clone, Copy)]
+struct BlockRange {
+    number: u32,
+    end: usize,
+    /// Whether any of the spheres is awake and not fixed.
+    yields: bool,
+    /// End of its part of `yielding`; the part is empty if all of its constraints yield, or none.
+    end_of_yielding: usize,
 }
 
 /// The contact constraints of a block, in solving order.
 pub struct BlockOfTask<'t> {
     pub number: u32,
+    /// Whether any of the spheres is awake and not fixed.
+    pub yields: bool,
+    /// Indices of the constraints to be solved; empty if all are.
+    pub yielding: &'t [u32],
     pub constraints: &'t mut [ContactConstraint],
     pub wall_velocities: &'t [WallVelocity],
 }
@@ -154,6 +184,8 @@ pub struct ContactConstraints {
     /// New index of each sphere, and the end of its past constraints, while they are reordered.
     places: Vec<u32>,
     ends: Vec<AtomicU32>,
+    /// Spheres whose contacts are counted one by one.
+    counted: Vec<u32>,
     pub count: usize,
     /// Approach speed from which a contact constraint is an impact.
     pub shock: f32,
@@ -173,10 +205,10 @@ impl ContactConstraints {
         let slow = view.world.slow_speed(self.h);
         self.shock = SHOCK * slow;
         let count = view.state.len();
-        self.rested.reset(count);
-        count_in_contact(&self.past, &self.rested);
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
+        let Self { past, past_slots, rested, counted, .. } = self;
+        count_in_contact(view, (past, past_slots), rested, counted);
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
         self.fill(view, blocks, (slow, stays), scale);
     }
@@ -212,8 +244,7 @@ impl ContactConstraints {
                     if renews(block.number, i as usize) {
                         Finder { view, i: i as usize, slow: None, past, scale: 1.0, rested }.run(task);
                     } else {
-                        let yields = task.yields;
-                        past.iter().for_each(|&constraint| task.push(constraint, yields));
+                        past.iter().for_each(|constraint| task.push(*constraint, constraint.yields(view)));
                     }
                     // SAFETY: as above.
                     unsafe { slots.set(i as usize, Slot::of(range.start, first, task)) };
@@ -227,18 +258,35 @@ impl ContactConstraints {
 
     // With `stays`, quiet spheres keep their constraints unchanged.
     fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (f32, bool), scale: f32) {
+        self.tasks.run(blocks.tasks.len(), 1, |range, task| {
+            let mut owners = blocks.all[blocks.tasks[range.start].clone()]
+                .iter()
+                .flat_map(|block| blocks.owners_of(block));
+            task.stays = stays && owners.all(|i| view.sleep.stays_quiet(i as usize));
+        });
+        self.swap_those_that_stay();
         let Self { tasks, past, past_slots, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
         tasks.run(blocks.tasks.len(), 1, |range, task| {
+            if task.stays {
+                for block in &blocks.all[blocks.tasks[range.start].clone()] {
+                    // SAFETY: a sphere is in one task.
+                    blocks
+                        .owners_of(block)
+                        .for_each(|i| unsafe { slots.set(i as usize, past_slots[i as usize]) });
+                }
+                return;
+            }
             task.wall_velocities.clear();
-            (task.wakes, task.yields, task.converted, task.bounces) = (false, false, 0, false);
+            task.flights.clear();
+            (task.yields, task.converted, task.bounces) = (false, 0, false);
             task.begin();
             for block in &blocks.all[blocks.tasks[range.start].clone()] {
                 for i in blocks.owners_of(block) {
                     let first = task.constraints.len();
                     let past = past_of(past, past_slots, i);
                     if stays && view.sleep.stays_quiet(i as usize) {
-                        past.iter().for_each(|&constraint| task.push(constraint, false));
+                        task.push_all(past);
                     } else {
                         Finder { view, i: i as usize, slow: Some(slow), past, scale, rested }.run(task);
                     }
@@ -249,6 +297,17 @@ impl ContactConstraints {
             }
         });
         self.count = tasks.iter().map(|task| task.constraints.len()).sum();
+    }
+
+    // Exchanges the past and the present constraints of the tasks that stay.
+    fn swap_those_that_stay(&mut self) {
+        let count = self.tasks.iter().count();
+        let staying = self.tasks.some(0..count).iter_mut().zip(self.past.some_of_all(count));
+        for (task, past) in staying.filter(|(task, _)| task.stays) {
+            swap(task, past);
+            (task.yields, task.stays, task.converted) = (false, true, 0);
+            task.flights.clear();
+        }
     }
 
     /// Contacts that the last [`find_after_rounds`](Self::find_after_rounds) made of impacts.
@@ -266,8 +325,8 @@ impl ContactConstraints {
     }
 
     /// Counts the constraints with an impulse of every sphere.
-    pub fn count_in_contact(&self, pressed: &Pressed) {
-        count_in_contact(&self.tasks, pressed);
+    pub fn count_in_contact(&mut self, view: &View, pressed: &mut Pressed) {
+        count_in_contact(view, (&self.tasks, &self.slots), pressed, &mut self.counted);
     }
 
     /// Forgets the impulses of bounces, which end with the substep.
@@ -280,19 +339,26 @@ impl ContactConstraints {
         });
     }
 
-    /// Whether any sleeping sphere touches one that has moved recently.
-    pub fn wakes_any(&self) -> bool {
-        self.tasks.iter().any(|task| task.wakes)
+    /// Finds again which tasks have spheres that are awake, because some were woken.
+    pub fn renew_yields(&mut self, view: &View) {
+        self.tasks.for_each(|task| task.renew_yields(view));
+        // The solver is about to change constraints that are those of the previous substep.
+        let count = self.tasks.iter().count();
+        let tasks = self.tasks.some(0..count).iter_mut().zip(self.past.some_of_all(count));
+        for (task, past) in tasks.filter(|(task, _)| task.stays && task.yields) {
+            past.constraints.clone_from(&task.constraints);
+            task.stays = false;
+        }
     }
 
     /// Undoes the last [`find`](Self::find), because the substep is repeated.
     pub fn take_back(&mut self) {
+        self.swap_those_that_stay();
         self.is_past_ready = true;
         self.count = 0;
     }
 
-    /// Contact constraints of a sphere.
-    #[cfg(feature = "gpu")]
+    /// Contact constraints that a sphere owns.
     pub fn of(&self, i: usize) -> &[ContactConstraint] {
         if self.count == 0 { &[] } else { past_of(&self.tasks, &self.slots, i as u32) }
     }
@@ -333,8 +399,9 @@ impl ContactConstraints {
             let wall_velocity = |constraint: &ContactConstraint| {
                 task.wall_velocities.get(constraint.wall_velocity as usize).copied()
             };
-            task.in_contact()
-                .filter(|constraint| constraint.j & WALL != 0)
+            let with_walls = task.with_walls.iter().map(|&at| &task.constraints[at as usize]);
+            with_walls
+                .filter(|constraint| constraint.is_in_contact())
                 .map(move |constraint| (constraint, wall_velocity(constraint)))
         })
     }
@@ -344,17 +411,56 @@ impl ContactConstraints {
         tasks
             .map(|t| {
                 size_of::<ContactConstraint>() * (t.constraints.capacity() + t.before.capacity())
-                    + 4 * t.partners.capacity()
+                    + 4 * (t.partners.capacity() + t.with_walls.capacity() + t.yielding.capacity())
             })
             .sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
-            + 4 * (self.places.capacity() + self.ends.capacity())
+            + 4 * (self.places.capacity() + self.ends.capacity() + self.counted.capacity())
             + self.rested.bytes()
     }
 }
 
-fn count_in_contact(tasks: &Outputs<Task>, pressed: &Pressed) {
-    tasks.look(|task| task.in_contact().for_each(|constraint| constraint.count(pressed)));
+// Counts the constraints with an impulse of every sphere. The counts of spheres that stay quiet remain.
+fn count_in_contact(
+    view: &View,
+    (tasks, slots): (&Outputs<Task>, &[Slot]),
+    pressed: &mut Pressed,
+    list: &mut Vec<u32>,
+) {
+    if !pressed.begin(view.state.len(), view.sleep.quiet(), view.sleep.order(), list) {
+        tasks.look(|task| task.in_contact().for_each(|constraint| constraint.count(pressed)));
+        return;
+    }
+    for_ranges(list.len(), 64, |range| {
+        for &i in &list[range] {
+            let (mut spheres, mut on_wall) = (0, false);
+            let of = |i: u32| past_of(tasks, slots, i);
+            for_contacts(view, of, i as usize, |constraint, _| {
+                if constraint.is_in_contact() {
+                    spheres = (spheres + u8::from(constraint.j & WALL == 0)).min(64);
+                    on_wall |= constraint.j & WALL != 0;
+                }
+            });
+            pressed.set(i as usize, spheres, on_wall);
+        }
+    });
+}
+
+/// Calls `visit` with the contact constraints of a sphere, and 1 if it is their first sphere, otherwise -1. `of` returns the
+/// constraints that a sphere owns.
+pub fn for_contacts<'c>(
+    view: &View,
+    of: impl Fn(u32) -> &'c [ContactConstraint],
+    i: usize,
+    mut visit: impl FnMut(&ContactConstraint, f32),
+) {
+    let ids = view.state.id;
+    of(i as u32).iter().for_each(|constraint| visit(constraint, 1.0));
+    for candidate in view.lists.of(i).iter().filter(|candidate| ids[candidate.index()] < ids[i]) {
+        // Across a short period a sphere may touch several images of another one.
+        let with_i = |of: &&ContactConstraint| of.j == i as u32 && of.code + candidate.code() == CODES - 1;
+        of(candidate.index() as u32).iter().filter(with_i).for_each(|constraint| visit(constraint, -1.0));
+    }
 }
 
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactConstraint] {
@@ -377,36 +483,97 @@ impl Task {
     fn begin(&mut self) {
         self.constraints.clear();
         self.partners.clear();
+        self.with_walls.clear();
         self.blocks.clear();
+        self.yielding.clear();
+        self.first_yielding = 0;
     }
 
     // Ends a block, if it has constraints.
     fn end_block(&mut self, number: u32) {
-        let end = self.constraints.len();
-        if end > self.blocks.last().map_or(0, |&(_, end)| end) {
-            self.blocks.push((number, end));
+        self.close_block(number, self.constraints.len());
+    }
+
+    fn close_block(&mut self, number: u32, end: usize) {
+        let begin = self.blocks.last().map_or(0, |block| block.end);
+        if end > begin {
+            let yielding = self.yielding.len() - self.first_yielding;
+            if yielding == end - begin {
+                self.yielding.truncate(self.first_yielding);
+            }
+            self.first_yielding = self.yielding.len();
+            let end_of_yielding = self.first_yielding;
+            self.blocks.push(BlockRange { number, end, yields: yielding > 0, end_of_yielding });
+        }
+    }
+
+    // Finds again which constraints have spheres that are awake.
+    fn renew_yields(&mut self, view: &View) {
+        let blocks = std::mem::take(&mut self.blocks);
+        self.yielding.clear();
+        (self.first_yielding, self.yields) = (0, false);
+        let mut begin = 0;
+        for block in &blocks {
+            for at in begin..block.end {
+                if self.constraints[at].yields(view) {
+                    self.yielding.push((at - begin) as u32);
+                    self.yields = true;
+                }
+            }
+            begin = block.end;
+            self.close_block(block.number, block.end);
         }
     }
 
     /// The blocks with constraints, in solving order.
     pub fn blocks(&mut self) -> impl Iterator<Item = BlockOfTask<'_>> {
-        let Self { constraints, wall_velocities, blocks, .. } = self;
-        let (mut rest, mut begin) = (constraints.as_mut_slice(), 0);
-        let wall_velocities = wall_velocities.as_slice();
-        blocks.iter().map(move |&(number, end)| {
+        let Self { constraints, wall_velocities, blocks, yielding, .. } = self;
+        let (mut rest, mut begin, mut first) = (constraints.as_mut_slice(), 0, 0);
+        let (wall_velocities, yielding) = (wall_velocities.as_slice(), yielding.as_slice());
+        blocks.iter().map(move |&BlockRange { number, end, yields, end_of_yielding }| {
             let (constraints, after) = std::mem::take(&mut rest).split_at_mut(end - begin);
+            let yielding = &yielding[std::mem::replace(&mut first, end_of_yielding)..end_of_yielding];
             (rest, begin) = (after, end);
-            BlockOfTask { number, constraints, wall_velocities }
+            BlockOfTask { number, yields, yielding, constraints, wall_velocities }
+        })
+    }
+
+    /// Constraints with a sphere that is awake and not fixed.
+    pub fn yielding(&self) -> impl Iterator<Item = &ContactConstraint> {
+        let (mut begin, mut first) = (0, 0);
+        self.blocks.iter().filter(|_| self.yields).flat_map(move |block| {
+            let range = std::mem::replace(&mut begin, block.end)..block.end;
+            let end = block.end_of_yielding;
+            let yielding = &self.yielding[std::mem::replace(&mut first, end)..end];
+            let all = if block.yields && yielding.is_empty() { range.clone() } else { 0..0 };
+            let some = yielding.iter().map(move |&at| range.start + at as usize);
+            all.chain(some).map(|at| &self.constraints[at])
         })
     }
 
     fn in_contact(&self) -> impl Iterator<Item = &ContactConstraint> {
-        self.constraints.iter().filter(|constraint| constraint.impulse.normal > 0.0)
+        self.constraints.iter().filter(|constraint| constraint.is_in_contact())
+    }
+
+    // Appends constraints of spheres that all sleep.
+    fn push_all(&mut self, constraints: &[ContactConstraint]) {
+        let first = self.constraints.len();
+        self.partners.extend(constraints.iter().map(|constraint| constraint.j));
+        let with_walls = (first..).zip(constraints).filter(|(_, constraint)| constraint.j & WALL != 0);
+        self.with_walls.extend(with_walls.map(|(at, _)| at as u32));
+        self.constraints.extend_from_slice(constraints);
     }
 
     fn push(&mut self, constraint: ContactConstraint, yields: bool) {
-        self.yields |= yields;
+        if yields {
+            self.yields = true;
+            let begin = self.blocks.last().map_or(0, |block| block.end);
+            self.yielding.push((self.constraints.len() - begin) as u32);
+        }
         self.bounces |= constraint.closing < 0.0;
+        if constraint.j & WALL != 0 {
+            self.with_walls.push(self.constraints.len() as u32);
+        }
         self.partners.push(constraint.j);
         self.constraints.push(constraint);
     }

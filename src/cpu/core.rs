@@ -17,7 +17,7 @@ use crate::{
         fast::{DynamicCandidates, Reach},
         launch::launch,
         neighbors::{Candidate, Lists, neighbors},
-        parallel::Disjoint,
+        parallel::{Disjoint, TASK, for_ranges},
         relax::{Relax, Relaxed},
         scan::scan,
         scatter::scatter,
@@ -25,7 +25,7 @@ use crate::{
     },
     state::{
         columns::{Columns, State},
-        constants::{DEEP, RELAX_PUSHES, RELAX_SLOP, WALL, wall_of},
+        constants::{DEEP, RELAX_FROM, RELAX_PUSHES, STILL, WALL, wall_of},
         frame::Frame,
         warm_start::{CachedImpulse, WarmStartCache},
     },
@@ -84,12 +84,18 @@ pub struct Core {
     /// Empty constraints for the stage that finds constraints; no sleeping spheres for the stage that updates the timers.
     unconstrained: ContactConstraints,
     awake: Sleep,
-    /// Bucket of each sphere before the scatter.
+    /// Bucket of each sphere before the scatter, and after it if `has_keys`.
     pub keys: Vec<u32>,
+    has_keys: bool,
+    /// Whether the last broad phase left the spheres in their order.
+    keeps_order: bool,
     order: Vec<u32>,
     pub cursors: Vec<AtomicU32>,
     partial_sums: Vec<u32>,
     launched: Bits,
+    /// Spheres that have moved since the last broad phase, and spheres that need new candidate lists.
+    moved: Vec<u32>,
+    renewed: Bits,
 }
 
 impl Core {
@@ -122,10 +128,14 @@ impl Core {
             unconstrained: ContactConstraints::default(),
             awake: Sleep::default(),
             keys: vec![0; count],
+            has_keys: false,
+            keeps_order: false,
             order: vec![0; count],
             cursors: vec![],
             partial_sums: vec![],
             launched: Bits::default(),
+            moved: vec![],
+            renewed: Bits::default(),
             domain,
             state,
         };
@@ -145,7 +155,7 @@ impl Core {
 
     /// Updates everything that depends on the cells.
     fn lay_out(&mut self) {
-        self.shifts = self.domain.grid.shifts();
+        (self.shifts, self.has_keys) = (self.domain.grid.shifts(), false);
         self.cursors.resize_with(self.domain.grid.buckets, AtomicU32::default);
         self.cursors.shrink_to_fit();
         self.starts.resize(self.domain.grid.buckets + 1, 0);
@@ -155,7 +165,8 @@ impl Core {
 
     pub fn bin(&mut self) {
         self.dynamic_candidates.clear();
-        bin(&self.domain.grid, &mut self.state, &mut self.keys, &self.cursors);
+        let stays = bin(&self.domain.grid, &mut self.state, &mut self.keys, &self.cursors);
+        self.keeps_order = stays && self.has_keys;
     }
 
     pub fn scan(&mut self) {
@@ -166,10 +177,24 @@ impl Core {
         let Self { state, back, keys, cursors, starts, order, .. } = self;
         scatter(state, back, keys, cursors, starts, order);
         swap(state, back);
+        self.has_keys = self.sleep.count() > 0;
+        if self.has_keys && !self.keeps_order {
+            let keys = Disjoint::new(&mut self.keys);
+            for_ranges(self.cursors.len(), 16 * TASK, |range| {
+                for k in range {
+                    // SAFETY: buckets do not share places.
+                    (self.starts[k]..self.starts[k + 1])
+                        .for_each(|i| unsafe { keys.set(i as usize, k as u32) });
+                }
+            });
+        }
     }
 
     /// Reorders the resting contacts after `scatter` has reordered their spheres.
     pub fn order_contacts(&mut self) {
+        if self.keeps_order {
+            return;
+        }
         let Self { constraints, sleep, blocks, order, state, domain, starts, .. } = self;
         constraints.follow(order);
         sleep.follow(order);
@@ -179,10 +204,28 @@ impl Core {
     /// Lists candidates for paths up to `motion_margin` relative to the drift; `drift_reach` bounds the path of the
     /// drift itself.
     pub fn neighbors(&mut self, motion_margin: f32, drift_reach: f32) {
-        let Self { domain: Domain { grid, world, .. }, state, starts, reach, lists, .. } = self;
+        let Self { domain: Domain { grid, world, .. }, state, starts, reach, lists, sleep, renewed, .. } =
+            self;
         debug_assert!(motion_margin <= grid.margin_limit, "paths longer than the cells cover");
         reach.motion_margin = motion_margin;
-        neighbors(grid, world, state, starts, *reach, drift_reach, lists);
+        let stay = self.keeps_order && sleep.count() > 0 && world.features.movers.is_empty();
+        renewed.reset(state.len());
+        let renewed = &*renewed;
+        if stay {
+            sleep.moved().list(&mut self.moved);
+            for_ranges(self.moved.len(), TASK / 4, |range| {
+                let mut last = None;
+                for &i in &self.moved[range] {
+                    let cell = state.cell[i as usize].truncate();
+                    if last.replace(cell) != Some(cell) {
+                        grid.around(starts, cell, |spheres| spheres.for_each(|j| renewed.insert(j as usize)));
+                    }
+                }
+            });
+        }
+        let stay =
+            neighbors(grid, world, state, starts, (*reach, drift_reach), stay.then_some(renewed), lists);
+        sleep.settle(stay.then_some(renewed), lists);
         self.motion_margin.fill(motion_margin);
     }
 
@@ -200,7 +243,7 @@ impl Core {
         let most = if self.domain.world.rests { RELAX_PUSHES } else { 1 };
         for push in 0..most {
             relaxed.deepest = relax.deepest(&self.view(frame));
-            relaxed.pushed = relaxed.deepest > if push == 0 { RELAX_SLOP } else { DEEP };
+            relaxed.pushed = relaxed.deepest > if push == 0 { RELAX_FROM } else { DEEP };
             if !relaxed.pushed {
                 break;
             }
@@ -211,11 +254,11 @@ impl Core {
 
     // Moves overlapping spheres once. Returns `work` plus the work done against gravity.
     fn push(&mut self, relax: &mut Relax, frame: Frame, mut work: f64) -> f64 {
-        self.sleep.forget_quiet();
         let pushes = relax.pushes(&self.view(frame));
         let gravity = self.domain.world.gravity.as_dvec3();
         for (i, &push) in pushes.iter().enumerate() {
             if push != Vec3::ZERO {
+                self.sleep.disturb(i, &self.lists);
                 self.state.place[i] += push.extend(0.0);
                 self.motion_margin[i] -= push.length();
                 work -= gravity.dot(push.as_dvec3()) * (1.0 / f64::from(self.state.inverse_mass(i)));
@@ -241,6 +284,7 @@ impl Core {
     /// Restores the spheres as they were before the last broad phase.
     pub fn step_back(&mut self) {
         swap(&mut self.state, &mut self.back);
+        self.has_keys = false;
     }
 
     /// Resets the clocks; `fast` receives the spheres that are fast at the start of the substep.
@@ -300,7 +344,7 @@ impl Core {
 
     /// Impulses of all contacts for the warm start of the next substep.
     pub fn warm_start(&self) -> WarmStartCache {
-        let Self { domain: Domain { units, .. }, state, constraints, .. } = self;
+        let Self { domain: Domain { units, .. }, state, constraints, sleep, .. } = self;
         let partner = |j: u32| match j & WALL {
             0 => Partner::Sphere(state.id[j as usize]),
             _ => Partner::Wall(j & !WALL),
@@ -315,7 +359,12 @@ impl Core {
             )
         };
         let h = f64::from(constraints.handed_on(0).1) * units.time;
-        WarmStartCache { h, kept: (0..state.len()).flat_map(|i| of(i).map(kept)).collect() }
+        let timers = state.id.iter().copied().zip(sleep.sleep_timer.iter().copied());
+        WarmStartCache {
+            h,
+            kept: (0..state.len()).flat_map(|i| of(i).map(kept)).collect(),
+            sleep_timers: timers.filter(|&(_, ticks)| ticks > 0 && ticks < STILL).collect(),
+        }
     }
 
     /// Warm-starts from cached impulses whose spheres and walls exist.
@@ -339,6 +388,11 @@ impl Core {
         let mut known: Vec<_> = warm_start.kept.iter().filter_map(known).collect();
         known.sort_unstable_by_key(|&(i, j, _)| (i, j));
         self.constraints.restore(state.len(), &known, (warm_start.h / units.time) as f32);
+        for &(id, ticks) in &warm_start.sleep_timers {
+            if let Some(i) = place(id) {
+                self.sleep.sleep_timer[i as usize] = ticks;
+            }
+        }
     }
 
     /// Bytes of all buffers that grow with the number of spheres.
@@ -359,7 +413,8 @@ impl Core {
             + self.constraints.bytes()
             + self.blocks.bytes()
             + self.sleep.bytes()
-            + 4 * self.rested.capacity()
+            + 4 * (self.rested.capacity() + self.moved.capacity())
+            + self.renewed.bytes()
             + self.converted.bytes()
             + self.pressed.bytes()
             + self.domain.world.features.bytes()

@@ -1,7 +1,8 @@
 //! The next event of a sphere, and the input that all stages of a round share.
 
 use crate::state::constants::{
-    CROWDED_CONTACTS, CROWDED_PATH, DEEP, DEEPENED, HELD_CONTACTS, MOST_HITS, SIDE_SHIFT, WALL, wall_of,
+    CREEP, CROWDED_CONTACTS, CROWDED_PATH, DEEP, DEEPENED, HELD_CONTACTS, MOST_HITS, SIDE_SHIFT, WALL,
+    wall_of,
 };
 use glam::{IVec3, Vec3, Vec3A};
 
@@ -21,6 +22,15 @@ use crate::{
     },
     walls::world::World,
 };
+
+/// Motion of a sphere in view of the sleep timers.
+pub enum Unrest {
+    /// Moves or was struck: keeps the spheres around it awake.
+    Moves,
+    /// Moves so slowly that it keeps only itself awake.
+    Creeps,
+    None,
+}
 
 /// The earliest impact of a sphere in the substep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,16 +199,24 @@ impl View<'_> {
         self.state.inverse_mass(i) > 0.0 && !self.sleep.contains(i)
     }
 
-    /// Whether a sphere's sleep timer restarts at the end of the substep.
+    /// How a sphere's motion at the end of the substep affects the sleep timers.
     #[inline]
-    pub fn moves(&self, i: usize) -> bool {
+    pub fn unrest(&self, i: usize) -> Unrest {
         let (speed, spin) = (self.state.velocity(i), self.state.spin[i]);
         let rim = spin.truncate() * self.state.radius(i);
-        let fast = self.world.sleep_speed * self.world.sleep_speed;
-        self.rested[i] <= 0.0
+        let slow = self.world.sleep_speed * self.world.sleep_speed;
+        let square = speed.length_squared().max(rim.length_squared());
+        if self.rested[i] <= 0.0
             || self.lists.is_near_moving_wall(i)
             || spin.w >= -self.frame.h
-            || speed.length_squared().max(rim.length_squared()) > fast
+            || square > CREEP * CREEP * slow
+        {
+            Unrest::Moves
+        } else if square > slow {
+            Unrest::Creeps
+        } else {
+            Unrest::None
+        }
     }
 
     /// Shift vector of a link.

@@ -21,7 +21,7 @@ use crate::{
     },
     state::{
         columns::{Found, NEVER},
-        constants::RELAX_SLOP,
+        constants::RELAX_FROM,
         frame::Frame,
         sums::Sums,
         warm_start::WarmStartCache,
@@ -310,7 +310,7 @@ impl StepEngine for CpuExecutor {
         let is_idle = !features.changes(begin, end)
             && !features.is_restless(begin)
             && sleep.is_all(domain.statistics.movable)
-            && measured.deepest_overlap <= f64::from(RELAX_SLOP);
+            && measured.deepest_overlap <= f64::from(RELAX_FROM);
         is_idle.then(|| {
             self.clock.start();
             let stage_seconds = self.clock.seconds.clone();

@@ -3,10 +3,12 @@
 
 pub mod parts;
 
+use crate::cpu::bits::Bits;
 use crate::state::constants::{COUNTED_PLANES, MOST_HITS, wall_bit};
 use std::{
+    mem::swap,
     ops::Range,
-    sync::atomic::{AtomicU8, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed},
 };
 
 use glam::{IVec3, Vec3, Vec4};
@@ -70,8 +72,12 @@ pub struct Block {
     features: Vec<u32>,
     feature_ends: Vec<u32>,
     feature_hits: Vec<AtomicU8>,
+    /// Whether any counter of impacts may be above 0 or belongs to other lists.
+    was_hit: AtomicBool,
     /// Whether a wall in reach of the sphere moves.
     driven: Vec<bool>,
+    /// The previous lists, while some of them are found anew.
+    before: Option<Box<Self>>,
 }
 
 /// Candidates of all spheres. Every pair is listed twice, once for each sphere.
@@ -81,12 +87,62 @@ pub struct Lists {
     columns: Columns,
     /// Number of planes. Walls with larger numbers are features.
     planes: u32,
+    /// Motion margin and path of the drift that the lists allow.
+    made_for: (f32, f32),
 }
 
 impl Block {
     fn feature_range(&self, k: usize) -> Range<usize> {
         let start = if k == 0 { 0 } else { self.feature_ends[k - 1] as usize };
         start..self.feature_ends[k] as usize
+    }
+
+    // Empties the lists, and keeps a copy of those that `keep` reads.
+    fn swap_out(&mut self) {
+        let before = self.before.get_or_insert_default();
+        for (list, before) in [
+            (&mut self.ends, &mut before.ends),
+            (&mut self.walls, &mut before.walls),
+            (&mut self.features, &mut before.features),
+            (&mut self.feature_ends, &mut before.feature_ends),
+        ] {
+            swap(list, before);
+            list.clear();
+        }
+        swap(&mut self.entries, &mut before.entries);
+        self.entries.clear();
+        swap(&mut self.driven, &mut before.driven);
+        self.driven.clear();
+    }
+
+    // Appends the previous lists of the k-th sphere.
+    fn keep(&mut self, k: usize) {
+        let before = self.before.as_deref().expect("the lists were swapped out");
+        let start = if k == 0 { 0 } else { before.ends[k - 1] as usize };
+        self.entries.extend_from_slice(&before.entries[start..before.ends[k] as usize]);
+        self.ends.push(self.entries.len() as u32);
+        self.walls.push(before.walls[k]);
+        self.features.extend_from_slice(&before.features[before.feature_range(k)]);
+        self.feature_ends.push(self.features.len() as u32);
+        self.driven.push(before.driven[k]);
+    }
+
+    // Impact counter of the k-th sphere and a partner of larger index, or a wall with `WALL` set; `planes` as in `Lists`.
+    #[inline]
+    fn hits_of(&self, k: usize, partner: u32, planes: u32) -> Option<&AtomicU8> {
+        if partner & WALL != 0 {
+            let wall = wall_of(partner) as u32;
+            if wall < planes {
+                return self.wall_hits.get(k)?.get(wall as usize);
+            }
+            let range = self.feature_range(k);
+            let place = self.features[range.clone()].iter().position(|&feature| feature == wall - planes)?;
+            return self.feature_hits.get(range.start + place);
+        }
+        let start = if k == 0 { 0 } else { self.ends[k - 1] as usize };
+        let range = start..self.ends[k] as usize;
+        let place = self.entries[range].iter().position(|entry| entry.index() == partner as usize)?;
+        self.hits.get(start + place)
     }
 }
 
@@ -146,6 +202,9 @@ impl Lists {
     /// Resets the impact counters.
     pub fn forget_hits(&mut self) {
         self.blocks.for_each(|block| {
+            if !std::mem::take(block.was_hit.get_mut()) {
+                return;
+            }
             block.hits.clear();
             block.hits.resize_with(block.entries.len(), AtomicU8::default);
             block.wall_hits.clear();
@@ -158,32 +217,19 @@ impl Lists {
     // Impact counter of sphere `i` and a partner: another sphere, or a wall with `WALL` set. `None` for pairs that are only
     // dynamic candidates.
     #[inline]
-    fn hits_of(&self, i: usize, partner: u32) -> Option<&AtomicU8> {
+    fn hits_of(&self, i: usize, partner: u32) -> Option<(&Block, &AtomicU8)> {
         let (i, partner) = if (partner as usize) < i { (partner as usize, i as u32) } else { (i, partner) };
         let block = self.blocks.get(i / BLOCK);
-        let k = i % BLOCK;
-        if partner & WALL != 0 {
-            let wall = wall_of(partner) as u32;
-            if wall < self.planes {
-                return block.wall_hits.get(k)?.get(wall as usize);
-            }
-            let range = block.feature_range(k);
-            let place =
-                block.features[range.clone()].iter().position(|&feature| feature == wall - self.planes)?;
-            return block.feature_hits.get(range.start + place);
-        }
-        let start = if k == 0 { 0 } else { block.ends[k - 1] as usize };
-        let range = start..block.ends[k] as usize;
-        let place = block.entries[range].iter().position(|entry| entry.index() == partner as usize)?;
-        block.hits.get(start + place)
+        block.hits_of(i % BLOCK, partner, self.planes).map(|hits| (block, hits))
     }
 
     /// Counts an impact and returns the number of impacts of this pair in the substep.
     pub fn hit(&self, i: usize, partner: u32) -> u8 {
-        self.hits_of(i, partner).map_or(0, |hits| {
+        self.hits_of(i, partner).map_or(0, |(block, hits)| {
             // No other task handles impacts of this pair, so load and store cannot race.
             let count = hits.load(Relaxed).saturating_add(1);
             hits.store(count, Relaxed);
+            block.was_hit.store(true, Relaxed);
             count
         })
     }
@@ -191,13 +237,18 @@ impl Lists {
     /// Makes a pair a resting contact without an impact. False for pairs that are only dynamic candidates.
     pub fn convert(&self, i: usize, partner: u32) -> bool {
         // Both partners may convert their pair at the same time.
-        self.hits_of(i, partner).map(|hits| hits.fetch_max(MOST_HITS + 1, Relaxed)).is_some()
+        let hits = self.hits_of(i, partner);
+        hits.map(|(block, hits)| {
+            block.was_hit.store(true, Relaxed);
+            hits.fetch_max(MOST_HITS + 1, Relaxed)
+        })
+        .is_some()
     }
 
     /// Impacts of a sphere with a partner in the substep.
     #[inline]
     pub fn hits(&self, i: usize, partner: u32) -> u8 {
-        self.hits_of(i, partner).map_or(0, |hits| hits.load(Relaxed))
+        self.hits_of(i, partner).map_or(0, |(_, hits)| hits.load(Relaxed))
     }
 
     pub fn bytes(&self) -> usize {
@@ -214,17 +265,24 @@ impl Lists {
 }
 
 /// Finds the candidates of every sphere for paths up to the motion margin of `reach`, relative to the drift. `drift` is a
-/// bound on the path of the drift until the next broad phase.
+/// bound on the path of the drift until the next broad phase. If `renewed` is given, only these spheres have moved or can
+/// meet a sphere that has moved, and the lists of the others stay unless the paths are longer than before. Returns whether
+/// these lists stay.
 pub fn neighbors(
     grid: &Grid,
     world: &World,
     state: &State,
     starts: &[u32],
-    reach: Reach,
-    drift: f32,
+    (reach, drift): (Reach, f32),
+    renewed: Option<&Bits>,
     lists: &mut Lists,
-) {
-    let Lists { blocks, columns, planes } = lists;
+) -> bool {
+    let Lists { blocks, columns, planes, made_for } = lists;
+    let renewed = renewed.filter(|_| made_for.0 == reach.motion_margin && made_for.1 >= drift);
+    if renewed.is_none() {
+        *made_for = (reach.motion_margin, drift);
+    }
+    let drift = made_for.1;
     *planes = world.walls.len() as u32;
     // With hashed parts, spheres are searched one by one and the columns are not needed.
     if grid.direct || grid.levels.parts == 1 {
@@ -232,14 +290,18 @@ pub fn neighbors(
     }
     let columns = columns.each();
     blocks.run(state.len(), BLOCK, |range, block| {
-        block.entries.clear();
-        block.ends.clear();
-        block.walls.clear();
-        block.features.clear();
-        block.feature_ends.clear();
-        block.driven.clear();
+        if renewed.is_some_and(|renewed| !range.clone().any(|i| renewed.contains(i))) {
+            return;
+        }
+        *block.was_hit.get_mut() = true;
+        block.swap_out();
+        let first_of_block = range.start;
         let (mut rows, mut parts) = (Rows::default(), vec![]);
         for i in range {
+            if renewed.is_some_and(|renewed| !renewed.contains(i)) {
+                block.keep(i - first_of_block);
+                continue;
+            }
             let finder = Finder::new(grid, state, i, 2.0 * reach.motion_margin);
             if grid.levels.parts > 1 {
                 finder.in_parts(starts, columns, &mut parts, &mut block.entries);
@@ -258,6 +320,7 @@ pub fn neighbors(
             block.driven.push(walls & world.moving != 0 || block.features[first..].iter().any(moves));
         }
     });
+    renewed.is_some()
 }
 
 /// Spheres of up to three cells side by side along x.

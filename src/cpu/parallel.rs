@@ -58,6 +58,14 @@ impl<T: Default + Send> Outputs<T> {
         &mut self.slots[tasks]
     }
 
+    /// The first `count` of all outputs, new ones included.
+    pub fn some_of_all(&mut self, count: usize) -> &mut [T] {
+        if self.slots.len() < count {
+            self.slots.resize_with(count, T::default);
+        }
+        &mut self.slots[..count]
+    }
+
     /// Reads all outputs of the last call, in any order.
     pub fn look(&self, work: impl Fn(&T) + Send + Sync)
     where

@@ -1,7 +1,7 @@
 //! Stage `relax`: finds the deepest overlap at the end of the substep, and pushes overlapping spheres apart by changing
 //! positions only.
 
-use crate::state::constants::{RELAX_FACTOR, RELAX_SLOP};
+use crate::state::constants::{RELAX_FACTOR, RELAX_FROM, RELAX_SLOP};
 use glam::{Vec3, Vec3A};
 
 use crate::{
@@ -24,7 +24,7 @@ const PUSH_TASK: usize = 128;
 #[derive(Default)]
 pub struct Relax {
     deepest: Outputs<f32>,
-    /// Spheres with an overlap deeper than the slop.
+    /// Spheres with an overlap deeper than [`RELAX_FROM`].
     deep: Bits,
     deep_list: Vec<u32>,
     push: Vec<Vec3>,
@@ -47,7 +47,7 @@ impl Relax {
                 // SAFETY: ranges do not overlap.
                 let known =
                     if is_quiet && view.sleep.stays_quiet(i) { unsafe { quiet.get(i) } } else { UNKNOWN };
-                if known <= RELAX_SLOP {
+                if known <= RELAX_FROM {
                     *deepest = deepest.max(known);
                 } else if is_quiet {
                     let depth = deepest_of(view, i, 0.0, deep);
@@ -91,7 +91,7 @@ impl Relax {
         deepest.map(|(wall, depth)| (wall, f64::from(depth)))
     }
 
-    /// Corrections that reduce the overlaps deeper than the slop found by [`deepest`](Self::deepest); zero for most spheres.
+    /// Corrections that reduce the deep overlaps found by [`deepest`](Self::deepest); zero for most spheres.
     pub fn pushes(&mut self, view: &View) -> &[Vec3] {
         let Self { deep, deep_list, push, .. } = self;
         deep.list(deep_list);
@@ -126,14 +126,14 @@ pub struct Relaxed {
 }
 
 /// Deepest overlap of a sphere with spheres of larger index and with walls, at least `least`. Inserts into `deep` all
-/// spheres that overlap deeper than the slop.
+/// spheres that overlap deeper than [`RELAX_FROM`].
 #[inline]
 fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
     let state = view.state;
     let mut deepest = least;
-    // Reject by squared distance: overlaps below both the slop and the deepest so far do not matter. A small margin
+    // Reject by squared distance: overlaps below both `RELAX_FROM` and the deepest so far do not matter. A small margin
     // covers the rounding of the root.
-    let share = 1.0 - deepest.min(RELAX_SLOP);
+    let share = 1.0 - deepest.min(RELAX_FROM);
     let nearest = share * share * (1.0 + 1e-5);
     let place = state.place[i];
     for &candidate in view.lists.of(i) {
@@ -150,7 +150,7 @@ fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
             && let Some((_, depth)) = overlap(view, i, j, shift)
         {
             deepest = deepest.max(depth);
-            if depth > RELAX_SLOP {
+            if depth > RELAX_FROM {
                 deep.insert(i);
                 deep.insert(j);
             }
@@ -159,7 +159,7 @@ fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
     contacts_beyond(view, i, |_, other, depth| {
         if other.is_none_or(|j| i < j) {
             deepest = deepest.max(depth);
-            if depth > RELAX_SLOP {
+            if depth > RELAX_FROM {
                 deep.insert(i);
                 other.into_iter().for_each(|j| deep.insert(j));
             }
@@ -175,7 +175,7 @@ fn push_of(view: &View, i: usize) -> Vec3 {
     let (mut push, mut count) = (Vec3::ZERO, 0);
     if inverse > 0.0 {
         let mut visit = |normal: Vec3, other: Option<usize>, depth: f32| {
-            if depth > RELAX_SLOP {
+            if depth > RELAX_FROM {
                 let theirs = other.map_or(0.0, |j| state.inverse_mass(j));
                 let diameter = state.radius(i) + other.map_or(state.radius(i), |j| state.radius(j));
                 push +=

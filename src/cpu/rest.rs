@@ -27,13 +27,14 @@ use self::{
 };
 use crate::{
     cpu::{
-        bits::{Bits, Pressed},
-        blocks::Blocks,
+        bits::{Bits, Lasting, Pressed},
+        blocks::{Block, Blocks},
         collide::Push,
         constraints::{ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed},
         core::Core,
         event::View,
         parallel::{Disjoint, Outputs, TASK, for_ranges},
+        sleep::{Imbalance, given_velocity, imbalance},
     },
     state::{
         constants::{WALL, side_of, wall_bit, wall_of},
@@ -44,14 +45,21 @@ use crate::{
 /// Buffers of the stage.
 #[derive(Default)]
 pub struct Rest {
-    /// V and spin of each sphere.
+    /// V and spin of each sphere, and the spheres whose values stay because they stay quiet.
     lab: Vec<Body>,
+    lasting: Lasting,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
     /// Pressed contacts of each sphere after the last pass.
     in_contact: Pressed,
     /// Blocks around pairs that the velocities drive deep into each other.
     deep_blocks: Bits,
+    /// Blocks whose sleeping spheres wake.
+    waking_blocks: Bits,
+    /// Sleeping spheres whose contacts no longer balance their weight.
+    unbalanced: Bits,
+    /// Velocities that such spheres receive when they wake.
+    given: Vec<(usize, Vec3)>,
     losses: Outputs<f64>,
     /// Energy that contact constraints removed from the spheres, without the work of walls.
     pub dissipated: f64,
@@ -72,20 +80,21 @@ impl Rest {
         core.sleep.begin(core.domain.world.sleep_ticks(frame.h), &core.lists);
         let (view, constraints, blocks) = core.split_constraints(frame);
         constraints.find(&view, blocks);
-        if core.constraints.wakes_any() {
-            core.sleep.wake_all();
+        if core.sleep.wake_stirred(&core.lists) {
+            let (view, constraints, _) = core.split_constraints(frame);
+            constraints.renew_yields(&view);
         }
         core.rested.fill(0.0);
         core.lists.forget_hits();
         core.converted.reset(core.state.len());
         if core.constraints.count > 0 {
+            self.lasting.renew(core.state.len(), core.sleep.quiet(), core.sleep.order());
             self.remember(core);
             self.enter_lab(core, frame);
-            let all = core.sleep.all_are_woken();
             let Core { constraints, blocks, .. } = core;
-            self.warm(constraints, blocks, all);
+            self.warm(constraints, blocks);
             for _ in 0..ITERATIONS_BEFORE {
-                self.iteration(constraints, blocks, all, false);
+                self.iteration(constraints, blocks, false);
             }
             self.leave_lab(core, frame, true);
             swap(&mut self.in_contact, &mut core.pressed);
@@ -100,8 +109,9 @@ impl Rest {
         if core.constraints.count == 0 && !any_converted {
             return;
         }
-        core.sleep.wake_struck(&core.state);
-        let all = core.sleep.all_are_woken();
+        if core.sleep.count() > 0 {
+            self.wake_struck(core, frame);
+        }
         for batch in 0..ITERATION_BATCHES {
             let (view, constraints, blocks) = core.split_constraints(frame);
             if batch > 0 {
@@ -112,25 +122,28 @@ impl Rest {
             }
             self.crowded += constraints.converted();
             constraints.tasks.for_each(|task| {
-                if all || task.yields {
-                    task.constraints.iter_mut().for_each(|constraint| follow(&view, constraint));
+                for block in task.blocks().filter(|block| block.yields) {
+                    block.constraints.iter_mut().for_each(|constraint| follow(&view, constraint));
                 }
             });
             if batch == 0 {
                 fly(core, frame);
             }
+            self.give(core, frame);
+            self.lasting.renew(core.state.len(), core.sleep.quiet(), core.sleep.order());
             self.enter_lab(core, frame);
             let Core { constraints, blocks, .. } = core;
             for _ in 0..ITERATIONS_AFTER << batch {
-                let most = self.iteration(constraints, blocks, all, batch > 0);
+                let most = self.iteration(constraints, blocks, batch > 0);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
             }
             self.leave_lab(core, frame, false);
-            if batch + 1 == ITERATION_BATCHES || !self.runs_deep(core, frame) {
+            if batch + 1 == ITERATION_BATCHES || !self.goes_on(core, frame) {
                 break;
             }
+            self.wake(core, frame);
         }
         if core.domain.world.is_watched {
             let (view, constraints, _) = core.split_constraints(frame);
@@ -162,20 +175,33 @@ impl Rest {
 
     fn remember(&mut self, core: &Core) {
         let state = &core.state;
-        self.start.clear();
-        self.start
-            .par_extend((&state.motion, &state.spin).into_par_iter().map(|(&motion, &spin)| (motion, spin)));
+        self.start.resize(state.len(), (Vec4::ZERO, Vec4::ZERO));
+        let start = Disjoint::new(&mut self.start);
+        for_ranges(state.len(), TASK, |range| {
+            // SAFETY: ranges do not overlap.
+            self.lasting
+                .stays()
+                .for_absent(range, |i| unsafe { start.set(i, (state.motion[i], state.spin[i])) });
+        });
     }
 
     /// Undoes [`before`](Self::before).
     pub fn undo(&mut self, core: &mut Core) {
         if core.constraints.count > 0 {
-            let state = &mut core.state;
-            (&mut state.motion, &mut state.spin, &self.start).into_par_iter().for_each(
-                |(motion, spin, start)| {
-                    (*motion, *spin) = *start;
-                },
-            );
+            let (motion, spin) = (Disjoint::new(&mut core.state.motion), Disjoint::new(&mut core.state.spin));
+            for_ranges(self.start.len(), TASK, |range| {
+                for i in range {
+                    // SAFETY: ranges do not overlap.
+                    unsafe {
+                        if self.lasting.stays().contains(i) {
+                            motion.set(i, Vec4::ZERO.with_w(motion.get(i).w));
+                        } else {
+                            motion.set(i, self.start[i].0);
+                            spin.set(i, self.start[i].1);
+                        }
+                    }
+                }
+            });
         }
         core.rested.fill(0.0);
         core.constraints.take_back();
@@ -185,41 +211,34 @@ impl Rest {
     fn enter_lab(&mut self, core: &Core, frame: Frame) {
         self.lab.resize(core.state.len(), Body::default());
         let (view, state) = (core.view(frame), &core.state);
-        self.lab.par_iter_mut().enumerate().with_min_len(TASK).for_each(|(i, body)| {
-            let motion = state.motion[i];
-            body.motion = if motion.w > 0.0 && !view.sleep.contains(i) {
-                motion + (frame.gravity * (frame.h - 0.5 * view.rested[i])).extend(0.0)
-            } else {
-                Vec4::ZERO
-            };
-            body.spin = state.spin[i];
+        let lab = Disjoint::new(&mut self.lab);
+        let body = |i: usize| {
+            let (motion, spin) = (state.motion[i], state.spin[i]);
+            let is_free = motion.w > 0.0 && !view.sleep.contains(i);
+            let gain = frame.gravity * (frame.h - 0.5 * view.rested[i]);
+            Body { motion: if is_free { motion + gain.extend(0.0) } else { Vec4::ZERO }, spin }
+        };
+        for_ranges(state.len(), TASK, |range| {
+            // SAFETY: ranges do not overlap.
+            self.lasting.stays().for_absent(range, |i| unsafe { lab.set(i, body(i)) });
         });
     }
 
-    // Applies the warm-start impulses. `all` includes the tasks of sleeping spheres.
-    fn warm(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, all: bool) {
+    // Applies the warm-start impulses.
+    fn warm(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks) {
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
             constraints.tasks.for_each_of(colour.clone(), |task| {
-                if all || task.yields {
-                    // SAFETY: tasks of one colour have no sphere in common.
-                    task.constraints
-                        .iter()
-                        .for_each(|constraint| unsafe { bodies.push(constraint, &task.wall_velocities) });
-                }
+                // SAFETY: tasks of one colour have no sphere in common.
+                task.yielding()
+                    .for_each(|constraint| unsafe { bodies.push(constraint, &task.wall_velocities) });
             });
         }
     }
 
     /// Runs one iteration over all blocks, or over the deep ones only. Returns the largest velocity change by a contact
     /// constraint.
-    fn iteration(
-        &mut self,
-        constraints: &mut ContactConstraints,
-        blocks: &Blocks,
-        all: bool,
-        deep_only: bool,
-    ) -> f32 {
+    fn iteration(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, deep_only: bool) -> f32 {
         let most = AtomicU32::new(0);
         let deep = &self.deep_blocks;
         let relaxation = if deep_only { OVER_RELAXATION } else { 1.0 };
@@ -229,9 +248,9 @@ impl Rest {
         for colour in &blocks.colours {
             let tasks = constraints.tasks.some(colour.clone()).iter_mut();
             let mut blocks: Vec<_> = tasks
-                .filter(|task| all || task.yields)
+                .filter(|task| task.yields)
                 .flat_map(Task::blocks)
-                .filter(|block| !deep_only || deep.contains(block.number as usize))
+                .filter(|block| block.yields && (!deep_only || deep.contains(block.number as usize)))
                 .collect();
             // Few blocks on several threads leave lanes empty, but take less time than more blocks on one thread.
             let parts = blocks.len().div_ceil(number::LANES).clamp(1, threads);
@@ -246,13 +265,42 @@ impl Rest {
         f32::from_bits(most.into_inner())
     }
 
-    /// Whether the velocities drive supported spheres deep into others.
-    /// Marks the blocks around such pairs.
-    fn runs_deep(&mut self, core: &mut Core, frame: Frame) -> bool {
+    // Wakes the sleeping spheres of the blocks around impacts.
+    fn wake_struck(&mut self, core: &mut Core, frame: Frame) {
         let (view, _, blocks) = core.split_constraints(frame);
         let numbers = blocks.numbers();
+        self.waking_blocks.reset(numbers.count());
+        let (state, waking_blocks) = (view.state, &self.waking_blocks);
+        for_ranges(state.len(), TASK, |range| {
+            for i in range.filter(|&i| view.sleep.is_struck(state.spin, i)) {
+                numbers.around(view.grid, view.cell(i), |block| waking_blocks.insert(block as usize));
+            }
+        });
+        self.wake(core, frame);
+    }
+
+    // Wakes the sleeping spheres that are marked or belong to marked blocks.
+    fn wake(&self, core: &mut Core, frame: Frame) {
+        let waking = |block: &&Block| self.waking_blocks.contains(block.number as usize);
+        for block in core.blocks.all.iter().filter(waking) {
+            core.blocks.owners_of(block).for_each(|i| core.sleep.mark_alone(i as usize));
+        }
+        if core.sleep.wake_marked(&core.lists) > 0 {
+            let (view, constraints, _) = core.split_constraints(frame);
+            constraints.renew_yields(&view);
+        }
+    }
+
+    /// Whether another batch follows, because the velocities drive supported spheres deep into others or the contacts of
+    /// sleeping spheres no longer balance their weight. Marks the blocks around them, and the spheres that wake.
+    fn goes_on(&mut self, core: &mut Core, frame: Frame) -> bool {
+        let (view, constraints, blocks) = core.split_constraints(frame);
+        let numbers = blocks.numbers();
         self.deep_blocks.reset(numbers.count());
-        let (state, deep_blocks) = (view.state, &self.deep_blocks);
+        self.waking_blocks.reset(numbers.count());
+        self.unbalanced.reset(view.state.len());
+        let Self { deep_blocks, waking_blocks, unbalanced, .. } = &*self;
+        let state = view.state;
         let mark =
             |i: usize| numbers.around(view.grid, view.cell(i), |block| deep_blocks.insert(block as usize));
         let in_contact = |i: usize| view.rested[i] > 0.0;
@@ -260,8 +308,18 @@ impl Rest {
         let shifts = view.shifts.map(Vec3A::from);
         for_ranges(state.len(), TASK, |range| {
             // If one of the two is quiet, both sleep.
-            for i in range.filter(|&i| !view.sleep.is_quiet(i)) {
+            view.sleep.for_restless(range, |i| {
                 let carries = in_contact(i);
+                let imbalance = imbalance(&view, constraints, i);
+                if imbalance > Imbalance::None {
+                    found.store(true, Relaxed);
+                    view.sleep.mark(i, view.lists);
+                    unbalanced.insert(i);
+                    mark(i);
+                }
+                if imbalance == Imbalance::Strong {
+                    numbers.around(view.grid, view.cell(i), |block| waking_blocks.insert(block as usize));
+                }
                 for candidate in view.lists.of(i) {
                     let (j, code) = (candidate.index(), candidate.code() as usize);
                     if j < i || !(carries || in_contact(j)) || view.stays_clear(i, j, shifts[code], DEEP) {
@@ -290,24 +348,54 @@ impl Rest {
                         }
                     });
                 }
-            }
+            });
         });
+        let mut list = vec![];
+        unbalanced.list(&mut list);
+        let velocity = |&i: &u32| (i as usize, given_velocity(&view, constraints, i as usize));
+        self.given = list.iter().map(velocity).collect();
         found.into_inner()
+    }
+
+    // Gives the spheres that wake the velocities that the impulses on them amount to, so that no momentum is lost.
+    fn give(&mut self, core: &mut Core, frame: Frame) {
+        for (i, velocity) in self.given.drain(..) {
+            core.state.motion[i] += velocity.extend(0.0);
+            let gained = 0.5 * velocity.as_dvec3().length_squared();
+            let way = velocity * (frame.h - core.clock[i]);
+            let fall = frame.gravity.as_dvec3().dot(way.as_dvec3());
+            self.dissipated += (fall - gained) / f64::from(core.state.inverse_mass(i));
+        }
     }
 
     /// Converts V back to the falling frame: along the chord for a supported sphere, otherwise for flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
-        self.in_contact.reset(self.lab.len());
-        core.constraints.count_in_contact(&self.in_contact);
+        let (view, constraints, _) = core.split_constraints(frame);
+        constraints.count_in_contact(&view, &mut self.in_contact);
         let (lab, in_contact, sleep) = (&self.lab, &self.in_contact, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);
         let spin = Disjoint::new(&mut core.state.spin);
         let rested = Disjoint::new(&mut core.rested);
+        let stays = self.lasting.stays();
+        let stand = Vec3::ZERO - frame.gravity * (frame.h - 0.5 * frame.h);
         self.losses.run(lab.len(), TASK, |range, loss| {
             *loss = 0.0;
             for i in range {
-                // SAFETY: ranges do not overlap.
+                if stays.contains(i) {
+                    if is_first {
+                        // SAFETY: ranges do not overlap.
+                        unsafe {
+                            let inverse_mass = motion.get(i).w;
+                            if inverse_mass > 0.0 {
+                                motion.set(i, stand.extend(inverse_mass));
+                                rested.set(i, frame.h);
+                            }
+                        }
+                    }
+                    continue;
+                }
+                // SAFETY: as above.
                 let (before, spin_before, was) = unsafe { (motion.get(i), spin.get(i), rested.get(i)) };
                 let (now, mut spin_now) = (lab[i].motion.truncate(), lab[i].spin);
                 if before.w == 0.0 {
@@ -350,7 +438,10 @@ impl Rest {
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<Body>() * self.lab.capacity() + 32 * self.start.capacity() + self.in_contact.bytes()
+        size_of::<Body>() * self.lab.capacity()
+            + 32 * self.start.capacity()
+            + self.in_contact.bytes()
+            + self.lasting.bytes()
     }
 }
 

@@ -2,28 +2,38 @@
 //! exact state and its contact impulses; other spheres treat it as an ordinary sphere.
 //!
 //! Each sphere has a sleep timer. The timer advances while the sphere is supported, almost at rest and without impacts; a
-//! sphere sleeps when its timer reaches a limit. A timer may exceed the timer of a touching sphere by one substep at most.
-//! A moving sphere therefore holds back the timers around it, one contact further in each substep, and an island falls
-//! asleep as a whole.
+//! sphere sleeps when its timer reaches a limit. The timers of the spheres that touch a moving one are at most three quarters
+//! of the limit, those of the next spheres a sixteenth more, and so on. A moving sphere therefore keeps all spheres awake that four
+//! contacts or fewer connect to it. A sphere that merely creeps keeps only itself awake.
 //!
-//! An impact on a sleeping sphere must act on its whole island within the substep. Islands are not tracked, so the
-//! impact wakes all sleeping spheres everywhere. Undisturbed spheres sleep again after half of the limit. A sleeping
-//! sphere acts as a wall on a touching sphere that is awake, provided that the timer of the latter has reached half of
-//! the limit; otherwise the contact wakes all sleeping spheres.
+//! A sleeping sphere acts as a wall on the touching spheres that are awake. It wakes within the substep
+//! - with its candidates, if a sphere that has moved recently comes to rest on it;
+//! - with all spheres of the blocks around it, if an impact involves it or its neighbour;
+//! - with its candidates, if the contacts with spheres that are awake change so far that its contacts no longer balance
+//!   its weight, and with all spheres of the blocks around it, if the imbalance is strong. It then receives the velocity
+//!   that the impulses on it amount to, and the next batch of iterations solves the contacts around it again. In this manner
+//!   an impact acts on all that it moves.
+//!
+//! A sphere that wakes without moving sleeps again after a sixteenth of the limit.
 
-use crate::state::constants::{SLEEP, STILL};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+};
 
-use rayon::prelude::*;
+use glam::{IVec3, Vec3, Vec4};
 
 use crate::{
     cpu::{
         bits::Bits,
-        event::View,
+        constraints::{ContactConstraints, ContactImpulse, for_contacts},
+        event::{Unrest, View},
         neighbors::Lists,
         parallel::{Disjoint, TASK, for_ranges},
     },
-    state::{columns::State, constants::WALL},
+    state::constants::{
+        BESIDE_MOVING, MOST_STEPS, SLEEP, SPREAD, STEPS_OF_WEIGHT, STILL, STRONG, WAKE_SHARE, WALL,
+    },
 };
 
 /// Sleep timers of all spheres and the sets of sleeping spheres.
@@ -34,66 +44,127 @@ pub struct Sleep {
     back: Vec<u32>,
     next: Vec<AtomicU32>,
     asleep: Bits,
-    /// Sleeping spheres all of whose candidates sleep too, in this substep and the previous one.
+    fixed: Bits,
+    /// Sleeping and fixed spheres all of whose candidates sleep or are fixed too, in this substep and the previous one.
     quiet: Bits,
     was_quiet: Bits,
+    /// Spheres that have begun to sleep too late, or have ceased to sleep, for the last broad phase to know where they are.
+    moved: Bits,
+    left: Bits,
+    list: Vec<u32>,
+    /// Number of times that the quiet spheres were forgotten.
+    order: u64,
     /// Number of sleeping spheres when the substep began.
     count: u64,
     /// Ticks of the substep; 0 = sleep is off.
     step: u32,
-    all_woken: bool,
+    /// Spheres that the substep woke.
+    woken: Bits,
 }
 
 impl Sleep {
     /// Wakes all spheres.
     pub fn new(count: usize) -> Self {
         let mut sleep = Self { sleep_timer: vec![0; count], ..Self::default() };
-        [&mut sleep.asleep, &mut sleep.quiet, &mut sleep.was_quiet]
-            .into_iter()
-            .for_each(|set| set.reset(count));
+        let Self { asleep, fixed, quiet, was_quiet, moved, woken, .. } = &mut sleep;
+        [asleep, fixed, quiet, was_quiet, moved, woken].into_iter().for_each(|set| set.reset(count));
         sleep
     }
 
     /// Selects the sleeping spheres of a substep of `step` ticks.
     pub fn begin(&mut self, step: u32, lists: &Lists) {
-        if self.all_woken {
-            self.forget_quiet();
-        }
-        std::mem::swap(&mut self.quiet, &mut self.was_quiet);
-        self.quiet.reset(self.sleep_timer.len());
-        (self.step, self.count, self.all_woken) = (step, 0, false);
+        let count = self.sleep_timer.len();
+        self.was_quiet.copy_from(&self.quiet);
+        self.woken.reset(count);
+        (self.step, self.count) = (step, 0);
         if step == 0 {
+            self.quiet.reset(count);
             return;
         }
-        self.asleep.reset(self.sleep_timer.len());
-        let asleep = &self.asleep;
-        for_ranges(self.sleep_timer.len(), TASK, |range| {
-            for i in range.filter(|&i| (SLEEP..STILL).contains(&self.sleep_timer[i])) {
-                asleep.insert(i);
-            }
+        self.left.reset(count);
+        let Self { sleep_timer, asleep, fixed, quiet, left, .. } = &*self;
+        for_ranges(count, TASK, |range| {
+            quiet.for_absent(range, |i| match sleep_timer[i] {
+                STILL => fixed.insert(i),
+                SLEEP.. => asleep.insert(i),
+                _ if asleep.contains(i) => {
+                    asleep.remove(i);
+                    left.insert(i);
+                }
+                _ => {}
+            });
         });
+        let mut list = std::mem::take(&mut self.list);
+        self.left.list(&mut list);
+        for &i in &list {
+            lists.of(i as usize).iter().for_each(|candidate| self.quiet.remove(candidate.index()));
+        }
+        self.list = list;
         self.count = self.asleep.count();
         if self.count > 0 {
             let quiet = &self.quiet;
-            for_ranges(self.sleep_timer.len(), TASK, |range| {
-                for i in range.filter(|&i| asleep.contains(i)) {
-                    if !lists.is_near_moving_wall(i)
-                        && lists
-                            .of(i)
-                            .iter()
-                            .all(|of| asleep.contains(of.index()) || self.sleep_timer[of.index()] == STILL)
-                    {
+            for_ranges(count, TASK, |range| {
+                quiet.for_absent(range, |i| {
+                    let is_quiet = self.holds(i)
+                        && !lists.is_near_moving_wall(i)
+                        && lists.of(i).iter().all(|candidate| self.holds(candidate.index()));
+                    if is_quiet {
                         quiet.insert(i);
                     }
-                }
+                });
             });
+        }
+    }
+
+    // Whether a sphere sleeps or is fixed.
+    fn holds(&self, i: usize) -> bool {
+        self.asleep.contains(i) || self.fixed.contains(i)
+    }
+
+    /// Calls `visit` with the spheres of a range that are not quiet.
+    #[inline]
+    pub fn for_restless(&self, range: Range<usize>, visit: impl FnMut(usize)) {
+        match self.quiet() {
+            Some(quiet) => quiet.for_absent(range, visit),
+            None => range.for_each(visit),
+        }
+    }
+
+    /// The quiet spheres, if any sphere sleeps.
+    pub fn quiet(&self) -> Option<&Bits> {
+        (self.count > 0).then_some(&self.quiet)
+    }
+
+    /// Changes whenever the quiet spheres are forgotten.
+    pub fn order(&self) -> u64 {
+        self.order
+    }
+
+    /// Spheres that may have moved since [`settle`](Self::settle).
+    pub fn moved(&self) -> &Bits {
+        &self.moved
+    }
+
+    /// The lists hold the present places, so no sphere counts as moved. `renewed` are the spheres with new lists; if absent,
+    /// all lists are new.
+    pub fn settle(&mut self, renewed: Option<&Bits>, lists: &Lists) {
+        self.moved.reset(self.sleep_timer.len());
+        let Some(renewed) = renewed else {
+            self.forget_quiet();
+            return;
+        };
+        renewed.list(&mut self.list);
+        for &i in &self.list {
+            if !lists.of(i as usize).iter().all(|candidate| self.holds(candidate.index())) {
+                self.quiet.remove(i as usize);
+            }
         }
     }
 
     /// Whether a sphere and all its candidates sleep.
     #[inline]
     pub fn is_quiet(&self, i: usize) -> bool {
-        self.count > 0 && !self.all_woken && self.quiet.contains(i)
+        self.count > 0 && self.quiet.contains(i)
     }
 
     /// Whether a sphere is quiet in this substep and was quiet in the previous one.
@@ -102,14 +173,42 @@ impl Sleep {
         self.is_quiet(i) && self.was_quiet.contains(i)
     }
 
-    /// Wakes all spheres before the substep has begun.
-    pub fn wake_all(&mut self) {
-        (self.count, self.all_woken) = (0, true);
+    /// Marks a sphere and its candidates for [`wake_stirred`](Self::wake_stirred).
+    pub fn mark(&self, i: usize, lists: &Lists) {
+        self.woken.insert(i);
+        lists.of(i).iter().for_each(|candidate| self.woken.insert(candidate.index()));
     }
 
-    /// Whether the substep woke all spheres.
-    pub fn all_are_woken(&self) -> bool {
-        self.all_woken
+    /// Marks a sphere that sleeps.
+    pub fn mark_alone(&self, i: usize) {
+        if self.contains(i) {
+            self.woken.insert(i);
+        }
+    }
+
+    /// Whether the substep wakes a sphere, or would if it slept.
+    #[cfg(feature = "gpu")]
+    pub fn is_woken(&self, i: usize) -> bool {
+        self.woken.contains(i)
+    }
+
+    /// Wakes the marked spheres that sleep, at the start of the substep. Returns whether there are any.
+    pub fn wake_stirred(&mut self, lists: &Lists) -> bool {
+        let woken = self.wake_marked(lists);
+        self.count -= woken;
+        woken > 0
+    }
+
+    /// Wakes the marked spheres that sleep. Returns their number.
+    pub fn wake_marked(&mut self, lists: &Lists) -> u64 {
+        let mut list = vec![];
+        self.woken.list(&mut list);
+        list.retain(|&i| self.asleep.contains(i as usize));
+        for &i in &list {
+            self.asleep.remove(i as usize);
+            self.disturb(i as usize, lists);
+        }
+        list.len() as u64
     }
 
     /// Whether the sleep timer of a sphere has reached half of its limit.
@@ -118,22 +217,16 @@ impl Sleep {
         self.sleep_timer[i] >= SLEEP / 2
     }
 
-    /// Whether a contact of two spheres wakes all: one sleeps and the other has moved recently.
+    /// Whether a contact of two spheres wakes one: it sleeps and the other has moved recently.
     #[inline]
     pub fn is_stirred(&self, i: usize, j: usize) -> bool {
         self.contains(i) != self.contains(j) && !(self.is_nearly_asleep(i) && self.is_nearly_asleep(j))
     }
 
-    /// Wakes all if an impact of the substep involved a sphere that sleeps or may touch a sleeping sphere.
-    pub fn wake_struck(&mut self, state: &State) {
+    /// Whether an impact of the substep involved a sphere that sleeps or may touch a sleeping one.
+    pub fn is_struck(&self, spins: &[Vec4], i: usize) -> bool {
         // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
-        let is_struck = |i: usize| self.is_nearly_asleep(i) && state.spin[i].w >= 0.0;
-        if self.count > 0
-            && !self.all_woken
-            && (0..state.len()).into_par_iter().with_min_len(TASK).any(is_struck)
-        {
-            self.all_woken = true;
-        }
+        self.is_nearly_asleep(i) && spins[i].w >= 0.0
     }
 
     /// Whether all `movable` spheres slept in the last substep and nothing has woken them: without outside action the
@@ -151,68 +244,92 @@ impl Sleep {
 
     #[inline]
     pub fn contains(&self, i: usize) -> bool {
-        self.count > 0 && !self.all_woken && self.asleep.contains(i)
+        self.count > 0 && self.asleep.contains(i)
     }
 
     /// Advances each sphere's sleep timer at the end of a substep.
     pub fn advance_timers(&mut self, view: &View) {
         let step = self.step;
         if step == 0 {
+            self.asleep.reset(self.sleep_timer.len());
+        }
+        self.moved.insert_all_but(&self.asleep, &self.fixed, self.sleep_timer.len());
+        if step == 0 {
             return;
         }
-        let Self { sleep_timer, next, .. } = self;
+        let Self { sleep_timer, next, woken, quiet, .. } = self;
+        let quiet = &*quiet;
         next.resize_with(sleep_timer.len(), AtomicU32::default);
-        let own = |i: usize| match (view.state.inverse_mass(i) == 0.0, view.moves(i)) {
-            (true, _) => STILL,
-            (_, true) => 0,
-            // Below the value that marks fixed spheres.
-            _ => (sleep_timer[i] + step).min(STILL - 1),
+        let own = |i: usize| {
+            if view.state.inverse_mass(i) == 0.0 {
+                return STILL;
+            }
+            match view.unrest(i) {
+                Unrest::Moves => 0,
+                Unrest::Creeps => (sleep_timer[i] + step).min(SLEEP - SPREAD),
+                Unrest::None => (sleep_timer[i] + step).min(SLEEP),
+            }
         };
         let (next, any) = (&*next, AtomicBool::new(false));
         for_ranges(next.len(), TASK, |range| {
             let mut most = 0;
-            for i in range {
+            quiet.for_absent(range, |i| {
                 let count = own(i);
                 next[i].store(count, Relaxed);
                 most = most.max(if count == STILL { 0 } else { count });
-            }
-            if most > step {
+            });
+            if most > BESIDE_MOVING {
                 any.store(true, Relaxed);
             }
         });
-        // If no timer exceeds one substep, no neighbour can lower another timer.
+        // Up to this, no neighbour lowers another timer.
         let constraints = &view.constraints.tasks;
         if any.into_inner() {
             constraints.look(|task| {
-                for constraint in task.constraints.iter().filter(|constraint| constraint.j & WALL == 0) {
+                // Spheres that sleep do not limit the timers of their neighbours.
+                let awake = task.yielding();
+                for constraint in awake.filter(|constraint| constraint.j & WALL == 0) {
                     let (i, j) = (constraint.i as usize, constraint.j as usize);
                     let counts = [own(i), own(j)];
                     // Fixed spheres do not limit the timers of their neighbours.
-                    if counts[0] > counts[1] + step && counts[0] < STILL {
-                        next[i].fetch_min(counts[1] + step, Relaxed);
-                    }
-                    if counts[1] > counts[0] + step && counts[1] < STILL {
-                        next[j].fetch_min(counts[0] + step, Relaxed);
+                    for (k, own, other) in [(i, counts[0], counts[1]), (j, counts[1], counts[0])] {
+                        if own > most_beside(other) && own < STILL {
+                            next[k].fetch_min(most_beside(other), Relaxed);
+                        }
                     }
                 }
             });
         }
-        let most = if self.all_woken { SLEEP / 2 } else { STILL };
+        let limited = |i: usize, ticks: u32| match woken.contains(i) && ticks < STILL {
+            true => ticks.min(SLEEP - SPREAD),
+            false => ticks,
+        };
         let sleep_timer = Disjoint::new(sleep_timer);
         // SAFETY: ranges do not overlap.
         for_ranges(next.len(), TASK, |range| {
-            range.for_each(|i| unsafe { sleep_timer.set(i, next[i].load(Relaxed).min(most)) });
+            quiet.for_absent(range, |i| unsafe { sleep_timer.set(i, limited(i, next[i].load(Relaxed))) });
         });
+    }
+
+    /// A sphere has changed: it and its candidates are no longer quiet.
+    pub fn disturb(&self, i: usize, lists: &Lists) {
+        self.moved.insert(i);
+        if self.count > 0 {
+            self.quiet.remove(i);
+            lists.of(i).iter().for_each(|candidate| self.quiet.remove(candidate.index()));
+        }
     }
 
     /// Forgets the quiet spheres, because the substep is repeated.
     pub fn forget_quiet(&mut self) {
         self.quiet.reset(self.sleep_timer.len());
+        self.order += 1;
     }
 
     /// Reorders the timers with the spheres; `order` holds the previous index of each sphere.
     pub fn follow(&mut self, order: &[u32]) {
         self.forget_quiet();
+        [&mut self.asleep, &mut self.fixed].into_iter().for_each(|set| set.reset(order.len()));
         let Self { sleep_timer, back, .. } = self;
         back.clear();
         back.extend(order.iter().map(|&i| sleep_timer[i as usize]));
@@ -221,6 +338,66 @@ impl Sleep {
 
     pub fn bytes(&self) -> usize {
         4 * (self.sleep_timer.capacity() + self.back.capacity() + self.next.capacity())
-            + 3 * self.asleep.bytes()
+            + 4 * self.list.capacity()
+            + 7 * self.asleep.bytes()
     }
+}
+
+/// Largest sleep timer of the neighbours of a sphere.
+fn most_beside(timer: u32) -> u32 {
+    timer.max(BESIDE_MOVING - SPREAD) + SPREAD
+}
+
+/// How far the contacts of a sphere are from balancing its weight.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Imbalance {
+    None,
+    Slight,
+    Strong,
+}
+
+/// Imbalance of a sleeping sphere that has a candidate awake.
+pub fn imbalance(view: &View, constraints: &ContactConstraints, i: usize) -> Imbalance {
+    let is_beside_others =
+        view.sleep.count > 0 && view.sleep.asleep.contains(i) && !view.sleep.quiet.contains(i);
+    if !is_beside_others {
+        return Imbalance::None;
+    }
+    let state = view.state;
+    let weight = view.frame.gravity.length() * view.frame.h;
+    let scale = STEPS_OF_WEIGHT * state.inverse_mass(i) / weight;
+    let (mut push, mut load) = (IVec3::ZERO, 0);
+    for_contacts(
+        view,
+        |k| constraints.of(k as usize),
+        i,
+        |constraint, sign| {
+            let ContactImpulse { normal, tangent, .. } = constraint.impulse;
+            let steps = (constraint.normal * normal + tangent) * (sign * scale);
+            let steps = steps.clamp(Vec3::splat(-MOST_STEPS), Vec3::splat(MOST_STEPS));
+            push += steps.map(|steps| (steps + 0.5).floor()).as_ivec3();
+            load += ((normal * scale).min(MOST_STEPS) + 0.5).floor() as i32;
+        },
+    );
+    let left = push.as_vec3() / STEPS_OF_WEIGHT + view.frame.gravity / view.frame.gravity.length();
+    let most = WAKE_SHARE * (1.0 + load as f32 / STEPS_OF_WEIGHT);
+    match left.length_squared() {
+        square if square > STRONG * STRONG => Imbalance::Strong,
+        square if square > most * most => Imbalance::Slight,
+        _ => Imbalance::None,
+    }
+}
+
+/// Velocity that the contact impulses give to a sphere which they no longer hold at rest.
+pub fn given_velocity(view: &View, constraints: &ContactConstraints, i: usize) -> Vec3 {
+    let mut push = Vec3::ZERO;
+    for_contacts(
+        view,
+        |k| constraints.of(k as usize),
+        i,
+        |constraint, sign| {
+            push += (constraint.normal * constraint.impulse.normal + constraint.impulse.tangent) * sign;
+        },
+    );
+    push * view.state.inverse_mass(i) + view.frame.gravity * view.frame.h
 }

@@ -41,8 +41,11 @@ macro_rules! regions {
                 pressed: [1; s.resting(s.spheres)],
                 /// Time from the bounce of each sphere in a crowd to the end of the substep, as the bits of a float.
                 bounces: [1; s.resting(s.spheres)],
-                /// Last batch of iterations in which each block is solved again, by colour and slot.
+                /// Twice the last batch of iterations in which each block is solved again, plus 1 if its spheres wake before;
+                /// by colour and slot.
                 deep_blocks: [1; s.order_keys() / u64::from(INNER_COLOURS)],
+                /// Whether the substep wakes each sphere: `STIRRED` for now, `WAKES_NEXT` from the next batch of iterations on.
+                stirred: [1; s.resting(s.spheres)],
                 /// `STILL` minus the sleep timer that its neighbours leave to each sphere.
                 woken: [1; s.resting(s.spheres)],
                 /// Contact flags: four bits for each candidate.
@@ -390,8 +393,10 @@ words! {
     PAST_H = 0;
     IMPULSE_COUNT = 1;
     RESTED = 1 << 31;
-    /// Calm that it takes to sleep, and that of what neither moves nor is moved.
+    /// Ticks of the sleep timers.
     SLEEP = crate::state::constants::SLEEP;
+    BESIDE_MOVING = crate::state::constants::BESIDE_MOVING;
+    SPREAD = crate::state::constants::SPREAD;
     STILL = crate::state::constants::STILL;
 
     /// Lanes that solve the contacts of a block, and colours of the cells of one.
@@ -495,11 +500,15 @@ words! {
     LAST_IN_CONTACT = DYNAMIC_COUNT + 9;
     /// Deepest overlap ahead after each turn.
     AHEAD = DYNAMIC_COUNT + 10;
-    /// Spheres that sleep; whether any will be awake, and whether all were woken.
+    /// Spheres that sleep, and whether any will be awake.
     ASLEEP_COUNT = DEEPEST + 1;
     WAKE_STATE = ASLEEP_COUNT + 1;
     AWAKE = 1;
-    ALL_WOKEN = 2;
+    /// The sphere is woken, or will be for the next batch of iterations.
+    STIRRED = 1;
+    WAKES_NEXT = 2;
+    /// It will then receive the velocity in its part of `begin`.
+    GIVEN = 4;
     /// Largest change of a velocity by a contact, of each pass.
     CHANGES = WAKE_STATE + 1;
     LAUNCH_BLOCK = CHANGES + MOST_ITERATIONS;

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::Simulation;
+use super::{Simulation, edit::Disturbed};
 use crate::{
     Compressed, CompressionStage, Dimensions, Error, StepReport, System,
     scene::push::Crowd,
@@ -109,7 +109,7 @@ impl Simulation {
             return Ok(());
         };
         let before = std::mem::replace(&mut self.system, smaller);
-        if let Err(error) = self.reload() {
+        if let Err(error) = self.reload(&Disturbed::all()) {
             self.system = before;
             return Err(error);
         }

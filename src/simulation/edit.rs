@@ -1,9 +1,27 @@
 //! Edits of the state between two steps.
 
+use std::collections::HashSet;
+
 use glam::DVec3;
 
 use super::{Options, Simulation, compress::Squeeze, start::start_engine};
 use crate::{Error, Sphere, System};
+
+/// What edits between two steps disturb.
+#[derive(Clone, Default)]
+pub(super) struct Disturbed {
+    /// Walls, gravity or materials, and with them all spheres.
+    pub all: bool,
+    /// Ids of spheres whose state changed; added and removed spheres need no entry.
+    pub spheres: HashSet<u32>,
+}
+
+impl Disturbed {
+    /// A change that may disturb every sphere.
+    pub fn all() -> Self {
+        Self { all: true, ..Self::default() }
+    }
+}
 
 impl Simulation {
     /// Adds a sphere before the next step.
@@ -46,6 +64,7 @@ impl Simulation {
         self.settle()?;
         let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
         self.begin_edit()?;
+        self.disturbed.spheres.insert(id);
         let sphere = &mut self.system.spheres[place];
         sphere.velocity += impulse * sphere.inverse_mass();
         Ok(())
@@ -63,7 +82,7 @@ impl Simulation {
         system.validate_on()?;
         system.spheres.sort_by_key(|s| s.id);
         self.system = system;
-        self.edited = true;
+        (self.edited, self.disturbed.all) = (true, true);
         self.flow.forget_leaving();
         Ok(())
     }
@@ -81,6 +100,7 @@ impl Simulation {
         engine.restore(&self.engine.warm_start().unwrap_or_default())?;
         self.summary.restart(&system, engine.measure());
         (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
+        self.disturbed = Disturbed::default();
         self.flow.see_ids(&self.system);
         self.flow.forget_leaving();
         self.impacts.clear();
@@ -106,7 +126,8 @@ impl Simulation {
         if self.edited {
             self.system.validate_on()?;
             self.options.backend.supports(&self.system)?;
-            self.reload()?;
+            self.reload(&self.disturbed.clone())?;
+            self.disturbed = Disturbed::default();
             self.squeeze = Squeeze::default();
             self.flow.see_ids(&self.system);
             self.summary.restart(&self.system, self.engine.measure());
@@ -115,9 +136,14 @@ impl Simulation {
         Ok(())
     }
 
-    // Restarts the engine from `system`; resting contacts keep their impulses.
-    pub(super) fn reload(&mut self) -> Result<(), Error> {
-        let warm_start = self.engine.warm_start()?;
+    // Restarts the engine from `system`. Resting contacts keep their impulses, and undisturbed spheres their sleep timers.
+    pub(super) fn reload(&mut self, disturbed: &Disturbed) -> Result<(), Error> {
+        let mut warm_start = self.engine.warm_start()?;
+        if disturbed.all {
+            warm_start.sleep_timers.clear();
+        } else {
+            warm_start.wake(|id| disturbed.spheres.contains(&id) || self.find(id).is_err());
+        }
         self.engine.reload(&self.system)?;
         self.engine.restore(&warm_start)
     }

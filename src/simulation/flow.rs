@@ -5,7 +5,7 @@
 
 use glam::DVec3;
 
-use super::Simulation;
+use super::{Simulation, edit::Disturbed};
 use crate::{Error, Partner, SinkCount, Source, Sphere, StepReport, System, simulation::summary::Exchange};
 
 /// Progress of a source.
@@ -129,12 +129,13 @@ impl Simulation {
         System { gravity, spheres: vec![], ..self.system.clone() }.inspect_world()?;
         if self.edited {
             self.system.gravity = gravity;
+            self.disturbed.all = true;
             return Ok(());
         }
         self.read_all()?;
         let before = std::mem::replace(&mut self.system.gravity, gravity);
         let gone = self.flow.let_go(&mut self.system.spheres);
-        if let Err(error) = self.reload() {
+        if let Err(error) = self.reload(&Disturbed::all()) {
             self.system.gravity = before;
             self.take_back(gone);
             return Err(error);
@@ -162,7 +163,11 @@ impl Simulation {
         let kept = self.system.spheres.len();
         // New ids are larger than all others, so the order by id holds.
         self.system.spheres.extend(&pour.spheres);
-        let reloaded = if self.system.spheres.is_empty() && gone.is_empty() { Ok(()) } else { self.reload() };
+        let reloaded = if self.system.spheres.is_empty() && gone.is_empty() {
+            Ok(())
+        } else {
+            self.reload(&Disturbed::default())
+        };
         if let Err(error) = reloaded {
             self.system.spheres.truncate(kept);
             self.take_back(gone);

@@ -194,6 +194,29 @@ pub fn rest_substeps(dt: f64, gravity: f64, diameter: f64) -> f64 {
 /// Ticks of the sleep timer after which a sphere may sleep. Ticks measure time, independently of the number of substeps.
 pub const SLEEP: u32 = 1 << 16;
 
+/// Imbalance that wakes a sleeping sphere: part of the sum of its weight and of the normal forces of its contacts.
+pub const WAKE_SHARE: f32 = 0.05;
+
+/// Imbalance, in weights, from which all sleeping spheres of the blocks around wake.
+pub const STRONG: f32 = 10.0;
+
+/// Contact impulses of a sphere are summed in integer parts of the impulse of its weight, so that their order does not
+/// matter.
+pub const STEPS_OF_WEIGHT: f32 = 4096.0;
+
+/// Largest contribution of a contact to such a sum.
+pub const MOST_STEPS: f32 = (1 << 26) as f32;
+
+/// Largest sleep timer of the spheres that touch a moving one. They had come to rest before, so they sleep again soon.
+pub const BESIDE_MOVING: u32 = SLEEP / 4 * 3;
+
+/// Most ticks by which a sleep timer above [`BESIDE_MOVING`] may exceed that of a touching sphere. A sphere that wakes
+/// without moving sleeps again after these ticks.
+pub const SPREAD: u32 = SLEEP / 16;
+
+/// Largest speed, in units of the sleep speed, at which a sphere keeps only itself awake.
+pub const CREEP: f32 = 50.0;
+
 /// Sleep timer of a sphere that neither moves nor is moved. It wakes no sphere, and its timer does not advance.
 pub const STILL: u32 = u32::MAX / 2;
 
@@ -203,10 +226,14 @@ pub const STILL: u32 = u32::MAX / 2;
 /// energy under gravity. Overlaps from about 0.01 are visible.
 pub const RELAX_SLOP: f32 = 0.002;
 
+/// Overlap from which a push reduces it towards [`RELAX_SLOP`]. With the same value for both, the pushes would become ever smaller
+/// and never end.
+pub const RELAX_FROM: f32 = RELAX_SLOP * (1.0 + 1.0 / 64.0);
+
 /// Fraction of an overlap removed in one pass. Removing all of it overshoots where contacts share a sphere.
 pub const RELAX_FACTOR: f32 = 0.5;
 
-/// Most pushes in a substep where contacts may rest; elsewhere there is one. The first one acts on all overlaps above [`RELAX_SLOP`], the others only while any is above
+/// Most pushes in a substep where contacts may rest; elsewhere there is one. The first one acts on all overlaps above [`RELAX_FROM`], the others only while any is above
 /// [`DEEP`]: such overlaps appear where one partner collided late in the substep, because a contact changes the path of the
 /// other one from the start of the substep on.
 pub const RELAX_PUSHES: u32 = 4;

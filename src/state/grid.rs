@@ -225,6 +225,19 @@ impl Grid {
         if n == 0 || (0..n).contains(&c) { Some(c) } else { self.periodic[axis].then(|| c.rem_euclid(n)) }
     }
 
+    /// Calls `visit` with the spheres of a cell and of the cells next to it; with hashed buckets possibly with others too.
+    pub fn around(&self, starts: &[u32], cell: IVec3, mut visit: impl FnMut(Range<u32>)) {
+        for dz in -self.layers..=self.layers {
+            let Some(z) = self.wrap(2, cell.z + dz) else { continue };
+            for y in (-1..=1).filter_map(|dy| self.wrap(1, cell.y + dy)) {
+                let row = self.row(y, z);
+                for x in (-1..=1).filter_map(|dx| self.wrap(0, cell.x + dx)) {
+                    visit(self.range(starts, self.bucket(row, x)));
+                }
+            }
+        }
+    }
+
     /// Vector between cells (scaled units).
     #[inline]
     pub fn shift(&self, cells: IVec3) -> Vec3 {

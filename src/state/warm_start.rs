@@ -1,5 +1,7 @@
 //! Impulses of contact constraints, and the cache that warm-starts the next substep.
 
+use std::collections::HashSet;
+
 use glam::{DVec3, Vec3};
 
 use crate::{Partner, state::units::Units};
@@ -16,12 +18,32 @@ pub struct ContactImpulse {
     pub moment: Vec3,
 }
 
-/// Impulses of all resting contacts for the next substep, in the user's units. The cache can outlive its engine.
+/// Impulses of all resting contacts for the next substep, in the user's units, and the sleep timers. The cache can outlive its engine.
 #[derive(Clone, Debug, Default)]
 pub struct WarmStartCache {
     /// Length of the substep in which these impulses acted.
     pub h: f64,
     pub kept: Vec<CachedImpulse>,
+    /// Ids of the spheres whose sleep timers run, each with its ticks.
+    pub sleep_timers: Vec<(u32, u32)>,
+}
+
+impl WarmStartCache {
+    /// Restarts the sleep timers of the `disturbed` spheres, which may be absent by now, and of all spheres that touched them.
+    pub fn wake(&mut self, disturbed: impl Fn(u32) -> bool) {
+        let mut woken = HashSet::new();
+        for kept in &self.kept {
+            if let Partner::Sphere(partner) = kept.partner {
+                if disturbed(partner) {
+                    woken.insert(kept.sphere);
+                }
+                if disturbed(kept.sphere) {
+                    woken.insert(partner);
+                }
+            }
+        }
+        self.sleep_timers.retain(|(id, _)| !disturbed(*id) && !woken.contains(id));
+    }
 }
 
 /// One cached contact impulse.

@@ -217,6 +217,11 @@ impl Plan {
                 (drift, drifted) = (self.drift + gravity * time, DVec3::ZERO);
                 let stride = f64::from(domain.world.features.stride(span, &domain.units));
                 drift_reach = drift.length() * span + gravity.length() * span * span + stride;
+                // Rounded up, so that lists stay valid while the drift fluctuates.
+                let unit = f64::from(self.motion_margin) / 16.0;
+                if unit > 0.0 {
+                    drift_reach = (drift_reach / unit).ceil() * unit;
+                }
             }
             substeps.push(Substep {
                 time,

@@ -8,9 +8,9 @@ use crate::gpu::{
     buffer_layout::BufferLayout,
     host_mirror::HostMirror,
     layout::{
-        ALL_WOKEN, ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT,
-        IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, PAST_H, RANK_WORDS, RESTED, WAKE_STATE,
-        WALL, WARM_START_HEAD, constraint_words,
+        ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT, IMPULSE_WORDS,
+        INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, PAST_H, RANK_WORDS, RESTED, STIRRED, WALL,
+        WARM_START_HEAD, constraint_words,
     },
 };
 use crate::state::{
@@ -134,6 +134,7 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
         }
         memory.work[layout.rested as usize + i] = core.rested[i].to_bits();
         memory.work[layout.pressed as usize + i] = core.pressed.spheres(i).into();
+        memory.work[layout.stirred as usize + i] = if core.sleep.is_woken(i) { STIRRED } else { 0 };
     }
     for i in 0..core.state.len() {
         for constraint in core.constraints.of(i).iter().filter(|constraint| constraint.impulse.normal > 0.0) {
@@ -146,7 +147,6 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
     }
     memory.work[CONSTRAINT_COUNT as usize] = total;
     memory.work[ASLEEP_COUNT as usize] = core.sleep.count() as u32;
-    memory.work[WAKE_STATE as usize] = if core.sleep.all_are_woken() { ALL_WOKEN } else { 0 };
     memory.work[CONVERTED as usize] = u32::from(core.converted.count() > 0);
 }
 

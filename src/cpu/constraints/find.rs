@@ -183,7 +183,9 @@ impl Finder<'_> {
         }
         task.converted += u64::from(self.slow.is_none() && past.is_none() && view.is_converted(i, j as u32));
         let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
-        task.wakes |= self.slow.is_some() && view.sleep.is_stirred(i, j);
+        if self.slow.is_some() && view.sleep.is_stirred(i, j) {
+            view.sleep.mark(if view.sleep.contains(i) { i } else { j }, view.lists);
+        }
         let mut closing = closing_speed(gap, diameter, view.frame.h);
         if self.slow.is_none() {
             if let Some(constraint) = past {

@@ -88,9 +88,12 @@ struct Turns {
 #[derive(Default)]
 struct Lane<'t> {
     constraints: &'t mut [ContactConstraint],
+    /// As in [`BlockOfTask`].
+    yielding: &'t [u32],
     wall_velocities: &'t [WallVelocity],
-    /// Index of the next constraint, and sweeps left including the present one.
+    /// Place of the next constraint among those to be solved, their number, and sweeps left including the present one.
     next: usize,
+    count: usize,
     sweeps: u32,
 }
 
@@ -104,19 +107,21 @@ impl<'t> Lane<'t> {
         sweeps: u32,
         (turns, k): (&mut Turns, usize),
     ) {
-        if self.next == self.constraints.len() {
+        if self.next == self.count {
             self.next = 0;
             self.sweeps = self.sweeps.saturating_sub(1);
             if self.sweeps == 0 {
                 // Blocks are never empty.
-                let Some(BlockOfTask { constraints, wall_velocities, .. }) = blocks.next() else {
-                    self.constraints = &mut [];
+                let Some(BlockOfTask { constraints, yielding, wall_velocities, .. }) = blocks.next() else {
+                    self.count = 0;
                     return;
                 };
-                *self = Self { constraints, wall_velocities, next: 0, sweeps };
+                let count = if yielding.is_empty() { constraints.len() } else { yielding.len() };
+                *self = Self { constraints, yielding, wall_velocities, next: 0, count, sweeps };
             }
         }
-        let constraint = &mut self.constraints[self.next];
+        let place = if self.yielding.is_empty() { self.next } else { self.yielding[self.next] as usize };
+        let constraint = &mut self.constraints[place];
         self.next += 1;
         turns.any = true;
         turns.bodies[0][k] = bodies.0.at(constraint.i as usize).cast();
@@ -411,8 +416,13 @@ mod tests {
                     }
                 }
             }
-            let of_constraints =
-                |constraints| BlockOfTask { number: 0, constraints, wall_velocities: &wall_velocities };
+            let of_constraints = |constraints| BlockOfTask {
+                number: 0,
+                yields: true,
+                yielding: &[],
+                constraints,
+                wall_velocities: &wall_velocities,
+            };
             let mut blocks: Vec<_> = all.iter_mut().map(Vec::as_mut_slice).map(of_constraints).collect();
             let bodies_of_lanes = Bodies(Disjoint::new(&mut bodies));
             // SAFETY: as above.

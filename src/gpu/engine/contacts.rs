@@ -9,6 +9,7 @@ use crate::{
         readback::download,
     },
     state::{
+        constants::STILL,
         constants::wall_of,
         warm_start::{CachedImpulse, ContactImpulse, WarmStartCache},
     },
@@ -29,11 +30,11 @@ impl GpuExecutor {
         }
     }
 
-    // The warm-start data of copy `k`, and the length of its substep.
-    fn kept(&self, k: usize) -> Result<(f32, Vec<Ranked>), Error> {
+    // The warm-start data of copy `k`: length of its substep, impulses, and sleep timers by rank.
+    fn kept(&self, k: usize) -> Result<(f32, Vec<Ranked>, Vec<u32>), Error> {
         let layout = &self.buffers.layout;
         if layout.slots == 0 {
-            return Ok((0.0, vec![]));
+            return Ok((0.0, vec![], vec![]));
         }
         let bytes =
             download(&self.context, &[(&self.buffers.warm_start[k], 0, 4 * layout.warm_start_words)])?;
@@ -49,14 +50,15 @@ impl GpuExecutor {
                 kept.push((rank, words[0], ContactImpulse { normal: f[0], tangent, moment }));
             }
         }
-        Ok((f32::from_bits(words[PAST_H as usize]), kept))
+        let timers = heads.chunks_exact(RANK_WORDS as usize).map(|head| head[2]).collect();
+        Ok((f32::from_bits(words[PAST_H as usize]), kept, timers))
     }
 
     /// The contacts with an impulse in the last substep of the last report.
     pub(super) fn read_contacts(&self) -> Result<Vec<Contact>, Error> {
         let k = self.reported();
         // Before its first step an engine has at most the contact impulses that another engine left.
-        let (h, kept) = if self.has_stepped { self.kept(k)? } else { (0.0, vec![]) };
+        let (h, kept, _) = if self.has_stepped { self.kept(k)? } else { Default::default() };
         if kept.is_empty() {
             return Ok(vec![]);
         }
@@ -82,7 +84,7 @@ impl GpuExecutor {
 
     /// The contact impulses of all contacts, for the warm start of the next substep.
     pub(super) fn read_warm_start(&self) -> Result<WarmStartCache, Error> {
-        let (h, kept) = self.kept(self.reported())?;
+        let (h, kept, timers) = self.kept(self.reported())?;
         let (ids, units) = (&self.host.ids, &self.host.domain.units);
         let partner = |key: u32| match key & WALL {
             0 => Partner::Sphere(ids[key as usize]),
@@ -91,7 +93,12 @@ impl GpuExecutor {
         let kept = kept
             .into_iter()
             .map(|(rank, key, impulse)| CachedImpulse::new(ids[rank as usize], partner(key), impulse, units));
-        Ok(WarmStartCache { h: f64::from(h) * units.time, kept: kept.collect() })
+        let timers = ids.iter().copied().zip(timers);
+        Ok(WarmStartCache {
+            h: f64::from(h) * units.time,
+            kept: kept.collect(),
+            sleep_timers: timers.filter(|&(_, ticks)| ticks > 0 && ticks < STILL).collect(),
+        })
     }
 
     /// Continues from these contact impulses; skips those of missing spheres and planes. Precondition: no step is in
@@ -138,6 +145,11 @@ impl GpuExecutor {
                 if partner & WALL == 0 {
                     words[head(partner) + 1] |= RESTED;
                 }
+            }
+        }
+        for &(id, ticks) in &warm_start.sleep_timers {
+            if let Ok(rank) = self.host.ids.binary_search(&id) {
+                words[WARM_START_HEAD as usize + RANK_WORDS as usize * rank + 2] = ticks;
             }
         }
         let buffer = &self.buffers.warm_start[self.current];

@@ -10,7 +10,7 @@ use crate::{
         readback::download,
         submit_queue::DeviceCounts,
     },
-    state::{columns::NEVER, constants::RELAX_SLOP},
+    state::{columns::NEVER, constants::RELAX_FROM},
     step::{domain::Domain, engine::Engine, plan::Plan, schedule::STAGES},
 };
 
@@ -86,7 +86,7 @@ impl GpuExecutor {
         let Domain { statistics, world, .. } = &self.host.domain;
         let DeviceCounts { counts, awake } = device;
         let all = counts.asleep > 0 && counts.asleep == statistics.movable as u64;
-        all && !world.features.is_restless(begin) && !awake && counts.deepest <= RELAX_SLOP
+        all && !world.features.is_restless(begin) && !awake && counts.deepest <= RELAX_FROM
     }
 
     // The report of a step without changes.

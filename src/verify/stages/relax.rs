@@ -10,7 +10,7 @@ use crate::{
         encode::{first_push, pushes, relax},
         layout::{DEEPEST, DEEPEST_BEFORE},
     },
-    state::constants::{ITERATION_BATCHES, RELAX_SLOP},
+    state::constants::{ITERATION_BATCHES, RELAX_FROM},
 };
 
 /// Tolerance of depths, in diameters: the difference of two lengths of about one, each with a fused square.
@@ -38,7 +38,7 @@ fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: 
     let relaxed = &twin.relaxed;
     let before = depth(DEEPEST_BEFORE + first_push(site.host.domain.world.rests));
     findings.near("deepest overlap, in diameters", 1.0, OVERALL, before, relaxed.deepest_before, DEPTH);
-    if (before > RELAX_SLOP) != (relaxed.deepest_before > RELAX_SLOP) {
+    if (before > RELAX_FROM) != (relaxed.deepest_before > RELAX_FROM) {
         // An arbitrary state may have an overlap that is just deep enough, or just not.
         findings.near_ties += 1;
         return;

@@ -15,8 +15,8 @@ use crate::{
         buffer_layout::BufferLayout,
         encode::{self, Solving},
         layout::{
-            ALL_WOKEN, ASLEEP_COUNT, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_WORDS, INDEX_MASK,
-            INNER_COLOURS, LAST_IN_CONTACT, PAST_H, RESTED, WAKE_STATE, WALL, constraint_words,
+            ASLEEP_COUNT, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS,
+            LAST_IN_CONTACT, PAST_H, RESTED, STIRRED, WALL, constraint_words,
         },
     },
     state::{
@@ -102,8 +102,10 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
     let core = &twin.core;
     let asleep = (output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
     findings.equal("spheres that sleep", OVERALL, asleep.0, asleep.1);
-    let are_woken = output.work[WAKE_STATE as usize] & ALL_WOKEN != 0;
-    findings.flag("whether all are woken", OVERALL, are_woken, core.sleep.all_are_woken());
+    for i in 0..core.state.len() {
+        let is_woken = output.work[site.layout.stirred as usize + i] & STIRRED != 0;
+        findings.flag("whether it is woken", i, is_woken, core.sleep.is_woken(i));
+    }
     if !findings.is_clean() {
         return;
     }
