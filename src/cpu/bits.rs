@@ -193,18 +193,20 @@ impl Pressed {
         self.bytes[i].store(2 * spheres.min(64) | u8::from(on_wall), Relaxed);
     }
 
-    /// Counts a contact with a sphere. The count stops near 64.
+    /// Counts a contact with a sphere. The count stops near 64. No other thread may change the count of the sphere at the
+    /// same time, or it is lost.
     #[inline]
     pub fn add(&self, i: usize) {
-        if self.bytes[i].load(Relaxed) < 128 {
-            self.bytes[i].fetch_add(2, Relaxed);
+        let count = self.bytes[i].load(Relaxed);
+        if count < 128 {
+            self.bytes[i].store(count + 2, Relaxed);
         }
     }
 
-    /// Notes a contact with a wall.
+    /// Notes a contact with a wall, under the condition of [`add`](Self::add).
     #[inline]
     pub fn add_wall(&self, i: usize) {
-        self.bytes[i].fetch_or(1, Relaxed);
+        self.bytes[i].store(self.bytes[i].load(Relaxed) | 1, Relaxed);
     }
 
     /// Whether a sphere has any contact.

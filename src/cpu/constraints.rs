@@ -5,7 +5,7 @@ mod find;
 mod past;
 
 use crate::state::constants::{SHOCK, TOUCHING};
-use std::{mem::swap, sync::atomic::AtomicU32};
+use std::{mem::swap, ops::Range, sync::atomic::AtomicU32};
 
 use glam::{Vec3, Vec4};
 
@@ -20,6 +20,9 @@ use crate::{
     },
     state::{constants::WALL, grid::CODES},
 };
+
+/// Up to this many constraints one thread counts faster than several.
+const SERIAL: usize = 8192;
 
 /// One contact constraint, in scaled units. The solver loads eight floats from `normal` on and eight from `arms` on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,8 +127,9 @@ pub struct Task {
     stays: bool,
     /// Indices of the constraints with a sphere that is awake and not fixed, within each block where others do not have one.
     yielding: Vec<u32>,
-    /// First of these of the block whose constraints are being pushed.
-    first_yielding: usize,
+    /// Of the block whose constraints are being pushed: the first constraint, and how many yield.
+    begin: usize,
+    yielding_in_block: usize,
     /// Contacts made of impacts in the last call, and whether any partners bounce.
     converted: u64,
     bounces: bool,
@@ -157,6 +161,14 @@ pub struct BlockOfTask<'t> {
     pub yielding: &'t [u32],
     pub constraints: &'t mut [ContactConstraint],
     pub wall_velocities: &'t [WallVelocity],
+}
+
+impl BlockOfTask<'_> {
+    /// Number of constraints to be solved.
+    #[inline]
+    pub fn count(&self) -> usize {
+        if self.yielding.is_empty() { self.constraints.len() } else { self.yielding.len() }
+    }
 }
 
 /// Range of the contact constraints of one sphere.
@@ -208,7 +220,9 @@ impl ContactConstraints {
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
         let Self { past, past_slots, rested, counted, .. } = self;
-        count_in_contact(view, (past, past_slots), rested, counted);
+        // Past constraints that were reordered or restored are in one task.
+        let colours = if is_ready { &[] } else { blocks.colours.as_slice() };
+        count_in_contact(view, (past, past_slots), colours, (rested, counted));
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
         self.fill(view, blocks, (slow, stays), scale);
     }
@@ -325,8 +339,9 @@ impl ContactConstraints {
     }
 
     /// Counts the constraints with an impulse of every sphere.
-    pub fn count_in_contact(&mut self, view: &View, pressed: &mut Pressed) {
-        count_in_contact(view, (&self.tasks, &self.slots), pressed, &mut self.counted);
+    pub fn count_in_contact(&mut self, view: &View, blocks: &Blocks, pressed: &mut Pressed) {
+        let Self { tasks, slots, counted, .. } = self;
+        count_in_contact(view, (tasks, slots), &blocks.colours, (pressed, counted));
     }
 
     /// Forgets the impulses of bounces, which end with the substep.
@@ -420,15 +435,22 @@ impl ContactConstraints {
     }
 }
 
-// Counts the constraints with an impulse of every sphere. The counts of spheres that stay quiet remain.
+// Counts the constraints with an impulse of every sphere. The counts of spheres that stay quiet remain. Tasks of one colour
+// have no sphere in common; without colours one thread counts.
 fn count_in_contact(
     view: &View,
     (tasks, slots): (&Outputs<Task>, &[Slot]),
-    pressed: &mut Pressed,
-    list: &mut Vec<u32>,
+    colours: &[Range<usize>],
+    (pressed, list): (&mut Pressed, &mut Vec<u32>),
 ) {
     if !pressed.begin(view.state.len(), view.sleep.quiet(), view.sleep.order(), list) {
-        tasks.look(|task| task.in_contact().for_each(|constraint| constraint.count(pressed)));
+        let count = |task: &Task| task.in_contact().for_each(|constraint| constraint.count(pressed));
+        let constraints: usize = tasks.iter().map(|task| task.constraints.len()).sum();
+        if constraints <= SERIAL || colours.is_empty() {
+            tasks.iter().for_each(count);
+        } else {
+            colours.iter().for_each(|colour| tasks.look_at(colour.clone(), count));
+        }
         return;
     }
     for_ranges(list.len(), 64, |range| {
@@ -486,7 +508,7 @@ impl Task {
         self.with_walls.clear();
         self.blocks.clear();
         self.yielding.clear();
-        self.first_yielding = 0;
+        (self.begin, self.yielding_in_block) = (0, 0);
     }
 
     // Ends a block, if it has constraints.
@@ -495,15 +517,26 @@ impl Task {
     }
 
     fn close_block(&mut self, number: u32, end: usize) {
-        let begin = self.blocks.last().map_or(0, |block| block.end);
-        if end > begin {
-            let yielding = self.yielding.len() - self.first_yielding;
-            if yielding == end - begin {
-                self.yielding.truncate(self.first_yielding);
+        if end > self.begin {
+            let yields = std::mem::take(&mut self.yielding_in_block) > 0;
+            self.begin = end;
+            self.blocks.push(BlockRange { number, end, yields, end_of_yielding: self.yielding.len() });
+        }
+    }
+
+    // Notes whether a constraint of the open block has a sphere that is awake and not fixed. Constraints are listed from the
+    // first one on that has none.
+    #[inline]
+    fn note_yields(&mut self, at: usize, yields: bool) {
+        let all_yield = self.yielding_in_block == at;
+        if yields {
+            self.yields = true;
+            self.yielding_in_block += 1;
+            if !all_yield {
+                self.yielding.push(at as u32);
             }
-            self.first_yielding = self.yielding.len();
-            let end_of_yielding = self.first_yielding;
-            self.blocks.push(BlockRange { number, end, yields: yielding > 0, end_of_yielding });
+        } else if all_yield {
+            self.yielding.extend(0..at as u32);
         }
     }
 
@@ -511,16 +544,12 @@ impl Task {
     fn renew_yields(&mut self, view: &View) {
         let blocks = std::mem::take(&mut self.blocks);
         self.yielding.clear();
-        (self.first_yielding, self.yields) = (0, false);
-        let mut begin = 0;
+        (self.begin, self.yielding_in_block, self.yields) = (0, 0, false);
         for block in &blocks {
+            let begin = self.begin;
             for at in begin..block.end {
-                if self.constraints[at].yields(view) {
-                    self.yielding.push((at - begin) as u32);
-                    self.yields = true;
-                }
+                self.note_yields(at - begin, self.constraints[at].yields(view));
             }
-            begin = block.end;
             self.close_block(block.number, block.end);
         }
     }
@@ -558,18 +587,18 @@ impl Task {
     // Appends constraints of spheres that all sleep.
     fn push_all(&mut self, constraints: &[ContactConstraint]) {
         let first = self.constraints.len();
+        if !constraints.is_empty() {
+            self.note_yields(first - self.begin, false);
+        }
         self.partners.extend(constraints.iter().map(|constraint| constraint.j));
         let with_walls = (first..).zip(constraints).filter(|(_, constraint)| constraint.j & WALL != 0);
         self.with_walls.extend(with_walls.map(|(at, _)| at as u32));
         self.constraints.extend_from_slice(constraints);
     }
 
+    #[inline]
     fn push(&mut self, constraint: ContactConstraint, yields: bool) {
-        if yields {
-            self.yields = true;
-            let begin = self.blocks.last().map_or(0, |block| block.end);
-            self.yielding.push((self.constraints.len() - begin) as u32);
-        }
+        self.note_yields(self.constraints.len() - self.begin, yields);
         self.bounces |= constraint.closing < 0.0;
         if constraint.j & WALL != 0 {
             self.with_walls.push(self.constraints.len() as u32);

@@ -33,7 +33,7 @@ pub const BLOCK: usize = 256;
 /// A candidate: the code of its cell relative to the sphere's cell, and the index of the candidate.
 ///
 /// The index has 27 bits, enough for 134 million spheres.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Candidate(u32);
 
 impl Candidate {

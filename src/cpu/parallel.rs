@@ -71,7 +71,15 @@ impl<T: Default + Send> Outputs<T> {
     where
         T: Sync,
     {
-        self.slots[..self.used].par_iter().for_each(work);
+        self.look_at(0..self.used, work);
+    }
+
+    /// Reads some of the outputs of the last call, in any order.
+    pub fn look_at(&self, tasks: Range<usize>, work: impl Fn(&T) + Send + Sync)
+    where
+        T: Sync,
+    {
+        self.slots[tasks].par_iter().for_each(work);
     }
 
     /// Runs `work` on all outputs of the last call.

@@ -14,6 +14,7 @@ mod solve;
 use crate::state::constants::{DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST};
 use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
 use std::{
+    cmp::Reverse,
     mem::swap,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
@@ -252,9 +253,11 @@ impl Rest {
                 .flat_map(Task::blocks)
                 .filter(|block| block.yields && (!deep_only || deep.contains(block.number as usize)))
                 .collect();
-            // Few blocks on several threads leave lanes empty, but take less time than more blocks on one thread.
-            let parts = blocks.len().div_ceil(number::LANES).clamp(1, threads);
-            let size = blocks.len().div_ceil(parts).max(1);
+            // The lanes of a bundle wait for the longest block.
+            blocks.sort_by_key(|block| Reverse(block.count()));
+            // Every thread solves as many bundles, even if that leaves lanes empty.
+            let bundles = blocks.len().div_ceil(number::LANES).next_multiple_of(threads);
+            let size = blocks.len().div_ceil(bundles.max(1)).max(1);
             blocks.par_chunks_mut(size).for_each(|blocks| {
                 // SAFETY: blocks of one colour have no sphere in common.
                 let change = unsafe { lanes::solve_all(&bodies, blocks, method) };
@@ -370,8 +373,8 @@ impl Rest {
 
     /// Converts V back to the falling frame: along the chord for a supported sphere, otherwise for flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
-        let (view, constraints, _) = core.split_constraints(frame);
-        constraints.count_in_contact(&view, &mut self.in_contact);
+        let (view, constraints, blocks) = core.split_constraints(frame);
+        constraints.count_in_contact(&view, blocks, &mut self.in_contact);
         let (lab, in_contact, sleep) = (&self.lab, &self.in_contact, &core.sleep);
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);

@@ -53,12 +53,10 @@ pub fn seek(view: &View, range: Range<usize>, pending: &Bits) {
             if motion.w != 0.0 && theirs.w != 0.0 {
                 let d = three(place - other) - shifts[candidate.code() as usize];
                 let w = three(motion - theirs);
-                if d.dot(w) >= 0.0 {
-                    continue;
-                }
                 let end = d + w * h;
-                let radius_sum = place.w + other.w;
-                if is_far(end.dot(w), end.length_squared(), radius_sum) {
+                // One branch: neither condition alone is predictable.
+                let is_apart = is_far(end.dot(w), end.length_squared(), place.w + other.w);
+                if (d.dot(w) >= 0.0) | is_apart {
                     continue;
                 }
             }
@@ -174,7 +172,7 @@ fn stays_apart(d: Vec3, w: Vec3, radius_sum: f32, left: f32) -> bool {
 #[inline(always)]
 fn is_far(approach: f32, square: f32, radius_sum: f32) -> bool {
     // A small margin, so that rounding decides nothing here.
-    approach < 0.0 && square > radius_sum * radius_sum * (1.0 + 1e-6)
+    (approach < 0.0) & (square > radius_sum * radius_sum * (1.0 + 1e-6))
 }
 
 /// Time of first contact and the approach speed at that time. d, w: offset and velocity of one centre relative to the other.

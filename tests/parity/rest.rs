@@ -17,7 +17,7 @@ type Calm = fn(usize, u32) -> u32;
 
 // The spheres move as in the start, which is not calm: only the contacts depend on the sleep timers.
 const LULLS: [(&str, Calm); 4] = [
-    ("asleep", |_, limit| limit + 3),
+    ("asleep", |_, limit| limit),
     ("falling asleep", |i, limit| if i % 5 == 0 { limit - 1 } else { limit }),
     ("nearly asleep", |_, limit| limit / 2 + 1),
     ("woken by some", |i, limit| if i % 50 == 7 { 3 } else { limit }),

@@ -87,8 +87,8 @@ fn slope(spheres: &[Sphere], radius: f64) -> f64 {
 }
 
 // The angle of repose.
-fn repose(radius: f64, friction: f64) -> f64 {
-    let system = plate(radius, friction, 1);
+fn repose(radius: f64, friction: f64, seed: u64) -> f64 {
+    let system = plate(radius, friction, seed);
     let count = system.spheres.iter().filter(|s| !s.fixed).count();
     let mut simulation = simulate_silently(&system, Backend::Cpu);
     let on_plate = |spheres: &[Sphere]| -> Vec<Sphere> {
@@ -115,24 +115,27 @@ fn repose(radius: f64, friction: f64) -> f64 {
     angle
 }
 
-fn rougher_is_steeper(radius: f64) {
-    let angles = [0.1, 0.3, 0.6].map(|friction| repose(radius, friction));
+// The angle of a small heap scatters by about two degrees from seed to seed, so the angles are means over seeds.
+fn rougher_is_steeper(radius: f64, seeds: u64) {
+    let mean = |friction| (1..=seeds).map(|seed| repose(radius, friction, seed)).sum::<f64>() / seeds as f64;
+    let angles = [0.1, 0.3, 0.6].map(mean);
+    println!("{angles:?}");
     assert!(angles[0] > 5.0 && angles[1] > angles[0] && angles[2] > angles[1], "{angles:?}");
 }
 
 #[test]
 fn rougher_grains_lie_in_steeper_heaps() {
-    rougher_is_steeper(7.0);
+    rougher_is_steeper(7.0, 4);
 }
 
 tier!(long "about 4 min": rougher_grains_lie_in_steeper_heaps_of_thousands);
 fn rougher_grains_lie_in_steeper_heaps_of_thousands() {
-    rougher_is_steeper(12.0);
+    rougher_is_steeper(12.0, 1);
 }
 
 tier!(campaign "half an hour on two cores": rougher_grains_lie_in_steeper_heaps_of_thirty_thousand);
 fn rougher_grains_lie_in_steeper_heaps_of_thirty_thousand() {
-    rougher_is_steeper(23.2);
+    rougher_is_steeper(23.2, 1);
 }
 
 // A cube of frictionless grains on an open floor: no grain stays on another.

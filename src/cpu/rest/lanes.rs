@@ -1,11 +1,11 @@
-//! Solves the contact constraints of eight blocks in parallel, one block per lane. The operations and their order are those
-//! of a solver of one constraint at a time, so the results are bit-identical. The blocks have one colour and therefore share no sphere. A block
-//! is swept several times in succession, because its spheres are then in the cache.
+//! Solves the contact constraints of eight blocks in parallel, one block per lane. Each lane performs the operations of a
+//! scalar solver in the order of the scalar solver, so the results are bit-identical. The blocks have one colour and therefore
+//! share no sphere.
 //!
-//! Most constraints of a block share a sphere with the one before, so a processor that solves one block waits most of the
-//! time for the last result.
+//! The constraints of the eight blocks are first transposed into bundles of one constraint of each block, so that a number of
+//! all eight is one vector. The blocks are then swept several times, and their impulses are transposed back.
 
-use std::mem::offset_of;
+use std::{cell::RefCell, mem::offset_of};
 
 use super::{
     number::{HalfRow, Halves, LANES, Number, Row, Vector},
@@ -24,46 +24,78 @@ pub struct Method {
     pub relaxation: f32,
 }
 
-/// Solves the contact constraints of blocks of one colour. Returns the largest velocity change by a constraint.
+thread_local! {
+    static BUNDLES: RefCell<Vec<Bundle>> = const { RefCell::new(vec![]) };
+}
+
+/// Solves the contact constraints of at most eight blocks of one colour. Returns the largest velocity change by a constraint.
 ///
 /// # Safety
 /// No other thread may read or write the spheres of these blocks at the same time, and the blocks share no sphere.
 pub unsafe fn solve_all(bodies: &Bodies, blocks: &mut [BlockOfTask], method: Method) -> f32 {
-    #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2; the rest is guaranteed by the caller.
-        return unsafe { solve_with_avx2(bodies, blocks, method) };
-    }
-    // SAFETY: guaranteed by the caller.
-    unsafe { solve_with::<Halves>(bodies, blocks, method) }
+    BUNDLES.with_borrow_mut(|bundles| {
+        #[cfg(target_arch = "x86_64")]
+        if std::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2; the rest is guaranteed by the caller.
+            return unsafe { solve_with_avx2(bodies, blocks, method, bundles) };
+        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { solve_with::<Halves>(bodies, blocks, method, bundles) }
+    })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn solve_with_avx2(bodies: &Bodies, blocks: &mut [BlockOfTask], method: Method) -> f32 {
+unsafe fn solve_with_avx2(
+    bodies: &Bodies,
+    blocks: &mut [BlockOfTask],
+    method: Method,
+    bundles: &mut Vec<Bundle>,
+) -> f32 {
     // SAFETY: guaranteed by the caller.
-    unsafe { solve_with::<super::number::avx::Wide>(bodies, blocks, method) }
+    unsafe { solve_with::<super::number::avx::Wide>(bodies, blocks, method, bundles) }
 }
 
 #[inline(always)]
-unsafe fn solve_with<N: Number>(bodies: &Bodies, blocks: &mut [BlockOfTask], method: Method) -> f32 {
-    let mut blocks = blocks.iter_mut();
+unsafe fn solve_with<N: Number>(
+    bodies: &Bodies,
+    blocks: &mut [BlockOfTask],
+    method: Method,
+    bundles: &mut Vec<Bundle>,
+) -> f32 {
+    debug_assert!(blocks.len() <= LANES);
     let relaxation = N::splat(method.relaxation);
     let mut most = N::splat(0.0);
     let mut none = ContactConstraint::NONE;
-    let mut lanes: [Lane; LANES] = Default::default();
-    loop {
-        let mut turns =
-            Turns { constraints: [&raw mut none; LANES], bodies: [[RESTS; LANES]; 2], any: false };
-        for (lane, k) in lanes.iter_mut().zip(0..) {
-            lane.next(bodies, &mut blocks, method.sweeps, (&mut turns, k));
+    bundles.clear();
+    for place in 0..blocks.iter().map(BlockOfTask::count).max().unwrap_or(0) {
+        let mut bundle = Bundle {
+            numbers: [[0.0; LANES]; 16],
+            bodies: [[RESTS; LANES]; 2],
+            constraints: [&raw mut none; LANES],
+            moves: [0; 2],
+            resists: false,
+        };
+        for (k, block) in blocks.iter_mut().enumerate().filter(|(_, block)| place < block.count()) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { bundle.enter(bodies, block, place, k) };
         }
-        if !turns.any {
-            return most.to_array().into_iter().fold(0.0, solve::larger);
-        }
-        // SAFETY: the pointers of a turn are those of its constraint, or of `none`. The rest is guaranteed by the caller.
-        most = most.or_larger(unsafe { solve_lanes(&turns, relaxation) });
+        // SAFETY: the pointers are those of constraints, or of `none`.
+        unsafe { bundle.transpose::<N>() };
+        bundles.push(bundle);
     }
+    for _ in 0..method.sweeps {
+        for bundle in bundles.iter_mut() {
+            // SAFETY: guaranteed by the caller.
+            most = most.or_larger(unsafe { solve_lanes(bundle, relaxation) });
+        }
+    }
+    for bundle in bundles.iter() {
+        let impulses = rows_at(bundle.constraints, IMPULSE).map(<*mut Row>::cast::<HalfRow>);
+        // SAFETY: as above; the half rows lie within the constraints.
+        unsafe { N::store_half(four::<N>(&bundle.numbers, 4), impulses) };
+    }
+    most.to_array().into_iter().fold(0.0, solve::larger)
 }
 
 /// A sphere or wall that does not move.
@@ -76,62 +108,51 @@ const RESTS: *mut Row = {
 // A body and the velocity of a wall are rows.
 const _: () = assert!(size_of::<Body>() == size_of::<Row>() && size_of::<WallVelocity>() == size_of::<Row>());
 
-/// What each lane solves next.
-struct Turns {
-    constraints: [*mut ContactConstraint; LANES],
+/// Constraints that are solved at the same time, one in each lane. Lanes without one have [`ContactConstraint::NONE`].
+#[repr(C, align(32))]
+struct Bundle {
+    /// Of each lane: the eight floats of the constraint from `normal` on, and the eight from `arms` on.
+    numbers: [[f32; LANES]; 16],
     /// Both partners.
     bodies: [[*mut Row; LANES]; 2],
-    any: bool,
+    constraints: [*mut ContactConstraint; LANES],
+    /// The lanes whose partner on each side can move, one bit each. Other threads may read the other partners.
+    moves: [u32; 2],
+    /// Whether rolling or twisting is resisted in any lane.
+    resists: bool,
 }
 
-/// The block that a lane processes.
-#[derive(Default)]
-struct Lane<'t> {
-    constraints: &'t mut [ContactConstraint],
-    /// As in [`BlockOfTask`].
-    yielding: &'t [u32],
-    wall_velocities: &'t [WallVelocity],
-    /// Place of the next constraint among those to be solved, their number, and sweeps left including the present one.
-    next: usize,
-    count: usize,
-    sweeps: u32,
-}
-
-impl<'t> Lane<'t> {
-    /// Enters the next contact constraint of the block, or of the next block, as the turn of lane `k`.
+impl Bundle {
+    // Enters the constraint at a place among those of a block that are solved as that of lane `k`.
     #[inline(always)]
-    fn next(
-        &mut self,
-        bodies: &Bodies,
-        blocks: &mut std::slice::IterMut<'t, BlockOfTask<'_>>,
-        sweeps: u32,
-        (turns, k): (&mut Turns, usize),
-    ) {
-        if self.next == self.count {
-            self.next = 0;
-            self.sweeps = self.sweeps.saturating_sub(1);
-            if self.sweeps == 0 {
-                // Blocks are never empty.
-                let Some(BlockOfTask { constraints, yielding, wall_velocities, .. }) = blocks.next() else {
-                    self.count = 0;
-                    return;
-                };
-                let count = if yielding.is_empty() { constraints.len() } else { yielding.len() };
-                *self = Self { constraints, yielding, wall_velocities, next: 0, count, sweeps };
-            }
-        }
-        let place = if self.yielding.is_empty() { self.next } else { self.yielding[self.next] as usize };
-        let constraint = &mut self.constraints[place];
-        self.next += 1;
-        turns.any = true;
-        turns.bodies[0][k] = bodies.0.at(constraint.i as usize).cast();
+    unsafe fn enter(&mut self, bodies: &Bodies, block: &mut BlockOfTask, place: usize, k: usize) {
+        let place = if block.yielding.is_empty() { place } else { block.yielding[place] as usize };
+        let constraint = &mut block.constraints[place];
+        self.bodies[0][k] = bodies.0.at(constraint.i as usize).cast();
+        // SAFETY: guaranteed by the caller.
+        let moves = |k: u32| u32::from(unsafe { bodies.0.get(k as usize) }.motion.w > 0.0);
+        self.moves[0] |= moves(constraint.i) << k;
         if constraint.j & WALL == 0 {
-            turns.bodies[1][k] = bodies.0.at(constraint.j as usize).cast();
+            self.bodies[1][k] = bodies.0.at(constraint.j as usize).cast();
+            self.moves[1] |= moves(constraint.j) << k;
         } else if constraint.wall_velocity != STANDS {
-            let wall_velocity = &self.wall_velocities[constraint.wall_velocity as usize];
-            turns.bodies[1][k] = (&raw const *wall_velocity).cast_mut().cast();
+            let wall_velocity = &block.wall_velocities[constraint.wall_velocity as usize];
+            self.bodies[1][k] = (&raw const *wall_velocity).cast_mut().cast();
         }
-        turns.constraints[k] = constraint;
+        self.resists |= constraint.resistance != [0.0; 2];
+        self.constraints[k] = constraint;
+    }
+
+    // Reads the numbers of the constraints.
+    #[inline(always)]
+    unsafe fn transpose<N: Number>(&mut self) {
+        // SAFETY: guaranteed by the caller; the rows lie within the constraints.
+        let rows = [0, ARMS].map(|offset| rows_at(self.constraints, offset).map(<*mut Row>::cast_const));
+        let (of_normals, of_surfaces) = unsafe { (N::load(rows[0]), N::load(rows[1])) };
+        for k in 0..LANES {
+            self.numbers[k] = of_normals[k].to_array();
+            self.numbers[8 + k] = of_surfaces[k].to_array();
+        }
     }
 }
 
@@ -156,13 +177,12 @@ impl<N: Number> Side<N> {
         Self { motion: Vector { x, y, z }, inverse, spin, last_contact, arm, turn }
     }
 
-    /// Stores the bodies of the lanes in `acts`, except fixed and sleeping ones, which other threads may read.
+    /// Stores the bodies of the lanes in `moves`.
     #[inline(always)]
-    unsafe fn store(&self, rows: [*mut Row; LANES], acts: u32) {
+    unsafe fn store(&self, rows: [*mut Row; LANES], moves: u32) {
         let Self { motion, inverse, spin, last_contact, .. } = *self;
-        let moves = acts & N::bits(inverse.is_above(N::splat(0.0)));
         let mut unused: Row = [0.0; 8];
-        let rows = chosen(moves, rows, &raw mut unused);
+        let rows = if moves == (1 << LANES) - 1 { rows } else { chosen(moves, rows, &raw mut unused) };
         let numbers = [motion.x, motion.y, motion.z, inverse, spin.x, spin.y, spin.z, last_contact];
         // SAFETY: guaranteed by the caller.
         unsafe { N::store(numbers, rows) };
@@ -215,14 +235,14 @@ const _: () = {
 /// normal impulse. Returns `change`, or the velocity change by the moment if that is larger.
 #[inline(always)]
 unsafe fn resist<N: Number>(
-    turns: &Turns,
+    constraints: [*mut ContactConstraint; LANES],
     [a, b]: [&mut Side<N>; 2],
     (normal, (rolling, pressed)): (Vector<N>, (N, N)),
     acts: u32,
     change: N,
 ) -> N {
     // SAFETY: guaranteed by the caller.
-    let of = |each: fn(&ContactConstraint) -> f32| turns.constraints.map(|k| each(unsafe { &*k }));
+    let of = |each: fn(&ContactConstraint) -> f32| constraints.map(|k| each(unsafe { &*k }));
     let turned = Vector {
         x: N::from_array(of(|constraint| constraint.impulse.moment.x)),
         y: N::from_array(of(|constraint| constraint.impulse.moment.y)),
@@ -242,7 +262,7 @@ unsafe fn resist<N: Number>(
     a.spin = Vector::select(resists, a.spin + by * (N::splat(0.4) * turnabilities[0]), a.spin);
     b.spin = Vector::select(resists, b.spin - by * (N::splat(0.4) * turnabilities[1]), b.spin);
     let moments = [turn.x.to_array(), turn.y.to_array(), turn.z.to_array()];
-    for (lane, &constraint) in turns.constraints.iter().enumerate() {
+    for (lane, constraint) in constraints.into_iter().enumerate() {
         if acts >> lane & 1 == 1 {
             // SAFETY: guaranteed by the caller.
             unsafe { (*constraint).impulse.moment = moments.map(|values| values[lane]).into() };
@@ -251,27 +271,35 @@ unsafe fn resist<N: Number>(
     N::select(resists, change.or_larger(by.largest() * a.turn), change)
 }
 
+/// Four numbers in all lanes. Not by `map`, because a closure is compiled without AVX2.
+#[inline(always)]
+fn four<N: Number>(numbers: &[[f32; LANES]; 16], first: usize) -> [N; 4] {
+    [
+        N::from_array(numbers[first]),
+        N::from_array(numbers[first + 1]),
+        N::from_array(numbers[first + 2]),
+        N::from_array(numbers[first + 3]),
+    ]
+}
+
 /// Solves contact constraints without a common sphere for the present velocities. Returns the velocity changes of their
 /// spheres.
 ///
 /// # Safety
 /// The pointers are valid, and no other thread reads or writes the constraints and their free spheres at the same time.
 #[inline(always)]
-unsafe fn solve_lanes<N: Number>(turns: &Turns, relaxation: N) -> N {
+unsafe fn solve_lanes<N: Number>(bundle: &mut Bundle, relaxation: N) -> N {
     let zero = N::splat(0.0);
-    // SAFETY: guaranteed by the caller; the rows lie within the constraints.
-    let ([x, y, z, closing, pressed, tangent_x, tangent_y, tangent_z], of_surfaces) = unsafe {
-        (
-            N::load(rows_at(turns.constraints, 0).map(<*mut Row>::cast_const)),
-            N::load(rows_at(turns.constraints, ARMS).map(<*mut Row>::cast_const)),
-        )
-    };
-    let [arm_a, arm_b, turn_a, turn_b, mass, mass_across, friction, resistance] = of_surfaces;
+    let Bundle { numbers, bodies, constraints, moves, resists } = bundle;
+    let ([x, y, z, closing], [pressed, tangent_x, tangent_y, tangent_z]) =
+        (four::<N>(numbers, 0), four::<N>(numbers, 4));
+    let ([arm_a, arm_b, turn_a, turn_b], [mass, mass_across, friction, resistance]) =
+        (four::<N>(numbers, 8), four::<N>(numbers, 12));
     let normal = Vector { x, y, z };
     let rubbed = Vector { x: tangent_x, y: tangent_y, z: tangent_z };
     // SAFETY: guaranteed by the caller.
     let (mut a, mut b) =
-        unsafe { (Side::load(turns.bodies[0], arm_a, turn_a), Side::load(turns.bodies[1], arm_b, turn_b)) };
+        unsafe { (Side::load(bodies[0], arm_a, turn_a), Side::load(bodies[1], arm_b, turn_b)) };
 
     let yields = (a.inverse + b.inverse).is_other_than(zero);
     let speed = normal.dot(a.motion - b.motion);
@@ -302,20 +330,18 @@ unsafe fn solve_lanes<N: Number>(turns: &Turns, relaxation: N) -> N {
         b.spin = Vector::select(rubs, b.spin + torque * b.ease(), b.spin);
         change = change.or_larger(rub.largest());
     }
-    // SAFETY: guaranteed by the caller.
-    let resists = turns.constraints.iter().any(|&constraint| unsafe { (*constraint).resistance != [0.0; 2] });
-    if resists {
+    if *resists {
         let limits = (resistance * wanted, wanted);
         // SAFETY: as above.
-        change = unsafe { resist(turns, [&mut a, &mut b], (normal, limits), acts_in, change) };
+        change = unsafe { resist(*constraints, [&mut a, &mut b], (normal, limits), acts_in, change) };
     }
-    let mut unused: HalfRow = [0.0; 4];
-    let impulses = rows_at(turns.constraints, IMPULSE).map(<*mut Row>::cast);
+    numbers[4] = N::select(acts, wanted, pressed).to_array();
+    let tangent = Vector::select(acts, tangent, rubbed);
+    (numbers[5], numbers[6], numbers[7]) = (tangent.x.to_array(), tangent.y.to_array(), tangent.z.to_array());
     // SAFETY: as above.
     unsafe {
-        N::store_half([wanted, tangent.x, tangent.y, tangent.z], chosen(acts_in, impulses, &raw mut unused));
-        a.store(turns.bodies[0], acts_in);
-        b.store(turns.bodies[1], acts_in);
+        a.store(bodies[0], acts_in & moves[0]);
+        b.store(bodies[1], acts_in & moves[1]);
     }
     N::select(acts, change / mass, zero)
 }
@@ -426,13 +452,16 @@ mod tests {
             let mut blocks: Vec<_> = all.iter_mut().map(Vec::as_mut_slice).map(of_constraints).collect();
             let bodies_of_lanes = Bodies(Disjoint::new(&mut bodies));
             // SAFETY: as above.
-            most[1] = unsafe {
-                if any_processor {
-                    solve_with::<Halves>(&bodies_of_lanes, &mut blocks, method)
-                } else {
-                    solve_all(&bodies_of_lanes, &mut blocks, method)
-                }
-            };
+            for blocks in blocks.chunks_mut(LANES) {
+                let change = unsafe {
+                    if any_processor {
+                        solve_with::<Halves>(&bodies_of_lanes, blocks, method, &mut vec![])
+                    } else {
+                        solve_all(&bodies_of_lanes, blocks, method)
+                    }
+                };
+                most[1] = solve::larger(most[1], change);
+            }
             let bits = |v: &[Vec4]| v.iter().map(|v| v.to_array().map(f32::to_bits)).collect::<Vec<_>>();
             let of_body = |b: &Body| bits(&[b.motion, b.spin]);
             let of_constraint = |r: &ContactConstraint| {
