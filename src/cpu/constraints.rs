@@ -5,7 +5,7 @@ mod find;
 mod past;
 
 use crate::state::constants::{SHOCK, TOUCHING};
-use std::{mem::swap, ops::Range, sync::atomic::AtomicU32};
+use std::{mem::swap, ops::Range};
 
 use glam::{Vec3, Vec4};
 
@@ -137,8 +137,6 @@ pub struct Task {
     flights: Vec<(u32, f32)>,
     /// The blocks with constraints.
     blocks: Vec<BlockRange>,
-    /// The previous constraints, while new ones are found.
-    before: Vec<ContactConstraint>,
 }
 
 /// The constraints of a block in its task.
@@ -193,9 +191,8 @@ pub struct ContactConstraints {
     is_past_ready: bool,
     /// Pressed contacts of each sphere in the previous substep.
     rested: Pressed,
-    /// New index of each sphere, and the end of its past constraints, while they are reordered.
+    /// New index of each sphere, while constraints are reordered.
     places: Vec<u32>,
-    ends: Vec<AtomicU32>,
     /// Spheres whose contacts are counted one by one.
     counted: Vec<u32>,
     pub count: usize,
@@ -246,8 +243,7 @@ impl ContactConstraints {
             if !blocks_of_task.iter().any(renews_any) {
                 return;
             }
-            let mut before = std::mem::take(&mut task.before);
-            swap(&mut before, &mut task.constraints);
+            let before = task.constraints.clone();
             task.begin();
             for block in blocks_of_task {
                 for i in blocks.owners_of(block) {
@@ -265,7 +261,6 @@ impl ContactConstraints {
                 }
                 task.end_block(block.number);
             }
-            task.before = before;
         });
         self.count = self.tasks.iter().map(|task| task.constraints.len()).sum();
     }
@@ -425,12 +420,12 @@ impl ContactConstraints {
         let tasks = self.tasks.all().iter().chain(self.past.all());
         tasks
             .map(|t| {
-                size_of::<ContactConstraint>() * (t.constraints.capacity() + t.before.capacity())
+                size_of::<ContactConstraint>() * t.constraints.capacity()
                     + 4 * (t.partners.capacity() + t.with_walls.capacity() + t.yielding.capacity())
             })
             .sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
-            + 4 * (self.places.capacity() + self.ends.capacity() + self.counted.capacity())
+            + 4 * (self.places.capacity() + self.counted.capacity())
             + self.rested.bytes()
     }
 }
@@ -486,7 +481,8 @@ pub fn for_contacts<'c>(
 }
 
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactConstraint] {
-    let Slot { task, first, count } = slots[i as usize];
+    // No constraint was found yet for spheres without a slot.
+    let Slot { task, first, count } = slots.get(i as usize).copied().unwrap_or_default();
     if count == 0 {
         return &[];
     }

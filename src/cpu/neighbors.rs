@@ -6,7 +6,6 @@ pub mod parts;
 use crate::cpu::bits::Bits;
 use crate::state::constants::{COUNTED_PLANES, MOST_HITS, wall_bit};
 use std::{
-    mem::swap,
     ops::Range,
     sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed},
 };
@@ -76,8 +75,6 @@ pub struct Block {
     was_hit: AtomicBool,
     /// Whether a wall in reach of the sphere moves.
     driven: Vec<bool>,
-    /// The previous lists, while some of them are found anew.
-    before: Option<Box<Self>>,
 }
 
 /// Candidates of all spheres. Every pair is listed twice, once for each sphere.
@@ -97,27 +94,29 @@ impl Block {
         start..self.feature_ends[k] as usize
     }
 
-    // Empties the lists, and keeps a copy of those that `keep` reads.
-    fn swap_out(&mut self) {
-        let before = self.before.get_or_insert_default();
-        for (list, before) in [
-            (&mut self.ends, &mut before.ends),
-            (&mut self.walls, &mut before.walls),
-            (&mut self.features, &mut before.features),
-            (&mut self.feature_ends, &mut before.feature_ends),
-        ] {
-            swap(list, before);
-            list.clear();
-        }
-        swap(&mut self.entries, &mut before.entries);
-        self.entries.clear();
-        swap(&mut self.driven, &mut before.driven);
-        self.driven.clear();
+    fn clear(&mut self) {
+        let Self { entries, ends, walls, features, feature_ends, driven, .. } = self;
+        entries.clear();
+        driven.clear();
+        [ends, walls, features, feature_ends].into_iter().for_each(Vec::clear);
     }
 
-    // Appends the previous lists of the k-th sphere.
-    fn keep(&mut self, k: usize) {
-        let before = self.before.as_deref().expect("the lists were swapped out");
+    // A copy of the lists that `keep` reads.
+    fn copy(&self) -> Self {
+        let Self { entries, ends, walls, features, feature_ends, driven, .. } = self;
+        Self {
+            entries: entries.clone(),
+            ends: ends.clone(),
+            walls: walls.clone(),
+            features: features.clone(),
+            feature_ends: feature_ends.clone(),
+            driven: driven.clone(),
+            ..Self::default()
+        }
+    }
+
+    // Appends the lists of the k-th sphere as they were before.
+    fn keep(&mut self, before: &Self, k: usize) {
         let start = if k == 0 { 0 } else { before.ends[k - 1] as usize };
         self.entries.extend_from_slice(&before.entries[start..before.ends[k] as usize]);
         self.ends.push(self.entries.len() as u32);
@@ -294,12 +293,15 @@ pub fn neighbors(
             return;
         }
         *block.was_hit.get_mut() = true;
-        block.swap_out();
+        let before = renewed.map(|_| block.copy());
+        block.clear();
         let first_of_block = range.start;
         let (mut rows, mut parts) = (Rows::default(), vec![]);
         for i in range {
-            if renewed.is_some_and(|renewed| !renewed.contains(i)) {
-                block.keep(i - first_of_block);
+            if let (Some(renewed), Some(before)) = (renewed, &before)
+                && !renewed.contains(i)
+            {
+                block.keep(before, i - first_of_block);
                 continue;
             }
             let finder = Finder::new(grid, state, i, 2.0 * reach.motion_margin);

@@ -1,15 +1,16 @@
 //! Warm start: passes the impulses of a substep's contact constraints to the next substep.
 
-use std::{
-    mem::swap,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-};
+use std::mem::swap;
 
 use super::{ContactConstraint, ContactConstraints, ContactImpulse, STANDS, Slot, past_of};
 use crate::{
     cpu::parallel::{Disjoint, TASK, for_ranges},
     state::constants::WALL,
 };
+
+/// Spheres whose past constraints are in one task, about as many as the constraints of a task belong to otherwise: then the
+/// allocations of past and present tasks serve in turn.
+const PAST_TASK: usize = 256;
 
 impl ContactConstraints {
     /// Reorders past constraints after their spheres; `order` holds the previous index of each sphere.
@@ -23,48 +24,33 @@ impl ContactConstraints {
         }
         if self.is_past_ready {
             swap(&mut self.tasks, &mut self.past);
+            swap(&mut self.slots, &mut self.past_slots);
         } else {
             self.past_h = self.h;
         }
-        let Self { tasks, past, past_slots, places, ends, .. } = self;
+        let Self { tasks, past, slots, past_slots, places, .. } = self;
         places.resize(order.len(), 0);
         let to = Disjoint::new(places);
         for_ranges(order.len(), TASK, |range| {
             // SAFETY: an order names each sphere once.
             range.for_each(|k| unsafe { to.set(order[k] as usize, k as u32) });
         });
-        let (places, tasks) = (&*places, &*tasks);
-        ends.clear();
-        ends.resize_with(order.len(), AtomicU32::default);
-        tasks.look(|task| {
-            for constraint in &task.constraints {
-                ends[places[constraint.i as usize] as usize].fetch_add(1, Relaxed);
+        let (places, tasks, slots) = (&*places, &*tasks, &*slots);
+        past_slots.resize(order.len(), Slot::default());
+        let past_slots = Disjoint::new(past_slots);
+        past.run(order.len(), PAST_TASK, |range, task| {
+            task.begin();
+            for k in range.clone() {
+                let first = task.constraints.len();
+                let renumbered = |constraint: &ContactConstraint| ContactConstraint {
+                    i: k as u32,
+                    j: if constraint.j & WALL == 0 { places[constraint.j as usize] } else { constraint.j },
+                    ..*constraint
+                };
+                task.constraints.extend(past_of(tasks, slots, order[k]).iter().map(renumbered));
+                // SAFETY: ranges do not overlap.
+                unsafe { past_slots.set(k, Slot::of(range.start / PAST_TASK, first, task)) };
             }
-        });
-        past_slots.clear();
-        let mut sum = 0;
-        past_slots.extend(ends.iter_mut().map(|end| {
-            let (first, count) = (sum, *end.get_mut());
-            (sum, *end.get_mut()) = (sum + count, first);
-            Slot { task: 0, first, count }
-        }));
-        past.run(1, 1, |_, task| {
-            task.partners.clear();
-            task.constraints.resize(sum as usize, ContactConstraint::default());
-            let constraints = Disjoint::new(&mut task.constraints);
-            // The constraints of a sphere are unordered; lookups search by partner.
-            tasks.look(|task| {
-                for constraint in &task.constraints {
-                    let mut constraint = *constraint;
-                    constraint.i = places[constraint.i as usize];
-                    if constraint.j & WALL == 0 {
-                        constraint.j = places[constraint.j as usize];
-                    }
-                    let place = ends[constraint.i as usize].fetch_add(1, Relaxed);
-                    // SAFETY: every cursor yields each index once.
-                    unsafe { constraints.set(place as usize, constraint) };
-                }
-            });
         });
         (self.is_past_ready, self.count) = (true, 0);
     }
@@ -103,6 +89,6 @@ impl ContactConstraints {
         } else {
             (&self.tasks, &self.slots, self.h)
         };
-        (if i < slots.len() { past_of(tasks, slots, i as u32) } else { &[] }, h)
+        (past_of(tasks, slots, i as u32), h)
     }
 }
