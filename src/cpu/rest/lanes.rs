@@ -1,9 +1,10 @@
-//! Solves the contact constraints of eight blocks in parallel, one block per lane. The operations and their order are those
-//! of a solver of one constraint at a time, so the results are bit-identical. The blocks have one colour and therefore share no sphere. A block
-//! is swept several times in succession, because its spheres are then in the cache.
+//! Solves the contact constraints of eight blocks in parallel, one block per lane. The blocks have one colour
+//! and therefore share no sphere. Each lane performs the operations of a scalar solver in the order of the
+//! scalar solver, so the results of both are bit-identical. A lane sweeps a block several times in
+//! succession, because the spheres of the block are then in the cache.
 //!
-//! Most constraints of a block share a sphere with the one before, so a processor that solves one block waits most of the
-//! time for the last result.
+//! Most constraints of a block share a sphere with the preceding constraint. A processor that solves a single
+//! block therefore waits most of the time for the result of the preceding constraint.
 
 use std::mem::offset_of;
 
