@@ -58,17 +58,18 @@
 //! - **Determinism**: results do not depend on thread scheduling. Spheres within a cell are sorted by id, ties between
 //!   impacts are broken by id, and floating-point sums have a fixed order. [`Simulation::state_hash`] is a
 //!   fingerprint of the state for comparison.
-//! - **Errors**: fallible methods of [`Simulation`] return [`Error`], whose message names the problem, its location and
-//!   a remedy. Collisions that could not be resolved in order are no error; [`StepReport::late`] counts them.
+//! - **Errors**: fallible methods of [`Simulation`] return [`Error`], whose message names the problem, its
+//!   location and a remedy. Collisions that could not be resolved in order are not errors;
+//!   [`StepReport::late`] counts them.
 //!
 //! # A step
 //!
 //! A step of length `dt` is divided into substeps. Their number depends on the collision rate and the speeds.
-//! [`schedule`] lists the passes of a step in order, with the arrays (columns) that each pass reads and writes; the CPU
-//! and GPU backends execute this list. If a buffer on the device is too small, the host enlarges the buffer and repeats
-//! the step from a copy of the state ([`StepReport::overflow`]), so no impact is lost. A substep with too many
-//! collisions to resolve is repeated as two halves, and so is one with collisions out of order if
-//! [`Solver::strict_order`] is set ([`StepReport::redone`]).
+//! [`schedule`] lists the passes of a step in order, with the arrays (columns) that each pass reads and
+//! writes; the CPU and GPU backends execute this list. If a buffer on the device is too small, the host
+//! enlarges the buffer and repeats the step from a copy of the state ([`StepReport::overflow`]), so no impact
+//! is lost. A substep with too many collisions to resolve is repeated as two halves ([`StepReport::redone`]).
+//! With [`Solver::strict_order`], a substep with collisions out of order is also repeated as two halves.
 //!
 //! # Backends
 //!
@@ -89,11 +90,12 @@
 //!   coefficient. The friction impulse is the impulse that stops slip, but at most the friction coefficient times the
 //!   normal impulse. A pair of materials has the smaller restitution, the larger threshold and the geometric mean of the
 //!   friction coefficients, unless [`Materials::set_surface`] gives other values for the pair.
-//! - **Resting contact**: with gravity and a restitution below 1, an impact becomes a resting contact if gravity would
-//!   reverse the rebound at once. Resting contacts are constraints with friction, rolling resistance and twisting
-//!   resistance. Gauss-Seidel iteration with a warm start solves all of them together. Impacts between spheres that
-//!   others hold in place also become resting contacts; a sphere in flight that hits a held one bounces off with its
-//!   restitution ([`StepReport::crowded`]). All other pairs in the same pile still collide in order.
+//! - **Resting contact**: with gravity and a restitution below 1, an impact becomes a resting contact if
+//!   gravity would reverse the rebound at once. Resting contacts are constraints with friction, rolling
+//!   resistance and twisting resistance. Gauss-Seidel iteration with a warm start solves all resting contacts
+//!   together. An impact between two spheres that other spheres hold in place also becomes a resting contact
+//!   ([`StepReport::crowded`]). A sphere in flight bounces off a held sphere with the restitution of the
+//!   pair. All other pairs in the same pile still collide in order.
 //! - **Sleeping**: spheres in contact sleep once all of them have been slower than 2e-4 sqrt(g d) for a time of 10
 //!   sqrt(d/g), where d is the smallest diameter and g is gravity ([`StepReport::asleep`], [`Solver::sleeping`]). An
 //!   impact on a sleeping sphere wakes all sleeping spheres; undisturbed spheres sleep again after half of that time.
@@ -105,8 +107,9 @@
 //!   [`StepReport::wall_work`] is the work done by moving walls. If a wall crushes spheres, they overlap, and
 //!   [`StepReport::crushed_by`] names the wall.
 //! - **Flow and outside forces**: a [`Source`] adds spheres at a given rate, and a [`Sink`] removes spheres.
-//!   [`System::drag`] damps velocities as exp(-drag t). [`Simulation::set_gravity`] changes gravity between steps. The
-//!   energy ledger of [`Summary::ledger_error`] includes the energy of all four.
+//!   [`System::drag`] damps velocities as exp(-drag t). [`Simulation::set_gravity`] changes gravity between
+//!   steps. The energy ledger of [`Summary::ledger_error`] includes the energy of sources, sinks, drag and
+//!   gravity changes.
 //! - **Compression**: a periodic box may shrink to a given packing fraction or pressure ([`Compression`]).
 //! - **Not modelled**: cohesion, soft contact forces and stiffness, bodies that are not spheres, joints, fluids.
 //!

@@ -1,4 +1,5 @@
-// Edges of the box and of walls, over the finished picture: as much of each pixel as its samples see nothing nearer.
+// Draws the edges of the box and of walls over the finished picture. The opacity of an edge in a pixel is proportional
+// to the number of samples that see nothing nearer than the edge.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 @group(1) @binding(1) var ids: texture_multisampled_2d<u32>;

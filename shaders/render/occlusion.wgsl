@@ -1,5 +1,6 @@
-// How much of the sky is hidden by what is near, from the depths of the picture at half its resolution (the estimator of
-// McGuire, Osman, Bukowski and Hennessy, "The Alchemy screen-space ambient obscurance algorithm", 2011), then smoothed.
+// Ambient occlusion: estimates the share of the sky that nearby objects hide, from the depths of the picture at half
+// its resolution, and smooths the estimate. The estimator is that of McGuire, Osman, Bukowski and Hennessy, "The
+// Alchemy screen-space ambient obscurance algorithm", 2011.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 @group(1) @binding(1) var ids: texture_multisampled_2d<u32>;

@@ -1,5 +1,6 @@
-// The deepest overlap of every sphere with another, in the pair's mean diameter. Cells are at least as wide as the largest
-// sphere: what overlaps is in the 27 cells around. Cells are hashed to lists of their spheres.
+// Finds the deepest overlap of every sphere with another sphere, in mean diameters of the pair. Cells are at least as
+// wide as the largest sphere, so a sphere overlaps only spheres in its own cell and the 26 cells around. Each cell is
+// hashed to a list of spheres.
 
 // The first sphere of each list plus 1, then the next one after every sphere; 0 = none. A power of two of lists.
 @group(1) @binding(2) var<storage, read_write> heads: array<atomic<u32>>;

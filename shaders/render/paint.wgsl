@@ -1,4 +1,4 @@
-// The colour of every sphere, in linear light, and how much of what is behind it is covered.
+// Computes the colour of every sphere in linear light, and its opacity.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 @group(1) @binding(1) var<storage, read> values: array<f32>;

@@ -1,4 +1,4 @@
-// Where every sphere is, seen from the eye, and the value that its colour stands for.
+// Computes the centre of every sphere in the camera frame, and the value that the sphere's colour shows.
 
 // Id and material, by rank.
 @group(1) @binding(2) var<storage, read> kinds: array<vec2u>;

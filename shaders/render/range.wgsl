@@ -1,4 +1,5 @@
-// Which values the ends of the map stand for. All on the device: a histogram, then what part of the spheres stays below.
+// Finds the values at the ends of the colour map, on the device alone: builds a histogram of the values, then finds the
+// value below which a given share of the spheres lies.
 
 @group(1) @binding(0) var<storage, read> values: array<f32>;
 // Histogram; then the bits of the greatest value and those of the least, turned over so that both grow.

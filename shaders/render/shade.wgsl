@@ -1,4 +1,4 @@
-// Light and colour, once for each thing that a pixel sees.
+// Computes light and colour, once for each object that a pixel sees.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 @group(1) @binding(1) var<storage, read> colours: array<vec4f>;

@@ -1,5 +1,6 @@
-// How near to the key light the nearest sphere is. Spheres are flat discs at their centres here: the lit half of a sphere is
-// before its own disc and so never in its own shadow, whatever the precision, and no depth has to be computed.
+// Renders the shadow map: the depth of the sphere nearest to the key light. Here a sphere is a flat disc through its
+// centre. The lit half of the sphere is nearer to the light than the disc, so the sphere never casts a shadow on its
+// lit half, whatever the precision. No fragment has to compute a depth.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 

@@ -1,9 +1,10 @@
-// Which sphere or surface each sample of a pixel sees.
+// Finds the sphere or surface that each sample of a pixel sees.
 //
-// Of two spheres that do not overlap, the one in front on any ray is the one of the smaller power |c|^2 - r^2 with respect to
-// the eye: the eye and that sphere are on the same side of the plane between them on which both powers are equal. So one
-// depth for all of a sphere orders spheres exactly, and no fragment has to compute one. What cuts into each other (by a
-// hair, at most, in hard spheres) is parted along that plane as it should be where it is seen edge on.
+// The power of the eye with respect to a sphere is |c|^2 - r^2, with the centre c relative to the eye. The points of
+// equal power with respect to two disjoint spheres form a plane between the spheres. The eye and the sphere of smaller
+// power are on the same side of this plane, so every ray that meets both spheres meets the sphere of smaller power
+// first. A single depth for each sphere therefore orders disjoint spheres exactly, and no fragment has to compute a
+// depth.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 

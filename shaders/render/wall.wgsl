@@ -1,4 +1,5 @@
-// Walls other than planes: triangles of all of them in one list. `src/render/walls` makes and mirrors what is read here.
+// Walls other than planes. One list holds the triangles of all these walls. `src/render/walls` fills the buffers and
+// mirrors their layout.
 
 // Where a wall is in the frame of the eye.
 struct WallPlace {

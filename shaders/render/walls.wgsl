@@ -1,4 +1,5 @@
-// Triangles of walls: as bodies among the spheres, as what throws shadows, and as glass before what is inside.
+// Draws the triangles of walls: as opaque bodies among the spheres, as shadow casters, and as glass in front of the
+// inside of a wall.
 
 @group(1) @binding(0) var<storage, read> placed: array<vec4f>;
 

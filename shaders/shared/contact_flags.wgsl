@@ -1,5 +1,6 @@
-// Contact flags: which pairs a contact constraint holds, and which collide so often that they rest. Twins:
-// src/cpu/event.rs and src/cpu/neighbors.rs. Both lists of a pair hold the same flags.
+// Contact flags mark the pairs that a contact constraint holds, and count the impacts of a pair: a pair that collides
+// too often becomes a resting contact. Both lists of a pair hold the same flags. Twins: src/cpu/event.rs and
+// src/cpu/neighbors.rs.
 
 fn flags_word(place: u32) -> u32 { return frame.at_flags + ((place - frame.at_entries) >> 3u); }
 fn flags_bit(place: u32) -> u32 { return 4u * ((place - frame.at_entries) & 7u); }

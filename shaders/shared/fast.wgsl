@@ -1,6 +1,6 @@
-// Spheres that are too fast for the candidate lists. Each traverses the cells of its swept capsule and becomes a dynamic
-// candidate of the spheres there. To find pairs of fast spheres, each first registers in the cells of its tube. Twin:
-// src/cpu/fast.rs.
+// Spheres that are too fast for the candidate lists. Each traverses the cells of its swept capsule and becomes a
+// dynamic candidate of the spheres there. To find pairs of fast spheres, each fast sphere first registers in the cells
+// of its tube. Twin: src/cpu/fast.rs.
 
 // Path of a fast sphere in the frame of the drift, where slow spheres stay within their motion margin of the position at
 // which they were binned.

@@ -1,4 +1,4 @@
-// Finds resting contacts: warm-started at the start of a substep, and again after the rounds. Twin: `Finder` of
+// Finds resting contacts at the start of a substep, with a warm start, and again after the rounds. Twin: `Finder` of
 // src/cpu/constraints/find.rs, which gives the reasons.
 
 // Contact constraints as the next substep needs them, by the ranks of the spheres.

@@ -1,4 +1,5 @@
-// Halt bits: why the stages stop, and how they are set. The files of the buffers declare the buffers used here.
+// Halt bits: the reasons why the stages stop, and the functions that set the bits. broad.wgsl or view.wgsl declares the
+// buffer `work`.
 
 fn is_halted() -> bool { return (atomicLoad(&work[HALT]) | atomicLoad(&work[BROKEN])) != 0u; }
 

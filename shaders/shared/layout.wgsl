@@ -1,5 +1,5 @@
 // The uniforms, and what all stages read from them. Structs that Rust shares, `Frame` and its offsets `at_*` among
-// them, are generated from `src/gpu/layout.rs`. Lengths, times and masses in scaled units.
+// them, are generated from `src/gpu/layout.rs`. Lengths, times and masses are in scaled units.
 
 @group(0) @binding(0) var<uniform> frame: Frame;
 @group(0) @binding(1) var<uniform> round_of_dispatch: Round;

@@ -1,5 +1,5 @@
-// Rounds after those over the whole array: one workgroup processes the few pending spheres until no impact is left.
-// Twin: src/cpu/rounds.rs.
+// The last rounds of a substep, after the rounds over the whole array: one workgroup processes the few pending spheres
+// until no impact is left. Twin: src/cpu/rounds.rs.
 
 var<workgroup> shared_count: u32;
 var<workgroup> shared_flag: u32;

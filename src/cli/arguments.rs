@@ -170,8 +170,9 @@ pub struct VerifyArguments {
     /// Number of steps; every step starts from the same state on both backends.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
-    /// Allowed difference of positions, as a fraction of four times the largest diameter plus the path of the sphere in the
-    /// step. All other tolerances are derived from this one. Default: 5e-7, which covers the rounding of f32.
+    /// Allowed difference of positions, as a fraction of a length: the sum of four times the largest diameter
+    /// and the path of the sphere in the step. All other tolerances are derived from this one. Default: 5e-7,
+    /// which covers the rounding of f32.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
     pub tolerance: Option<f64>,
     /// Part of the name of the adapter for the gpu backend; see `carom adapters`.

@@ -1,11 +1,12 @@
 //! Stage `select`: selects the impacts that may be applied in this round. A selected impact is the earliest of both
 //! partners, and no third sphere can reach one of them sooner.
 //!
-//! The first condition is not enough for the impact of a pair (i, j): a third sphere k may be struck sooner and then reach
-//! i first. For every sphere the causality test knows the next impact and a bound on the velocity change in it; after that
-//! impact the sphere may be anywhere in a cone around its path. For the pair (i, j) the test examines every sphere k near i
-//! or j, every sphere m near k that could touch k and turn it towards the pair, and all earlier events of m, combined into
-//! one bound. The globally earliest impact always passes the test.
+//! The first condition is not enough for the impact of a pair (i, j): a third sphere k may be struck sooner
+//! and then reach i first. For every sphere the causality test knows the next impact and a bound on the
+//! velocity change in this impact. After the impact the sphere may be anywhere in a cone around its path. For
+//! the pair (i, j) the test examines every sphere k near i or j, and every sphere m near k that could touch k
+//! and turn k towards the pair. One bound combines all earlier events of m. The globally earliest impact
+//! always passes the test.
 
 use glam::{IVec3, Vec3};
 

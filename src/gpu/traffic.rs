@@ -1,5 +1,5 @@
-//! Lower bound on the bytes that a step reads and writes. A benchmark divides it by the time of the step to report bytes
-//! per second.
+//! Lower bound on the bytes that a step reads and writes. A benchmark divides this bound by the time of the
+//! step to report bytes per second.
 
 use super::layout::{Body, NextEvent, Node, Tag};
 use crate::{

@@ -42,9 +42,10 @@
 //! over the finished picture, so that the inside stays visible. Three kinds of walls are opaque on both sides: a closed
 //! wall without a sphere inside, a disc, and a mesh that is a sheet. Opaque bodies cast shadows.
 //!
-//! A sphere smaller than a pixel is drawn large enough for a sample to hit it, and more transparent, so that no sphere
-//! vanishes. A sphere has a single depth, which orders disjoint spheres exactly. Of two spheres that overlap, one covers
-//! the other over its whole outline; hard spheres do not overlap.
+//! A sphere smaller than a pixel is drawn large enough for a sample to hit it, and more transparent, so that
+//! no sphere vanishes. A sphere has a single depth, which orders disjoint spheres exactly. If two spheres
+//! overlap, the sphere in front covers the other within the whole outline of the sphere in front; hard
+//! spheres do not overlap.
 //!
 //! On a software adapter occlusion uses fewer depths, and the shadow map is smaller and has harder edges; all other passes
 //! are the same. The legend of a window lags by one or two pictures, because its numbers come from the device.

@@ -1,5 +1,5 @@
-//! Reads the values at the ends of the colour map back for the legend. They arrive one or two pictures late, so that the
-//! host never waits.
+//! Reads the values at the ends of the colour map back for the legend. The values arrive one or two pictures
+//! late, so that the host never waits.
 
 use std::sync::mpsc::{Receiver, channel};
 

@@ -1,4 +1,5 @@
-//! Records the time of each sphere's last contact, for the engines on the CPU. The GPU engine records it itself.
+//! Records the time of each sphere's last contact, for the engines on the CPU. The GPU engine records these
+//! times itself.
 
 use rustc_hash::FxHashMap;
 

@@ -1,7 +1,7 @@
 //! The reference frame of a substep. The frame falls freely, and paths are measured relative to the drift of the bulk.
 //!
 //! In a freely falling frame, spheres in flight move on straight lines: with t from the start of the substep,
-//! y = x - g t^2/2 and u = v - g t. Gravity appears only relative to planes and fixed spheres.
+//! y = x - g t^2/2 and u = v - g t. Gravity appears only in the motion relative to planes and fixed spheres.
 
 use glam::Vec3;
 

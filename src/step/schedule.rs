@@ -5,10 +5,11 @@
 //!
 //! # How a step runs
 //!
-//! 1. **Plan** (`step::plan`). The step of length `dt` is divided into substeps, so that a sphere has at most about 0.3
-//!    collisions in each substep: with more collisions a substep needs more rounds (5 at 0.3, 11 at 1). High speeds, moving
-//!    walls and resting contacts may require more substeps. The plan uses the measurements of the step before the last
-//!    one, so that a device can run ahead of the host and still follow the same plan.
+//! 1. **Plan** (`step::plan`). The step of length `dt` is divided into substeps, so that a sphere has at most
+//!    about 0.3 collisions in each substep: with more collisions a substep needs more rounds (5 rounds at 0.3
+//!    collisions, 11 at 1). High speeds, moving walls and resting contacts may require more substeps. The
+//!    plan uses the measurements of the step before the last one, so that a device can run ahead of the host
+//!    and still follow the same plan.
 //! 2. **Broad phase** ([`BROAD_PHASE`]), before the first substep and again before every substep that the motion margin
 //!    of the last broad phase does not cover. A counting sort (`bin`, `scan`, `scatter`) stores the spheres in the order
 //!    of their cells, so that neighbours lie close in memory. `neighbors` lists the candidates of each sphere: all
@@ -21,11 +22,12 @@
 //! 5. **Launch and sweep** ([`SUBSTEP_BEGIN`]). `launch` resets the clocks and finds dynamic candidates for the spheres that
 //!    are too fast for their lists. `sweep` computes for each sphere its next event: the earliest impact with a
 //!    candidate or a wall.
-//! 6. **Rounds** ([`ROUND`]), repeated until no impact is pending. `select` takes the pairs whose impact is the earliest of
-//!    both spheres and that no third sphere can reach sooner. Such pairs are independent of one another, so `collide`
-//!    applies their impulses in parallel without breaking the order of events. The second pass of `sweep` computes new
-//!    next events for the spheres that the impacts affected.
-//!    Both passes of `sweep` convert impacts in a crowd to resting contacts, which the second solve of `rest` includes.
+//! 6. **Rounds** ([`ROUND`]), repeated until no impact is pending. `select` takes a pair if the impact is the
+//!    earliest of both spheres and no third sphere can reach either of them sooner. The selected pairs are
+//!    independent of one another, so `collide` applies their impulses in parallel without breaking the order
+//!    of events. The second pass of `sweep` computes new next events for the spheres that the impacts
+//!    affected. Both passes of `sweep` convert impacts in a crowd to resting contacts, which the second solve
+//!    of `rest` includes.
 //! 7. **Halving** (`step::driver`). If a substep needs too many rounds, or in a strict run a collision is out of order, the
 //!    start of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times;
 //!    then its rounds run to the end. If impacts do not end, their spheres stop until the substep is over.

@@ -1,4 +1,4 @@
-//! Walls: solid surfaces whose motion is prescribed; impacts of spheres do not change it.
+//! Walls: solid surfaces with a prescribed motion, which impacts of spheres do not change.
 
 mod distance;
 

@@ -8,9 +8,9 @@
 //! - The first sphere of a pair is `a`, the second `b`. `d` is the centre of `a` minus the centre of `b`, and `w` is the
 //!   velocity of `a` minus the velocity of `b`: **`d`, `w` and every normal point from the second sphere to the first.** So
 //!   `d.w < 0` means that the two spheres approach, and an impulse acts on the first sphere with sign `+`.
-//! - The basic functions take `d` and `w`; subtract positions as precisely as you can.
-//!   Functions that take [`Still`] and [`Moving`] do the subtraction, whose rounding they cannot undo: far from
-//!   the origin, say 1e5 diameters in `f32`, work relative to a nearby point.
+//! - The basic functions take `d` and `w`; subtract positions as precisely as you can. Functions that take
+//!   [`Still`] and [`Moving`] subtract the positions, but cannot undo the rounding of the positions. Far from
+//!   the origin, say 1e5 diameters in `f32`, give positions relative to a nearby point.
 //! - Units are arbitrary but consistent. Times start at the beginning of the step; a `fraction` is a share of the step. To
 //!   sweep along a displacement instead of a velocity, set `dt` to 1.
 //! - `separation` is a gap; a negative gap is an overlap. Spheres that touch do not overlap.

@@ -1,5 +1,5 @@
-//! Numbers and vectors in eight lanes. Every operation is done in every lane, with the bits of the operation on floats: there
-//! is no fused multiplication and addition.
+//! Numbers and vectors in eight lanes. Every operation acts on all lanes, and each lane gives the same bits
+//! as the operation on a single float. Multiplications and additions are therefore never fused.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -276,8 +276,9 @@ impl<N: Number> Mul<N> for Vector<N> {
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx {
-    //! Eight lanes in one vector, on x86 processors with AVX2. No function of this module may run on others. Each must be
-    //! inlined into a function with that target feature, or it is slow; therefore none of them is called in a closure.
+    //! Eight lanes in one vector, on x86 processors with AVX2. No function of this module may run on a
+    //! processor without AVX2. Each function is slow unless it is inlined into a function with the target
+    //! feature `avx2`. Therefore no closure calls a function of this module.
 
     use std::{
         arch::x86_64::*,
