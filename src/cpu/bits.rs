@@ -41,7 +41,7 @@ impl Bits {
         while i < range.end {
             let end = range.end.min((i / 64 + 1) * 64);
             let mut rest = !self.words[i / 64].load(Relaxed) & (!0 << (i % 64));
-            if end % 64 != 0 {
+            if !end.is_multiple_of(64) {
                 rest &= (1 << (end % 64)) - 1;
             }
             while rest != 0 {
@@ -58,7 +58,7 @@ impl Bits {
         self.words.iter_mut().zip(others).for_each(|(word, (first, second))| {
             *word.get_mut() |= !(first.load(Relaxed) | second.load(Relaxed));
         });
-        if let Some(last) = self.words.last_mut().filter(|_| count % 64 != 0) {
+        if let Some(last) = self.words.last_mut().filter(|_| !count.is_multiple_of(64)) {
             *last.get_mut() &= (1 << (count % 64)) - 1;
         }
     }
@@ -190,7 +190,7 @@ impl Pressed {
 
     /// Sets the contacts of a sphere: their number with spheres, and whether any is with a wall.
     pub fn set(&self, i: usize, spheres: u8, on_wall: bool) {
-        self.bytes[i].store(2 * spheres.min(64) | u8::from(on_wall), Relaxed);
+        self.bytes[i].store((2 * spheres.min(64)) | u8::from(on_wall), Relaxed);
     }
 
     /// Counts a contact with a sphere. The count stops near 64. No other thread may change the count of the sphere at the
