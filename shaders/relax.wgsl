@@ -1,4 +1,5 @@
-// Stage `relax`: pushes apart remaining overlaps, by position only, and finds the deepest overlap at the substep's end.
+// Stage `relax`: pushes apart spheres that still overlap, by position only, and finds the deepest overlap at the end of the
+// substep.
 // Twin: src/cpu/relax.rs.
 
 // Overlap along `normal`, towards the sphere, in mean diameters of the pair.

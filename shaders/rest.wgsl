@@ -1,8 +1,8 @@
-// Stage `rest`: contacts that rest are found and solved, once before the launch and again after the rounds. Twins:
+// Stage `rest`: finds and solves resting contacts, once before the launch and again after the rounds. Twins:
 // src/cpu/rest.rs and src/cpu/constraints.rs, which give the reasons. shared/constraint.wgsl solves one constraint,
 // shared/find_constraints.wgsl finds the constraints, shared/blocks.wgsl orders them.
 
-// The dispatch number encodes iteration and colour. Iterations are numbered through: first those before the launch (0
+// The dispatch number encodes iteration and colour. Iterations are numbered consecutively: first those before the launch (0
 // applies the warm-start impulses, if any), then the batches after the rounds, each with twice as many as the one
 // before.
 fn pass_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> COLOUR_BITS; }

@@ -131,8 +131,8 @@ impl Simulation {
     /// As [`run`](Self::run), but passes the whole simulation to `each` after every step, for programs that display it.
     ///
     /// `each` sees the state at the end of the step that [`report`](Self::report) describes, even if the next step is
-    /// already under way. On a device, `state_buffers` hold this state: commands that read them and are submitted before
-    /// `each` returns see it without a wait. [`spheres`](Self::spheres) and the hash are available too, but copy the state
+    /// already under way. On a device, `state_buffers` hold this state: commands that are submitted before `each`
+    /// returns read this state without a wait. [`spheres`](Self::spheres) and the hash are available too, but copy the state
     /// to the host and wait for the copy.
     ///
     /// # Errors

@@ -117,7 +117,8 @@ impl Bits {
     }
 }
 
-/// Pressed contacts of each sphere, one byte each: twice the number of those with spheres, plus 1 if any is with a wall.
+/// Pressed contacts of each sphere, one byte each: bit 0 says whether any is with a wall, the upper bits hold the number of
+/// contacts with spheres.
 #[derive(Default)]
 pub struct Pressed {
     bytes: Vec<AtomicU8>,

@@ -30,8 +30,8 @@ const SERIAL: usize = 8192;
 pub struct ContactConstraint {
     /// Unit vector from j to i.
     pub normal: Vec3,
-    /// Approach speed that closes the gap by the end of the substep, >= 0. Below 0 the partners bounce: minus the speed at
-    /// which they separate.
+    /// Approach speed that closes the gap by the end of the substep, >= 0. A negative value means a bounce; its magnitude is the
+    /// speed of separation.
     pub closing: f32,
     pub impulse: ContactImpulse,
     /// From each centre to the point of contact.
@@ -133,7 +133,7 @@ pub struct Task {
     /// Contacts made of impacts in the last call, and whether any partners bounce.
     converted: u64,
     bounces: bool,
-    /// Spheres that begin to bounce, each with the time from then to the end of the substep.
+    /// Spheres that begin to bounce, each with the time from its first bounce to the end of the substep.
     flights: Vec<(u32, f32)>,
     /// The blocks with constraints.
     blocks: Vec<BlockRange>,

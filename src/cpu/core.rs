@@ -1,4 +1,4 @@
-//! The data of the CPU engine (one column per property of a sphere, and tables), and the stages that work on the data.
+//! The data of the CPU engine, which are columns (one per property of a sphere) and tables, and the stages that work on them.
 
 use std::{mem::swap, sync::atomic::AtomicU32};
 
@@ -237,7 +237,7 @@ impl Core {
         advance::advance(inputs, advance::Outputs { place, motion, spin, motion_margin, support });
     }
 
-    /// Pushes overlapping spheres apart. `work` is the work done against gravity before.
+    /// Pushes overlapping spheres apart. `work` is the work that earlier pushes did against gravity.
     pub fn relax(&mut self, relax: &mut Relax, frame: Frame, work: f64) -> Relaxed {
         let mut relaxed = Relaxed { work, ..Relaxed::default() };
         let most = if self.domain.world.rests { RELAX_PUSHES } else { 1 };

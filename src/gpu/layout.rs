@@ -9,7 +9,7 @@ use crate::state::{
     levels,
 };
 
-/// The regions of buffers in the order in which they lie: each is declared here and nowhere else.
+/// The regions of buffers, in the order of their places in memory. Each region is declared here and nowhere else.
 ///
 /// One line declares a region: `name: [words of an element; elements],`, where `s` stands for the `Sizes` of `buffer_layout.rs`.
 /// The line yields the offset `name` in [`BufferLayout`](super::buffer_layout::BufferLayout) and in [`RegionOffsets`], the member
@@ -296,7 +296,7 @@ shared_structs! { structs_as_wgsl;
         delta_v_bound: f32,
         /// Speed of approach below which a contact rests.
         slow: f32,
-        /// Speed of approach above which a resting contact has an impact all the same.
+        /// Speed of approach above which a resting contact has an impact nevertheless.
         shock: f32,
         /// Change of a velocity below which contacts are solved.
         settled: f32,
@@ -386,8 +386,8 @@ words! {
     /// Velocity and spin of a sphere before its contacts were solved.
     BEGIN_WORDS = 6;
 
-    /// The loads begin with the length of the substep that they are of, and how many there are; then comes for every rank
-    /// where its loads begin, how many it has and whether any contact carries it, and for how long it has been calm.
+    /// The warm start begins with the length of its substep and the number of impulses. Then follow for every rank: the place of
+    /// its first impulse, their number and whether any contact carries the sphere, and its sleep timer.
     WARM_START_HEAD = 4;
     RANK_WORDS = 3;
     PAST_H = 0;
@@ -409,14 +409,14 @@ words! {
     RELAX_PUSHES = constants::RELAX_PUSHES;
     /// Flag in the number of the last push, if a step that needs more pushes is repeated.
     LAST_PUSH = 1 << 8;
-    /// Mark of spheres whose contacts last until the next substep, above all numbers of batches.
+    /// Mark of spheres whose contacts last until the next substep. It exceeds the numbers of all batches.
     LASTING = ITERATION_BATCHES + 2;
     /// End of the numbers of passes.
     MOST_ITERATIONS = first_iteration(ITERATION_BATCHES + 1);
     /// Bits of a dispatch's number that are the colour, below those of the pass.
     COLOUR_BITS = 4;
-    /// Instead of a colour: `ITERATIONS_AFTER` iterations from this one on over all colours. For the look ahead: no other
-    /// batch comes.
+    /// In place of a colour: `ITERATIONS_AFTER` iterations over all colours, beginning with this one. For the look ahead:
+    /// no further batch follows.
     ALL_COLOURS = (1 << COLOUR_BITS) - 1;
 
     /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.
@@ -443,7 +443,7 @@ words! {
     WALL_MOVES = 1 << 31;
     /// First bit of the side of a narrow pipe in the partner of a contact constraint.
     SIDE_SHIFT = crate::state::constants::SIDE_SHIFT;
-    /// Three words each of what a wall felt: impulse, angular impulse, work.
+    /// Wall load, three words each: impulse, angular impulse, work.
     WALL_LOAD_WORDS = 21;
 
     // The work buffer begins with what only the host clears: why everything stands still, and what room is needed.
@@ -496,7 +496,7 @@ words! {
     CONSTRAINT_COUNT = DYNAMIC_COUNT + 7;
     /// Whether any pair collided too often in the substep.
     CONVERTED = DYNAMIC_COUNT + 8;
-    /// Number of the last time that contacts were solved.
+    /// Number of the last solve of contact constraints.
     LAST_IN_CONTACT = DYNAMIC_COUNT + 9;
     /// Deepest overlap ahead after each turn.
     AHEAD = DYNAMIC_COUNT + 10;

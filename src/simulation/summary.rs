@@ -62,8 +62,8 @@ pub struct Summary {
     /// Change of the momentum relative to sqrt(2 m E N); `None` with walls, fixed spheres, gravity, drag, sources or
     /// sinks.
     pub momentum_error: Option<f64>,
-    /// Z = PV/NkT from the virial of the impulses; `None` unless periodic and smooth without gravity
-    /// and drag.
+    /// Z = PV/NkT from the virial of the impulses; `None` unless the box is periodic and all surfaces are
+    /// frictionless, without gravity and drag.
     pub compressibility: Option<f64>,
     /// Impacts per sphere and time, each pair impact counted for both.
     pub collision_rate: f64,
@@ -80,7 +80,7 @@ pub struct Summary {
     wall_work: f64,
     /// Sum of the absolute energy that walls gave and took.
     wall_flow: f64,
-    /// Net energy from outside: with arriving less departing spheres, and with changes of gravity.
+    /// Net energy from outside: that of arriving minus departing spheres, and that of changes of gravity.
     brought: f64,
     /// Sum of the absolute energy exchanged with outside, independent of the reference height of the potential energy.
     exchanged: f64,

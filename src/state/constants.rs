@@ -94,16 +94,16 @@ pub const LEAST_REBOUND: f32 = 3e-7;
 /// One impact more holds the pair at any speed.
 pub const MOST_HITS: u8 = 1;
 
-/// Pressed contacts with spheres, of both partners together, from which on their impact is in a crowd. Contacts with walls do
-/// not count: the impacts of balls on a table or in a groove are resolved in order.
+/// Least number of pressed contacts with spheres, of both partners together, for which their impact counts as in a crowd.
+/// Contacts with walls do not count: the impacts of balls on a table or in a groove are resolved in order.
 pub const CROWDED_CONTACTS: u8 = 3;
 
-/// Pressed contacts with spheres from which on the impact of a sphere with a wall, a fixed sphere or a sphere in flight is in a
-/// crowd.
+/// Least number of pressed contacts with spheres for which the impact of a sphere with a wall, a fixed sphere or a sphere in
+/// flight counts as in a crowd.
 pub const HELD_CONTACTS: u8 = 2;
 
-/// Longest path in a substep, in diameters, by which the surfaces of an impact in a crowd may approach each other to become a
-/// resting contact. Faster impacts are resolved one by one, so that no fast sphere passes another.
+/// An impact in a crowd becomes a resting contact only if its surfaces approach each other by at most this path in a substep, in
+/// diameters. Faster impacts are resolved one by one, so that no fast sphere passes another.
 pub const CROWDED_PATH: f32 = 0.1;
 
 /// Rounds after which a substep with more than a twentieth of its spheres pending is halved: impacts in one neighbourhood
@@ -226,16 +226,17 @@ pub const STILL: u32 = u32::MAX / 2;
 /// energy under gravity. Overlaps from about 0.01 are visible.
 pub const RELAX_SLOP: f32 = 0.002;
 
-/// Overlap from which a push reduces it towards [`RELAX_SLOP`]. With the same value for both, the pushes would become ever smaller
-/// and never end.
+/// Least overlap that a push reduces. It exceeds [`RELAX_SLOP`], at which pushes aim, because with the same value for both
+/// the pushes would become ever smaller and never end.
 pub const RELAX_FROM: f32 = RELAX_SLOP * (1.0 + 1.0 / 64.0);
 
 /// Fraction of an overlap removed in one pass. Removing all of it overshoots where contacts share a sphere.
 pub const RELAX_FACTOR: f32 = 0.5;
 
-/// Most pushes in a substep where contacts may rest; elsewhere there is one. The first one acts on all overlaps above [`RELAX_FROM`], the others only while any is above
-/// [`DEEP`]: such overlaps appear where one partner collided late in the substep, because a contact changes the path of the
-/// other one from the start of the substep on.
+/// Largest number of pushes in a substep where contacts may rest; elsewhere there is one push. The first push acts on all
+/// overlaps above [`RELAX_FROM`]. Further pushes follow only while any overlap is above [`DEEP`]. Such overlaps appear where
+/// one partner collided late in the substep, because a contact changes the path of the other partner from the start of the
+/// substep on.
 pub const RELAX_PUSHES: u32 = 4;
 
 /// Overlap with a wall, in diameters, above which the wall crushes spheres. Piles that land fast reach 0.02.

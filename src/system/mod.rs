@@ -331,8 +331,9 @@ pub struct Solver {
     /// elastic and frictionless. `None` = 1e-3 of the mean free time, see [`System::contact_time`]. The model is off if
     /// contacts may rest under gravity. (Luding & McNamara, Granular Matter 1, 113, 1998.)
     pub contact_time: Option<f64>,
-    /// Whether spheres may sleep: if contacts may rest, and all spheres in contact have been slower than 2e-4 sqrt(g d) for
-    /// 10 sqrt(d/g), with the smallest diameter d, they stand still until disturbed. Ignored by `exact`.
+    /// Whether spheres may sleep: if contacts may rest, supported spheres that have been slower than 2e-4 sqrt(g d) for
+    /// 10 sqrt(d/g), with the smallest diameter d, and are not beside a moving sphere, stand still until disturbed.
+    /// Ignored by `exact`.
     pub sleeping: bool,
 }
 
