@@ -497,6 +497,9 @@ fn imbalance_of(i: u32) -> u32 {
 // Largest sleep timer of the neighbours of a sphere.
 fn most_beside(timer: u32) -> u32 { return min(max(timer, BESIDE_MOVING - SPREAD) + SPREAD, STILL); }
 
+// Whether a sphere is neither fixed nor asleep.
+fn is_awake(i: u32) -> bool { return bodies[i].inverse_mass != 0.0 && !sleeps(i); }
+
 // Sleep timer at the end of the substep, as STILL minus ticks.
 @compute @workgroup_size(GROUP)
 fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -513,8 +516,8 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             if (j & WALL) != 0u { continue; }
             if lasts { atomicMax(&work[frame.at_in_contact + j], LASTING); }
             let theirs = own_timer(j);
-            // Fixed spheres do not limit the timers of their neighbours.
-            if sleep_ticks() == 0u { continue; }
+            // Fixed spheres do not limit the timers of their neighbours, nor do sleeping ones those of sleeping ones.
+            if sleep_ticks() == 0u || !(is_awake(i) || is_awake(j)) { continue; }
             if own < STILL { atomicMax(&work[frame.at_woken + i], STILL - most_beside(theirs)); }
             if theirs < STILL { atomicMax(&work[frame.at_woken + j], STILL - most_beside(own)); }
         }

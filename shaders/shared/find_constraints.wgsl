@@ -21,6 +21,8 @@ fn timer_elapsed(i: u32) -> bool {
     let sleep_timer = sleep_timer(i);
     return sleep_ticks() > 0u && sleep_timer >= SLEEP && sleep_timer < STILL;
 }
+// Whether a sphere is neither fixed nor asleep at the start of a substep.
+fn may_move(i: u32) -> bool { return bodies[i].inverse_mass != 0.0 && !timer_elapsed(i); }
 fn is_nearly_asleep(i: u32) -> bool { return sleep_ticks() > 0u && sleep_timer(i) >= SLEEP / 2u; }
 
 fn sleeps(i: u32) -> bool { return timer_elapsed(i) && (atomicLoad(&work[frame.at_stirred + i]) & STIRRED) == 0u; }
@@ -65,8 +67,8 @@ fn present_impulse(i: u32, j: u32) -> Past {
 }
 
 // Rotated into the present contact plane; sleeping spheres keep theirs unrotated.
-fn warmed(past: Past, normal: vec3f, scale: f32, sleeping: bool) -> ContactImpulse {
-    if sleeping { return ContactImpulse(past.impulse.normal * scale, past.impulse.tangent * scale, past.impulse.moment * scale); }
+fn warmed(past: Past, normal: vec3f, scale: f32, stays: bool) -> ContactImpulse {
+    if stays { return ContactImpulse(past.impulse.normal * scale, past.impulse.tangent * scale, past.impulse.moment * scale); }
     let tangent = past.impulse.tangent * scale;
     return ContactImpulse(past.impulse.normal * scale, tangent - normal * dot(normal, tangent), past.impulse.moment * scale);
 }
@@ -162,7 +164,7 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     let reduced = radius * their_radius / diameter;
     // A sleeping sphere touches one that has moved recently.
     if !again && timer_elapsed(i) != timer_elapsed(j) && !(is_nearly_asleep(i) && is_nearly_asleep(j)) { wake_around(select(j, i, timer_elapsed(i)), STIRRED); }
-    let impulse = warmed(past, normal, scale, !again && timer_elapsed(i));
+    let impulse = warmed(past, normal, scale, !again && !may_move(i) && !may_move(j));
     *constraint = ContactConstraint(j, c.link, normal, closing, share, 1.0 / inverse_mass, impulse, surface.friction,
         surface.rolling * reduced, surface.twisting * reduced, vec3f(0.0), 0u);
     return true;
@@ -222,7 +224,7 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
         let approach = -dot(side.normal, bodies[i].velocity - side.wall_velocity);
         if !rests_now(side.gap, 2.0 * radius, approach, past, has_rested(rank)) { return false; }
     }
-    let impulse = warmed(past, side.normal, scale, !again && timer_elapsed(i));
+    let impulse = warmed(past, side.normal, scale, !again && !may_move(i));
     *constraint = ContactConstraint(j, 0u, side.normal, closing_speed(side.gap, 2.0 * radius, frame.h), 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface.friction,
         surface.rolling * radius, surface.twisting * radius, side.wall_velocity, side.mover);
     return true;

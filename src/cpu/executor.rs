@@ -154,6 +154,9 @@ impl CpuExecutor {
         left: &mut Work,
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Attempt, Error> {
+        if substep.wakes {
+            self.core.sleep = Sleep::new(self.core.state.len());
+        }
         let domain = &mut self.core.domain;
         self.now.begin = request.begin + substep.time * domain.units.time;
         domain.place_walls(self.now.begin, substep.h);
@@ -325,14 +328,12 @@ impl StepEngine for CpuExecutor {
         mut impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error> {
         self.clock.start();
-        let Core { domain, sleep, state, .. } = &mut self.core;
+        let domain = &self.core.domain;
         let end = step.begin + domain.dt * domain.units.time;
-        if domain.world.features.changes(step.begin, end) {
-            *sleep = Sleep::new(state.len());
-        }
+        let wakes = domain.world.features.changes(step.begin, end);
         let (gravity, mut left) = (domain.world.gravity.as_dvec3(), Work::most(domain.statistics.count));
         let Plan { motion_margin, drift, .. } = step.plan;
-        let substeps = step.plan.substeps(domain, false);
+        let substeps = step.plan.substeps(domain, wakes);
         self.walls.clear();
         let now = &mut self.now;
         (now.counts, now.pushed, now.records) = (StepCounts::default(), false, step.records);

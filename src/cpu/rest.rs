@@ -445,6 +445,9 @@ impl Rest {
             + 32 * self.start.capacity()
             + self.in_contact.bytes()
             + self.lasting.bytes()
+            + self.deep_blocks.bytes()
+            + self.waking_blocks.bytes()
+            + self.unbalanced.bytes()
     }
 }
 

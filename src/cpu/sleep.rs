@@ -161,7 +161,7 @@ impl Sleep {
         }
     }
 
-    /// Whether a sphere and all its candidates sleep.
+    /// Whether a sphere and all its candidates sleep or are fixed.
     #[inline]
     pub fn is_quiet(&self, i: usize) -> bool {
         self.count > 0 && self.quiet.contains(i)
@@ -282,7 +282,7 @@ impl Sleep {
                 any.store(true, Relaxed);
             }
         });
-        // Up to this, no neighbour lowers another timer.
+        // Timers up to `BESIDE_MOVING` are never lowered by a neighbour.
         let constraints = &view.constraints.tasks;
         if any.into_inner() {
             constraints.look(|task| {
@@ -375,8 +375,9 @@ pub fn imbalance(view: &View, constraints: &ContactConstraints, i: usize) -> Imb
             let ContactImpulse { normal, tangent, .. } = constraint.impulse;
             let steps = (constraint.normal * normal + tangent) * (sign * scale);
             let steps = steps.clamp(Vec3::splat(-MOST_STEPS), Vec3::splat(MOST_STEPS));
-            push += steps.map(|steps| (steps + 0.5).floor()).as_ivec3();
-            load += ((normal * scale).min(MOST_STEPS) + 0.5).floor() as i32;
+            // Sums wrap around as they do on a device.
+            push = push.wrapping_add(steps.map(|steps| (steps + 0.5).floor()).as_ivec3());
+            load = i32::wrapping_add(load, ((normal * scale).min(MOST_STEPS) + 0.5).floor() as i32);
         },
     );
     let left = push.as_vec3() / STEPS_OF_WEIGHT + view.frame.gravity / view.frame.gravity.length();

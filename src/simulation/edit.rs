@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use glam::DVec3;
 
 use super::{Options, Simulation, compress::Squeeze, start::start_engine};
-use crate::{Error, Sphere, System};
+use crate::{Error, Sphere, System, state::warm_start::WarmStartCache};
 
 /// What edits between two steps disturb.
 #[derive(Clone, Default)]
 pub(super) struct Disturbed {
     /// Walls, gravity or materials, and with them all spheres.
     pub all: bool,
-    /// Ids of spheres whose state changed; added and removed spheres need no entry.
+    /// Ids of spheres that were added, removed or pushed. Spheres that sinks removed need no entry.
     pub spheres: HashSet<u32>,
 }
 
@@ -20,6 +20,16 @@ impl Disturbed {
     /// A change that may disturb every sphere.
     pub fn all() -> Self {
         Self { all: true, ..Self::default() }
+    }
+
+    // Restarts the sleep timers of the disturbed spheres, and of those that touched a disturbed or removed sphere.
+    fn wake(&self, warm_start: &mut WarmStartCache, system: &System) {
+        if self.all {
+            warm_start.sleep_timers.clear();
+        } else {
+            let is_gone = |id: u32| system.spheres.binary_search_by_key(&id, |s| s.id).is_err();
+            warm_start.wake(|id| self.spheres.contains(&id) || is_gone(id));
+        }
     }
 }
 
@@ -36,6 +46,7 @@ impl Simulation {
             }
             Err(place) => {
                 self.begin_edit()?;
+                self.disturbed.spheres.insert(sphere.id);
                 self.system.spheres.insert(place, sphere);
                 Ok(())
             }
@@ -50,6 +61,7 @@ impl Simulation {
         self.settle()?;
         let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
         self.begin_edit()?;
+        self.disturbed.spheres.insert(id);
         Ok(self.system.spheres.remove(place))
     }
 
@@ -97,7 +109,9 @@ impl Simulation {
         system.validate_on()?;
         let mut engine = start_engine(&system, &mut options, self.time)?;
         // A lost device has no warm start to hand over.
-        engine.restore(&self.engine.warm_start().unwrap_or_default())?;
+        let mut warm_start = self.engine.warm_start().unwrap_or_default();
+        self.disturbed.wake(&mut warm_start, &system);
+        engine.restore(&warm_start)?;
         self.summary.restart(&system, engine.measure());
         (self.system, self.options, self.engine, self.edited) = (system, options, engine, false);
         self.disturbed = Disturbed::default();
@@ -139,11 +153,7 @@ impl Simulation {
     // Restarts the engine from `system`. Resting contacts keep their impulses, and undisturbed spheres their sleep timers.
     pub(super) fn reload(&mut self, disturbed: &Disturbed) -> Result<(), Error> {
         let mut warm_start = self.engine.warm_start()?;
-        if disturbed.all {
-            warm_start.sleep_timers.clear();
-        } else {
-            warm_start.wake(|id| disturbed.spheres.contains(&id) || self.find(id).is_err());
-        }
+        disturbed.wake(&mut warm_start, &self.system);
         self.engine.reload(&self.system)?;
         self.engine.restore(&warm_start)
     }

@@ -204,8 +204,8 @@ pub const STRONG: f32 = 10.0;
 /// matter.
 pub const STEPS_OF_WEIGHT: f32 = 4096.0;
 
-/// Largest contribution of a contact to such a sum.
-pub const MOST_STEPS: f32 = (1 << 26) as f32;
+/// Largest contribution of a contact to such a sum, 4096 weights. More than 127 such contacts on one side would exceed 32 bits.
+pub const MOST_STEPS: f32 = (1 << 24) as f32;
 
 /// Largest sleep timer of the spheres that touch a moving one. They had come to rest before, so they sleep again soon.
 pub const BESIDE_MOVING: u32 = SLEEP / 4 * 3;

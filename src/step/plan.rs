@@ -169,7 +169,7 @@ pub struct Substep {
     pub shortest: bool,
     /// Whether impacts out of order are only counted, even in a strict run.
     pub lenient: bool,
-    /// Whether walls appear or disappear in the step, so that this substep begins with all spheres awake.
+    /// Whether walls appear or disappear in the step, so that all of its substeps begin with all spheres awake.
     pub wakes: bool,
 }
 
@@ -189,7 +189,6 @@ impl Substep {
             time: self.time + half,
             drift: self.drift + gravity * half,
             drifted: self.drifted + self.drift * half + gravity * (0.5 * half * half),
-            wakes: false,
             ..first
         };
         [first, second]
@@ -233,7 +232,7 @@ impl Plan {
                 builds,
                 shortest: false,
                 lenient: false,
-                wakes: wakes && k == 0,
+                wakes,
             });
             drifted += drift * h + gravity * (0.5 * h * h);
             drift += gravity * h;

@@ -80,7 +80,7 @@ fn what_contacts_keep_agrees_with_the_twin() {
 #[test]
 fn what_sleeps_agrees_with_the_twin() {
     let (mut asleep, mut total) = (0, Total::new());
-    for start in [start("pile", 65), start("pile", 10_007), start("heap", 10_007)] {
+    for start in [start("pile", 65), start("pile", 10_007), start("heap", 10_007), start("drum", 1_331)] {
         for (what, sleep_timer) in LULLS {
             for pass in [Pass::SolveFirst, Pass::SolveAfter, Pass::KeepContacts] {
                 let case = lulled(&start, sleep_timer, pass);

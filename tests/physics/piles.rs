@@ -467,3 +467,15 @@ fn a_falling_pile_is_the_same_on_a_device() {
     let (on_cpu, on_gpu) = (floor(&cpu_contacts), floor(&gpu_contacts));
     assert!((on_cpu - on_gpu).abs() <= 0.01 * on_cpu, "the floor carries {on_cpu} and {on_gpu}");
 }
+
+// Constraints, candidates and columns, without copies that a step does not need.
+#[test]
+fn a_pile_takes_less_than_two_kilobytes_per_sphere() {
+    let surface = Surface { restitution: 0.3, friction: 0.5, ..Surface::default() };
+    let mut simulation = simulate_silently(&layers(20, 16, surface, 0.0, 1), Backend::Cpu);
+    simulation.run(400, |_| std::ops::ControlFlow::Continue(())).unwrap();
+    let bytes = simulation.memory_bytes() / simulation.sphere_count();
+    let per_sphere = simulation.contacts().unwrap().len() as f64 / simulation.sphere_count() as f64;
+    println!("{bytes} bytes per sphere with {per_sphere:.2} contacts each");
+    assert!(per_sphere > 1.5 && bytes < 2000);
+}

@@ -3,7 +3,7 @@
 use carom::{Backend, Materials, Plane, Side, Simulation, Solver, Sphere, Surface, System};
 use glam::DVec3;
 
-use crate::support::simulate_silently;
+use crate::support::{options, simulate_silently};
 
 on_each_engine!(
     spheres_at_rest_sleep_until_struck (gpu: long "a minute or two"),
@@ -12,6 +12,8 @@ on_each_engine!(
     an_island_sleeps_while_others_move (gpu: long "a minute or two"),
     a_world_that_sleeps_does_not_change_and_wakes_for_an_edit (gpu: long "a minute or two"),
     spheres_that_must_not_sleep_stay_awake (gpu: long "a minute or two"),
+    no_edit_before_a_switch_leaves_a_sphere_in_the_air (gpu: long "a minute or two"),
+    a_floor_that_disappears_in_a_long_step_lets_its_spheres_fall (gpu: long "a minute or two"),
 );
 
 // Diameter, mass and gravity 1; sleep starts after 10 units of time. A floor, and spheres of `grain` and of `ice`.
@@ -193,4 +195,68 @@ fn spheres_that_must_not_sleep_stay_awake(backend: Backend) {
             assert_eq!(simulation.step().unwrap().asleep, 0);
         }
     }
+}
+
+// What an edit is, the edit, and whether the spheres are right some time after it.
+type Edit = (&'static str, fn(&mut Simulation), fn(&[Sphere]) -> bool);
+
+// A sleeping stack of three, and a sphere that slides far from it, so that the world as a whole does not sleep.
+fn no_edit_before_a_switch_leaves_a_sphere_in_the_air(backend: Backend) {
+    let mut system = floor(0.05);
+    for k in 0..3 {
+        add(&mut system, GRAIN, DVec3::Z * (f64::from(k) + 0.5), DVec3::ZERO);
+    }
+    add(&mut system, ICE, DVec3::new(-50.0, 20.0, 0.5), DVec3::X);
+    let edits: [Edit; 4] = [
+        (
+            "a removal",
+            |s| {
+                s.remove(0).unwrap();
+            },
+            |s| s[0].position.z < 1.0 && s[1].position.z < 1.6,
+        ),
+        (
+            "the removal of a sphere that comes back elsewhere",
+            |s| {
+                let sphere = s.remove(0).unwrap();
+                s.add(Sphere { position: DVec3::new(5.0, 0.0, 4.0), ..sphere }).unwrap();
+            },
+            // It bounces to 1.4 at most.
+            |s| s[0].position.z < 1.5 && s[1].position.z < 1.0,
+        ),
+        ("a push", |s| s.apply_impulse(2, DVec3::X).unwrap(), |s| s[2].position.x > 0.2),
+        (
+            "another gravity",
+            |s| s.edit(|system| system.gravity = DVec3::new(0.7, 0.0, -0.7)).unwrap(),
+            |s| s[2].position.x > 0.2,
+        ),
+    ];
+    for (what, edit, is_right) in edits {
+        for switches in [false, true] {
+            let mut simulation = simulate_silently(&system, backend);
+            until(&mut simulation, 20.0, |s| s.report().asleep == 3);
+            edit(&mut simulation);
+            if switches {
+                simulation.switch(options(backend)).unwrap();
+            }
+            let end = simulation.time() + 6.0;
+            until(&mut simulation, end + 1.0, |s| s.time() > end);
+            let spheres = simulation.spheres();
+            assert!(is_right(&spheres), "{what}, switched: {switches}: {spheres:?}");
+        }
+    }
+}
+
+// The spheres fall asleep in the step in which the floor disappears.
+fn a_floor_that_disappears_in_a_long_step_lets_its_spheres_fall(backend: Backend) {
+    let mut system = floor(20.0);
+    system.walls[0].span[1] = 14.93;
+    for k in 0..3 {
+        add(&mut system, GRAIN, DVec3::new(2.0 * f64::from(k), 0.0, 0.5), DVec3::ZERO);
+    }
+    let mut simulation = simulate_silently(&system, backend);
+    simulation.step().unwrap();
+    simulation.step().unwrap();
+    let spheres = simulation.spheres();
+    assert!(spheres.iter().all(|sphere| sphere.position.z < -100.0), "{spheres:?}");
 }

@@ -165,8 +165,8 @@ impl Finder<'_> {
             && is_as_before(j)
             && constraint.code == candidate.code()
         {
-            let constraint = ContactConstraint { impulse: self.warm(past, constraint.normal), ..*constraint };
-            return task.push(constraint, view.yields(i) || view.yields(j));
+            let impulse = self.warm(past, constraint.normal, true);
+            return task.push(ContactConstraint { impulse, ..*constraint }, view.yields(i) || view.yields(j));
         }
         let diameter = state.radius(i) + state.radius(j);
         // At the start of a substep every clock counts as 0, whatever its stored value.
@@ -215,6 +215,7 @@ impl Finder<'_> {
         }
         let radii = [state.radius(self.i), state.radius(j)];
         let share = distance / diameter;
+        let yields = view.yields(i) || view.yields(j);
         let constraint = ContactConstraint {
             i: self.i as u32,
             j: j as u32,
@@ -228,10 +229,10 @@ impl Finder<'_> {
             masses: masses(state.inverse_mass(self.i) + state.inverse_mass(j), share),
             friction,
             resistance,
-            impulse: self.warm(past, normal),
+            impulse: self.warm(past, normal, yields),
             wall_velocity: STANDS,
         };
-        task.push(constraint, view.yields(self.i) || view.yields(j));
+        task.push(constraint, yields);
     }
 
     // The speed at which the partners of a converted impact separate at the end of the substep, if they meet at time `t` and
@@ -363,7 +364,7 @@ impl Finder<'_> {
             masses: masses(state.inverse_mass(self.i), 1.0),
             friction: surface.friction,
             resistance: [surface.rolling, surface.twisting].map(|c| c * radius),
-            impulse: self.warm(past, normal),
+            impulse: self.warm(past, normal, view.yields(i)),
             wall_velocity: if moves { task.wall_velocities.len() as u32 } else { STANDS },
         };
         if moves {
@@ -372,12 +373,13 @@ impl Finder<'_> {
         task.push(constraint, view.yields(i));
     }
 
-    // Impulse of the previous substep, projected onto the present contact plane; sleeping spheres keep theirs unchanged.
-    fn warm(&self, past: Option<&ContactConstraint>, normal: Vec3) -> ContactImpulse {
+    // Impulse of the previous substep, projected onto the present contact plane. If neither partner is awake and free, the
+    // impulse stays unchanged at the start of a substep, as it does where the whole constraint is kept.
+    fn warm(&self, past: Option<&ContactConstraint>, normal: Vec3, yields: bool) -> ContactImpulse {
         let Some(ContactConstraint { impulse, .. }) = past else { return ContactImpulse::default() };
         let tangent = impulse.tangent * self.scale;
-        let sleeps = self.slow.is_some() && self.view.sleep.contains(self.i);
-        let turned = if sleeps { tangent } else { tangent - normal * normal.dot(tangent) };
+        let stays = self.slow.is_some() && !yields;
+        let turned = if stays { tangent } else { tangent - normal * normal.dot(tangent) };
         ContactImpulse {
             normal: impulse.normal * self.scale,
             tangent: turned,
