@@ -254,7 +254,8 @@ impl Simulation {
         if self.edited { None } else { self.engine.state_buffers() }
     }
 
-    /// The simulated system. Its spheres are in the state of the start or of the last edit or exchange; for the current
+    /// The simulated system. Its spheres are in the state of the start, of the last edit or of the last time that a source or a
+    /// sink changed their number; for the current
     /// state see [`spheres`](Self::spheres).
     pub fn system(&self) -> &System {
         &self.system

@@ -34,9 +34,9 @@
 //! restitution_threshold = 0.01    # speed of approach below which the restitution fades
 //! density = 2500
 //!
-//! [[pairs]]                       # instead of the smaller restitution and the geometric mean of what rubs
+//! [[pairs]]                       # instead of the smaller restitution and the geometric mean of the friction coefficients
 //! between = ["steel", "glass"]
-//! restitution = 0.92              # any of the five
+//! restitution = 0.92              # and any other key of a material but density
 //!
 //! [[spheres]]                     # each group has one of random, lattice, at, file
 //! random = { count = 200, diameters = [[0.1, 0.5], [0.2, 0.5]], min = [0, 0, 1], max = [2, 2, 4] }

@@ -291,8 +291,7 @@ shared_structs! { structs_as_wgsl;
         tail_rounds: u32,
         /// Smallest radius of all spheres.
         radius_min: f32,
-        /// Bound on the change of a velocity in an impact, in units of the reduced mass over the own times the speed of
-        /// approach.
+        /// Bound on the change of a velocity in an impact, in units of reduced mass / own mass * approach speed.
         delta_v_bound: f32,
         /// Speed of approach below which a contact rests.
         slow: f32,
@@ -346,7 +345,7 @@ words! {
     SCAN_GROUP = 256;
     /// Buckets that a workgroup of the scan sums.
     SCAN_PART = 4096;
-    /// Rounds that look at all spheres instead of making lists: so many are concerned.
+    /// Rounds that look at all spheres instead of making lists, because many spheres are affected.
     DENSE_ROUNDS = 1;
 
     // Flags of a frame.

@@ -11,8 +11,8 @@ use crate::{
 
 /// Gap left between pairs that would overlap, in mean diameters: twenty times the rounding of an f32 position.
 const SPARE: f64 = 1e-6;
-/// Most passes over the overlaps before the box shrinks by less. Ten suffice in a gas; near jamming, long chains of spheres
-/// move.
+/// Largest number of passes over the overlaps; if overlaps remain, the shrinkage is halved. Ten passes suffice in a gas; near
+/// jamming, long chains of spheres move.
 const PASSES: usize = 1000;
 /// How often the shrinkage of a step may be halved: down to a 16th. With more halvings a gas creeps towards jamming while
 /// its collision rate, and so the cost of a step, grows without bound.

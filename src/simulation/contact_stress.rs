@@ -8,8 +8,8 @@ impl Simulation {
     /// Mean stress of the [`contacts`](Self::contacts) in each cell of a grid (mass / (length * time^2), pressure
     /// positive; see [`contact_stress`](crate::contact_stress)): [`Cells::total`] tensors, x running fastest, then y.
     ///
-    /// The line between the two centres (from the centre to the plane for a wall) carries the force; a cell gets the share
-    /// of the contact that its part of the line has. So the sum over all cells times the volume of a cell equals the total
+    /// The line between the two centres (from the centre to the plane for a wall) carries the force. A cell gets the
+    /// share of the contact that equals the share of the line in the cell. So the sum over all cells times the volume of a cell equals the total
     /// from `contact_stress`, and the stress in a horizontal layer of cells as wide as the box carries the weight above it.
     /// Along periodic axes, cells may cross the ends of the box.
     ///

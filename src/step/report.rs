@@ -80,8 +80,9 @@ pub struct StepReport {
     /// Pairs found approaching while they overlap by more than the slop: collisions out of order. Overlaps that resting
     /// contacts left do not count.
     pub late: u64,
-    /// Impacts solved as resting contacts: both partners are supported, fixed or struck before in the same substep, under
-    /// gravity and with a restitution below 1. They are not among the impacts.
+    /// Impacts in a crowd, solved as resting contacts, under gravity and with a restitution below 1: the partners together
+    /// have three or more pressed contacts with spheres, or a sphere in flight, a wall or a fixed sphere meets a sphere that
+    /// has two or more. They are not among the impacts.
     pub crowded: u64,
     /// Substeps repeated as halves, because collisions were out of order or rounds did not end.
     pub redone: u64,
