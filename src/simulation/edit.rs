@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::{Options, Simulation, compress::Squeeze, start::start_engine};
 use crate::{Error, Sphere, System, state::warm_start::WarmStartCache};
 
-/// What edits between two steps disturb.
+/// Changes by edits between two steps that wake sleeping spheres.
 #[derive(Clone, Default)]
 pub(super) struct Disturbed {
     /// Walls, gravity or materials, and with them all spheres.

@@ -197,7 +197,7 @@ fn spheres_that_must_not_sleep_stay_awake(backend: Backend) {
     }
 }
 
-// What an edit is, the edit, and whether the spheres are right some time after it.
+// Name of an edit, the edit, and a test of the spheres some time after it.
 type Edit = (&'static str, fn(&mut Simulation), fn(&[Sphere]) -> bool);
 
 // A sleeping stack of three, and a sphere that slides far from it, so that the world as a whole does not sleep.
