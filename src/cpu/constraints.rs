@@ -4,7 +4,7 @@
 mod find;
 mod past;
 
-use crate::state::constants::{SHOCK, TOUCHING};
+use crate::state::constants::{CONSTRAINT_COLOURS, SHOCK, TOUCHING};
 use std::{mem::swap, ops::Range};
 
 use glam::{Vec3, Vec4};
@@ -17,6 +17,7 @@ use crate::{
         blocks::{Block, Blocks},
         event::View,
         parallel::{Disjoint, Outputs, for_ranges},
+        rest::LANES,
     },
     state::{constants::WALL, grid::CODES},
 };
@@ -55,6 +56,12 @@ pub struct ContactConstraint {
     #[cfg(feature = "gpu")]
     pub share: f32,
 }
+
+/// An empty place in the solving order.
+pub const EMPTY: u32 = u32::MAX;
+
+/// Mark of a constraint without a colour, because neither partner moves.
+const STILL: u8 = u8::MAX;
 
 /// Wall velocity index of a constraint whose partner is not a moving wall.
 pub const STANDS: u32 = u32::MAX;
@@ -137,6 +144,10 @@ pub struct Task {
     flights: Vec<(u32, f32)>,
     /// The blocks with constraints.
     blocks: Vec<BlockRange>,
+    /// Indices of the constraints to be solved, within each block, in solving order; each bundle of lanes is filled up with [`EMPTY`].
+    order: Vec<u32>,
+    /// Whether `order` belongs to the present constraints.
+    is_ordered: bool,
 }
 
 /// The constraints of a block in its task.
@@ -148,6 +159,8 @@ struct BlockRange {
     yields: bool,
     /// End of its part of `yielding`; the part is empty if all of its constraints yield, or none.
     end_of_yielding: usize,
+    /// End of its part of `order`.
+    end_of_order: usize,
 }
 
 /// The contact constraints of a block, in solving order.
@@ -155,18 +168,10 @@ pub struct BlockOfTask<'t> {
     pub number: u32,
     /// Whether any of the spheres is awake and not fixed.
     pub yields: bool,
-    /// Indices of the constraints to be solved; empty if all are.
-    pub yielding: &'t [u32],
+    /// Indices of the constraints to be solved, in bundles of one colour.
+    pub order: &'t [u32],
     pub constraints: &'t mut [ContactConstraint],
     pub wall_velocities: &'t [WallVelocity],
-}
-
-impl BlockOfTask<'_> {
-    /// Number of constraints to be solved.
-    #[inline]
-    pub fn count(&self) -> usize {
-        if self.yielding.is_empty() { self.constraints.len() } else { self.yielding.len() }
-    }
 }
 
 /// Range of the contact constraints of one sphere.
@@ -480,6 +485,61 @@ pub fn for_contacts<'c>(
     }
 }
 
+/// Appends to `order` the constraints of a block to be solved, in bundles of one colour; see [`Task::order`].
+///
+/// # Safety
+/// No other thread may use the masks of the same moving spheres at the same time.
+pub unsafe fn order_block(
+    constraints: &[ContactConstraint],
+    masks: &Disjoint<u32>,
+    moves: &impl Fn(usize) -> bool,
+    colours: &mut Vec<u8>,
+    order: &mut Vec<u32>,
+) {
+    let partners = |constraint: &ContactConstraint| {
+        let (i, j) = (constraint.i as usize, constraint.j as usize);
+        let moving = |k: usize| moves(k).then_some(k);
+        [moving(i), if constraint.j & WALL == 0 { moving(j) } else { None }]
+    };
+    // SAFETY: guaranteed by the caller.
+    for k in constraints.iter().flat_map(partners).flatten() {
+        unsafe { masks.set(k, 0) };
+    }
+    let mut counts = [0; CONSTRAINT_COLOURS + 1];
+    colours.clear();
+    for constraint in constraints {
+        let partners = partners(constraint);
+        let colour = if partners == [None; 2] {
+            STILL
+        } else {
+            let mask = partners.into_iter().flatten().fold(0, |mask, k| mask | unsafe { masks.get(k) });
+            let colour = mask.trailing_ones();
+            if colour < CONSTRAINT_COLOURS as u32 {
+                for k in partners.into_iter().flatten() {
+                    unsafe { masks.set(k, masks.get(k) | 1 << colour) };
+                }
+            }
+            counts[colour as usize] += 1;
+            colour as u8
+        };
+        colours.push(colour);
+    }
+    // Every colour begins with a new bundle; the constraints of the last one have a bundle each.
+    let mut starts = [0; CONSTRAINT_COLOURS + 1];
+    let mut end = order.len();
+    for (start, (colour, count)) in starts.iter_mut().zip(counts.into_iter().enumerate()) {
+        *start = end;
+        end +=
+            if colour < CONSTRAINT_COLOURS { usize::next_multiple_of(count, LANES) } else { count * LANES };
+    }
+    order.resize(end, EMPTY);
+    for (at, &colour) in colours.iter().enumerate().filter(|(_, colour)| **colour != STILL) {
+        let start = &mut starts[usize::from(colour)];
+        order[*start] = at as u32;
+        *start += if usize::from(colour) < CONSTRAINT_COLOURS { 1 } else { LANES };
+    }
+}
+
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactConstraint] {
     // No constraint was found yet for spheres without a slot.
     let Slot { task, first, count } = slots.get(i as usize).copied().unwrap_or_default();
@@ -504,7 +564,29 @@ impl Task {
         self.with_walls.clear();
         self.blocks.clear();
         self.yielding.clear();
-        (self.begin, self.yielding_in_block) = (0, 0);
+        (self.begin, self.yielding_in_block, self.is_ordered) = (0, 0, false);
+    }
+
+    /// Divides the constraints of each block into colours, in their order: the first colour that no earlier constraint of the
+    /// same moving spheres has. `masks` holds the colours of each sphere; `moves` tells whether a sphere moves.
+    ///
+    /// # Safety
+    /// No other thread may use the masks of the same moving spheres at the same time.
+    pub unsafe fn order(&mut self, masks: &Disjoint<u32>, moves: impl Fn(usize) -> bool) {
+        if std::mem::replace(&mut self.is_ordered, true) {
+            return;
+        }
+        self.order.clear();
+        let mut begin = 0;
+        let mut colours = vec![];
+        for block in &mut self.blocks {
+            let constraints = &self.constraints[std::mem::replace(&mut begin, block.end)..block.end];
+            if block.yields {
+                // SAFETY: guaranteed by the caller.
+                unsafe { order_block(constraints, masks, &moves, &mut colours, &mut self.order) };
+            }
+            block.end_of_order = self.order.len();
+        }
     }
 
     // Ends a block, if it has constraints.
@@ -516,7 +598,8 @@ impl Task {
         if end > self.begin {
             let yields = std::mem::take(&mut self.yielding_in_block) > 0;
             self.begin = end;
-            self.blocks.push(BlockRange { number, end, yields, end_of_yielding: self.yielding.len() });
+            let end_of_yielding = self.yielding.len();
+            self.blocks.push(BlockRange { number, end, yields, end_of_yielding, end_of_order: 0 });
         }
     }
 
@@ -540,7 +623,7 @@ impl Task {
     fn renew_yields(&mut self, view: &View) {
         let blocks = std::mem::take(&mut self.blocks);
         self.yielding.clear();
-        (self.begin, self.yielding_in_block, self.yields) = (0, 0, false);
+        (self.begin, self.yielding_in_block, self.yields, self.is_ordered) = (0, 0, false, false);
         for block in &blocks {
             let begin = self.begin;
             for at in begin..block.end {
@@ -552,14 +635,14 @@ impl Task {
 
     /// The blocks with constraints, in solving order.
     pub fn blocks(&mut self) -> impl Iterator<Item = BlockOfTask<'_>> {
-        let Self { constraints, wall_velocities, blocks, yielding, .. } = self;
+        let Self { constraints, wall_velocities, blocks, order, .. } = self;
         let (mut rest, mut begin, mut first) = (constraints.as_mut_slice(), 0, 0);
-        let (wall_velocities, yielding) = (wall_velocities.as_slice(), yielding.as_slice());
-        blocks.iter().map(move |&BlockRange { number, end, yields, end_of_yielding }| {
+        let (wall_velocities, order) = (wall_velocities.as_slice(), order.as_slice());
+        blocks.iter().map(move |&BlockRange { number, end, yields, end_of_order, .. }| {
             let (constraints, after) = std::mem::take(&mut rest).split_at_mut(end - begin);
-            let yielding = &yielding[std::mem::replace(&mut first, end_of_yielding)..end_of_yielding];
+            let order = &order[std::mem::replace(&mut first, end_of_order)..end_of_order];
             (rest, begin) = (after, end);
-            BlockOfTask { number, yields, yielding, constraints, wall_velocities }
+            BlockOfTask { number, yields, order, constraints, wall_velocities }
         })
     }
 

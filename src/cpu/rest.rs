@@ -11,10 +11,11 @@ mod lanes;
 mod number;
 mod solve;
 
+pub use number::LANES;
+
 use crate::state::constants::{DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST};
 use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
 use std::{
-    cmp::Reverse,
     mem::swap,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
@@ -48,6 +49,8 @@ use crate::{
 pub struct Rest {
     /// V and spin of each sphere, and the spheres whose values stay because they stay quiet.
     lab: Vec<Body>,
+    /// Colours of the constraints of each sphere, one bit each, while constraints are ordered.
+    masks: Vec<u32>,
     lasting: Lasting,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
@@ -134,6 +137,7 @@ impl Rest {
             self.lasting.renew(core.state.len(), core.sleep.quiet(), core.sleep.order());
             self.enter_lab(core, frame);
             let Core { constraints, blocks, .. } = core;
+            self.order(constraints, blocks, |_, _| ());
             for _ in 0..ITERATIONS_AFTER << batch {
                 let most = self.iteration(constraints, blocks, batch > 0);
                 if most <= SETTLED * frame.gravity.length() * frame.h {
@@ -225,14 +229,29 @@ impl Rest {
         });
     }
 
-    // Applies the warm-start impulses.
+    // Orders the constraints and applies the warm-start impulses.
     fn warm(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks) {
-        let bodies = Bodies(Disjoint::new(&mut self.lab));
+        self.order(constraints, blocks, |task, bodies| {
+            // SAFETY: tasks of one colour have no moving sphere in common.
+            task.yielding().for_each(|constraint| unsafe { bodies.push(constraint, &task.wall_velocities) });
+        });
+    }
+
+    // Orders the constraints of the tasks that have changed. Calls `then` for each task with constraints to be solved.
+    fn order(
+        &mut self,
+        constraints: &mut ContactConstraints,
+        blocks: &Blocks,
+        then: impl Fn(&Task, &Bodies) + Sync,
+    ) {
+        self.masks.resize(self.lab.len(), 0);
+        let (masks, bodies) = (Disjoint::new(&mut self.masks), Bodies(Disjoint::new(&mut self.lab)));
         for colour in &blocks.colours {
-            constraints.tasks.for_each_of(colour.clone(), |task| {
-                // SAFETY: tasks of one colour have no sphere in common.
-                task.yielding()
-                    .for_each(|constraint| unsafe { bodies.push(constraint, &task.wall_velocities) });
+            let tasks = constraints.tasks.some(colour.clone());
+            tasks.par_iter_mut().filter(|task| task.yields).for_each(|task| {
+                // SAFETY: tasks of one colour have no moving sphere in common. No velocity turns a sphere into a fixed one.
+                unsafe { task.order(&masks, |i| bodies.0.get(i).motion.w > 0.0) };
+                then(task, &bodies);
             });
         }
     }
@@ -245,7 +264,6 @@ impl Rest {
         let relaxation = if deep_only { OVER_RELAXATION } else { 1.0 };
         let method = Method { sweeps: SWEEPS, relaxation };
         let bodies = Bodies(Disjoint::new(&mut self.lab));
-        let threads = rayon::current_num_threads();
         for colour in &blocks.colours {
             let tasks = constraints.tasks.some(colour.clone()).iter_mut();
             let mut blocks: Vec<_> = tasks
@@ -253,14 +271,9 @@ impl Rest {
                 .flat_map(Task::blocks)
                 .filter(|block| block.yields && (!deep_only || deep.contains(block.number as usize)))
                 .collect();
-            // The lanes of a bundle wait for the longest block.
-            blocks.sort_by_key(|block| Reverse(block.count()));
-            // Every thread solves as many bundles, even if that leaves lanes empty.
-            let bundles = blocks.len().div_ceil(number::LANES).next_multiple_of(threads);
-            let size = blocks.len().div_ceil(bundles.max(1)).max(1);
-            blocks.par_chunks_mut(size).for_each(|blocks| {
-                // SAFETY: blocks of one colour have no sphere in common.
-                let change = unsafe { lanes::solve_all(&bodies, blocks, method) };
+            blocks.par_iter_mut().with_max_len(1).for_each(|block| {
+                // SAFETY: blocks of one colour have no moving sphere in common.
+                let change = unsafe { lanes::solve_block(&bodies, block, method) };
                 // Bit patterns of positive floats are ordered like their values.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
@@ -442,6 +455,7 @@ impl Rest {
 
     pub fn bytes(&self) -> usize {
         size_of::<Body>() * self.lab.capacity()
+            + 4 * self.masks.capacity()
             + 32 * self.start.capacity()
             + self.in_contact.bytes()
             + self.lasting.bytes()

@@ -180,6 +180,10 @@ pub const SHORTEST: f32 = 1e-3;
 /// Colours of the blocks in which contact constraints are solved: two along each axis.
 pub const COLOURS: usize = 8;
 
+/// Colours of the contact constraints of a block. Constraints of one colour share no moving sphere and are solved side by side; those
+/// that fit none of the colours are solved one after the other. A sphere among equal ones has at most 12 contacts.
+pub const CONSTRAINT_COLOURS: usize = 32;
+
 /// Longest substep with resting contacts, in units of sqrt(d/g). At .026 a pile at rest keeps overlaps of .0035.
 const REST_SUBSTEP: f64 = 0.0175;
 

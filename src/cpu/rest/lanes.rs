@@ -1,9 +1,9 @@
-//! Solves the contact constraints of eight blocks in parallel, one block per lane. Each lane performs the operations of a
-//! scalar solver in the order of the scalar solver, so the results are bit-identical. The blocks have one colour and therefore
-//! share no sphere.
+//! Solves the contact constraints of a block, eight constraints in parallel, one per lane. The constraints of a bundle have one
+//! colour: they share no moving sphere. Each lane performs the operations of a scalar solver, so the results are bit-identical to those of a
+//! scalar solver that takes the constraints in the order of the lanes.
 //!
-//! The constraints of the eight blocks are first transposed into bundles of one constraint of each block, so that a number of
-//! all eight is one vector. The blocks are then swept several times, and their impulses are transposed back.
+//! The constraints are first transposed into bundles of eight, so that a number of all eight is one vector. The bundles are then
+//! swept several times, and their impulses are transposed back.
 
 use std::{cell::RefCell, mem::offset_of};
 
@@ -12,7 +12,7 @@ use super::{
     solve::{self, Bodies, Body},
 };
 use crate::{
-    cpu::constraints::{BlockOfTask, ContactConstraint, ContactImpulse, STANDS, WallVelocity},
+    cpu::constraints::{BlockOfTask, ContactConstraint, ContactImpulse, EMPTY, STANDS, WallVelocity},
     state::constants::WALL,
 };
 
@@ -28,19 +28,19 @@ thread_local! {
     static BUNDLES: RefCell<Vec<Bundle>> = const { RefCell::new(vec![]) };
 }
 
-/// Solves the contact constraints of at most eight blocks of one colour. Returns the largest velocity change by a constraint.
+/// Solves the contact constraints of a block. Returns the largest velocity change by a constraint.
 ///
 /// # Safety
-/// No other thread may read or write the spheres of these blocks at the same time, and the blocks share no sphere.
-pub unsafe fn solve_all(bodies: &Bodies, blocks: &mut [BlockOfTask], method: Method) -> f32 {
+/// No other thread may read or write the spheres of the block at the same time.
+pub unsafe fn solve_block(bodies: &Bodies, block: &mut BlockOfTask, method: Method) -> f32 {
     BUNDLES.with_borrow_mut(|bundles| {
         #[cfg(target_arch = "x86_64")]
         if std::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2; the rest is guaranteed by the caller.
-            return unsafe { solve_with_avx2(bodies, blocks, method, bundles) };
+            return unsafe { solve_with_avx2(bodies, block, method, bundles) };
         }
         // SAFETY: guaranteed by the caller.
-        unsafe { solve_with::<Halves>(bodies, blocks, method, bundles) }
+        unsafe { solve_with::<Halves>(bodies, block, method, bundles) }
     })
 }
 
@@ -48,27 +48,26 @@ pub unsafe fn solve_all(bodies: &Bodies, blocks: &mut [BlockOfTask], method: Met
 #[target_feature(enable = "avx2")]
 unsafe fn solve_with_avx2(
     bodies: &Bodies,
-    blocks: &mut [BlockOfTask],
+    block: &mut BlockOfTask,
     method: Method,
     bundles: &mut Vec<Bundle>,
 ) -> f32 {
     // SAFETY: guaranteed by the caller.
-    unsafe { solve_with::<super::number::avx::Wide>(bodies, blocks, method, bundles) }
+    unsafe { solve_with::<super::number::avx::Wide>(bodies, block, method, bundles) }
 }
 
 #[inline(always)]
 unsafe fn solve_with<N: Number>(
     bodies: &Bodies,
-    blocks: &mut [BlockOfTask],
+    block: &mut BlockOfTask,
     method: Method,
     bundles: &mut Vec<Bundle>,
 ) -> f32 {
-    debug_assert!(blocks.len() <= LANES);
     let relaxation = N::splat(method.relaxation);
     let mut most = N::splat(0.0);
     let mut none = ContactConstraint::NONE;
     bundles.clear();
-    for place in 0..blocks.iter().map(BlockOfTask::count).max().unwrap_or(0) {
+    for places in block.order.chunks_exact(LANES) {
         let mut bundle = Bundle {
             numbers: [[0.0; LANES]; 16],
             bodies: [[RESTS; LANES]; 2],
@@ -76,9 +75,9 @@ unsafe fn solve_with<N: Number>(
             moves: [0; 2],
             resists: false,
         };
-        for (k, block) in blocks.iter_mut().enumerate().filter(|(_, block)| place < block.count()) {
+        for (k, &place) in places.iter().enumerate().filter(|(_, place)| **place != EMPTY) {
             // SAFETY: guaranteed by the caller.
-            unsafe { bundle.enter(bodies, block, place, k) };
+            unsafe { bundle.enter(bodies, block.constraints, block.wall_velocities, place as usize, k) };
         }
         // SAFETY: the pointers are those of constraints, or of `none`.
         unsafe { bundle.transpose::<N>() };
@@ -123,11 +122,17 @@ struct Bundle {
 }
 
 impl Bundle {
-    // Enters the constraint at a place among those of a block that are solved as that of lane `k`.
+    // Enters the constraint at a place of a block as that of lane `k`.
     #[inline(always)]
-    unsafe fn enter(&mut self, bodies: &Bodies, block: &mut BlockOfTask, place: usize, k: usize) {
-        let place = if block.yielding.is_empty() { place } else { block.yielding[place] as usize };
-        let constraint = &mut block.constraints[place];
+    unsafe fn enter(
+        &mut self,
+        bodies: &Bodies,
+        constraints: &mut [ContactConstraint],
+        wall_velocities: &[WallVelocity],
+        place: usize,
+        k: usize,
+    ) {
+        let constraint = &mut constraints[place];
         self.bodies[0][k] = bodies.0.at(constraint.i as usize).cast();
         // SAFETY: guaranteed by the caller.
         let moves = |k: u32| u32::from(unsafe { bodies.0.get(k as usize) }.motion.w > 0.0);
@@ -136,7 +141,7 @@ impl Bundle {
             self.bodies[1][k] = bodies.0.at(constraint.j as usize).cast();
             self.moves[1] |= moves(constraint.j) << k;
         } else if constraint.wall_velocity != STANDS {
-            let wall_velocity = &block.wall_velocities[constraint.wall_velocity as usize];
+            let wall_velocity = &wall_velocities[constraint.wall_velocity as usize];
             self.bodies[1][k] = (&raw const *wall_velocity).cast_mut().cast();
         }
         self.resists |= constraint.resistance != [0.0; 2];
@@ -354,12 +359,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        cpu::{constraints::STANDS, parallel::Disjoint},
+        cpu::{constraints::order_block, parallel::Disjoint},
         state::constants::WALL,
     };
 
     /// Number of spheres of a block.
-    const OWN: u32 = 20;
+    const OWN: u32 = 60;
 
     fn vector(rng: &mut impl Rng) -> Vec3 {
         Vec3::from_array(std::array::from_fn(|_| 2.0 * rng.random::<f32>() - 1.0))
@@ -368,12 +373,12 @@ mod tests {
     // A constraint between spheres of a block, of each kind in turn. `wild`: some impulses overflow.
     fn constraint(
         rng: &mut impl Rng,
-        (first, k, wild): (u32, usize, bool),
+        (k, wild): (usize, bool),
         wall_velocities: &mut Vec<WallVelocity>,
     ) -> ContactConstraint {
         let radii = [0.5, 0.4 + 0.2 * rng.random::<f32>()];
-        let i = first + rng.random_range(0..OWN);
-        let other = first + (i - first + rng.random_range(1..OWN)) % OWN;
+        let i = rng.random_range(0..OWN);
+        let other = (i + rng.random_range(1..OWN)) % OWN;
         let to_wall = k.is_multiple_of(5);
         let wall_velocity =
             if to_wall && k.is_multiple_of(2) { wall_velocities.len() as u32 } else { STANDS };
@@ -401,11 +406,12 @@ mod tests {
         constraint
     }
 
-    // Eight lanes, of which some have no block, give the same bits as one constraint after another.
+    // Eight lanes, of which some are empty, give the same bits as one constraint after another. The colours keep the constraints of
+    // each sphere in bundles of their own, and their order is complete.
     #[test]
     fn constraints_side_by_side_have_the_bits_of_constraints_one_by_one() {
         let mut rng = Pcg64::seed_from_u64(11);
-        let cases = [1, 4, 7, 8, 9, 21].into_iter().flat_map(|count| {
+        let cases = [1, 7, 8, 9, 40, 200].into_iter().flat_map(|count| {
             [(false, 1, 1.0), (true, 1, 1.9), (false, 3, 1.9)].into_iter().flat_map(
                 move |(wild, sweeps, relaxation)| {
                     [false, true].map(|any| (count, wild, Method { sweeps, relaxation }, any))
@@ -413,72 +419,94 @@ mod tests {
             )
         });
         for (count, wild, method, any_processor) in cases {
-            let mut bodies: Vec<Body> = (0..count * OWN)
+            let mut bodies: Vec<Body> = (0..OWN)
                 .map(|k| Body {
                     // Every ninth sphere is fixed or asleep.
                     motion: if k.is_multiple_of(9) { Vec4::ZERO } else { vector(&mut rng).extend(1.0) },
                     spin: vector(&mut rng).extend(-1.0),
                 })
                 .collect();
-            // Blocks of unequal lengths.
             let mut wall_velocities = vec![];
-            let mut all: Vec<Vec<ContactConstraint>> = (0..count)
-                .map(|block| {
-                    let of_block = 0..13 * (block as usize % 4) + 1;
-                    let new = |k| constraint(&mut rng, (block * OWN, k, wild), &mut wall_velocities);
-                    of_block.map(new).collect()
-                })
-                .collect();
+            let new = |k| constraint(&mut rng, (k, wild), &mut wall_velocities);
+            let mut all: Vec<ContactConstraint> = (0..count).map(new).collect();
+            let order = ordered(&all, &bodies);
             let (mut one_by_one, mut constraints) = (bodies.clone(), all.clone());
             let one = Bodies(Disjoint::new(&mut one_by_one));
             let mut most = [0.0f32; 2];
-            for block in &mut constraints {
-                for _ in 0..method.sweeps {
-                    for constraint in block.iter_mut() {
-                        // SAFETY: there is only one thread.
-                        most[0] = solve::larger(most[0], unsafe {
-                            one.solve(constraint, &wall_velocities, method.relaxation)
-                        });
-                    }
+            for _ in 0..method.sweeps {
+                for &place in order.iter().filter(|&&place| place != EMPTY) {
+                    // SAFETY: there is only one thread.
+                    most[0] = solve::larger(most[0], unsafe {
+                        one.solve(&mut constraints[place as usize], &wall_velocities, method.relaxation)
+                    });
                 }
             }
-            let of_constraints = |constraints| BlockOfTask {
+            let mut block = BlockOfTask {
                 number: 0,
                 yields: true,
-                yielding: &[],
-                constraints,
+                order: &order,
+                constraints: &mut all,
                 wall_velocities: &wall_velocities,
             };
-            let mut blocks: Vec<_> = all.iter_mut().map(Vec::as_mut_slice).map(of_constraints).collect();
             let bodies_of_lanes = Bodies(Disjoint::new(&mut bodies));
             // SAFETY: as above.
-            for blocks in blocks.chunks_mut(LANES) {
-                let change = unsafe {
-                    if any_processor {
-                        solve_with::<Halves>(&bodies_of_lanes, blocks, method, &mut vec![])
-                    } else {
-                        solve_all(&bodies_of_lanes, blocks, method)
-                    }
-                };
-                most[1] = solve::larger(most[1], change);
-            }
+            most[1] = unsafe {
+                if any_processor {
+                    solve_with::<Halves>(&bodies_of_lanes, &mut block, method, &mut vec![])
+                } else {
+                    solve_block(&bodies_of_lanes, &mut block, method)
+                }
+            };
             let bits = |v: &[Vec4]| v.iter().map(|v| v.to_array().map(f32::to_bits)).collect::<Vec<_>>();
             let of_body = |b: &Body| bits(&[b.motion, b.spin]);
             let of_constraint = |r: &ContactConstraint| {
                 bits(&[r.impulse.tangent.extend(r.impulse.normal), r.impulse.moment.extend(0.0)])
             };
-            assert!(
-                bodies.iter().map(of_body).eq(one_by_one.iter().map(of_body)),
-                "spheres of {count} blocks"
-            );
-            let side_by_side = all.iter().flatten().map(of_constraint);
-            assert!(
-                side_by_side.eq(constraints.iter().flatten().map(of_constraint)),
-                "constraints of {count} blocks"
-            );
+            assert!(bodies.iter().map(of_body).eq(one_by_one.iter().map(of_body)), "spheres at {count}");
+            let side_by_side = all.iter().map(of_constraint);
+            assert!(side_by_side.eq(constraints.iter().map(of_constraint)), "constraints of {count}");
             assert_eq!(most[0].to_bits(), most[1].to_bits());
-            assert_eq!(wild, bodies.iter().any(|body| !body.motion.is_finite()));
-            assert!(count < 4 || most[0] > 0.1);
+            assert!(count < 40 || wild == bodies.iter().any(|body| !body.motion.is_finite()));
+            assert!(count < 40 || most[0] > 0.1);
         }
+    }
+
+    // The solving order of constraints, after a check that no two of a bundle share a moving sphere.
+    fn ordered(constraints: &[ContactConstraint], bodies: &[Body]) -> Vec<u32> {
+        let moves = |i: usize| bodies[i].motion.w > 0.0;
+        let moving = |constraint: &ContactConstraint| -> Vec<u32> {
+            let partners = [constraint.i, constraint.j].into_iter();
+            partners.filter(|&k| k & WALL == 0 && moves(k as usize)).collect()
+        };
+        let (mut masks, mut order) = (vec![u32::MAX; bodies.len()], vec![]);
+        // SAFETY: there is only one thread.
+        unsafe { order_block(constraints, &Disjoint::new(&mut masks), &moves, &mut vec![], &mut order) };
+        for bundle in order.chunks(LANES) {
+            assert_eq!(bundle.len(), LANES);
+            let mut spheres: Vec<u32> = vec![];
+            for &place in bundle.iter().filter(|&&place| place != EMPTY) {
+                spheres.extend(moving(&constraints[place as usize]));
+            }
+            let count = spheres.len();
+            spheres.sort_unstable();
+            spheres.dedup();
+            assert_eq!(spheres.len(), count, "two constraints of a bundle share a sphere");
+        }
+        let mut places: Vec<u32> = order.iter().copied().filter(|&place| place != EMPTY).collect();
+        places.sort_unstable();
+        let yields = |&place: &u32| !moving(&constraints[place as usize]).is_empty();
+        assert!((0..constraints.len() as u32).filter(yields).eq(places));
+        order
+    }
+
+    // A sphere with more contacts than colours.
+    #[test]
+    fn constraints_beyond_the_last_colour_are_solved_one_after_the_other() {
+        let contact = |j: u32| ContactConstraint { i: 0, j, ..ContactConstraint::default() };
+        let constraints: Vec<_> = (1..50).map(contact).collect();
+        let bodies = vec![Body { motion: Vec4::W, spin: Vec4::ZERO }; 50];
+        let order = ordered(&constraints, &bodies);
+        assert_eq!(order.len(), 49 * LANES);
+        assert!(order.chunks(LANES).map(|bundle| bundle[0]).eq(0..49));
     }
 }
