@@ -256,7 +256,7 @@ impl Core {
     fn push(&mut self, relax: &mut Relax, frame: Frame, mut work: f64) -> f64 {
         let pushes = relax.pushes(&self.view(frame));
         let gravity = self.domain.world.gravity.as_dvec3();
-        for (i, &push) in pushes.iter().enumerate() {
+        for (i, push) in pushes {
             if push != Vec3::ZERO {
                 self.sleep.disturb(i, &self.lists);
                 self.state.place[i] += push.extend(0.0);

@@ -27,6 +27,7 @@ pub struct Relax {
     /// Spheres with an overlap deeper than [`RELAX_FROM`].
     deep: Bits,
     deep_list: Vec<u32>,
+    /// Correction of each sphere in `deep_list`.
     push: Vec<Vec3>,
     /// Deepest overlap of each quiet sphere, constant until a push; more than 1 if unknown.
     quiet: Vec<f32>,
@@ -91,20 +92,19 @@ impl Relax {
         deepest.map(|(wall, depth)| (wall, f64::from(depth)))
     }
 
-    /// Corrections that reduce the deep overlaps found by [`deepest`](Self::deepest); zero for most spheres.
-    pub fn pushes(&mut self, view: &View) -> &[Vec3] {
+    /// Spheres of the deep overlaps found by [`deepest`](Self::deepest), in ascending order, each with a correction that reduces them.
+    pub fn pushes<'a>(&'a mut self, view: &View) -> impl Iterator<Item = (usize, Vec3)> + use<'a> {
         let Self { deep, deep_list, push, .. } = self;
         deep.list(deep_list);
-        push.clear();
-        push.resize(view.state.len(), Vec3::ZERO);
+        push.resize(deep_list.len(), Vec3::ZERO);
         let pushes = Disjoint::new(push);
         for_ranges(deep_list.len(), PUSH_TASK, |range| {
-            for &i in &deep_list[range] {
-                // SAFETY: a set lists each member once.
-                unsafe { pushes.set(i as usize, push_of(view, i as usize)) };
+            for k in range {
+                // SAFETY: ranges do not overlap.
+                unsafe { pushes.set(k, push_of(view, deep_list[k] as usize)) };
             }
         });
-        &self.push
+        deep_list.iter().map(|&i| i as usize).zip(push.iter().copied())
     }
 
     pub fn bytes(&self) -> usize {

@@ -102,7 +102,8 @@ unsafe fn solve_with<N: Number>(
 // processor foresees the next ones.
 #[inline(always)]
 fn touch(constraints: &[ContactConstraint]) {
-    let all = constraints.iter().fold(0, |all, constraint| all ^ constraint.i ^ constraint.normal.x.to_bits());
+    let all =
+        constraints.iter().fold(0, |all, constraint| all ^ constraint.i ^ constraint.normal.x.to_bits());
     std::hint::black_box(all);
 }
 
