@@ -17,9 +17,6 @@ use crate::{
     },
 };
 
-/// Candidates that are filtered before their constraints are found.
-const NEAR: usize = 32;
-
 /// Contact geometry of one side of a wall.
 struct Side {
     partner: u32,
@@ -53,16 +50,10 @@ impl Finder<'_> {
     pub(super) fn run(&self, task: &mut Task) {
         let (view, i) = (self.view, self.i);
         let state = view.state;
-        // Reject distant candidates before loading their material. The order of ids is random, so a branch for each
-        // candidate would be predicted wrongly half of the time.
-        let mut near = [Candidate::default(); NEAR];
-        for candidates in view.lists.of(i).chunks(NEAR) {
-            let mut count = 0;
-            for &candidate in candidates {
-                near[count] = candidate;
-                count += usize::from(self.may_rest(candidate));
+        for &candidate in view.lists.own(i) {
+            if self.may_rest(candidate) {
+                self.pair(candidate, task);
             }
-            near[..count].iter().for_each(|&candidate| self.pair(candidate, task));
         }
         let walls = view.lists.walls(i);
         if walls != 0 && state.inverse_mass(i) != 0.0 {
@@ -105,21 +96,17 @@ impl Finder<'_> {
             && (in_contact || (approach <= slow && approach >= -slow))
     }
 
-    // False if the sphere cannot have a contact constraint with the candidate, or does not own it.
+    // False if the sphere cannot have a contact constraint with the candidate.
     #[inline(always)]
     fn may_rest(&self, candidate: Candidate) -> bool {
         let (view, i, j) = (self.view, self.i, candidate.index());
-        let owns = view.state.id[j] > view.state.id[i];
         let shift = Vec3A::from(view.shifts[candidate.code() as usize]);
         if self.slow.is_some() {
             // At the start of a substep every clock counts as 0, whatever its stored value.
             let (here, there) = (view.state.place[i], view.state.place[j]);
             let d = Vec3A::from_vec4(here - there) - shift;
             let farthest = (here.w + there.w) * (1.0 + CONSTRAINT_GAP);
-            return owns & (d.length_squared() <= farthest * farthest);
-        }
-        if !owns {
-            return false;
+            return d.length_squared() <= farthest * farthest;
         }
         self.past.iter().any(|constraint| constraint.j == j as u32)
             || view.is_converted(i, j as u32)
