@@ -592,7 +592,7 @@ impl Task {
         self.constraints.extend_from_slice(constraints);
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, constraint: ContactConstraint, yields: bool) {
         self.note_yields(self.constraints.len() - self.begin, yields);
         self.bounces |= constraint.closing < 0.0;

@@ -231,7 +231,7 @@ impl Lists {
             let (block, first) = (self.blocks.get(i / BLOCK), i / BLOCK * BLOCK);
             let end = range.end.min(first + BLOCK);
             let pairs = Block::start(&block.own_ends, i - first)..block.own_ends[end - 1 - first] as usize;
-            let spheres = |owners: [u8; LANES]| owners.map(|k| first + usize::from(k));
+            let spheres = |[a, b, c, d]: [u8; LANES]| [a, b, c, d].map(|k| first + usize::from(k));
             let (fours, rest) = block.own[pairs.clone()].as_chunks();
             let (owners, rest_owners) = block.owners[pairs].as_chunks();
             for (candidates, &owners) in fours.iter().zip(owners) {

@@ -43,7 +43,7 @@ impl Vectors {
 /// The shift vectors of all candidate codes, as four floats each.
 #[inline]
 pub fn wide(shifts: &[Vec3; 32]) -> [Vec4; 32] {
-    shifts.map(|shift| shift.extend(0.0))
+    std::array::from_fn(|code| shifts[code].extend(0.0))
 }
 
 impl Four<'_> {
@@ -57,8 +57,8 @@ impl Four<'_> {
     /// One number of each pair.
     #[inline(always)]
     pub fn each(&self, of: impl Fn(usize, usize) -> f32) -> Vec4 {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|lane| of(self.spheres[lane], self.candidates[lane].index()));
-        Vec4::new(a, b, c, d)
+        let at = |lane: usize| of(self.spheres[lane], self.candidates[lane].index());
+        Vec4::new(at(0), at(1), at(2), at(3))
     }
 
     /// Offsets of the spheres from their partners, from the stored positions.
