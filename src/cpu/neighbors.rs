@@ -116,25 +116,26 @@ impl Block {
     // Lists the pairs that the spheres of the block own, from the candidates.
     fn list_own(&mut self, ids: &[u32], first: usize) {
         let Self { entries, ends, own, own_ends, owners, .. } = self;
-        own.clear();
         own_ends.clear();
-        owners.clear();
-        let (mut start, mut chosen) = (0, [Candidate::default(); 32]);
+        let (mut start, mut count) = (0, 0);
         for (k, &end) in ends.iter().enumerate() {
-            let id = ids[first + k];
-            for candidates in entries[start..end as usize].chunks(chosen.len()) {
-                // The order of ids is random, so a branch would be predicted wrongly half of the time.
-                let mut count = 0;
-                for &candidate in candidates {
-                    chosen[count] = candidate;
-                    count += usize::from(ids[candidate.index()] > id);
-                }
-                own.extend_from_slice(&chosen[..count]);
+            let (id, candidates) = (ids[first + k], &entries[start..end as usize]);
+            let room = count + candidates.len();
+            if own.len() < room {
+                own.resize(room, Candidate::default());
+                owners.resize(room, 0);
             }
+            // The order of ids is random, so a branch would be predicted wrongly half of the time.
+            for &candidate in candidates {
+                own[count] = candidate;
+                owners[count] = k as u8;
+                count += usize::from(ids[candidate.index()] > id);
+            }
+            own_ends.push(count as u32);
             start = end as usize;
-            owners.resize(own.len(), k as u8);
-            own_ends.push(own.len() as u32);
         }
+        own.truncate(count);
+        owners.truncate(count);
     }
 
     // A copy of the lists that `keep` reads.

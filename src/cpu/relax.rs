@@ -242,7 +242,7 @@ fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usi
             }
         }
     }
-    if view.state.inverse_mass(i) > 0.0 {
+    if view.state.inverse_mass(i) > 0.0 && !view.world.features.is_empty() {
         let at = view.at_end(i);
         view.for_features(i, |_, feature| {
             let touch = view.touch(feature, &at);
