@@ -1,5 +1,5 @@
-//! Tests of candidate pairs, four pairs at a time. Most sphere has three pairs to test: with a loop for each sphere, mispredicted
-//! branches and horizontal sums took most of the time.
+//! Tests of candidate pairs, four pairs at a time. A sphere owns about three pairs: with a loop for each
+//! sphere, mispredicted branches and horizontal sums took most of the time.
 
 use glam::{Mat4, Vec3, Vec4};
 

@@ -67,11 +67,17 @@ fn seek_four(view: &View, four: &Four, lanes: u32, shifts: &[Vec4; 32], pending:
     let end = d.plus(&w, view.frame.h);
     let sum = four.radius_sums(view);
     let is_far = end.dot(&w).cmplt(Vec4::ZERO) & end.dot(&end).cmpgt(sum * sum * (1.0 + 1e-6));
-    let recedes = d.dot(&w).cmpge(Vec4::ZERO);
+    let (b, square) = (d.dot(&w), d.dot(&d));
+    let recedes = b.cmpge(Vec4::ZERO);
     let fixed = four.fixed(view);
+    // As in `is_constrained`.
+    let (shock, farthest) = (view.constraints.shock, sum * FAR);
+    let is_slow = (b * b).cmple(square * (shock * shock)) & square.cmplt(farthest * farthest);
+    let may_rest = is_slow.bitmask() & !fixed;
     for_lanes(lanes & (fixed | !(is_far | recedes).bitmask()), |lane| {
         let (i, j, code) = four.pair(lane);
-        let rests = fixed >> lane & 1 != 0 && is_idle(view, i.min(j));
+        let rests = (may_rest >> lane & 1 != 0 && view.constraints.partners(i).contains(&(j as u32)))
+            || (fixed >> lane & 1 != 0 && is_idle(view, i.min(j)));
         if !rests && meet(view, i, j, view.shifts[code as usize]) {
             pending.insert(i);
             pending.insert(j);
