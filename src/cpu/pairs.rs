@@ -205,9 +205,7 @@ mod tests {
         }
     }
 
-    // The frame of a substep that lasts for some steps.
-    fn frame_of(core: &Core, steps: f64) -> Frame {
-        let h = (steps * core.domain.dt) as f32;
+    fn frame_of(core: &Core, h: f32) -> Frame {
         Frame { h, gravity: core.domain.world.gravity, drift: Vec3::ZERO, drifted: Vec3::ZERO }
     }
 
@@ -273,7 +271,7 @@ mod tests {
         let (mut found, mut converted) = (0, 0);
         for ((what, mut stepper), before) in cases().zip([true, false].into_iter().cycle()) {
             let core = &mut stepper.engine.core;
-            let frame = frame_of(core, 0.5);
+            let frame = frame_of(core, 0.01);
             if before {
                 // Close pairs that approach too fast for a new constraint collide.
                 stir(core, 0.3);
@@ -308,7 +306,7 @@ mod tests {
             let core = &mut stepper.engine.core;
             stir(core, 1.0);
             // So long that gravity changes the depth of pairs that were stopped.
-            let frame = frame_of(core, 5.0);
+            let frame = frame_of(core, (5.0 * core.domain.dt) as f32);
             core.clock.iter_mut().enumerate().for_each(|(k, t)| *t = [0.0, 0.4, 0.7][k % 3] * frame.h);
             // Spheres that were stopped.
             core.state.motion.iter_mut().step_by(2).for_each(|motion| *motion = Vec4::ZERO);
@@ -344,7 +342,7 @@ mod tests {
                 let draw = |_| 0.4 * (rng.random::<f32>() - 0.5);
                 *place += Vec3::from(std::array::from_fn::<f32, 3, _>(draw)).extend(0.0);
             }
-            let view = core.view(frame_of(core, 0.5));
+            let view = core.view(frame_of(core, 0.01));
             let (mut deepest, mut deep) = (0.0_f32, vec![false; core.state.len()]);
             for (i, &other) in (0..deep.len()).flat_map(|i| view.lists.of(i).iter().map(move |c| (i, c))) {
                 let j = other.index();
