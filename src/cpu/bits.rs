@@ -52,6 +52,18 @@ impl Bits {
         }
     }
 
+    /// Calls `visit` with the longest ranges within a range that hold no member, in ascending order.
+    pub fn for_absent_runs(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
+        let mut run = range.start..range.start;
+        self.for_absent(range, |i| {
+            if i != run.end {
+                visit(std::mem::replace(&mut run, i..i));
+            }
+            run.end = i + 1;
+        });
+        visit(run);
+    }
+
     /// Adds all indices below `count` that are in neither of two sets.
     pub fn insert_all_but(&mut self, first: &Self, second: &Self, count: usize) {
         let others = first.words.iter().zip(&second.words);
@@ -247,6 +259,9 @@ mod tests {
         let mut absent = vec![];
         bits.for_absent(62..130, |i| absent.push(i));
         assert_eq!(absent, [62].into_iter().chain(65..128).chain([129]).collect::<Vec<_>>());
+        let mut runs = vec![];
+        bits.for_absent_runs(60..130, |run| runs.extend((!run.is_empty()).then_some(run)));
+        assert_eq!(runs, [60..63, 65..128, 129..130]);
         let mut copy = Bits::default();
         copy.copy_from(&bits);
         copy.list(&mut list);

@@ -390,15 +390,22 @@ impl ContactConstraints {
     /// Whether a contact constraint holds a sphere and a partner: another sphere, or a wall with [`WALL`] set.
     #[inline]
     pub fn contains(&self, ids: &[u32], i: usize, partner: u32) -> bool {
-        if self.count == 0 {
-            return false;
-        }
         let is_theirs = partner & WALL == 0 && ids[partner as usize] < ids[i];
         let (owner, other) = if is_theirs { (partner as usize, i as u32) } else { (i, partner) };
-        let Slot { task, first, count } = self.slots[owner];
-        count > 0
-            && self.tasks.get(task as usize).partners[first as usize..(first + count) as usize]
-                .contains(&other)
+        self.partners(owner).contains(&other)
+    }
+
+    /// Partners of the contact constraints that a sphere owns.
+    #[inline]
+    pub fn partners(&self, i: usize) -> &[u32] {
+        if self.count == 0 {
+            return &[];
+        }
+        let Slot { task, first, count } = self.slots[i];
+        if count == 0 {
+            return &[];
+        }
+        &self.tasks.get(task as usize).partners[first as usize..(first + count) as usize]
     }
 
     /// All contact constraints with an impulse, each with the length of its substep.
@@ -675,7 +682,7 @@ impl Task {
         self.constraints.extend_from_slice(constraints);
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, constraint: ContactConstraint, yields: bool) {
         self.note_yields(self.constraints.len() - self.begin, yields);
         self.bounces |= constraint.closing < 0.0;

@@ -272,6 +272,14 @@ impl View<'_> {
         Deepening { now: 1.0 - d.length() / radius_sum, ahead: 1.0 - end.length() / radius_sum }
     }
 
+    /// Whether velocities drive two spheres deep into each other.
+    #[inline]
+    pub fn deepens(&self, i: usize, j: usize, code: u32) -> bool {
+        // Two spheres that were stopped count as fixed, and only the first one then falls.
+        let (i, j, code) = if i < j { (i, j, code) } else { (j, i, CODES - 1 - code) };
+        self.overlap_ahead(i, j, self.shifts[code as usize]).deepens()
+    }
+
     /// Deepening of a sphere and a plane, in diameters.
     #[inline]
     pub fn overlap_of_wall_ahead(&self, i: usize, plane: usize) -> Deepening {

@@ -18,6 +18,7 @@ pub(crate) mod fast;
 pub(crate) mod feature;
 pub(crate) mod launch;
 pub(crate) mod neighbors;
+pub(crate) mod pairs;
 pub(crate) mod parallel;
 pub(crate) mod relax;
 pub(crate) mod rest;

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use crate::{
     cpu::{
         fast::Reach,
+        pairs::{Four, LANES},
         parallel::{Outputs, TASK},
     },
     state::{
@@ -60,6 +61,11 @@ pub struct Block {
     entries: Vec<Candidate>,
     /// End of the candidates of each sphere of the block.
     ends: Vec<u32>,
+    /// Candidates with a larger id than the sphere's, which owns the pair; the end of those of each sphere; and for each of
+    /// them its sphere.
+    own: Vec<Candidate>,
+    own_ends: Vec<u32>,
+    owners: Vec<u8>,
     /// The planes that each sphere could meet, one bit each; planes from the 32nd on share the last bit.
     walls: Vec<u32>,
     /// Impacts in the substep of the pair of each entry, if they are counted. Of the two entries of a pair, the one of the
@@ -99,6 +105,37 @@ impl Block {
         entries.clear();
         driven.clear();
         [ends, walls, features, feature_ends].into_iter().for_each(Vec::clear);
+    }
+
+    // The place of the candidates of the k-th sphere of a block in a list with these ends.
+    #[inline]
+    fn start(ends: &[u32], k: usize) -> usize {
+        if k == 0 { 0 } else { ends[k - 1] as usize }
+    }
+
+    // Lists the pairs that the spheres of the block own, from the candidates.
+    fn list_own(&mut self, ids: &[u32], first: usize) {
+        let Self { entries, ends, own, own_ends, owners, .. } = self;
+        own_ends.clear();
+        let (mut start, mut count) = (0, 0);
+        for (k, &end) in ends.iter().enumerate() {
+            let (id, candidates) = (ids[first + k], &entries[start..end as usize]);
+            let room = count + candidates.len();
+            if own.len() < room {
+                own.resize(room, Candidate::default());
+                owners.resize(room, 0);
+            }
+            // The order of ids is random, so a branch would be predicted wrongly half of the time.
+            for &candidate in candidates {
+                own[count] = candidate;
+                owners[count] = k as u8;
+                count += usize::from(ids[candidate.index()] > id);
+            }
+            own_ends.push(count as u32);
+            start = end as usize;
+        }
+        own.truncate(count);
+        owners.truncate(count);
     }
 
     // A copy of the lists that `keep` reads.
@@ -179,6 +216,38 @@ impl Lists {
         &block.entries[start as usize..block.ends[k] as usize]
     }
 
+    /// Candidates of sphere `i` with a larger id, in their order: each pair once.
+    #[inline]
+    pub fn own(&self, i: usize) -> &[Candidate] {
+        let (block, k) = (self.blocks.get(i / BLOCK), i % BLOCK);
+        &block.own[Block::start(&block.own_ends, k)..block.own_ends[k] as usize]
+    }
+
+    /// Calls `visit` with the pairs that the spheres of a range own, four at a time, and the set of the lanes that hold a
+    /// pair. The other lanes repeat one.
+    #[inline(always)]
+    pub fn for_fours(&self, range: Range<usize>, mut visit: impl FnMut(Four, u32)) {
+        let mut i = range.start;
+        while i < range.end {
+            let (block, first) = (self.blocks.get(i / BLOCK), i / BLOCK * BLOCK);
+            let end = range.end.min(first + BLOCK);
+            let pairs = Block::start(&block.own_ends, i - first)..block.own_ends[end - 1 - first] as usize;
+            let spheres = |[a, b, c, d]: [u8; LANES]| [a, b, c, d].map(|k| first + usize::from(k));
+            let (fours, rest) = block.own[pairs.clone()].as_chunks();
+            let (owners, rest_owners) = block.owners[pairs].as_chunks();
+            for (candidates, &owners) in fours.iter().zip(owners) {
+                visit(Four { spheres: spheres(owners), candidates }, 0xf);
+            }
+            if let (Some(&last), Some(&owner)) = (rest.last(), rest_owners.last()) {
+                let (mut candidates, mut owners) = ([last; LANES], [owner; LANES]);
+                candidates[..rest.len()].copy_from_slice(rest);
+                owners[..rest.len()].copy_from_slice(rest_owners);
+                visit(Four { spheres: spheres(owners), candidates: &candidates }, (1 << rest.len()) - 1);
+            }
+            i = end;
+        }
+    }
+
     /// The planes that sphere `i` could meet, as bits.
     #[inline]
     pub fn walls(&self, i: usize) -> u32 {
@@ -253,6 +322,8 @@ impl Lists {
     pub fn bytes(&self) -> usize {
         let bytes = |b: &Block| {
             4 * (b.entries.capacity() + b.ends.capacity() + b.walls.capacity())
+                + 4 * (b.own.capacity() + b.own_ends.capacity())
+                + b.owners.capacity()
                 + b.hits.capacity()
                 + b.wall_hits.capacity()
                 + 4 * (b.features.capacity() + b.feature_ends.capacity())
@@ -321,6 +392,7 @@ pub fn neighbors(
                 |&feature: &u32| world.features.mover_of(world.features.all[feature as usize].wall).is_some();
             block.driven.push(walls & world.moving != 0 || block.features[first..].iter().any(moves));
         }
+        block.list_own(&state.id, first_of_block);
     });
     renewed.is_some()
 }

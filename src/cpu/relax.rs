@@ -2,13 +2,16 @@
 //! positions only.
 
 use crate::state::constants::{RELAX_FACTOR, RELAX_FROM, RELAX_SLOP};
-use glam::{Vec3, Vec3A};
+use std::ops::Range;
+
+use glam::{Vec3, Vec4};
 
 use crate::{
     cpu::{
         bits::Bits,
         event::View,
         neighbors::Candidate,
+        pairs::{for_lanes, wide},
         parallel::{Disjoint, Outputs, TASK, for_ranges},
     },
     state::constants::wall_bit,
@@ -41,25 +44,30 @@ impl Relax {
         let deep = &self.deep;
         self.quiet.resize(count, 0.0);
         let quiet = Disjoint::new(&mut self.quiet);
+        let shifts = wide(view.shifts);
         self.deepest.run(count, TASK, |range, deepest| {
             *deepest = 0.0;
+            view.sleep.for_restless_runs(range.clone(), |run| {
+                *deepest = deepest_of_pairs(view, run, *deepest, &shifts, deep);
+            });
             for i in range {
-                let is_quiet = view.sleep.is_quiet(i) && view.dynamic_candidates.of(i).next().is_none();
+                let rests = view.sleep.is_quiet(i);
+                let is_quiet = rests && view.dynamic_candidates.of(i).next().is_none();
                 // SAFETY: ranges do not overlap.
                 let known =
                     if is_quiet && view.sleep.stays_quiet(i) { unsafe { quiet.get(i) } } else { UNKNOWN };
                 if known <= RELAX_FROM {
                     *deepest = deepest.max(known);
-                } else if is_quiet {
-                    let depth = deepest_of(view, i, 0.0, deep);
-                    // SAFETY: as above.
-                    unsafe { quiet.set(i, depth) };
-                    *deepest = deepest.max(depth);
-                } else {
-                    *deepest = deepest_of(view, i, *deepest, deep);
-                    // SAFETY: as above.
-                    unsafe { quiet.set(i, UNKNOWN) };
+                    continue;
                 }
+                let mut depth = if is_quiet { 0.0 } else { *deepest };
+                if rests {
+                    depth = deepest_of_pairs(view, i..i + 1, depth, &shifts, deep);
+                }
+                depth = deepest_beyond(view, i, depth, deep);
+                // SAFETY: as above.
+                unsafe { quiet.set(i, if is_quiet { depth } else { UNKNOWN }) };
+                *deepest = deepest.max(depth);
             }
         });
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
@@ -125,37 +133,36 @@ pub struct Relaxed {
     pub work: f64,
 }
 
-/// Deepest overlap of a sphere with spheres of larger index and with walls, at least `least`. Inserts into `deep` all
-/// spheres that overlap deeper than [`RELAX_FROM`].
+/// Deepest overlap in the pairs that some spheres own, at least `least`. Inserts into `deep` all spheres that overlap deeper
+/// than [`RELAX_FROM`].
 #[inline]
-fn deepest_of(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
-    let state = view.state;
+fn deepest_of_pairs(view: &View, spheres: Range<usize>, least: f32, shifts: &[Vec4; 32], deep: &Bits) -> f32 {
     let mut deepest = least;
-    // Reject by squared distance: overlaps below both `RELAX_FROM` and the deepest so far do not matter. A small margin
-    // covers the rounding of the root.
-    let share = 1.0 - deepest.min(RELAX_FROM);
-    let nearest = share * share * (1.0 + 1e-5);
-    let place = state.place[i];
-    for &candidate in view.lists.of(i) {
-        // A pair is in both lists: test it once.
-        let j = candidate.index();
-        if j < i {
-            continue;
-        }
-        let other = state.place[j];
-        let shift = view.shifts[candidate.code() as usize];
-        let d = Vec3A::from_vec4(place - other) - Vec3A::from(shift);
-        let sum = place.w + other.w;
-        if d.length_squared() < nearest * (sum * sum)
-            && let Some((_, depth)) = overlap(view, i, j, shift)
-        {
-            deepest = deepest.max(depth);
-            if depth > RELAX_FROM {
-                deep.insert(i);
-                deep.insert(j);
+    view.lists.for_fours(spheres, |four, lanes| {
+        // Reject by squared distance: overlaps below both `RELAX_FROM` and the deepest so far do not matter. A small margin
+        // covers the rounding of the root.
+        let share = 1.0 - deepest.min(RELAX_FROM);
+        let nearest = share * share * (1.0 + 1e-5);
+        let (d, sum) = (four.offsets(view, shifts), four.radius_sums(view));
+        for_lanes(lanes & d.dot(&d).cmplt(sum * sum * nearest).bitmask(), |lane| {
+            let (i, j, code) = four.pair(lane);
+            if let Some((_, depth)) = overlap(view, i, j, view.shifts[code as usize]) {
+                deepest = deepest.max(depth);
+                if depth > RELAX_FROM {
+                    deep.insert(i);
+                    deep.insert(j);
+                }
             }
-        }
-    }
+        });
+    });
+    deepest
+}
+
+/// Deepest overlap of a sphere with walls and dynamic candidates, at least `least`. Inserts into `deep` as
+/// [`deepest_of_pairs`] does.
+#[inline]
+fn deepest_beyond(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
+    let mut deepest = least;
     contacts_beyond(view, i, |_, other, depth| {
         if other.is_none_or(|j| i < j) {
             deepest = deepest.max(depth);
@@ -235,7 +242,7 @@ fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usi
             }
         }
     }
-    if view.state.inverse_mass(i) > 0.0 {
+    if view.state.inverse_mass(i) > 0.0 && !view.world.features.is_empty() {
         let at = view.at_end(i);
         view.for_features(i, |_, feature| {
             let touch = view.touch(feature, &at);

@@ -20,7 +20,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 
-use glam::{DVec3, Vec3, Vec3A, Vec4};
+use glam::{DVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
 use self::{
@@ -35,6 +35,7 @@ use crate::{
         constraints::{ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed},
         core::Core,
         event::View,
+        pairs::{for_lanes, wide},
         parallel::{Disjoint, Outputs, TASK, for_ranges},
         sleep::{Imbalance, given_velocity, imbalance},
     },
@@ -321,9 +322,21 @@ impl Rest {
             |i: usize| numbers.around(view.grid, view.cell(i), |block| deep_blocks.insert(block as usize));
         let in_contact = |i: usize| view.rested[i] > 0.0;
         let found = AtomicBool::new(false);
-        let shifts = view.shifts.map(Vec3A::from);
+        let shifts = wide(view.shifts);
         for_ranges(state.len(), TASK, |range| {
             // If one of the two is quiet, both sleep.
+            view.sleep.for_restless_runs(range.clone(), |run| {
+                view.lists.for_fours(run, |four, lanes| {
+                    for_lanes(lanes & !four.stays_clear(&view, &shifts, DEEP), |lane| {
+                        let (i, j, code) = four.pair(lane);
+                        if (in_contact(i) || in_contact(j)) && view.deepens(i, j, code) {
+                            found.store(true, Relaxed);
+                            mark(i);
+                            mark(j);
+                        }
+                    });
+                });
+            });
             view.sleep.for_restless(range, |i| {
                 let carries = in_contact(i);
                 let imbalance = imbalance(&view, constraints, i);
@@ -335,17 +348,6 @@ impl Rest {
                 }
                 if imbalance == Imbalance::Strong {
                     numbers.around(view.grid, view.cell(i), |block| waking_blocks.insert(block as usize));
-                }
-                for candidate in view.lists.of(i) {
-                    let (j, code) = (candidate.index(), candidate.code() as usize);
-                    if j < i || !(carries || in_contact(j)) || view.stays_clear(i, j, shifts[code], DEEP) {
-                        continue;
-                    }
-                    if view.overlap_ahead(i, j, view.shifts[code]).deepens() {
-                        found.store(true, Relaxed);
-                        mark(i);
-                        mark(j);
-                    }
                 }
                 let walls = view.lists.walls(i);
                 if walls != 0 && carries {

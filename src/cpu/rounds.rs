@@ -161,7 +161,9 @@ impl Rounds {
     pub fn sweep(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
         let pending = &self.pending;
-        for_ranges(view.state.len(), ROUND_TASK, |range| sweep::seek(&view, range, pending));
+        let statistics = &core.domain.statistics;
+        let has_fixed = statistics.movable < statistics.count;
+        for_ranges(view.state.len(), ROUND_TASK, |range| sweep::seek(&view, range, has_fixed, pending));
         self.events.fill(Event::NONE);
         pending.list(&mut self.pending_list);
         let (events, list) = (Disjoint::new(&mut self.events), &self.pending_list);

@@ -130,6 +130,15 @@ impl Sleep {
         }
     }
 
+    /// Calls `visit` with the longest ranges within a range whose spheres are not quiet.
+    #[inline]
+    pub fn for_restless_runs(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
+        match self.quiet() {
+            Some(quiet) => quiet.for_absent_runs(range, visit),
+            None => visit(range),
+        }
+    }
+
     /// The quiet spheres, if any sphere sleeps.
     pub fn quiet(&self) -> Option<&Bits> {
         (self.count > 0).then_some(&self.quiet)

@@ -4,13 +4,14 @@ use crate::state::constants::ADVANCES;
 use crate::state::constants::{FAR, TOUCHING};
 use std::ops::Range;
 
-use glam::{Vec3, Vec3A, Vec4};
+use glam::{Vec3, Vec4};
 
 use crate::{
     cpu::{
         bits::Bits,
         event::{Event, View},
         feature::consider_features,
+        pairs::{Four, for_lanes, wide},
     },
     state::{
         columns::Columns,
@@ -35,45 +36,53 @@ pub fn sweep(view: &View, i: usize) -> Event {
 
 /// Inserts into `pending` every sphere of `range` that has an impact before the end of the substep, and its partner.
 ///
-/// Each pair is tested once, from the smaller index: both sides give the same result to the last bit. All clocks are 0,
-/// and the test of [`stays_apart`] rejects most pairs.
-pub fn seek(view: &View, range: Range<usize>, pending: &Bits) {
-    let state = view.state;
-    let shifts = view.shifts.map(Vec3A::from);
-    let h = view.frame.h;
-    // A quiet sphere can meet dynamic candidates only.
-    for i in range.filter(|&i| !view.sleep.is_quiet(i) || view.dynamic_candidates.of(i).next().is_some()) {
-        let (place, motion) = (state.place[i], state.motion[i]);
-        for &candidate in view.lists.of(i) {
-            let j = candidate.index();
-            if j < i {
-                continue;
-            }
-            let (other, theirs) = (state.place[j], state.motion[j]);
-            if motion.w != 0.0 && theirs.w != 0.0 {
-                let d = three(place - other) - shifts[candidate.code() as usize];
-                let w = three(motion - theirs);
-                let end = d + w * h;
-                // One branch: neither condition alone is predictable.
-                let is_apart = is_far(end.dot(w), end.length_squared(), place.w + other.w);
-                if (d.dot(w) >= 0.0) | is_apart {
-                    continue;
-                }
-            }
-            if meet(view, i, j, view.shifts[candidate.code() as usize]) {
-                pending.insert(i);
-                pending.insert(j);
-            }
-        }
-        if motion.w != 0.0 && seeks_more(view, i) {
+/// Each pair is tested once, from the sphere that owns it: both sides give the same result to the last bit. All clocks are 0.
+/// `has_fixed` says whether any sphere is fixed.
+pub fn seek(view: &View, range: Range<usize>, has_fixed: bool, pending: &Bits) {
+    let shifts = wide(view.shifts);
+    let tests =
+        |range| view.lists.for_fours(range, |four, lanes| seek_four(view, &four, lanes, &shifts, pending));
+    if has_fixed {
+        tests(range.clone());
+    } else {
+        // Two spheres that sleep do not move.
+        view.sleep.for_restless_runs(range.clone(), tests);
+    }
+    for i in range.filter(|&i| !is_idle(view, i)) {
+        if view.state.inverse_mass(i) != 0.0 && seeks_more(view, i) {
             pending.insert(i);
         }
     }
 }
 
+// A quiet sphere can meet dynamic candidates only.
+fn is_idle(view: &View, i: usize) -> bool {
+    view.sleep.is_quiet(i) && view.dynamic_candidates.of(i).next().is_none()
+}
+
+// Inserts the spheres of four pairs that have an impact. The test of `stays_apart` rejects most pairs.
 #[inline(always)]
-fn three(v: Vec4) -> Vec3A {
-    Vec3A::from_vec4(v)
+fn seek_four(view: &View, four: &Four, lanes: u32, shifts: &[Vec4; 32], pending: &Bits) {
+    let (d, w) = (four.offsets(view, shifts), four.velocities(view));
+    let end = d.plus(&w, view.frame.h);
+    let sum = four.radius_sums(view);
+    let is_far = end.dot(&w).cmplt(Vec4::ZERO) & end.dot(&end).cmpgt(sum * sum * (1.0 + 1e-6));
+    let (b, square) = (d.dot(&w), d.dot(&d));
+    let recedes = b.cmpge(Vec4::ZERO);
+    let fixed = four.fixed(view);
+    // As in `is_constrained`.
+    let (shock, farthest) = (view.constraints.shock, sum * FAR);
+    let is_slow = (b * b).cmple(square * (shock * shock)) & square.cmplt(farthest * farthest);
+    let may_rest = is_slow.bitmask() & !fixed;
+    for_lanes(lanes & (fixed | !(is_far | recedes).bitmask()), |lane| {
+        let (i, j, code) = four.pair(lane);
+        let rests = (may_rest >> lane & 1 != 0 && view.constraints.partners(i).contains(&(j as u32)))
+            || (fixed >> lane & 1 != 0 && is_idle(view, i.min(j)));
+        if !rests && meet(view, i, j, view.shifts[code as usize]) {
+            pending.insert(i);
+            pending.insert(j);
+        }
+    });
 }
 
 /// Whether two spheres have an impact with each other. If one is fixed, the pair is evaluated from the other sphere.

@@ -1,5 +1,7 @@
 //! Finds the resting contacts of a sphere.
 
+mod start;
+
 use glam::{Vec3, Vec3A};
 
 use crate::{
@@ -16,9 +18,6 @@ use crate::{
         world::Surface,
     },
 };
-
-/// Candidates that are filtered before their constraints are found.
-const NEAR: usize = 32;
 
 /// Contact geometry of one side of a wall.
 struct Side {
@@ -53,16 +52,12 @@ impl Finder<'_> {
     pub(super) fn run(&self, task: &mut Task) {
         let (view, i) = (self.view, self.i);
         let state = view.state;
-        // Reject distant candidates before loading their material. The order of ids is random, so a branch for each
-        // candidate would be predicted wrongly half of the time.
-        let mut near = [Candidate::default(); NEAR];
-        for candidates in view.lists.of(i).chunks(NEAR) {
-            let mut count = 0;
-            for &candidate in candidates {
-                near[count] = candidate;
-                count += usize::from(self.may_rest(candidate));
+        match self.slow {
+            Some(slow) => self.pairs_at_start(slow, task),
+            None => {
+                let may_rest = |candidate: &&Candidate| self.may_rest(**candidate);
+                view.lists.own(i).iter().filter(may_rest).for_each(|&candidate| self.pair(candidate, task));
             }
-            near[..count].iter().for_each(|&candidate| self.pair(candidate, task));
         }
         let walls = view.lists.walls(i);
         if walls != 0 && state.inverse_mass(i) != 0.0 {
@@ -85,42 +80,29 @@ impl Finder<'_> {
         }
     }
 
-    // Whether a contact rests at the start of the substep, by the present `gap` and `approach`.
+    // Whether a contact with a wall rests at the start of the substep, by the present `gap` and `approach`.
     fn rests(
         &self,
-        partner: u32,
+        slow: f32,
         gap: f32,
         diameter: f32,
         approach: f32,
         past: Option<&ContactConstraint>,
     ) -> bool {
-        let slow = self.slow.unwrap_or(0.0);
-        let both_rested =
-            self.rested.any(self.i) && (partner & WALL != 0 || self.rested.any(partner as usize));
-        // Neighbours in a pile are pressed together; a sphere that has just arrived bounces.
-        let in_contact =
-            past.is_some_and(|constraint| constraint.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
+        // A sphere in a pile is pressed against the wall; one that has just arrived bounces.
+        let in_contact = past.is_some_and(|constraint| {
+            constraint.impulse.normal > 0.0 || (approach > 0.0 && self.rested.any(self.i))
+        });
         gap <= CONSTRAINT_GAP * diameter
             && approach <= SHOCK * slow
             && (in_contact || (approach <= slow && approach >= -slow))
     }
 
-    // False if the sphere cannot have a contact constraint with the candidate, or does not own it.
+    // False if the sphere cannot have a contact constraint with the candidate after the rounds.
     #[inline(always)]
     fn may_rest(&self, candidate: Candidate) -> bool {
         let (view, i, j) = (self.view, self.i, candidate.index());
-        let owns = view.state.id[j] > view.state.id[i];
         let shift = Vec3A::from(view.shifts[candidate.code() as usize]);
-        if self.slow.is_some() {
-            // At the start of a substep every clock counts as 0, whatever its stored value.
-            let (here, there) = (view.state.place[i], view.state.place[j]);
-            let d = Vec3A::from_vec4(here - there) - shift;
-            let farthest = (here.w + there.w) * (1.0 + CONSTRAINT_GAP);
-            return owns & (d.length_squared() <= farthest * farthest);
-        }
-        if !owns {
-            return false;
-        }
         self.past.iter().any(|constraint| constraint.j == j as u32)
             || view.is_converted(i, j as u32)
             || (self.is_in_contact(i, j as u32) && !view.stays_clear(i, j, shift, CONSTRAINT_AHEAD))
@@ -148,6 +130,7 @@ impl Finder<'_> {
         })
     }
 
+    // Finds the constraint with a candidate after the rounds.
     fn pair(&self, candidate: Candidate, task: &mut Task) {
         let (view, state) = (self.view, self.view.state);
         let (i, j) = (self.i, candidate.index());
@@ -160,7 +143,7 @@ impl Finder<'_> {
         // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
         let is_as_before =
             |k: usize| view.clock[k] == 0.0 && state.spin[k].w < 0.0 && state.inverse_mass(k) != 0.0;
-        if let (None, Some(constraint)) = (self.slow, past)
+        if let Some(constraint) = past
             && is_as_before(i)
             && is_as_before(j)
             && constraint.code == candidate.code()
@@ -169,49 +152,34 @@ impl Finder<'_> {
             return task.push(ContactConstraint { impulse, ..*constraint }, view.yields(i) || view.yields(j));
         }
         let diameter = state.radius(i) + state.radius(j);
-        // At the start of a substep every clock counts as 0, whatever its stored value.
-        let (mut d, now) = if self.slow.is_some() {
-            ((state.offset(i) - state.offset(j)) - shift, 0.0)
-        } else {
-            let (d, _, now) = view.in_lab(i, j, shift);
-            (d, now)
-        };
+        let (mut d, _, now) = view.in_lab(i, j, shift);
         let (mut distance, mut normal) = along(d);
         let gap = distance - diameter;
         let relative = state.velocity(i) - state.velocity(j);
         let approach = -normal.dot(relative);
-        let is_resting = if self.slow.is_some() {
-            self.rests(j as u32, gap, diameter, approach, past)
-        } else {
-            past.is_some()
-                || view.is_converted(i, j as u32)
-                || (self.is_in_contact(i, j as u32)
-                    && view.overlap_ahead(i, j, shift).ahead > CONSTRAINT_AHEAD)
-        };
+        let is_converted = view.is_converted(i, j as u32);
+        let is_resting = past.is_some()
+            || is_converted
+            || (self.is_in_contact(i, j as u32) && view.overlap_ahead(i, j, shift).ahead > CONSTRAINT_AHEAD);
         if !is_resting {
             return;
         }
-        task.converted += u64::from(self.slow.is_none() && past.is_none() && view.is_converted(i, j as u32));
+        task.converted += u64::from(past.is_none() && is_converted);
         let Some(Grip { turns, friction, resistance }) = self.grip(j, past) else { return };
-        if self.slow.is_some() && view.sleep.is_stirred(i, j) {
-            view.sleep.mark(if view.sleep.contains(i) { i } else { j }, view.lists);
-        }
         let mut closing = closing_speed(gap, diameter, view.frame.h);
-        if self.slow.is_none() {
-            if let Some(constraint) = past {
-                if constraint.closing < 0.0 {
-                    closing = constraint.closing;
-                }
-            } else if let Some(speed) = self.bounce(j, approach, normal, now + gap.max(0.0) / approach) {
-                closing = -speed;
-                // A sphere in flight keeps its path until it arrives.
-                let time = gap.max(0.0) / approach;
-                d += relative * time;
-                (distance, normal) = along(d);
-                let left = (view.frame.h - (now + time)).max(SHORTEST * view.frame.h);
-                let in_flight = [i, j].into_iter().filter(|&k| self.is_in_flight(k));
-                task.flights.extend(in_flight.map(|k| (k as u32, left)));
+        if let Some(constraint) = past {
+            if constraint.closing < 0.0 {
+                closing = constraint.closing;
             }
+        } else if let Some(speed) = self.bounce(j, approach, normal, now + gap.max(0.0) / approach) {
+            closing = -speed;
+            // A sphere in flight keeps its path until it arrives.
+            let time = gap.max(0.0) / approach;
+            d += relative * time;
+            (distance, normal) = along(d);
+            let left = (view.frame.h - (now + time)).max(SHORTEST * view.frame.h);
+            let in_flight = [i, j].into_iter().filter(|&k| self.is_in_flight(k));
+            task.flights.extend(in_flight.map(|k| (k as u32, left)));
         }
         let radii = [state.radius(self.i), state.radius(j)];
         let share = distance / diameter;
@@ -342,8 +310,8 @@ impl Finder<'_> {
         let radius = state.radius(i);
         let past = self.past.iter().find(|constraint| constraint.j == partner);
         let approach = -normal.dot(state.velocity(i) - wall_velocity);
-        let is_resting = if self.slow.is_some() {
-            self.rests(partner, gap, 2.0 * radius, approach, past)
+        let is_resting = if let Some(slow) = self.slow {
+            self.rests(slow, gap, 2.0 * radius, approach, past)
         } else {
             past.is_some() || view.is_converted(i, partner) || (self.is_in_contact(i, partner) && runs_in())
         };
