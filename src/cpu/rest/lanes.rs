@@ -66,23 +66,21 @@ unsafe fn solve_with<N: Number>(
     let relaxation = N::splat(method.relaxation);
     let mut most = N::splat(0.0);
     let mut none = ContactConstraint::NONE;
-    bundles.clear();
     touch(block.constraints);
-    for places in block.order.chunks_exact(LANES) {
-        let mut bundle = Bundle {
-            numbers: [[0.0; LANES]; 16],
-            bodies: [[RESTS; LANES]; 2],
-            constraints: [&raw mut none; LANES],
-            moves: [0; 2],
-            resists: false,
-        };
+    let count = block.order.len() / LANES;
+    if bundles.len() < count {
+        bundles.resize(count, Bundle::EMPTY);
+    }
+    // Bundles are filled where they are: they are too large to copy.
+    let bundles = &mut bundles[..count];
+    for (bundle, places) in bundles.iter_mut().zip(block.order.chunks_exact(LANES)) {
+        bundle.clear(&raw mut none);
         for (k, &place) in places.iter().enumerate().filter(|(_, place)| **place != EMPTY) {
             // SAFETY: guaranteed by the caller.
             unsafe { bundle.enter(bodies, block.constraints, block.wall_velocities, place as usize, k) };
         }
         // SAFETY: the pointers are those of constraints, or of `none`.
         unsafe { bundle.transpose::<N>() };
-        bundles.push(bundle);
     }
     for _ in 0..method.sweeps {
         for bundle in bundles.iter_mut() {
@@ -118,6 +116,7 @@ const RESTS: *mut Row = {
 const _: () = assert!(size_of::<Body>() == size_of::<Row>() && size_of::<WallVelocity>() == size_of::<Row>());
 
 /// Constraints that are solved at the same time, one in each lane. Lanes without one have [`ContactConstraint::NONE`].
+#[derive(Clone)]
 #[repr(C, align(32))]
 struct Bundle {
     /// Of each lane: the eight floats of the constraint from `normal` on, and the eight from `arms` on.
@@ -132,6 +131,22 @@ struct Bundle {
 }
 
 impl Bundle {
+    const EMPTY: Self = Self {
+        numbers: [[0.0; LANES]; 16],
+        bodies: [[RESTS; LANES]; 2],
+        constraints: [std::ptr::null_mut(); LANES],
+        moves: [0; 2],
+        resists: false,
+    };
+
+    // Empties all lanes. `none` is the constraint of an empty lane.
+    #[inline(always)]
+    fn clear(&mut self, none: *mut ContactConstraint) {
+        self.bodies = [[RESTS; LANES]; 2];
+        self.constraints = [none; LANES];
+        (self.moves, self.resists) = ([0; 2], false);
+    }
+
     // Enters the constraint at a place of a block as that of lane `k`.
     #[inline(always)]
     unsafe fn enter(
