@@ -19,6 +19,10 @@ const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 /// of candidates, and the causality check visits the candidates of candidates.
 const CROWD_PATH: f64 = 1.0;
 
+/// Largest motion margin, in units of [`Limits::margin_least`], that serves all the substeps which resting contacts need in a step. A
+/// broad phase costs as much as the remainder of a substep in flow; longer lists slow down the rounds.
+const LASTING_MARGIN: f64 = 8.0;
+
 /// Rounds and impacts of a step, over all its substeps and their halves. Beyond [`Work::most`], spheres stop at their next
 /// impact until the substep ends. Without this limit a step may never end: elastic spheres between closing walls bounce
 /// ever faster.
@@ -109,10 +113,13 @@ pub struct Limits {
     pub margin_least: f64,
 }
 
-/// The motion margin that the present speeds need if the collision rate alone determines the substeps.
+/// The motion margin that the present speeds need if the collision rate alone determines the substeps: for one substep, or for the
+/// substeps that resting contacts need in a step if this margin is short.
 pub fn wanted_margin(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
     let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
+    let lasting = path * limits.least_substeps.min(substeps);
+    let path = path.max(lasting.min(LASTING_MARGIN * limits.margin_least));
     // The path is not finite if the square of a speed overflows.
     if path.is_finite() { path.clamp(limits.margin_least, limits.margin_most) } else { limits.margin_most }
 }
@@ -285,6 +292,18 @@ mod tests {
         assert_eq!((plan.substeps, plan.regrid), (4, None));
         assert_eq!(plan.substeps_per_build, 3);
         assert!(plan.motion_margin >= 0.2 * 3.0 / 4.0);
+    }
+
+    #[test]
+    fn resting_contacts_have_one_broad_phase_for_their_substeps_unless_spheres_are_fast() {
+        let limits = Limits { least_substeps: 3.0, ..limits() };
+        let margin = |speed: f32| wanted_margin(&limits, &past(speed, 0.5));
+        let path = |speed: f32| 1.02 * f64::from(speed) / 3.0;
+        assert!((margin(0.1) - 3.0 * path(0.1)).abs() < 1e-6);
+        assert!((margin(0.3) - LASTING_MARGIN * limits.margin_least).abs() < 1e-6);
+        assert!((margin(0.6) - path(0.6)).abs() < 1e-6);
+        let made = Limits { made_for: margin(0.1), margin_limit: margin(0.1) as f32, ..limits };
+        assert_eq!(plan(&made, &past(0.1, 0.5)).substeps_per_build, 3);
     }
 
     #[test]
