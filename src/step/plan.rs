@@ -118,7 +118,8 @@ pub struct Limits {
 pub fn wanted_margin(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
     let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
-    let lasting = path * limits.least_substeps.min(substeps);
+    // A tenth more, so that the margin lasts while speeds rise a little.
+    let lasting = 1.1 * path * limits.least_substeps.min(substeps);
     let path = path.max(lasting.min(LASTING_MARGIN * limits.margin_least));
     // The path is not finite if the square of a speed overflows.
     if path.is_finite() { path.clamp(limits.margin_least, limits.margin_most) } else { limits.margin_most }
@@ -299,7 +300,7 @@ mod tests {
         let limits = Limits { least_substeps: 3.0, ..limits() };
         let margin = |speed: f32| wanted_margin(&limits, &past(speed, 0.5));
         let path = |speed: f32| 1.02 * f64::from(speed) / 3.0;
-        assert!((margin(0.1) - 3.0 * path(0.1)).abs() < 1e-6);
+        assert!((margin(0.1) - 3.3 * path(0.1)).abs() < 1e-6);
         assert!((margin(0.3) - LASTING_MARGIN * limits.margin_least).abs() < 1e-6);
         assert!((margin(0.6) - path(0.6)).abs() < 1e-6);
         let made = Limits { made_for: margin(0.1), margin_limit: margin(0.1) as f32, ..limits };
