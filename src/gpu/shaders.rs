@@ -122,6 +122,7 @@ pub const MODULES: &[Module] = &[
         entries: &[
             "rest_count",
             "rest_place",
+            "rest_order",
             "rest_hand",
             "rest_find",
             "rest_update",
@@ -139,6 +140,7 @@ pub const MODULES: &[Module] = &[
             shader!("shared/blocks"),
             shader!("shared/constraint"),
             shader!("shared/find_constraints"),
+            shader!("shared/order_constraints"),
             WALL_LOADS,
             shader!("rest"),
         ],
