@@ -1,6 +1,7 @@
 // Stage `rest`: finds and solves resting contacts, once before the launch and again after the rounds. Twins:
 // src/cpu/rest.rs and src/cpu/constraints.rs, which give the reasons. shared/constraint.wgsl solves one constraint,
-// shared/find_constraints.wgsl finds the constraints, shared/blocks.wgsl orders them.
+// shared/find_constraints.wgsl finds the constraints, shared/blocks.wgsl orders their cells, and shared/order_constraints.wgsl
+// orders the constraints of a block.
 
 // The dispatch number encodes iteration and colour. Iterations are numbered consecutively: first those before the launch (0
 // applies the warm-start impulses, if any), then the batches after the rounds, each with twice as many as the one
