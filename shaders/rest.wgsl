@@ -239,27 +239,40 @@ fn float_row(at: u32) -> vec4f { return bitcast<vec4f>(rows[at]); }
 // Velocity and inverse mass, then spin and radius of each sphere of the block.
 var<workgroup> group_bodies: array<vec4f, 2u * MOST_STAGED>;
 
-// A contact constraint, and the place of its spheres: local indices, or the owner.
-fn ordered_constraint(row: u32) -> ContactConstraint {
+// Row of the constraint at a place of the order.
+fn ordered_row(place: u32) -> u32 { return (frame.at_constraints + pool_word(frame.at_ordered + place) * CONSTRAINT_STRIDE) / 4u; }
+
+// A contact constraint without what only some need: moment, resistance to rolling and twisting, partner and wall.
+fn pressing_constraint(row: u32, masses: vec4f) -> ContactConstraint {
     let normal = float_row(row);
     let push = float_row(row + IMPULSE_PLACE / 4u);
-    let turn = float_row(row + IMPULSE_PLACE / 4u + 1u);
-    let masses = float_row(row + MASS_PLACE / 4u);
-    let partner = rows[row + PARTNER_PLACE / 4u];
-    var velocity = vec3f(0.0);
-    var mover = 0u;
-    if HAS_SHAPES && (partner.x & WALL) != 0u {
-        let wall = rows[row + WALL_VELOCITY_PLACE / 4u];
-        velocity = bitcast<vec3f>(wall.xyz);
-        mover = wall.w;
-    }
-    let impulse = ContactImpulse(push.x, push.yzw, turn.xyz);
-    return ContactConstraint(partner.x, partner.y, normal.xyz, normal.w, masses.y, masses.x, impulse, turn.w, masses.z, masses.w, velocity, mover);
+    let impulse = ContactImpulse(push.x, push.yzw, vec3f(0.0));
+    return ContactConstraint(0u, 0u, normal.xyz, normal.w, masses.y, masses.x, impulse, masses.z, 0.0, 0.0, vec3f(0.0), 0u);
 }
 
-fn put_impulse(row: u32, impulse: ContactImpulse, friction: f32) {
+fn load_wall(row: u32, constraint: ptr<function, ContactConstraint>) {
+    let wall = rows[row + WALL_VELOCITY_PLACE / 4u];
+    (*constraint).wall_velocity = bitcast<vec3f>(wall.xyz);
+    (*constraint).mover = wall.w;
+}
+
+// Solves a constraint for its pair, and stores its impulse.
+fn solve_pair(row: u32, pressing: ContactConstraint, pair: ptr<function, Pair>, resists: bool, warms: bool, relaxation: f32) -> f32 {
+    var constraint = pressing;
+    var impulse = constraint.impulse;
+    var change = press(constraint, pair, &impulse, warms, relaxation);
     rows[row + IMPULSE_PLACE / 4u] = bitcast<vec4u>(vec4f(impulse.normal, impulse.tangent));
-    rows[row + IMPULSE_PLACE / 4u + 1u] = bitcast<vec4u>(vec4f(impulse.moment, friction));
+    // A loop, because some drivers execute a branch for all.
+    for (var is_left = resists; is_left; is_left = false) {
+        let moment = float_row(row + MOMENT_PLACE / 4u);
+        constraint.impulse.moment = moment.xyz;
+        constraint.rolling = moment.w;
+        constraint.twisting = float_row(row + TWISTING_PLACE / 4u).x;
+        impulse.moment = moment.xyz;
+        change = max(change, roll(constraint, pair, &impulse, warms));
+        rows[row + MOMENT_PLACE / 4u] = bitcast<vec4u>(vec4f(impulse.moment, moment.w));
+    }
+    return change / constraint.mass;
 }
 
 fn wall_partner(constraint: ContactConstraint) -> Partner {
@@ -282,18 +295,17 @@ fn stage_partner(local: u32, p: Partner) {
 
 // Solves the constraint at a place of the order, with the spheres of its block in the memory of the workgroup.
 fn solve_staged(place: u32, warms: bool, relaxation: f32) -> f32 {
-    let at = frame.at_ordered + ORDERED_WORDS * place;
-    let locals = pool_word(at + 1u);
-    let row = (frame.at_constraints + pool_word(at) * CONSTRAINT_STRIDE) / 4u;
-    let constraint = ordered_constraint(row);
-    let is_wall = (constraint.j & WALL) != 0u;
-    var pair = Pair(staged_partner(locals & 0xffffu, constraint.share), wall_partner(constraint));
-    if !is_wall { pair.b = staged_partner(locals >> 16u, constraint.share); }
-    var impulse = constraint.impulse;
-    let change = apply(constraint, &pair, &impulse, warms, relaxation);
-    stage_partner(locals & 0xffffu, pair.a);
-    if !is_wall { stage_partner(locals >> 16u, pair.b); }
-    put_impulse(row, impulse, constraint.friction);
+    let row = ordered_row(place);
+    let masses = rows[row + MASS_PLACE / 4u];
+    var constraint = pressing_constraint(row, bitcast<vec4f>(masses));
+    let a = masses.w & (RESISTS - 1u);
+    let b = masses.w >> 16u;
+    if HAS_SHAPES && b == NOT_STAGED { load_wall(row, &constraint); }
+    var pair = Pair(staged_partner(a, constraint.share), wall_partner(constraint));
+    if b != NOT_STAGED { pair.b = staged_partner(b, constraint.share); }
+    let change = solve_pair(row, constraint, &pair, (masses.w & RESISTS) != 0u, warms, relaxation);
+    stage_partner(a, pair.a);
+    if b != NOT_STAGED { stage_partner(b, pair.b); }
     return change;
 }
 
@@ -314,18 +326,18 @@ fn put_partner(i: u32, p: Partner) {
 
 // The same with the spheres in the buffers, because the block has too many.
 fn solve_unstaged(place: u32, warms: bool, relaxation: f32) -> f32 {
-    let at = frame.at_ordered + ORDERED_WORDS * place;
-    let i = pool_word(at + 1u);
-    let row = (frame.at_constraints + pool_word(at) * CONSTRAINT_STRIDE) / 4u;
-    let constraint = ordered_constraint(row);
-    let is_wall = (constraint.j & WALL) != 0u;
+    let row = ordered_row(place);
+    let masses = rows[row + MASS_PLACE / 4u];
+    var constraint = pressing_constraint(row, bitcast<vec4f>(masses));
+    let i = masses.w;
+    let j = rows[row + PARTNER_PLACE / 4u][PARTNER_PLACE % 4u];
+    let is_wall = (j & WALL) != 0u;
+    if HAS_SHAPES && is_wall { load_wall(row, &constraint); }
     var pair = Pair(partner(i, constraint.share), wall_partner(constraint));
-    if !is_wall { pair.b = partner(constraint.j, constraint.share); }
-    var impulse = constraint.impulse;
-    let change = apply(constraint, &pair, &impulse, warms, relaxation);
+    if !is_wall { pair.b = partner(j, constraint.share); }
+    let change = solve_pair(row, constraint, &pair, true, warms, relaxation);
     put_partner(i, pair.a);
-    if !is_wall { put_partner(constraint.j, pair.b); }
-    put_impulse(row, impulse, constraint.friction);
+    if !is_wall { put_partner(j, pair.b); }
     return change;
 }
 
@@ -712,7 +724,8 @@ fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             // A bounce ends with the substep.
             let bounces = word(place_of_constraint(constraint) + CLOSING_PLACE) < 0.0;
             for (var k = 0u; k < IMPULSE_WORDS - 1u; k++) {
-                atomicStore(&warm_start[at + 1u + k], select(pool[place_of_constraint(constraint) + IMPULSE_PLACE + k], 0u, bounces));
+                let place = select(MOMENT_PLACE - 4u, IMPULSE_PLACE, k < 4u) + k;
+                atomicStore(&warm_start[at + 1u + k], select(pool[place_of_constraint(constraint) + place], 0u, bounces));
             }
             at += IMPULSE_WORDS;
             feel_constraint(i, constraint);

@@ -55,8 +55,8 @@ fn put_vector(at: u32, v: vec3f) {
 fn place_of_constraint(constraint: u32) -> u32 { return frame.at_constraints + constraint * CONSTRAINT_STRIDE; }
 
 fn impulse_of(constraint: u32) -> ContactImpulse {
-    let at = place_of_constraint(constraint) + IMPULSE_PLACE;
-    return ContactImpulse(word(at), vector(at + 1u), vector(at + 4u));
+    let at = place_of_constraint(constraint);
+    return ContactImpulse(word(at + IMPULSE_PLACE), vector(at + IMPULSE_PLACE + 1u), vector(at + MOMENT_PLACE));
 }
 
 fn put_constraint(constraint: u32, r: ContactConstraint) {
@@ -65,10 +65,10 @@ fn put_constraint(constraint: u32, r: ContactConstraint) {
     pool[at + CLOSING_PLACE] = bitcast<u32>(r.closing);
     pool[at + IMPULSE_PLACE] = bitcast<u32>(r.impulse.normal);
     put_vector(at + IMPULSE_PLACE + 1u, r.impulse.tangent);
-    put_vector(at + IMPULSE_PLACE + 4u, r.impulse.moment);
-    pool[at + FRICTION_PLACE] = bitcast<u32>(r.friction);
-    put_vector(at + MASS_PLACE, vec3f(r.mass, r.share, r.rolling));
-    pool[at + MASS_PLACE + 3u] = bitcast<u32>(r.twisting);
+    put_vector(at + MASS_PLACE, vec3f(r.mass, r.share, r.friction));
+    put_vector(at + MOMENT_PLACE, r.impulse.moment);
+    pool[at + ROLLING_PLACE] = bitcast<u32>(r.rolling);
+    pool[at + TWISTING_PLACE] = bitcast<u32>(r.twisting);
     pool[at + PARTNER_PLACE] = r.j;
     pool[at + CODE_PLACE] = r.code;
     if HAS_SHAPES && (r.j & WALL) != 0u {
@@ -127,41 +127,44 @@ fn clamped(v: vec3f, most: f32) -> vec3f {
 
 fn largest(v: vec3f) -> f32 { return max(max(abs(v.x), abs(v.y)), abs(v.z)); }
 
-// Changes the impulse of a constraint for the present velocities of its spheres, and applies the change. `relaxation` is a
-// factor on the change of the normal impulse. A warm start applies the impulse that the constraint has. Returns the change of
-// the velocity.
-fn apply(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool, relaxation: f32) -> f32 {
-    var before = constraint.impulse;
-    if warms { before = ContactImpulse(0.0, vec3f(0.0), vec3f(0.0)); }
+// Changes the push of a constraint, its normal and its tangential impulse, for the present velocities of its spheres, and applies
+// the change. `relaxation` is a factor on the change of the normal impulse. A warm start applies the push that the constraint has.
+// Returns the change of the velocity, times the mass.
+fn press(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool, relaxation: f32) -> f32 {
+    let normal_before = select(constraint.impulse.normal, 0.0, warms);
     let speed = dot(constraint.normal, (*pair).a.velocity - (*pair).b.velocity);
-    let solved = max(before.normal + (-constraint.closing - speed) * (constraint.mass * relaxation), 0.0);
+    let solved = max(normal_before + (-constraint.closing - speed) * (constraint.mass * relaxation), 0.0);
     (*impulse).normal = select(solved, constraint.impulse.normal, warms);
     // The surfaces part: no normal impulse, no friction.
-    if (*impulse).normal == 0.0 && before.normal == 0.0 { return 0.0; }
-    push(pair, constraint.normal * ((*impulse).normal - before.normal));
-    if constraint.friction > 0.0 {
-        let turning = (*pair).a.spin * (*pair).a.arm + (*pair).b.spin * (*pair).b.arm;
-        let surfaces = ((*pair).a.velocity - (*pair).b.velocity) - cross(turning, constraint.normal);
-        let slip = surfaces - constraint.normal * dot(constraint.normal, surfaces);
-        // A tangential impulse also turns a sphere: it moves the surfaces 1 + 5/2 times as far.
-        let mass = constraint.mass / (1.0 + 2.5 * constraint.share * constraint.share);
-        let solved = clamped(before.tangent - slip * mass, constraint.friction * (*impulse).normal);
-        (*impulse).tangent = select(solved, constraint.impulse.tangent, warms);
-        rub(pair, constraint.normal, (*impulse).tangent - before.tangent);
-    }
-    if constraint.rolling != 0.0 || constraint.twisting != 0.0 {
-        let spin = (*pair).a.spin - (*pair).b.spin;
-        let inertia = 2.5 / (turnability((*pair).a) + turnability((*pair).b));
-        let wanted = before.moment - spin * inertia;
-        let along = constraint.normal * dot(constraint.normal, wanted);
-        let rolled = clamped(wanted - along, constraint.rolling * (*impulse).normal);
-        let solved = rolled + clamped(along, constraint.twisting * (*impulse).normal);
-        (*impulse).moment = select(solved, constraint.impulse.moment, warms);
-        twist(pair, (*impulse).moment - before.moment);
-    }
-    let pressed = abs((*impulse).normal - before.normal);
-    let rubbed = largest((*impulse).tangent - before.tangent);
+    if (*impulse).normal == 0.0 && normal_before == 0.0 { return 0.0; }
+    push(pair, constraint.normal * ((*impulse).normal - normal_before));
+    let pressed = abs((*impulse).normal - normal_before);
+    if constraint.friction <= 0.0 { return pressed; }
+    let before = select(constraint.impulse.tangent, vec3f(0.0), warms);
+    let turning = (*pair).a.spin * (*pair).a.arm + (*pair).b.spin * (*pair).b.arm;
+    let surfaces = ((*pair).a.velocity - (*pair).b.velocity) - cross(turning, constraint.normal);
+    let slip = surfaces - constraint.normal * dot(constraint.normal, surfaces);
+    // A tangential impulse also turns a sphere: it moves the surfaces 1 + 5/2 times as far.
+    let mass = constraint.mass / (1.0 + 2.5 * constraint.share * constraint.share);
+    let rubbed = clamped(before - slip * mass, constraint.friction * (*impulse).normal);
+    (*impulse).tangent = select(rubbed, constraint.impulse.tangent, warms);
+    rub(pair, constraint.normal, (*impulse).tangent - before);
+    return max(pressed, largest((*impulse).tangent - before));
+}
+
+// The same for the angular impulse of a constraint that resists rolling or twisting, after its push.
+fn roll(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool) -> f32 {
+    let normal_before = select(constraint.impulse.normal, 0.0, warms);
+    if (*impulse).normal == 0.0 && normal_before == 0.0 { return 0.0; }
+    let before = select(constraint.impulse.moment, vec3f(0.0), warms);
+    let spin = (*pair).a.spin - (*pair).b.spin;
+    let inertia = 2.5 / (turnability((*pair).a) + turnability((*pair).b));
+    let wanted = before - spin * inertia;
+    let along = constraint.normal * dot(constraint.normal, wanted);
+    let rolled = clamped(wanted - along, constraint.rolling * (*impulse).normal);
+    let solved = rolled + clamped(along, constraint.twisting * (*impulse).normal);
+    (*impulse).moment = select(solved, constraint.impulse.moment, warms);
+    twist(pair, (*impulse).moment - before);
     // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
-    let turned = largest((*impulse).moment - before.moment) * (*pair).a.turn;
-    return max(max(pressed, rubbed), turned) / constraint.mass;
+    return largest((*impulse).moment - before) * (*pair).a.turn;
 }

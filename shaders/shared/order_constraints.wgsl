@@ -66,7 +66,10 @@ fn choose_colours(member: u32, block_colour: u32, i: u32) {
             }
             atomicAdd(&group_colours[member * COLOUR_PLACES + colour], 1u);
             let own_index = local_index(member, place, i);
-            pool[at + LOCALS_PLACE] = own_index | (local_index(member, partner_place, partner) << 16u);
+            let partner_index = local_index(member, partner_place, partner);
+            let resists = word(at + ROLLING_PLACE) != 0.0 || word(at + TWISTING_PLACE) != 0.0;
+            let flag = select(0u, RESISTS, resists);
+            pool[at + LOCALS_PLACE] = own_index | flag | (select(partner_index, NOT_STAGED, is_wall) << 16u);
         }
         pool[at + COLOUR_PLACE] = colour;
     }
@@ -82,8 +85,8 @@ fn put_in_order(member: u32, i: u32) {
         let colour = pool[at + COLOUR_PLACE];
         if colour >= COLOUR_PLACES { continue; }
         let place = atomicAdd(&group_colours[member * COLOUR_PLACES + colour], 1u);
-        pool[frame.at_ordered + ORDERED_WORDS * place] = constraint;
-        pool[frame.at_ordered + ORDERED_WORDS * place + 1u] = select(i, pool[at + LOCALS_PLACE], is_staged);
+        pool[frame.at_ordered + place] = constraint;
+        if !is_staged { pool[at + LOCALS_PLACE] = i; }
     }
 }
 

@@ -96,8 +96,8 @@ macro_rules! regions {
                 /// Velocity and spin of each sphere before its contacts are solved.
                 begin: [BEGIN_WORDS; fours(s.resting(s.spheres))],
                 constraints: [constraint_words(s.static_world.has_shapes); fours(s.constraints())],
-                /// Constraints in solving order, each with its partners. A batch orders each constraint once, so that there is always room.
-                ordered: [ORDERED_WORDS; fours(s.constraints())],
+                /// Constraints in solving order. A batch orders each constraint at most once, so there is always room.
+                ordered: [1; fours(s.constraints())],
                 /// Spheres of the constraints of each block: two for each constraint at most.
                 block_spheres: [2; fours(s.constraints())],
                 /// The blocks with constraints to be solved, by colour.
@@ -394,15 +394,18 @@ words! {
     /// Words of a contact constraint if walls may move.
     MOVING_CONSTRAINT_WORDS = 24;
     IMPULSE_WORDS = 8;
-    /// Places in a contact constraint. The normal is at its begin.
+    /// Places in a contact constraint, in rows of four words. The normal is at its begin; the tangential impulse follows the normal
+    /// one, and share and friction follow the mass.
     CLOSING_PLACE = 3;
     IMPULSE_PLACE = 4;
-    FRICTION_PLACE = 11;
-    MASS_PLACE = 12;
-    PARTNER_PLACE = 16;
-    CODE_PLACE = 17;
-    COLOUR_PLACE = 18;
-    LOCALS_PLACE = 19;
+    MASS_PLACE = 8;
+    LOCALS_PLACE = 11;
+    MOMENT_PLACE = 12;
+    ROLLING_PLACE = 15;
+    TWISTING_PLACE = 16;
+    PARTNER_PLACE = 17;
+    CODE_PLACE = 18;
+    COLOUR_PLACE = 19;
     WALL_VELOCITY_PLACE = 20;
     /// Velocity and spin of a sphere before its contacts were solved.
     BEGIN_WORDS = 6;
@@ -420,8 +423,7 @@ words! {
     SPREAD = crate::state::constants::SPREAD;
     STILL = crate::state::constants::STILL;
 
-    /// Lanes that solve the contacts of a block, and colours of the cells of one.
-    REST_GROUP = 32;
+    /// Colours of the cells of a block in which contacts are solved.
     INNER_COLOURS = 27;
     COLOURS = crate::state::constants::COLOURS as u32;
     CONSTRAINT_COLOURS = crate::state::constants::CONSTRAINT_COLOURS as u32;
@@ -432,9 +434,9 @@ words! {
     COLOUR_WORDS = 2;
     /// The same for the blocks of all colours.
     ALL_COLOUR_WORDS = COLOUR_WORDS * COLOURS;
-    /// Words of a constraint in solving order: its number, and the local indices of both spheres, or the owner if the block has more
-    /// than `MOST_STAGED` spheres.
-    ORDERED_WORDS = 2;
+    /// Flag of a constraint that resists rolling or twisting, and index of a wall, in the local indices of its partners.
+    RESISTS = 1 << 15;
+    NOT_STAGED = (1 << 16) - 1;
     /// Words of a block with constraints: number of colours, number of spheres, the first of its constraints in solving order, and
     /// from `COLOUR_STARTS` on the begin of each colour and the end of the last.
     BLOCK_WORDS = COLOUR_STARTS + CONSTRAINT_COLOURS + 2;

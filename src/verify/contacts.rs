@@ -8,9 +8,10 @@ use crate::gpu::{
     buffer_layout::BufferLayout,
     host_mirror::HostMirror,
     layout::{
-        ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, FRICTION_PLACE, HITS, IMPULSE_COUNT,
-        IMPULSE_PLACE, IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MASS_PLACE, PARTNER_PLACE,
-        PAST_H, RANK_WORDS, RESTED, STIRRED, WALL, WALL_VELOCITY_PLACE, WARM_START_HEAD, constraint_words,
+        ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
+        IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MASS_PLACE, MOMENT_PLACE, PAST_H,
+        RANK_WORDS, RESTED, ROLLING_PLACE, STIRRED, TWISTING_PLACE, WALL, WALL_VELOCITY_PLACE,
+        WARM_START_HEAD, constraint_words,
     },
 };
 use crate::state::{
@@ -120,11 +121,13 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
                 memory.pool[at..at + words.len()].copy_from_slice(words);
             };
             let [rolling, twisting] = constraint.resistance;
+            let impulse = words_of(&constraint.impulse);
             put(0, &[n.x, n.y, n.z, constraint.closing].map(f32::to_bits));
-            put(IMPULSE_PLACE, &words_of(&constraint.impulse));
-            put(FRICTION_PLACE, &[constraint.friction.to_bits()]);
-            put(MASS_PLACE, &[constraint.masses[0], constraint.share, rolling, twisting].map(f32::to_bits));
-            put(PARTNER_PLACE, &[constraint.j, constraint.code]);
+            put(IMPULSE_PLACE, &impulse[..4]);
+            put(MASS_PLACE, &[constraint.masses[0], constraint.share, constraint.friction].map(f32::to_bits));
+            put(MOMENT_PLACE, &impulse[4..]);
+            put(ROLLING_PLACE, &[rolling.to_bits()]);
+            put(TWISTING_PLACE, &[twisting.to_bits(), constraint.j, constraint.code]);
             if let Some(wall_velocity) = core.constraints.wall_velocity_of(i, constraint)
                 && let Some(mover) = mover_of(twin, constraint.j)
             {

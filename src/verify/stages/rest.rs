@@ -16,8 +16,8 @@ use crate::{
         encode::{self, Solving},
         layout::{
             ASLEEP_COUNT, CLOSING_PLACE, CODE_PLACE, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
-            IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, PARTNER_PLACE, PAST_H, RESTED,
-            STIRRED, WALL, constraint_words,
+            IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MOMENT_PLACE, PARTNER_PLACE, PAST_H,
+            RESTED, STIRRED, WALL, constraint_words,
         },
     },
     state::{
@@ -158,7 +158,7 @@ fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32
         let f = |k: u32| f32::from_bits(words[k as usize]);
         let v = |k: u32| Vec3::new(f(k), f(k + 1), f(k + 2));
         let (normal, tangent) = (f(IMPULSE_PLACE), v(IMPULSE_PLACE + 1));
-        let impulse = ContactImpulse { normal, tangent, moment: v(IMPULSE_PLACE + 4) };
+        let impulse = ContactImpulse { normal, tangent, moment: v(MOMENT_PLACE) };
         let key = (words[PARTNER_PLACE as usize], words[CODE_PLACE as usize]);
         (key, Found { normal: v(0), closing: f(CLOSING_PLACE), impulse })
     };
