@@ -1,6 +1,7 @@
 // Stage `rest`: finds and solves resting contacts, once before the launch and again after the rounds. Twins:
 // src/cpu/rest.rs and src/cpu/constraints.rs, which give the reasons. shared/constraint.wgsl solves one constraint,
-// shared/find_constraints.wgsl finds the constraints, shared/blocks.wgsl orders them.
+// shared/find_constraints.wgsl finds the constraints, shared/blocks.wgsl orders their cells, and shared/order_constraints.wgsl
+// orders the constraints of a block.
 
 // The dispatch number encodes iteration and colour. Iterations are numbered consecutively: first those before the launch (0
 // applies the warm-start impulses, if any), then the batches after the rounds, each with twice as many as the one
@@ -57,15 +58,15 @@ fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
 
 // Changes the normal of a constraint.
 fn turn_constraint(at: u32, normal: vec3f) {
-    let tangent = vector(at + 9u);
-    put_vector(at + 2u, normal);
-    put_vector(at + 9u, tangent - normal * dot(normal, tangent));
+    let tangent = vector(at + IMPULSE_PLACE + 1u);
+    put_vector(at, normal);
+    put_vector(at + IMPULSE_PLACE + 1u, tangent - normal * dot(normal, tangent));
 }
 
 // A contact constraint after the rounds, at the later clock of its partners.
 fn follow_row(i: u32, number: u32) {
     let at = place_of_constraint(number);
-    let j = pool[at];
+    let j = pool[at + PARTNER_PLACE];
     var gap = 0.0;
     var diameter = 2.0 * bodies[i].radius;
     var now = nodes[i].clock;
@@ -85,7 +86,7 @@ fn follow_row(i: u32, number: u32) {
     } else {
         // No impact has happened: gap and normal are those of the start.
         if now == 0.0 && nodes[j].clock == 0.0 { return; }
-        let apart = in_lab(i, j, shift_of(pool[at + 1u]));
+        let apart = in_lab(i, j, shift_of(pool[at + CODE_PLACE]));
         let distance = length(apart.d);
         if distance > 0.0 {
             turn_constraint(at, apart.d / distance);
@@ -94,8 +95,8 @@ fn follow_row(i: u32, number: u32) {
         gap = distance - diameter;
         now = apart.now;
     }
-    if word(at + 5u) < 0.0 { return; }
-    pool[at + 5u] = bitcast<u32>(closing_speed(gap, diameter, max(frame.h - now, SHORTEST * frame.h)));
+    if word(at + CLOSING_PLACE) < 0.0 { return; }
+    pool[at + CLOSING_PLACE] = bitcast<u32>(closing_speed(gap, diameter, max(frame.h - now, SHORTEST * frame.h)));
 }
 
 // After the rounds: adds pairs that collided too often, and pairs that the contact constraints drive into each other.
@@ -191,6 +192,9 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         let velocity = bodies[i].velocity;
         put_vector(place_of_begin(i), velocity);
         put_vector(place_of_begin(i) + 3u, tags[i].spin);
+        if batch_of_dispatch() > 0u && orders(batch_of_dispatch()) {
+            for (var k = 0u; k < ALL_COLOUR_WORDS; k++) { atomicStore(&work[frame.at_colour_words + i * ALL_COLOUR_WORDS + k], 0u); }
+        }
         if bodies[i].inverse_mass == 0.0 { continue; }
         if batch_of_dispatch() == 1u {
             fly(i);
@@ -209,6 +213,7 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
 
 // First iteration and the one after the last; likewise for colours.
 var<workgroup> group_plan: vec4u;
+var<workgroup> group_blocks: u32;
 var<workgroup> group_change: atomic<u32>;
 var<workgroup> group_most: f32;
 
@@ -225,13 +230,197 @@ fn plan_of_dispatch() -> vec4u {
     return vec4u(number, select(number + ITERATIONS_AFTER, ITERATIONS_BEFORE + 1u, batch == 0u), 0u, COLOURS);
 }
 
-var<workgroup> group_sweeps: u32;
+// The solver reads and writes rows of four words, because at least one driver (llvmpipe) goes through the lanes for each load.
+@group(1) @binding(7) var<storage, read_write> rows: array<vec4u>;
 
-// Sweeps over a block: one for the warm start, none in a later batch that does not concern the block.
-fn sweeps_of_block(block: u32, warms: bool) -> u32 {
-    let batch = batch_of_dispatch();
-    if batch > 1u && !is_deep(block, batch) { return 0u; }
-    return select(SWEEPS, 1u, warms);
+fn pool_word(at: u32) -> u32 { return rows[at / 4u][at % 4u]; }
+fn float_row(at: u32) -> vec4f { return bitcast<vec4f>(rows[at]); }
+
+// Velocity and inverse mass, then spin and radius of each sphere of the block.
+var<workgroup> group_bodies: array<vec4f, 2u * MOST_STAGED>;
+
+// Row of the constraint at a place of the order.
+fn ordered_row(place: u32) -> u32 { return (frame.at_constraints + pool_word(frame.at_ordered + place) * CONSTRAINT_STRIDE) / 4u; }
+
+// A contact constraint without what only some need: moment, resistance to rolling and twisting, partner and wall.
+fn pressing_constraint(row: u32, masses: vec4f) -> ContactConstraint {
+    let normal = float_row(row);
+    let push = float_row(row + IMPULSE_PLACE / 4u);
+    let impulse = ContactImpulse(push.x, push.yzw, vec3f(0.0));
+    return ContactConstraint(0u, 0u, normal.xyz, normal.w, masses.y, masses.x, impulse, masses.z, 0.0, 0.0, vec3f(0.0), 0u);
+}
+
+fn load_wall(row: u32, constraint: ptr<function, ContactConstraint>) {
+    let wall = rows[row + WALL_VELOCITY_PLACE / 4u];
+    (*constraint).wall_velocity = bitcast<vec3f>(wall.xyz);
+    (*constraint).mover = wall.w;
+}
+
+// Solves a constraint for its pair, and stores its impulse.
+fn solve_pair(row: u32, pressing: ContactConstraint, pair: ptr<function, Pair>, resists: bool, warms: bool, relaxation: f32) -> f32 {
+    var constraint = pressing;
+    var impulse = constraint.impulse;
+    var change = press(constraint, pair, &impulse, warms, relaxation);
+    rows[row + IMPULSE_PLACE / 4u] = bitcast<vec4u>(vec4f(impulse.normal, impulse.tangent));
+    // A loop, because some drivers execute a branch for all.
+    for (var is_left = resists; is_left; is_left = false) {
+        let moment = float_row(row + MOMENT_PLACE / 4u);
+        constraint.impulse.moment = moment.xyz;
+        constraint.rolling = moment.w;
+        constraint.twisting = float_row(row + TWISTING_PLACE / 4u).x;
+        impulse.moment = moment.xyz;
+        change = max(change, roll(constraint, pair, &impulse, warms));
+        rows[row + MOMENT_PLACE / 4u] = bitcast<vec4u>(vec4f(impulse.moment, moment.w));
+    }
+    return change / constraint.mass;
+}
+
+fn wall_partner(constraint: ContactConstraint) -> Partner {
+    var spin = vec3f(0.0);
+    if HAS_SHAPES && constraint.mover != 0u { spin = wall_velocity_of(constraint.mover).spin; }
+    return Partner(constraint.wall_velocity, 0.0, spin, 0.0, 0.0, 0.0);
+}
+
+fn staged_partner(local: u32, share: f32) -> Partner {
+    let motion = group_bodies[2u * local];
+    let spin = group_bodies[2u * local + 1u];
+    return Partner(motion.xyz, motion.w, spin.xyz, spin.w, spin.w * share, 2.5 / spin.w);
+}
+
+fn stage_partner(local: u32, p: Partner) {
+    if p.inverse_mass <= 0.0 { return; }
+    group_bodies[2u * local] = vec4f(p.velocity, p.inverse_mass);
+    group_bodies[2u * local + 1u] = vec4f(p.spin, p.radius);
+}
+
+// Solves the constraint at a place of the order, with the spheres of its block in the memory of the workgroup.
+fn solve_staged(place: u32, warms: bool, relaxation: f32) -> f32 {
+    let row = ordered_row(place);
+    let masses = rows[row + MASS_PLACE / 4u];
+    var constraint = pressing_constraint(row, bitcast<vec4f>(masses));
+    let a = masses.w & (RESISTS - 1u);
+    let b = masses.w >> 16u;
+    if HAS_SHAPES && b == NOT_STAGED { load_wall(row, &constraint); }
+    var pair = Pair(staged_partner(a, constraint.share), wall_partner(constraint));
+    if b != NOT_STAGED { pair.b = staged_partner(b, constraint.share); }
+    let change = solve_pair(row, constraint, &pair, (masses.w & RESISTS) != 0u, warms, relaxation);
+    stage_partner(a, pair.a);
+    if b != NOT_STAGED { stage_partner(b, pair.b); }
+    return change;
+}
+
+fn partner(i: u32, share: f32) -> Partner {
+    let body = bodies[i];
+    // Negative if the sphere sleeps.
+    let still = body.inverse_mass <= 0.0;
+    let velocity = select(body.velocity, vec3f(0.0), still);
+    return Partner(velocity, max(body.inverse_mass, 0.0), tags[i].spin, body.radius, body.radius * share, 2.5 / body.radius);
+}
+
+fn put_partner(i: u32, p: Partner) {
+    if p.inverse_mass > 0.0 {
+        bodies[i].velocity = p.velocity;
+        tags[i].spin = p.spin;
+    }
+}
+
+// The same with the spheres in the buffers, because the block has too many.
+fn solve_unstaged(place: u32, warms: bool, relaxation: f32) -> f32 {
+    let row = ordered_row(place);
+    let masses = rows[row + MASS_PLACE / 4u];
+    var constraint = pressing_constraint(row, bitcast<vec4f>(masses));
+    let i = masses.w;
+    let j = rows[row + PARTNER_PLACE / 4u][PARTNER_PLACE % 4u];
+    let is_wall = (j & WALL) != 0u;
+    if HAS_SHAPES && is_wall { load_wall(row, &constraint); }
+    var pair = Pair(partner(i, constraint.share), wall_partner(constraint));
+    if !is_wall { pair.b = partner(j, constraint.share); }
+    let change = solve_pair(row, constraint, &pair, true, warms, relaxation);
+    put_partner(i, pair.a);
+    if !is_wall { put_partner(j, pair.b); }
+    return change;
+}
+
+// A block with constraints, of which several colours are to be solved.
+struct OrderedBlock {
+    colours: u32,
+    spheres: u32,
+    // Index of the first sphere in the list of all blocks.
+    first: u32,
+    // Index of the begin of each colour.
+    starts: u32,
+}
+
+fn ordered_block(colour: u32, number: u32) -> OrderedBlock {
+    let head = frame.at_ordered_blocks + BLOCK_WORDS * (colour * frame.slots + number);
+    return OrderedBlock(pool_word(head), pool_word(head + 1u), frame.at_block_spheres + 2u * pool_word(head + 2u), head + COLOUR_STARTS);
+}
+
+var<workgroup> group_colour_count: u32;
+
+fn stage_spheres(block: OrderedBlock, lane: u32) {
+    if block.spheres > MOST_STAGED { return; }
+    for (var k = lane; k < block.spheres; k += REST_GROUP) {
+        let i = pool_word(block.first + k);
+        let body = bodies[i];
+        let moves = body.inverse_mass > 0.0;
+        group_bodies[2u * k] = select(vec4f(0.0), vec4f(body.velocity, body.inverse_mass), moves);
+        group_bodies[2u * k + 1u] = vec4f(tags[i].spin, body.radius);
+    }
+}
+
+fn put_spheres(block: OrderedBlock, lane: u32) {
+    if block.spheres > MOST_STAGED { return; }
+    for (var k = lane; k < block.spheres; k += REST_GROUP) {
+        let i = pool_word(block.first + k);
+        let motion = group_bodies[2u * k];
+        if motion.w <= 0.0 { continue; }
+        bodies[i].velocity = motion.xyz;
+        tags[i].spin = group_bodies[2u * k + 1u].xyz;
+    }
+}
+
+// Solves the constraints of one colour of a block side by side; those that fit no colour one after the other.
+fn solve_colour(block: OrderedBlock, colour: u32, lane: u32, warms: bool) -> f32 {
+    let relaxation = select(1.0, OVER_RELAXATION, batch_of_dispatch() > 1u);
+    let end = pool_word(block.starts + colour + 1u);
+    var place = pool_word(block.starts + colour) + lane;
+    var step = REST_GROUP;
+    if colour == CONSTRAINT_COLOURS {
+        place = select(end, place, lane == 0u);
+        step = 1u;
+    }
+    let is_staged = block.spheres <= MOST_STAGED;
+    var change = 0.0;
+    // Two loops, because some drivers execute both sides of a branch.
+    for (; place < end && is_staged; place += step) { change = max(change, solve_staged(place, warms, relaxation)); }
+    for (; place < end; place += step) { change = max(change, solve_unstaged(place, warms, relaxation)); }
+    return change;
+}
+
+// Solves the constraints of a block.
+fn solve_block(block: OrderedBlock, lane: u32, warms: bool) -> f32 {
+    stage_spheres(block, lane);
+    if lane == 0u { group_colour_count = block.colours; }
+    let colours = workgroupUniformLoad(&group_colour_count);
+    let visits = colours * select(SWEEPS, 1u, warms);
+    var change = 0.0;
+    for (var k = 0u; k < visits; k++) {
+        change = max(change, solve_colour(block, k % colours, lane, warms));
+        storageBarrier();
+        workgroupBarrier();
+    }
+    put_spheres(block, lane);
+    storageBarrier();
+    workgroupBarrier();
+    return change;
+}
+
+// Number of blocks with constraints of a colour.
+fn count_blocks(colour: u32) -> u32 {
+    let last = atomicLoad(&work[LAST_ORDERED]);
+    if last == 0u { return 0u; }
+    return atomicLoad(&work[block_counter(last - 1u, colour)]);
 }
 
 // Solves the contacts of the blocks; the lanes of one workgroup share a block.
@@ -247,21 +436,9 @@ fn rest_solve(
     for (var number = plan.x; number < plan.y; number++) {
         var change = 0.0;
         for (var colour = plan.z; colour < plan.w; colour++) {
-            for (var slot = group.x; slot < frame.slots; slot += groups.x) {
-                let block = colour * frame.slots + slot;
-                if lane == 0u { group_sweeps = sweeps_of_block(block, number == 0u); }
-                let sweeps = workgroupUniformLoad(&group_sweeps);
-                let first = frame.at_slot_starts + block * INNER_COLOURS;
-                for (var k = 0u; k < sweeps * INNER_COLOURS; k++) {
-                    let inner = k % INNER_COLOURS;
-                    let end = atomicLoad(&work[first + inner + 1u]);
-                    for (var cell = atomicLoad(&work[first + inner]) + lane; cell < end; cell += REST_GROUP) {
-                        change = max(change, solve_cell(cell, number == 0u));
-                    }
-                    storageBarrier();
-                    workgroupBarrier();
-                }
-            }
+            if lane == 0u { group_blocks = count_blocks(colour); }
+            let blocks = workgroupUniformLoad(&group_blocks);
+            for (var k = group.x; k < blocks; k += groups.x) { change = max(change, solve_block(ordered_block(colour, k), lane, number == 0u)); }
         }
         // The bit patterns of positive floats have the order of their values.
         if change > 0.0 { atomicMax(&group_change, bitcast<u32>(change)); }
@@ -277,21 +454,6 @@ fn rest_solve(
     check_loops();
 }
 
-// Solves the spheres of a cell one after the other.
-fn solve_cell(place: u32, warms: bool) -> f32 {
-    let head = atomicLoad(&work[frame.at_order + 2u * place]);
-    let end = atomicLoad(&work[frame.at_order + 2u * place + 1u]);
-    let relaxation = select(1.0, OVER_RELAXATION, batch_of_dispatch() > 1u);
-    var change = 0.0;
-    for (var i = head; i < end; i++) {
-        if !is_direct() && any(tags[i].cell != tags[head].cell) { continue; }
-        for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
-            if warms { warm_constraint(i, constraint); } else { change = max(change, solve_constraint(i, constraint, relaxation)); }
-        }
-    }
-    return change;
-}
-
 // Marks supported spheres with the number of the batch.
 @compute @workgroup_size(GROUP)
 fn rest_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -301,7 +463,7 @@ fn rest_mark(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     if id.x == 0u { atomicMax(&work[LAST_IN_CONTACT], batch + 1u); }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
-            if word(place_of_constraint(constraint) + 8u) <= 0.0 { continue; }
+            if word(place_of_constraint(constraint) + IMPULSE_PLACE) <= 0.0 { continue; }
             let j = constraint_partner(constraint);
             atomicMax(&work[frame.at_in_contact + i], batch + 1u);
             if (j & WALL) == 0u { atomicMax(&work[frame.at_in_contact + j], batch + 1u); }
@@ -452,12 +614,12 @@ fn given_velocity(i: u32) -> vec3f {
 // Whether a constraint of the candidate with this code is with sphere i. Across a short period, i may touch several images of
 // the candidate.
 fn is_with(constraint: u32, i: u32, code: u32) -> bool {
-    return constraint_partner(constraint) == i && pool[place_of_constraint(constraint) + 1u] + code == CODES - 1u;
+    return constraint_partner(constraint) == i && pool[place_of_constraint(constraint) + CODE_PLACE] + code == CODES - 1u;
 }
 
 fn push_of(number: u32) -> vec3f {
     let impulse = impulse_of(number);
-    return vector(place_of_constraint(number) + 2u) * impulse.normal + impulse.tangent;
+    return vector(place_of_constraint(number)) * impulse.normal + impulse.tangent;
 }
 
 // Sum of the contact impulses of a sphere and of their normal parts, in steps of its weight.
@@ -511,7 +673,7 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
             let j = constraint_partner(constraint);
             let at = place_of_constraint(constraint);
-            let lasts = word(at + 8u) > 0.0 && word(at + 5u) >= 0.0;
+            let lasts = word(at + IMPULSE_PLACE) > 0.0 && word(at + CLOSING_PLACE) >= 0.0;
             if lasts { atomicMax(&work[frame.at_in_contact + i], LASTING); }
             if (j & WALL) != 0u { continue; }
             if lasts { atomicMax(&work[frame.at_in_contact + j], LASTING); }
@@ -528,17 +690,21 @@ fn rest_wake(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
 // Work of walls on a sphere that rests on them. Twin: `add_wall_work` of src/cpu/rest.rs.
 fn feel_constraint(i: u32, number: u32) {
     if !(HAS_WALLS || HAS_SHAPES) || (constraint_partner(number) & WALL) == 0u { return; }
-    let constraint = constraint_at(number);
-    if constraint.impulse.normal <= 0.0 { return; }
-    let push = constraint.normal * constraint.impulse.normal + constraint.impulse.tangent;
+    let impulse = impulse_of(number);
+    if impulse.normal <= 0.0 { return; }
+    let at = place_of_constraint(number);
+    let normal = vector(at);
+    let push = normal * impulse.normal + impulse.tangent;
+    var velocity = vec3f(0.0);
     var spin = vec3f(0.0);
-    if HAS_SHAPES && constraint.mover != 0u {
-        spin = wall_velocity_of(constraint.mover).spin;
-        add_exactly(frame.at_wall_loads, dot(push, constraint.wall_velocity) + dot(constraint.impulse.moment, spin));
+    if HAS_SHAPES && pool[at + WALL_VELOCITY_PLACE + 3u] != 0u {
+        velocity = vector(at + WALL_VELOCITY_PLACE);
+        spin = wall_velocity_of(pool[at + WALL_VELOCITY_PLACE + 3u]).spin;
+        add_exactly(frame.at_wall_loads, dot(push, velocity) + dot(impulse.moment, spin));
     }
-    let wall = number_of_wall(wall_of_constraint(constraint.j));
-    let point = bodies[i].offset - constraint.normal * bodies[i].radius;
-    feel_wall(wall, push, constraint.impulse.moment, constraint.wall_velocity, spin, tags[i].cell, point);
+    let wall = number_of_wall(wall_of_constraint(constraint_partner(number)));
+    let point = bodies[i].offset - normal * bodies[i].radius;
+    feel_wall(wall, push, impulse.moment, velocity, spin, tags[i].cell, point);
 }
 
 // Keeps the impulses to warm-start the next substep.
@@ -556,9 +722,10 @@ fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
             if (key & WALL) == 0u { key = tags[key].rank; }
             atomicStore(&warm_start[at], key);
             // A bounce ends with the substep.
-            let bounces = word(place_of_constraint(constraint) + 5u) < 0.0;
+            let bounces = word(place_of_constraint(constraint) + CLOSING_PLACE) < 0.0;
             for (var k = 0u; k < IMPULSE_WORDS - 1u; k++) {
-                atomicStore(&warm_start[at + 1u + k], select(pool[place_of_constraint(constraint) + 8u + k], 0u, bounces));
+                let place = select(MOMENT_PLACE - 4u, IMPULSE_PLACE, k < 4u) + k;
+                atomicStore(&warm_start[at + 1u + k], select(pool[place_of_constraint(constraint) + place], 0u, bounces));
             }
             at += IMPULSE_WORDS;
             feel_constraint(i, constraint);

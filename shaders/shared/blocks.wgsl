@@ -1,5 +1,6 @@
-// Solving order of contact constraints: blocks of cells in eight colours, and the cells of a block in 27 colours. Twin:
-// src/cpu/blocks.rs, which gives the reasons. The first sphere of a cell represents the cell.
+// Order of the cells for the solver of contact constraints: blocks of cells in eight colours, and the cells of a block in 27
+// inner colours. order_constraints.wgsl orders the constraints of a block by it. Twin: src/cpu/blocks.rs, which gives the reasons.
+// The first sphere of a cell represents the cell.
 
 // Along one axis: the block of a cell, and the cell's position in the block modulo 3.
 fn block_of(axis: u32, cell: i32) -> vec2i {

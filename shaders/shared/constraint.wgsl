@@ -56,55 +56,24 @@ fn place_of_constraint(constraint: u32) -> u32 { return frame.at_constraints + c
 
 fn impulse_of(constraint: u32) -> ContactImpulse {
     let at = place_of_constraint(constraint);
-    return ContactImpulse(word(at + 8u), vector(at + 9u), vector(at + 12u));
-}
-
-fn put_impulse(constraint: u32, impulse: ContactImpulse) {
-    let at = place_of_constraint(constraint);
-    pool[at + 8u] = bitcast<u32>(impulse.normal);
-    put_vector(at + 9u, impulse.tangent);
-    put_vector(at + 12u, impulse.moment);
-}
-
-fn constraint_at(constraint: u32) -> ContactConstraint {
-    let at = place_of_constraint(constraint);
-    var wall_velocity = vec3f(0.0);
-    var mover = 0u;
-    if HAS_SHAPES && (pool[at] & WALL) != 0u {
-        wall_velocity = vector(at + 18u);
-        mover = pool[at + 21u];
-    }
-    return ContactConstraint(
-        pool[at],
-        pool[at + 1u],
-        vector(at + 2u),
-        word(at + 5u),
-        word(at + 6u),
-        word(at + 7u),
-        impulse_of(constraint),
-        word(at + 15u),
-        word(at + 16u),
-        word(at + 17u),
-        wall_velocity,
-        mover,
-    );
+    return ContactImpulse(word(at + IMPULSE_PLACE), vector(at + IMPULSE_PLACE + 1u), vector(at + MOMENT_PLACE));
 }
 
 fn put_constraint(constraint: u32, r: ContactConstraint) {
     let at = place_of_constraint(constraint);
-    pool[at] = r.j;
-    pool[at + 1u] = r.code;
-    put_vector(at + 2u, r.normal);
-    pool[at + 5u] = bitcast<u32>(r.closing);
-    pool[at + 6u] = bitcast<u32>(r.share);
-    pool[at + 7u] = bitcast<u32>(r.mass);
-    put_impulse(constraint, r.impulse);
-    pool[at + 15u] = bitcast<u32>(r.friction);
-    pool[at + 16u] = bitcast<u32>(r.rolling);
-    pool[at + 17u] = bitcast<u32>(r.twisting);
+    put_vector(at, r.normal);
+    pool[at + CLOSING_PLACE] = bitcast<u32>(r.closing);
+    pool[at + IMPULSE_PLACE] = bitcast<u32>(r.impulse.normal);
+    put_vector(at + IMPULSE_PLACE + 1u, r.impulse.tangent);
+    put_vector(at + MASS_PLACE, vec3f(r.mass, r.share, r.friction));
+    put_vector(at + MOMENT_PLACE, r.impulse.moment);
+    pool[at + ROLLING_PLACE] = bitcast<u32>(r.rolling);
+    pool[at + TWISTING_PLACE] = bitcast<u32>(r.twisting);
+    pool[at + PARTNER_PLACE] = r.j;
+    pool[at + CODE_PLACE] = r.code;
     if HAS_SHAPES && (r.j & WALL) != 0u {
-        put_vector(at + 18u, r.wall_velocity);
-        pool[at + 21u] = r.mover;
+        put_vector(at + WALL_VELOCITY_PLACE, r.wall_velocity);
+        pool[at + WALL_VELOCITY_PLACE + 3u] = r.mover;
     }
 }
 
@@ -114,7 +83,8 @@ struct Partner {
     velocity: vec3f,
     inverse_mass: f32,
     spin: vec3f,
-    // From the centre to the contact point; 5/2 over the radius, 0 for walls.
+    // The radius, from the centre to the contact point, and 5/2 over the radius; all 0 for walls.
+    radius: f32,
     arm: f32,
     turn: f32,
 }
@@ -122,33 +92,6 @@ struct Partner {
 struct Pair {
     a: Partner,
     b: Partner,
-}
-
-fn partner(i: u32, share: f32) -> Partner {
-    let body = bodies[i];
-    // Negative if the sphere sleeps.
-    let still = body.inverse_mass <= 0.0;
-    let velocity = select(body.velocity, vec3f(0.0), still);
-    return Partner(velocity, max(body.inverse_mass, 0.0), tags[i].spin, body.radius * share, 2.5 / body.radius);
-}
-
-fn partners(i: u32, constraint: ContactConstraint) -> Pair {
-    var pair = Pair(partner(i, constraint.share), Partner(constraint.wall_velocity, 0.0, vec3f(0.0), 0.0, 0.0));
-    if HAS_SHAPES && constraint.mover != 0u { pair.b.spin = wall_velocity_of(constraint.mover).spin; }
-    if (constraint.j & WALL) == 0u { pair.b = partner(constraint.j, constraint.share); }
-    return pair;
-}
-
-fn put_partner(i: u32, p: Partner) {
-    if p.inverse_mass > 0.0 {
-        bodies[i].velocity = p.velocity;
-        tags[i].spin = p.spin;
-    }
-}
-
-fn put_partners(i: u32, constraint: ContactConstraint, pair: Pair) {
-    put_partner(i, pair.a);
-    if (constraint.j & WALL) == 0u { put_partner(constraint.j, pair.b); }
 }
 
 fn push(pair: ptr<function, Pair>, impulse: vec3f) {
@@ -184,58 +127,44 @@ fn clamped(v: vec3f, most: f32) -> vec3f {
 
 fn largest(v: vec3f) -> f32 { return max(max(abs(v.x), abs(v.y)), abs(v.z)); }
 
-// Whether neither side yields: both sleep, or one sleeps on a fixed partner. The impulse stays.
-fn is_still(i: u32, number: u32) -> bool {
-    let j = constraint_partner(number);
-    return bodies[i].inverse_mass <= 0.0 && ((j & WALL) != 0u || bodies[j].inverse_mass <= 0.0);
-}
-
-// Applies the warm-start impulse of a constraint to its spheres.
-fn warm_constraint(i: u32, number: u32) {
-    if is_still(i, number) { return; }
-    let constraint = constraint_at(number);
-    if constraint.impulse.normal <= 0.0 { return; }
-    var pair = partners(i, constraint);
-    push(&pair, constraint.normal * constraint.impulse.normal);
-    if constraint.friction > 0.0 { rub(&pair, constraint.normal, constraint.impulse.tangent); }
-    if constraint.rolling != 0.0 || constraint.twisting != 0.0 { twist(&pair, constraint.impulse.moment); }
-    put_partners(i, constraint, pair);
-}
-
-// Solves a constraint for the present velocities; `relaxation` is a factor on the change of the normal impulse. Returns the
-// change of its spheres' velocity.
-fn solve_constraint(i: u32, number: u32, relaxation: f32) -> f32 {
-    if is_still(i, number) { return 0.0; }
-    let constraint = constraint_at(number);
-    var impulse = constraint.impulse;
-    var pair = partners(i, constraint);
-    let speed = dot(constraint.normal, pair.a.velocity - pair.b.velocity);
-    impulse.normal = max(impulse.normal + (-constraint.closing - speed) * (constraint.mass * relaxation), 0.0);
+// Changes the push of a constraint, its normal and its tangential impulse, for the present velocities of its spheres, and applies
+// the change. `relaxation` is a factor on the change of the normal impulse. A warm start applies the push that the constraint has.
+// Returns the change of the velocity, times the mass.
+fn press(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool, relaxation: f32) -> f32 {
+    let normal_before = select(constraint.impulse.normal, 0.0, warms);
+    let speed = dot(constraint.normal, (*pair).a.velocity - (*pair).b.velocity);
+    let solved = max(normal_before + (-constraint.closing - speed) * (constraint.mass * relaxation), 0.0);
+    (*impulse).normal = select(solved, constraint.impulse.normal, warms);
     // The surfaces part: no normal impulse, no friction.
-    if impulse.normal == 0.0 && constraint.impulse.normal == 0.0 { return 0.0; }
-    push(&pair, constraint.normal * (impulse.normal - constraint.impulse.normal));
-    if constraint.friction > 0.0 {
-        let turning = pair.a.spin * pair.a.arm + pair.b.spin * pair.b.arm;
-        let surfaces = (pair.a.velocity - pair.b.velocity) - cross(turning, constraint.normal);
-        let slip = surfaces - constraint.normal * dot(constraint.normal, surfaces);
-        // A tangential impulse also turns a sphere: it moves the surfaces 1 + 5/2 times as far.
-        let mass = constraint.mass / (1.0 + 2.5 * constraint.share * constraint.share);
-        impulse.tangent = clamped(impulse.tangent - slip * mass, constraint.friction * impulse.normal);
-        rub(&pair, constraint.normal, impulse.tangent - constraint.impulse.tangent);
-    }
-    if constraint.rolling != 0.0 || constraint.twisting != 0.0 {
-        let spin = pair.a.spin - pair.b.spin;
-        let inertia = 2.5 / (turnability(pair.a) + turnability(pair.b));
-        let wanted = impulse.moment - spin * inertia;
-        let along = constraint.normal * dot(constraint.normal, wanted);
-        impulse.moment = clamped(wanted - along, constraint.rolling * impulse.normal) + clamped(along, constraint.twisting * impulse.normal);
-        twist(&pair, impulse.moment - constraint.impulse.moment);
-    }
-    put_partners(i, constraint, pair);
-    put_impulse(number, impulse);
-    let pressed = abs(impulse.normal - constraint.impulse.normal);
-    let rubbed = largest(impulse.tangent - constraint.impulse.tangent);
+    if (*impulse).normal == 0.0 && normal_before == 0.0 { return 0.0; }
+    push(pair, constraint.normal * ((*impulse).normal - normal_before));
+    let pressed = abs((*impulse).normal - normal_before);
+    if constraint.friction <= 0.0 { return pressed; }
+    let before = select(constraint.impulse.tangent, vec3f(0.0), warms);
+    let turning = (*pair).a.spin * (*pair).a.arm + (*pair).b.spin * (*pair).b.arm;
+    let surfaces = ((*pair).a.velocity - (*pair).b.velocity) - cross(turning, constraint.normal);
+    let slip = surfaces - constraint.normal * dot(constraint.normal, surfaces);
+    // A tangential impulse also turns a sphere: it moves the surfaces 1 + 5/2 times as far.
+    let mass = constraint.mass / (1.0 + 2.5 * constraint.share * constraint.share);
+    let rubbed = clamped(before - slip * mass, constraint.friction * (*impulse).normal);
+    (*impulse).tangent = select(rubbed, constraint.impulse.tangent, warms);
+    rub(pair, constraint.normal, (*impulse).tangent - before);
+    return max(pressed, largest((*impulse).tangent - before));
+}
+
+// The same for the angular impulse of a constraint that resists rolling or twisting, after its push.
+fn roll(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool) -> f32 {
+    let normal_before = select(constraint.impulse.normal, 0.0, warms);
+    if (*impulse).normal == 0.0 && normal_before == 0.0 { return 0.0; }
+    let before = select(constraint.impulse.moment, vec3f(0.0), warms);
+    let spin = (*pair).a.spin - (*pair).b.spin;
+    let inertia = 2.5 / (turnability((*pair).a) + turnability((*pair).b));
+    let wanted = before - spin * inertia;
+    let along = constraint.normal * dot(constraint.normal, wanted);
+    let rolled = clamped(wanted - along, constraint.rolling * (*impulse).normal);
+    let solved = rolled + clamped(along, constraint.twisting * (*impulse).normal);
+    (*impulse).moment = select(solved, constraint.impulse.moment, warms);
+    twist(pair, (*impulse).moment - before);
     // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
-    let turned = largest(impulse.moment - constraint.impulse.moment) * pair.a.turn;
-    return max(max(pressed, rubbed), turned) / constraint.mass;
+    return largest((*impulse).moment - before) * (*pair).a.turn;
 }

@@ -122,7 +122,7 @@ fn constraint_begin(i: u32) -> u32 { return atomicLoad(&work[frame.at_constraint
 fn constraint_end(i: u32) -> u32 { return constraint_begin(i) + atomicLoad(&work[frame.at_constraint_heads + 2u * i + 1u]); }
 
 // Partner of a contact constraint.
-fn constraint_partner(constraint: u32) -> u32 { return pool[frame.at_constraints + constraint * CONSTRAINT_STRIDE]; }
+fn constraint_partner(constraint: u32) -> u32 { return pool[frame.at_constraints + constraint * CONSTRAINT_STRIDE + PARTNER_PLACE]; }
 
 // Whether sphere i rests on a wall.
 fn wall_is_constrained(i: u32, wall: u32) -> bool {

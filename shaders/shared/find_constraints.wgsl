@@ -60,7 +60,7 @@ fn past_impulse(rank: u32, partner: u32) -> Past {
 fn present_impulse(i: u32, j: u32) -> Past {
     for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
         if constraint_partner(constraint) == j {
-            return Past(impulse_of(constraint), true, word(place_of_constraint(constraint) + 5u));
+            return Past(impulse_of(constraint), true, word(place_of_constraint(constraint) + CLOSING_PLACE));
         }
     }
     return NO_PAST;

@@ -112,6 +112,11 @@ impl Ruler {
     }
 }
 
+// The next multiple of four.
+fn fours(count: impl Into<u64>) -> u64 {
+    count.into().next_multiple_of(4)
+}
+
 // Words of so many elements.
 fn array(words: u32, count: impl Into<u64>) -> u64 {
     u64::from(words) * count.into()

@@ -6,8 +6,8 @@ use super::{
     buffers::{Buffers, UNIFORM_STRIDE, round_offset},
     dispatch_budget::DispatchBudget,
     layout::{
-        ALL_COLOURS, CANDIDATE_COUNT, COLOUR_BITS, COLOURS, DENSE_ROUNDS, DYNAMIC_COUNT, LAST_PUSH, LAUNCH,
-        LONG_COUNT, SCAN_PART, STEP_END, STICKY_END, first_iteration,
+        ALL_COLOURS, BLOCKS_AT_ONCE, CANDIDATE_COUNT, COLOUR_BITS, COLOURS, DENSE_ROUNDS, DYNAMIC_COUNT,
+        LAST_PUSH, LAUNCH, LONG_COUNT, SCAN_PART, STEP_END, STICKY_END, first_iteration,
     },
     pipelines::Pipelines,
     timing::Timing,
@@ -85,10 +85,17 @@ impl Solving {
         iterations.flat_map(of_iteration).map(|number| ("rest_solve", number, solvers)).collect()
     }
 
+    // Orders the constraints of a batch.
+    fn order(self, batch: u32) -> Dispatch {
+        let groups = self.slots.saturating_mul(COLOURS / BLOCKS_AT_ONCE);
+        let most = self.all.saturating_mul(4).min(MOST_SOLVERS);
+        ("rest_order", first_iteration(batch) << COLOUR_BITS, groups.clamp(1, most))
+    }
+
     /// Finds the resting contacts and solves them for the first time.
     pub fn before(self) -> Vec<Dispatch> {
         let all = self.all;
-        let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all)];
+        let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all), self.order(0)];
         dispatches.extend(self.iterations(0..ITERATIONS_BEFORE + 1));
         dispatches.extend([("rest_mark", 0, all), ("rest_leave", 0, all)]);
         dispatches
@@ -99,7 +106,7 @@ impl Solving {
         let (all, mut dispatches) = (self.all, vec![]);
         for batch in 1..=self.batches.min(ITERATION_BATCHES) {
             let number = first_iteration(batch) << COLOUR_BITS;
-            dispatches.extend([("rest_update", number, all), ("rest_enter", number, all)]);
+            dispatches.extend([("rest_update", number, all), ("rest_enter", number, all), self.order(batch)]);
             dispatches.extend(self.iterations(first_iteration(batch)..first_iteration(batch + 1)));
             dispatches.extend([("rest_mark", number, all), ("rest_leave", number, all)]);
             if batch < ITERATION_BATCHES {

@@ -44,6 +44,8 @@ macro_rules! regions {
                 /// Twice the last batch of iterations in which each block is solved again, plus 1 if its spheres wake before;
                 /// by colour and slot.
                 deep_blocks: [1; s.order_keys() / u64::from(INNER_COLOURS)],
+                /// Colours and local index of each sphere among the contact constraints of a block, for each colour of blocks.
+                colour_words: [ALL_COLOUR_WORDS; s.resting(s.spheres)],
                 /// Whether the substep wakes each sphere: `STIRRED` for now, `WAKES_NEXT` from the next batch of iterations on.
                 stirred: [1; s.resting(s.spheres)],
                 /// `STILL` minus the sleep timer that its neighbours leave to each sphere.
@@ -80,19 +82,26 @@ macro_rules! regions {
                 /// Candidates and wall features.
                 entries: [1; s.capacities.entries],
             }
-            // Before the regions: dynamic candidates.
-            buffer pool_words after [DYNAMIC_WORDS; s.capacities.dynamic_candidates] {
+            // Before the regions: dynamic candidates. The solver of contact constraints reads rows of four words, so all counts are
+            // multiples of four.
+            buffer pool_words after [DYNAMIC_WORDS; fours(s.capacities.dynamic_candidates)] {
                 /// Visits of fast spheres to buckets.
-                visits: [VISIT_WORDS; s.capacities.visits],
+                visits: [VISIT_WORDS; fours(s.capacities.visits)],
                 /// Impacts that may send a sphere beyond its candidates.
-                threats: [THREAT_WORDS; s.capacities.threats],
+                threats: [THREAT_WORDS; fours(s.capacities.threats)],
                 /// Velocities of spheres that were stopped.
-                frozen: [FROZEN_WORDS; s.capacities.frozen],
+                frozen: [FROZEN_WORDS; fours(s.capacities.frozen)],
                 /// Recorded impacts.
-                log: [LOG_WORDS; s.capacities.log],
+                log: [LOG_WORDS; fours(s.capacities.log)],
                 /// Velocity and spin of each sphere before its contacts are solved.
-                begin: [BEGIN_WORDS; s.resting(s.spheres)],
-                constraints: [constraint_words(s.static_world.has_shapes); s.constraints()],
+                begin: [BEGIN_WORDS; fours(s.resting(s.spheres))],
+                constraints: [constraint_words(s.static_world.has_shapes); fours(s.constraints())],
+                /// Constraints in solving order. A batch orders each constraint at most once, so there is always room.
+                ordered: [1; fours(s.constraints())],
+                /// Spheres of the constraints of each block: two for each constraint at most.
+                block_spheres: [2; fours(s.constraints())],
+                /// The blocks with constraints to be solved, by colour.
+                ordered_blocks: [BLOCK_WORDS; s.order_keys() / u64::from(INNER_COLOURS)],
             }
             // Head, ranks and contact impulses; no region.
             buffer warm_start_words after
@@ -325,6 +334,9 @@ pub const fn first_iteration(batch: u32) -> u32 {
     if batch == 0 { 0 } else { ITERATIONS_BEFORE + 1 + ITERATIONS_AFTER * ((1 << (batch - 1)) - 1) }
 }
 
+// The blocks of all colours fill the workgroups that order them.
+const _: () = assert!(COLOURS.is_multiple_of(BLOCKS_AT_ONCE));
+
 // Iterations before the sweep never end early; the sentinel is no colour.
 const _: () = assert!(ITERATIONS_BEFORE == 1 && COLOURS <= ALL_COLOURS);
 
@@ -378,10 +390,23 @@ words! {
     LOG_WORDS = 14;
 
     /// Words of a contact constraint, and of its warm-start data.
-    CONSTRAINT_WORDS = 18;
+    CONSTRAINT_WORDS = 20;
     /// Words of a contact constraint if walls may move.
-    MOVING_CONSTRAINT_WORDS = 22;
+    MOVING_CONSTRAINT_WORDS = 24;
     IMPULSE_WORDS = 8;
+    /// Places in a contact constraint, in rows of four words. The normal is at its begin; the tangential impulse follows the normal
+    /// one, and share and friction follow the mass.
+    CLOSING_PLACE = 3;
+    IMPULSE_PLACE = 4;
+    MASS_PLACE = 8;
+    LOCALS_PLACE = 11;
+    MOMENT_PLACE = 12;
+    ROLLING_PLACE = 15;
+    TWISTING_PLACE = 16;
+    PARTNER_PLACE = 17;
+    CODE_PLACE = 18;
+    COLOUR_PLACE = 19;
+    WALL_VELOCITY_PLACE = 20;
     /// Velocity and spin of a sphere before its contacts were solved.
     BEGIN_WORDS = 6;
 
@@ -398,10 +423,26 @@ words! {
     SPREAD = crate::state::constants::SPREAD;
     STILL = crate::state::constants::STILL;
 
-    /// Lanes that solve the contacts of a block, and colours of the cells of one.
-    REST_GROUP = 8;
+    /// Colours of the cells of a block in which contacts are solved.
     INNER_COLOURS = 27;
     COLOURS = crate::state::constants::COLOURS as u32;
+    CONSTRAINT_COLOURS = crate::state::constants::CONSTRAINT_COLOURS as u32;
+    /// Blocks whose constraints a workgroup divides into colours at the same time, and its lanes for each of them.
+    BLOCKS_AT_ONCE = 8;
+    BLOCK_LANES = 8;
+    /// Words of a sphere in a block: bits of the colours of its constraints, and its index among the spheres of the block plus 1.
+    COLOUR_WORDS = 2;
+    /// The same for the blocks of all colours.
+    ALL_COLOUR_WORDS = COLOUR_WORDS * COLOURS;
+    /// Flag of a constraint that resists rolling or twisting, and index of a wall, in the local indices of its partners.
+    RESISTS = 1 << 15;
+    NOT_STAGED = (1 << 16) - 1;
+    /// Words of a block with constraints: number of colours, number of spheres, the first of its constraints in solving order, and
+    /// from `COLOUR_STARTS` on the begin of each colour and the end of the last.
+    BLOCK_WORDS = COLOUR_STARTS + CONSTRAINT_COLOURS + 2;
+    COLOUR_STARTS = 4;
+    /// Spheres of a block whose velocities fit into the memory of a workgroup.
+    MOST_STAGED = 480;
     ITERATIONS_BEFORE = constants::ITERATIONS_BEFORE;
     ITERATIONS_AFTER = constants::ITERATIONS_AFTER;
     SWEEPS = constants::SWEEPS;
@@ -510,7 +551,12 @@ words! {
     GIVEN = 4;
     /// Largest change of a velocity by a contact, of each pass.
     CHANGES = WAKE_STATE + 1;
-    LAUNCH_BLOCK = CHANGES + MOST_ITERATIONS;
+    /// Last batch, plus 1, in which contact constraints were ordered; then the number of constraints that each batch ordered, and
+    /// of the blocks with constraints of each batch and colour.
+    LAST_ORDERED = CHANGES + MOST_ITERATIONS;
+    ORDERED_COUNT = LAST_ORDERED + 1;
+    BLOCK_COUNTS = ORDERED_COUNT + ITERATION_BATCHES + 1;
+    LAUNCH_BLOCK = BLOCK_COUNTS + COLOURS * (ITERATION_BATCHES + 1);
     ROUND_BLOCKS = LAUNCH_BLOCK + ROUND_WORDS;
     /// Rounds that can be done over the whole array.
     MOST_WIDE_ROUNDS = 48;

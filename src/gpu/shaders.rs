@@ -10,6 +10,12 @@ use crate::{
 /// A time beyond all times: no impact. WGSL has no infinity.
 pub const NO_IMPACT: f32 = 3e38;
 
+/// Lanes that solve the contact constraints of a block. Their number does not change the result.
+pub fn rest_lanes(is_hardware: bool) -> u32 {
+    // A software adapter runs eight lanes at a time, and pays for every further eight at each barrier.
+    if is_hardware { 64 } else { 8 }
+}
+
 /// Further than any slab of cells.
 const BEYOND: f32 = 1e30;
 
@@ -122,6 +128,7 @@ pub const MODULES: &[Module] = &[
         entries: &[
             "rest_count",
             "rest_place",
+            "rest_order",
             "rest_hand",
             "rest_find",
             "rest_update",
@@ -139,6 +146,7 @@ pub const MODULES: &[Module] = &[
             shader!("shared/blocks"),
             shader!("shared/constraint"),
             shader!("shared/find_constraints"),
+            shader!("shared/order_constraints"),
             WALL_LOADS,
             shader!("rest"),
         ],
@@ -206,9 +214,10 @@ impl Variant {
 }
 
 impl Module {
-    /// The whole text.
-    pub fn source(&self, variant: Variant) -> String {
+    /// The whole text. `rest_lanes` is the number of lanes that solve the contact constraints of a block.
+    pub fn source(&self, variant: Variant, rest_lanes: u32) -> String {
         let mut text = shared_constants();
+        text.push_str(&format!("const REST_GROUP = {rest_lanes}u;\n"));
         for (name, value) in [
             ("IS_DIRECT", variant.is_direct),
             ("HAS_WALLS", variant.has_walls),
@@ -312,7 +321,7 @@ mod tests {
     #[test]
     fn every_module_is_valid_and_has_its_entry_points() {
         for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
-            let text = wanted.source(variant);
+            let text = wanted.source(variant, rest_lanes(true));
             let module = module(&text);
             let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
             validator
@@ -332,7 +341,7 @@ mod tests {
         let mut validated = 0;
         for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
             let path = folder.path().join(wanted.name).with_extension("wgsl");
-            std::fs::write(&path, wanted.source(variant)).unwrap();
+            std::fs::write(&path, wanted.source(variant, rest_lanes(true))).unwrap();
             let output = match Command::new("tint").arg("--format").arg("wgsl").arg(&path).output() {
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                     println!("tint is not on the PATH: no module was validated with it");

@@ -8,8 +8,9 @@ use crate::gpu::{
     buffer_layout::BufferLayout,
     host_mirror::HostMirror,
     layout::{
-        ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT, IMPULSE_WORDS,
-        INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, PAST_H, RANK_WORDS, RESTED, STIRRED, WALL,
+        ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
+        IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MASS_PLACE, MOMENT_PLACE, PAST_H,
+        RANK_WORDS, RESTED, ROLLING_PLACE, STIRRED, TWISTING_PLACE, WALL, WALL_VELOCITY_PLACE,
         WARM_START_HEAD, constraint_words,
     },
 };
@@ -115,20 +116,23 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
         for constraint in constraints {
             let at = (layout.constraints + total * constraint_words) as usize;
             let n = constraint.normal;
-            let words =
-                [n.x, n.y, n.z, constraint.closing, constraint.share, constraint.masses[0]].map(f32::to_bits);
-            memory.pool[at] = constraint.j;
-            memory.pool[at + 1] = constraint.code;
-            memory.pool[at + 2..at + 8].copy_from_slice(&words);
-            memory.pool[at + 8..at + 15].copy_from_slice(&words_of(&constraint.impulse));
-            let rough =
-                [constraint.friction, constraint.resistance[0], constraint.resistance[1]].map(f32::to_bits);
-            memory.pool[at + 15..at + 18].copy_from_slice(&rough);
+            let mut put = |place: u32, words: &[u32]| {
+                let at = at + place as usize;
+                memory.pool[at..at + words.len()].copy_from_slice(words);
+            };
+            let [rolling, twisting] = constraint.resistance;
+            let impulse = words_of(&constraint.impulse);
+            put(0, &[n.x, n.y, n.z, constraint.closing].map(f32::to_bits));
+            put(IMPULSE_PLACE, &impulse[..4]);
+            put(MASS_PLACE, &[constraint.masses[0], constraint.share, constraint.friction].map(f32::to_bits));
+            put(MOMENT_PLACE, &impulse[4..]);
+            put(ROLLING_PLACE, &[rolling.to_bits()]);
+            put(TWISTING_PLACE, &[twisting.to_bits(), constraint.j, constraint.code]);
             if let Some(wall_velocity) = core.constraints.wall_velocity_of(i, constraint)
                 && let Some(mover) = mover_of(twin, constraint.j)
             {
-                memory.pool[at + 18..at + 21].copy_from_slice(&wall_velocity.to_array().map(f32::to_bits));
-                memory.pool[at + 21] = mover + 1;
+                put(WALL_VELOCITY_PLACE, &wall_velocity.to_array().map(f32::to_bits));
+                put(WALL_VELOCITY_PLACE + 3, &[mover + 1]);
             }
             total += 1;
         }

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     gpu::layout::{
-        ASLEEP_COUNT, CONSTRAINT_COUNT, CONSTRAINT_WORDS, LAST_IN_CONTACT, RANK_WORDS, WARM_START_HEAD,
+        ASLEEP_COUNT, CONSTRAINT_COUNT, CONSTRAINT_WORDS, IMPULSE_PLACE, LAST_IN_CONTACT, RANK_WORDS,
+        WARM_START_HEAD,
     },
     state::constants::{ITERATION_BATCHES, SLEEP, STILL},
     step::schedule::Pass,
@@ -131,7 +132,7 @@ fn a_slip_in_rest_is_noticed() {
         }),
         ("a load", |m, layout, _| {
             let impulses = (0..m.work[CONSTRAINT_COUNT as usize])
-                .map(|constraint| layout.constraints + constraint * CONSTRAINT_WORDS + 8);
+                .map(|constraint| layout.constraints + constraint * CONSTRAINT_WORDS + IMPULSE_PLACE);
             let at = impulses.map(|at| at as usize).find(|&at| f32::from_bits(m.pool[at]) > 0.0).unwrap();
             m.pool[at] = (1.01 * f32::from_bits(m.pool[at])).to_bits();
         }),

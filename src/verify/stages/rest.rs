@@ -15,8 +15,9 @@ use crate::{
         buffer_layout::BufferLayout,
         encode::{self, Solving},
         layout::{
-            ASLEEP_COUNT, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS,
-            LAST_IN_CONTACT, PAST_H, RESTED, STIRRED, WALL, constraint_words,
+            ASLEEP_COUNT, CLOSING_PLACE, CODE_PLACE, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
+            IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MOMENT_PLACE, PARTNER_PLACE, PAST_H,
+            RESTED, STIRRED, WALL, constraint_words,
         },
     },
     state::{
@@ -154,10 +155,12 @@ fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32
         let words_of_constraint = constraint_words(layout.static_world.has_shapes);
         let at = (layout.constraints + k * words_of_constraint) as usize;
         let words = &output.pool[at..at + words_of_constraint as usize];
-        let f = |k: usize| f32::from_bits(words[k]);
-        let v = |k: usize| Vec3::new(f(k), f(k + 1), f(k + 2));
-        let impulse = ContactImpulse { normal: f(8), tangent: v(9), moment: v(12) };
-        ((words[0], words[1]), Found { normal: v(2), closing: f(5), impulse })
+        let f = |k: u32| f32::from_bits(words[k as usize]);
+        let v = |k: u32| Vec3::new(f(k), f(k + 1), f(k + 2));
+        let (normal, tangent) = (f(IMPULSE_PLACE), v(IMPULSE_PLACE + 1));
+        let impulse = ContactImpulse { normal, tangent, moment: v(MOMENT_PLACE) };
+        let key = (words[PARTNER_PLACE as usize], words[CODE_PLACE as usize]);
+        (key, Found { normal: v(0), closing: f(CLOSING_PLACE), impulse })
     };
     (head[0]..head[0] + head[1]).map(constraint).collect()
 }
