@@ -3,7 +3,8 @@
 //!
 //! A contact constraint belongs to the cell of its first sphere, and its second sphere lies at most one cell away. Blocks
 //! of one colour are at least two cells apart, so their constraints share no sphere and are solved in parallel. The
-//! constraints of the cells of one inner colour share no sphere either, unless a block spans a whole period.
+//! constraints of the cells of one inner colour share no sphere either, unless a block spans a whole period. This order of the
+//! spheres is the order in which the constraints of a block choose their own colours; see `order_block` in `constraints.rs`.
 
 use crate::state::constants::COLOURS;
 use std::ops::Range;

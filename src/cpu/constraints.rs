@@ -433,7 +433,10 @@ impl ContactConstraints {
         tasks
             .map(|t| {
                 size_of::<ContactConstraint>() * t.constraints.capacity()
-                    + 4 * (t.partners.capacity() + t.with_walls.capacity() + t.yielding.capacity())
+                    + 4 * (t.partners.capacity()
+                        + t.with_walls.capacity()
+                        + t.yielding.capacity()
+                        + t.order.capacity())
             })
             .sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())

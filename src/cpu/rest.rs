@@ -1,5 +1,6 @@
 //! Stage `rest`: solves the contact constraints of resting contacts, before the sweep and again after the rounds.
-//! Gauss-Seidel iterations solve the constraints of a block one after the other, and eight blocks in parallel, one per lane.
+//! Gauss-Seidel iterations solve the blocks of one colour in parallel. Within a block, constraints that share no moving sphere are
+//! solved side by side, eight at a time.
 //!
 //! Contact constraints act on V, the velocity of a sphere in the lab frame at the end of the substep. A supported sphere
 //! moves with V during the whole substep, because its constraints already include gravity. In the falling frame its path

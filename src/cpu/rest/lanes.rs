@@ -1,6 +1,6 @@
 //! Solves the contact constraints of a block, eight constraints in parallel, one per lane. The constraints of a bundle have one
-//! colour: they share no moving sphere. Each lane performs the operations of a scalar solver, so the results are bit-identical to those of a
-//! scalar solver that takes the constraints in the order of the lanes.
+//! colour: they share no moving sphere. Each lane performs the operations of a scalar solver, so the results are bit-identical
+//! to those of a scalar solver that takes the constraints in the order of the lanes.
 //!
 //! The constraints are first transposed into bundles of eight, so that a number of all eight is one vector. The bundles are then
 //! swept several times, and their impulses are transposed back.
