@@ -1,13 +1,16 @@
 //! Stage `rest` against its twin: resting contacts, before the launch and after the rounds; their order, and their warm start.
 
+use glam::DVec3;
+
 use super::{
     Case, PRESENT, Slip, Total, agrees, before, notices, run_substep, runs,
     starts::{Start, start},
 };
 use crate::{
+    Sphere,
     gpu::layout::{
-        ASLEEP_COUNT, CONSTRAINT_COUNT, CONSTRAINT_WORDS, IMPULSE_PLACE, LAST_IN_CONTACT, RANK_WORDS,
-        WARM_START_HEAD,
+        ASLEEP_COUNT, BLOCK_WORDS, COLOURS, CONSTRAINT_COLOURS, CONSTRAINT_COUNT, CONSTRAINT_WORDS,
+        IMPULSE_PLACE, LAST_IN_CONTACT, MOST_STAGED, RANK_WORDS, WARM_START_HEAD,
     },
     state::constants::{ITERATION_BATCHES, SLEEP, STILL},
     step::schedule::Pass,
@@ -69,6 +72,31 @@ fn every_turn_agrees_with_its_twin() {
         let case = awake(Pass::SolveAfter)(&start);
         let output = case.run();
         assert_eq!(output.work[LAST_IN_CONTACT as usize], ITERATION_BATCHES + 1, "turns of {size} spheres");
+        Total::new().add(&case.name, case.findings(&output));
+    }
+}
+
+// A large sphere on small ones has more contacts than there are colours, and its block has more spheres than the memory of a
+// workgroup holds.
+#[test]
+fn a_sphere_with_many_contacts_agrees_with_its_twin() {
+    let mut start = start("heap", 1500);
+    let spheres = &mut start.system.spheres;
+    let top = spheres.iter().map(|s| s.position.z).fold(0.0, f64::max);
+    let middle = spheres.iter().map(|s| s.position).sum::<DVec3>() / spheres.len() as f64;
+    let id = spheres.iter().map(|s| s.id).max().unwrap() + 1;
+    let (radius, mass) = (600.0, 1000.0);
+    spheres.push(Sphere { id, position: middle.with_z(top + 0.5 + radius), radius, mass, ..spheres[0] });
+    for pass in [Pass::SolveFirst, Pass::SolveAfter] {
+        let case = awake(pass)(&start);
+        let output = case.run();
+        let layout = &case.harness.site.layout;
+        let blocks =
+            &output.pool[layout.ordered_blocks as usize..][..(BLOCK_WORDS * COLOURS * layout.slots) as usize];
+        let most =
+            |word: usize| blocks.chunks_exact(BLOCK_WORDS as usize).map(|block| block[word]).max().unwrap();
+        let (colours, spheres) = (most(0), most(1));
+        assert!(colours > CONSTRAINT_COLOURS && spheres > MOST_STAGED, "{pass:?}: {colours} {spheres}");
         Total::new().add(&case.name, case.findings(&output));
     }
 }
