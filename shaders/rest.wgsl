@@ -242,7 +242,7 @@ var<workgroup> group_bodies: array<vec4f, 2u * MOST_STAGED>;
 // Row of the constraint at a place of the order.
 fn ordered_row(place: u32) -> u32 { return (frame.at_constraints + pool_word(frame.at_ordered + place) * CONSTRAINT_STRIDE) / 4u; }
 
-// A contact constraint without what only some need: moment, resistance to rolling and twisting, partner and wall.
+// A contact constraint without the fields that only some constraints need: moment, resistance to rolling and twisting, partner, wall.
 fn pressing_constraint(row: u32, masses: vec4f) -> ContactConstraint {
     let normal = float_row(row);
     let push = float_row(row + IMPULSE_PLACE / 4u);
@@ -258,6 +258,8 @@ fn load_wall(row: u32, constraint: ptr<function, ContactConstraint>) {
 
 // Solves a constraint for its pair, and stores its impulse.
 fn solve_pair(row: u32, pressing: ContactConstraint, pair: ptr<function, Pair>, resists: bool, warms: bool, relaxation: f32) -> f32 {
+    // Neither side moves any longer, because both were stopped in the rounds: the impulse stays.
+    if (*pair).a.inverse_mass + (*pair).b.inverse_mass == 0.0 { return 0.0; }
     var constraint = pressing;
     var impulse = constraint.impulse;
     var change = press(constraint, pair, &impulse, warms, relaxation);
@@ -324,30 +326,31 @@ fn put_partner(i: u32, p: Partner) {
     }
 }
 
-// The same with the spheres in the buffers, because the block has too many.
+// Solves the constraint at a place of the order with its spheres in the buffers, because the block has too many spheres for the
+// memory of a workgroup.
 fn solve_unstaged(place: u32, warms: bool, relaxation: f32) -> f32 {
     let row = ordered_row(place);
     let masses = rows[row + MASS_PLACE / 4u];
     var constraint = pressing_constraint(row, bitcast<vec4f>(masses));
-    let i = masses.w;
+    let i = masses.w & ~WALL;
     let j = rows[row + PARTNER_PLACE / 4u][PARTNER_PLACE % 4u];
     let is_wall = (j & WALL) != 0u;
     if HAS_SHAPES && is_wall { load_wall(row, &constraint); }
     var pair = Pair(partner(i, constraint.share), wall_partner(constraint));
     if !is_wall { pair.b = partner(j, constraint.share); }
-    let change = solve_pair(row, constraint, &pair, true, warms, relaxation);
+    let change = solve_pair(row, constraint, &pair, (masses.w & WALL) != 0u, warms, relaxation);
     put_partner(i, pair.a);
     if !is_wall { put_partner(j, pair.b); }
     return change;
 }
 
-// A block with constraints, of which several colours are to be solved.
+// A block with constraints to be solved.
 struct OrderedBlock {
     colours: u32,
     spheres: u32,
     // Index of the first sphere in the list of all blocks.
     first: u32,
-    // Index of the begin of each colour.
+    // Index of the start of each colour.
     starts: u32,
 }
 

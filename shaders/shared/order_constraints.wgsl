@@ -29,7 +29,7 @@ fn place_of_colours(i: u32, colour: u32) -> u32 { return frame.at_colour_words +
 // Counter of the blocks with constraints of a block colour.
 fn block_counter(batch: u32, colour: u32) -> u32 { return BLOCK_COUNTS + batch * COLOURS + colour; }
 
-// First constraint of an inner colour of a block, as an index of the order of cells.
+// First cell of an inner colour of a block, as an index into the order of cells.
 fn cells_begin(block: u32, inner: u32) -> u32 { return atomicLoad(&work[frame.at_slot_starts + block * INNER_COLOURS + inner]); }
 
 // Index of a sphere among those of its block; the first call for a sphere appends it.
@@ -86,7 +86,8 @@ fn put_in_order(member: u32, i: u32) {
         if colour >= COLOUR_PLACES { continue; }
         let place = atomicAdd(&group_colours[member * COLOUR_PLACES + colour], 1u);
         pool[frame.at_ordered + place] = constraint;
-        if !is_staged { pool[at + LOCALS_PLACE] = i; }
+        // The first bit marks resistance.
+        if !is_staged { pool[at + LOCALS_PLACE] = i | select(0u, WALL, (pool[at + LOCALS_PLACE] & RESISTS) != 0u); }
     }
 }
 

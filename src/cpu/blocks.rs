@@ -3,7 +3,7 @@
 //!
 //! A contact constraint belongs to the cell of its first sphere, and its second sphere lies at most one cell away. Blocks
 //! of one colour are at least two cells apart, so their constraints share no sphere and are solved in parallel. The
-//! constraints of the cells of one inner colour share no sphere either, unless a block spans a whole period. This order of the
+//! constraints of the cells of one inner colour share no sphere either. This order of the
 //! spheres is the order in which the constraints of a block choose their own colours; see `order_block` in `constraints.rs`.
 
 use crate::state::constants::COLOURS;
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     // Two blocks of one colour along an axis, together with the cells in their reach, have no cell in common. Nor have two
-    // cells of one inner colour in a block, unless the block is the whole period.
+    // cells of one inner colour in a block.
     #[test]
     fn blocks_of_one_colour_and_cells_of_one_inner_colour_are_out_of_reach_of_each_other() {
         for (count, periodic) in (1..200).flat_map(|count| [(count, false), (count, true)]) {
@@ -309,6 +309,15 @@ mod tests {
                 assert_eq!(range.start, next, "{count} {periodic}: the blocks follow each other");
                 assert!(range.clone().all(|cell| axis.block(cell) == block), "{count} {periodic}");
                 next = range.end;
+                let near = |cell: i32| {
+                    let cells = [cell - 1, cell, cell + 1].into_iter();
+                    cells.map(|cell| if periodic { cell.rem_euclid(count) } else { cell }).collect::<Vec<_>>()
+                };
+                for (a, b) in range.clone().flat_map(|a| (a + 3..range.end).step_by(3).map(move |b| (a, b))) {
+                    let others = near(b);
+                    let apart = near(a).iter().all(|cell| !others.contains(cell));
+                    assert!(apart, "{count} {periodic}: cells {a} and {b} of one inner colour");
+                }
                 if axis.blocks == 1 {
                     continue;
                 }

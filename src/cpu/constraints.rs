@@ -61,7 +61,7 @@ pub struct ContactConstraint {
 pub const EMPTY: u32 = u32::MAX;
 
 /// Mark of a constraint without a colour, because neither partner moves.
-const STILL: u8 = u8::MAX;
+const UNCOLOURED: u8 = u8::MAX;
 
 /// Wall velocity index of a constraint whose partner is not a moving wall.
 pub const STANDS: u32 = u32::MAX;
@@ -366,6 +366,11 @@ impl ContactConstraints {
         }
     }
 
+    /// Orders the constraints anew before they are solved again.
+    pub fn forget_order(&mut self) {
+        self.tasks.for_each(|task| task.is_ordered = false);
+    }
+
     /// Undoes the last [`find`](Self::find), because the substep is repeated.
     pub fn take_back(&mut self) {
         self.swap_those_that_stay();
@@ -520,7 +525,7 @@ pub unsafe fn order_block(
     for constraint in constraints {
         let partners = partners(constraint);
         let colour = if partners == [None; 2] {
-            STILL
+            UNCOLOURED
         } else {
             let mask = partners.into_iter().flatten().fold(0, |mask, k| mask | unsafe { masks.get(k) });
             let colour = mask.trailing_ones();
@@ -543,7 +548,7 @@ pub unsafe fn order_block(
             if colour < CONSTRAINT_COLOURS { usize::next_multiple_of(count, LANES) } else { count * LANES };
     }
     order.resize(end, EMPTY);
-    for (at, &colour) in colours.iter().enumerate().filter(|(_, colour)| **colour != STILL) {
+    for (at, &colour) in colours.iter().enumerate().filter(|(_, colour)| **colour != UNCOLOURED) {
         let start = &mut starts[usize::from(colour)];
         order[*start] = at as u32;
         *start += if usize::from(colour) < CONSTRAINT_COLOURS { 1 } else { LANES };

@@ -78,6 +78,8 @@ pub struct Core {
     pub rested: Vec<f32>,
     /// Pressed contacts of each sphere before the sweep.
     pub pressed: Pressed,
+    /// Whether a sphere was stopped in the substep.
+    pub is_stopped: bool,
     pub reach: Reach,
     shifts: [Vec3; 32],
     back: State,
@@ -122,6 +124,7 @@ impl Core {
             converted: Bits::default(),
             rested: vec![0.0; count],
             pressed: Pressed::default(),
+            is_stopped: false,
             reach: Reach { radius_max: domain.statistics.radius_max as f32, motion_margin: 0.0 },
             shifts: domain.grid.shifts(),
             back: State::default(),
@@ -289,6 +292,7 @@ impl Core {
 
     /// Resets the clocks; `fast` receives the spheres that are fast at the start of the substep.
     pub fn launch(&mut self, frame: Frame, fast: &mut Vec<u32>) {
+        self.is_stopped = false;
         self.dynamic_candidates.clear();
         launch(&self.state, &frame, &self.motion_margin, &mut self.clock, &self.launched);
         self.launched.list(fast);

@@ -115,6 +115,10 @@ impl Rest {
         if core.constraints.count == 0 && !any_converted {
             return;
         }
+        if core.is_stopped && (any_converted || core.sleep.count() > 0) {
+            // As on a device: colours depend on the spheres that move.
+            core.constraints.forget_order();
+        }
         if core.sleep.count() > 0 {
             self.wake_struck(core, frame);
         }
@@ -251,7 +255,8 @@ impl Rest {
         for colour in &blocks.colours {
             let tasks = constraints.tasks.some(colour.clone());
             tasks.par_iter_mut().filter(|task| task.yields).for_each(|task| {
-                // SAFETY: tasks of one colour have no moving sphere in common. No velocity turns a sphere into a fixed one.
+                // SAFETY: tasks of one colour have no moving sphere in common. An impulse changes no inverse mass, so other
+                // tasks do not change whether a fixed sphere moves.
                 unsafe { task.order(&masks, |i| bodies.0.get(i).motion.w > 0.0) };
                 then(task, &bodies);
             });

@@ -317,6 +317,7 @@ impl Rounds {
             return;
         }
         self.forget_bounds();
+        core.is_stopped = true;
         if !self.first_touch.contains(i) {
             self.first_touch.insert(i);
             self.undo.push(Undo {

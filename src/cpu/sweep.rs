@@ -70,7 +70,7 @@ fn seek_four(view: &View, four: &Four, lanes: u32, shifts: &[Vec4; 32], pending:
     let (b, square) = (d.dot(&w), d.dot(&d));
     let recedes = b.cmpge(Vec4::ZERO);
     let fixed = four.fixed(view);
-    // As in `is_constrained`.
+    // Pairs that a constraint of the owner holds are left without a further test; `meet` decides the others.
     let (shock, farthest) = (view.constraints.shock, sum * FAR);
     let is_slow = (b * b).cmple(square * (shock * shock)) & square.cmplt(farthest * farthest);
     let may_rest = is_slow.bitmask() & !fixed;

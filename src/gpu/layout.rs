@@ -394,11 +394,13 @@ words! {
     /// Words of a contact constraint if walls may move.
     MOVING_CONSTRAINT_WORDS = 24;
     IMPULSE_WORDS = 8;
-    /// Places in a contact constraint, in rows of four words. The normal is at its begin; the tangential impulse follows the normal
+    /// Places in a contact constraint, in rows of four words. The normal is at its start; the tangential impulse follows the normal
     /// one, and share and friction follow the mass.
     CLOSING_PLACE = 3;
     IMPULSE_PLACE = 4;
     MASS_PLACE = 8;
+    /// Indices of both spheres in their block: 15 bits, [`RESISTS`], and from bit 16 on the partner or [`NOT_STAGED`]. In a block with too many
+    /// spheres, the index of the first sphere, with bit 31 for resistance.
     LOCALS_PLACE = 11;
     MOMENT_PLACE = 12;
     ROLLING_PLACE = 15;
@@ -438,7 +440,7 @@ words! {
     RESISTS = 1 << 15;
     NOT_STAGED = (1 << 16) - 1;
     /// Words of a block with constraints: number of colours, number of spheres, the first of its constraints in solving order, and
-    /// from `COLOUR_STARTS` on the begin of each colour and the end of the last.
+    /// from `COLOUR_STARTS` on the start of each colour and the end of the last.
     BLOCK_WORDS = COLOUR_STARTS + CONSTRAINT_COLOURS + 2;
     COLOUR_STARTS = 4;
     /// Spheres of a block whose velocities fit into the memory of a workgroup.

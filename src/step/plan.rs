@@ -19,7 +19,7 @@ const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 /// of candidates, and the causality check visits the candidates of candidates.
 const CROWD_PATH: f64 = 1.0;
 
-/// Largest motion margin, in units of [`Limits::margin_least`], that serves all the substeps which resting contacts need in a step. A
+/// Largest motion margin, in units of [`Limits::margin_least`], that serves several of the substeps which resting contacts need in a step. A
 /// broad phase costs as much as the remainder of a substep in flow; longer lists slow down the rounds.
 const LASTING_MARGIN: f64 = 8.0;
 
@@ -113,14 +113,16 @@ pub struct Limits {
     pub margin_least: f64,
 }
 
-/// The motion margin that the present speeds need if the collision rate alone determines the substeps: for one substep, or for the
-/// substeps that resting contacts need in a step if this margin is short.
+/// The motion margin that the present speeds need if the collision rate alone determines the substeps: for one substep, or for as
+/// many of those that resting contacts need in a step as a short margin serves.
 pub fn wanted_margin(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
     let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
     // A tenth more, so that the margin lasts while speeds rise a little.
-    let lasting = 1.1 * path * limits.least_substeps.min(substeps);
-    let path = path.max(lasting.min(LASTING_MARGIN * limits.margin_least));
+    let longer = 1.1 * path;
+    let most = (LASTING_MARGIN * limits.margin_least / longer).floor();
+    let lasting = most.min(limits.least_substeps).min(substeps);
+    let path = if lasting > 1.0 { longer * lasting } else { path };
     // The path is not finite if the square of a speed overflows.
     if path.is_finite() { path.clamp(limits.margin_least, limits.margin_most) } else { limits.margin_most }
 }
@@ -296,13 +298,13 @@ mod tests {
     }
 
     #[test]
-    fn resting_contacts_have_one_broad_phase_for_their_substeps_unless_spheres_are_fast() {
+    fn resting_contacts_share_broad_phases_unless_spheres_are_fast() {
         let limits = Limits { least_substeps: 3.0, ..limits() };
         let margin = |speed: f32| wanted_margin(&limits, &past(speed, 0.5));
         let path = |speed: f32| 1.02 * f64::from(speed) / 3.0;
         assert!((margin(0.1) - 3.3 * path(0.1)).abs() < 1e-6);
-        assert!((margin(0.3) - LASTING_MARGIN * limits.margin_least).abs() < 1e-6);
-        assert!((margin(0.6) - path(0.6)).abs() < 1e-6);
+        assert!((margin(0.2) - 2.2 * path(0.2)).abs() < 1e-6);
+        assert!((margin(0.3) - path(0.3)).abs() < 1e-6);
         let made = Limits { made_for: margin(0.1), margin_limit: margin(0.1) as f32, ..limits };
         assert_eq!(plan(&made, &past(0.1, 0.5)).substeps_per_build, 3);
     }

@@ -67,6 +67,7 @@ unsafe fn solve_with<N: Number>(
     let mut most = N::splat(0.0);
     let mut none = ContactConstraint::NONE;
     touch(block.constraints);
+    let (constraints, constraint_count) = (block.constraints.as_mut_ptr(), block.constraints.len());
     let count = block.order.len() / LANES;
     if bundles.len() < count {
         bundles.resize(count, Bundle::EMPTY);
@@ -76,8 +77,9 @@ unsafe fn solve_with<N: Number>(
     for (bundle, places) in bundles.iter_mut().zip(block.order.chunks_exact(LANES)) {
         bundle.clear(&raw mut none);
         for (k, &place) in places.iter().enumerate().filter(|(_, place)| **place != EMPTY) {
-            // SAFETY: guaranteed by the caller.
-            unsafe { bundle.enter(bodies, block.constraints, block.wall_velocities, place as usize, k) };
+            assert!((place as usize) < constraint_count);
+            // SAFETY: in bounds by the assertion; the rest is guaranteed by the caller.
+            unsafe { bundle.enter(bodies, constraints.add(place as usize), block.wall_velocities, k) };
         }
         // SAFETY: the pointers are those of constraints, or of `none`.
         unsafe { bundle.transpose::<N>() };
@@ -147,17 +149,17 @@ impl Bundle {
         (self.moves, self.resists) = ([0; 2], false);
     }
 
-    // Enters the constraint at a place of a block as that of lane `k`.
+    // Enters a constraint as that of lane `k`.
     #[inline(always)]
     unsafe fn enter(
         &mut self,
         bodies: &Bodies,
-        constraints: &mut [ContactConstraint],
+        entered: *mut ContactConstraint,
         wall_velocities: &[WallVelocity],
-        place: usize,
         k: usize,
     ) {
-        let constraint = &mut constraints[place];
+        // SAFETY: guaranteed by the caller.
+        let constraint = unsafe { &*entered };
         self.bodies[0][k] = bodies.0.at(constraint.i as usize).cast();
         // SAFETY: guaranteed by the caller.
         let moves = |k: u32| u32::from(unsafe { bodies.0.get(k as usize) }.motion.w > 0.0);
@@ -170,7 +172,7 @@ impl Bundle {
             self.bodies[1][k] = (&raw const *wall_velocity).cast_mut().cast();
         }
         self.resists |= constraint.resistance != [0.0; 2];
-        self.constraints[k] = constraint;
+        self.constraints[k] = entered;
     }
 
     // Reads the numbers of the constraints.
