@@ -75,6 +75,21 @@ impl Bits {
         }
     }
 
+    /// Adds all indices below `count`, and resizes the set for them.
+    pub fn fill(&mut self, count: usize) {
+        self.words.resize_with(count.div_ceil(64), AtomicU64::default);
+        self.words.iter_mut().for_each(|word| *word.get_mut() = !0);
+        if let Some(last) = self.words.last_mut().filter(|_| !count.is_multiple_of(64)) {
+            *last.get_mut() = (1 << (count % 64)) - 1;
+        }
+    }
+
+    /// Adds all members of another set.
+    pub fn unite(&mut self, other: &Self) {
+        let words = self.words.iter_mut().zip(&other.words);
+        words.for_each(|(word, other)| *word.get_mut() |= other.load(Relaxed));
+    }
+
     /// Removes all indices that are not in another set.
     pub fn intersect(&mut self, other: &Self) {
         let words = self.words.iter_mut().zip(&other.words);

@@ -416,7 +416,7 @@ impl ContactConstraints {
     /// All contact constraints with an impulse, each with the length of its substep.
     pub fn in_contact(&self) -> impl Iterator<Item = (&ContactConstraint, f32)> {
         let present = self.tasks.iter().take(if self.count > 0 { usize::MAX } else { 0 });
-        present.flat_map(Task::in_contact).map(|constraint| (constraint, self.h))
+        present.flat_map(Task::all_in_contact).map(|constraint| (constraint, self.h))
     }
 
     /// Wall contact constraints with an impulse, in task order, each with its wall velocity.
@@ -459,7 +459,7 @@ fn count_in_contact(
     (pressed, list): (&mut Pressed, &mut Vec<u32>),
 ) {
     if !pressed.begin(view.state.len(), view.sleep.quiet(), view.sleep.order(), list) {
-        let count = |task: &Task| task.in_contact().for_each(|constraint| constraint.count(pressed));
+        let count = |task: &Task| task.all_in_contact().for_each(|constraint| constraint.count(pressed));
         let constraints: usize = tasks.iter().map(|task| task.constraints.len()).sum();
         if constraints <= SERIAL || colours.is_empty() {
             tasks.iter().for_each(count);
@@ -674,8 +674,19 @@ impl Task {
         })
     }
 
-    fn in_contact(&self) -> impl Iterator<Item = &ContactConstraint> {
+    fn all_in_contact(&self) -> impl Iterator<Item = &ContactConstraint> {
         self.constraints.iter().filter(|constraint| constraint.is_in_contact())
+    }
+
+    /// Constraints with an impulse in some of the blocks, by their numbers.
+    pub fn in_contact(&self, is_of: impl Fn(u32) -> bool) -> impl Iterator<Item = &ContactConstraint> {
+        let mut begin = 0;
+        let ranges = self.blocks.iter().map(move |block| {
+            (block.number, std::mem::replace(&mut begin, block.end)..block.end)
+        });
+        let some = ranges.filter(move |&(number, _)| is_of(number));
+        some.flat_map(|(_, range)| &self.constraints[range])
+            .filter(|constraint| constraint.is_in_contact())
     }
 
     // Appends constraints of spheres that all sleep.

@@ -14,7 +14,7 @@ mod solve;
 
 pub use number::LANES;
 
-use crate::state::constants::{DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST};
+use crate::state::constants::{DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST, UNSETTLED};
 use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
 use std::{
     mem::swap,
@@ -33,7 +33,7 @@ use crate::{
         bits::{Bits, Lasting, Pressed},
         blocks::{Block, Blocks},
         collide::Push,
-        constraints::{ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed},
+        constraints::{BlockOfTask, ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed},
         core::Core,
         event::View,
         pairs::{for_lanes, wide},
@@ -46,6 +46,12 @@ use crate::{
     },
 };
 
+/// Blocks per task of a loop over blocks.
+const BLOCKS_OF_TASK: usize = 64;
+
+/// Up to this share of the blocks, one in `FEW`, are worth being told from the others.
+const FEW: usize = 4;
+
 /// Buffers of the stage.
 #[derive(Default)]
 pub struct Rest {
@@ -56,10 +62,23 @@ pub struct Rest {
     lasting: Lasting,
     /// Motion and spin at the start of the substep.
     start: Vec<(Vec4, Vec4)>,
-    /// Pressed contacts of each sphere after the last pass.
+    /// Pressed contacts of each sphere after the first solve.
     in_contact: Pressed,
-    /// Blocks around pairs that the velocities drive deep into each other.
-    deep_blocks: Bits,
+    /// Blocks in which the first solve left a contact unsettled.
+    unsettled_blocks: Bits,
+    /// Blocks that the next batch of iterations solves.
+    active_blocks: Bits,
+    /// Blocks next to them, and those next to these.
+    around_blocks: Bits,
+    counted_blocks: Bits,
+    /// Spheres that no constraint of an active block can move.
+    outside: Bits,
+    /// Spheres whose candidates no such constraint can move either.
+    uncounted: Bits,
+    /// Whether the active blocks are few. Otherwise no sphere counts as outside.
+    are_few: bool,
+    /// Spheres with a pressed contact after a batch; of the others than those outside.
+    held: Bits,
     /// Blocks whose sleeping spheres wake.
     waking_blocks: Bits,
     /// Sleeping spheres whose contacts no longer balance their weight.
@@ -96,16 +115,18 @@ impl Rest {
         if core.constraints.count > 0 {
             self.lasting.renew(core.state.len(), core.sleep.quiet(), core.sleep.order());
             self.remember(core);
-            self.enter_lab(core, frame);
+            self.enter_lab(core, frame, true);
             let Core { constraints, blocks, .. } = core;
             self.warm(constraints, blocks);
             for _ in 0..ITERATIONS_BEFORE {
-                self.iteration(constraints, blocks, false);
+                self.unsettled_blocks.reset(blocks.numbers().count());
+                self.iteration(constraints, blocks, frame, None);
             }
             self.leave_lab(core, frame, true);
             swap(&mut self.in_contact, &mut core.pressed);
         } else {
             core.pressed.reset(core.state.len());
+            self.unsettled_blocks.reset(core.blocks.numbers().count());
         }
     }
 
@@ -122,17 +143,19 @@ impl Rest {
         if core.sleep.count() > 0 {
             self.wake_struck(core, frame);
         }
+        self.find_active(core, frame);
         for batch in 0..ITERATION_BATCHES {
             let (view, constraints, blocks) = core.split_constraints(frame);
+            let active = &self.active_blocks;
             if batch > 0 {
-                let deep = &self.deep_blocks;
-                constraints.find_after_rounds(&view, blocks, |block, _| deep.contains(block as usize));
+                constraints.find_after_rounds(&view, blocks, |block, _| active.contains(block as usize));
             } else if any_converted {
                 constraints.find_after_rounds(&view, blocks, |_, i| view.converted.contains(i));
             }
             self.crowded += constraints.converted();
             constraints.tasks.for_each(|task| {
-                for block in task.blocks().filter(|block| block.yields) {
+                let is_solved = |block: &BlockOfTask| block.yields && active.contains(block.number as usize);
+                for block in task.blocks().filter(is_solved) {
                     block.constraints.iter_mut().for_each(|constraint| follow(&view, constraint));
                 }
             });
@@ -140,16 +163,18 @@ impl Rest {
                 fly(core, frame);
             }
             self.give(core, frame);
-            self.lasting.renew(core.state.len(), core.sleep.quiet(), core.sleep.order());
-            self.enter_lab(core, frame);
+            self.find_outside(core);
+            self.enter_lab(core, frame, false);
             let Core { constraints, blocks, .. } = core;
             self.order(constraints, blocks, |_, _| ());
+            let relaxation = if batch == 0 { 1.0 } else { OVER_RELAXATION };
             for _ in 0..ITERATIONS_AFTER << batch {
-                let most = self.iteration(constraints, blocks, batch > 0);
+                let most = self.iteration(constraints, blocks, frame, Some(relaxation));
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
             }
+            self.find_held(&core.constraints, core.state.len());
             self.leave_lab(core, frame, false);
             if batch + 1 == ITERATION_BATCHES || !self.goes_on(core, frame) {
                 break;
@@ -219,10 +244,12 @@ impl Rest {
         core.sleep.forget_quiet();
     }
 
-    fn enter_lab(&mut self, core: &Core, frame: Frame) {
+    // Sets V of the spheres that are not `absent`.
+    fn enter_lab(&mut self, core: &Core, frame: Frame, is_first: bool) {
         self.lab.resize(core.state.len(), Body::default());
         let (view, state) = (core.view(frame), &core.state);
         let lab = Disjoint::new(&mut self.lab);
+        let absent = if is_first { self.lasting.stays() } else { &self.outside };
         let body = |i: usize| {
             let (motion, spin) = (state.motion[i], state.spin[i]);
             let is_free = motion.w > 0.0 && !view.sleep.contains(i);
@@ -231,7 +258,7 @@ impl Rest {
         };
         for_ranges(state.len(), TASK, |range| {
             // SAFETY: ranges do not overlap.
-            self.lasting.stays().for_absent(range, |i| unsafe { lab.set(i, body(i)) });
+            absent.for_absent(range, |i| unsafe { lab.set(i, body(i)) });
         });
     }
 
@@ -263,29 +290,94 @@ impl Rest {
         }
     }
 
-    /// Runs one iteration over all blocks, or over the deep ones only. Returns the largest velocity change by a contact
-    /// constraint.
-    fn iteration(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks, deep_only: bool) -> f32 {
+    /// Runs one iteration: over all blocks if `relaxation` is absent, otherwise over the active ones. Returns the largest velocity
+    /// change by a contact constraint in the last sweep.
+    fn iteration(
+        &mut self,
+        constraints: &mut ContactConstraints,
+        blocks: &Blocks,
+        frame: Frame,
+        relaxation: Option<f32>,
+    ) -> f32 {
         let most = AtomicU32::new(0);
-        let deep = &self.deep_blocks;
-        let relaxation = if deep_only { OVER_RELAXATION } else { 1.0 };
-        let method = Method { sweeps: SWEEPS, relaxation };
+        let (active, unsettled) = (&self.active_blocks, &self.unsettled_blocks);
+        let is_first = relaxation.is_none();
+        let method = Method { sweeps: SWEEPS, relaxation: relaxation.unwrap_or(1.0) };
+        let settled = unsettled_speed(frame);
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
             let tasks = constraints.tasks.some(colour.clone()).iter_mut();
             let mut blocks: Vec<_> = tasks
                 .filter(|task| task.yields)
                 .flat_map(Task::blocks)
-                .filter(|block| block.yields && (!deep_only || deep.contains(block.number as usize)))
+                .filter(|block| block.yields && (is_first || active.contains(block.number as usize)))
                 .collect();
             blocks.par_iter_mut().with_max_len(1).for_each(|block| {
                 // SAFETY: blocks of one colour have no moving sphere in common.
                 let change = unsafe { lanes::solve_block(&bodies, block, method) };
+                if is_first && change > settled {
+                    unsettled.insert(block.number as usize);
+                }
                 // Bit patterns of positive floats are ordered like their values.
                 most.fetch_max(change.to_bits(), Relaxed);
             });
         }
         f32::from_bits(most.into_inner())
+    }
+
+    // Finds the blocks to solve again after the rounds: those that the first solve left unsettled, those around spheres that
+    // the rounds have changed, and those of sleeping spheres that may have to wake.
+    fn find_active(&mut self, core: &Core, frame: Frame) {
+        let (view, numbers) = (core.view(frame), core.blocks.numbers());
+        self.active_blocks.copy_from(&self.unsettled_blocks);
+        let active = &self.active_blocks;
+        for_ranges(view.state.len(), TASK, |range| {
+            view.sleep.for_restless(range, |i| {
+                // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
+                let is_changed =
+                    view.clock[i] > 0.0 || view.state.spin[i].w >= 0.0 || view.converted.contains(i);
+                if is_changed || view.sleep.contains(i) {
+                    numbers.around(view.grid, view.cell(i), |block| active.insert(block as usize));
+                }
+            });
+        });
+    }
+
+    // Finds the spheres that no constraint of an active block can move, and the blocks whose constraints decide which of the
+    // others are in contact.
+    fn find_outside(&mut self, core: &Core) {
+        let Self { active_blocks, around_blocks, counted_blocks, outside, uncounted, .. } = self;
+        let (blocks, count) = (&core.blocks, core.state.len());
+        let is_active = |block: &&Block| active_blocks.contains(block.number as usize);
+        self.are_few = blocks.all.iter().filter(is_active).count() <= blocks.all.len() / FEW;
+        if self.are_few {
+            spread(core, active_blocks, around_blocks);
+            spread(core, around_blocks, counted_blocks);
+            leave_out(core, around_blocks, outside);
+            leave_out(core, counted_blocks, uncounted);
+        } else {
+            outside.reset(count);
+            uncounted.reset(count);
+        }
+        if let Some(quiet) = core.sleep.quiet() {
+            outside.unite(quiet);
+            uncounted.unite(quiet);
+        }
+    }
+
+    // Finds which spheres that are not outside have a pressed contact.
+    fn find_held(&mut self, constraints: &ContactConstraints, count: usize) {
+        self.held.reset(count);
+        let Self { held, counted_blocks, are_few, .. } = &*self;
+        constraints.tasks.look(|task| {
+            let pressed = task.in_contact(|block| !are_few || counted_blocks.contains(block as usize));
+            for constraint in pressed {
+                held.insert(constraint.i as usize);
+                if constraint.j & WALL == 0 {
+                    held.insert(constraint.j as usize);
+                }
+            }
+        });
     }
 
     // Wakes the sleeping spheres of the blocks around impacts.
@@ -319,19 +411,19 @@ impl Rest {
     fn goes_on(&mut self, core: &mut Core, frame: Frame) -> bool {
         let (view, constraints, blocks) = core.split_constraints(frame);
         let numbers = blocks.numbers();
-        self.deep_blocks.reset(numbers.count());
+        self.active_blocks.reset(numbers.count());
         self.waking_blocks.reset(numbers.count());
         self.unbalanced.reset(view.state.len());
-        let Self { deep_blocks, waking_blocks, unbalanced, .. } = &*self;
+        let Self { active_blocks, waking_blocks, unbalanced, uncounted, .. } = &*self;
         let state = view.state;
         let mark =
-            |i: usize| numbers.around(view.grid, view.cell(i), |block| deep_blocks.insert(block as usize));
+            |i: usize| numbers.around(view.grid, view.cell(i), |block| active_blocks.insert(block as usize));
         let in_contact = |i: usize| view.rested[i] > 0.0;
         let found = AtomicBool::new(false);
         let shifts = wide(view.shifts);
         for_ranges(state.len(), TASK, |range| {
             // If one of the two is quiet, both sleep.
-            view.sleep.for_restless_runs(range.clone(), |run| {
+            uncounted.for_absent_runs(range.clone(), |run| {
                 view.lists.for_fours(run, |four, lanes| {
                     for_lanes(lanes & !four.stays_clear(&view, &shifts, DEEP), |lane| {
                         let (i, j, code) = four.pair(lane);
@@ -343,7 +435,7 @@ impl Rest {
                     });
                 });
             });
-            view.sleep.for_restless(range, |i| {
+            uncounted.for_absent(range, |i| {
                 let carries = in_contact(i);
                 let imbalance = imbalance(&view, constraints, i);
                 if imbalance > Imbalance::None {
@@ -395,15 +487,19 @@ impl Rest {
     /// Converts V back to the falling frame: along the chord for a supported sphere, otherwise for flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
         let (view, constraints, blocks) = core.split_constraints(frame);
-        constraints.count_in_contact(&view, blocks, &mut self.in_contact);
-        let (lab, in_contact, sleep) = (&self.lab, &self.in_contact, &core.sleep);
+        if is_first {
+            constraints.count_in_contact(&view, blocks, &mut self.in_contact);
+        }
+        let Self { lab, in_contact, held, lasting, outside, losses, .. } = self;
+        let is_in_contact = |i: usize| if is_first { in_contact.any(i) } else { held.contains(i) };
+        let sleep = &core.sleep;
         let (clock, place) = (&core.clock, &core.state.place);
         let motion = Disjoint::new(&mut core.state.motion);
         let spin = Disjoint::new(&mut core.state.spin);
         let rested = Disjoint::new(&mut core.rested);
-        let stays = self.lasting.stays();
+        let stays = if is_first { lasting.stays() } else { outside };
         let stand = Vec3::ZERO - frame.gravity * (frame.h - 0.5 * frame.h);
-        self.losses.run(lab.len(), TASK, |range, loss| {
+        losses.run(lab.len(), TASK, |range, loss| {
             *loss = 0.0;
             for i in range {
                 if stays.contains(i) {
@@ -429,7 +525,7 @@ impl Rest {
                 if sleeps {
                     spin_now = Vec3::ZERO.extend(spin_now.w);
                 }
-                let (time, u) = if sleeps || in_contact.any(i) {
+                let (time, u) = if sleeps || is_in_contact(i) {
                     let time = if was > 0.0 { was } else { frame.h - clock[i] };
                     (time, now - frame.gravity * (frame.h - 0.5 * time))
                 } else if was > 0.0 {
@@ -467,10 +563,43 @@ impl Rest {
             + 32 * self.start.capacity()
             + self.in_contact.bytes()
             + self.lasting.bytes()
-            + self.deep_blocks.bytes()
-            + self.waking_blocks.bytes()
-            + self.unbalanced.bytes()
+            + [&self.unsettled_blocks, &self.active_blocks, &self.around_blocks, &self.counted_blocks, &self.waking_blocks]
+                .map(Bits::bytes)
+                .iter()
+                .sum::<usize>()
+            + [&self.outside, &self.uncounted, &self.held, &self.unbalanced].map(Bits::bytes).iter().sum::<usize>()
     }
+}
+
+// Adds to `around` the blocks of a set and all blocks next to them.
+fn spread(core: &Core, set: &Bits, around: &mut Bits) {
+    let (blocks, grid) = (&core.blocks, &core.domain.grid);
+    let numbers = blocks.numbers();
+    around.reset(numbers.count());
+    let around = &*around;
+    for_ranges(blocks.all.len(), BLOCKS_OF_TASK, |range| {
+        for block in blocks.all[range].iter().filter(|block| set.contains(block.number as usize)) {
+            let cell = core.state.cell[blocks.owners[block.owners.start] as usize].truncate();
+            numbers.around(grid, cell, |block| around.insert(block as usize));
+        }
+    });
+}
+
+// Sets `others` to the spheres that are in no block of a set.
+fn leave_out(core: &Core, set: &Bits, others: &mut Bits) {
+    let blocks = &core.blocks;
+    others.fill(core.state.len());
+    let others = &*others;
+    for_ranges(blocks.all.len(), BLOCKS_OF_TASK, |range| {
+        for block in blocks.all[range].iter().filter(|block| set.contains(block.number as usize)) {
+            blocks.owners_of(block).for_each(|i| others.remove(i as usize));
+        }
+    });
+}
+
+// Velocity change by a contact constraint above which its block is solved again after the rounds.
+pub fn unsettled_speed(frame: Frame) -> f32 {
+    UNSETTLED * frame.gravity.length() * frame.h
 }
 
 // Moves spheres that begin to bounce to the place and time of their first bounce.

@@ -173,6 +173,10 @@ pub const OVER_RELAXATION: f32 = 1.9;
 /// adds in a substep. With a larger fraction piles creep; with a smaller one a pile at rest takes all iterations.
 pub const SETTLED: f32 = 1e-4;
 
+/// Largest velocity change by a contact constraint in the last sweep of the first solve, in units of the speed that gravity adds in
+/// a substep, for which its block is not solved again after the rounds.
+pub const UNSETTLED: f32 = 0.03;
+
 /// Shortest remaining time of a contact constraint, as a fraction of the substep. The time that remains after an impact just
 /// before the end would allow arbitrary closing speeds.
 pub const SHORTEST: f32 = 1e-3;

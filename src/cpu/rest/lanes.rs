@@ -28,7 +28,7 @@ thread_local! {
     static BUNDLES: RefCell<Vec<Bundle>> = const { RefCell::new(vec![]) };
 }
 
-/// Solves the contact constraints of a block. Returns the largest velocity change by a constraint.
+/// Solves the contact constraints of a block. Returns the largest velocity change by a constraint in the last sweep.
 ///
 /// # Safety
 /// No other thread may read or write the spheres of the block at the same time.
@@ -85,6 +85,7 @@ unsafe fn solve_with<N: Number>(
         unsafe { bundle.transpose::<N>() };
     }
     for _ in 0..method.sweeps {
+        most = N::splat(0.0);
         for bundle in bundles.iter_mut() {
             // SAFETY: guaranteed by the caller.
             most = most.or_larger(unsafe { solve_lanes(bundle, relaxation) });
