@@ -135,8 +135,8 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
         new_converted += select(0u, 1u, !past.found && is_converted);
         if past.closing < 0.0 {
             closing = past.closing;
-        } else if !past.found && is_converted && approach > 0.0 && min(pressed(i), pressed(j)) == 0u {
-            // One of the partners was in flight: they bounce.
+        } else if !past.found && is_converted && approach > 0.0 && now + max(gap, 0.0) / approach <= frame.h && min(pressed(i), pressed(j)) == 0u {
+            // One of the partners was in flight: they bounce, if they meet within the substep.
             let time = max(gap, 0.0) / approach;
             let g = dot(frame.gravity, normal);
             let own = fall_times(i, now + time);

@@ -207,7 +207,9 @@ impl Finder<'_> {
     // one of them was in flight. Others are pressed together.
     fn bounce(&self, j: usize, approach: f32, normal: Vec3, t: f32) -> Option<f32> {
         let (view, i) = (self.view, self.i);
+        // Pairs that do not meet within the substep have no bounce. The time is infinite or NaN without an approach.
         if approach <= 0.0
+            || t.partial_cmp(&view.frame.h).is_none_or(|order| order.is_gt())
             || !view.is_converted(i, j as u32)
             || !(self.is_in_flight(i) || self.is_in_flight(j))
         {
@@ -367,4 +369,48 @@ fn along(d: Vec3) -> (f32, Vec3) {
 fn masses(inverse: f32, share: f32) -> [f32; 2] {
     let mass = 1.0 / inverse;
     [mass, mass / (1.0 + 2.5 * share * share)]
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+    use crate::{
+        Materials, Sphere, Surface, System, Wall, WallShape,
+        cpu::{Stepper, constraints::ContactConstraints},
+        state::{columns::NEVER, frame::Frame},
+    };
+
+    // A slow approach over a wide gap once gave an arrival time of thousands of substeps, and spheres left at hundreds of
+    // diameters per unit of time.
+    #[test]
+    fn a_pair_that_does_not_meet_in_the_substep_has_no_bounce() {
+        let mut system =
+            System { dt: 0.02, gravity: DVec3::NEG_Z, materials: Materials::empty(), ..System::default() };
+        let floor = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
+        system.walls.push(Wall::new(floor, 0, "floor"));
+        system.materials.add("stone", Surface { restitution: 0.5, ..Surface::default() }, 1.0);
+        system.spheres = [0.5, 1.505]
+            .into_iter()
+            .zip(0..)
+            .map(|(z, id)| Sphere { id, position: DVec3::Z * z, ..Sphere::default() })
+            .collect();
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        let core = &mut stepper.engine.core;
+        let (i, j) = if core.state.id[0] == 0 { (0, 1) } else { (1, 0) };
+        [0, 1].into_iter().for_each(|k| core.converted.insert(k));
+        assert!(core.lists.convert(i, j as u32));
+        let gravity = core.domain.world.gravity;
+        let frame = Frame { h: 0.01, gravity, drift: Vec3::ZERO, drifted: Vec3::ZERO };
+        let view = core.view(frame);
+        let (rested, none) = (Pressed::default(), ContactConstraints::default());
+        let finder = Finder { view: &view, i, slow: None, past: none.of(i), scale: 1.0, rested: &rested };
+        let bounce = |t: f32| finder.bounce(j, 1.0, Vec3::NEG_Z, t);
+        assert!(bounce(0.0).is_some_and(|speed| (0.3..0.6).contains(&speed)));
+        assert!(bounce(0.0099).is_some());
+        for t in [0.0101, 100.0, f32::INFINITY, f32::NAN] {
+            assert_eq!(bounce(t), None, "{t}");
+        }
+    }
 }
