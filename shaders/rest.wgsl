@@ -112,12 +112,14 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
             let block = number_of_block(tags[i].cell);
             let is_stirred = (atomicLoad(&work[frame.at_stirred + i]) & WAKES_NEXT) != 0u;
             if is_stirred || (wakes_block(block, batch) && sleeps(i)) { atomicOr(&work[frame.at_stirred + i], STIRRED); }
-            if is_deep(block, batch) { renew_constraints(i, true, 1.0); }
-        } else if any_converted && has_converted(i) {
+            if !is_active_block(block, batch) { continue; }
             renew_constraints(i, true, 1.0);
+        } else {
+            let is_converted = any_converted && has_converted(i);
+            if is_converted { renew_constraints(i, true, 1.0); }
+            activate_near(i, is_converted, any_sleeps);
         }
-        // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
-        if batch == 1u && any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0 { mark_around(i, 0u, true); }
+        // In the first batch, constraints of blocks that are not active stay the same: no partner has had an impact.
         for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) { follow_row(i, constraint); }
     }
     check_loops();
@@ -136,14 +138,26 @@ fn has_converted(i: u32) -> bool {
     return false;
 }
 
-// Whether a batch after the first solves a block again.
-fn is_deep(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_deep_blocks + block]) / 2u == batch; }
+// The first batch after the rounds solves the blocks near a sphere that the rounds have changed, or near a sleeping sphere that may
+// have to wake. Twin: `find_active` of src/cpu/rest.rs.
+fn activate_near(i: u32, is_converted: bool, any_sleeps: bool) {
+    // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
+    let is_changed = is_converted || nodes[i].clock > 0.0 || tags[i].last_contact >= 0.0;
+    // A nearly asleep sphere had its last contact before this substep: the time of that contact is negative.
+    let is_struck = any_sleeps && is_nearly_asleep(i) && tags[i].last_contact >= 0.0;
+    let is_beside_awake = any_sleeps && sleeps(i) && (is_near_moving_wall(i) || has_awake_candidate(i));
+    if is_changed || is_beside_awake { mark_near(i, 0u, is_struck); }
+}
+
+// Whether a batch after the rounds solves a block.
+fn is_active_block(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_active_blocks + block]) / 2u == batch; }
 
 // Whether all spheres of a block wake before a batch.
-fn wakes_block(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_deep_blocks + block]) == 2u * batch + 1u; }
+fn wakes_block(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_active_blocks + block]) == 2u * batch + 1u; }
 
-// The next batch solves the block of sphere i and all blocks around it, and wakes their spheres if `wakes`.
-fn mark_around(i: u32, batch: u32, wakes: bool) {
+// The next batch solves the blocks with cells within ACTIVE_REACH of sphere i. With `wakes`, the next batch solves the block of the
+// sphere and all blocks next to it, and wakes their spheres.
+fn mark_near(i: u32, batch: u32, wakes: bool) {
     let cell = tags[i].cell;
     let middle = vec3i(block_of(0u, cell.x).x, block_of(1u, cell.y).x, block_of(2u, cell.z).x);
     for (var k = 0; k < 27; k++) {
@@ -151,11 +165,16 @@ fn mark_around(i: u32, batch: u32, wakes: bool) {
         var is_inside = true;
         for (var axis = 0u; axis < 3u; axis++) {
             let blocks = frame.block_count[axis];
+            let step = near[axis] - middle[axis];
+            let to_low = cell[axis] - block_start(axis, middle[axis]) + 1;
+            let to_high = block_start(axis, middle[axis] + 1) - cell[axis];
+            let distance = select(select(0, to_high, step > 0), to_low, step < 0);
+            is_inside = is_inside && (wakes || distance <= ACTIVE_REACH);
             if blocks == 0 { continue; }
             if frame.periodic[axis] != 0u { near[axis] = modulo(near[axis], blocks); }
             is_inside = is_inside && near[axis] >= 0 && near[axis] < blocks;
         }
-        if is_inside { atomicMax(&work[frame.at_deep_blocks + number_of(near)], 2u * (batch + 1u) + select(0u, 1u, wakes)); }
+        if is_inside { atomicMax(&work[frame.at_active_blocks + number_of(near)], 2u * (batch + 1u) + select(0u, 1u, wakes)); }
     }
 }
 
@@ -352,11 +371,13 @@ struct OrderedBlock {
     first: u32,
     // Index of the start of each colour.
     starts: u32,
+    // Number of the block: by its colour, then its slot.
+    number: u32,
 }
 
 fn ordered_block(colour: u32, number: u32) -> OrderedBlock {
     let head = frame.at_ordered_blocks + BLOCK_WORDS * (colour * frame.slots + number);
-    return OrderedBlock(pool_word(head), pool_word(head + 1u), frame.at_block_spheres + 2u * pool_word(head + 2u), head + COLOUR_STARTS);
+    return OrderedBlock(pool_word(head), pool_word(head + 1u), frame.at_block_spheres + 2u * pool_word(head + 2u), head + COLOUR_STARTS, pool_word(head + 3u));
 }
 
 var<workgroup> group_colour_count: u32;
@@ -401,19 +422,27 @@ fn solve_colour(block: OrderedBlock, colour: u32, lane: u32, warms: bool) -> f32
     return change;
 }
 
-// Solves the constraints of a block.
-fn solve_block(block: OrderedBlock, lane: u32, warms: bool) -> f32 {
-    stage_spheres(block, lane);
-    if lane == 0u { group_colour_count = block.colours; }
+// Solves the constraints of a block in an iteration, unless the block is not active. Returns the largest change of a velocity in the
+// last sweep.
+fn solve_block(block: OrderedBlock, lane: u32, number: u32) -> f32 {
+    let batch = batch_of_dispatch();
+    let warms = number == 0u;
+    if lane == 0u { group_colour_count = select(0u, block.colours, batch == 0u || is_active_block(block.number, batch)); }
     let colours = workgroupUniformLoad(&group_colour_count);
+    if colours == 0u { return 0.0; }
+    stage_spheres(block, lane);
+    workgroupBarrier();
     let visits = colours * select(SWEEPS, 1u, warms);
     var change = 0.0;
     for (var k = 0u; k < visits; k++) {
+        if k % colours == 0u { change = 0.0; }
         change = max(change, solve_colour(block, k % colours, lane, warms));
         storageBarrier();
         workgroupBarrier();
     }
     put_spheres(block, lane);
+    // The first batch after the rounds solves the block again.
+    if number == ITERATIONS_BEFORE && change > frame.unsettled { atomicMax(&work[frame.at_active_blocks + block.number], 2u); }
     storageBarrier();
     workgroupBarrier();
     return change;
@@ -441,7 +470,7 @@ fn rest_solve(
         for (var colour = plan.z; colour < plan.w; colour++) {
             if lane == 0u { group_blocks = count_blocks(colour); }
             let blocks = workgroupUniformLoad(&group_blocks);
-            for (var k = group.x; k < blocks; k += groups.x) { change = max(change, solve_block(ordered_block(colour, k), lane, number == 0u)); }
+            for (var k = group.x; k < blocks; k += groups.x) { change = max(change, solve_block(ordered_block(colour, k), lane, number)); }
         }
         // The bit patterns of positive floats have the order of their values.
         if change > 0.0 { atomicMax(&group_change, bitcast<u32>(change)); }
@@ -536,7 +565,7 @@ fn note_ahead(i: u32, batch: u32, overlap: Deepening) -> bool {
     if overlap.ahead <= DEEP || overlap.ahead - max(overlap.now, 0.0) <= DEEPENED { return false; }
     if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
     atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(overlap.ahead));
-    mark_around(i, batch, false);
+    mark_near(i, batch, false);
     return true;
 }
 
@@ -552,7 +581,7 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         if imbalance > 0u {
             if colour_of_dispatch() == ALL_COLOURS { halt(HALT_ITERATIONS); }
             atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(1.0));
-            mark_around(i, batch, imbalance > 1u);
+            mark_near(i, batch, imbalance > 1u);
             wake_around(i, WAKES_NEXT);
             put_vector(place_of_begin(i), given_velocity(i));
             atomicOr(&work[frame.at_stirred + i], GIVEN);
@@ -561,7 +590,7 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         for (var at = list_begin(i); at < end; at++) {
             let c = candidate(at);
             if c.other <= i || !is_in_contact(i, c.other) { continue; }
-            if note_ahead(i, batch, overlap_ahead(i, c.other, c.shift)) { mark_around(c.other, batch, false); }
+            if note_ahead(i, batch, overlap_ahead(i, c.other, c.shift)) { mark_near(c.other, batch, false); }
         }
         for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
             if is_near_plane(i, plane) && rested(i) > 0.0 { note_ahead(i, batch, overlap_of_wall_ahead(i, wall_of(plane))); }

@@ -17,6 +17,15 @@ fn block_of(axis: u32, cell: i32) -> vec2i {
     return vec2i(block, (rest - block * edge) % 3);
 }
 
+// First cell of a block along one axis.
+fn block_start(axis: u32, block: i32) -> i32 {
+    let edge = frame.block_edge[axis];
+    let blocks = frame.block_count[axis];
+    var wide = 0;
+    if blocks > 0 { wide = max(frame.count[axis] - edge * blocks, 0); }
+    return block * edge + min(block, wide);
+}
+
 // Number of a block: by its colour, then its slot.
 fn number_of(block: vec3i) -> u32 {
     let colour = u32(modulo(block.z, 2) * 4 + modulo(block.y, 2) * 2 + modulo(block.x, 2));

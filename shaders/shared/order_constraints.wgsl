@@ -110,6 +110,7 @@ fn allocate_colours(member: u32, batch: u32, block: u32) {
     pool[head] = colours;
     pool[head + 1u] = atomicLoad(&group_spheres[member]);
     pool[head + 2u] = first;
+    pool[head + 3u] = block;
     for (var colour = 0u; colour < COLOUR_PLACES; colour++) { pool[head + COLOUR_STARTS + colour] = begins[colour]; }
     pool[head + COLOUR_STARTS + COLOUR_PLACES] = at;
 }
@@ -162,7 +163,7 @@ fn rest_order(
             atomicStore(&group_spheres[member], 0u);
         }
         workgroupBarrier();
-        if is_ordering && (batch < 2u || is_deep(block, batch)) { atomicAdd(&group_constraints[member], count_constraints(block, lane)); }
+        if is_ordering && (batch == 0u || is_active_block(block, batch)) { atomicAdd(&group_constraints[member], count_constraints(block, lane)); }
         workgroupBarrier();
         if lane == 0u {
             let count = atomicLoad(&group_constraints[member]);

@@ -105,15 +105,19 @@ impl Numbers {
         Self::colour(block) as u32 * self.slots + slot
     }
 
-    /// Calls `visit` with the numbers of the block of a cell and of all blocks next to it.
-    pub fn around(&self, grid: &Grid, cell: IVec3, mut visit: impl FnMut(u32)) {
+    /// Calls `visit` with the numbers of the blocks that have cells within `reach` of a cell along each axis. A reach of [`EDGE`]
+    /// gives the block of the cell and all blocks next to it.
+    pub fn near(&self, grid: &Grid, cell: IVec3, reach: i32, mut visit: impl FnMut(u32)) {
         let middle = self.block(cell);
         let near = |axis: usize, step: i32| {
-            let (block, blocks) = (middle[axis] + step, self.axes[axis].blocks);
-            match (blocks, grid.periodic[axis]) {
+            let block = middle[axis] + step;
+            if reach < EDGE && self.axes[axis].distance(cell[axis], step) > reach {
+                return None;
+            }
+            match (self.axes[axis].blocks, grid.periodic[axis]) {
                 (0, _) => Some(block),
-                (_, true) => Some(block.rem_euclid(blocks)),
-                _ => (0..blocks).contains(&block).then_some(block),
+                (blocks, true) => Some(block.rem_euclid(blocks)),
+                (blocks, false) => (0..blocks).contains(&block).then_some(block),
             }
         };
         for z in (-1..=1).filter_map(|step| near(2, step)) {
@@ -163,10 +167,24 @@ impl Axis {
         if self.blocks == 0 { 0 } else { (self.cells - self.edge * self.blocks).max(0) }
     }
 
+    // Distance in cells from a cell to its own block (`step` = 0) or to a block next to it (-1 or 1).
+    fn distance(&self, cell: i32, step: i32) -> i32 {
+        let block = self.block(cell);
+        match step {
+            0 => 0,
+            ..0 => cell - self.start(block) + 1,
+            _ => self.start(block + 1) - cell,
+        }
+    }
+
+    // First cell of a block.
+    fn start(&self, block: i32) -> i32 {
+        block * self.edge + block.min(self.wide())
+    }
+
     /// Cells of a block; at least two if there are several blocks.
     fn range(&self, block: i32) -> Range<i32> {
-        let start = |block: i32| block * self.edge + block.min(self.wide());
-        start(block)..if block + 1 == self.blocks { self.cells } else { start(block + 1) }
+        self.start(block)..if block + 1 == self.blocks { self.cells } else { self.start(block + 1) }
     }
 
     /// The block of a cell.

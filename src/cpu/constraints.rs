@@ -5,7 +5,7 @@ mod find;
 mod past;
 
 use crate::state::constants::{CONSTRAINT_COLOURS, SHOCK, TOUCHING};
-use std::{mem::swap, ops::Range};
+use std::{cell::Cell, mem::swap, ops::Range};
 
 use glam::{Vec3, Vec4};
 
@@ -24,6 +24,11 @@ use crate::{
 
 /// Up to this many constraints one thread counts faster than several.
 const SERIAL: usize = 8192;
+
+thread_local! {
+    /// Former constraints of a task, whose memory the next task reuses.
+    static SPARE: Cell<Vec<ContactConstraint>> = const { Cell::new(vec![]) };
+}
 
 /// One contact constraint, in scaled units. The solver loads eight floats from `normal` on and eight from `arms` on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -248,7 +253,8 @@ impl ContactConstraints {
             if !blocks_of_task.iter().any(renews_any) {
                 return;
             }
-            let before = task.constraints.clone();
+            let mut before = SPARE.take();
+            swap(&mut task.constraints, &mut before);
             task.begin();
             for block in blocks_of_task {
                 for i in blocks.owners_of(block) {
@@ -266,6 +272,7 @@ impl ContactConstraints {
                 }
                 task.end_block(block.number);
             }
+            SPARE.set(before);
         });
         self.count = self.tasks.iter().map(|task| task.constraints.len()).sum();
     }
@@ -681,12 +688,12 @@ impl Task {
     /// Constraints with an impulse in some of the blocks, by their numbers.
     pub fn in_contact(&self, is_of: impl Fn(u32) -> bool) -> impl Iterator<Item = &ContactConstraint> {
         let mut begin = 0;
-        let ranges = self.blocks.iter().map(move |block| {
-            (block.number, std::mem::replace(&mut begin, block.end)..block.end)
-        });
+        let ranges = self
+            .blocks
+            .iter()
+            .map(move |block| (block.number, std::mem::replace(&mut begin, block.end)..block.end));
         let some = ranges.filter(move |&(number, _)| is_of(number));
-        some.flat_map(|(_, range)| &self.constraints[range])
-            .filter(|constraint| constraint.is_in_contact())
+        some.flat_map(|(_, range)| &self.constraints[range]).filter(|constraint| constraint.is_in_contact())
     }
 
     // Appends constraints of spheres that all sleep.

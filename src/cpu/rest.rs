@@ -14,7 +14,9 @@ mod solve;
 
 pub use number::LANES;
 
-use crate::state::constants::{DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST, UNSETTLED};
+use crate::state::constants::{
+    ACTIVE_REACH, DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST, UNSETTLED,
+};
 use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
 use std::{
     mem::swap,
@@ -31,9 +33,11 @@ use self::{
 use crate::{
     cpu::{
         bits::{Bits, Lasting, Pressed},
-        blocks::{Block, Blocks},
+        blocks::{self, Block, Blocks},
         collide::Push,
-        constraints::{BlockOfTask, ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed},
+        constraints::{
+            BlockOfTask, ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed,
+        },
         core::Core,
         event::View,
         pairs::{for_lanes, wide},
@@ -49,7 +53,7 @@ use crate::{
 /// Blocks per task of a loop over blocks.
 const BLOCKS_OF_TASK: usize = 64;
 
-/// Up to this share of the blocks, one in `FEW`, are worth being told from the others.
+/// If at most this share of the blocks is active, one in `FEW`, the spheres outside are left out of the solve.
 const FEW: usize = 4;
 
 /// Buffers of the stage.
@@ -64,11 +68,11 @@ pub struct Rest {
     start: Vec<(Vec4, Vec4)>,
     /// Pressed contacts of each sphere after the first solve.
     in_contact: Pressed,
-    /// Blocks in which the first solve left a contact unsettled.
-    unsettled_blocks: Bits,
+    /// Largest velocity change by a constraint of each block in the last sweep of the first solve, as the bits of a float.
+    changes: Vec<AtomicU32>,
     /// Blocks that the next batch of iterations solves.
     active_blocks: Bits,
-    /// Blocks next to them, and those next to these.
+    /// These blocks and their neighbours, and the neighbours of those.
     around_blocks: Bits,
     counted_blocks: Bits,
     /// Spheres that no constraint of an active block can move.
@@ -77,7 +81,7 @@ pub struct Rest {
     uncounted: Bits,
     /// Whether the active blocks are few. Otherwise no sphere counts as outside.
     are_few: bool,
-    /// Spheres with a pressed contact after a batch; of the others than those outside.
+    /// Spheres with a pressed contact after a batch; undefined for those outside.
     held: Bits,
     /// Blocks whose sleeping spheres wake.
     waking_blocks: Bits,
@@ -119,15 +123,30 @@ impl Rest {
             let Core { constraints, blocks, .. } = core;
             self.warm(constraints, blocks);
             for _ in 0..ITERATIONS_BEFORE {
-                self.unsettled_blocks.reset(blocks.numbers().count());
-                self.iteration(constraints, blocks, frame, None);
+                self.forget_changes(blocks);
+                self.iteration(constraints, blocks, None);
             }
             self.leave_lab(core, frame, true);
             swap(&mut self.in_contact, &mut core.pressed);
         } else {
             core.pressed.reset(core.state.len());
-            self.unsettled_blocks.reset(core.blocks.numbers().count());
+            self.forget_changes(&core.blocks);
         }
+    }
+
+    fn forget_changes(&mut self, blocks: &Blocks) {
+        self.changes.clear();
+        self.changes.resize_with(blocks.numbers().count(), AtomicU32::default);
+    }
+
+    /// Whether the first solve left a constraint of a block unsettled, so that the block is solved again after the rounds.
+    pub fn is_unsettled(&self, block: u32, frame: Frame) -> bool {
+        self.change_of(block) > unsettled_speed(frame)
+    }
+
+    /// Largest velocity change by a constraint of a block in the last sweep of the first solve.
+    pub fn change_of(&self, block: u32) -> f32 {
+        self.changes.get(block as usize).map_or(0.0, |change| f32::from_bits(change.load(Relaxed)))
     }
 
     /// Solves the contact constraints again after the rounds, over the rest of the substep.
@@ -140,10 +159,10 @@ impl Rest {
             // As on a device: colours depend on the spheres that move.
             core.constraints.forget_order();
         }
+        self.find_active(core, frame);
         if core.sleep.count() > 0 {
             self.wake_struck(core, frame);
         }
-        self.find_active(core, frame);
         for batch in 0..ITERATION_BATCHES {
             let (view, constraints, blocks) = core.split_constraints(frame);
             let active = &self.active_blocks;
@@ -169,7 +188,7 @@ impl Rest {
             self.order(constraints, blocks, |_, _| ());
             let relaxation = if batch == 0 { 1.0 } else { OVER_RELAXATION };
             for _ in 0..ITERATIONS_AFTER << batch {
-                let most = self.iteration(constraints, blocks, frame, Some(relaxation));
+                let most = self.iteration(constraints, blocks, Some(relaxation));
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;
                 }
@@ -244,7 +263,7 @@ impl Rest {
         core.sleep.forget_quiet();
     }
 
-    // Sets V of the spheres that are not `absent`.
+    // Sets V of the spheres that the solve may move.
     fn enter_lab(&mut self, core: &Core, frame: Frame, is_first: bool) {
         self.lab.resize(core.state.len(), Body::default());
         let (view, state) = (core.view(frame), &core.state);
@@ -296,14 +315,12 @@ impl Rest {
         &mut self,
         constraints: &mut ContactConstraints,
         blocks: &Blocks,
-        frame: Frame,
         relaxation: Option<f32>,
     ) -> f32 {
         let most = AtomicU32::new(0);
-        let (active, unsettled) = (&self.active_blocks, &self.unsettled_blocks);
+        let (active, changes) = (&self.active_blocks, &self.changes);
         let is_first = relaxation.is_none();
         let method = Method { sweeps: SWEEPS, relaxation: relaxation.unwrap_or(1.0) };
-        let settled = unsettled_speed(frame);
         let bodies = Bodies(Disjoint::new(&mut self.lab));
         for colour in &blocks.colours {
             let tasks = constraints.tasks.some(colour.clone()).iter_mut();
@@ -315,31 +332,35 @@ impl Rest {
             blocks.par_iter_mut().with_max_len(1).for_each(|block| {
                 // SAFETY: blocks of one colour have no moving sphere in common.
                 let change = unsafe { lanes::solve_block(&bodies, block, method) };
-                if is_first && change > settled {
-                    unsettled.insert(block.number as usize);
-                }
                 // Bit patterns of positive floats are ordered like their values.
+                if is_first {
+                    changes[block.number as usize].fetch_max(change.to_bits(), Relaxed);
+                }
                 most.fetch_max(change.to_bits(), Relaxed);
             });
         }
         f32::from_bits(most.into_inner())
     }
 
-    // Finds the blocks to solve again after the rounds: those that the first solve left unsettled, those around spheres that
-    // the rounds have changed, and those of sleeping spheres that may have to wake.
+    // Finds the blocks to solve again after the rounds: those that the first solve left unsettled, those near spheres that the
+    // rounds have changed, and those near sleeping spheres that may have to wake.
     fn find_active(&mut self, core: &Core, frame: Frame) {
         let (view, numbers) = (core.view(frame), core.blocks.numbers());
-        self.active_blocks.copy_from(&self.unsettled_blocks);
+        self.active_blocks.reset(numbers.count());
         let active = &self.active_blocks;
+        let unsettled = (0..numbers.count() as u32).filter(|&block| self.is_unsettled(block, frame));
+        unsettled.for_each(|block| active.insert(block as usize));
         for_ranges(view.state.len(), TASK, |range| {
-            view.sleep.for_restless(range, |i| {
+            for i in range {
                 // An impact at the very start leaves the clock at 0, so the time of the last contact is tested too.
                 let is_changed =
                     view.clock[i] > 0.0 || view.state.spin[i].w >= 0.0 || view.converted.contains(i);
-                if is_changed || view.sleep.contains(i) {
-                    numbers.around(view.grid, view.cell(i), |block| active.insert(block as usize));
+                if is_changed || view.sleep.is_beside_awake(i, view.lists) {
+                    let wakes = view.sleep.count() > 0 && view.sleep.is_struck(view.state.spin, i);
+                    let reach = if wakes { blocks::EDGE } else { ACTIVE_REACH };
+                    numbers.near(view.grid, view.cell(i), reach, |block| active.insert(block as usize));
                 }
-            });
+            }
         });
     }
 
@@ -388,7 +409,9 @@ impl Rest {
         let (state, waking_blocks) = (view.state, &self.waking_blocks);
         for_ranges(state.len(), TASK, |range| {
             for i in range.filter(|&i| view.sleep.is_struck(state.spin, i)) {
-                numbers.around(view.grid, view.cell(i), |block| waking_blocks.insert(block as usize));
+                numbers.near(view.grid, view.cell(i), blocks::EDGE, |block| {
+                    waking_blocks.insert(block as usize)
+                });
             }
         });
         self.wake(core, frame);
@@ -416,8 +439,9 @@ impl Rest {
         self.unbalanced.reset(view.state.len());
         let Self { active_blocks, waking_blocks, unbalanced, uncounted, .. } = &*self;
         let state = view.state;
-        let mark =
-            |i: usize| numbers.around(view.grid, view.cell(i), |block| active_blocks.insert(block as usize));
+        let mark = |i: usize| {
+            numbers.near(view.grid, view.cell(i), ACTIVE_REACH, |block| active_blocks.insert(block as usize));
+        };
         let in_contact = |i: usize| view.rested[i] > 0.0;
         let found = AtomicBool::new(false);
         let shifts = wide(view.shifts);
@@ -445,7 +469,10 @@ impl Rest {
                     mark(i);
                 }
                 if imbalance == Imbalance::Strong {
-                    numbers.around(view.grid, view.cell(i), |block| waking_blocks.insert(block as usize));
+                    numbers.near(view.grid, view.cell(i), blocks::EDGE, |block| {
+                        waking_blocks.insert(block as usize);
+                        active_blocks.insert(block as usize);
+                    });
                 }
                 let walls = view.lists.walls(i);
                 if walls != 0 && carries {
@@ -563,15 +590,24 @@ impl Rest {
             + 32 * self.start.capacity()
             + self.in_contact.bytes()
             + self.lasting.bytes()
-            + [&self.unsettled_blocks, &self.active_blocks, &self.around_blocks, &self.counted_blocks, &self.waking_blocks]
-                .map(Bits::bytes)
-                .iter()
-                .sum::<usize>()
-            + [&self.outside, &self.uncounted, &self.held, &self.unbalanced].map(Bits::bytes).iter().sum::<usize>()
+            + 4 * self.changes.capacity()
+            + [
+                &self.active_blocks,
+                &self.around_blocks,
+                &self.counted_blocks,
+                &self.waking_blocks,
+                &self.outside,
+                &self.uncounted,
+                &self.held,
+                &self.unbalanced,
+            ]
+            .map(Bits::bytes)
+            .iter()
+            .sum::<usize>()
     }
 }
 
-// Adds to `around` the blocks of a set and all blocks next to them.
+// Sets `around` to the blocks of a set and all blocks next to them.
 fn spread(core: &Core, set: &Bits, around: &mut Bits) {
     let (blocks, grid) = (&core.blocks, &core.domain.grid);
     let numbers = blocks.numbers();
@@ -580,7 +616,7 @@ fn spread(core: &Core, set: &Bits, around: &mut Bits) {
     for_ranges(blocks.all.len(), BLOCKS_OF_TASK, |range| {
         for block in blocks.all[range].iter().filter(|block| set.contains(block.number as usize)) {
             let cell = core.state.cell[blocks.owners[block.owners.start] as usize].truncate();
-            numbers.around(grid, cell, |block| around.insert(block as usize));
+            numbers.near(grid, cell, blocks::EDGE, |block| around.insert(block as usize));
         }
     });
 }

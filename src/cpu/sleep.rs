@@ -121,6 +121,14 @@ impl Sleep {
         self.asleep.contains(i) || self.fixed.contains(i)
     }
 
+    /// Whether a sphere sleeps beside one that is awake, or beside a moving wall.
+    pub fn is_beside_awake(&self, i: usize, lists: &Lists) -> bool {
+        self.contains(i)
+            && !self.quiet.contains(i)
+            && (lists.is_near_moving_wall(i)
+                || !lists.of(i).iter().all(|candidate| self.holds(candidate.index())))
+    }
+
     /// Calls `visit` with the spheres of a range that are not quiet.
     #[inline]
     pub fn for_restless(&self, range: Range<usize>, visit: impl FnMut(usize)) {

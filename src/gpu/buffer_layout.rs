@@ -7,7 +7,7 @@ use crate::{
     Error,
     cpu::blocks::Axis,
     state::{
-        constants::{COLOURS, SETTLED, SHOCK},
+        constants::{COLOURS, SETTLED, SHOCK, UNSETTLED},
         grid::Grid,
     },
     walls::world::World,
@@ -198,11 +198,11 @@ fn keys(slots: u32) -> u64 {
     COLOURS as u64 * u64::from(slots) * u64::from(INNER_COLOURS)
 }
 
-/// Speeds that decide on contacts in a substep of length `h`: slow, shock, settled.
-pub fn speeds(world: &World, h: f32) -> [f32; 3] {
+/// Speeds that decide on contacts in a substep of length `h`: slow, shock, settled, unsettled.
+pub fn speeds(world: &World, h: f32) -> [f32; 4] {
     let gravity = world.gravity.length();
     let slow = world.slow_speed(h);
-    [slow, SHOCK * slow, SETTLED * gravity * h]
+    [slow, SHOCK * slow, SETTLED * gravity * h, UNSETTLED * gravity * h]
 }
 
 impl BufferLayout {

@@ -41,9 +41,9 @@ macro_rules! regions {
                 pressed: [1; s.resting(s.spheres)],
                 /// Time from the bounce of each sphere in a crowd to the end of the substep, as the bits of a float.
                 bounces: [1; s.resting(s.spheres)],
-                /// Twice the last batch of iterations in which each block is solved again, plus 1 if its spheres wake before;
-                /// by colour and slot.
-                deep_blocks: [1; s.order_keys() / u64::from(INNER_COLOURS)],
+                /// Twice the last batch of iterations in which each block is active, plus 1 if its spheres wake before; by
+                /// colour and slot.
+                active_blocks: [1; s.order_keys() / u64::from(INNER_COLOURS)],
                 /// Colours and local index of each sphere among the contact constraints of a block, for each colour of blocks.
                 colour_words: [ALL_COLOUR_WORDS; s.resting(s.spheres)],
                 /// Whether the substep wakes each sphere: `STIRRED` for now, `WAKES_NEXT` from the next batch of iterations on.
@@ -308,6 +308,8 @@ shared_structs! { structs_as_wgsl;
         shock: f32,
         /// Change of a velocity below which contacts are solved.
         settled: f32,
+        /// Change of a velocity in the first solve above which a block is solved again after the rounds.
+        unsettled: f32,
         /// Speed below which the sleep timer of a sphere advances.
         sleep_speed: f32,
         /// Advance of a sleep timer in a substep; 0 = no sphere ever sleeps.
@@ -318,8 +320,8 @@ shared_structs! { structs_as_wgsl;
         /// Of the bucket of a whole cell, where cells are hashed.
         bucket_mask: u32,
         at: RegionOffsets,
-        /// Fills up to a multiple of 16 bytes; 26 words lie between `levels` and `at`.
-        unused: [u32; (26 + REGION_COUNT).wrapping_neg() % 4],
+        /// Fills up to a multiple of 16 bytes; 27 words lie between `levels` and `at`.
+        unused: [u32; (27 + REGION_COUNT).wrapping_neg() % 4],
     }
 
     /// Number of the round, or of the pass and colour of contact constraints, of a dispatch.
@@ -439,8 +441,8 @@ words! {
     /// Flag of a constraint that resists rolling or twisting, and index of a wall, in the local indices of its partners.
     RESISTS = 1 << 15;
     NOT_STAGED = (1 << 16) - 1;
-    /// Words of a block with constraints: number of colours, number of spheres, the first of its constraints in solving order, and
-    /// from `COLOUR_STARTS` on the start of each colour and the end of the last.
+    /// Words of a block with constraints: number of colours, number of spheres, the first of its constraints in solving order, number
+    /// of the block, and from `COLOUR_STARTS` on the start of each colour and the end of the last.
     BLOCK_WORDS = COLOUR_STARTS + CONSTRAINT_COLOURS + 2;
     COLOUR_STARTS = 4;
     /// Spheres of a block whose velocities fit into the memory of a workgroup.

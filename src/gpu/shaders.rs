@@ -266,7 +266,11 @@ fn shared_constants() -> String {
     ] {
         declare(name, format!("{value}u"));
     }
-    for (name, value) in [("FARTHEST", grid::FARTHEST), ("LONGEST", constants::LONGEST)] {
+    for (name, value) in [
+        ("FARTHEST", grid::FARTHEST),
+        ("LONGEST", constants::LONGEST),
+        ("ACTIVE_REACH", constants::ACTIVE_REACH),
+    ] {
         declare(name, format!("{value}i"));
     }
     for (name, value) in [

@@ -100,11 +100,12 @@ impl StepPlan {
         if substep.wakes {
             flags |= FLAG_WAKE;
         }
-        let [slow, shock, settled] = speeds(&host.domain.world, substep.h as f32);
+        let [slow, shock, settled, unsettled] = speeds(&host.domain.world, substep.h as f32);
         let mut frame = Frame {
             slow,
             shock,
             settled,
+            unsettled,
             sleep_speed: host.domain.world.sleep_speed,
             sleep_ticks: host.domain.world.sleep_ticks(substep.h as f32),
             h: substep.h as f32,

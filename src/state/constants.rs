@@ -177,6 +177,10 @@ pub const SETTLED: f32 = 1e-4;
 /// a substep, for which its block is not solved again after the rounds.
 pub const UNSETTLED: f32 = 0.03;
 
+/// Distance in cells within which a sphere makes blocks active: the blocks that are solved again because of an impact or a deep
+/// overlap of the sphere. At 1, blocks are solved in which only one of two partners can give way.
+pub const ACTIVE_REACH: i32 = 2;
+
 /// Shortest remaining time of a contact constraint, as a fraction of the substep. The time that remains after an impact just
 /// before the end would allow arbitrary closing speeds.
 pub const SHORTEST: f32 = 1e-3;

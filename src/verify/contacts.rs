@@ -97,6 +97,9 @@ pub fn put_warm_start(twin: &Twin, host: &HostMirror, memory: &mut Memory) {
 }
 
 /// Word of the head of a rank; the contact impulses begin after the last head.
+/// Mark of a block that the first batch after the rounds solves.
+pub const ACTIVE_FIRST: u32 = 2;
+
 pub fn rank_head(rank: usize) -> usize {
     WARM_START_HEAD as usize + RANK_WORDS as usize * rank
 }
@@ -147,6 +150,11 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
             if constraint.j & WALL == 0 {
                 memory.work[(layout.in_contact + constraint.j) as usize] = 1;
             }
+        }
+    }
+    for block in 0..core.blocks.numbers().count() as u32 {
+        if twin.rest.is_unsettled(block, twin.frame) {
+            memory.work[(layout.active_blocks + block) as usize] = ACTIVE_FIRST;
         }
     }
     memory.work[CONSTRAINT_COUNT as usize] = total;

@@ -1,5 +1,7 @@
 //! Stage `rest` against its twin: resting contacts, before the launch and after the rounds; their order, and their warm start.
 
+use std::ops::Range;
+
 use glam::DVec3;
 
 use super::{
@@ -8,12 +10,14 @@ use super::{
 };
 use crate::{
     Sphere,
+    gpu::buffer_layout::BufferLayout,
     gpu::layout::{
         ASLEEP_COUNT, BLOCK_WORDS, COLOURS, CONSTRAINT_COLOURS, CONSTRAINT_COUNT, CONSTRAINT_WORDS,
         IMPULSE_PLACE, LAST_IN_CONTACT, MOST_STAGED, RANK_WORDS, WARM_START_HEAD,
     },
     state::constants::{ITERATION_BATCHES, SLEEP, STILL},
     step::schedule::Pass,
+    verify::contacts::ACTIVE_FIRST,
 };
 
 /// Sleep timer of the sphere of this index, given the one at which a sphere sleeps.
@@ -47,6 +51,20 @@ fn lulled(start: &Start, sleep_timer: Calm, pass: Pass) -> Case {
 
 fn awake(pass: Pass) -> impl Fn(&Start) -> Case {
     move |start| lulled(start, |_, _| 0, pass)
+}
+
+// The solve after the rounds where every sphere has just had an impact, so that all blocks are active.
+fn struck(start: &Start) -> Case {
+    let mut harness = before(start, Pass::SolveFirst);
+    run_substep(&mut harness.twin, Some(Pass::SolveAfter));
+    harness.twin.core.state.spin.iter_mut().for_each(|spin| spin.w = 0.0);
+    Case::new(start, harness, Pass::SolveAfter)
+}
+
+// Marks of the blocks that the first batch after the rounds solves.
+fn marks(layout: &BufferLayout) -> Range<usize> {
+    let first = layout.active_blocks as usize;
+    first..first + COLOURS as usize * layout.slots as usize
 }
 
 fn order(start: &Start) -> Case {
@@ -87,8 +105,8 @@ fn a_sphere_with_many_contacts_agrees_with_its_twin() {
     let id = spheres.iter().map(|s| s.id).max().unwrap() + 1;
     let (radius, mass) = (600.0, 1000.0);
     spheres.push(Sphere { id, position: middle.with_z(top + 0.5 + radius), radius, mass, ..spheres[0] });
-    for pass in [Pass::SolveFirst, Pass::SolveAfter] {
-        let case = awake(pass)(&start);
+    let after = struck(&start);
+    for (pass, case) in [(Pass::SolveFirst, awake(Pass::SolveFirst)(&start)), (Pass::SolveAfter, after)] {
         let output = case.run();
         let layout = &case.harness.site.layout;
         let blocks =
@@ -99,6 +117,26 @@ fn a_sphere_with_many_contacts_agrees_with_its_twin() {
         assert!(colours > CONSTRAINT_COLOURS && spheres > MOST_STAGED, "{pass:?}: {colours} {spheres}");
         Total::new().add(&case.name, case.findings(&output));
     }
+}
+
+// In a pile that comes down some blocks are settled by the first solve and others are not; impacts and unsettled contacts make some
+// of the blocks active after the rounds.
+#[test]
+fn blocks_are_active_only_where_something_changes() {
+    let start = Start { substeps: 6, ..start("pile", 10_007) };
+    for pass in [Pass::SolveFirst, Pass::SolveAfter] {
+        let case = awake(pass)(&start);
+        let output = case.run();
+        Total::new().add(&case.name, case.findings(&output));
+        let marks = &output.work[marks(&case.harness.site.layout)];
+        let active = marks.iter().filter(|&&mark| mark > 0).count();
+        assert!(active > 0 && active < marks.len(), "{pass:?}: {active} of {}", marks.len());
+    }
+    let of_output: &[Slip] = &[("an active block", |m, layout, _| {
+        let block = marks(layout).find(|&block| m.work[block] == 0).unwrap();
+        m.work[block] = ACTIVE_FIRST;
+    })];
+    notices(&start, awake(Pass::SolveFirst), &[], of_output);
 }
 
 #[test]

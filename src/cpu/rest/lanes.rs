@@ -461,13 +461,16 @@ mod tests {
             let (mut one_by_one, mut constraints) = (bodies.clone(), all.clone());
             let one = Bodies(Disjoint::new(&mut one_by_one));
             let mut most = [0.0f32; 2];
+            let mut ever = 0.0f32;
             for _ in 0..method.sweeps {
+                most[0] = 0.0;
                 for &place in order.iter().filter(|&&place| place != EMPTY) {
                     // SAFETY: there is only one thread.
                     most[0] = solve::larger(most[0], unsafe {
                         one.solve(&mut constraints[place as usize], &wall_velocities, method.relaxation)
                     });
                 }
+                ever = solve::larger(ever, most[0]);
             }
             let mut block = BlockOfTask {
                 number: 0,
@@ -495,7 +498,7 @@ mod tests {
             assert!(side_by_side.eq(constraints.iter().map(of_constraint)), "constraints of {count}");
             assert_eq!(most[0].to_bits(), most[1].to_bits());
             assert!(count < 40 || wild == bodies.iter().any(|body| !body.motion.is_finite()));
-            assert!(count < 40 || most[0] > 0.1);
+            assert!(count < 40 || ever > 0.1);
         }
     }
 

@@ -8,9 +8,11 @@ use glam::Vec3;
 use super::{
     Bindings, Compare, Comparison, Findings, Memory, OVERALL, PRESENT, Pass, Site, Tolerances, Twin, columns,
 };
-use crate::verify::contacts::{feature_hits_of, flags_of, key_of, put_warm_start, rank_head, wall_hits_of};
+use crate::verify::contacts::{
+    ACTIVE_FIRST, feature_hits_of, flags_of, key_of, put_warm_start, rank_head, wall_hits_of,
+};
 use crate::{
-    cpu::constraints::ContactConstraint,
+    cpu::{constraints::ContactConstraint, rest::unsettled_speed},
     gpu::{
         buffer_layout::BufferLayout,
         encode::{self, Solving},
@@ -29,6 +31,10 @@ use crate::{
 /// Tolerance of solved velocities and impulses, as a share of the speeds that meet and of what gravity adds: sums of a
 /// dozen terms in each of up to five iterations over contacts that hang together, each term good to 6e-8.
 const SOLVED: f32 = 2e-5;
+
+/// Difference between the velocity change of a block and the limit of unsettled ones, as a share of the limit, below which the
+/// two sides may disagree.
+const NEAR_LIMIT: f32 = 0.02;
 
 /// Tolerance of the time at rest, as a share of the substep.
 const RESTING: f32 = 2e-6;
@@ -59,7 +65,10 @@ pub const BEFORE: Comparison = Comparison {
     },
     twin: Twin::rest_before,
     dispatches: |site, all| solving(site, all).before(),
-    compare: SOLVE,
+    compare: |site, input, twin, output, findings| {
+        SOLVE(site, input, twin, output, findings);
+        unsettled_blocks(&site.layout, twin, output, findings);
+    },
 };
 
 pub const AFTER: Comparison = Comparison {
@@ -122,6 +131,19 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
     }
     contact_flags(&site.layout, twin, output, findings);
 };
+
+// Compares which blocks the first solve leaves unsettled. Blocks whose change is within the tolerance of the limit may differ.
+fn unsettled_blocks(layout: &BufferLayout, twin: &Twin, output: &Memory, findings: &mut Findings) {
+    let limit = unsettled_speed(twin.frame);
+    for block in 0..twin.core.blocks.numbers().count() as u32 {
+        let change = twin.rest.change_of(block);
+        let found = output.work[(layout.active_blocks + block) as usize];
+        let expected = if twin.rest.is_unsettled(block, twin.frame) { ACTIVE_FIRST } else { 0 };
+        if (change - limit).abs() > NEAR_LIMIT * limit {
+            findings.equal("mark of an unsettled block", OVERALL, found, expected);
+        }
+    }
+}
 
 // Counts the contact constraints of all kinds.
 fn saw(twin: &Twin, findings: &mut Findings) {
