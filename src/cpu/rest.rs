@@ -51,10 +51,10 @@ use crate::{
 };
 
 /// Blocks per task of a loop over blocks.
-const BLOCKS_OF_TASK: usize = 64;
+const BLOCKS_OF_TASK: usize = 32;
 
 /// If at most this share of the blocks is active, one in `FEW`, the spheres outside are left out of the solve.
-const FEW: usize = 4;
+const FEW: usize = 16;
 
 /// Buffers of the stage.
 #[derive(Default)]
@@ -613,8 +613,8 @@ fn spread(core: &Core, set: &Bits, around: &mut Bits) {
     let numbers = blocks.numbers();
     around.reset(numbers.count());
     let around = &*around;
-    for_ranges(blocks.all.len(), BLOCKS_OF_TASK, |range| {
-        for block in blocks.all[range].iter().filter(|block| set.contains(block.number as usize)) {
+    blocks.all.par_chunks(BLOCKS_OF_TASK).for_each(|blocks_of_task| {
+        for block in blocks_of_task.iter().filter(|block| set.contains(block.number as usize)) {
             let cell = core.state.cell[blocks.owners[block.owners.start] as usize].truncate();
             numbers.near(grid, cell, blocks::EDGE, |block| around.insert(block as usize));
         }
@@ -626,8 +626,8 @@ fn leave_out(core: &Core, set: &Bits, others: &mut Bits) {
     let blocks = &core.blocks;
     others.fill(core.state.len());
     let others = &*others;
-    for_ranges(blocks.all.len(), BLOCKS_OF_TASK, |range| {
-        for block in blocks.all[range].iter().filter(|block| set.contains(block.number as usize)) {
+    blocks.all.par_chunks(BLOCKS_OF_TASK).for_each(|blocks_of_task| {
+        for block in blocks_of_task.iter().filter(|block| set.contains(block.number as usize)) {
             blocks.owners_of(block).for_each(|i| others.remove(i as usize));
         }
     });
