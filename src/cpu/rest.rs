@@ -53,8 +53,8 @@ use crate::{
 /// Blocks per task of a loop over blocks.
 const BLOCKS_OF_TASK: usize = 32;
 
-/// If at most this share of the blocks is active, one in `FEW`, the spheres outside are left out of the solve.
-const FEW: usize = 16;
+/// If at most this share of the blocks is active, one in `FEW_BLOCKS`, the spheres outside are left out of the solve.
+const FEW_BLOCKS: usize = 16;
 
 /// Buffers of the stage.
 #[derive(Default)]
@@ -72,8 +72,9 @@ pub struct Rest {
     changes: Vec<AtomicU32>,
     /// Blocks that the next batch of iterations solves.
     active_blocks: Bits,
-    /// These blocks and their neighbours, and the neighbours of those.
+    /// The active blocks and the blocks next to them.
     around_blocks: Bits,
+    /// The blocks of `around_blocks` and the blocks next to those.
     counted_blocks: Bits,
     /// Spheres that no constraint of an active block can move.
     outside: Bits,
@@ -123,6 +124,7 @@ impl Rest {
             let Core { constraints, blocks, .. } = core;
             self.warm(constraints, blocks);
             for _ in 0..ITERATIONS_BEFORE {
+                // Only the changes of the last iteration count.
                 self.forget_changes(blocks);
                 self.iteration(constraints, blocks, None);
             }
@@ -182,7 +184,7 @@ impl Rest {
                 fly(core, frame);
             }
             self.give(core, frame);
-            self.find_outside(core);
+            self.find_outside(core, batch);
             self.enter_lab(core, frame, false);
             let Core { constraints, blocks, .. } = core;
             self.order(constraints, blocks, |_, _| ());
@@ -365,19 +367,23 @@ impl Rest {
     }
 
     // Finds the spheres that no constraint of an active block can move, and the blocks whose constraints decide which of the
-    // others are in contact.
-    fn find_outside(&mut self, core: &Core) {
+    // others are in contact. After the first batch the look ahead covers all spheres that are not quiet, because no earlier look
+    // ahead has seen what the first solve left.
+    fn find_outside(&mut self, core: &Core, batch: u32) {
         let Self { active_blocks, around_blocks, counted_blocks, outside, uncounted, .. } = self;
         let (blocks, count) = (&core.blocks, core.state.len());
         let is_active = |block: &&Block| active_blocks.contains(block.number as usize);
-        self.are_few = blocks.all.iter().filter(is_active).count() <= blocks.all.len() / FEW;
+        self.are_few = blocks.all.iter().filter(is_active).count() <= blocks.all.len() / FEW_BLOCKS;
         if self.are_few {
             spread(core, active_blocks, around_blocks);
             spread(core, around_blocks, counted_blocks);
             leave_out(core, around_blocks, outside);
-            leave_out(core, counted_blocks, uncounted);
         } else {
             outside.reset(count);
+        }
+        if self.are_few && batch > 0 {
+            leave_out(core, counted_blocks, uncounted);
+        } else {
             uncounted.reset(count);
         }
         if let Some(quiet) = core.sleep.quiet() {
@@ -446,7 +452,7 @@ impl Rest {
         let found = AtomicBool::new(false);
         let shifts = wide(view.shifts);
         for_ranges(state.len(), TASK, |range| {
-            // If one of the two is quiet, both sleep.
+            // A pair of an uncounted sphere is as the last look ahead found it, or both sleep.
             uncounted.for_absent_runs(range.clone(), |run| {
                 view.lists.for_fours(run, |four, lanes| {
                     for_lanes(lanes & !four.stays_clear(&view, &shifts, DEEP), |lane| {

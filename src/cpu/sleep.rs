@@ -129,15 +129,6 @@ impl Sleep {
                 || !lists.of(i).iter().all(|candidate| self.holds(candidate.index())))
     }
 
-    /// Calls `visit` with the spheres of a range that are not quiet.
-    #[inline]
-    pub fn for_restless(&self, range: Range<usize>, visit: impl FnMut(usize)) {
-        match self.quiet() {
-            Some(quiet) => quiet.for_absent(range, visit),
-            None => range.for_each(visit),
-        }
-    }
-
     /// Calls `visit` with the longest ranges within a range whose spheres are not quiet.
     #[inline]
     pub fn for_restless_runs(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>)) {

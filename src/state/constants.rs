@@ -147,7 +147,7 @@ pub const CONSTRAINT_AHEAD: f32 = 0.002;
 pub const SWEEPS: u32 = 4;
 
 /// Iterations over the contact constraints before the sweep. With warm starting one suffices; the iterations after the
-/// rounds remove the residual.
+/// rounds remove the residual where it exceeds [`UNSETTLED`].
 pub const ITERATIONS_BEFORE: u32 = 1;
 
 /// Iterations of the first batch after the rounds. Each further batch has twice as many as the one before: large spheres on
@@ -178,7 +178,7 @@ pub const SETTLED: f32 = 1e-4;
 pub const UNSETTLED: f32 = 0.03;
 
 /// Distance in cells within which a sphere makes blocks active: the blocks that are solved again because of an impact or a deep
-/// overlap of the sphere. At 1, blocks are solved in which only one of two partners can give way.
+/// overlap of the sphere. With a reach of 1, a sphere that touches this one may lack the constraints that hold it.
 pub const ACTIVE_REACH: i32 = 2;
 
 /// Shortest remaining time of a contact constraint, as a fraction of the substep. The time that remains after an impact just

@@ -96,10 +96,10 @@ pub fn put_warm_start(twin: &Twin, host: &HostMirror, memory: &mut Memory) {
     memory.warm_start[IMPULSE_COUNT as usize] = total as u32;
 }
 
-/// Word of the head of a rank; the contact impulses begin after the last head.
 /// Mark of a block that the first batch after the rounds solves.
 pub const ACTIVE_FIRST: u32 = 2;
 
+/// Word of the head of a rank; the contact impulses begin after the last head.
 pub fn rank_head(rank: usize) -> usize {
     WARM_START_HEAD as usize + RANK_WORDS as usize * rank
 }
