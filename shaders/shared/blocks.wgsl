@@ -23,7 +23,7 @@ fn block_start(axis: u32, block: i32) -> i32 {
     let blocks = frame.block_count[axis];
     var wide = 0;
     if blocks > 0 { wide = max(frame.count[axis] - edge * blocks, 0); }
-    return block * edge + min(block, wide);
+    return block * edge + clamp(block, 0, wide);
 }
 
 // Number of a block: by its colour, then its slot.

@@ -285,4 +285,22 @@ mod tests {
         bits.list(&mut list);
         assert!(list.is_empty());
     }
+
+    #[test]
+    fn a_full_set_has_the_indices_below_its_count_and_a_union_those_of_both() {
+        let mut bits = Bits::default();
+        for count in [0, 1, 200, 63, 64, 65, 128] {
+            bits.fill(count);
+            assert_eq!(bits.count(), count as u64);
+        }
+        let mut other = Bits::default();
+        other.reset(128);
+        bits.reset(128);
+        [3, 64].into_iter().for_each(|i| bits.insert(i));
+        [64, 127].into_iter().for_each(|i| other.insert(i));
+        bits.unite(&other);
+        let mut list = vec![];
+        bits.list(&mut list);
+        assert_eq!(list, [3, 64, 127]);
+    }
 }

@@ -108,21 +108,10 @@ impl Numbers {
     /// Calls `visit` with the numbers of the blocks that have cells within `reach` of a cell along each axis. A reach of [`EDGE`]
     /// gives the block of the cell and all blocks next to it.
     pub fn near(&self, grid: &Grid, cell: IVec3, reach: i32, mut visit: impl FnMut(u32)) {
-        let middle = self.block(cell);
-        let near = |axis: usize, step: i32| {
-            let block = middle[axis] + step;
-            if reach < EDGE && self.axes[axis].distance(cell[axis], step) > reach {
-                return None;
-            }
-            match (self.axes[axis].blocks, grid.periodic[axis]) {
-                (0, _) => Some(block),
-                (blocks, true) => Some(block.rem_euclid(blocks)),
-                (blocks, false) => (0..blocks).contains(&block).then_some(block),
-            }
-        };
-        for z in (-1..=1).filter_map(|step| near(2, step)) {
-            for y in (-1..=1).filter_map(|step| near(1, step)) {
-                for x in (-1..=1).filter_map(|step| near(0, step)) {
+        let [x, y, z] = [0, 1, 2].map(|axis| self.axes[axis].near(cell[axis], grid.periodic[axis], reach));
+        for z in z.into_iter().flatten() {
+            for y in y.into_iter().flatten() {
+                for x in x.into_iter().flatten() {
                     visit(self.number(grid, IVec3::new(x, y, z)));
                 }
             }
@@ -167,6 +156,21 @@ impl Axis {
         if self.blocks == 0 { 0 } else { (self.cells - self.edge * self.blocks).max(0) }
     }
 
+    // The blocks with cells within `reach` of a cell; from `EDGE` on, the block of the cell and both blocks next to it.
+    fn near(&self, cell: i32, periodic: bool, reach: i32) -> [Option<i32>; 3] {
+        [-1, 0, 1].map(|step| {
+            if reach < EDGE && self.distance(cell, step) > reach {
+                return None;
+            }
+            let block = self.block(cell) + step;
+            match (self.blocks, periodic) {
+                (0, _) => Some(block),
+                (blocks, true) => Some(block.rem_euclid(blocks)),
+                (blocks, false) => (0..blocks).contains(&block).then_some(block),
+            }
+        })
+    }
+
     // Distance in cells from a cell to its own block (`step` = 0) or to a block next to it (-1 or 1).
     fn distance(&self, cell: i32, step: i32) -> i32 {
         let block = self.block(cell);
@@ -179,7 +183,7 @@ impl Axis {
 
     // First cell of a block.
     fn start(&self, block: i32) -> i32 {
-        block * self.edge + block.min(self.wide())
+        block * self.edge + block.clamp(0, self.wide())
     }
 
     /// Cells of a block; at least two if there are several blocks.
@@ -360,5 +364,27 @@ mod tests {
         let long = Axis::new(1 << 28, false);
         assert_eq!(long.range(long.blocks - 1).end, 1 << 28);
         assert_eq!(long.block((1 << 28) - 1), long.blocks - 1);
+    }
+
+    #[test]
+    fn blocks_near_a_cell_are_those_of_the_cells_within_reach() {
+        let set = |blocks: &mut dyn Iterator<Item = i32>| blocks.collect::<std::collections::BTreeSet<_>>();
+        // Count 0: no end.
+        for (count, periodic) in (0..60).flat_map(|count| [(count, false), (count, count > 0)]) {
+            let axis = Axis::new(count, periodic);
+            let cells = if count == 0 { -20..20 } else { 0..count };
+            for (cell, reach) in cells.flat_map(|cell| [(cell, 1), (cell, 2)]) {
+                let within = (cell - reach..=cell + reach).filter_map(|other| match (count, periodic) {
+                    (0, _) => Some(other),
+                    (_, true) => Some(other.rem_euclid(count)),
+                    _ => (0..count).contains(&other).then_some(other),
+                });
+                let expected = set(&mut within.map(|other| axis.block(other)));
+                let found = set(&mut axis.near(cell, periodic, reach).into_iter().flatten());
+                assert_eq!(found, expected, "{count} {periodic}: cell {cell}, reach {reach}");
+                let all = set(&mut axis.near(cell, periodic, EDGE).into_iter().flatten());
+                assert!(all.is_superset(&found) && all.len() <= 3, "{count} {periodic}: cell {cell}");
+            }
+        }
     }
 }
