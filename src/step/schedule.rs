@@ -31,7 +31,8 @@
 //! 7. **Halving** (`step::driver`). If a substep needs too many rounds, or in a strict run a collision is out of order, the
 //!    start of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times;
 //!    then its rounds run to the end. If impacts do not end, their spheres stop until the substep is over.
-//! 8. **End of the substep** ([`SUBSTEP_END`]). `rest` solves the constraints again, because impacts changed the velocities.
+//! 8. **End of the substep** ([`SUBSTEP_END`]). `rest` solves the constraints again where impacts changed the velocities or the
+//!    first solve left a contact unsettled.
 //!    `advance` moves every sphere to the end of the substep. `rest` then keeps the contacts for the next warm start and
 //!    advances the sleep timers. `relax` pushes apart spheres that still overlap; it changes positions only, so it adds
 //!    no kinetic energy.
