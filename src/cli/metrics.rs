@@ -16,7 +16,7 @@ pub struct Metrics {
 }
 
 // Names and values in the order of the columns. Integers of a step are far below 2^53, above which JSON readers lose digits.
-fn columns(report: &StepReport) -> [(&'static str, Value); 33] {
+fn columns(report: &StepReport) -> [(&'static str, Value); 34] {
     let [momentum_x, momentum_y, momentum_z] = report.momentum.to_array();
     [
         ("step", report.step.into()),
@@ -29,6 +29,7 @@ fn columns(report: &StepReport) -> [(&'static str, Value); 33] {
         ("rounds", report.rounds.into()),
         ("late", report.late.into()),
         ("crowded", report.crowded.into()),
+        ("event_driven", report.event_driven.into()),
         ("redone", report.redone.into()),
         ("unresolved", report.unresolved.into()),
         ("stopped", report.stopped.into()),

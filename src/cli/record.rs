@@ -28,6 +28,7 @@ pub fn record(simulation: &Simulation, state_hash: Option<u64>) -> Value {
         "rounds_max": summary.rounds_max,
         "late": summary.late,
         "crowded": summary.crowded,
+        "event_driven": summary.event_driven,
         "unresolved": summary.unresolved,
         "stopped": summary.stopped,
         "nonfinite": summary.nonfinite,

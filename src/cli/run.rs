@@ -345,13 +345,17 @@ fn describe_end(
         (
             "order",
             format!(
-                "late {} ({} ppm), crowded {}, unresolved {}, stopped {}; at most {}",
+                "late {} ({} ppm), crowded {}, unresolved {}, stopped {}; at most {}{}",
                 s.late,
                 number(ppm, 2),
                 s.crowded,
                 s.unresolved,
                 s.stopped,
-                counted(u64::from(s.rounds_max), "round")
+                counted(u64::from(s.rounds_max), "round"),
+                match s.event_driven {
+                    0 => String::new(),
+                    count => format!(", {} one by one", counted(count, "impact")),
+                }
             ),
         ),
         (

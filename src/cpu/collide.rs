@@ -60,6 +60,8 @@ pub struct Counts {
     pub virial: f64,
     /// Work done by moving walls.
     pub wall_work: f64,
+    /// Impacts of the event-driven finish.
+    pub event_driven: u64,
 }
 
 impl Counts {
@@ -71,6 +73,7 @@ impl Counts {
         self.dissipated += other.dissipated;
         self.virial += other.virial;
         self.wall_work += other.wall_work;
+        self.event_driven += other.event_driven;
     }
 }
 
@@ -264,7 +267,7 @@ fn leave_support(view: &View, body: &mut Body, t: f32) -> bool {
 
 /// Restitution and friction by the TC model: an impact loses no energy if one of the partners had another contact less than
 /// the contact time before.
-fn soften(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Counts) -> (f32, f32) {
+pub fn soften(view: &View, surface: &Surface, speed: f32, age: f32, counts: &mut Counts) -> (f32, f32) {
     let (e, friction) = (surface.restitution_at(speed), surface.friction);
     if (e < 1.0 || friction > 0.0) && age < view.world.contact_time && !view.world.rests {
         counts.contact_time += 1;

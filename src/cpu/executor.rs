@@ -107,7 +107,7 @@ impl CpuExecutor {
                 records: false,
                 motion_margin: 0.0,
                 drift_reach: 0.0,
-                patience: Patience { may_split: false, work: Work::default() },
+                patience: Patience { may_split: false, work: Work::default(), is_event_driven: false },
                 outcome: Outcome::Ended,
                 counts: StepCounts::default(),
                 drift: DVec3::ZERO,
@@ -169,8 +169,19 @@ impl CpuExecutor {
         }
         self.now.frame = substep.frame(self.core.domain.world.gravity);
         let may_split = substep.halvings < MOST_HALVINGS;
-        self.now.patience = Patience { may_split, work: *left };
-        if let Err(error) = execute_rounds(self) {
+        self.now.patience =
+            Patience { may_split, work: *left, is_event_driven: self.rounds.has_long_chains() };
+        let mut result = execute_rounds(self);
+        if result.is_ok()
+            && !self.core.domain.world.rests
+            && !self.now.patience.is_event_driven
+            && self.rounds.fails_in_order(self.now.outcome)
+        {
+            self.undo();
+            self.now.patience.is_event_driven = true;
+            result = execute_rounds(self);
+        }
+        if let Err(error) = result {
             self.undo();
             return Err(error);
         }
@@ -197,6 +208,7 @@ impl CpuExecutor {
         counts.dissipated += sums.dissipated;
         counts.virial += sums.virial;
         counts.wall_work += sums.wall_work;
+        counts.event_driven += sums.event_driven;
         execute(SUBSTEP_END, self)?;
         if let Some(impacts) = impacts {
             impacts.append(&mut self.rounds.impacts);
@@ -287,8 +299,16 @@ impl Executor for CpuExecutor {
     }
 
     fn begin_round(&mut self) -> Result<bool, Error> {
-        match self.rounds.begin_round(&self.core, self.now.patience) {
+        let Self { core, rounds, now, .. } = self;
+        match rounds.begin_round(core, now.patience) {
             None => Ok(true),
+            Some(Outcome::Long) if now.patience.is_event_driven => {
+                let units = core.domain.units;
+                let recorder = Recorder { units: &units, start: now.begin, on: now.records };
+                now.outcome = rounds.finish_event_driven(core, now.frame, recorder, now.patience)?;
+                self.clock.lap("collide");
+                Ok(false)
+            }
             Some(outcome) => {
                 self.now.outcome = outcome;
                 Ok(false)
@@ -509,7 +529,7 @@ mod tests {
             stepper.step(f64::from(k) * system.dt, None, false).unwrap();
         }
         let executor = &mut stepper.engine;
-        executor.now.patience = Patience { may_split: false, work: Work::most(400) };
+        executor.now.patience = Patience { may_split: false, work: Work::most(400), is_event_driven: false };
         let mut checked = Checked { executor, changed: BTreeMap::new() };
         for _ in 0..8 {
             execute(BROAD_PHASE, &mut checked).unwrap();

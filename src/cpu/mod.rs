@@ -13,6 +13,7 @@ pub(crate) mod core;
 pub mod drag;
 mod engine;
 pub(crate) mod event;
+mod event_driven;
 mod executor;
 pub(crate) mod fast;
 pub(crate) mod feature;

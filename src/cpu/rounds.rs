@@ -11,6 +11,7 @@ use crate::{
         collide::{self, CollideOutput, Counts, Push, Recorder, Undo},
         core::Core,
         event::Event,
+        event_driven::EventDriven,
         fast::{Lines, Walk},
         parallel::{Disjoint, Outputs, for_ranges},
         select::{self, Bounds, Crowded, Threat},
@@ -26,6 +27,13 @@ const ROUND_TASK: usize = 256;
 /// Capsules traversed by one task.
 const WALK_TASK: usize = 16;
 
+/// Rounds after which a substep is repeated with its impacts one by one, unless contacts may rest. An ordinary substep of a gas
+/// needs a dozen.
+const LONG_ROUNDS: u32 = 24;
+
+/// Length of the longest chain of impacts above which the next substep begins in the same manner.
+const LONG_CHAIN: u32 = 12;
+
 /// Rounds granted to a substep even if the step has used up its work limit.
 const LEAST_ROUNDS: u32 = 16;
 
@@ -39,6 +47,8 @@ pub struct Patience {
     pub may_split: bool,
     /// Remaining work of the step.
     pub work: Work,
+    /// Whether all impacts are applied one by one.
+    pub is_event_driven: bool,
 }
 
 /// Reason why the rounds of a substep ended.
@@ -48,6 +58,8 @@ pub enum Outcome {
     Ended,
     /// Shorter substeps would be faster.
     Crowded,
+    /// Impacts follow from each other in long chains, so that they are faster one by one.
+    Long,
     /// Impacts are left that never end, or that exceed the work limit of the step.
     Stuck,
 }
@@ -83,6 +95,7 @@ pub struct Rounds {
     /// Spheres stopped in this substep, with the motion that they resume afterwards.
     pub frozen: Vec<(u32, Vec4)>,
     pub to_freeze: Vec<u32>,
+    pub event_driven: EventDriven,
     pub round: u32,
     /// Time of the earliest pending impact at the last check for progress.
     reached: f32,
@@ -128,6 +141,7 @@ impl Rounds {
             + size_of::<Undo>() * self.undo.capacity()
             + self.picked.all().iter().map(|v| 4 * v.capacity()).sum::<usize>()
             + self.outputs.all().iter().map(CollideOutput::bytes).sum::<usize>()
+            + self.event_driven.bytes()
     }
 
     pub fn begin(&mut self) {
@@ -179,11 +193,24 @@ impl Rounds {
         });
     }
 
+    /// Whether the rounds of a substep ended with impacts out of order, or did not end soon.
+    pub fn fails_in_order(&self, outcome: Outcome) -> bool {
+        outcome == Outcome::Long || (outcome == Outcome::Ended && self.counts.late > 0)
+    }
+
+    /// Whether the last substep had a chain of impacts for which rounds are too slow.
+    pub fn has_long_chains(&self) -> bool {
+        self.event_driven.depth > LONG_CHAIN
+    }
+
     /// Begins another round, or returns the reason why the rounds end.
     pub fn begin_round(&mut self, core: &Core, patience: Patience) -> Option<Outcome> {
         self.pending.list(&mut self.pending_list);
         if self.pending_list.is_empty() {
             return Some(Outcome::Ended);
+        }
+        if patience.is_event_driven || (self.round >= LONG_ROUNDS && !core.domain.world.rests) {
+            return Some(Outcome::Long);
         }
         let few = (core.state.len() / 20).max(CROWD);
         let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > few;

@@ -38,6 +38,8 @@ pub struct Summary {
     pub late: u64,
     /// Number of impacts solved as resting contacts; see [`StepReport::crowded`].
     pub crowded: u64,
+    /// Number of impacts applied one by one; see [`StepReport::event_driven`].
+    pub event_driven: u64,
     /// Number of substeps redone as halves.
     pub redone: u64,
     /// Number of spheres with a collision still pending when rounds and halves were used up.
@@ -108,6 +110,7 @@ impl Summary {
             rounds_max: 0,
             late: 0,
             crowded: 0,
+            event_driven: 0,
             redone: 0,
             unresolved: 0,
             stopped: 0,
@@ -192,6 +195,7 @@ impl Summary {
         self.rounds_max = self.rounds_max.max(report.rounds);
         self.late += report.late;
         self.crowded += report.crowded;
+        self.event_driven += report.event_driven;
         self.redone += report.redone;
         self.unresolved += report.unresolved;
         self.stopped += report.stopped;

@@ -29,6 +29,8 @@ pub struct StepCounts {
     pub late: u64,
     /// Impacts in a crowd that became resting contacts.
     pub crowded: u64,
+    /// Impacts applied one by one in f64.
+    pub event_driven: u64,
     pub unresolved: u64,
     pub stopped: u64,
     /// Largest number of rounds in a substep.
@@ -400,6 +402,7 @@ impl<E: StepEngine> Driver<E> {
             rounds: counts.rounds,
             late: counts.late,
             crowded: counts.crowded,
+            event_driven: counts.event_driven,
             redone: counts.halvings,
             unresolved: counts.unresolved,
             stopped: counts.stopped,

@@ -84,6 +84,9 @@ pub struct StepReport {
     /// have three or more pressed contacts with spheres, or a sphere in flight, a wall or a fixed sphere meets a sphere that
     /// has two or more. They are not among the impacts.
     pub crowded: u64,
+    /// Impacts applied one by one in f64, because the rounds of a substep did not end soon: clusters of touching elastic
+    /// spheres. They are among the impacts. 0 on the exact backend.
+    pub event_driven: u64,
     /// Substeps repeated as halves, because collisions were out of order or rounds did not end.
     pub redone: u64,
     /// Spheres whose collision was still pending when a substep was given up: its rounds did not end, halving did not

@@ -34,6 +34,7 @@ const SCHEMA: [(&str, Kind); 33] = [
     ("rounds_max", Integer),
     ("late", Integer),
     ("crowded", Integer),
+    ("event_driven", Integer),
     ("unresolved", Integer),
     ("stopped", Integer),
     ("nonfinite", Integer),

@@ -1,8 +1,8 @@
-//! Many spheres that converge and dissipate their energy.
+//! Many spheres that converge and dissipate their energy, and clusters of touching spheres that are struck.
 
-use carom::{Backend, Materials, Sphere, System};
+use carom::{Backend, Bounds, Materials, Side, Sphere, System};
 use glam::DVec3;
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
@@ -12,6 +12,7 @@ on_each_backend!(
     plastic_clumps_end_every_step (gpu: long "half a minute"),
     lossy_clumps_end_every_step (gpu: long "half a minute"),
 );
+on_each_engine!(struck_clusters_have_the_impacts_of_exact (gpu: long "a minute"));
 
 // A thousand spheres on a loose lattice, all moving towards the middle, without gravity.
 fn clump(restitution: f64, seed: u64, backend: Backend) {
@@ -60,4 +61,107 @@ fn plastic_clumps_end_every_step(backend: Backend) {
 
 fn lossy_clumps_end_every_step(backend: Backend) {
     clump(0.3, 6, backend);
+}
+
+fn sphere(position: DVec3, velocity: DVec3, radius: f64) -> Sphere {
+    Sphere { position, velocity, radius, mass: 8.0 * radius.powi(3), ..Sphere::default() }
+}
+
+// Spheres at rest that touch, and spheres that strike them.
+fn struck(name: &str, restitution: f64) -> System {
+    let mut rng = Pcg64::seed_from_u64(7);
+    let mut bullets = |count: u32, edge: f64, height: f64| -> Vec<Sphere> {
+        let mut place = |k: u32| {
+            let [x, y] = [0; 2].map(|_| rng.random_range(0.0..edge));
+            sphere(DVec3::new(x, y, height + 1.2 * f64::from(k)), -20.0 * DVec3::Z, 0.5)
+        };
+        (0..count).map(&mut place).collect()
+    };
+    let lattice = |counts: [u32; 3], place: fn(DVec3) -> DVec3| -> Vec<Sphere> {
+        let [x, y, z] = counts;
+        let site = |k: u32| DVec3::new((k % x).into(), (k / x % y).into(), (k / x / y).into());
+        (0..x * y * z).map(|k| sphere(place(site(k)), DVec3::ZERO, 0.5)).collect()
+    };
+    let close_packed = |site: DVec3| {
+        let odd = 0.5 * (site.z % 2.0);
+        DVec3::new(site.x + odd, site.y + odd, site.z * 0.5_f64.sqrt() * (1.0 + 1e-7))
+    };
+    let mut system = System { dt: 0.02, ..System::default() };
+    let layers = [lattice([20, 20, 2], |site| site), bullets(40, 19.0, 3.0)];
+    let spheres = match name {
+        "layers" => layers.concat(),
+        "cubic" => [lattice([8, 8, 8], |site| site), bullets(10, 7.0, 9.0)].concat(),
+        "close-packed" => [lattice([8, 8, 8], close_packed), bullets(10, 7.0, 7.0)].concat(),
+        "chain" => {
+            let ends = [
+                sphere(DVec3::new(-3.0, 0.3, 0.0), 10.0 * DVec3::X, 0.5),
+                sphere(DVec3::new(303.0, -0.2, 0.1), -12.0 * DVec3::X, 0.5),
+            ];
+            [lattice([300, 1, 1], |site| site), ends.to_vec()].concat()
+        }
+        "rack" => {
+            system.dt = 0.001;
+            let rows = (0..5).flat_map(|row| (0..=row).map(move |k| (f64::from(row), f64::from(k))));
+            let place =
+                |(row, k): (f64, f64)| DVec3::new(row * 0.75_f64.sqrt(), k - 0.5 * row, 0.0) * (1.0 + 1e-7);
+            let mut rack: Vec<_> = rows.map(|at| sphere(place(at), DVec3::ZERO, 0.5)).collect();
+            rack.push(sphere(DVec3::new(-2.0, 0.05, 0.0), 1000.0 * DVec3::X, 0.5));
+            rack
+        }
+        "sizes" => {
+            let large = (0..4).map(|k| {
+                let place =
+                    DVec3::new(8.0 * f64::from(k % 2) + 3.5, 8.0 * f64::from(k / 2) + 3.5, -4.5 - 1e-6);
+                sphere(place, DVec3::ZERO, 4.0)
+            });
+            [large.collect(), lattice([16, 16, 1], |site| site), bullets(10, 15.0, 3.0)].concat()
+        }
+        _ => unreachable!("{name}"),
+    };
+    system.spheres = (0..).zip(spheres).map(|(id, sphere)| Sphere { id, ..sphere }).collect();
+    system.materials = Materials::empty();
+    system.materials.push("ball", restitution, 1.0);
+    let (min, max) = (DVec3::splat(-20.0), DVec3::new(330.0, 40.0, 60.0));
+    system.bounds = Bounds { min, max, sides: [Side::Wall; 3], ..Bounds::default() };
+    system
+}
+
+// In a cluster of touching elastic spheres each impact depends on the one before it. Both engines must resolve about as many
+// of them, and nothing may stop, be out of order or overlap.
+fn struck_clusters_have_the_impacts_of_exact(backend: Backend) {
+    for (name, restitution) in ["layers", "cubic", "close-packed", "chain", "rack", "sizes"]
+        .into_iter()
+        .flat_map(|name| [(name, 1.0), (name, 0.99)])
+    {
+        let system = struck(name, restitution);
+        let summary = |backend| {
+            let mut simulation = simulate_silently(&system, backend);
+            simulation.run(40, |_| std::ops::ControlFlow::Continue(())).unwrap();
+            simulation.summary()
+        };
+        let (exact, ours) = (summary(Backend::Exact), summary(backend));
+        println!(
+            "{name}, e {restitution}: {} impacts, exact {}; one by one {}, late {}, stopped {}, overlap {:.1e}, \
+             energy {:.1e}, ledger {:.1e}, {:.2} s, exact {:.2} s",
+            ours.pair_impacts,
+            exact.pair_impacts,
+            ours.event_driven,
+            ours.late,
+            ours.stopped,
+            ours.deepest_overlap,
+            ours.energy_error.unwrap_or(0.0),
+            ours.ledger_error,
+            ours.wall_seconds,
+            exact.wall_seconds,
+        );
+        assert!(2 * ours.pair_impacts <= 3 * exact.pair_impacts, "{name}");
+        assert!(3 * ours.pair_impacts >= 2 * exact.pair_impacts, "{name}");
+        assert_eq!((ours.stopped, ours.unresolved), (0, 0), "{name}");
+        assert!(ours.late as f64 <= 1e-5 * ours.pair_impacts as f64, "{name}: {}", ours.late);
+        assert!(ours.deepest_overlap <= 2e-6, "{name}: {}", ours.deepest_overlap);
+        assert!(ours.ledger_error <= 1e-6, "{name}: {}", ours.ledger_error);
+        if restitution == 1.0 {
+            assert!(ours.energy_error.unwrap().abs() <= 1e-6, "{name}: {:?}", ours.energy_error);
+        }
+    }
 }
