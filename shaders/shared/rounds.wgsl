@@ -70,6 +70,8 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
     if agreed_halt(lane) { pending = 0u; }
     // More pending spheres than this are quicker to split than to finish, if the substep can be split.
     let crowd = select(max(frame.sphere_count / 20u, CROWD), 0xffffffffu, (frame.flags & FLAG_SHORTEST) != 0u);
+    // Longer chains of impacts are left to the CPU.
+    let long = select(0xffffffffu, LONG_ROUNDS, (frame.flags & FLAG_LEAVES_CHAINS) != 0u);
     // After so many rounds another dispatch continues.
     let end = number + frame.tail_rounds;
     while pending > 0u && number < end {
@@ -82,6 +84,10 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
                 break;
             }
             reached = earliest;
+        }
+        if number >= long {
+            if lane == 0u { halt(HALT_STUCK); }
+            break;
         }
         if number >= CROWDED_ROUNDS && pending > crowd {
             if lane == 0u { halt(HALT_CROWDED); }

@@ -170,7 +170,7 @@ impl CpuExecutor {
         self.now.frame = substep.frame(self.core.domain.world.gravity);
         let may_split = substep.halvings < MOST_HALVINGS;
         self.now.patience =
-            Patience { may_split, work: *left, is_event_driven: self.rounds.has_long_chains() };
+            Patience { may_split, work: *left, is_event_driven: self.rounds.begins_one_by_one() };
         let mut result = execute_rounds(self);
         if result.is_ok()
             && !self.core.domain.world.rests
@@ -178,6 +178,7 @@ impl CpuExecutor {
             && self.rounds.fails_in_order(self.now.outcome)
         {
             self.undo();
+            self.rounds.hold();
             self.now.patience.is_event_driven = true;
             result = execute_rounds(self);
         }

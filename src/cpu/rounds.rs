@@ -1,7 +1,7 @@
 //! Rounds: each round selects impacts, applies their impulses and sweeps the affected spheres again, until no impact is
 //! left in the substep.
 
-use crate::state::constants::{CROWD, CROWDED_ROUNDS, STUCK_ROUNDS};
+use crate::state::constants::{CROWD, CROWDED_ROUNDS, LONG_ROUNDS, STUCK_ROUNDS};
 use glam::Vec4;
 
 use crate::{
@@ -27,12 +27,14 @@ const ROUND_TASK: usize = 256;
 /// Capsules traversed by one task.
 const WALK_TASK: usize = 16;
 
-/// Rounds after which a substep is repeated with its impacts one by one, unless contacts may rest. An ordinary substep of a gas
-/// needs a dozen.
-const LONG_ROUNDS: u32 = 24;
-
-/// Length of the longest chain of impacts above which the next substep begins in the same manner.
+/// Length of the longest chain of impacts above which the next substep too applies its impacts one by one.
 const LONG_CHAIN: u32 = 12;
+
+/// Number of substeps that do so after one that was repeated, if they have few impacts: fewer than one for each
+/// [`SPHERES_PER_IMPACT`] spheres, or than [`FEW_IMPACTS`].
+const HELD_SUBSTEPS: u32 = 16;
+const SPHERES_PER_IMPACT: u64 = 20;
+const FEW_IMPACTS: u64 = 20_000;
 
 /// Rounds granted to a substep even if the step has used up its work limit.
 const LEAST_ROUNDS: u32 = 16;
@@ -77,6 +79,8 @@ pub struct Rounds {
     pub first: Vec<Bounds>,
     /// Spheres with valid bounds: nothing near them has changed since the bounds were computed.
     bounded: Bits,
+    /// Whether any sphere may have valid bounds.
+    has_bounds: bool,
     crowded: Outputs<Vec<Crowded>>,
     all_crowded: Vec<Crowded>,
     picked: Outputs<Vec<u32>>,
@@ -96,6 +100,8 @@ pub struct Rounds {
     pub frozen: Vec<(u32, Vec4)>,
     pub to_freeze: Vec<u32>,
     pub event_driven: EventDriven,
+    /// Substeps that still apply their impacts one by one.
+    held: u32,
     pub round: u32,
     /// Time of the earliest pending impact at the last check for progress.
     reached: f32,
@@ -155,8 +161,10 @@ impl Rounds {
     }
 
     /// Invalidates all bounds, because of a change that no sweep saw.
-    pub fn forget_bounds(&self) {
-        self.bounded.clear();
+    pub fn forget_bounds(&mut self) {
+        if std::mem::take(&mut self.has_bounds) {
+            self.bounded.clear();
+        }
     }
 }
 
@@ -198,9 +206,17 @@ impl Rounds {
         outcome == Outcome::Long || (outcome == Outcome::Ended && self.counts.late > 0)
     }
 
-    /// Whether the last substep had a chain of impacts for which rounds are too slow.
-    pub fn has_long_chains(&self) -> bool {
-        self.event_driven.depth > LONG_CHAIN
+    /// Notes that a substep is repeated with its impacts one by one.
+    pub fn hold(&mut self) {
+        self.held = HELD_SUBSTEPS;
+    }
+
+    /// Whether the next substep applies its impacts one by one, because the last ones had to.
+    pub fn begins_one_by_one(&mut self) -> bool {
+        let few = FEW_IMPACTS.max(self.events.len() as u64 / SPHERES_PER_IMPACT);
+        let is_held = self.held > 0 && self.counts.event_driven <= few;
+        self.held = self.held.saturating_sub(1);
+        is_held || self.event_driven.depth > LONG_CHAIN
     }
 
     /// Begins another round, or returns the reason why the rounds end.
@@ -277,6 +293,7 @@ impl Rounds {
             }
         });
         affected.list(&mut self.affected_list);
+        self.has_bounds = true;
         let (first, around, bounded) = (Disjoint::new(&mut self.first), &self.affected_list, &self.bounded);
         for_ranges(around.len(), ROUND_TASK, |range| {
             for k in around[range].iter().map(|&k| k as usize).filter(|&k| !bounded.contains(k)) {

@@ -20,7 +20,8 @@ use super::{
     host_mirror::HostMirror,
     impacts,
     layout::{
-        HALT, HALT_CUT, HALT_ITERATIONS, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG, HALT_UNFINISHED, TOO_LONG,
+        HALT, HALT_CUT, HALT_ITERATIONS, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG,
+        HALT_UNFINISHED, TOO_LONG,
     },
     pipelines::Pipelines,
     step_plan::StepPlan,
@@ -66,6 +67,8 @@ pub struct GpuExecutor {
     begun: Option<(usize, StepPlan)>,
     /// Takes the next step substep-wise, regardless of the last step.
     pub(super) substep_wise: bool,
+    /// The last step was left to the CPU because of long chains of impacts.
+    has_chains: bool,
     /// All spheres sleep: no step changes anything.
     is_idle: bool,
     dispatch_budget: DispatchBudget,
@@ -154,6 +157,7 @@ impl GpuExecutor {
             ahead: None,
             begun: None,
             substep_wise: false,
+            has_chains: false,
             is_idle: false,
             dispatch_budget,
             timing,
@@ -173,6 +177,7 @@ impl GpuExecutor {
             wide_rounds: StepPlan::wide_rounds(statistics.count, step.rounds, step.impacts),
             record: step.records,
             strict: system.solver.strict_order,
+            leaves_chains: !world.rests,
             wakes: world.features.changes(step.begin, step.begin + system.dt),
             dispatch_budget: self.dispatch_budget.within(MOST_TAIL_ROUNDS),
         }
@@ -266,7 +271,8 @@ impl GpuExecutor {
                         && self.dispatch_budget.more_batches(step_plan.dispatch_budget.batches)
                     || halt == HALT_UNFINISHED
                         && (step_plan.widen() || self.dispatch_budget.go_on(MOST_TAIL_ROUNDS));
-                if halt & HALT_STUCK != 0 && !again {
+                let leaves = HALT_STUCK | if step_plan.leaves_chains { HALT_LATE } else { 0 };
+                if halt & leaves != 0 && !again {
                     return self.take_on_cpu(step, impacts);
                 } else if !again {
                     return self.take_substep_wise(step, step_plan, impacts);
@@ -342,6 +348,12 @@ impl StepEngine for GpuExecutor {
                 if step.records && capacities.log <= 1 {
                     let log = Capacities::for_spheres(self.host.domain.statistics.count, true).log;
                     self.reallocate(Capacities { log, ..capacities })?;
+                }
+                if self.has_chains {
+                    // The device would give up again.
+                    let taken = self.take_on_cpu(step, impacts)?;
+                    self.has_stepped = true;
+                    return Ok(taken);
                 }
                 let step_plan = self.step_plan(step);
                 if step.was_halved || std::mem::take(&mut self.substep_wise) {

@@ -371,6 +371,8 @@ words! {
     FLAG_SHORTEST = 16;
     /// Walls come or go: all wake.
     FLAG_WAKE = 32;
+    /// Long chains of impacts, and impacts out of order, are left to the CPU.
+    FLAG_LEAVES_CHAINS = 64;
 
     /// Marks a partner that is a wall.
     WALL = 1 << 31;

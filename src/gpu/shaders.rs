@@ -255,6 +255,7 @@ fn shared_constants() -> String {
         ("MOST_LEVELS", levels::MOST_LEVELS as u32),
         ("ADVANCES", constants::ADVANCES),
         ("CROWDED_ROUNDS", constants::CROWDED_ROUNDS),
+        ("LONG_ROUNDS", constants::LONG_ROUNDS),
         ("CROWD", constants::CROWD as u32),
         ("STUCK_ROUNDS", constants::STUCK_ROUNDS),
         ("CLASS_SHIFT", sums::CLASS_SHIFT),

@@ -5,8 +5,8 @@ use super::{
     dispatch_budget::DispatchBudget,
     host_mirror::HostMirror,
     layout::{
-        FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_RECORD, FLAG_SHORTEST, FLAG_STRICT, FLAG_WAKE, Frame,
-        MOST_WIDE_ROUNDS,
+        FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_LEAVES_CHAINS, FLAG_RECORD, FLAG_SHORTEST, FLAG_STRICT,
+        FLAG_WAKE, Frame, MOST_WIDE_ROUNDS,
     },
 };
 use crate::step::plan::{Plan, Substep};
@@ -25,6 +25,8 @@ pub struct StepPlan {
     pub wide_rounds: u32,
     pub record: bool,
     pub strict: bool,
+    /// Whether the step is left to the CPU if impacts come in long chains or out of order.
+    pub leaves_chains: bool,
     /// Walls appear or disappear in the step.
     pub wakes: bool,
     pub dispatch_budget: DispatchBudget,
@@ -70,6 +72,7 @@ impl StepPlan {
             (FLAG_GRAVITY, host.domain.world.has_gravity),
             (FLAG_RECORD, self.record),
             (FLAG_STRICT, self.strict),
+            (FLAG_LEAVES_CHAINS, self.leaves_chains),
         ] {
             flags |= if set { flag } else { 0 };
         }

@@ -194,6 +194,7 @@ impl<'a> Harness<'a> {
             wide_rounds: MOST_WIDE_ROUNDS,
             record: true,
             strict: false,
+            leaves_chains: false,
             wakes: false,
             dispatch_budget: DispatchBudget::new(context),
         };

@@ -16,7 +16,7 @@ enum Kind {
 use Kind::*;
 
 // Field names that the command guarantees to scripts.
-const SCHEMA: [(&str, Kind); 33] = [
+const SCHEMA: [(&str, Kind); 34] = [
     ("backend", Text),
     ("adapter", Null),
     ("adapter_type", Null),

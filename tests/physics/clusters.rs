@@ -70,7 +70,7 @@ fn sphere(position: DVec3, velocity: DVec3, radius: f64) -> Sphere {
 // Spheres at rest that touch, and spheres that strike them.
 fn struck(name: &str, restitution: f64) -> System {
     let mut rng = Pcg64::seed_from_u64(7);
-    let mut bullets = |count: u32, edge: f64, height: f64| -> Vec<Sphere> {
+    let bullets = |rng: &mut Pcg64, count: u32, edge: f64, height: f64| -> Vec<Sphere> {
         let mut place = |k: u32| {
             let [x, y] = [0; 2].map(|_| rng.random_range(0.0..edge));
             sphere(DVec3::new(x, y, height + 1.2 * f64::from(k)), -20.0 * DVec3::Z, 0.5)
@@ -84,14 +84,14 @@ fn struck(name: &str, restitution: f64) -> System {
     };
     let close_packed = |site: DVec3| {
         let odd = 0.5 * (site.z % 2.0);
-        DVec3::new(site.x + odd, site.y + odd, site.z * 0.5_f64.sqrt() * (1.0 + 1e-7))
+        DVec3::new(site.x + odd, site.y + odd, site.z * 0.5_f64.sqrt())
     };
     let mut system = System { dt: 0.02, ..System::default() };
-    let layers = [lattice([20, 20, 2], |site| site), bullets(40, 19.0, 3.0)];
+    let layers = [lattice([20, 20, 2], |site| site), bullets(&mut rng, 40, 19.0, 3.0)];
     let spheres = match name {
-        "layers" => layers.concat(),
-        "cubic" => [lattice([8, 8, 8], |site| site), bullets(10, 7.0, 9.0)].concat(),
-        "close-packed" => [lattice([8, 8, 8], close_packed), bullets(10, 7.0, 7.0)].concat(),
+        "layers" => [lattice([20, 20, 2], |site| site), bullets(&mut rng, 40, 19.0, 3.0)].concat(),
+        "cubic" => [lattice([8, 8, 8], |site| site), bullets(&mut rng, 10, 7.0, 9.0)].concat(),
+        "close-packed" => [lattice([8, 8, 8], close_packed), bullets(&mut rng, 10, 7.0, 7.0)].concat(),
         "chain" => {
             let ends = [
                 sphere(DVec3::new(-3.0, 0.3, 0.0), 10.0 * DVec3::X, 0.5),
@@ -102,8 +102,7 @@ fn struck(name: &str, restitution: f64) -> System {
         "rack" => {
             system.dt = 0.001;
             let rows = (0..5).flat_map(|row| (0..=row).map(move |k| (f64::from(row), f64::from(k))));
-            let place =
-                |(row, k): (f64, f64)| DVec3::new(row * 0.75_f64.sqrt(), k - 0.5 * row, 0.0) * (1.0 + 1e-7);
+            let place = |(row, k): (f64, f64)| DVec3::new(row * 0.75_f64.sqrt(), k - 0.5 * row, 0.0);
             let mut rack: Vec<_> = rows.map(|at| sphere(place(at), DVec3::ZERO, 0.5)).collect();
             rack.push(sphere(DVec3::new(-2.0, 0.05, 0.0), 1000.0 * DVec3::X, 0.5));
             rack
@@ -114,11 +113,18 @@ fn struck(name: &str, restitution: f64) -> System {
                     DVec3::new(8.0 * f64::from(k % 2) + 3.5, 8.0 * f64::from(k / 2) + 3.5, -4.5 - 1e-6);
                 sphere(place, DVec3::ZERO, 4.0)
             });
-            [large.collect(), lattice([16, 16, 1], |site| site), bullets(10, 15.0, 3.0)].concat()
+            [large.collect(), lattice([16, 16, 1], |site| site), bullets(&mut rng, 10, 15.0, 3.0)].concat()
         }
         _ => unreachable!("{name}"),
     };
-    system.spheres = (0..).zip(spheres).map(|(id, sphere)| Sphere { id, ..sphere }).collect();
+    // Gaps of the size of f32 rounding: perfect columns of spheres have impacts that no rounded start has.
+    let mut nudge = || DVec3::from_array([0; 3].map(|_| rng.random_range(-5e-8..5e-8)));
+    let nudged = |(id, sphere): (u32, Sphere)| Sphere {
+        id,
+        position: sphere.position * (1.0 + 3e-7) + nudge(),
+        ..sphere
+    };
+    system.spheres = (0..).zip(spheres).map(nudged).collect();
     system.materials = Materials::empty();
     system.materials.push("ball", restitution, 1.0);
     let (min, max) = (DVec3::splat(-20.0), DVec3::new(330.0, 40.0, 60.0));
@@ -137,7 +143,7 @@ fn struck_clusters_have_the_impacts_of_exact(backend: Backend) {
         let summary = |backend| {
             let mut simulation = simulate_silently(&system, backend);
             simulation.run(40, |_| std::ops::ControlFlow::Continue(())).unwrap();
-            simulation.summary()
+            simulation.summary().clone()
         };
         let (exact, ours) = (summary(Backend::Exact), summary(backend));
         println!(
@@ -158,7 +164,9 @@ fn struck_clusters_have_the_impacts_of_exact(backend: Backend) {
         assert!(3 * ours.pair_impacts >= 2 * exact.pair_impacts, "{name}");
         assert_eq!((ours.stopped, ours.unresolved), (0, 0), "{name}");
         assert!(ours.late as f64 <= 1e-5 * ours.pair_impacts as f64, "{name}: {}", ours.late);
-        assert!(ours.deepest_overlap <= 2e-6, "{name}: {}", ours.deepest_overlap);
+        // In the cells of large spheres, places are rounded to 5e-7 of a small diameter, in every substep.
+        let rounding = if name == "sizes" { 1e-5 } else { 2e-6 };
+        assert!(ours.deepest_overlap <= rounding, "{name}: {}", ours.deepest_overlap);
         assert!(ours.ledger_error <= 1e-6, "{name}: {}", ours.ledger_error);
         if restitution == 1.0 {
             assert!(ours.energy_error.unwrap().abs() <= 1e-6, "{name}: {:?}", ours.energy_error);

@@ -38,6 +38,7 @@ impl GpuExecutor {
         self.is_idle = false;
         self.begun = None;
         self.retries.on_cpu = true;
+        self.has_chains = report.event_driven > 0;
         let sums = Audit::default().run(&self.host.domain.grid, &state, step.plan.drift);
         let counts = StepCounts {
             pairs: report.pair_impacts,

@@ -43,6 +43,7 @@ impl GpuExecutor {
             wide_rounds: 0,
             record: false,
             strict: false,
+            leaves_chains: false,
             wakes: false,
             dispatch_budget: self.dispatch_budget,
         };

@@ -137,6 +137,9 @@ impl GpuExecutor {
             let DispatchBudget { tails, tail_rounds, .. } = run.step_plan.dispatch_budget;
             run.overtime += u64::from(tails * tail_rounds);
         }
+        if run.step_plan.leaves_chains && halt & HALT_LATE != 0 {
+            return Ok(Attempt::GiveUp);
+        }
         if halt & HALT_STUCK == 0 && substep.halvings < MOST_HALVINGS {
             Ok(Attempt::Halve(substep))
         } else if halt == HALT_LATE {
