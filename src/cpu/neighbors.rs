@@ -417,6 +417,9 @@ struct Rows {
     cell: Option<IVec3>,
     rows: [Row; CODES as usize],
     count: usize,
+    /// For cells away from the faces of a direct grid: y and z of the cell, and the rows around it without their spheres.
+    inner: Option<(i32, i32)>,
+    inner_rows: [(u32, Row); 9],
 }
 
 impl Rows {
@@ -427,6 +430,10 @@ impl Rows {
         }
         self.cell = Some(cell);
         self.count = 0;
+        let is_inner = |axis: usize| 0 < cell[axis] && cell[axis] < grid.count[axis] - 1;
+        if grid.direct && is_inner(0) && is_inner(1) && is_inner(2) {
+            return self.around_inner(grid, starts, cell);
+        }
         for dz in -grid.layers..=grid.layers {
             let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
             for dy in -1..=1 {
@@ -458,6 +465,28 @@ impl Rows {
                     right.into_iter().for_each(|k| add(k, (k, k), k + 1));
                 }
             }
+        }
+    }
+}
+
+impl Rows {
+    // The same for a cell away from the faces of a direct grid: nothing wraps, and rows around cells side by side along x differ
+    // only in their spheres.
+    fn around_inner(&mut self, grid: &Grid, starts: &[u32], cell: IVec3) {
+        if self.inner != Some((cell.y, cell.z)) {
+            self.inner = Some((cell.y, cell.z));
+            for (k, (first, row)) in (0..).zip(&mut self.inner_rows) {
+                let (dy, dz) = (k % 3 - 1, k / 3 - 1);
+                *first = grid.row(cell.y + dy, cell.z + dz);
+                row.code = 9 * dz + 3 * dy + CODES as i32 / 2;
+                row.shift = grid.shift(IVec3::new(0, dy, dz));
+            }
+        }
+        for &(first, row) in &self.inner_rows {
+            let left = first as usize + cell.x as usize - 1;
+            let [start, from, to, end] = [0, 1, 2, 3].map(|k| starts[left..left + 4][k]);
+            self.rows[self.count] = Row { start, middle: (from, to), end, ..row };
+            self.count += usize::from(start < end);
         }
     }
 }
