@@ -400,14 +400,12 @@ pub fn neighbors(
 /// Spheres of up to three cells side by side along x.
 #[derive(Clone, Copy, Default)]
 struct Row {
-    start: u32,
-    /// Begin and end of the middle cell.
-    middle: (u32, u32),
-    end: u32,
+    /// First spheres of the left, the middle and the right cell, and the end of the row.
+    starts: [u32; 4],
     /// Code and shift of the middle cell.
     code: i32,
     shift: Vec3,
-    /// The middle cell.
+    /// The middle cell; used with hashed buckets only.
     cell: IVec3,
 }
 
@@ -417,9 +415,10 @@ struct Rows {
     cell: Option<IVec3>,
     rows: [Row; CODES as usize],
     count: usize,
-    /// For cells away from the faces of a direct grid: y and z of the cell, and the rows around it without their spheres.
+    /// If `rows` are those of a cell away from the faces of a direct grid: y and z of the cell.
     inner: Option<(i32, i32)>,
-    inner_rows: [(u32, Row); 9],
+    /// First buckets of these rows.
+    buckets: [usize; 9],
 }
 
 impl Rows {
@@ -434,6 +433,7 @@ impl Rows {
         if grid.direct && is_inner(0) && is_inner(1) && is_inner(2) {
             return self.around_inner(grid, starts, cell);
         }
+        self.inner = None;
         for dz in -grid.layers..=grid.layers {
             let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
             for dy in -1..=1 {
@@ -445,10 +445,9 @@ impl Rows {
                 let [left, middle, right] = [-1, 0, 1].map(bucket);
                 let Some(middle) = middle else { continue };
                 let mut add = |start: usize, (from, to): (usize, usize), end: usize| {
-                    let (start, end) = (starts[start], starts[end]);
-                    let (middle, cell) = ((starts[from], starts[to]), IVec3::new(cell.x, y, z));
-                    self.rows[self.count] = Row { start, middle, end, code, shift, cell };
-                    self.count += usize::from(start < end);
+                    let (starts, cell) = ([start, from, to, end].map(|k| starts[k]), IVec3::new(cell.x, y, z));
+                    self.rows[self.count] = Row { starts, code, shift, cell };
+                    self.count += usize::from(starts[0] < starts[3]);
                 };
                 let before = left.filter(|k| k + 1 == middle);
                 let after = right.filter(|&k| k == middle + 1);
@@ -475,18 +474,17 @@ impl Rows {
     fn around_inner(&mut self, grid: &Grid, starts: &[u32], cell: IVec3) {
         if self.inner != Some((cell.y, cell.z)) {
             self.inner = Some((cell.y, cell.z));
-            for (k, (first, row)) in (0..).zip(&mut self.inner_rows) {
+            for (k, (row, bucket)) in (0..).zip(self.rows.iter_mut().zip(&mut self.buckets)) {
                 let (dy, dz) = (k % 3 - 1, k / 3 - 1);
-                *first = grid.row(cell.y + dy, cell.z + dz);
                 row.code = 9 * dz + 3 * dy + CODES as i32 / 2;
                 row.shift = grid.shift(IVec3::new(0, dy, dz));
+                *bucket = grid.row(cell.y + dy, cell.z + dz) as usize;
             }
         }
-        for &(first, row) in &self.inner_rows {
-            let left = first as usize + cell.x as usize - 1;
-            let [start, from, to, end] = [0, 1, 2, 3].map(|k| starts[left..left + 4][k]);
-            self.rows[self.count] = Row { start, middle: (from, to), end, ..row };
-            self.count += usize::from(start < end);
+        self.count = self.buckets.len();
+        for (row, bucket) in self.rows.iter_mut().zip(self.buckets) {
+            let left = bucket + cell.x as usize - 1;
+            row.starts.copy_from_slice(&starts[left..left + 4]);
         }
     }
 }
@@ -521,16 +519,16 @@ impl<'a> Finder<'a> {
         let [xs, ys, zs, radii] = columns;
         let (mut fours, mut count, mut hits) = ([(0u32, 0u32); 16], 0, 0u64);
         for (place, row) in rows.iter().enumerate() {
-            let (start, end) = (row.start as usize, row.end as usize);
-            let middle = ((row.middle.0 - row.start) as f32, (row.middle.1 - row.start) as f32);
+            let [start, middle, right, end] = row.starts.map(|start| start as usize);
+            let (middle, right) = ((middle - start) as f32, (right - start) as f32);
             let mut first = start;
             while first < end {
                 // Past the end of the row the load reads other spheres, which are masked below.
                 let four = |values: &[f32]| Vec4::from_slice(&values[first..first + 4]);
                 let index = Vec4::splat((first - start) as f32) + lanes;
                 // -1, 0, 1 for the left, the middle and the right cell.
-                let side = Vec4::select(index.cmpge(Vec4::splat(middle.1)), Vec4::ONE, Vec4::ZERO)
-                    - Vec4::select(index.cmplt(Vec4::splat(middle.0)), Vec4::ONE, Vec4::ZERO);
+                let side = Vec4::select(index.cmpge(Vec4::splat(right)), Vec4::ONE, Vec4::ZERO)
+                    - Vec4::select(index.cmplt(Vec4::splat(middle)), Vec4::ONE, Vec4::ZERO);
                 let x = (self.offset.x - four(xs)) - side * self.grid.edge.x;
                 let y = (self.offset.y - four(ys)) - row.shift.y;
                 let z = (self.offset.z - four(zs)) - row.shift.z;
@@ -558,7 +556,7 @@ impl<'a> Finder<'a> {
             hits &= hits - 1;
             let (first, row) = fours[bit as usize / 4];
             let (j, row) = (first + bit % 4, &rows[row as usize]);
-            let side = i32::from(j >= row.middle.1) - i32::from(j < row.middle.0);
+            let side = i32::from(j >= row.starts[2]) - i32::from(j < row.starts[1]);
             if self.grid.direct || self.is_in(j as usize, row.cell, side) {
                 self.push(j as usize, row.code + side, entries);
             }

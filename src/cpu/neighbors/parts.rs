@@ -25,13 +25,14 @@ impl Finder<'_> {
                 let code = 9 * away.z + 3 * away.y + CODES as i32 / 2;
                 if grid.direct {
                     // The whole row is in one cell: left of the middle cell, in it, or right of it.
-                    let middle = match away.x {
-                        -1 => (spheres.end, spheres.end),
-                        0 => (spheres.start, spheres.end),
-                        _ => (spheres.start, spheres.start),
+                    let Range { start, end } = spheres;
+                    let starts = match away.x {
+                        -1 => [start, end, end, end],
+                        0 => [start, start, end, end],
+                        _ => [start, start, start, end],
                     };
                     let shift = grid.shift(IVec3::new(0, away.y, away.z));
-                    rows.push(Row { start: spheres.start, middle, end: spheres.end, code, shift, cell });
+                    rows.push(Row { starts, code, shift, cell });
                 } else {
                     let shift = grid.shift(away);
                     for j in spheres {
