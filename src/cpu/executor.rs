@@ -175,7 +175,7 @@ impl CpuExecutor {
         if result.is_ok()
             && !self.core.domain.world.rests
             && !self.now.patience.is_event_driven
-            && self.rounds.fails_in_order(self.now.outcome)
+            && self.rounds.is_repeated(self.now.outcome)
         {
             self.undo();
             self.rounds.hold();

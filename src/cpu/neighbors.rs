@@ -445,7 +445,8 @@ impl Rows {
                 let [left, middle, right] = [-1, 0, 1].map(bucket);
                 let Some(middle) = middle else { continue };
                 let mut add = |start: usize, (from, to): (usize, usize), end: usize| {
-                    let (starts, cell) = ([start, from, to, end].map(|k| starts[k]), IVec3::new(cell.x, y, z));
+                    let (starts, cell) =
+                        ([start, from, to, end].map(|k| starts[k]), IVec3::new(cell.x, y, z));
                     self.rows[self.count] = Row { starts, code, shift, cell };
                     self.count += usize::from(starts[0] < starts[3]);
                 };

@@ -30,11 +30,8 @@ const WALK_TASK: usize = 16;
 /// Length of the longest chain of impacts above which the next substep too applies its impacts one by one.
 const LONG_CHAIN: u32 = 12;
 
-/// Number of substeps that do so after one that was repeated, if they have few impacts: fewer than one for each
-/// [`SPHERES_PER_IMPACT`] spheres, or than [`FEW_IMPACTS`].
+/// Number of substeps that do so after one that was repeated. A repetition costs more than impacts one by one.
 const HELD_SUBSTEPS: u32 = 16;
-const SPHERES_PER_IMPACT: u64 = 20;
-const FEW_IMPACTS: u64 = 20_000;
 
 /// Rounds granted to a substep even if the step has used up its work limit.
 const LEAST_ROUNDS: u32 = 16;
@@ -201,9 +198,13 @@ impl Rounds {
         });
     }
 
-    /// Whether the rounds of a substep ended with impacts out of order, or did not end soon.
-    pub fn fails_in_order(&self, outcome: Outcome) -> bool {
-        outcome == Outcome::Long || (outcome == Outcome::Ended && self.counts.late > 0)
+    /// Whether the rounds of a substep, which ended in this way, are repeated with the impacts one by one.
+    pub fn is_repeated(&self, outcome: Outcome) -> bool {
+        match outcome {
+            Outcome::Long | Outcome::Crowded => true,
+            Outcome::Ended => self.counts.late > 0,
+            Outcome::Stuck => false,
+        }
     }
 
     /// Notes that a substep is repeated with its impacts one by one.
@@ -213,8 +214,7 @@ impl Rounds {
 
     /// Whether the next substep applies its impacts one by one, because the last ones had to.
     pub fn begins_one_by_one(&mut self) -> bool {
-        let few = FEW_IMPACTS.max(self.events.len() as u64 / SPHERES_PER_IMPACT);
-        let is_held = self.held > 0 && self.counts.event_driven <= few;
+        let is_held = self.held > 0;
         self.held = self.held.saturating_sub(1);
         is_held || self.event_driven.depth > LONG_CHAIN
     }

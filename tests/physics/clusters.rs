@@ -87,7 +87,6 @@ fn struck(name: &str, restitution: f64) -> System {
         DVec3::new(site.x + odd, site.y + odd, site.z * 0.5_f64.sqrt())
     };
     let mut system = System { dt: 0.02, ..System::default() };
-    let layers = [lattice([20, 20, 2], |site| site), bullets(&mut rng, 40, 19.0, 3.0)];
     let spheres = match name {
         "layers" => [lattice([20, 20, 2], |site| site), bullets(&mut rng, 40, 19.0, 3.0)].concat(),
         "cubic" => [lattice([8, 8, 8], |site| site), bullets(&mut rng, 10, 7.0, 9.0)].concat(),
