@@ -12,7 +12,6 @@
 use std::{cmp::Ordering, collections::BinaryHeap};
 
 use glam::DVec3;
-use rustc_hash::FxHashMap;
 
 use super::collide::{Counts, Recorder, Undo, soften};
 use crate::{
@@ -34,9 +33,13 @@ use crate::{
 const CHECK: u64 = 256;
 const LEAST_CHECK: u64 = 1 << 16;
 
+/// Slot of a sphere that does not take part.
+const ABSENT: u32 = u32::MAX;
+
 /// A sphere that takes part.
 #[derive(Clone, Copy)]
 struct Body {
+    index: u32,
     /// Offset in its cell at the time `clock`, in the falling frame.
     offset: DVec3,
     velocity: DVec3,
@@ -92,7 +95,9 @@ impl Eq for Prediction {}
 /// Buffers of the event-driven finish.
 #[derive(Default)]
 pub struct EventDriven {
-    bodies: FxHashMap<u32, Body>,
+    /// Place of each sphere in `bodies`; [`ABSENT`] if it does not take part.
+    slots: Vec<u32>,
+    bodies: Vec<Body>,
     queue: BinaryHeap<Prediction>,
     /// Longest chain of impacts in the last substep: about as many rounds would have been needed.
     pub depth: u32,
@@ -102,6 +107,7 @@ impl Body {
     fn new(core: &Core, i: usize) -> Self {
         let (state, clock) = (&core.state, core.clock[i]);
         Self {
+            index: i as u32,
             offset: state.offset(i).as_dvec3(),
             velocity: state.velocity(i).as_dvec3(),
             spin: state.spin[i].truncate().as_dvec3(),
@@ -168,11 +174,33 @@ fn rub(
 impl EventDriven {
     /// Number of bytes of its buffers.
     pub fn bytes(&self) -> usize {
-        self.bodies.capacity() * size_of::<(u32, Body)>() + self.queue.capacity() * size_of::<Prediction>()
+        4 * self.slots.capacity()
+            + self.bodies.capacity() * size_of::<Body>()
+            + self.queue.capacity() * size_of::<Prediction>()
     }
 
+    // Begins a substep with so many spheres; none of them takes part.
+    fn begin(&mut self, count: usize) {
+        for body in self.bodies.drain(..) {
+            self.slots[body.index as usize] = ABSENT;
+        }
+        self.slots.resize(count, ABSENT);
+        self.queue.clear();
+        self.depth = 0;
+    }
+
+    fn get(&self, i: u32) -> Option<&Body> {
+        self.bodies.get(self.slots[i as usize] as usize)
+    }
+
+    // The body of a sphere, which takes part from now on.
     fn body(&mut self, core: &Core, i: u32) -> &mut Body {
-        self.bodies.entry(i).or_insert_with(|| Body::new(core, i as usize))
+        let slot = &mut self.slots[i as usize];
+        if *slot == ABSENT {
+            *slot = self.bodies.len() as u32;
+            self.bodies.push(Body::new(core, i as usize));
+        }
+        &mut self.bodies[*slot as usize]
     }
 
     // Predicts the impacts of a sphere that takes part.
@@ -185,13 +213,13 @@ impl EventDriven {
         let a = *self.body(core, i);
         let (index, ids) = (i as usize, state.id);
         let mut single = Event::NONE;
-        let (bodies, queue) = (&self.bodies, &mut self.queue);
+        let Self { slots, bodies, queue, .. } = self;
         view.for_candidates(index, |k, link, shift| {
             if state.inverse_mass(k) == 0.0 && view.world.has_gravity {
                 consider(&view, index, k, link, shift, &mut single);
                 return;
             }
-            let b = bodies.get(&(k as u32)).copied().unwrap_or_else(|| Body::new(core, k));
+            let b = bodies.get(slots[k] as usize).copied().unwrap_or_else(|| Body::new(core, k));
             let now = a.clock.max(b.clock);
             let d = a.at(now) - b.at(now) - shift.as_dvec3();
             let radius_sum = f64::from(state.radius(index)) + f64::from(state.radius(k));
@@ -230,9 +258,8 @@ impl EventDriven {
 
     // The next valid prediction.
     fn next(&mut self) -> Option<Prediction> {
-        let Self { bodies, queue, .. } = self;
-        let impacts = |i: u32| bodies.get(&i).map_or(0, |body| body.impacts);
-        while let Some(next) = queue.pop() {
+        while let Some(next) = self.queue.pop() {
+            let impacts = |i: u32| self.get(i).map_or(0, |body| body.impacts);
             let partner = if next.is_single { 0 } else { impacts(next.partner) };
             if next.impacts == (impacts(next.i), partner) {
                 return Some(next);
@@ -311,8 +338,8 @@ impl EventDriven {
             })
         });
         (a.contact, b.contact) = (time, if is_fixed { b.contact } else { time });
-        self.bodies.insert(impact.i, a);
-        self.bodies.insert(impact.partner, b);
+        *self.body(core, impact.i) = a;
+        *self.body(core, impact.partner) = b;
         record.flatten()
     }
 }
@@ -330,9 +357,7 @@ impl Rounds {
         patience: Patience,
     ) -> Result<Outcome, Error> {
         let mut finish = std::mem::take(&mut self.event_driven);
-        finish.bodies.clear();
-        finish.queue.clear();
-        finish.depth = 0;
+        finish.begin(core.state.len());
         let pending = std::mem::take(&mut self.pending_list);
         pending.iter().for_each(|&i| finish.predict(core, frame, i));
         self.pending_list = pending;
@@ -353,20 +378,20 @@ impl Rounds {
         }
         let end = f64::from(frame.h);
         let drift = frame.drift.as_dvec3();
-        for (&i, body) in finish.bodies.iter_mut().filter(|(_, body)| body.impacts > 0) {
-            if core.state.inverse_mass(i as usize) == 0.0 {
+        for body in finish.bodies.iter_mut().filter(|body| body.impacts > 0) {
+            if core.state.inverse_mass(body.index as usize) == 0.0 {
                 continue;
             }
             if outcome == Outcome::Ended {
                 body.advance(end, drift);
             }
-            store(core, i as usize, body);
+            store(core, body);
         }
         if outcome == Outcome::Ended {
             self.pending.clear();
         } else {
             self.touched_list.clear();
-            self.touched_list.extend(finish.bodies.keys().copied());
+            self.touched_list.extend(finish.bodies.iter().map(|body| body.index));
             self.touched_list.sort_unstable();
             self.resweep(core, frame);
         }
@@ -402,14 +427,13 @@ impl Rounds {
                 let i = self.to_freeze[k] as usize;
                 self.freeze(core, frame, i, core.clock[i]);
             }
-            let bodies = &mut finish.bodies;
             let spheres = spheres.into_iter().flatten();
-            let depth =
-                1 + spheres.clone().filter_map(|i| bodies.get(&i)).map(|body| body.depth).max().unwrap_or(0);
+            let depths = spheres.clone().filter_map(|i| finish.get(i)).map(|body| body.depth);
+            let depth = 1 + depths.max().unwrap_or(0);
             finish.depth = finish.depth.max(depth);
             for i in spheres {
-                let impacts = bodies.get(&i).map_or(0, |body| body.impacts) + 1;
-                bodies.insert(i, Body { impacts, depth, ..Body::new(core, i as usize) });
+                let body = finish.body(core, i);
+                *body = Body { impacts: body.impacts + 1, depth, ..Body::new(core, i as usize) };
             }
         } else {
             for i in spheres.into_iter().flatten().map(|i| i as usize) {
@@ -428,8 +452,8 @@ impl Rounds {
             self.impacts.extend(finish.strike(core, frame, recorder, impact, &mut self.counts));
             self.fast.clear();
             for i in spheres.into_iter().flatten() {
-                let body = finish.bodies[&i];
-                store(core, i as usize, &body);
+                let body = *finish.body(core, i);
+                store(core, &body);
                 let path = frame.path(body.velocity.as_vec3(), 1.0, body.clock as f32);
                 if core.dynamic_candidates.is_fast(i as usize) || path > body.margin as f32 {
                     self.fast.push(i);
@@ -443,8 +467,8 @@ impl Rounds {
 }
 
 // Stores a sphere, rounded to f32.
-fn store(core: &mut Core, i: usize, body: &Body) {
-    let state = &mut core.state;
+fn store(core: &mut Core, body: &Body) {
+    let (state, i) = (&mut core.state, body.index as usize);
     state.place[i] = body.offset.as_vec3().extend(state.place[i].w);
     state.motion[i] = body.velocity.as_vec3().extend(state.motion[i].w);
     state.spin[i] = body.spin.as_vec3().extend(body.contact as f32);
