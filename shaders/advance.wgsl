@@ -24,7 +24,7 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         if id.x == 0u { halt(HALT_UNFINISHED); }
         return;
     }
-    if (is_strict() || has_flag(FLAG_LEAVES_CHAINS)) && atomicLoad(&work[LATE_COUNT]) > 0u {
+    if is_strict() && atomicLoad(&work[LATE_COUNT]) > 0u {
         if id.x == 0u { halt(HALT_LATE); }
         return;
     }

@@ -2,7 +2,7 @@
 //! sphere changes. Momentum, angular momentum and energy therefore balance for each pair.
 
 mod convert;
-mod friction;
+pub mod friction;
 mod wall;
 
 use crate::state::constants::{LEAST_REBOUND, LOWEST_BOUNCE, REBOUND, RESTING};
@@ -60,7 +60,7 @@ pub struct Counts {
     pub virial: f64,
     /// Work done by moving walls.
     pub wall_work: f64,
-    /// Impacts of the event-driven finish.
+    /// Impacts applied one by one.
     pub event_driven: u64,
 }
 

@@ -1,37 +1,47 @@
-//! Finishes a substep whose rounds do not end, by an event-driven simulation in f64 of the spheres with pending impacts and
+//! Applies the impacts of a substep one after the other, in f64: an event-driven simulation of the spheres with pending impacts and
 //! of those that they meet.
 //!
 //! Rounds apply independent impacts side by side. In a cluster of touching elastic spheres every impact depends on the one
-//! before, and the impacts follow each other faster than an f32 clock can tell. One impact after the other, with places,
-//! velocities and clocks in f64, they end soon. All other spheres keep their state. Each sphere that took part returns to f32
-//! once, at its place at the end of the substep.
+//! before, and the impacts follow each other faster than an f32 clock can tell. With places, velocities and clocks in f64 they
+//! end soon. All other spheres keep their state. A sphere that took part returns to f32 at its place at the end of the substep.
 //!
-//! Only worlds without resting contacts are finished in this manner: crowds under gravity become contacts. Impacts on walls, and
-//! under gravity on fixed spheres, are predicted and applied by the stages `sweep` and `collide`, in f32.
+//! Only worlds without resting contacts do so: under gravity, crowds become contacts. Impacts on moving planes and on walls of
+//! other shapes, of spheres that a plane supports, and under gravity on fixed spheres, are predicted and applied by the stages
+//! `sweep` and `collide`, in f32.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 
-use super::collide::{Counts, Recorder, Undo, soften};
+use super::collide::{Counts, Push, Recorder, soften};
 use crate::{
     Error, Impact, Partner,
     cpu::{
         core::Core,
-        event::Event,
+        event::{Event, View},
+        feature::consider_features,
         rounds::{Outcome, Patience, Rounds},
-        sweep::{consider, consider_all_walls},
+        sweep::{consider, consider_wall},
     },
     state::{
-        constants::{LEAST_REBOUND, WALL},
+        constants::{LEAST_REBOUND, RESTING, WALL, wall_bit, wall_of},
         frame::Frame,
     },
+    walls::world::Wall,
 };
 
-/// Within this many impacts for each sphere that takes part, and [`LEAST_CHECK`] more, time must pass. Otherwise the impacts
-/// never end.
-const CHECK: u64 = 256;
-const LEAST_CHECK: u64 = 1 << 16;
+/// Two impacts within this part of a substep are in a row.
+const INSTANT: f64 = 1e-9;
+
+/// So many impacts in a row for each sphere that takes part, and [`LEAST_IN_A_ROW`] more, never end.
+const IN_A_ROW: u64 = 16;
+const LEAST_IN_A_ROW: u64 = 1 << 16;
+
+/// Impacts for each pending sphere that are granted to a substep even if the step has used up its work limit.
+const LEAST_IMPACTS: u64 = 16;
+
+/// Fast spheres may have so many times more candidates and cells than in rounds before the substep is halved.
+const MOST_CROWDED: usize = 8;
 
 /// Slot of a sphere that does not take part.
 const ABSENT: u32 = u32::MAX;
@@ -92,7 +102,7 @@ impl PartialEq for Prediction {
 
 impl Eq for Prediction {}
 
-/// Buffers of the event-driven finish.
+/// Buffers of the event-driven simulation.
 #[derive(Default)]
 pub struct EventDriven {
     /// Place of each sphere in `bodies`; [`ABSENT`] if it does not take part.
@@ -152,6 +162,58 @@ fn first_contact(d: DVec3, w: DVec3, radius_sum: f64, left: f64) -> Option<f64> 
     (q > 0.0 && time < left).then_some(time)
 }
 
+/// The next impact of a sphere on a plane.
+enum Meeting {
+    None,
+    At(f64),
+    /// The plane moves, or the sphere is about to rest on it: the stage `sweep` decides.
+    Rests,
+}
+
+/// Height of the surface of a sphere above a plane that stands still, in the lab frame.
+fn height(view: &View, body: &Body, wall: &Wall, time: f64) -> f64 {
+    let index = body.index as usize;
+    let cells = view.grid.shift(view.cell(index) - wall.cell).as_dvec3();
+    let at = cells + (body.at(time) - wall.offset.as_dvec3());
+    let fallen = 0.5 * f64::from(wall.acceleration) * time * time;
+    normal_of(wall).dot(at) + fallen - f64::from(view.state.radius(index))
+}
+
+fn normal_of(wall: &Wall) -> DVec3 {
+    wall.normal.as_dvec3().normalize()
+}
+
+fn plane_contact(view: &View, body: &Body, plane: usize) -> Meeting {
+    let (wall, index) = (&view.world.walls[plane], body.index as usize);
+    if !wall.there || usize::from(view.support[index]) == plane + 1 {
+        return Meeting::None;
+    }
+    if wall.mover.is_some() {
+        return Meeting::Rests;
+    }
+    let (acceleration, h) = (f64::from(wall.acceleration), f64::from(view.frame.h));
+    let gap = height(view, body, wall, body.clock).max(0.0);
+    let speed = normal_of(wall).dot(body.velocity) + acceleration * body.clock;
+    // The first root of gap + speed t + acceleration/2 t^2, without cancellation.
+    let square = speed * speed - 2.0 * acceleration * gap;
+    let time = if square < 0.0 {
+        return Meeting::None;
+    } else if speed < 0.0 {
+        2.0 * gap / (square.sqrt() - speed)
+    } else if acceleration < 0.0 {
+        (speed + square.sqrt()) / -acceleration
+    } else {
+        return Meeting::None;
+    };
+    let arrival = square.sqrt();
+    let is_slow = arrival <= -acceleration * f64::from(RESTING) * h;
+    match body.clock + time {
+        time if time >= h => Meeting::None,
+        _ if acceleration < 0.0 && is_slow => Meeting::Rests,
+        time => Meeting::At(time),
+    }
+}
+
 /// Impulse of friction on the first sphere, twist of both, and the energy lost, as in `collide::friction`. `rim` is the sum
 /// of the spins times the radii.
 fn rub(
@@ -186,7 +248,6 @@ impl EventDriven {
         }
         self.slots.resize(count, ABSENT);
         self.queue.clear();
-        self.depth = 0;
     }
 
     fn get(&self, i: u32) -> Option<&Body> {
@@ -235,7 +296,23 @@ impl EventDriven {
                 });
             }
         });
-        consider_all_walls(&view, index, &mut single);
+        let planes = if view.dynamic_candidates.is_fast(index) { u32::MAX } else { view.lists.walls(index) };
+        for plane in (0..view.world.walls.len()).filter(|&plane| planes & wall_bit(plane) != 0) {
+            match plane_contact(&view, &a, plane) {
+                Meeting::None => {}
+                Meeting::Rests => consider_wall(&view, index, plane, &mut single),
+                Meeting::At(time) => queue.push(Prediction {
+                    time,
+                    order: (u32::MAX, plane as u32),
+                    i,
+                    partner: WALL | plane as u32,
+                    link: 0,
+                    impacts: (a.impacts, 0),
+                    is_single: false,
+                }),
+            }
+        }
+        consider_features(&view, index, &mut single);
         if single.is_some() {
             let order = match single.wall() {
                 Some(wall) => (u32::MAX, wall as u32),
@@ -260,7 +337,8 @@ impl EventDriven {
     fn next(&mut self) -> Option<Prediction> {
         while let Some(next) = self.queue.pop() {
             let impacts = |i: u32| self.get(i).map_or(0, |body| body.impacts);
-            let partner = if next.is_single { 0 } else { impacts(next.partner) };
+            let is_alone = next.is_single || next.partner & WALL != 0;
+            let partner = if is_alone { 0 } else { impacts(next.partner) };
             if next.impacts == (impacts(next.i), partner) {
                 return Some(next);
             }
@@ -342,81 +420,159 @@ impl EventDriven {
         *self.body(core, impact.partner) = b;
         record.flatten()
     }
+
+    // Applies the impact of a sphere on a plane that stands still.
+    fn strike_plane(
+        &mut self,
+        core: &Core,
+        frame: Frame,
+        recorder: Recorder,
+        impact: Prediction,
+        (counts, pushes): (&mut Counts, &mut Vec<Push>),
+    ) -> Option<Impact> {
+        let view = core.view(frame);
+        let (i, time) = (impact.i as usize, impact.time);
+        let wall = &view.world.walls[wall_of(impact.partner)];
+        let mut a = *self.body(core, impact.i);
+        a.advance(time, frame.drift.as_dvec3());
+        (a.impacts, a.depth) = (a.impacts + 1, a.depth + 1);
+        self.depth = self.depth.max(a.depth);
+        let gravity = view.world.gravity.as_dvec3();
+        let normal = normal_of(wall);
+        let velocity = a.velocity + gravity * time;
+        let approach = normal.dot(velocity);
+        let record = (approach < 0.0).then(|| {
+            let radius = f64::from(view.state.radius(i));
+            let inverse_mass = f64::from(view.state.inverse_mass(i));
+            counts.late += u64::from(-height(&view, &a, wall, time) > f64::from(view.world.slop));
+            let surface = view.world.surface(view.state.material(i).into(), wall.material);
+            let (e, friction) = soften(&view, surface, -approach as f32, (time - a.contact) as f32, counts);
+            let parting = (-f64::from(e) * approach).max(f64::from(LEAST_REBOUND) * velocity.length());
+            let normal_impulse = normal * ((parting - approach) / inverse_mass);
+            let mut push = normal_impulse;
+            if friction > 0.0 {
+                let limit = f64::from(friction) * normal_impulse.length();
+                let contact = (normal * radius, velocity, a.spin * radius);
+                if let Some((impulse, twist, loss)) = rub(contact, radius, inverse_mass, limit) {
+                    a.spin += twist * (inverse_mass / radius);
+                    counts.dissipated += loss;
+                    push += impulse;
+                }
+            }
+            a.velocity += push * inverse_mass;
+            counts.walls += 1;
+            counts.dissipated += 0.5 / inverse_mass * (approach * approach - parting * parting);
+            let point = a.offset + gravity * (0.5 * time * time) - normal * radius;
+            if view.world.is_watched {
+                pushes.push(Push {
+                    wall: wall.number,
+                    impulse: push.as_vec3(),
+                    turn: Vec3::ZERO,
+                    cell: view.cell(i),
+                    offset: point.as_vec3(),
+                });
+            }
+            recorder.on.then(|| Impact {
+                time: recorder.start + time * recorder.units.time,
+                sphere: view.state.id[i],
+                partner: Partner::Wall(wall.number),
+                point: view.grid.world(view.cell(i), point.as_vec3()) * recorder.units.length,
+                normal,
+                impulse: normal_impulse.length() * recorder.units.mass * recorder.units.velocity(),
+            })
+        });
+        a.contact = time;
+        *self.body(core, impact.i) = a;
+        record.flatten()
+    }
 }
 
 impl Rounds {
-    /// Applies all pending impacts of the substep and those that follow from them, one after the other.
+    /// Applies all impacts of the substep, one after the other.
     ///
     /// # Errors
     /// [`Error::NoProgress`] for a path that is too long to traverse.
-    pub fn finish_event_driven(
+    pub fn apply_one_by_one(
         &mut self,
         core: &mut Core,
         frame: Frame,
         recorder: Recorder,
         patience: Patience,
     ) -> Result<Outcome, Error> {
-        let mut finish = std::mem::take(&mut self.event_driven);
-        finish.begin(core.state.len());
-        let pending = std::mem::take(&mut self.pending_list);
-        pending.iter().for_each(|&i| finish.predict(core, frame, i));
-        self.pending_list = pending;
-        let (mut before_check, mut reached) = (0, -1.0);
-        let mut outcome = Outcome::Ended;
-        while let Some(impact) = finish.next() {
-            if before_check == 0 {
-                if impact.time <= reached || self.work.is_all(patience.work) {
-                    outcome = Outcome::Stuck;
-                    break;
-                }
-                (before_check, reached) = (CHECK * finish.bodies.len() as u64 + LEAST_CHECK, impact.time);
+        let mut driven = std::mem::take(&mut self.event_driven);
+        driven.begin(core.state.len());
+        let outcome = self.drive(&mut driven, core, frame, recorder, patience);
+        if let Ok(outcome) = outcome {
+            self.conclude(&mut driven, core, frame, outcome);
+        }
+        self.event_driven = driven;
+        outcome
+    }
+
+    fn drive(
+        &mut self,
+        driven: &mut EventDriven,
+        core: &mut Core,
+        frame: Frame,
+        recorder: Recorder,
+        patience: Patience,
+    ) -> Result<Outcome, Error> {
+        self.pending_list.iter().for_each(|&i| driven.predict(core, frame, i));
+        let granted = LEAST_IMPACTS * self.pending_list.len() as u64;
+        let instant = INSTANT * f64::from(frame.h);
+        let (mut reached, mut in_a_row) = (f64::NEG_INFINITY, 0);
+        while let Some(impact) = driven.next() {
+            in_a_row = if impact.time <= reached + instant { in_a_row + 1 } else { 0 };
+            reached = impact.time;
+            let is_stuck = in_a_row > IN_A_ROW * driven.bodies.len() as u64 + LEAST_IN_A_ROW;
+            if is_stuck || (self.counts.event_driven > granted && self.work.is_all(patience.work)) {
+                return Ok(Outcome::Stuck);
             }
-            before_check -= 1;
+            if patience.may_split && core.dynamic_candidates.is_crowded_by(MOST_CROWDED) {
+                return Ok(Outcome::Crowded);
+            }
             self.work.impacts += 1;
             self.counts.event_driven += 1;
-            self.apply(&mut finish, core, frame, recorder, impact)?;
+            self.apply(driven, core, frame, recorder, impact)?;
         }
-        let end = f64::from(frame.h);
-        let drift = frame.drift.as_dvec3();
-        for body in finish.bodies.iter_mut().filter(|body| body.impacts > 0) {
-            if core.state.inverse_mass(body.index as usize) == 0.0 {
-                continue;
+        Ok(Outcome::Ended)
+    }
+
+    // Returns the spheres to f32. If impacts are left, they become pending.
+    fn conclude(&mut self, driven: &mut EventDriven, core: &mut Core, frame: Frame, outcome: Outcome) {
+        for body in driven.bodies.iter_mut().filter(|body| body.impacts > 0) {
+            if core.state.inverse_mass(body.index as usize) > 0.0 {
+                if outcome == Outcome::Ended {
+                    body.advance(frame.h.into(), frame.drift.as_dvec3());
+                }
+                store(core, body);
             }
-            if outcome == Outcome::Ended {
-                body.advance(end, drift);
-            }
-            store(core, body);
         }
         if outcome == Outcome::Ended {
             self.pending.clear();
         } else {
             self.touched_list.clear();
-            self.touched_list.extend(finish.bodies.iter().map(|body| body.index));
+            self.touched_list.extend(driven.bodies.iter().map(|body| body.index));
             self.touched_list.sort_unstable();
             self.resweep(core, frame);
+            self.pending.list(&mut self.pending_list);
         }
-        self.event_driven = finish;
-        Ok(outcome)
     }
 
     // Applies an impact and predicts the next ones of its spheres.
     fn apply(
         &mut self,
-        finish: &mut EventDriven,
+        driven: &mut EventDriven,
         core: &mut Core,
         frame: Frame,
         recorder: Recorder,
         impact: Prediction,
     ) -> Result<(), Error> {
-        let wall = impact.partner & WALL != 0;
-        let mut spheres = [Some(impact.i), (!wall).then_some(impact.partner)];
-        if let Some(k) = spheres[1]
-            && core.state.inverse_mass(k as usize) == 0.0
-        {
-            spheres[1] = None;
-        }
-        let is_supported = |i: u32| core.support[i as usize] > 0;
-        if impact.is_single || spheres.into_iter().flatten().any(is_supported) {
+        let moves = |&i: &u32| i & WALL == 0 && core.state.inverse_mass(i as usize) > 0.0;
+        let spheres = [impact.i, impact.partner].into_iter().filter(moves).collect::<Vec<_>>();
+        let is_supported = |&i: &u32| core.support[i as usize] > 0;
+        let mut others = vec![];
+        if impact.is_single || spheres.iter().any(is_supported) {
             // `collide` reads the places that the last impacts left.
             self.selected.clear();
             self.selected.push(impact.i);
@@ -426,33 +582,28 @@ impl Rounds {
             for k in 0..self.to_freeze.len() {
                 let i = self.to_freeze[k] as usize;
                 self.freeze(core, frame, i, core.clock[i]);
+                // A sphere that was stopped is a fixed one for the others: their impacts with it are predicted anew.
+                core.view(frame).for_candidates(i, |k, _, _| others.push(k as u32));
             }
-            let spheres = spheres.into_iter().flatten();
-            let depths = spheres.clone().filter_map(|i| finish.get(i)).map(|body| body.depth);
-            let depth = 1 + depths.max().unwrap_or(0);
-            finish.depth = finish.depth.max(depth);
-            for i in spheres {
-                let body = finish.body(core, i);
+            let depth =
+                1 + spheres.iter().filter_map(|&i| driven.get(i)).map(|body| body.depth).max().unwrap_or(0);
+            driven.depth = driven.depth.max(depth);
+            for &i in &spheres {
+                let body = driven.body(core, i);
                 *body = Body { impacts: body.impacts + 1, depth, ..Body::new(core, i as usize) };
             }
         } else {
-            for i in spheres.into_iter().flatten().map(|i| i as usize) {
-                if !self.first_touch.contains(i) {
-                    self.first_touch.insert(i);
-                    self.undo.push(Undo {
-                        index: i as u32,
-                        place: core.state.place[i],
-                        motion: core.state.motion[i],
-                        spin: core.state.spin[i],
-                        motion_margin: core.motion_margin[i],
-                        support: core.support[i],
-                    });
-                }
-            }
-            self.impacts.extend(finish.strike(core, frame, recorder, impact, &mut self.counts));
+            spheres.iter().for_each(|&i| self.keep(core, i as usize));
+            let record = if impact.partner & WALL == 0 {
+                driven.strike(core, frame, recorder, impact, &mut self.counts)
+            } else {
+                let sums = (&mut self.counts, &mut self.pushes);
+                driven.strike_plane(core, frame, recorder, impact, sums)
+            };
+            self.impacts.extend(record);
             self.fast.clear();
-            for i in spheres.into_iter().flatten() {
-                let body = *finish.body(core, i);
+            for &i in &spheres {
+                let body = *driven.body(core, i);
                 store(core, &body);
                 let path = frame.path(body.velocity.as_vec3(), 1.0, body.clock as f32);
                 if core.dynamic_candidates.is_fast(i as usize) || path > body.margin as f32 {
@@ -461,7 +612,7 @@ impl Rounds {
             }
         }
         self.walk_fast(core, frame)?;
-        spheres.into_iter().flatten().for_each(|i| finish.predict(core, frame, i));
+        spheres.into_iter().chain(others).for_each(|i| driven.predict(core, frame, i));
         Ok(())
     }
 }
@@ -474,4 +625,50 @@ fn store(core: &mut Core, body: &Body) {
     state.spin[i] = body.spin.as_vec3().extend(body.contact as f32);
     core.clock[i] = body.clock as f32;
     core.motion_margin[i] = body.margin as f32;
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec3;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    use super::*;
+    use crate::cpu::{collide::friction::Friction, sweep};
+
+    // The rounds have their own copies in f32.
+    #[test]
+    fn contacts_and_friction_are_those_of_the_rounds() {
+        let mut rng = Pcg64::seed_from_u64(9);
+        let mut vector = |size: f32| Vec3::from_array([0; 3].map(|_| size * rng.random_range(-1.0..1.0_f32)));
+        let (mut met, mut rubbed) = (0, 0);
+        for _ in 0..2000 {
+            let (d, w, rim) = (vector(3.0), vector(4.0), vector(2.0));
+            let ours = first_contact(d.as_dvec3(), w.as_dvec3(), 1.0, f64::INFINITY);
+            let theirs = sweep::first_contact(d, w, 1.0).map(|(time, _)| f64::from(time));
+            // One of them may miss a grazing impact.
+            if let (Some(ours), Some(theirs)) = (ours, theirs) {
+                let depth = (d + w * theirs as f32).dot(w).abs() / w.length();
+                assert!(
+                    depth < 0.01 || (ours - theirs).abs() <= 1e-4 * (1.0 + ours),
+                    "{d} {w}: {ours} {theirs}"
+                );
+                met += 1;
+            } else {
+                assert!(
+                    ours.is_none() || (d.cross(w) / w.length()).length() > 0.999,
+                    "{d} {w}: {ours:?} {theirs:?}"
+                );
+            }
+            let theirs = Friction::new(d, w, rim / 1.5, 1.5, 0.7, 0.2).unwrap();
+            let (impulse, twist, loss) =
+                rub((d.as_dvec3(), w.as_dvec3(), rim.as_dvec3()), 1.5, 0.7, 0.2f32.into()).unwrap();
+            let size = 1.0 + f64::from(d.length_squared());
+            assert!(impulse.distance(theirs.impulse.as_dvec3()) <= 1e-4 * size, "{d} {w} {rim}");
+            assert!(twist.distance(theirs.twist.as_dvec3()) <= 1e-4 * size, "{d} {w} {rim}");
+            assert!((loss - theirs.loss).abs() <= 1e-4 * size, "{d} {w} {rim}");
+            rubbed += 1;
+        }
+        assert!(met > 100 && rubbed == 2000, "{met} {rubbed}");
+    }
 }

@@ -172,15 +172,14 @@ impl CpuExecutor {
         self.now.patience =
             Patience { may_split, work: *left, is_event_driven: self.rounds.begins_one_by_one() };
         let mut result = execute_rounds(self);
-        if result.is_ok()
-            && !self.core.domain.world.rests
+        let is_repeated = result.is_ok()
             && !self.now.patience.is_event_driven
-            && self.rounds.is_repeated(self.now.outcome)
-        {
+            && self.rounds.must_repeat(&self.core, self.now.outcome);
+        if is_repeated {
             self.undo();
-            self.rounds.hold();
             self.now.patience.is_event_driven = true;
             result = execute_rounds(self);
+            self.rounds.conclude_repetition();
         }
         if let Err(error) = result {
             self.undo();
@@ -306,7 +305,7 @@ impl Executor for CpuExecutor {
             Some(Outcome::Long) if now.patience.is_event_driven => {
                 let units = core.domain.units;
                 let recorder = Recorder { units: &units, start: now.begin, on: now.records };
-                now.outcome = rounds.finish_event_driven(core, now.frame, recorder, now.patience)?;
+                now.outcome = rounds.apply_one_by_one(core, now.frame, recorder, now.patience)?;
                 self.clock.lap("collide");
                 Ok(false)
             }

@@ -120,11 +120,11 @@ impl DynamicCandidates {
         if self.any { self.fast.count() } else { 0 }
     }
 
-    /// Whether fast spheres have so many candidates and cells that shorter substeps are faster, because the causality check
+    /// Whether fast spheres have so many candidates and cells, by a factor, that shorter substeps are faster: the causality check
     /// visits the candidates of candidates.
-    pub fn is_crowded(&self) -> bool {
+    pub fn is_crowded_by(&self, factor: usize) -> bool {
         let spheres = self.head.len();
-        self.pool.len() > 2 * spheres + 4096 || self.visits.len() > 8 * spheres + 65_536
+        self.pool.len() > factor * (2 * spheres + 4096) || self.visits.len() > factor * (8 * spheres + 65_536)
     }
 
     /// Marks spheres as fast before their capsules are traversed, so that pairs of fast spheres are found by their capsules.

@@ -467,11 +467,9 @@ impl Rows {
             }
         }
     }
-}
 
-impl Rows {
-    // The same for a cell away from the faces of a direct grid: nothing wraps, and rows around cells side by side along x differ
-    // only in their spheres.
+    // `around` for a cell away from the faces of a direct grid: nothing wraps, and the rows around cells side by side along x
+    // differ only in their spheres.
     fn around_inner(&mut self, grid: &Grid, starts: &[u32], cell: IVec3) {
         if self.inner != Some((cell.y, cell.z)) {
             self.inner = Some((cell.y, cell.z));

@@ -28,10 +28,19 @@ const ROUND_TASK: usize = 256;
 const WALK_TASK: usize = 16;
 
 /// Length of the longest chain of impacts above which the next substep too applies its impacts one by one.
-const LONG_CHAIN: u32 = 12;
+const LONG_CHAIN: u32 = LONG_ROUNDS;
 
 /// Number of substeps that do so after one that was repeated. A repetition costs more than impacts one by one.
 const HELD_SUBSTEPS: u32 = 16;
+
+/// Number of substeps after a repetition that did not help in which impacts out of order cause no other one.
+const SPARED_SUBSTEPS: u32 = 64;
+
+/// With up to so many impacts, a substep is repeated because of one out of order.
+const FEW_IMPACTS: u64 = 20_000;
+
+/// With up to so many pending spheres, applying their impacts one by one is faster than halving the substep.
+const FEW_PENDING: usize = 4096;
 
 /// Rounds granted to a substep even if the step has used up its work limit.
 const LEAST_ROUNDS: u32 = 16;
@@ -99,6 +108,8 @@ pub struct Rounds {
     pub event_driven: EventDriven,
     /// Substeps that still apply their impacts one by one.
     held: u32,
+    /// Substeps that are not repeated because of impacts out of order.
+    spared: u32,
     pub round: u32,
     /// Time of the earliest pending impact at the last check for progress.
     reached: f32,
@@ -154,6 +165,7 @@ impl Rounds {
         self.undo.drain(..).for_each(|undo| self.first_touch.remove(undo.index as usize));
         (self.round, self.reached) = (0, 0.0);
         self.work = Work { rounds: OUTSET, impacts: 0 };
+        self.event_driven.depth = 0;
         self.forget_bounds();
     }
 
@@ -198,24 +210,30 @@ impl Rounds {
         });
     }
 
-    /// Whether the rounds of a substep, which ended in this way, are repeated with the impacts one by one.
-    pub fn is_repeated(&self, outcome: Outcome) -> bool {
+    /// Whether a substep whose rounds ended in this way must be repeated with its impacts one by one. Where many impacts are
+    /// applied, this would take longer than a few impacts out of order are worth.
+    pub fn must_repeat(&self, core: &Core, outcome: Outcome) -> bool {
+        let most = FEW_IMPACTS.max(core.state.len() as u64 / 20);
+        let is_late = self.counts.late > 0 && self.work.impacts <= most && self.spared == 0;
         match outcome {
-            Outcome::Long | Outcome::Crowded => true,
-            Outcome::Ended => self.counts.late > 0,
-            Outcome::Stuck => false,
+            Outcome::Long => true,
+            Outcome::Ended => is_late && !core.domain.world.rests,
+            Outcome::Crowded | Outcome::Stuck => false,
         }
     }
 
-    /// Notes that a substep is repeated with its impacts one by one.
-    pub fn hold(&mut self) {
-        self.held = HELD_SUBSTEPS;
+    /// Decides after a repetition how the next substeps begin.
+    pub fn conclude_repetition(&mut self) {
+        // Overlaps that were there before stay out of order.
+        let has_failed = self.counts.late > 0;
+        (self.held, self.spared) = if has_failed { (0, SPARED_SUBSTEPS) } else { (HELD_SUBSTEPS, 0) };
     }
 
-    /// Whether the next substep applies its impacts one by one, because the last ones had to.
+    /// Begins a substep. Returns whether its impacts are applied one by one from the start, because those of the last ones had to
+    /// be.
     pub fn begins_one_by_one(&mut self) -> bool {
         let is_held = self.held > 0;
-        self.held = self.held.saturating_sub(1);
+        (self.held, self.spared) = (self.held.saturating_sub(1), self.spared.saturating_sub(1));
         is_held || self.event_driven.depth > LONG_CHAIN
     }
 
@@ -225,13 +243,17 @@ impl Rounds {
         if self.pending_list.is_empty() {
             return Some(Outcome::Ended);
         }
-        if patience.is_event_driven || (self.round >= LONG_ROUNDS && !core.domain.world.rests) {
+        let rests = core.domain.world.rests;
+        let few = (core.state.len() / 20).max(if rests { CROWD } else { FEW_PENDING });
+        let are_many = self.pending_list.len() > few;
+        if patience.is_event_driven || (!rests && self.round >= LONG_ROUNDS && !are_many) {
             return Some(Outcome::Long);
         }
-        let few = (core.state.len() / 20).max(CROWD);
-        let many = self.round >= CROWDED_ROUNDS && self.pending_list.len() > few;
-        if patience.may_split && (many || core.dynamic_candidates.is_crowded()) {
+        if patience.may_split && self.round >= CROWDED_ROUNDS && are_many {
             return Some(Outcome::Crowded);
+        }
+        if patience.may_split && core.dynamic_candidates.is_crowded_by(1) {
+            return Some(if rests { Outcome::Crowded } else { Outcome::Long });
         }
         if self.round >= LEAST_ROUNDS && self.work.is_all(patience.work) {
             return Some(Outcome::Stuck);
@@ -354,6 +376,21 @@ impl Rounds {
         }
     }
 
+    /// Keeps the state of a sphere before its first impact of the substep.
+    pub fn keep(&mut self, core: &Core, i: usize) {
+        if !self.first_touch.contains(i) {
+            self.first_touch.insert(i);
+            self.undo.push(Undo {
+                index: i as u32,
+                place: core.state.place[i],
+                motion: core.state.motion[i],
+                spin: core.state.spin[i],
+                motion_margin: core.motion_margin[i],
+                support: core.support[i],
+            });
+        }
+    }
+
     /// Stops sphere `i` at time `t`: others treat it as fixed from then to the end of the substep.
     pub fn freeze(&mut self, core: &mut Core, frame: Frame, i: usize, t: f32) {
         let state = &mut core.state;
@@ -362,17 +399,8 @@ impl Rounds {
         }
         self.forget_bounds();
         core.is_stopped = true;
-        if !self.first_touch.contains(i) {
-            self.first_touch.insert(i);
-            self.undo.push(Undo {
-                index: i as u32,
-                place: state.place[i],
-                motion: state.motion[i],
-                spin: state.spin[i],
-                motion_margin: core.motion_margin[i],
-                support: core.support[i],
-            });
-        }
+        self.keep(core, i);
+        let state = &mut core.state;
         let fallen = frame.gravity * (0.5 * t * t);
         let path = state.velocity(i) * (t - core.clock[i]) + fallen;
         state.place[i] += path.extend(0.0);

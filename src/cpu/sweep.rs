@@ -29,14 +29,9 @@ pub fn sweep(view: &View, i: usize) -> Event {
         return best;
     }
     view.for_candidates(i, |j, link, shift| consider(view, i, j, link, shift, &mut best));
-    consider_all_walls(view, i, &mut best);
+    consider_walls(view, i, &mut best);
+    consider_features(view, i, &mut best);
     best
-}
-
-/// Replaces `best` if `i` meets a wall sooner.
-pub fn consider_all_walls(view: &View, i: usize, best: &mut Event) {
-    consider_walls(view, i, best);
-    consider_features(view, i, best);
 }
 
 /// Inserts into `pending` every sphere of `range` that has an impact before the end of the substep, and its partner.

@@ -48,6 +48,9 @@ use crate::{
 /// substep-wise repeats only the substeps that need more.
 const MOST_TAIL_ROUNDS: u32 = 512;
 
+/// Without resting contacts and with up to so many spheres, a step with an impact out of order is left to the CPU.
+const MOST_SPHERES_IN_ORDER: usize = 1 << 17;
+
 /// The GPU engine.
 pub type GpuEngine = Driver<GpuExecutor>;
 
@@ -67,7 +70,7 @@ pub struct GpuExecutor {
     begun: Option<(usize, StepPlan)>,
     /// Takes the next step substep-wise, regardless of the last step.
     pub(super) substep_wise: bool,
-    /// The last step was left to the CPU because of long chains of impacts.
+    /// The CPU took the last step, and applied impacts one by one.
     has_chains: bool,
     /// All spheres sleep: no step changes anything.
     is_idle: bool,
@@ -176,7 +179,7 @@ impl GpuExecutor {
             plan: step.plan,
             wide_rounds: StepPlan::wide_rounds(statistics.count, step.rounds, step.impacts),
             record: step.records,
-            strict: system.solver.strict_order,
+            strict: system.solver.strict_order || (!world.rests && statistics.count <= MOST_SPHERES_IN_ORDER),
             leaves_chains: !world.rests,
             wakes: world.features.changes(step.begin, step.begin + system.dt),
             dispatch_budget: self.dispatch_budget.within(MOST_TAIL_ROUNDS),

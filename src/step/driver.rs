@@ -283,6 +283,13 @@ impl<E: StepEngine> Driver<E> {
         }
     }
 
+    /// Plans the first steps for so many impacts in a step.
+    #[cfg(feature = "gpu")]
+    pub fn expect(&mut self, impacts: f64) {
+        let collisions = 2.0 * impacts / self.engine.domain().statistics.count.max(1) as f64;
+        self.history.iter_mut().for_each(|(_, past)| past.collisions = collisions);
+    }
+
     fn past(&self, step: i64) -> &Past {
         let found = self.history.iter().rev().find(|(number, _)| *number <= step);
         &found.expect("the last steps are kept").1

@@ -4,9 +4,10 @@
 use std::ops::ControlFlow;
 
 use carom::{
-    Backend, Error, Options, Side, Simulation, Solver, Sphere, System,
+    Backend, Error, Materials, Options, Side, Simulation, Solver, Sphere, System,
     gpu::{Context, wgpu},
 };
+use glam::DVec3;
 
 use crate::support::{gas, options, simulate, sphere};
 
@@ -179,10 +180,13 @@ fn a_lost_device_is_an_error_of_the_next_step_and_no_panic() {
     start(&system).step().unwrap();
 }
 
-// Three fast spheres hit a block of nearly touching ones in one substep: the plain order fails occasionally.
+// Three fast spheres hit a block of nearly touching ones in one substep: the plain order fails occasionally. Under a little
+// gravity, because without it the CPU takes steps with impacts out of order.
 #[test]
 fn strict_order_leaves_nothing_late() {
-    let mut system = System { dt: 1.0 / 60.0, ..System::default() };
+    let mut system = System { dt: 1.0 / 60.0, gravity: -1e-3 * DVec3::Z, ..System::default() };
+    system.materials = Materials::empty();
+    system.materials.push("ball", 0.999, 1.0);
     for k in 0..108u32 {
         let place = [k / 36, k / 6 % 6, k % 6].map(|x| f64::from(x) * 1.001);
         system.spheres.push(sphere(k, place, [0.0; 3]));

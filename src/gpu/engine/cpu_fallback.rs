@@ -25,6 +25,7 @@ impl GpuExecutor {
         let last_contact = |id| self.host.ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
         let mut twin = Stepper::new(&system, last_contact, step.begin)?;
         twin.restore(&self.read_warm_start()?)?;
+        twin.expect(step.impacts * f64::from(step.plan.substeps));
         let report = twin.step(step.begin, impacts, false)?;
         let mut spheres = system.spheres;
         twin.read(&mut spheres)?;
