@@ -69,8 +69,8 @@
 //! writes; the CPU and GPU backends execute this list. If a buffer on the device is too small, the host
 //! enlarges the buffer and repeats the step from a copy of the state ([`StepReport::overflow`]), so no impact
 //! is lost. Where contacts do not rest, a substep whose collisions depend on each other in long chains is repeated with its
-//! collisions one by one, in f64 ([`StepReport::event_driven`]). Under gravity, a substep with too many collisions to resolve
-//! is repeated as two halves ([`StepReport::redone`]).
+//! collisions one by one, in f64 ([`StepReport::event_driven`]). Any other substep with too many collisions to resolve is repeated
+//! as two halves ([`StepReport::redone`]).
 //! With [`Solver::strict_order`], a substep with collisions out of order is also repeated as two halves.
 //!
 //! # Backends

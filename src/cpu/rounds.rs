@@ -66,7 +66,7 @@ pub enum Outcome {
     Ended,
     /// Shorter substeps would be faster.
     Crowded,
-    /// Impacts follow from each other in long chains, so that they are faster one by one.
+    /// Impacts follow from each other in long chains, or fast spheres have too many candidates: the impacts are faster one by one.
     Long,
     /// Impacts are left that never end, or that exceed the work limit of the step.
     Stuck,

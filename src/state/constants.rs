@@ -106,8 +106,8 @@ pub const HELD_CONTACTS: u8 = 2;
 /// diameters. Faster impacts are resolved one by one, so that no fast sphere passes another.
 pub const CROWDED_PATH: f32 = 0.1;
 
-/// Rounds after which a substep is repeated with its impacts one by one, where contacts do not rest. An ordinary substep of a
-/// gas needs 4 to 14.
+/// Rounds after which a substep with few pending spheres is repeated with its impacts one by one, where contacts do not rest. An
+/// ordinary substep of a gas needs 4 to 14.
 pub const LONG_ROUNDS: u32 = 24;
 
 /// Rounds after which a substep with more than a twentieth of its spheres pending is halved: impacts in one neighbourhood

@@ -84,10 +84,11 @@ pub struct StepReport {
     /// have three or more pressed contacts with spheres, or a sphere in flight, a wall or a fixed sphere meets a sphere that
     /// has two or more. They are not among the impacts.
     pub crowded: u64,
-    /// Impacts applied one by one in f64, because the rounds of a substep did not end soon: clusters of touching elastic
-    /// spheres. They are among the impacts. 0 on the exact backend.
+    /// Impacts applied one by one in f64, in substeps whose impacts follow from each other in long chains or would be out of
+    /// order, and for some substeps after those; a few of them turn out to be none. Those that are count among the impacts. Such a
+    /// substep has no rounds. 0 on the exact backend.
     pub event_driven: u64,
-    /// Substeps repeated as halves, because collisions were out of order or rounds did not end.
+    /// Substeps repeated as halves, because too many collisions were pending or, in a strict run, out of order.
     pub redone: u64,
     /// Spheres whose collision was still pending when a substep was given up: its rounds did not end, halving did not
     /// help, or the step exhausted its limit (2^18 rounds, or 2^18 impacts and 1228 more for each sphere).

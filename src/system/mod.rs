@@ -320,7 +320,7 @@ impl Materials {
 /// Parameters of the engines. They do not change the simulated physics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solver {
-    /// Redo a substep as two halves if a collision was found out of order.
+    /// Redo a substep as two halves if a collision was found out of order and applying the collisions one by one does not help.
     pub strict_order: bool,
     /// Substeps of each step; 0 = chosen from the collision rate and the speeds.
     pub substeps: u32,

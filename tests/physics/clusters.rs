@@ -218,6 +218,7 @@ fn struck_clusters_keep_energy_and_order_in_other_worlds(backend: Backend) {
             }
             _ => {
                 system.dimensions = Dimensions::Two;
+                system.bounds.sides[2] = Side::Open;
                 system.spheres.iter_mut().for_each(|sphere| sphere.position.z = 0.0);
             }
         }

@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl GpuExecutor {
-    // Takes a step on the CPU, which has a last resort for steps that neither larger buffers nor shorter substeps
-    // complete.
+    // Takes a step on the CPU, which applies impacts in long chains one by one, and has a last resort for steps that neither larger
+    // buffers nor shorter substeps complete.
     pub(super) fn take_on_cpu(
         &mut self,
         step: &StepRequest,

@@ -1,5 +1,5 @@
-//! Takes a step one substep at a time, and waits for each substep to complete. A crowded substep is halved, as on the CPU;
-//! the substeps completed before it are kept.
+//! Takes a step one substep at a time, and waits for each substep to complete. A crowded substep is halved, and the substeps
+//! completed before it are kept.
 
 use super::{GpuExecutor, words};
 use crate::{
