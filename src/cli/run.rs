@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use carom::scene::Scene;
-use carom::{Backend, CompressionStage, Error, Simulation, Sphere, StepReport};
+use carom::{Backend, CompressionStage, Error, Simulation, Sphere, StepReport, Summary};
 
 use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, RunArguments};
@@ -305,6 +305,24 @@ fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, CommandErr
     Ok((exact - 1e-6).ceil().max(1.0) as u64)
 }
 
+// Whether the collisions were resolved in order.
+fn describe_order(s: &Summary) -> String {
+    let ppm = if s.impacts() > 0 { 1e6 * s.late as f64 / s.impacts() as f64 } else { 0.0 };
+    let one_by_one = match s.event_driven {
+        0 => String::new(),
+        count => format!(", {} one by one", counted(count, "impact")),
+    };
+    format!(
+        "late {} ({} ppm), crowded {}, unresolved {}, stopped {}; at most {}{one_by_one}",
+        s.late,
+        number(ppm, 2),
+        s.crowded,
+        s.unresolved,
+        s.stopped,
+        counted(u64::from(s.rounds_max), "round"),
+    )
+}
+
 fn describe_end(
     screen: &mut Screen,
     arguments: &RunArguments,
@@ -313,7 +331,6 @@ fn describe_end(
 ) {
     let s = simulation.summary();
     let optional = |x: Option<f64>, digits| x.map_or("does not apply".to_owned(), |x| number(x, digits));
-    let ppm = if s.impacts() > 0 { 1e6 * s.late as f64 / s.impacts() as f64 } else { 0.0 };
     let lines = [
         (
             "stepped",
@@ -342,22 +359,7 @@ fn describe_end(
                 number(s.collision_rate, 4)
             ),
         ),
-        (
-            "order",
-            format!(
-                "late {} ({} ppm), crowded {}, unresolved {}, stopped {}; at most {}{}",
-                s.late,
-                number(ppm, 2),
-                s.crowded,
-                s.unresolved,
-                s.stopped,
-                counted(u64::from(s.rounds_max), "round"),
-                match s.event_driven {
-                    0 => String::new(),
-                    count => format!(", {} one by one", counted(count, "impact")),
-                }
-            ),
-        ),
+        ("order", describe_order(s)),
         (
             "overlap",
             format!(
