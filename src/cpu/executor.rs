@@ -169,8 +169,9 @@ impl CpuExecutor {
         }
         self.now.frame = substep.frame(self.core.domain.world.gravity);
         let may_split = substep.halvings < MOST_HALVINGS;
-        self.now.patience =
-            Patience { may_split, work: *left, is_event_driven: self.rounds.begins_one_by_one() };
+        // Gravity may have set in since the last substep.
+        let is_event_driven = self.rounds.begins_one_by_one() && !self.core.domain.world.rests;
+        self.now.patience = Patience { may_split, work: *left, is_event_driven };
         let mut result = execute_rounds(self);
         let is_repeated = result.is_ok()
             && !self.now.patience.is_event_driven
