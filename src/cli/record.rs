@@ -29,6 +29,7 @@ pub fn record(simulation: &Simulation, state_hash: Option<u64>) -> Value {
         "late": summary.late,
         "crowded": summary.crowded,
         "event_driven": summary.event_driven,
+        "cpu_steps": summary.cpu_steps,
         "unresolved": summary.unresolved,
         "stopped": summary.stopped,
         "nonfinite": summary.nonfinite,

@@ -312,8 +312,12 @@ fn describe_order(s: &Summary) -> String {
         0 => String::new(),
         count => format!(", {} one by one", counted(count, "impact")),
     };
+    let on_cpu = match s.cpu_steps {
+        0 => String::new(),
+        count => format!(", {} on the CPU", counted(count, "step")),
+    };
     format!(
-        "late {} ({} ppm), crowded {}, unresolved {}, stopped {}; at most {}{one_by_one}",
+        "late {} ({} ppm), crowded {}, unresolved {}, stopped {}; at most {}{one_by_one}{on_cpu}",
         s.late,
         number(ppm, 2),
         s.crowded,

@@ -402,6 +402,7 @@ impl StepEngine for GpuExecutor {
         report.blocking_reads = self.retries.waits;
         report.submits = std::mem::take(&mut self.submit_queue.submits);
         report.stage_seconds = self.timing.as_mut().map_or_else(Vec::new, Timing::take);
+        report.cpu_steps = u64::from(self.retries.on_cpu);
         if self.retries.on_cpu {
             // The device's stage times belong to discarded work.
             report.stage_seconds.clear();

@@ -40,6 +40,8 @@ pub struct Summary {
     pub crowded: u64,
     /// Number of impacts applied one by one; see [`StepReport::event_driven`].
     pub event_driven: u64,
+    /// Number of steps that the CPU took for a device.
+    pub cpu_steps: u64,
     /// Number of substeps redone as halves.
     pub redone: u64,
     /// Number of spheres with a collision still pending when rounds and halves were used up.
@@ -111,6 +113,7 @@ impl Summary {
             late: 0,
             crowded: 0,
             event_driven: 0,
+            cpu_steps: 0,
             redone: 0,
             unresolved: 0,
             stopped: 0,
@@ -196,6 +199,7 @@ impl Summary {
         self.late += report.late;
         self.crowded += report.crowded;
         self.event_driven += report.event_driven;
+        self.cpu_steps += report.cpu_steps;
         self.redone += report.redone;
         self.unresolved += report.unresolved;
         self.stopped += report.stopped;

@@ -134,6 +134,8 @@ pub struct StepReport {
     pub relax_work: f64,
     /// Sum over pair impacts of distance * impulse.
     pub virial: f64,
+    /// 1 if the CPU took the step for a device, because of long chains of impacts or as a last resort; otherwise 0.
+    pub cpu_steps: u64,
     /// Dispatches of the step on the device; 0 on engines without one.
     pub dispatches: u64,
     /// Submissions to the device since the last report. Usually one a step; edits, reads, grown buffers and halved substeps

@@ -16,7 +16,7 @@ enum Kind {
 use Kind::*;
 
 // Field names that the command guarantees to scripts.
-const SCHEMA: [(&str, Kind); 34] = [
+const SCHEMA: [(&str, Kind); 35] = [
     ("backend", Text),
     ("adapter", Null),
     ("adapter_type", Null),
@@ -35,6 +35,7 @@ const SCHEMA: [(&str, Kind); 34] = [
     ("late", Integer),
     ("crowded", Integer),
     ("event_driven", Integer),
+    ("cpu_steps", Integer),
     ("unresolved", Integer),
     ("stopped", Integer),
     ("nonfinite", Integer),
