@@ -166,8 +166,8 @@ fn first_contact(d: DVec3, w: DVec3, radius_sum: f64, left: f64) -> Option<f64> 
 enum Meeting {
     None,
     At(f64),
-    /// The plane moves, or the sphere is about to rest on it: the stage `sweep` decides.
-    Rests,
+    /// The stage `sweep` predicts it, because the plane moves or the sphere is about to rest on it.
+    BySweep,
 }
 
 /// Height of the surface of a sphere above a plane that stands still, in the lab frame.
@@ -189,7 +189,7 @@ fn plane_contact(view: &View, body: &Body, plane: usize) -> Meeting {
         return Meeting::None;
     }
     if wall.mover.is_some() {
-        return Meeting::Rests;
+        return Meeting::BySweep;
     }
     let (acceleration, h) = (f64::from(wall.acceleration), f64::from(view.frame.h));
     let gap = height(view, body, wall, body.clock).max(0.0);
@@ -209,7 +209,7 @@ fn plane_contact(view: &View, body: &Body, plane: usize) -> Meeting {
     let is_slow = arrival <= -acceleration * f64::from(RESTING) * h;
     match body.clock + time {
         time if time >= h => Meeting::None,
-        _ if acceleration < 0.0 && is_slow => Meeting::Rests,
+        _ if acceleration < 0.0 && is_slow => Meeting::BySweep,
         time => Meeting::At(time),
     }
 }
@@ -300,7 +300,7 @@ impl EventDriven {
         for plane in (0..view.world.walls.len()).filter(|&plane| planes & wall_bit(plane) != 0) {
             match plane_contact(&view, &a, plane) {
                 Meeting::None => {}
-                Meeting::Rests => consider_wall(&view, index, plane, &mut single),
+                Meeting::BySweep => consider_wall(&view, index, plane, &mut single),
                 Meeting::At(time) => queue.push(Prediction {
                     time,
                     order: (u32::MAX, plane as u32),
