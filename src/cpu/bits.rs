@@ -6,8 +6,13 @@ use std::{
     sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
 };
 
+use crate::cpu::{order::Order, parallel::for_ranges};
+
 /// Up to this share of the spheres, one in `FEW`, it is faster to count the contacts of each than those of all.
 const FEW: u64 = 8;
+
+/// Words of a set that one task reorders.
+const WORDS_OF_TASK: usize = 64;
 
 /// A set of indices below a fixed count, one bit each.
 #[derive(Default)]
@@ -96,6 +101,25 @@ impl Bits {
         words.for_each(|(word, other)| *word.get_mut() &= other.load(Relaxed));
     }
 
+    /// Reorders the set with the spheres, if it holds spheres of this number.
+    pub fn follow(&mut self, order: &Order) {
+        let range = order.range();
+        if self.words.len() != order.len().div_ceil(64) || range.is_empty() {
+            return;
+        }
+        let first = range.start / 64;
+        let words = &self.words[first..range.end.div_ceil(64)];
+        let before: Vec<u64> = words.iter().map(|word| word.load(Relaxed)).collect();
+        let bit = |i: usize| before[i / 64 - first] >> (i % 64) & 1;
+        for_ranges(words.len(), WORDS_OF_TASK, |part| {
+            for k in part {
+                let spheres = 64 * (first + k)..order.len().min(64 * (first + k + 1));
+                let word = spheres.enumerate().fold(0, |word, (place, i)| word | bit(order.from(i)) << place);
+                words[k].store(word, Relaxed);
+            }
+        });
+    }
+
     /// Adds an index.
     #[inline]
     pub fn insert(&self, i: usize) {
@@ -178,6 +202,11 @@ impl Lasting {
         self.order = order;
     }
 
+    /// Reorders the sets with the spheres.
+    pub fn follow(&mut self, order: &Order) {
+        self.quiet.follow(order);
+    }
+
     /// The spheres that stay quiet since the last use.
     pub fn stays(&self) -> &Bits {
         &self.stays
@@ -214,6 +243,19 @@ impl Pressed {
             self.clear(count);
         }
         are_few
+    }
+
+    /// Reorders the contacts with the spheres, if they belong to spheres of this number.
+    pub fn follow(&mut self, order: &Order) {
+        if self.bytes.len() != order.len() {
+            return;
+        }
+        self.known.follow(order);
+        let range = order.range();
+        let before: Vec<u8> = self.bytes[range.clone()].iter().map(|byte| byte.load(Relaxed)).collect();
+        for i in range.clone() {
+            *self.bytes[i].get_mut() = before[order.from(i) - range.start];
+        }
     }
 
     /// Sets the contacts of a sphere: their number with spheres, and whether any is with a wall.

@@ -12,7 +12,7 @@ use std::ops::Range;
 use glam::IVec3;
 use rayon::prelude::*;
 
-use crate::state::grid::Grid;
+use crate::{cpu::order::Order, state::grid::Grid};
 
 /// Edge of a block in cells; across a short period edges are 2 to 6. Larger blocks load less from their neighbours; smaller blocks occupy more threads.
 pub const EDGE: i32 = 4;
@@ -204,16 +204,23 @@ impl Axis {
 
 impl Blocks {
     /// Computes the order of the spheres of a grid. `cell` returns the cell of a sphere; `starts` holds the first
-    /// sphere of each bucket.
-    pub fn order(&mut self, grid: &Grid, starts: &[u32], cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
-        self.owners.clear();
+    /// sphere of each bucket; `change` is the change of the order in memory since the last call.
+    pub fn order(
+        &mut self,
+        grid: &Grid,
+        starts: &[u32],
+        cell: impl Fn(usize) -> IVec3 + Sync,
+        change: &Order,
+    ) {
+        let count = change.len();
         self.all.clear();
         self.tasks.clear();
         self.numbers = Numbers::new(grid, count);
         if grid.direct {
+            self.owners.clear();
             self.order_cells(grid, starts);
         } else {
-            self.order_spheres(grid, cell, count);
+            self.order_spheres(grid, cell, change);
         }
     }
 
@@ -279,19 +286,23 @@ impl Blocks {
     }
 
     // Buckets of a hashed grid are not in spatial order: sort the spheres.
-    fn order_spheres(&mut self, grid: &Grid, cell: impl Fn(usize) -> IVec3 + Sync, count: usize) {
+    fn order_spheres(&mut self, grid: &Grid, cell: impl Fn(usize) -> IVec3 + Sync, change: &Order) {
         let numbers = self.numbers;
-        let mut keyed: Vec<_> = (0..count)
-            .into_par_iter()
-            .map(|i| {
-                let cell = cell(i);
-                let block = numbers.block(cell);
-                let places = [block, cell].map(|at| [at.z, at.y, at.x]);
-                (Numbers::colour(block), places[0], numbers.inner_colour(cell), places[1], i as u32)
-            })
-            .collect();
-        // All keys differ, so the order is unique.
-        keyed.par_sort_unstable();
+        if self.owners.len() != change.len() {
+            self.owners = (0..change.len() as u32).collect();
+        }
+        let key = |&before: &u32| {
+            let i = change.to(before);
+            let cell = cell(i as usize);
+            let block = numbers.block(cell);
+            let places = [block, cell].map(|at| [at.z, at.y, at.x]);
+            (Numbers::colour(block), places[0], numbers.inner_colour(cell), places[1], i)
+        };
+        // The spheres come in their last order, and few have changed their cell, so the stable sort, which merges sorted
+        // runs, is the faster one. All keys differ, so the order is unique.
+        let mut keyed: Vec<_> = self.owners.par_iter().with_min_len(TASK).map(key).collect();
+        keyed.par_sort();
+        self.owners.clear();
         let mut blocks = keyed.chunk_by(|a, b| a.1 == b.1).peekable();
         for colour in 0..COLOURS {
             let (first_task, mut first) = (self.tasks.len(), self.all.len());

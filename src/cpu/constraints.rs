@@ -4,7 +4,7 @@
 mod find;
 mod past;
 
-use crate::state::constants::{CONSTRAINT_COLOURS, SHOCK, TOUCHING};
+use crate::state::constants::{COLOURS, CONSTRAINT_COLOURS, SHOCK, TOUCHING};
 use std::{cell::Cell, mem::swap, ops::Range};
 
 use glam::{Vec3, Vec4};
@@ -16,6 +16,7 @@ use crate::{
         bits::Pressed,
         blocks::{Block, Blocks},
         event::View,
+        order::Order,
         parallel::{Disjoint, Outputs, for_ranges},
         rest::LANES,
     },
@@ -107,7 +108,7 @@ impl ContactConstraint {
         view.yields(self.i as usize) || (self.j & WALL == 0 && view.yields(self.j as usize))
     }
 
-    fn is_in_contact(&self) -> bool {
+    pub fn is_in_contact(&self) -> bool {
         self.impulse.normal > 0.0
     }
 
@@ -201,8 +202,10 @@ pub struct ContactConstraints {
     is_past_ready: bool,
     /// Pressed contacts of each sphere in the previous substep.
     rested: Pressed,
-    /// New index of each sphere, while constraints are reordered.
-    places: Vec<u32>,
+    /// Tasks of each colour, for the constraints of this substep and of the previous one.
+    colours: [Range<usize>; COLOURS],
+    past_colours: [Range<usize>; COLOURS],
+    buffer: Vec<Slot>,
     /// Spheres whose contacts are counted one by one.
     counted: Vec<u32>,
     pub count: usize,
@@ -217,6 +220,7 @@ impl ContactConstraints {
         if !is_ready {
             swap(&mut self.tasks, &mut self.past);
             swap(&mut self.slots, &mut self.past_slots);
+            swap(&mut self.colours, &mut self.past_colours);
             self.past_h = self.h;
         }
         let stays = !is_ready && self.past_h == view.frame.h;
@@ -226,10 +230,9 @@ impl ContactConstraints {
         let count = view.state.len();
         self.slots.resize(count, Slot::default());
         self.past_slots.resize(count, Slot::default());
-        let Self { past, past_slots, rested, counted, .. } = self;
-        // Past constraints that were reordered or restored are in one task.
-        let colours = if is_ready { &[] } else { blocks.colours.as_slice() };
-        count_in_contact(view, (past, past_slots), colours, (rested, counted));
+        self.colours.clone_from(&blocks.colours);
+        let Self { past, past_slots, past_colours, rested, counted, .. } = self;
+        count_in_contact(view, (past, past_slots), past_colours, (rested, counted));
         let scale = if self.past_h > 0.0 { self.h / self.past_h } else { 0.0 };
         self.fill(view, blocks, (slow, stays), scale);
     }
@@ -279,11 +282,19 @@ impl ContactConstraints {
 
     // With `stays`, quiet spheres keep their constraints unchanged.
     fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (f32, bool), scale: f32) {
-        self.tasks.run(blocks.tasks.len(), 1, |range, task| {
-            let mut owners = blocks.all[blocks.tasks[range.start].clone()]
-                .iter()
-                .flat_map(|block| blocks.owners_of(block));
-            task.stays = stays && owners.all(|i| view.sleep.stays_quiet(i as usize));
+        let Self { tasks, past, past_slots, .. } = self;
+        let present = past.iter().count();
+        tasks.run(blocks.tasks.len(), 1, |range, task| {
+            let k = range.start;
+            task.stays = stays && k < present && {
+                let owners =
+                    blocks.all[blocks.tasks[k].clone()].iter().flat_map(|block| blocks.owners_of(block));
+                are_all_of(
+                    past.get(k),
+                    owners.map(|i| (past_slots[i as usize], view.sleep.stays_quiet(i as usize))),
+                    k,
+                )
+            };
         });
         self.swap_those_that_stay();
         let Self { tasks, past, past_slots, rested, .. } = self;
@@ -346,9 +357,9 @@ impl ContactConstraints {
     }
 
     /// Counts the constraints with an impulse of every sphere.
-    pub fn count_in_contact(&mut self, view: &View, blocks: &Blocks, pressed: &mut Pressed) {
-        let Self { tasks, slots, counted, .. } = self;
-        count_in_contact(view, (tasks, slots), &blocks.colours, (pressed, counted));
+    pub fn count_in_contact(&mut self, view: &View, pressed: &mut Pressed) {
+        let Self { tasks, slots, colours, counted, .. } = self;
+        count_in_contact(view, (tasks, slots), colours, (pressed, counted));
     }
 
     /// Forgets the impulses of bounces, which end with the substep.
@@ -452,7 +463,8 @@ impl ContactConstraints {
             })
             .sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
-            + 4 * (self.places.capacity() + self.counted.capacity())
+            + size_of::<Slot>() * self.buffer.capacity()
+            + 4 * self.counted.capacity()
             + self.rested.bytes()
     }
 }
@@ -468,7 +480,7 @@ fn count_in_contact(
     if !pressed.begin(view.state.len(), view.sleep.quiet(), view.sleep.order(), list) {
         let count = |task: &Task| task.all_in_contact().for_each(|constraint| constraint.count(pressed));
         let constraints: usize = tasks.iter().map(|task| task.constraints.len()).sum();
-        if constraints <= SERIAL || colours.is_empty() {
+        if constraints <= SERIAL || colours.iter().all(Range::is_empty) {
             tasks.iter().for_each(count);
         } else {
             colours.iter().for_each(|colour| tasks.look_at(colour.clone(), count));
@@ -562,6 +574,17 @@ pub unsafe fn order_block(
     }
 }
 
+// Whether the spheres of `owners` stay and own exactly the constraints of task `k`, in its order.
+fn are_all_of(task: &Task, mut owners: impl Iterator<Item = (Slot, bool)>, k: usize) -> bool {
+    let mut end = 0;
+    let are_of = owners.all(|(slot, stays)| {
+        let is_next = slot.count == 0 || (slot.task as usize, slot.first) == (k, end);
+        end += slot.count;
+        stays && is_next
+    });
+    are_of && end as usize == task.constraints.len()
+}
+
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactConstraint] {
     // No constraint was found yet for spheres without a slot.
     let Slot { task, first, count } = slots.get(i as usize).copied().unwrap_or_default();
@@ -572,6 +595,10 @@ fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactC
 }
 
 impl Slot {
+    fn range(self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+
     // The constraints of a task from `first` on.
     fn of(task: usize, first: usize, of: &Task) -> Self {
         Self { task: task as u32, first: first as u32, count: (of.constraints.len() - first) as u32 }
@@ -670,13 +697,20 @@ impl Task {
 
     /// Constraints with a sphere that is awake and not fixed.
     pub fn yielding(&self) -> impl Iterator<Item = &ContactConstraint> {
+        self.yielding_in(|_| true)
+    }
+
+    /// Constraints with a sphere that is awake and not fixed, in some of the blocks, by their numbers.
+    pub fn yielding_in(&self, is_of: impl Fn(u32) -> bool) -> impl Iterator<Item = &ContactConstraint> {
         let (mut begin, mut first) = (0, 0);
         self.blocks.iter().filter(|_| self.yields).flat_map(move |block| {
             let range = std::mem::replace(&mut begin, block.end)..block.end;
             let end = block.end_of_yielding;
             let yielding = &self.yielding[std::mem::replace(&mut first, end)..end];
-            let all = if block.yields && yielding.is_empty() { range.clone() } else { 0..0 };
-            let some = yielding.iter().map(move |&at| range.start + at as usize);
+            let is_wanted = block.yields && is_of(block.number);
+            let all = if is_wanted && yielding.is_empty() { range.clone() } else { 0..0 };
+            let some =
+                if is_wanted { yielding } else { &[] }.iter().map(move |&at| range.start + at as usize);
             all.chain(some).map(|at| &self.constraints[at])
         })
     }
@@ -685,15 +719,19 @@ impl Task {
         self.constraints.iter().filter(|constraint| constraint.is_in_contact())
     }
 
-    /// Constraints with an impulse in some of the blocks, by their numbers.
-    pub fn in_contact(&self, is_of: impl Fn(u32) -> bool) -> impl Iterator<Item = &ContactConstraint> {
-        let mut begin = 0;
-        let ranges = self
-            .blocks
-            .iter()
-            .map(move |block| (block.number, std::mem::replace(&mut begin, block.end)..block.end));
-        let some = ranges.filter(move |&(number, _)| is_of(number));
-        some.flat_map(|(_, range)| &self.constraints[range]).filter(|constraint| constraint.is_in_contact())
+    // Renumbers the spheres after a change of order: the partners, and the owners if `owners` is set.
+    fn renumber(&mut self, order: &Order, owners: bool) {
+        for (constraint, partner) in self.constraints.iter_mut().zip(&mut self.partners) {
+            if *partner & WALL == 0 {
+                let to = order.to(*partner);
+                if to != *partner {
+                    (*partner, constraint.j) = (to, to);
+                }
+            }
+            if owners {
+                constraint.i = order.to(constraint.i);
+            }
+        }
     }
 
     // Appends constraints of spheres that all sleep.

@@ -16,7 +16,8 @@ use crate::{
         event::View,
         fast::{DynamicCandidates, Reach},
         launch::launch,
-        neighbors::{Candidate, Lists, neighbors},
+        neighbors::{Candidate, Kept, Lists, neighbors},
+        order::Order,
         parallel::{Disjoint, TASK, for_ranges},
         relax::{Relax, Relaxed},
         scan::scan,
@@ -89,9 +90,10 @@ pub struct Core {
     /// Bucket of each sphere before the scatter, and after it if `has_keys`.
     pub keys: Vec<u32>,
     has_keys: bool,
-    /// Whether the last broad phase left the spheres in their order.
+    /// Whether the last broad phase left all spheres in their cells, and whether the cells were those of the one before.
     keeps_order: bool,
-    order: Vec<u32>,
+    keeps_grid: bool,
+    order: Order,
     pub cursors: Vec<AtomicU32>,
     partial_sums: Vec<u32>,
     launched: Bits,
@@ -133,7 +135,8 @@ impl Core {
             keys: vec![0; count],
             has_keys: false,
             keeps_order: false,
-            order: vec![0; count],
+            keeps_grid: false,
+            order: Order::default(),
             cursors: vec![],
             partial_sums: vec![],
             launched: Bits::default(),
@@ -143,6 +146,7 @@ impl Core {
             state,
         };
         core.back.resize(count);
+        core.order.from.resize(count, 0);
         core.launched.reset(count);
         core.converted.reset(count);
         core.pressed.reset(count);
@@ -169,6 +173,7 @@ impl Core {
     pub fn bin(&mut self) {
         self.dynamic_candidates.clear();
         let stays = bin(&self.domain.grid, &mut self.state, &mut self.keys, &self.cursors);
+        self.keeps_grid = self.has_keys;
         self.keeps_order = stays && self.has_keys;
     }
 
@@ -178,7 +183,7 @@ impl Core {
 
     pub fn scatter(&mut self) {
         let Self { state, back, keys, cursors, starts, order, .. } = self;
-        scatter(state, back, keys, cursors, starts, order);
+        scatter(state, back, keys, cursors, starts, &mut order.from);
         swap(state, back);
         self.has_keys = self.sleep.count() > 0;
         if self.has_keys && !self.keeps_order {
@@ -193,15 +198,20 @@ impl Core {
         }
     }
 
-    /// Reorders the resting contacts after `scatter` has reordered their spheres.
-    pub fn order_contacts(&mut self) {
+    /// Reorders the resting contacts after `scatter` has reordered their spheres. Returns the change, if there is any, for other
+    /// columns that last.
+    #[must_use]
+    pub fn order_contacts(&mut self) -> Option<&Order> {
         if self.keeps_order {
-            return;
+            return None;
         }
-        let Self { constraints, sleep, blocks, order, state, domain, starts, .. } = self;
+        let Self { constraints, sleep, pressed, blocks, order, state, domain, starts, .. } = self;
+        order.complete();
         constraints.follow(order);
         sleep.follow(order);
-        blocks.order(&domain.grid, starts, |i| state.cell[i].truncate(), state.len());
+        pressed.follow(order);
+        blocks.order(&domain.grid, starts, |i| state.cell[i].truncate(), order);
+        Some(order)
     }
 
     /// Lists candidates for paths up to `motion_margin` relative to the drift; `drift_reach` bounds the path of the
@@ -211,11 +221,18 @@ impl Core {
             self;
         debug_assert!(motion_margin <= grid.margin_limit, "paths longer than the cells cover");
         reach.motion_margin = motion_margin;
-        let stay = self.keeps_order && sleep.count() > 0 && world.features.movers.is_empty();
+        let stay = self.keeps_grid && sleep.count() > 0 && world.features.movers.is_empty();
+        let order = (!self.keeps_order).then_some(&self.order);
         renewed.reset(state.len());
         let renewed = &*renewed;
         if stay {
             sleep.moved().list(&mut self.moved);
+            if let Some(order) = order {
+                for_ranges(self.moved.len(), TASK / 4, |range| {
+                    let before = self.moved[range].iter().flat_map(|&i| lists.of(order.from(i as usize)));
+                    before.for_each(|candidate| renewed.insert(order.to(candidate.index() as u32) as usize));
+                });
+            }
             for_ranges(self.moved.len(), TASK / 4, |range| {
                 let mut last = None;
                 for &i in &self.moved[range] {
@@ -226,8 +243,8 @@ impl Core {
                 }
             });
         }
-        let stay =
-            neighbors(grid, world, state, starts, (*reach, drift_reach), stay.then_some(renewed), lists);
+        let kept = stay.then_some(Kept { renewed, order });
+        let stay = neighbors(grid, world, state, starts, (*reach, drift_reach), kept, lists);
         sleep.settle(stay.then_some(renewed), lists);
         self.motion_margin.fill(motion_margin);
     }
@@ -405,12 +422,12 @@ impl Core {
             + self.motion_margin.capacity()
             + self.starts.capacity()
             + self.keys.capacity()
-            + self.order.capacity()
             + self.cursors.capacity()
             + self.partial_sums.capacity();
         (self.state.len() + self.back.len()) * State::BYTES
             + 4 * words
             + self.support.capacity()
+            + self.order.bytes()
             + self.launched.bytes()
             + self.lists.bytes()
             + self.dynamic_candidates.bytes()
@@ -422,5 +439,89 @@ impl Core {
             + self.converted.bytes()
             + self.pressed.bytes()
             + self.domain.world.features.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::{DVec3, UVec3};
+
+    use crate::{
+        Bounds, Materials, Side, Sphere, Surface, System, Wall, WallShape, cpu::Stepper,
+        state::columns::NEVER,
+    };
+
+    // Three layers at rest, on which two spheres land that were thrown high.
+    fn layers(sides: [Side; 3]) -> System {
+        let mut system = System {
+            dt: 0.02,
+            gravity: DVec3::NEG_Z,
+            materials: Materials::empty(),
+            bounds: Bounds { max: DVec3::new(24.0, 24.0, 90.0), sides, ..Bounds::default() },
+            ..System::default()
+        };
+        let surface = Surface { restitution: 0.3, friction: 0.5, ..Surface::default() };
+        system.materials.add("stone", surface, 1.0);
+        let floor = WallShape::Plane { point: DVec3::ZERO, normal: DVec3::Z };
+        system.walls.push(Wall::new(floor, 0, "floor"));
+        for k in 0..1200_u32 {
+            let position = UVec3::new(k % 20, k / 20 % 20, k / 400).as_dvec3() * 1.001 + 2.5;
+            let position = position - 2.0 * DVec3::Z;
+            // Ids in no order.
+            let sphere = Sphere { id: k * 389 % 1200, position, ..Sphere::default() };
+            system.spheres.push(Sphere { fixed: k % 100 == 7, ..sphere });
+        }
+        let thrown = [
+            (DVec3::new(3.0, 4.0, 5.0), DVec3::new(0.5, 0.7, 9.0)),
+            (DVec3::new(20.0, 9.0, 5.0), DVec3::new(-0.6, 0.1, 11.0)),
+        ];
+        system.spheres.extend((1200..).zip(thrown).map(|(id, (position, velocity))| Sphere {
+            id,
+            position,
+            velocity,
+            radius: 0.6,
+            ..Sphere::default()
+        }));
+        system
+    }
+
+    // Constraints, lists and sets of the spheres that sleep outlast a broad phase that changes the order of the spheres.
+    #[test]
+    fn what_outlasts_a_change_of_order_has_the_bits_of_what_is_found_anew() {
+        for sides in [[Side::Wall, Side::Periodic, Side::Wall], [Side::Open; 3]] {
+            let system = layers(sides);
+            let mut kept = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+            let mut anew = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+            let (mut changes, mut most_asleep, mut woken) = (0, 0, 0);
+            for k in 0..1500 {
+                let time = f64::from(k) * system.dt;
+                anew.engine.core.has_keys = false;
+                [&mut kept, &mut anew].map(|stepper| stepper.step(time, None, false).unwrap());
+                let [core, other] = [&kept, &anew].map(|stepper| &stepper.engine.core);
+                let asleep = core.sleep.count();
+                changes += u32::from(core.keeps_grid && !core.keeps_order && asleep > 0);
+                most_asleep = most_asleep.max(asleep);
+                woken += u32::from(asleep > 0 && asleep + 20 < most_asleep);
+                for i in 0..core.state.len() {
+                    let columns = |core: &super::Core| {
+                        let state = &core.state;
+                        [state.place[i], state.motion[i], state.spin[i]]
+                            .map(|v| v.to_array().map(f32::to_bits))
+                    };
+                    assert_eq!(
+                        (core.state.id[i], columns(core)),
+                        (other.state.id[i], columns(other)),
+                        "step {k}"
+                    );
+                    assert_eq!(core.lists.of(i), other.lists.of(i), "step {k}, sphere {i}");
+                    assert_eq!(core.lists.own(i), other.lists.own(i), "step {k}, sphere {i}");
+                    assert_eq!(core.sleep.sleep_timer[i], other.sleep.sleep_timer[i], "step {k}, sphere {i}");
+                }
+                assert_eq!(core.contacts(), other.contacts(), "step {k}");
+            }
+            let all = system.spheres.iter().filter(|sphere| !sphere.fixed).count() as u64;
+            println!("{sides:?}: {changes} changes, {most_asleep} of {all} asleep, woken in {woken} steps");
+            assert!(changes > 100 && most_asleep > all - 10 && woken > 10, "{changes} {most_asleep} {woken}");
+        }
     }
 }

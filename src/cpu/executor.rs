@@ -273,7 +273,12 @@ impl Executor for CpuExecutor {
             Pass::Bin => core.bin(),
             Pass::Scan => core.scan(),
             Pass::Scatter => core.scatter(),
-            Pass::OrderContacts => core.order_contacts(),
+            Pass::OrderContacts => {
+                if let Some(order) = core.order_contacts() {
+                    self.rest.follow(order);
+                    self.relax.follow(order);
+                }
+            }
             Pass::Neighbors => core.neighbors(now.motion_margin, now.drift_reach),
             Pass::SolveFirst => self.rest.before(core, frame),
             Pass::Launch => rounds.launch(core, frame)?,

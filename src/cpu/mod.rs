@@ -19,6 +19,7 @@ pub(crate) mod fast;
 pub(crate) mod feature;
 pub(crate) mod launch;
 pub(crate) mod neighbors;
+pub(crate) mod order;
 pub(crate) mod pairs;
 pub(crate) mod parallel;
 pub(crate) mod relax;

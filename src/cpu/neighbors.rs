@@ -3,9 +3,10 @@
 
 pub mod parts;
 
-use crate::cpu::bits::Bits;
+use crate::cpu::{bits::Bits, order::Order};
 use crate::state::constants::{COUNTED_PLANES, MOST_HITS, wall_bit};
 use std::{
+    mem::swap,
     ops::Range,
     sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed},
 };
@@ -49,6 +50,12 @@ impl Candidate {
         self.0 >> 27
     }
 
+    // The same candidate after a change of order.
+    #[inline]
+    fn renumbered(self, order: &Order) -> Self {
+        Self::new(self.code(), order.to(self.index() as u32) as usize)
+    }
+
     #[inline]
     pub fn index(self) -> usize {
         (self.0 & (Self::MAX_SPHERES as u32 - 1)) as usize
@@ -87,6 +94,8 @@ pub struct Block {
 #[derive(Default)]
 pub struct Lists {
     blocks: Outputs<Block>,
+    /// The blocks as they were before the last broad phase, where it changed some of their lists.
+    before: Outputs<Option<Block>>,
     columns: Columns,
     /// Number of planes. Walls with larger numbers are features.
     planes: u32,
@@ -138,24 +147,20 @@ impl Block {
         owners.truncate(count);
     }
 
-    // A copy of the lists that `keep` reads.
-    fn copy(&self) -> Self {
-        let Self { entries, ends, walls, features, feature_ends, driven, .. } = self;
-        Self {
-            entries: entries.clone(),
-            ends: ends.clone(),
-            walls: walls.clone(),
-            features: features.clone(),
-            feature_ends: feature_ends.clone(),
-            driven: driven.clone(),
-            ..Self::default()
-        }
+    // Renumbers the candidates after a change of order.
+    fn renumber(&mut self, order: &Order) {
+        let candidates = self.entries.iter_mut().chain(&mut self.own);
+        candidates.for_each(|candidate| *candidate = candidate.renumbered(order));
     }
 
-    // Appends the lists of the k-th sphere as they were before.
-    fn keep(&mut self, before: &Self, k: usize) {
+    // Appends the lists of the k-th sphere of a block as they were before.
+    fn keep(&mut self, before: &Self, k: usize, order: Option<&Order>) {
         let start = if k == 0 { 0 } else { before.ends[k - 1] as usize };
-        self.entries.extend_from_slice(&before.entries[start..before.ends[k] as usize]);
+        let kept = &before.entries[start..before.ends[k] as usize];
+        match order {
+            Some(order) => self.entries.extend(kept.iter().map(|candidate| candidate.renumbered(order))),
+            None => self.entries.extend_from_slice(kept),
+        }
         self.ends.push(self.entries.len() as u32);
         self.walls.push(before.walls[k]);
         self.features.extend_from_slice(&before.features[before.feature_range(k)]);
@@ -330,49 +335,90 @@ impl Lists {
                 + b.feature_hits.capacity()
                 + b.driven.capacity()
         };
-        self.blocks.all().iter().map(bytes).sum::<usize>() + self.columns.bytes()
+        let blocks = self.blocks.all().iter().chain(self.before.all().iter().flatten());
+        blocks.map(bytes).sum::<usize>() + self.columns.bytes()
+    }
+}
+
+/// What the last broad phase has left valid.
+#[derive(Clone, Copy)]
+pub struct Kept<'a> {
+    /// Spheres that have moved or can meet a sphere that has moved. The lists of the others stay.
+    pub renewed: &'a Bits,
+    /// Change of the order of the spheres.
+    pub order: Option<&'a Order>,
+}
+
+impl Kept<'_> {
+    // Previous index of a sphere.
+    fn from(&self, i: usize) -> usize {
+        self.order.map_or(i, |order| order.from(i))
+    }
+
+    // Whether lists of a block change, apart from the numbers of their candidates.
+    fn changes(&self, mut spheres: Range<usize>) -> bool {
+        spheres.any(|i| self.renewed.contains(i) || self.from(i) != i)
+    }
+}
+
+impl Lists {
+    // Lays aside the blocks of spheres whose lists change, and renumbers the candidates of the others.
+    fn lay_aside(&mut self, kept: Kept, count: usize) {
+        let blocks = count.div_ceil(BLOCK);
+        let (present, before) = (self.blocks.some(0..blocks), self.before.some_of_all(blocks));
+        (present, before).into_par_iter().enumerate().for_each(|(k, (block, before))| {
+            if kept.changes(k * BLOCK..count.min((k + 1) * BLOCK)) {
+                swap(block, before.get_or_insert_default());
+            } else {
+                *before = None;
+                kept.order.into_iter().for_each(|order| block.renumber(order));
+            }
+        });
     }
 }
 
 /// Finds the candidates of every sphere for paths up to the motion margin of `reach`, relative to the drift. `drift` is a
-/// bound on the path of the drift until the next broad phase. If `renewed` is given, only these spheres have moved or can
-/// meet a sphere that has moved, and the lists of the others stay unless the paths are longer than before. Returns whether
-/// these lists stay.
+/// bound on the path of the drift until the next broad phase. Lists that were `kept` stay unless the paths are longer than
+/// before. Returns whether they stay.
 pub fn neighbors(
     grid: &Grid,
     world: &World,
     state: &State,
     starts: &[u32],
     (reach, drift): (Reach, f32),
-    renewed: Option<&Bits>,
+    kept: Option<Kept>,
     lists: &mut Lists,
 ) -> bool {
-    let Lists { blocks, columns, planes, made_for } = lists;
-    let renewed = renewed.filter(|_| made_for.0 == reach.motion_margin && made_for.1 >= drift);
-    if renewed.is_none() {
-        *made_for = (reach.motion_margin, drift);
+    let made_for = lists.made_for;
+    let kept = kept.filter(|_| made_for.0 == reach.motion_margin && made_for.1 >= drift);
+    match kept {
+        Some(kept) => lists.lay_aside(kept, state.len()),
+        None => {
+            lists.made_for = (reach.motion_margin, drift);
+            lists.before = Outputs::default();
+        }
     }
+    let Lists { blocks, before, columns, planes, made_for } = lists;
     let drift = made_for.1;
     *planes = world.walls.len() as u32;
     // With hashed parts, spheres are searched one by one and the columns are not needed.
     if grid.direct || grid.levels.parts == 1 {
         columns.fill(&state.place);
     }
-    let columns = columns.each();
+    let (columns, before) = (columns.each(), before.all());
     blocks.run(state.len(), BLOCK, |range, block| {
-        if renewed.is_some_and(|renewed| !range.clone().any(|i| renewed.contains(i))) {
+        if kept.is_some() && before[range.start / BLOCK].is_none() {
             return;
         }
         *block.was_hit.get_mut() = true;
-        let before = renewed.map(|_| block.copy());
         block.clear();
         let first_of_block = range.start;
         let (mut rows, mut parts) = (Rows::default(), vec![]);
         for i in range {
-            if let (Some(renewed), Some(before)) = (renewed, &before)
-                && !renewed.contains(i)
-            {
-                block.keep(before, i - first_of_block);
+            if let Some(kept) = kept.filter(|kept| !kept.renewed.contains(i)) {
+                let from = kept.from(i);
+                let before = before[from / BLOCK].as_ref().expect("a block whose spheres have changed");
+                block.keep(before, from % BLOCK, kept.order);
                 continue;
             }
             let finder = Finder::new(grid, state, i, 2.0 * reach.motion_margin);
@@ -394,7 +440,7 @@ pub fn neighbors(
         }
         block.list_own(&state.id, first_of_block);
     });
-    renewed.is_some()
+    kept.is_some()
 }
 
 /// Spheres of up to three cells side by side along x.

@@ -11,6 +11,7 @@ use crate::{
         bits::Bits,
         event::View,
         neighbors::Candidate,
+        order::Order,
         pairs::{for_lanes, wide},
         parallel::{Disjoint, Outputs, TASK, for_ranges},
     },
@@ -34,6 +35,7 @@ pub struct Relax {
     push: Vec<Vec3>,
     /// Deepest overlap of each quiet sphere, constant until a push; more than 1 if unknown.
     quiet: Vec<f32>,
+    buffer: Vec<f32>,
 }
 
 impl Relax {
@@ -71,6 +73,13 @@ impl Relax {
             }
         });
         self.deepest.iter().fold(0.0, |a, &b| a.max(b))
+    }
+
+    /// Reorders what is known of the quiet spheres.
+    pub fn follow(&mut self, order: &Order) {
+        if self.quiet.len() == order.len() {
+            order.permute(&mut self.quiet, &mut self.buffer);
+        }
     }
 
     /// Index of the wall with the deepest overlap, and that overlap in diameters.
@@ -117,7 +126,7 @@ impl Relax {
 
     pub fn bytes(&self) -> usize {
         self.push.capacity() * size_of::<Vec3>()
-            + 4 * (self.deep_list.capacity() + self.quiet.capacity())
+            + 4 * (self.deep_list.capacity() + self.quiet.capacity() + self.buffer.capacity())
             + self.deep.bytes()
     }
 }

@@ -40,6 +40,7 @@ use crate::{
         },
         core::Core,
         event::View,
+        order::Order,
         pairs::{for_lanes, wide},
         parallel::{Disjoint, Outputs, TASK, for_ranges},
         sleep::{Imbalance, given_velocity, imbalance},
@@ -61,6 +62,7 @@ const FEW_BLOCKS: usize = 16;
 pub struct Rest {
     /// V and spin of each sphere, and the spheres whose values stay because they stay quiet.
     lab: Vec<Body>,
+    buffer: Vec<Body>,
     /// Colours of the constraints of each sphere, one bit each, while constraints are ordered.
     masks: Vec<u32>,
     lasting: Lasting,
@@ -82,7 +84,7 @@ pub struct Rest {
     uncounted: Bits,
     /// Whether the active blocks are few. Otherwise no sphere counts as outside.
     are_few: bool,
-    /// Spheres with a pressed contact after a batch; undefined for those outside.
+    /// Spheres with a pressed contact after a batch; undefined for those outside or asleep.
     held: Bits,
     /// Blocks whose sleeping spheres wake.
     waking_blocks: Bits,
@@ -242,6 +244,15 @@ impl Rest {
         });
     }
 
+    /// Reorders what lasts for the quiet spheres.
+    pub fn follow(&mut self, order: &Order) {
+        self.in_contact.follow(order);
+        self.lasting.follow(order);
+        if self.lab.len() == order.len() {
+            order.permute(&mut self.lab, &mut self.buffer);
+        }
+    }
+
     /// Undoes [`before`](Self::before).
     pub fn undo(&mut self, core: &mut Core) {
         if core.constraints.count > 0 {
@@ -392,13 +403,13 @@ impl Rest {
         }
     }
 
-    // Finds which spheres that are not outside have a pressed contact.
+    // Finds which spheres that are awake and not outside have a pressed contact.
     fn find_held(&mut self, constraints: &ContactConstraints, count: usize) {
         self.held.reset(count);
         let Self { held, counted_blocks, are_few, .. } = &*self;
         constraints.tasks.look(|task| {
-            let pressed = task.in_contact(|block| !are_few || counted_blocks.contains(block as usize));
-            for constraint in pressed {
+            let counts = |block: u32| !are_few || counted_blocks.contains(block as usize);
+            for constraint in task.yielding_in(counts).filter(|constraint| constraint.is_in_contact()) {
                 held.insert(constraint.i as usize);
                 if constraint.j & WALL == 0 {
                     held.insert(constraint.j as usize);
@@ -519,9 +530,9 @@ impl Rest {
 
     /// Converts V back to the falling frame: along the chord for a supported sphere, otherwise for flight.
     fn leave_lab(&mut self, core: &mut Core, frame: Frame, is_first: bool) {
-        let (view, constraints, blocks) = core.split_constraints(frame);
+        let (view, constraints, _) = core.split_constraints(frame);
         if is_first {
-            constraints.count_in_contact(&view, blocks, &mut self.in_contact);
+            constraints.count_in_contact(&view, &mut self.in_contact);
         }
         let Self { lab, in_contact, held, lasting, outside, losses, .. } = self;
         let is_in_contact = |i: usize| if is_first { in_contact.any(i) } else { held.contains(i) };
@@ -591,7 +602,7 @@ impl Rest {
     }
 
     pub fn bytes(&self) -> usize {
-        size_of::<Body>() * self.lab.capacity()
+        size_of::<Body>() * (self.lab.capacity() + self.buffer.capacity())
             + 4 * self.masks.capacity()
             + 32 * self.start.capacity()
             + self.in_contact.bytes()

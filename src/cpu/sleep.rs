@@ -29,6 +29,7 @@ use crate::{
         constraints::{ContactConstraints, ContactImpulse, for_contacts},
         event::{Unrest, View},
         neighbors::Lists,
+        order::Order,
         parallel::{Disjoint, TASK, for_ranges},
     },
     state::constants::{
@@ -334,14 +335,11 @@ impl Sleep {
         self.order += 1;
     }
 
-    /// Reorders the timers with the spheres; `order` holds the previous index of each sphere.
-    pub fn follow(&mut self, order: &[u32]) {
-        self.forget_quiet();
-        [&mut self.asleep, &mut self.fixed].into_iter().for_each(|set| set.reset(order.len()));
-        let Self { sleep_timer, back, .. } = self;
-        back.clear();
-        back.extend(order.iter().map(|&i| sleep_timer[i as usize]));
-        std::mem::swap(sleep_timer, back);
+    /// Reorders timers and sets with the spheres.
+    pub fn follow(&mut self, order: &Order) {
+        order.permute(&mut self.sleep_timer, &mut self.back);
+        let Self { asleep, fixed, quiet, moved, .. } = self;
+        [asleep, fixed, quiet, moved].into_iter().for_each(|set| set.follow(order));
     }
 
     pub fn bytes(&self) -> usize {

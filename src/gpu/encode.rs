@@ -311,7 +311,10 @@ impl Executor for Encoder<'_> {
         let layout = &buffers.layout;
         let all = self.dispatch_budget.groups(layout.sphere_count);
         let walks = all.min(WALK_GROUPS);
-        let [broad, view, rest] = [&buffers.broad, &buffers.view, &buffers.rest].map(|g| &g[self.current]);
+        let [view, rest] = [&buffers.view, &buffers.rest].map(|g| &g[self.current]);
+        // The copy that the broad phase sorts into becomes the current one after the scatter.
+        let broad =
+            &buffers.broad[if entry.pass == Pass::Neighbors { 1 - self.current } else { self.current }];
         // Fewer and fewer spheres take part in later rounds; threads stride over the excess.
         let round = self.next_round.wrapping_sub(1);
         let some = (all >> round.min(4)).max(all.min(64));
@@ -357,8 +360,7 @@ impl Executor for Encoder<'_> {
             Pass::Audit => (view, vec![("audit", 0, layout.parts())]),
         };
         self.stage(entry.stage, group, frame, &dispatches);
-        if entry.pass == Pass::Neighbors {
-            // The sorted copy becomes the current one.
+        if entry.pass == Pass::Scatter {
             self.current = 1 - self.current;
         }
         Ok(())

@@ -185,7 +185,6 @@ pub const BROAD_PHASE: &[Entry] = &[
         &[Place, Motion, Spin, Cell, Buckets],
         &[Place, Motion, Spin, Cell, Buckets],
     ),
-    entry(Pass::Neighbors, "neighbors", When::Always, &[Place, Cell, Buckets], &[Candidates, MotionMargin]),
     entry(
         Pass::OrderContacts,
         "rest",
@@ -193,6 +192,7 @@ pub const BROAD_PHASE: &[Entry] = &[
         &[Cell, Buckets, Constraints, SleepTimers],
         &[Constraints, SleepTimers],
     ),
+    entry(Pass::Neighbors, "neighbors", When::Always, &[Place, Cell, Buckets], &[Candidates, MotionMargin]),
 ];
 
 /// After the first broad phase of a step: on a device, the saved copy of the initial state must not contain the drag.

@@ -133,9 +133,13 @@ impl Twin {
     pub fn scatter(&mut self) {
         self.core.scatter();
         if self.core.domain.world.rests {
-            self.core.order_contacts();
+            if let Some(order) = self.core.order_contacts() {
+                self.rest.follow(order);
+                self.relax.follow(order);
+            }
         }
         self.core.motion_margin.fill(self.motion_margin);
+        self.has_lists = false;
     }
 
     pub fn neighbors(&mut self) {

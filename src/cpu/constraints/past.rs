@@ -1,58 +1,33 @@
 //! Warm start: passes the impulses of a substep's contact constraints to the next substep.
 
-use std::mem::swap;
-
 use super::{ContactConstraint, ContactConstraints, ContactImpulse, STANDS, Slot, past_of};
-use crate::{
-    cpu::parallel::{Disjoint, TASK, for_ranges},
-    state::constants::WALL,
-};
+use crate::cpu::order::Order;
 
-/// Spheres whose past constraints are in one task, about as many as the constraints of a task belong to otherwise: then the
-/// allocations of past and present tasks serve in turn.
-const PAST_TASK: usize = 256;
+/// Up to this many spheres of a new index, their constraints are renumbered one by one.
+const FEW_MOVED: usize = 4096;
 
 impl ContactConstraints {
-    /// Reorders past constraints after their spheres; `order` holds the previous index of each sphere.
-    pub fn follow(&mut self, order: &[u32]) {
-        if self.tasks.iter().all(|task| task.constraints.is_empty()) && !self.is_past_ready {
-            // Drop older constraints: their indices belong to another order.
-            self.past_slots.iter_mut().for_each(|slot| *slot = Slot::default());
-            self.past.for_each(|task| task.constraints.clear());
-            (self.is_past_ready, self.past_h, self.count) = (true, self.h, 0);
-            return;
-        }
-        if self.is_past_ready {
-            swap(&mut self.tasks, &mut self.past);
-            swap(&mut self.slots, &mut self.past_slots);
+    /// Reorders the constraints that warm-start the next [`find`](Self::find) after their spheres.
+    pub fn follow(&mut self, order: &Order) {
+        let (tasks, slots) = if self.is_past_ready {
+            (&mut self.past, &mut self.past_slots)
         } else {
-            self.past_h = self.h;
-        }
-        let Self { tasks, past, slots, past_slots, places, .. } = self;
-        places.resize(order.len(), 0);
-        let to = Disjoint::new(places);
-        for_ranges(order.len(), TASK, |range| {
-            // SAFETY: an order names each sphere once.
-            range.for_each(|k| unsafe { to.set(order[k] as usize, k as u32) });
-        });
-        let (places, tasks, slots) = (&*places, &*tasks, &*slots);
-        past_slots.resize(order.len(), Slot::default());
-        let past_slots = Disjoint::new(past_slots);
-        past.run(order.len(), PAST_TASK, |range, task| {
-            task.begin();
-            for k in range.clone() {
-                let first = task.constraints.len();
-                let renumbered = |constraint: &ContactConstraint| ContactConstraint {
-                    i: k as u32,
-                    j: if constraint.j & WALL == 0 { places[constraint.j as usize] } else { constraint.j },
-                    ..*constraint
-                };
-                task.constraints.extend(past_of(tasks, slots, order[k]).iter().map(renumbered));
-                // SAFETY: ranges do not overlap.
-                unsafe { past_slots.set(k, Slot::of(range.start / PAST_TASK, first, task)) };
+            (&mut self.tasks, &mut self.slots)
+        };
+        self.count = 0;
+        self.rested.follow(order);
+        slots.resize(order.len(), Slot::default());
+        order.permute(slots, &mut self.buffer);
+        let moved = order.range();
+        let are_few = moved.len() <= FEW_MOVED;
+        tasks.for_each(|task| task.renumber(order, !are_few));
+        if are_few {
+            let count = tasks.iter().count();
+            for (i, slot) in moved.clone().zip(&slots[moved]).filter(|(_, slot)| slot.count > 0) {
+                let owned = &mut tasks.some(0..count)[slot.task as usize].constraints[slot.range()];
+                owned.iter_mut().for_each(|constraint| constraint.i = i as u32);
             }
-        });
-        (self.is_past_ready, self.count) = (true, 0);
+        }
     }
 
     /// Warm-starts the next [`find`](Self::find) from impulses (owner, partner, impulse) of a substep of length `h`,
@@ -61,6 +36,7 @@ impl ContactConstraints {
         self.past.run(1, 1, |_, task| {
             task.constraints.clear();
             task.partners.clear();
+            task.partners.extend(impulses.iter().map(|&(_, j, _)| j));
             task.constraints.extend(impulses.iter().map(|&(i, j, impulse)| ContactConstraint {
                 i,
                 j,
@@ -80,6 +56,8 @@ impl ContactConstraints {
             };
         }
         (self.is_past_ready, self.past_h, self.count) = (true, h, 0);
+        // These constraints are in no order of colours.
+        self.past_colours = Default::default();
     }
 
     /// Warm start of the next [`find`](Self::find): the constraints of a sphere, and the length of their substep.
