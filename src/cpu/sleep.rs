@@ -106,10 +106,7 @@ impl Sleep {
             let quiet = &self.quiet;
             for_ranges(count, TASK, |range| {
                 quiet.for_absent(range, |i| {
-                    let is_quiet = self.holds(i)
-                        && !lists.is_near_moving_wall(i)
-                        && lists.of(i).iter().all(|candidate| self.holds(candidate.index()));
-                    if is_quiet {
+                    if self.holds(i) && self.is_among_held(i, lists) {
                         quiet.insert(i);
                     }
                 });
@@ -122,12 +119,14 @@ impl Sleep {
         self.asleep.contains(i) || self.fixed.contains(i)
     }
 
+    // Whether all candidates of a sphere sleep or are fixed, and no moving wall is near.
+    fn is_among_held(&self, i: usize, lists: &Lists) -> bool {
+        !lists.is_near_moving_wall(i) && lists.of(i).iter().all(|candidate| self.holds(candidate.index()))
+    }
+
     /// Whether a sphere sleeps beside one that is awake, or beside a moving wall.
     pub fn is_beside_awake(&self, i: usize, lists: &Lists) -> bool {
-        self.contains(i)
-            && !self.quiet.contains(i)
-            && (lists.is_near_moving_wall(i)
-                || !lists.of(i).iter().all(|candidate| self.holds(candidate.index())))
+        self.contains(i) && !self.quiet.contains(i) && !self.is_among_held(i, lists)
     }
 
     /// Calls `visit` with the longest ranges within a range whose spheres are not quiet.
@@ -154,20 +153,19 @@ impl Sleep {
         &self.moved
     }
 
-    /// The lists hold the present places, so no sphere counts as moved. `renewed` are the spheres with new lists; if absent,
-    /// all lists are new.
-    pub fn settle(&mut self, renewed: Option<&Bits>, lists: &Lists) {
+    /// The lists hold the present places, so no sphere counts as moved. `lasts` says whether the quiet spheres are still known;
+    /// `renewed` are the spheres with new lists; if absent, all lists are new.
+    pub fn settle(&mut self, lasts: bool, renewed: Option<&Bits>, lists: &Lists) {
         self.moved.reset(self.sleep_timer.len());
-        let Some(renewed) = renewed else {
+        if !lasts {
             self.forget_quiet();
             return;
-        };
-        renewed.list(&mut self.list);
-        for &i in &self.list {
-            if !lists.of(i as usize).iter().all(|candidate| self.holds(candidate.index())) {
-                self.quiet.remove(i as usize);
-            }
         }
+        let Self { quiet, sleep_timer, .. } = &*self;
+        let is_new = |i: usize| quiet.contains(i) && renewed.is_none_or(|renewed| renewed.contains(i));
+        for_ranges(sleep_timer.len(), TASK, |range| {
+            range.filter(|&i| is_new(i) && !self.is_among_held(i, lists)).for_each(|i| quiet.remove(i));
+        });
     }
 
     /// Whether a sphere and all its candidates sleep or are fixed.
