@@ -1,86 +1,250 @@
 //! Measures the state at the start of the next step: sums over all spheres, and the deepest overlaps.
 
+use std::ops::Range;
+
 use glam::DVec3;
 
-use super::ExactEngine;
+use super::{ExactEngine, body::Before};
 use crate::Measure;
 
-// Present position of a sphere.
-#[derive(Clone, Copy)]
-struct Place {
-    position: DVec3,
-    radius: f64,
-    sphere: u32,
-    fixed: bool,
+// Spheres that the search for overlaps tests at once.
+const LANES: usize = 4;
+
+/// The spheres sorted by the buckets of the grid, for the search for overlaps; kept between steps for their memory.
+#[derive(Default)]
+pub(super) struct Sorted {
+    // Coordinates and radii in units of a cell, rounded to f32, in memory order.
+    places: Vec<[f32; 4]>,
+    // Start of each bucket in the columns below, and the end of the last.
+    starts: Vec<u32>,
+    spheres: Vec<u32>,
+    buckets: Vec<u32>,
+    // The places, in columns.
+    rounded: [Vec<f32>; 4],
+    // More than the rounding of a distance and two radii.
+    slack: f32,
 }
 
 impl ExactEngine {
-    pub(super) fn audit(&self) -> Measure {
+    pub(super) fn audit(&self, sorted: &mut Sorted) -> Measure {
         let mut measure = Measure { kinetic_energy: self.spin_energy, ..Measure::default() };
-        let mut places = Vec::with_capacity(self.bodies.len());
-        for (i, body) in self.bodies.iter().enumerate() {
-            let (position, velocity) = body.at(0.0, self.world.gravity);
-            places.push(Place { position, radius: body.radius, sphere: i as u32, fixed: body.fixed() });
-            if !body.fixed() {
-                let mass = 1.0 / body.inverse_mass;
+        let scale = 1.0 / self.grid.edge().max_element();
+        let mut farthest = self.world.periods;
+        sorted.places.clear();
+        sorted.starts.clear();
+        sorted.starts.resize(self.grid.bucket_count() + 1, 0);
+        for (i, (body, properties)) in self.bodies.iter().zip(&self.properties).enumerate() {
+            let (position, velocity) = body.at(0.0, self.gravity_of(i));
+            if !properties.fixed() {
+                let mass = 1.0 / properties.inverse_mass;
                 measure.kinetic_energy += 0.5 * mass * velocity.length_squared();
                 measure.potential_energy -= mass * self.world.gravity.dot(position - self.world.reference);
                 measure.momentum += velocity * mass;
             }
+            farthest = farthest.max(position.abs());
+            let scaled = (position * scale).as_vec3();
+            sorted.places.push([scaled.x, scaled.y, scaled.z, (body.radius * scale) as f32]);
+            sorted.starts[self.grid.bucket_of(i)] += 1;
         }
-        measure.deepest_overlap = self.deepest_pair(&places).max(self.deepest_wall(&places));
+        // A coordinate is off by at most half of the first part, a radius by far less than the second.
+        sorted.slack = (farthest.max_element() * scale) as f32 * (4.0 * f32::EPSILON) + 1e-6;
+        self.sort(sorted);
+        measure.deepest_overlap = self.deepest_pair(sorted).max(self.deepest_wall());
         measure
     }
 
-    fn deepest_wall(&self, places: &[Place]) -> f64 {
+    fn position(&self, i: usize) -> DVec3 {
+        self.bodies[i].at(0.0, self.gravity_of(i)).0
+    }
+
+    fn deepest_wall(&self) -> f64 {
         let mut deepest = 0.0f64;
-        for place in places.iter().filter(|place| !place.fixed) {
-            for plane in &self.world.planes {
-                deepest = deepest.max(-plane.gap(place.position, place.radius) / (2.0 * place.radius));
+        if self.world.planes.is_empty() {
+            return deepest;
+        }
+        for (i, body) in self.bodies.iter().enumerate() {
+            if !self.properties[i].fixed() {
+                let position = self.position(i);
+                for plane in &self.world.planes {
+                    deepest = deepest.max(-plane.gap(position, body.radius) / (2.0 * body.radius));
+                }
             }
         }
         deepest
     }
 
     // Fixed spheres may overlap each other: they often form walls.
-    fn deepest_pair(&self, places: &[Place]) -> f64 {
-        // A counting sort into buckets: traversing the lists of the grid takes three times as long.
-        let mut ends = vec![0u32; self.grid.bucket_count() + 1];
-        for i in 0..places.len() {
-            ends[self.grid.bucket_of(i)] += 1;
-        }
-        let mut end = 0;
-        for count in &mut ends {
-            end += *count;
-            *count = end;
-        }
-        let mut sorted = places.to_vec();
-        for (i, place) in places.iter().enumerate() {
-            let slot = &mut ends[self.grid.bucket_of(i)];
-            *slot -= 1;
-            sorted[*slot as usize] = *place;
-        }
-        // The former end of a bucket is now its start.
+    fn deepest_pair(&self, sorted: &Sorted) -> f64 {
+        let starts = &sorted.starts;
+        let (half, count) = self.grid.half_rows();
         let mut deepest = 0.0f64;
-        for a in &sorted {
-            self.grid.visit_half(a.sphere as usize, |buckets, shift| {
-                for b in &sorted[ends[buckets.start] as usize..ends[buckets.end] as usize] {
-                    let radius_sum = a.radius + b.radius;
-                    let squared = (a.position - (b.position + shift)).length_squared();
-                    if squared < radius_sum * radius_sum && a.sphere != b.sphere && !(a.fixed && b.fixed) {
-                        deepest = deepest.max(1.0 - squared.sqrt() / radius_sum);
-                    }
+        let mut pairs_of = |places: Range<u32>| {
+            for &sphere in &sorted.spheres[places.start as usize..places.end as usize] {
+                deepest = deepest.max(self.deepest_of(sorted, sphere as usize));
+            }
+        };
+        for (all, interior) in self.grid.rows() {
+            if interior.is_empty() {
+                pairs_of(starts[all.start]..starts[all.end]);
+                continue;
+            }
+            pairs_of(starts[all.start]..starts[interior.start]);
+            for place in starts[interior.start]..starts[interior.end] {
+                let own = sorted.buckets[place as usize] as usize;
+                let mut close = sorted.any_close(place as usize, place + 1..starts[own + 2]);
+                for offset in &half[1..count] {
+                    let middle = own.wrapping_add_signed(*offset);
+                    close |= sorted.any_close(place as usize, starts[middle - 1]..starts[middle + 2]);
                 }
-            });
+                if close {
+                    pairs_of(place..place + 1);
+                }
+            }
+            pairs_of(starts[interior.end]..starts[all.end]);
         }
         deepest
     }
 
+    // Deepest overlap of a sphere with those in half of the cells around it.
+    fn deepest_of(&self, sorted: &Sorted, i: usize) -> f64 {
+        let mut deepest = 0.0f64;
+        let position = self.position(i);
+        self.grid.visit_half(i, |bucket, shift| {
+            let places = sorted.starts[bucket] as usize..sorted.starts[bucket + 1] as usize;
+            for &j in &sorted.spheres[places] {
+                let j = j as usize;
+                let radius_sum = self.bodies[i].radius + self.bodies[j].radius;
+                let squared = (position - (self.position(j) + shift)).length_squared();
+                let both_fixed = || self.properties[i].fixed() && self.properties[j].fixed();
+                if squared < radius_sum * radius_sum && i != j && !both_fixed() {
+                    deepest = deepest.max(1.0 - squared.sqrt() / radius_sum);
+                }
+            }
+        });
+        deepest
+    }
+
+    // A counting sort into buckets, whose sizes are counted already: traversing the lists of the grid takes longer.
+    fn sort(&self, sorted: &mut Sorted) {
+        let Sorted { places, starts, spheres, buckets, rounded, .. } = sorted;
+        let count = places.len();
+        let mut end = 0;
+        for start in starts.iter_mut() {
+            end += *start;
+            *start = end;
+        }
+        spheres.resize(count, 0);
+        buckets.resize(count, 0);
+        for column in rounded.iter_mut() {
+            // The last test goes beyond the end.
+            column.resize(count + LANES, f32::MAX);
+            column[count..].fill(f32::MAX);
+        }
+        for (i, place) in places.iter().enumerate() {
+            let bucket = self.grid.bucket_of(i);
+            starts[bucket] -= 1;
+            let target = starts[bucket] as usize;
+            spheres[target] = i as u32;
+            buckets[target] = bucket as u32;
+            for (column, value) in rounded.iter_mut().zip(place) {
+                column[target] = *value;
+            }
+        }
+    }
+
     /// Returns to the start of the step; [`read`](crate::step::engine::Engine::read) then gives the spheres of that time.
     pub(super) fn restore(&mut self) {
-        for (body, before) in self.bodies.iter_mut().zip(&self.start) {
-            body.go_back(before);
+        // A sphere may be recorded twice at time 0; the first record is that of the start.
+        while let Some(Before { sphere, body, last_contact }) = self.journal.pop() {
+            self.bodies[sphere as usize] = body;
+            self.slot(sphere as usize).last_contact = last_contact;
+        }
+        for properties in &mut self.properties {
+            properties.hasty = 0;
         }
         self.start_over();
+    }
+}
+
+impl Sorted {
+    pub fn memory_bytes(&self) -> usize {
+        let words = [&self.starts, &self.spheres, &self.buckets].map(Vec::capacity).iter().sum::<usize>();
+        let rounded = self.rounded.iter().map(Vec::capacity).sum::<usize>();
+        self.places.capacity() * size_of::<[f32; 4]>() + words * size_of::<u32>() + rounded * size_of::<f32>()
+    }
+
+    // Whether a sphere may overlap one of others in the columns; true if the rounding leaves it open. The test covers a few
+    // spheres after them too: nearly all runs end within its width, so that it needs no branch.
+    #[inline]
+    fn any_close(&self, place: usize, others: Range<u32>) -> bool {
+        let [x, y, z, radius] = [0, 1, 2, 3].map(|c| self.rounded[c][place]);
+        let radius = radius + self.slack;
+        let test = |first: usize| {
+            let [xs, ys, zs, radii] = [0, 1, 2, 3].map(|c| &self.rounded[c][first..first + LANES]);
+            let mut apart = true;
+            for lane in 0..LANES {
+                let (dx, dy, dz) = (x - xs[lane], y - ys[lane], z - zs[lane]);
+                let reach = radius + radii[lane];
+                // False if a coordinate is not a number.
+                apart &= dx * dx + dy * dy + dz * dz >= reach * reach;
+            }
+            !apart
+        };
+        let (first, end) = (others.start as usize, others.end as usize);
+        let mut close = test(first);
+        for first in (first + LANES..end).step_by(LANES) {
+            close |= test(first);
+        }
+        close
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    use super::*;
+    use crate::{Bounds, Dimensions, Side, Sphere, System};
+
+    fn random_system(rng: &mut Pcg64, axes: usize, count: u32) -> System {
+        let edge = if axes == 3 { 9.0 } else { 25.0 };
+        let mut bounds =
+            Bounds { min: DVec3::splat(-3.0), max: DVec3::splat(edge - 3.0), ..Bounds::default() };
+        for side in &mut bounds.sides[..axes] {
+            *side = [Side::Periodic, Side::Wall, Side::Open][rng.random_range(0..3)];
+        }
+        let dimensions = if axes == 3 { Dimensions::Three } else { Dimensions::Two };
+        let mut system = System { bounds, dimensions, dt: 0.1, ..System::default() };
+        for id in 0..count {
+            let radius = rng.random_range(0.1..0.5);
+            let mut sphere = Sphere { id, radius, fixed: rng.random_bool(0.2), ..Sphere::default() };
+            for axis in 0..axes {
+                sphere.position[axis] = rng.random_range(radius - 3.0..edge - 3.0 - radius);
+            }
+            system.spheres.push(sphere);
+        }
+        system
+    }
+
+    #[test]
+    fn the_deepest_overlap_is_that_of_all_pairs() {
+        let mut rng = Pcg64::seed_from_u64(1);
+        let mut overlapping = 0;
+        for case in 0..400 {
+            let system = random_system(&mut rng, 2 + case % 2, [3, 10, 30, 100, 300][case / 2 % 5]);
+            let engine = ExactEngine::new(&system).unwrap();
+            let mut deepest = 0.0f64;
+            for (k, a) in system.spheres.iter().enumerate() {
+                for b in system.spheres[..k].iter().filter(|b| !(a.fixed && b.fixed)) {
+                    let distance = engine.world.nearest_image(a.position - b.position).length();
+                    deepest = deepest.max(1.0 - distance / (a.radius + b.radius));
+                }
+            }
+            let found = engine.audit(&mut Sorted::default()).deepest_overlap;
+            assert!((found - deepest).abs() < 1e-12, "case {case}: {found} instead of {deepest}");
+            overlapping += usize::from(deepest > 0.0);
+        }
+        assert!((100..400).contains(&overlapping), "{overlapping}");
     }
 }

@@ -1,9 +1,10 @@
-//! Finds the spheres near a sphere. The cells are stored in a hash table, so that the world may be unbounded.
+//! Finds the spheres near a sphere. The world is divided into cells; a table of buckets holds the spheres of each cell.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use glam::DVec3;
 
+use super::ahead::prefetch;
 use crate::{Side, System};
 
 const NONE: u32 = u32::MAX;
@@ -16,7 +17,14 @@ const MARGIN: f64 = 1e-6;
 // between .7 and 1.1 the speed changes by less than 5%.
 const SPACING: f64 = 0.6;
 
+// Most buckets per sphere, and most buckets of a system with few spheres.
+const BUCKETS_PER_SPHERE: usize = 8;
+const FEW_BUCKETS: usize = 4096;
+
 /// Cells of the spheres. A crossing is an event, so the cell of a sphere is exact at all times.
+///
+/// Along each axis the cells follow each other in the table of buckets. The table covers the spheres of the start; the world may
+/// be unbounded, so cells outside wrap around and share the buckets of others.
 #[derive(Default)]
 pub(super) struct Grid {
     axes: usize,
@@ -24,25 +32,26 @@ pub(super) struct Grid {
     // Number of cells along a periodic axis; 0 on an unbounded axis.
     counts: [i64; 3],
     periods: DVec3,
+    // Number of buckets along each axis, and the cell of the first.
+    sizes: [i64; 3],
+    base: [i64; 3],
+    // Cells whose neighbours are next to them in the table with no shift: the first along each axis, and the number.
+    inner_base: [i64; 3],
+    inner_sizes: [u64; 3],
+    // Whether a sphere is in a cell outside the table.
+    outside: bool,
+    // First sphere of each bucket, and the next in the bucket for each sphere.
     heads: Vec<u32>,
-    nodes: Vec<Node>,
+    nexts: Vec<u32>,
+    buckets: Vec<u32>,
     cells: Vec<[i64; 3]>,
 }
 
-// A sphere in the list of its bucket.
-#[derive(Clone, Copy)]
-struct Node {
-    // The cell, to distinguish the cells of a bucket. Cells 2^21 apart have equal tags: their spheres are far away and only
-    // cost a test.
-    tag: u64,
-    next: u32,
-    previous: u32,
-}
+// Bits of a coordinate in a place on the curve.
+const CURVE_BITS: u32 = 21;
 
-const EMPTY: Node = Node { tag: 0, next: NONE, previous: NONE };
-
-// Bits of a coordinate in a tag.
-const TAG_BITS: u32 = 21;
+// Rows of cells (y, z) that hold half of the cells around a cell; of the first, only the cell itself and the next.
+const HALF: [(i64, i64); 5] = [(0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
 
 /// The cells around a sphere that a search visits.
 #[derive(Clone, Copy)]
@@ -53,18 +62,27 @@ pub(super) enum Neighborhood {
     Layer(usize, i64),
 }
 
+/// A sphere that a search found, with the shift to its nearest image.
+#[derive(Clone, Copy)]
+pub(super) struct Near {
+    pub sphere: u32,
+    pub shift: DVec3,
+}
+
 impl Grid {
     /// Cells for a system with coordinates relative to `origin`.
     pub fn new(system: &System) -> Self {
         let count = system.spheres.len();
         let axes = system.dimensions.count();
         let reach = system.spheres.iter().map(|s| 2.0 * s.radius).fold(0.0, f64::max) * (1.0 + MARGIN);
+        let mut low = DVec3::ZERO;
         let mut extent = DVec3::ONE;
         for axis in 0..axes {
             extent[axis] = if system.bounds.sides[axis] == Side::Open {
-                let low = system.spheres.iter().map(|s| s.position[axis]).fold(f64::INFINITY, f64::min);
-                let high = system.spheres.iter().map(|s| s.position[axis]).fold(f64::NEG_INFINITY, f64::max);
-                (high - low).max(0.0) + reach
+                let positions = || system.spheres.iter().map(|s| s.position[axis]);
+                let high = positions().fold(f64::NEG_INFINITY, f64::max);
+                low[axis] = positions().fold(f64::INFINITY, f64::min);
+                (high - low[axis]).max(0.0) + reach
             } else {
                 system.bounds.max[axis] - system.bounds.min[axis]
             };
@@ -75,8 +93,9 @@ impl Grid {
         let mut grid = Self {
             axes,
             edge: DVec3::splat(if width > 0.0 && width.is_finite() { width } else { 1.0 }),
-            heads: vec![NONE; (4 * count).max(64).next_power_of_two()],
-            nodes: vec![EMPTY; count],
+            sizes: [1; 3],
+            nexts: vec![NONE; count],
+            buckets: vec![0; count],
             cells: vec![[0; 3]; count],
             ..Self::default()
         };
@@ -86,9 +105,32 @@ impl Grid {
                 grid.counts[axis] = cells as i64;
                 grid.edge[axis] = period / cells;
                 grid.periods[axis] = period;
+                grid.sizes[axis] = grid.counts[axis];
+            } else {
+                // One cell more on each side, for the neighbours of the outermost.
+                grid.base[axis] = ((low[axis] / grid.edge[axis]).floor() as i64).saturating_sub(1);
+                grid.sizes[axis] = ((extent[axis] / grid.edge[axis]).ceil() as i64).saturating_add(3);
             }
         }
+        grid.limit_table((BUCKETS_PER_SPHERE * count).max(FEW_BUCKETS));
         grid
+    }
+
+    // Allocates the table with `most` buckets at most. A smaller one than the system needs only costs tests.
+    fn limit_table(&mut self, most: usize) {
+        let buckets = |sizes: [i64; 3]| sizes.iter().map(|&size| size as f64).product::<f64>();
+        while buckets(self.sizes) > most as f64 {
+            let longest = (0..3).max_by_key(|&axis| self.sizes[axis]).unwrap_or(0);
+            self.sizes[longest] = self.sizes[longest] / 2 + 1;
+        }
+        self.heads = vec![NONE; buckets(self.sizes) as usize];
+        // The end of a period inside the table is next to nothing.
+        let whole = (0..3).all(|axis| [0, self.sizes[axis]].contains(&self.counts[axis]));
+        for axis in 0..3 {
+            let (margin, size) = if axis < self.axes { (1, self.sizes[axis] - 2) } else { (0, 1) };
+            self.inner_base[axis] = self.base[axis] + margin;
+            self.inner_sizes[axis] = if whole { size.max(0) as u64 } else { 0 };
+        }
     }
 
     /// Width of the cells along each axis.
@@ -121,6 +163,7 @@ impl Grid {
     /// Removes all spheres.
     pub fn clear(&mut self) {
         self.heads.fill(NONE);
+        self.outside = false;
     }
 
     /// Moves a sphere to the next cell along an axis; `way` is 1 or -1. Returns the change of its coordinate at the end of a
@@ -139,86 +182,192 @@ impl Grid {
         shift
     }
 
-    /// Calls `meet` for the spheres in the cells around a sphere, with the shift to their nearest image. If a period is only
-    /// one or two cells long, `meet` is called once for each image of a sphere.
-    pub fn visit(&self, sphere: usize, which: Neighborhood, mut meet: impl FnMut(usize, DVec3)) {
-        let mut from = [0; 3];
-        let mut to = [0; 3];
-        from[..self.axes].fill(-1);
-        to[..self.axes].fill(1);
-        if let Neighborhood::Layer(axis, way) = which {
-            from[axis] = way;
-            to[axis] = way;
-        }
+    /// Finds the other spheres in the cells around a sphere. If a period is only one or two cells long, a sphere comes once for
+    /// each of its images.
+    pub fn visit(&self, sphere: usize, which: Neighborhood, found: &mut Vec<Near>) {
+        found.clear();
         let cell = self.cells[sphere];
-        // Per axis: coordinates and shifts of the three layers.
-        let mut at = [[0; 3]; 3];
-        let mut shifts = [[0.0; 3]; 3];
-        for axis in 0..3 {
-            for layer in from[axis]..=to[axis] {
-                let k = (layer + 1) as usize;
-                (at[axis][k], shifts[axis][k]) = self.neighbor(axis, cell[axis] + layer);
+        if self.outside || !self.is_inner(cell) {
+            self.visit_any(sphere, which, found);
+            return;
+        }
+        let (lists, count) = self.occupied(self.buckets[sphere] as usize, which);
+        for &head in &lists[..count] {
+            let mut other = head;
+            while other != NONE {
+                if other as usize != sphere {
+                    found.push(Near { sphere: other, shift: DVec3::ZERO });
+                }
+                other = self.nexts[other as usize];
             }
         }
-        // Collects the occupied cells without a branch: occupation is unpredictable, and 27 branch mispredictions cost more
-        // than all other work here.
-        let mut lists = [(NONE, 0u8); 28];
+    }
+
+    // As `visit`, for a sphere at the end of a period or of the table.
+    #[cold]
+    fn visit_any(&self, sphere: usize, which: Neighborhood, found: &mut Vec<Near>) {
+        self.cells_around(self.cells[sphere], which, |cell, shift| {
+            let mut other = self.heads[self.bucket(cell).0];
+            while other != NONE {
+                if other as usize != sphere && self.cells[other as usize] == cell {
+                    found.push(Near { sphere: other, shift });
+                }
+                other = self.nexts[other as usize];
+            }
+        });
+    }
+
+    // Calls `meet` with the cells around any cell and the shifts of their spheres.
+    fn cells_around(&self, middle: [i64; 3], which: Neighborhood, mut meet: impl FnMut([i64; 3], DVec3)) {
+        let [xs, ys, zs] = self.layers(which);
+        for oz in zs {
+            let (z, shift_z) = self.neighbor(2, middle[2] + oz);
+            for oy in ys.clone() {
+                let (y, shift_y) = self.neighbor(1, middle[1] + oy);
+                for ox in xs.clone() {
+                    let (x, shift_x) = self.neighbor(0, middle[0] + ox);
+                    meet([x, y, z], DVec3::new(shift_x, shift_y, shift_z));
+                }
+            }
+        }
+    }
+
+    /// Asks for the cell of a sphere, before [`fetch_rows`](Self::fetch_rows).
+    pub fn fetch_cell(&self, sphere: usize) {
+        prefetch(&self.cells[sphere]);
+        prefetch(&self.buckets[sphere]);
+        prefetch(&self.nexts[sphere]);
+    }
+
+    /// Asks for the buckets that [`visit`](Self::visit) will read, before [`fetch_spheres`](Self::fetch_spheres).
+    pub fn fetch_rows(&self, sphere: usize, which: Neighborhood) {
+        let cell = self.next_cell(sphere, which);
+        if !self.is_inner(cell) {
+            self.cells_around(cell, which, |cell, _| prefetch(&self.heads[self.bucket(cell).0]));
+            return;
+        }
+        let middle = self.bucket(cell).0;
+        let [xs, ys, zs] = self.layers(which);
+        let x = (xs.start() + xs.end()) / 2;
+        for z in zs {
+            for y in ys.clone() {
+                prefetch(&self.heads[self.beside(middle, [x, y, z])]);
+            }
+        }
+    }
+
+    /// Calls `fetch` with most of the spheres that [`visit`](Self::visit) will find.
+    pub fn fetch_spheres(&self, sphere: usize, which: Neighborhood, mut fetch: impl FnMut(usize)) {
+        let mut fetch = |head: u32| {
+            prefetch(&self.nexts[head as usize]);
+            fetch(head as usize);
+        };
+        let cell = self.next_cell(sphere, which);
+        if self.is_inner(cell) {
+            let (lists, count) = self.occupied(self.bucket(cell).0, which);
+            lists[..count].iter().for_each(|&head| fetch(head));
+            return;
+        }
+        self.cells_around(cell, which, |cell, _| {
+            let head = self.heads[self.bucket(cell).0];
+            if head != NONE {
+                fetch(head);
+            }
+        });
+    }
+
+    // The cell in which a sphere will be at a search.
+    fn next_cell(&self, sphere: usize, which: Neighborhood) -> [i64; 3] {
+        let mut cell = self.cells[sphere];
+        if let Neighborhood::Layer(axis, way) = which {
+            cell[axis] = self.neighbor(axis, cell[axis] + way).0;
+        }
+        cell
+    }
+
+    #[inline]
+    fn is_inner(&self, cell: [i64; 3]) -> bool {
+        (0..3).all(|axis| (cell[axis].wrapping_sub(self.inner_base[axis]) as u64) < self.inner_sizes[axis])
+    }
+
+    // The bucket at an offset from another, where the table does not end between them.
+    #[inline]
+    fn beside(&self, bucket: usize, [x, y, z]: [i64; 3]) -> usize {
+        bucket.wrapping_add_signed((x + self.sizes[0] * (y + self.sizes[1] * z)) as isize)
+    }
+
+    // The layers of cells along each axis, from -1 to 1.
+    #[inline]
+    fn layers(&self, which: Neighborhood) -> [RangeInclusive<i64>; 3] {
+        let mut layers = [-1..=1, -1..=1, -1..=1];
+        for layer in &mut layers[self.axes..] {
+            *layer = 0..=0;
+        }
+        if let Neighborhood::Layer(axis, way) = which {
+            layers[axis] = way..=way;
+        }
+        layers
+    }
+
+    // The first spheres of the occupied cells around an inner one, and their number.
+    //
+    // Without a branch: occupation is unpredictable, and 27 branch mispredictions cost more than all other work here.
+    fn occupied(&self, middle: usize, which: Neighborhood) -> ([u32; 28], usize) {
+        let [xs, ys, zs] = self.layers(which);
+        let mut lists = [NONE; 28];
         let mut count = 0;
-        for z in from[2] + 1..=to[2] + 1 {
-            for y in from[1] + 1..=to[1] + 1 {
-                for x in from[0] + 1..=to[0] + 1 {
-                    let place = [at[0][x as usize], at[1][y as usize], at[2][z as usize]];
-                    let head = self.heads[self.bucket(place)];
-                    lists[count] = (head, (x + 3 * y + 9 * z) as u8);
+        for z in zs {
+            for y in ys.clone() {
+                let row = self.beside(middle, [*xs.start(), y, z]);
+                for &head in &self.heads[row..=row + (xs.end() - xs.start()) as usize] {
+                    lists[count] = head;
                     count += usize::from(head != NONE);
                 }
             }
         }
-        for &(head, code) in &lists[..count] {
-            let (x, y, z) = (code as usize % 3, code as usize / 3 % 3, code as usize / 9);
-            let tag = tag([at[0][x], at[1][y], at[2][z]]);
-            let shift = DVec3::new(shifts[0][x], shifts[1][y], shifts[2][z]);
-            let mut other = head;
-            while other != NONE {
-                let node = self.nodes[other as usize];
-                if node.tag == tag {
-                    meet(other as usize, shift);
-                }
-                other = node.next;
+        (lists, count)
+    }
+
+    /// Calls `meet` with the buckets that hold a sphere's own cell and half of the cells around it, so that every pair of cells
+    /// occurs once, and with the shift to the nearest image.
+    pub fn visit_half(&self, sphere: usize, mut meet: impl FnMut(usize, DVec3)) {
+        let cell = self.cells[sphere];
+        for (oy, oz) in HALF.into_iter().take([0, 1, 2, 5][self.axes]) {
+            let (y, shift_y) = self.neighbor(1, cell[1] + oy);
+            let (z, shift_z) = self.neighbor(2, cell[2] + oz);
+            let from = if (oy, oz) == (0, 0) { 0 } else { -1 };
+            for ox in from..=1 {
+                let (x, shift_x) = self.neighbor(0, cell[0] + ox);
+                meet(self.bucket([x, y, z]).0, DVec3::new(shift_x, shift_y, shift_z));
             }
         }
     }
 
-    /// Calls `meet` with ranges of buckets that hold a sphere's own cell and half of the cells around it, so that every pair of
-    /// cells occurs once, and with the shift to the nearest image.
-    pub fn visit_half(&self, sphere: usize, mut meet: impl FnMut(Range<usize>, DVec3)) {
-        let cell = self.cells[sphere];
-        let inside = self.counts[0] == 0 || (cell[0] > 0 && cell[0] + 1 < self.counts[0]);
-        for (oy, oz) in [(0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
-            if (oy != 0 && self.axes < 2) || (oz != 0 && self.axes < 3) {
-                continue;
-            }
-            let (y, shift_y) = self.neighbor(1, cell[1] + oy);
-            let (z, shift_z) = self.neighbor(2, cell[2] + oz);
-            let from = if (oy, oz) == (0, 0) { 0 } else { -1 };
-            let first = self.bucket([cell[0] + from, y, z]);
-            let last = first + (1 - from) as usize;
-            if inside && last < self.heads.len() {
-                meet(first..last + 1, DVec3::new(0.0, shift_y, shift_z));
-                continue;
-            }
-            // The end of the period or of the table splits the run.
-            for ox in from..=1 {
-                let (x, shift_x) = self.neighbor(0, cell[0] + ox);
-                let bucket = self.bucket([x, y, z]);
-                meet(bucket..bucket + 1, DVec3::new(shift_x, shift_y, shift_z));
-            }
-        }
+    /// The middle buckets of the rows of [`visit_half`](Self::visit_half), relative to the sphere's own bucket, which is the
+    /// first. They hold for the buckets of `interior`.
+    pub fn half_rows(&self) -> ([isize; 5], usize) {
+        let rows = HALF.map(|(y, z)| (self.sizes[0] * (y + self.sizes[1] * z)) as isize);
+        (rows, [0, 1, 2, 5][self.axes])
+    }
+
+    /// Rows of buckets along x, each with those of its buckets whose neighbours are next to them in the table, with no shift.
+    pub fn rows(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let [length, height, depth] = self.sizes.map(|size| size as usize);
+        let inner_sizes = self.inner_sizes;
+        let inner = move |axis: usize, place: usize| {
+            axis >= self.axes || (place.wrapping_sub(1) as u64) < inner_sizes[axis]
+        };
+        let whole = inner_sizes[0] > 0;
+        (0..height * depth).map(move |row| {
+            let all = row * length..(row + 1) * length;
+            let interior = whole && inner(1, row % height) && inner(2, row / height);
+            (all.clone(), if interior { all.start + 1..all.end - 1 } else { all.start..all.start })
+        })
     }
 
     /// Bucket of a sphere, below [`bucket_count`](Self::bucket_count).
     pub fn bucket_of(&self, sphere: usize) -> usize {
-        self.bucket(self.cells[sphere])
+        self.buckets[sphere] as usize
     }
 
     pub fn bucket_count(&self) -> usize {
@@ -227,13 +376,8 @@ impl Grid {
 
     /// Position of a sphere's cell on a space-filling curve (Morton 1966).
     pub fn curve(&self, sphere: usize) -> u64 {
-        let mut place = 0;
-        for (axis, &cell) in self.cells[sphere].iter().enumerate() {
-            for bit in 0..TAG_BITS {
-                place |= (cell as u64 >> bit & 1) << (3 * bit + axis as u32);
-            }
-        }
-        place
+        let [x, y, z] = self.cells[sphere].map(spread);
+        x | y << 1 | z << 2
     }
 
     /// Renumbers the spheres; `old` gives the former number.
@@ -246,8 +390,7 @@ impl Grid {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.heads.capacity() * size_of::<u32>()
-            + self.nodes.capacity() * size_of::<Node>()
+        (self.heads.capacity() + self.nexts.capacity() + self.buckets.capacity()) * size_of::<u32>()
             + self.cells.capacity() * size_of::<[i64; 3]>()
     }
 
@@ -264,47 +407,67 @@ impl Grid {
         }
     }
 
-    // Cells along x are contiguous in memory; the prime factors spread the rows.
+    // A coordinate of a cell's bucket, and whether the cell is outside the table.
     #[inline]
-    fn bucket(&self, cell: [i64; 3]) -> usize {
-        let row = cell[1].wrapping_mul(73_856_093) ^ cell[2].wrapping_mul(19_349_663);
-        row.wrapping_add(cell[0]) as usize & (self.heads.len() - 1)
+    fn place(&self, axis: usize, cell: i64) -> (i64, bool) {
+        let place = cell.wrapping_sub(self.base[axis]);
+        if (0..self.sizes[axis]).contains(&place) {
+            (place, false)
+        } else {
+            (place.rem_euclid(self.sizes[axis]), true)
+        }
+    }
+
+    fn bucket(&self, cell: [i64; 3]) -> (usize, bool) {
+        let (x, outside_x) = self.place(0, cell[0]);
+        let (y, outside_y) = self.place(1, cell[1]);
+        let (z, outside_z) = self.place(2, cell[2]);
+        ((x + self.sizes[0] * (y + self.sizes[1] * z)) as usize, outside_x || outside_y || outside_z)
     }
 
     fn link(&mut self, sphere: usize) {
-        let cell = self.cells[sphere];
-        let bucket = self.bucket(cell);
-        let head = self.heads[bucket];
-        self.nodes[sphere] = Node { tag: tag(cell), next: head, previous: NONE };
-        if head != NONE {
-            self.nodes[head as usize].previous = sphere as u32;
-        }
+        let (bucket, outside) = self.bucket(self.cells[sphere]);
+        self.outside |= outside;
+        self.buckets[sphere] = bucket as u32;
+        self.nexts[sphere] = self.heads[bucket];
         self.heads[bucket] = sphere as u32;
     }
 
     fn unlink(&mut self, sphere: usize) {
-        let Node { next, previous, .. } = self.nodes[sphere];
-        if previous == NONE {
-            let bucket = self.bucket(self.cells[sphere]);
-            self.heads[bucket] = next;
-        } else {
-            self.nodes[previous as usize].next = next;
+        let next = self.nexts[sphere];
+        let head = &mut self.heads[self.buckets[sphere] as usize];
+        if *head == sphere as u32 {
+            *head = next;
+            return;
         }
-        if next != NONE {
-            self.nodes[next as usize].previous = previous;
+        let mut previous = *head as usize;
+        while self.nexts[previous] != sphere as u32 {
+            previous = self.nexts[previous] as usize;
         }
+        self.nexts[previous] = next;
     }
 }
 
-#[inline]
-fn tag(cell: [i64; 3]) -> u64 {
-    let mask = (1 << TAG_BITS) - 1;
-    let [x, y, z] = cell.map(|c| c as u64 & mask);
-    x | y << TAG_BITS | z << (2 * TAG_BITS)
+// Moves bit k of a coordinate to bit 3 k.
+fn spread(coordinate: i64) -> u64 {
+    let mut bits = coordinate as u64 & ((1 << CURVE_BITS) - 1);
+    for (shift, mask) in [
+        (32, 0x001f_0000_0000_ffff),
+        (16, 0x001f_0000_ff00_00ff),
+        (8, 0x100f_00f0_0f00_f00f),
+        (4, 0x10c3_0c30_c30c_30c3),
+        (2, 0x1249_2492_4924_9249),
+    ] {
+        bits = (bits | bits << shift) & mask;
+    }
+    bits
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
     use super::*;
     use crate::{Bounds, Sphere};
 
@@ -320,12 +483,13 @@ mod tests {
         let mut grid = Grid::new(&system);
         grid.insert(0, system.spheres[0].position);
         grid.insert(1, system.spheres[1].position);
-        let mut images = vec![];
-        grid.visit(0, Neighborhood::All, |j, shift| {
-            if j == 1 && shift.y == 0.0 && shift.z == 0.0 {
-                images.push(b + shift.x);
-            }
-        });
+        let mut found = vec![];
+        grid.visit(0, Neighborhood::All, &mut found);
+        let mut images: Vec<f64> = found
+            .iter()
+            .filter(|near| near.sphere == 1 && near.shift.y == 0.0 && near.shift.z == 0.0)
+            .map(|near| b + near.shift.x)
+            .collect();
         images.sort_by(f64::total_cmp);
         images
     }
@@ -351,5 +515,56 @@ mod tests {
         assert_eq!(grid.cells[0][1], -1);
         assert_eq!(grid.cross(0, 1, -1), 0.0);
         assert_eq!(grid.cells[0][1], -2);
+    }
+
+    // The distance of two cells along an axis, the short way around a period.
+    fn apart(grid: &Grid, axis: usize, a: usize, b: usize) -> i64 {
+        let direct = (grid.cells[a][axis] - grid.cells[b][axis]).abs();
+        if grid.counts[axis] > 0 { direct.min(grid.counts[axis] - direct) } else { direct }
+    }
+
+    #[test]
+    fn a_search_finds_the_spheres_of_the_cells_around() {
+        let mut rng = Pcg64::seed_from_u64(1);
+        for sides in
+            [[Side::Periodic; 3], [Side::Wall; 3], [Side::Open; 3], [Side::Periodic, Side::Open, Side::Wall]]
+        {
+            let bounds = Bounds { max: DVec3::splat(8.0), sides, ..Bounds::default() };
+            let mut system = System { bounds, ..System::default() };
+            for _ in 0..300 {
+                let position = DVec3::from_array([0; 3].map(|_| rng.random_range(0.5..7.5)));
+                system.spheres.push(Sphere { position, ..Sphere::default() });
+            }
+            let mut grid = Grid::new(&system);
+            for (i, sphere) in system.spheres.iter().enumerate() {
+                grid.insert(i, sphere.position);
+            }
+            // Crossings far beyond the table, where there is no period.
+            for round in 0..400 {
+                let axis = rng.random_range(0..3);
+                let way = if rng.random_bool(0.6) { 1 } else { -1 };
+                let sphere = rng.random_range(0..300);
+                for _ in 0..round / 10 {
+                    grid.cross(sphere, axis, way);
+                }
+                let mut found = vec![];
+                for which in [Neighborhood::All, Neighborhood::Layer(axis, way)] {
+                    grid.visit(sphere, which, &mut found);
+                    let mut found: Vec<usize> = found.iter().map(|near| near.sphere as usize).collect();
+                    found.sort_unstable();
+                    let near = |other: usize| (0..3).all(|k| apart(&grid, k, sphere, other) <= 1);
+                    let ahead = |other: usize| {
+                        let distance = grid.cells[other][axis] - grid.cells[sphere][axis];
+                        let count = grid.counts[axis];
+                        distance == way || (count > 0 && (distance - way) % count == 0)
+                    };
+                    let expected: Vec<usize> = (0..300)
+                        .filter(|&other| other != sphere && near(other))
+                        .filter(|&other| matches!(which, Neighborhood::All) || ahead(other))
+                        .collect();
+                    assert_eq!(found, expected);
+                }
+            }
+        }
     }
 }

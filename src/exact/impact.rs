@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{body::Body, world::World};
+use super::{ExactEngine, body::Properties};
 use crate::{Error, Impact, Partner};
 
 // An impact is immediate if it follows the last one of its sphere within this share of a step. Regular impacts are far
@@ -39,103 +39,105 @@ fn restitute(
     ((1.0 + e) * reduced_mass * approach, 0.5 * reduced_mass * (1.0 - e * e) * approach * approach, softened)
 }
 
-fn touch(body: &mut Body, time: f64, dt: f64) {
-    if body.fixed() {
-        // Like a wall, a fixed sphere has no contact time: impacts on one side do not affect impacts on another.
-        return;
-    }
-    body.hasty = if time - body.last_contact <= AT_ONCE * dt { body.hasty + 1 } else { 0 };
-    body.last_contact = time;
-    body.impacts = body.impacts.wrapping_add(1);
-}
-
-/// Resolves an impact of two spheres, both at `time`; the first has the smaller id.
-pub(super) fn strike_pair(
-    world: &World,
-    bodies: &mut [Body],
-    ids: &[u32],
-    (i, j): (usize, usize),
-    time: f64,
-    start_time: f64,
-) -> Result<Blow, Error> {
-    let (a, b) = (bodies[i], bodies[j]);
-    let d = world.nearest_image(a.position - b.position);
-    let distance = d.length();
-    // Coinciding centres define no normal: any direction conserves momentum and energy.
-    let normal = if distance > 0.0 { d / distance } else { DVec3::X };
-    let reduced_mass = 1.0 / (a.inverse_mass + b.inverse_mass);
-    let restitution = world.restitution(a.material, b.material);
-    let age = time - a.last_contact.max(b.last_contact);
-    let (impulse, dissipated, softened) =
-        restitute((a.velocity - b.velocity).dot(normal), reduced_mass, restitution, age, world.contact_time);
-    bodies[i].velocity += normal * (impulse * a.inverse_mass);
-    bodies[j].velocity -= normal * (impulse * b.inverse_mass);
-    for k in [i, j] {
-        touch(&mut bodies[k], time, world.dt);
-        check(&bodies[k], ids)?;
-        if bodies[k].hasty >= ENDLESS {
-            let partner = format!("sphere {}", ids[bodies[i + j - k].number as usize]);
-            return Err(endless(ids[bodies[k].number as usize], &partner, start_time + time));
+impl ExactEngine {
+    /// Resolves an impact of two spheres, both at `time`; the first has the smaller id.
+    pub(super) fn strike_pair(
+        &mut self,
+        (i, j): (usize, usize),
+        time: f64,
+        start_time: f64,
+    ) -> Result<Blow, Error> {
+        let world = &self.world;
+        let (a, b) = (self.bodies[i], self.bodies[j]);
+        let (a_is, b_is) = (self.properties[i], self.properties[j]);
+        let d = world.nearest_image(a.position - b.position);
+        let distance = d.length();
+        // Coinciding centres define no normal: any direction conserves momentum and energy.
+        let normal = if distance > 0.0 { d / distance } else { DVec3::X };
+        let reduced_mass = 1.0 / (a_is.inverse_mass + b_is.inverse_mass);
+        let restitution = world.restitution(a_is.material, b_is.material);
+        let age = time - self.slots[i].last_contact.max(self.slots[j].last_contact);
+        let speed = (a.velocity - b.velocity).dot(normal);
+        let (impulse, dissipated, softened) =
+            restitute(speed, reduced_mass, restitution, age, world.contact_time);
+        self.bodies[i].velocity += normal * (impulse * a_is.inverse_mass);
+        self.bodies[j].velocity -= normal * (impulse * b_is.inverse_mass);
+        for k in [i, j] {
+            self.touch(k, time);
+            self.check(k)?;
+            if self.properties[k].hasty >= ENDLESS {
+                let partner = format!("sphere {}", self.id(i + j - k));
+                return Err(endless(self.id(k), &partner, start_time + time));
+            }
         }
+        let share = a.radius / (a.radius + b.radius);
+        let record = Impact {
+            time: start_time + time,
+            sphere: self.id(i),
+            partner: Partner::Sphere(self.id(j)),
+            point: self.world.origin + self.world.wrap(a.position - d * share),
+            normal,
+            impulse,
+        };
+        Ok(Blow { record, virial: distance * impulse, dissipated, softened })
     }
-    let share = a.radius / (a.radius + b.radius);
-    let record = Impact {
-        time: start_time + time,
-        sphere: ids[a.number as usize],
-        partner: Partner::Sphere(ids[b.number as usize]),
-        point: world.origin + world.wrap(a.position - d * share),
-        normal,
-        impulse,
-    };
-    Ok(Blow { record, virial: distance * impulse, dissipated, softened })
-}
 
-/// Resolves an impact of a sphere, which is at `time`, on a plane.
-pub(super) fn strike_wall(
-    world: &World,
-    bodies: &mut [Body],
-    ids: &[u32],
-    (i, wall): (usize, usize),
-    time: f64,
-    start_time: f64,
-) -> Result<Blow, Error> {
-    let plane = &world.planes[wall];
-    let body = bodies[i];
-    let restitution = world.restitution(body.material, plane.material);
-    let (impulse, dissipated, softened) = restitute(
-        body.velocity.dot(plane.normal),
-        1.0 / body.inverse_mass,
-        restitution,
-        time - body.last_contact,
-        world.contact_time,
-    );
-    bodies[i].velocity += plane.normal * (impulse * body.inverse_mass);
-    touch(&mut bodies[i], time, world.dt);
-    check(&bodies[i], ids)?;
-    if bodies[i].hasty >= ENDLESS {
-        return Err(endless(
-            ids[body.number as usize],
-            &format!("the wall {}", plane.name),
-            start_time + time,
-        ));
+    /// Resolves an impact of a sphere, which is at `time`, on a plane.
+    pub(super) fn strike_wall(
+        &mut self,
+        (i, wall): (usize, usize),
+        time: f64,
+        start_time: f64,
+    ) -> Result<Blow, Error> {
+        let plane = &self.world.planes[wall];
+        let normal = plane.normal;
+        let body = self.bodies[i];
+        let Properties { inverse_mass, material, .. } = self.properties[i];
+        let (impulse, dissipated, softened) = restitute(
+            body.velocity.dot(normal),
+            1.0 / inverse_mass,
+            self.world.restitution(material, plane.material),
+            time - self.slots[i].last_contact,
+            self.world.contact_time,
+        );
+        self.bodies[i].velocity += normal * (impulse * inverse_mass);
+        self.touch(i, time);
+        self.check(i)?;
+        if self.properties[i].hasty >= ENDLESS {
+            let partner = format!("the wall {}", self.world.planes[wall].name);
+            return Err(endless(self.id(i), &partner, start_time + time));
+        }
+        let record = Impact {
+            time: start_time + time,
+            sphere: self.id(i),
+            partner: Partner::Wall(wall as u32),
+            point: self.world.origin + self.world.wrap(body.position - normal * body.radius),
+            normal,
+            impulse,
+        };
+        Ok(Blow { record, virial: 0.0, dissipated, softened })
     }
-    let record = Impact {
-        time: start_time + time,
-        sphere: ids[body.number as usize],
-        partner: Partner::Wall(wall as u32),
-        point: world.origin + world.wrap(body.position - plane.normal * body.radius),
-        normal: plane.normal,
-        impulse,
-    };
-    Ok(Blow { record, virial: 0.0, dissipated, softened })
-}
 
-pub(super) fn check(body: &Body, ids: &[u32]) -> Result<(), Error> {
-    if body.finite() {
-        return Ok(());
+    fn touch(&mut self, i: usize, time: f64) {
+        let (properties, slot) = (&mut self.properties[i], &mut self.slots[i]);
+        if properties.fixed() {
+            // Like a wall, a fixed sphere has no contact time: impacts on one side do not affect impacts on another.
+            return;
+        }
+        let at_once = time - slot.last_contact <= AT_ONCE * self.world.dt;
+        properties.hasty = if at_once { properties.hasty + 1 } else { 0 };
+        slot.last_contact = time;
+        properties.impacts = properties.impacts.wrapping_add(1);
     }
-    // The caller fills in the number of the last good step.
-    Err(Error::NonFinite { id: ids[body.number as usize], last_good_step: 0 })
+
+    /// An error if the state of a sphere is not finite.
+    pub(super) fn check(&self, i: usize) -> Result<(), Error> {
+        if self.bodies[i].finite() {
+            return Ok(());
+        }
+        // The caller fills in the number of the last good step.
+        Err(Error::NonFinite { id: self.id(i), last_good_step: 0 })
+    }
 }
 
 fn endless(id: u32, partner: &str, time: f64) -> Error {

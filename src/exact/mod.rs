@@ -11,6 +11,7 @@
 //! Simultaneous events are ordered by (smaller id, larger id), walls after spheres. Two spheres that overlap at the start
 //! and approach collide at once.
 
+mod ahead;
 mod audit;
 mod body;
 mod grid;
@@ -29,10 +30,11 @@ use std::collections::HashMap;
 use glam::DVec3;
 
 use self::{
-    body::{Before, Body},
-    grid::Grid,
-    impact::{Blow, check, strike_pair, strike_wall},
-    queue::Queue,
+    audit::Sorted,
+    body::{Before, Body, Properties},
+    grid::{Grid, Near},
+    impact::Blow,
+    queue::{Key, Queue},
     slot::{Alone, Meeting, Next, Slot},
     world::World,
 };
@@ -52,18 +54,24 @@ const CROSSINGS_PER_ORDER: usize = 2;
 /// Event-driven, serial, f64.
 #[derive(Default)]
 pub(crate) struct ExactEngine {
-    // Sorted by id; indexed by `Body::number`.
-    ids: Vec<u32>,
+    // Sorted by id; indexed by `Properties::number`.
     spins: Vec<DVec3>,
-    // In memory order, which the slots, the grid and the queue share.
+    // In memory order, which the properties, the slots, the grid and the queue share.
     bodies: Vec<Body>,
+    properties: Vec<Properties>,
     spin_energy: f64,
     world: World,
     grid: Grid,
     slots: Vec<Slot>,
     queue: Queue,
-    // The bodies at the start of the step, for the case that the step fails; the memory order stays fixed during a step.
-    start: Vec<Before>,
+    // The spheres that the present search found; kept for its memory.
+    near: Vec<Near>,
+    // The spheres that have moved in this step, as they were before, for the case that the step fails; the memory order stays
+    // fixed during a step.
+    journal: Vec<Before>,
+    sorted: Sorted,
+    // Number of the present step.
+    steps: u32,
     // Crossings since the spheres were last sorted by cells.
     crossings: usize,
 }
@@ -74,6 +82,38 @@ impl ExactEngine {
         let mut engine = Self::default();
         engine.reload(system)?;
         Ok(engine)
+    }
+
+    fn id(&self, i: usize) -> u32 {
+        self.properties[i].id
+    }
+
+    fn gravity_of(&self, i: usize) -> DVec3 {
+        let gravity = self.world.gravity;
+        if gravity == DVec3::ZERO || self.properties[i].fixed() { DVec3::ZERO } else { gravity }
+    }
+
+    // The slot of a sphere, with times from the start of this step.
+    fn slot(&mut self, i: usize) -> &mut Slot {
+        let slot = &mut self.slots[i];
+        slot.follow(self.steps, self.world.dt);
+        slot
+    }
+
+    // Records a sphere for the case that the step fails.
+    fn record(&mut self, i: usize) {
+        let last_contact = self.slot(i).last_contact;
+        self.journal.push(Before { sphere: i as u32, body: self.bodies[i], last_contact });
+    }
+
+    // Moves a sphere to an event.
+    fn advance(&mut self, i: usize, time: f64) {
+        // At the start of the step all clocks are 0 or earlier.
+        if self.bodies[i].clock <= 0.0 {
+            self.record(i);
+        }
+        let gravity = self.gravity_of(i);
+        self.bodies[i].advance(time, gravity);
     }
 
     // Builds cells and predictions from the bodies; all clocks are at the start of the step.
@@ -91,19 +131,24 @@ impl ExactEngine {
     fn slow(&mut self) -> f64 {
         let World { gravity, slowing, .. } = self.world;
         let mut lost = 0.0;
-        for body in self.bodies.iter_mut().filter(|body| !body.fixed()) {
-            body.advance(0.0, gravity);
-            let slowed = body.velocity * slowing;
-            lost += 0.5 / body.inverse_mass * (body.velocity.length_squared() - slowed.length_squared());
-            body.velocity = slowed;
+        for (body, properties) in self.bodies.iter_mut().zip(&self.properties) {
+            if !properties.fixed() {
+                body.advance(0.0, gravity);
+                let slowed = body.velocity * slowing;
+                lost += 0.5 / properties.inverse_mass
+                    * (body.velocity.length_squared() - slowed.length_squared());
+                body.velocity = slowed;
+            }
         }
         lost
     }
 
     // Rebuilds cells and predictions at the start of a step.
     fn start_over(&mut self) {
-        for body in &mut self.bodies {
-            body.advance(0.0, self.world.gravity);
+        for i in 0..self.bodies.len() {
+            let gravity = self.gravity_of(i);
+            let body = &mut self.bodies[i];
+            body.advance(0.0, gravity);
             body.position = self.world.wrap(body.position);
         }
         self.grid.clear();
@@ -116,17 +161,18 @@ impl ExactEngine {
         mut log: Option<&mut Vec<Impact>>,
         report: &mut StepReport,
     ) -> Result<(), Error> {
-        while let Some((i, key)) = self.queue.first() {
-            if key.time >= self.world.dt {
-                break;
+        let mut bucket = usize::MAX;
+        while let Some((i, Key { time, .. })) = self.queue.pop(self.world.dt) {
+            if self.queue.bucket() != bucket {
+                bucket = self.queue.bucket();
+                self.look_ahead();
             }
-            let time = key.time;
-            let blow = match self.slots[i].next(self.bodies[i].number) {
+            let number = self.properties[i].number;
+            let blow = match self.slot(i).next(number) {
                 Next::Meeting(meeting) => self.meet(i, meeting, start_time)?,
                 Next::Alone(Alone::Wall(wall)) => {
-                    self.bodies[i].advance(time, self.world.gravity);
-                    let pair = (i, wall as usize);
-                    let blow = strike_wall(&self.world, &mut self.bodies, &self.ids, pair, time, start_time)?;
+                    self.advance(i, time);
+                    let blow = self.strike_wall((i, wall as usize), time, start_time)?;
                     self.predict(i);
                     Some(blow)
                 }
@@ -158,60 +204,65 @@ impl ExactEngine {
     // Handles a predicted impact; it is void if the partner has had another impact since.
     fn meet(&mut self, i: usize, meeting: Meeting, start_time: f64) -> Result<Option<Blow>, Error> {
         let (j, time) = (meeting.partner as usize, meeting.time);
-        if self.bodies[j].impacts != meeting.partner_impacts {
+        if self.properties[j].impacts != meeting.partner_impacts {
             self.slots[i].forget();
             self.enqueue(i);
             return Ok(None);
         }
-        self.bodies[i].advance(time, self.world.gravity);
-        self.bodies[j].advance(time, self.world.gravity);
-        let (a, b) = (self.bodies[i], self.bodies[j]);
-        if self.world.gravity != DVec3::ZERO && b.fixed() {
+        self.advance(i, time);
+        self.advance(j, time);
+        if self.world.gravity != DVec3::ZERO && self.properties[j].fixed() {
             // The advancement may have ended before the impact because of its step limit.
+            let (a, b) = (&self.bodies[i], &self.bodies[j]);
             let distance = self.world.nearest_image(a.position - b.position).length();
             if !sweep::touches(distance, a.radius + b.radius) {
                 self.predict(i);
                 return Ok(None);
             }
         }
-        let pair = if a.number < b.number { (i, j) } else { (j, i) };
-        let blow = strike_pair(&self.world, &mut self.bodies, &self.ids, pair, time, start_time)?;
+        let pair = if self.properties[i].number < self.properties[j].number { (i, j) } else { (j, i) };
+        let blow = self.strike_pair(pair, time, start_time)?;
         self.predict(pair.0);
         self.predict(pair.1);
         Ok(Some(blow))
     }
 
     fn cross(&mut self, i: usize, axis: usize, way: i64, time: f64, start_time: f64) -> Result<(), Error> {
-        let body = &mut self.bodies[i];
-        body.advance(time, self.world.gravity);
+        self.advance(i, time);
+        let body = &self.bodies[i];
         let edge = self.grid.edge()[axis];
         let cells = body.velocity[axis].abs() * self.world.dt / edge;
         if cells > CELLS_PER_STEP || body.position[axis].abs() > FARTHEST_CELL * edge {
-            check(body, &self.ids)?;
+            self.check(i)?;
             return Err(Error::NoProgress(format!(
                 "exact: sphere {} at time {} is too fast or too far away: speed {:e}, {:e} cells of {edge} a step \
                  (at most {CELLS_PER_STEP:e}), position {:e}; take a shorter dt, or bounds",
-                self.ids[body.number as usize],
+                self.id(i),
                 start_time + time,
                 body.velocity.length(),
                 cells,
                 body.position[axis],
             )));
         }
-        body.position[axis] += self.grid.cross(i, axis, way);
+        self.bodies[i].position[axis] += self.grid.cross(i, axis, way);
         self.crossings += 1;
         self.predict_layer(i, axis, way);
         Ok(())
     }
 
+    // An error if a sphere that has moved is not finite any more; the first in memory order, if there are several.
+    fn check_moved(&self) -> Result<(), Error> {
+        let moved = self.journal.iter().map(|before| before.sphere as usize);
+        moved.filter(|&i| !self.bodies[i].finite()).min().map_or(Ok(()), |i| self.check(i))
+    }
+
     // Moves the origin of time to the end of the step.
     fn rebase(&mut self) {
         let dt = self.world.dt;
-        for (body, slot) in self.bodies.iter_mut().zip(&mut self.slots) {
+        for body in &mut self.bodies {
             body.clock -= dt;
-            body.last_contact -= dt;
-            slot.rebase(dt);
         }
+        self.steps = self.steps.wrapping_add(1);
         self.queue.rebase(dt);
         if self.crossings > CROSSINGS_PER_ORDER * self.bodies.len() {
             self.reorder();
@@ -226,16 +277,14 @@ impl Engine for ExactEngine {
         mut impacts: Option<&mut Vec<Impact>>,
         _more: bool,
     ) -> Result<StepReport, Error> {
-        self.start.clear();
-        self.start.extend(self.bodies.iter().map(Body::before));
+        self.journal.clear();
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
         if self.world.slowing < 1.0 {
+            (0..self.bodies.len()).for_each(|i| self.record(i));
             report.dissipated += self.slow();
             self.start_over();
         }
-        let run = self
-            .run(start_time, impacts.as_deref_mut(), &mut report)
-            .and_then(|()| self.bodies.iter().try_for_each(|body| check(body, &self.ids)));
+        let run = self.run(start_time, impacts.as_deref_mut(), &mut report).and_then(|()| self.check_moved());
         if let Err(error) = run {
             if let Some(impacts) = impacts {
                 impacts.clear();
@@ -248,7 +297,9 @@ impl Engine for ExactEngine {
             // All predictions are void; the next step rebuilds them.
             report.dissipated += self.slow();
         }
-        let measure = self.measure();
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let measure = self.audit(&mut sorted);
+        self.sorted = sorted;
         report.deepest_overlap = measure.deepest_overlap;
         report.kinetic_energy = measure.kinetic_energy;
         report.potential_energy = measure.potential_energy;
@@ -257,10 +308,10 @@ impl Engine for ExactEngine {
     }
 
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
-        for body in &self.bodies {
-            let sphere = &mut spheres[body.number as usize];
-            sphere.spin = self.spins[body.number as usize];
-            if body.fixed() {
+        for (body, properties) in self.bodies.iter().zip(&self.properties) {
+            let sphere = &mut spheres[properties.number as usize];
+            sphere.spin = self.spins[properties.number as usize];
+            if properties.fixed() {
                 continue;
             }
             let (position, velocity) = body.at(0.0, self.world.gravity);
@@ -271,26 +322,28 @@ impl Engine for ExactEngine {
     }
 
     fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
-        let found = self.bodies.iter().map(|body| {
-            let position = body.at(0.0, self.world.gravity).0;
+        let found = self.bodies.iter().enumerate().map(|(i, body)| {
+            let position = body.at(0.0, self.gravity_of(i)).0;
             let center = self.world.origin + self.world.wrap(position);
-            Found { id: self.ids[body.number as usize], center, radius: body.radius }
+            Found { id: self.id(i), center, radius: body.radius }
         });
         Ok(found.filter(|found| test(found.center, found.radius)).collect())
     }
 
     fn measure(&self) -> Measure {
-        self.audit()
+        self.audit(&mut Sorted::default())
     }
 
     fn memory_bytes(&self) -> usize {
         self.bodies.capacity() * size_of::<Body>()
-            + self.start.capacity() * size_of::<Before>()
+            + self.properties.capacity() * size_of::<Properties>()
+            + self.journal.capacity() * size_of::<Before>()
+            + self.near.capacity() * size_of::<Near>()
             + self.slots.capacity() * size_of::<Slot>()
             + self.spins.capacity() * size_of::<DVec3>()
-            + self.ids.capacity() * size_of::<u32>()
             + self.grid.memory_bytes()
             + self.queue.memory_bytes()
+            + self.sorted.memory_bytes()
     }
 
     fn reload(&mut self, system: &System) -> Result<(), Error> {
@@ -302,19 +355,22 @@ impl Engine for ExactEngine {
             )));
         }
         let contacts: HashMap<u32, f64> =
-            self.bodies.iter().map(|body| (self.ids[body.number as usize], body.last_contact)).collect();
-        let ids: Vec<u32> = system.spheres.iter().map(|s| s.id).collect();
+            (0..self.bodies.len()).map(|i| (self.id(i), self.slot(i).last_contact)).collect();
+        let mut slots = vec![Slot::default(); system.spheres.len()];
         let mut bodies = Vec::with_capacity(system.spheres.len());
-        for (number, sphere) in system.spheres.iter().enumerate() {
-            let mut body = Body::new(sphere, number as u32, world.origin);
+        for (sphere, slot) in system.spheres.iter().zip(&mut slots) {
+            let mut body = Body::new(sphere, world.origin);
             body.position = world.wrap(body.position);
-            check(&body, &ids)?;
+            if !body.finite() {
+                return Err(Error::NonFinite { id: sphere.id, last_good_step: 0 });
+            }
             if let Some(&time) = contacts.get(&sphere.id) {
-                body.last_contact = time;
+                slot.last_contact = time;
             }
             bodies.push(body);
         }
-        self.ids = ids;
+        self.properties =
+            (0..).zip(&system.spheres).map(|(number, sphere)| Properties::new(sphere, number)).collect();
         self.spins = system.spheres.iter().map(|s| s.spin).collect();
         self.spin_energy = system
             .spheres
@@ -322,11 +378,12 @@ impl Engine for ExactEngine {
             .filter(|s| !s.fixed)
             .map(|s| 0.2 * s.mass * s.radius * s.radius * s.spin.length_squared())
             .sum();
-        self.start = Vec::with_capacity(bodies.len());
+        self.journal.clear();
+        self.steps = 0;
         self.bodies = bodies;
         self.world = world;
-        self.slots = vec![Slot::default(); self.ids.len()];
-        self.queue = Queue::new(self.ids.len());
+        self.slots = slots;
+        self.queue = Queue::new(self.bodies.len());
         self.grid = Grid::new(system);
         self.rebuild();
         Ok(())

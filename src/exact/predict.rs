@@ -4,18 +4,19 @@ use glam::DVec3;
 
 use super::{
     ExactEngine,
-    grid::Neighborhood,
-    slot::{Alone, Meeting, Slot},
-    sweep::{closing_time, falling_time, noise, touching_time},
+    ahead::prefetch,
+    grid::{Near, Neighborhood},
+    slot::{Alone, Meeting},
+    sweep::{closing_time, falling_time, may_touch, noise, touching_time},
 };
 
 impl ExactEngine {
     /// Predicts all events of a sphere whose motion has just changed. A fixed sphere predicts nothing: its partners do.
     pub(super) fn predict(&mut self, i: usize) {
-        if self.bodies[i].fixed() {
+        if self.properties[i].fixed() {
             return;
         }
-        self.slots[i] = Slot::default();
+        self.slot(i).clear();
         self.predict_pairs(i, Neighborhood::All);
         self.predict_alone(i);
         self.enqueue(i);
@@ -23,7 +24,7 @@ impl ExactEngine {
 
     /// Predicts all events of a sphere that continues its flight at `time`.
     pub(super) fn predict_again(&mut self, i: usize, time: f64) {
-        self.bodies[i].advance(time, self.world.gravity);
+        self.advance(i, time);
         self.predict(i);
     }
 
@@ -35,40 +36,62 @@ impl ExactEngine {
     }
 
     pub(super) fn enqueue(&mut self, i: usize) {
-        self.queue.set(i, self.slots[i].key(self.bodies[i].number));
+        self.queue.set(i, self.slots[i].key(self.properties[i].number));
     }
 
     // Adds to the slot; the body is at the time of the prediction.
     fn predict_pairs(&mut self, i: usize, which: Neighborhood) {
-        let body = self.bodies[i];
+        let mut near = std::mem::take(&mut self.near);
+        self.grid.visit(i, which, &mut near);
         let gravity = self.world.gravity;
+        if gravity == DVec3::ZERO {
+            self.keep_approaching(i, &mut near);
+            near.iter().for_each(|near| prefetch(&self.properties[near.sphere as usize]));
+        }
+        let body = self.bodies[i];
+        let number = self.properties[i].number;
         let speed = body.velocity.length();
-        let mut slot = self.slots[i];
-        self.grid.visit(i, which, |j, shift| {
-            let other = &self.bodies[j];
-            if j == i {
-                return;
-            }
-            let (position, velocity) = other.at(body.clock, gravity);
+        let slot = &mut self.slots[i];
+        for &Near { sphere, shift } in &near {
+            let other = &self.bodies[sphere as usize];
+            let fixed = gravity != DVec3::ZERO && self.properties[sphere as usize].fixed();
+            let (position, velocity) = other.at(body.clock, if fixed { DVec3::ZERO } else { gravity });
             let d = body.position - (position + shift);
             let w = body.velocity - velocity;
             let radius_sum = body.radius + other.radius;
-            let delay = if other.fixed() && gravity != DVec3::ZERO {
+            let delay = if fixed {
                 falling_time(d, w, gravity, radius_sum, noise(speed))
             } else {
                 touching_time(d, w, radius_sum, speed)
             };
             if let Some(delay) = delay {
+                let partner = &self.properties[sphere as usize];
                 let meeting = Meeting {
                     time: body.clock + delay,
-                    partner: j as u32,
-                    partner_number: other.number,
-                    partner_impacts: other.impacts,
+                    partner: sphere,
+                    partner_number: partner.number,
+                    partner_impacts: partner.impacts,
                 };
-                slot.insert(meeting, body.number);
+                slot.insert(meeting, number);
             }
-        });
-        self.slots[i] = slot;
+        }
+        self.near = near;
+    }
+
+    // Removes the spheres that cannot touch, without gravity. The loop has no branch, so that the processor loads many spheres
+    // at the same time: most are not in the cache.
+    fn keep_approaching(&self, i: usize, near: &mut Vec<Near>) {
+        let body = self.bodies[i];
+        let mut kept = 0;
+        for k in 0..near.len() {
+            let candidate = near[k];
+            let other = &self.bodies[candidate.sphere as usize];
+            let (position, velocity) = other.at(body.clock, DVec3::ZERO);
+            let d = body.position - (position + candidate.shift);
+            near[kept] = candidate;
+            kept += usize::from(may_touch(d, body.velocity - velocity, body.radius + other.radius));
+        }
+        near.truncate(kept);
     }
 
     fn predict_alone(&mut self, i: usize) {

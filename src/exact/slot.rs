@@ -1,6 +1,6 @@
 //! The predicted events of a sphere.
 
-use super::queue::Key;
+use super::{ahead::prefetch, queue::Key};
 
 // Predicted impacts per slot. More make a slot larger, fewer empty the slot more often: with a single one, every impact costs
 // about one more full search, for a third sphere whose partner has changed its motion.
@@ -42,18 +42,25 @@ impl Meeting {
     }
 }
 
-/// The earliest predicted events of a sphere.
+/// The times of a sphere: its earliest predicted events and its last impact.
 ///
 /// A predicted impact stays in the slot of the sphere that changed last, at least, until it happens or becomes void. If the
 /// slot had to drop it, the slot's [`horizon`](Self::forget) is not later than the dropped impact. The earliest slot is
 /// therefore never late.
+///
+/// Most spheres have no event in a short step, so a slot follows the origin of time only when it is used.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Slot {
-    meetings: [Meeting; KEPT],
+    /// Time of the last impact, from the start of the step; -infinity before the first.
+    pub last_contact: f64,
+    pub alone_time: f64,
+    pub alone: Alone,
+    // Number of the step from whose start the times are counted.
+    step: u32,
     // Time of the earliest dropped impact.
     horizon: f64,
-    pub alone: Alone,
-    pub alone_time: f64,
+    meetings: [Meeting; KEPT],
 }
 
 /// The event of the first sphere in the queue.
@@ -73,6 +80,8 @@ impl Default for Slot {
             horizon: f64::INFINITY,
             alone: Alone::Nothing,
             alone_time: f64::INFINITY,
+            last_contact: f64::NEG_INFINITY,
+            step: 0,
         }
     }
 }
@@ -118,13 +127,31 @@ impl Slot {
         }
     }
 
-    /// Moves the origin of time to `dt`.
-    pub fn rebase(&mut self, dt: f64) {
-        for meeting in &mut self.meetings {
-            meeting.time -= dt;
+    /// Asks for both cache lines.
+    pub fn fetch(&self) {
+        prefetch(self);
+        prefetch(&self.meetings[KEPT - 1]);
+    }
+
+    /// Drops all predicted events.
+    pub fn clear(&mut self) {
+        let Self { last_contact, step, .. } = *self;
+        *self = Self { last_contact, step, ..Self::default() };
+    }
+
+    /// Moves the origin of time to the start of the step with this number; the steps before it last `dt` each.
+    ///
+    /// The times are those of a move in each step, to the bit.
+    pub fn follow(&mut self, step: u32, dt: f64) {
+        while self.step != step {
+            for meeting in &mut self.meetings {
+                meeting.time -= dt;
+            }
+            self.horizon -= dt;
+            self.alone_time -= dt;
+            self.last_contact -= dt;
+            self.step = self.step.wrapping_add(1);
         }
-        self.horizon -= dt;
-        self.alone_time -= dt;
     }
 
     /// Renumbers the partners; `place` gives the new number.

@@ -41,20 +41,28 @@ pub(super) fn closing_time(gap: f64, speed: f64, acceleration: f64, noise: f64) 
     }
 }
 
+/// Whether two spheres without relative acceleration may touch; false for most that pass at a distance. The arguments are those
+/// of [`touching_time`].
+///
+/// Without a branch: the answer is unpredictable.
+#[inline]
+pub(super) fn may_touch(d: DVec3, w: DVec3, radius_sum: f64) -> bool {
+    let b = d.dot(w);
+    let a = w.length_squared();
+    // The margin is a billion times the rounding of the difference.
+    let passes = b * b < a * (d.length_squared() - radius_sum * radius_sum) * (1.0 - 1e-6);
+    !((b >= 0.0) | passes | (a <= 0.0))
+}
+
 /// Time at which two spheres without relative acceleration touch.
 ///
 /// `d`, `w`: centre and velocity of one relative to the other; `speed` is the speed of one of them. Spheres that overlap and
 /// approach touch at time 0.
 pub(super) fn touching_time(d: DVec3, w: DVec3, radius_sum: f64, speed: f64) -> Option<f64> {
-    let b = d.dot(w);
-    if b >= 0.0 {
+    if !may_touch(d, w, radius_sum) {
         return None;
     }
-    let a = w.length_squared();
-    // Most pairs pass at a distance; the margin is a billion times the rounding of the difference.
-    if b * b < a * (d.length_squared() - radius_sum * radius_sum) * (1.0 - 1e-6) || a <= 0.0 {
-        return None;
-    }
+    let (a, b) = (w.length_squared(), d.dot(w));
     let distance = d.length();
     let c = (distance - radius_sum) * (distance + radius_sum);
     if c <= 0.0 {
