@@ -181,11 +181,13 @@ fn relax(
 ) {
     begin(groups);
     let before = DEEPEST_BEFORE + push_of_dispatch();
-    deepest(is_needed(), id.x, lane, groups.x * GROUP, before + 1u);
+    // Where few pushes are dispatched, the report reads the result of the last one.
     let is_last = (round_of_dispatch.number & LAST_PUSH) != 0u;
+    let result = select(before + 1u, DEEPEST, is_last);
+    deepest(is_needed(), id.x, lane, groups.x * GROUP, result);
     if is_last && lane == 0u && bitcast<f32>(atomicLoad(&deepest_of_group)) > DEEP { halt(HALT_ITERATIONS); }
     if id.x == 0u && !is_halted() && !is_needed() {
-        atomicMax(&work[before + 1u], atomicLoad(&work[before]));
+        atomicMax(&work[result], atomicLoad(&work[before]));
     }
     check_loops();
 }

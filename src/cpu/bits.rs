@@ -114,7 +114,8 @@ impl Bits {
         for_ranges(words.len(), WORDS_OF_TASK, |part| {
             for k in part {
                 let spheres = 64 * (first + k)..order.len().min(64 * (first + k + 1));
-                let word = spheres.enumerate().fold(0, |word, (place, i)| word | bit(order.from(i)) << place);
+                let word =
+                    spheres.enumerate().fold(0, |word, (place, i)| word | bit(order.old_index(i)) << place);
                 words[k].store(word, Relaxed);
             }
         });
@@ -186,18 +187,21 @@ pub struct Lasting {
 }
 
 impl Lasting {
-    /// Notes a use of the column while some of `count` spheres are `quiet`. `order` changes when the quiet spheres are forgotten.
-    pub fn renew(&mut self, count: usize, quiet: Option<&Bits>, order: u64) {
+    /// Notes a use of the column. `quiet` are the spheres, of `count`, that are quiet in this substep and those that were quiet to
+    /// the end of the previous one; columns that take turns are used in every second substep only. `order` changes when the
+    /// quiet spheres are forgotten.
+    pub fn renew(&mut self, count: usize, quiet: Option<[&Bits; 2]>, order: u64) {
         swap(&mut self.stays, &mut self.quiet);
-        if let Some(quiet) = quiet {
-            self.quiet.copy_from(quiet);
-        } else {
-            self.quiet.reset(count);
+        match quiet {
+            Some([quiet, before]) if self.order == order && self.stays.words.len() == quiet.words.len() => {
+                self.stays.intersect(quiet);
+                self.stays.intersect(before);
+            }
+            _ => self.stays.reset(count),
         }
-        if self.order == order && self.stays.words.len() == self.quiet.words.len() {
-            self.stays.intersect(&self.quiet);
-        } else {
-            self.stays.reset(count);
+        match quiet {
+            Some([quiet, _]) => self.quiet.copy_from(quiet),
+            None => self.quiet.reset(count),
         }
         self.order = order;
     }
@@ -230,9 +234,15 @@ impl Pressed {
         self.bytes.resize_with(count, AtomicU8::default);
     }
 
-    /// Begins a count of `count` spheres, of which some are `quiet`; `order` as in [`Lasting::renew`]. Returns whether only the
+    /// Begins a count of `count` spheres; `quiet` and `order` as in [`Lasting::renew`]. Returns whether only the
     /// spheres in `list` need to be counted, because the others stay quiet; otherwise resets all counts.
-    pub fn begin(&mut self, count: usize, quiet: Option<&Bits>, order: u64, list: &mut Vec<u32>) -> bool {
+    pub fn begin(
+        &mut self,
+        count: usize,
+        quiet: Option<[&Bits; 2]>,
+        order: u64,
+        list: &mut Vec<u32>,
+    ) -> bool {
         list.clear();
         self.known.renew(count, quiet, order);
         let stays = self.known.stays();
@@ -254,7 +264,7 @@ impl Pressed {
         let range = order.range();
         let before: Vec<u8> = self.bytes[range.clone()].iter().map(|byte| byte.load(Relaxed)).collect();
         for i in range.clone() {
-            *self.bytes[i].get_mut() = before[order.from(i) - range.start];
+            *self.bytes[i].get_mut() = before[order.old_index(i) - range.start];
         }
     }
 

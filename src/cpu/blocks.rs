@@ -292,7 +292,7 @@ impl Blocks {
             self.owners = (0..change.len() as u32).collect();
         }
         let key = |&before: &u32| {
-            let i = change.to(before);
+            let i = change.new_index(before);
             let cell = cell(i as usize);
             let block = numbers.block(cell);
             let places = [block, cell].map(|at| [at.z, at.y, at.x]);

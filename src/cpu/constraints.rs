@@ -380,6 +380,7 @@ impl ContactConstraints {
         let tasks = self.tasks.some(0..count).iter_mut().zip(self.past.some_of_all(count));
         for (task, past) in tasks.filter(|(task, _)| task.stays && task.yields) {
             past.constraints.clone_from(&task.constraints);
+            past.partners.clone_from(&task.partners);
             task.stays = false;
         }
     }
@@ -470,14 +471,14 @@ impl ContactConstraints {
 }
 
 // Counts the constraints with an impulse of every sphere. The counts of spheres that stay quiet remain. Tasks of one colour
-// have no sphere in common; without colours one thread counts.
+// have no sphere in common; if no colour has tasks, one thread counts.
 fn count_in_contact(
     view: &View,
     (tasks, slots): (&Outputs<Task>, &[Slot]),
     colours: &[Range<usize>],
     (pressed, list): (&mut Pressed, &mut Vec<u32>),
 ) {
-    if !pressed.begin(view.state.len(), view.sleep.quiet(), view.sleep.order(), list) {
+    if !pressed.begin(view.state.len(), view.sleep.lasting(), view.sleep.order(), list) {
         let count = |task: &Task| task.all_in_contact().for_each(|constraint| constraint.count(pressed));
         let constraints: usize = tasks.iter().map(|task| task.constraints.len()).sum();
         if constraints <= SERIAL || colours.iter().all(Range::is_empty) {
@@ -721,15 +722,16 @@ impl Task {
 
     // Renumbers the spheres after a change of order: the partners, and the owners if `owners` is set.
     fn renumber(&mut self, order: &Order, owners: bool) {
+        debug_assert_eq!(self.constraints.len(), self.partners.len());
         for (constraint, partner) in self.constraints.iter_mut().zip(&mut self.partners) {
             if *partner & WALL == 0 {
-                let to = order.to(*partner);
+                let to = order.new_index(*partner);
                 if to != *partner {
                     (*partner, constraint.j) = (to, to);
                 }
             }
             if owners {
-                constraint.i = order.to(constraint.i);
+                constraint.i = order.new_index(constraint.i);
             }
         }
     }

@@ -150,7 +150,7 @@ impl Core {
             state,
         };
         core.back.resize(count);
-        core.order.from.resize(count, 0);
+        core.order.old_of_new.resize(count, 0);
         core.launched.reset(count);
         core.converted.reset(count);
         core.pressed.reset(count);
@@ -187,7 +187,7 @@ impl Core {
 
     pub fn scatter(&mut self) {
         let Self { state, back, keys, cursors, starts, order, .. } = self;
-        scatter(state, back, keys, cursors, starts, &mut order.from);
+        scatter(state, back, keys, cursors, starts, &mut order.old_of_new);
         swap(state, back);
         self.has_keys = self.sleep.count() > 0;
         if self.has_keys && !self.keeps_order {
@@ -202,30 +202,38 @@ impl Core {
         }
     }
 
-    /// Reorders the resting contacts after `scatter` has reordered their spheres. Returns the change, if there is any, for other
-    /// columns that last.
+    /// Reorders the resting contacts after `scatter` has reordered their spheres. Returns the change for the columns that last for
+    /// quiet spheres, if there is any.
     #[must_use]
     pub fn order_contacts(&mut self) -> Option<&Order> {
         if self.keeps_order {
             return None;
         }
+        let keeps_quiet = self.keeps_quiet();
         let Self { constraints, sleep, pressed, blocks, order, state, domain, starts, .. } = self;
         order.complete();
         constraints.follow(order);
         sleep.follow(order);
-        pressed.follow(order);
         blocks.order(&domain.grid, starts, |i| state.cell[i].truncate(), order);
-        Some(order)
+        keeps_quiet.then(|| {
+            pressed.follow(order);
+            &*order
+        })
+    }
+
+    // Whether the quiet spheres of before the broad phase are still known.
+    fn keeps_quiet(&self) -> bool {
+        self.keeps_grid && self.sleep.count() > 0
     }
 
     /// Lists candidates for paths up to `motion_margin` relative to the drift; `drift_reach` bounds the path of the
     /// drift itself.
     pub fn neighbors(&mut self, motion_margin: f32, drift_reach: f32) {
+        let lasts = self.keeps_quiet();
         let Self { domain: Domain { grid, world, .. }, state, starts, reach, lists, sleep, renewed, .. } =
             self;
         debug_assert!(motion_margin <= grid.margin_limit, "paths longer than the cells cover");
         reach.motion_margin = motion_margin;
-        let lasts = self.keeps_grid && sleep.count() > 0;
         let are_few = sleep.moved().count() <= state.len() as u64 / FEW_MOVED;
         let stay = lasts && are_few && world.features.movers.is_empty();
         let order = (!self.keeps_order).then_some(&self.order);
@@ -235,8 +243,11 @@ impl Core {
             sleep.moved().list(&mut self.moved);
             if let Some(order) = order {
                 for_ranges(self.moved.len(), TASK / 4, |range| {
-                    let before = self.moved[range].iter().flat_map(|&i| lists.of(order.from(i as usize)));
-                    before.for_each(|candidate| renewed.insert(order.to(candidate.index() as u32) as usize));
+                    let before =
+                        self.moved[range].iter().flat_map(|&i| lists.of(order.old_index(i as usize)));
+                    before.for_each(|candidate| {
+                        renewed.insert(order.new_index(candidate.index() as u32) as usize)
+                    });
                 });
             }
             for_ranges(self.moved.len(), TASK / 4, |range| {
@@ -453,8 +464,10 @@ mod tests {
     use glam::{DVec3, UVec3};
 
     use crate::{
-        Bounds, Materials, Side, Sphere, Surface, System, Wall, WallMotion, WallShape, cpu::Stepper,
-        state::columns::NEVER, system::wall::Oscillation,
+        Bounds, Materials, Side, Sphere, Surface, System, Wall, WallMotion, WallShape,
+        cpu::Stepper,
+        state::{columns::NEVER, constants::WALL},
+        system::wall::Oscillation,
     };
 
     // Three layers at rest, on which two spheres land that were thrown high.
@@ -545,6 +558,51 @@ mod tests {
                 "{sides:?}, lid {has_lid}: {changes} changes, {most_asleep} of {all} asleep, woken in {woken} steps"
             );
             assert!(changes > 100 && most_asleep > all - 10 && woken > 10, "{changes} {most_asleep} {woken}");
+        }
+    }
+
+    // Pairs of ids of all constraints that warm-start the next substep, each with the bits of its impulse.
+    fn constrained(core: &super::Core) -> Vec<(u32, u32, u32)> {
+        let id = |j: u32| if j & WALL == 0 { core.state.id[j as usize] } else { j };
+        let of = |i: usize| core.constraints.handed_on(i).0.iter().map(move |c| (i, c));
+        let mut all: Vec<_> = (0..core.state.len())
+            .flat_map(of)
+            .map(|(i, constraint)| {
+                assert_eq!(constraint.i as usize, i);
+                (core.state.id[i], id(constraint.j), constraint.impulse.normal.to_bits())
+            })
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    // One sphere that goes to the last cell shifts the indices of the spheres behind it.
+    #[test]
+    fn constraints_follow_their_spheres() {
+        let mut system = layers([Side::Wall; 3]);
+        system.spheres.truncate(1200);
+        for k in 1200..5200 {
+            let place =
+                UVec3::new(k % 20, k / 20 % 20, k / 400).as_dvec3() * 1.001 + DVec3::new(2.5, 2.5, 0.5);
+            system.spheres.push(Sphere { id: k, position: place, ..Sphere::default() });
+        }
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        for k in 0..3 {
+            stepper.step(f64::from(k) * system.dt, None, false).unwrap();
+        }
+        let core = &mut stepper.engine.core;
+        for first in [0, 4000, 5199] {
+            let before = constrained(core);
+            assert!(before.len() > 5000, "{}", before.len());
+            let end = core.domain.grid.count - 1;
+            core.state.cell[first] = end.extend(core.state.cell[first].w);
+            core.bin();
+            core.scan();
+            core.scatter();
+            let _ = core.order_contacts();
+            let moved = core.order.range().len();
+            assert!((moved > 4096) == (first == 0), "{moved} spheres have a new index");
+            assert_eq!(constrained(core), before, "sphere {first}");
         }
     }
 }

@@ -53,7 +53,7 @@ impl Candidate {
     // The same candidate after a change of order.
     #[inline]
     fn renumbered(self, order: &Order) -> Self {
-        Self::new(self.code(), order.to(self.index() as u32) as usize)
+        Self::new(self.code(), order.new_index(self.index() as u32) as usize)
     }
 
     #[inline]
@@ -351,13 +351,13 @@ pub struct Kept<'a> {
 
 impl Kept<'_> {
     // Previous index of a sphere.
-    fn from(&self, i: usize) -> usize {
-        self.order.map_or(i, |order| order.from(i))
+    fn old_index(&self, i: usize) -> usize {
+        self.order.map_or(i, |order| order.old_index(i))
     }
 
     // Whether lists of a block change, apart from the numbers of their candidates.
     fn changes(&self, mut spheres: Range<usize>) -> bool {
-        spheres.any(|i| self.renewed.contains(i) || self.from(i) != i)
+        spheres.any(|i| self.renewed.contains(i) || self.old_index(i) != i)
     }
 }
 
@@ -416,7 +416,7 @@ pub fn neighbors(
         let (mut rows, mut parts) = (Rows::default(), vec![]);
         for i in range {
             if let Some(kept) = kept.filter(|kept| !kept.renewed.contains(i)) {
-                let from = kept.from(i);
+                let from = kept.old_index(i);
                 let before = before[from / BLOCK].as_ref().expect("a block whose spheres have changed");
                 block.keep(before, from % BLOCK, kept.order);
                 continue;

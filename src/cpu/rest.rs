@@ -120,7 +120,7 @@ impl Rest {
         core.lists.forget_hits();
         core.converted.reset(core.state.len());
         if core.constraints.count > 0 {
-            self.lasting.renew(core.state.len(), core.sleep.quiet(), core.sleep.order());
+            self.lasting.renew(core.state.len(), core.sleep.lasting(), core.sleep.order());
             self.remember(core);
             self.enter_lab(core, frame, true);
             let Core { constraints, blocks, .. } = core;

@@ -143,6 +143,11 @@ impl Sleep {
         (self.count > 0).then_some(&self.quiet)
     }
 
+    /// The quiet spheres of this substep and those of the previous one, if any sphere sleeps.
+    pub fn lasting(&self) -> Option<[&Bits; 2]> {
+        self.quiet().map(|quiet| [quiet, &self.was_quiet])
+    }
+
     /// Changes whenever the quiet spheres are forgotten.
     pub fn order(&self) -> u64 {
         self.order
@@ -327,7 +332,7 @@ impl Sleep {
         }
     }
 
-    /// Forgets the quiet spheres, because the substep is repeated.
+    /// Forgets the quiet spheres.
     pub fn forget_quiet(&mut self) {
         self.quiet.reset(self.sleep_timer.len());
         self.order += 1;

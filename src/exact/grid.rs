@@ -119,7 +119,9 @@ impl Grid {
     // Allocates the table with `most` buckets at most. A smaller one than the system needs only costs tests.
     fn limit_table(&mut self, most: usize) {
         let buckets = |sizes: [i64; 3]| sizes.iter().map(|&size| size as f64).product::<f64>();
-        while buckets(self.sizes) > most as f64 {
+        // Buckets have numbers of 32 bits.
+        let most = (most as f64).min(f64::from(u32::MAX));
+        while buckets(self.sizes) > most {
             let longest = (0..3).max_by_key(|&axis| self.sizes[axis]).unwrap_or(0);
             self.sizes[longest] = self.sizes[longest] / 2 + 1;
         }

@@ -67,7 +67,7 @@ pub(crate) struct ExactEngine {
     // The spheres that the present search found; kept for its memory.
     near: Vec<Near>,
     // The spheres that have moved in this step, as they were before, for the case that the step fails; the memory order stays
-    // fixed during a step.
+    // fixed while it holds entries.
     journal: Vec<Before>,
     sorted: Sorted,
     // Number of the present step.
@@ -118,10 +118,19 @@ impl ExactEngine {
 
     // Builds cells and predictions from the bodies; all clocks are at the start of the step.
     fn rebuild(&mut self) {
+        self.fill_cells();
+        self.predict_all();
+    }
+
+    // Sorts the bodies into cells; their order in memory changes.
+    fn fill_cells(&mut self) {
         for i in 0..self.bodies.len() {
             self.grid.insert(i, self.bodies[i].position);
         }
         self.reorder();
+    }
+
+    fn predict_all(&mut self) {
         for i in 0..self.bodies.len() {
             self.predict(i);
         }
@@ -145,6 +154,12 @@ impl ExactEngine {
 
     // Rebuilds cells and predictions at the start of a step.
     fn start_over(&mut self) {
+        self.begin_step();
+        self.predict_all();
+    }
+
+    // Advances all bodies to the start of the step and sorts them into cells.
+    fn begin_step(&mut self) {
         for i in 0..self.bodies.len() {
             let gravity = self.gravity_of(i);
             let body = &mut self.bodies[i];
@@ -152,7 +167,7 @@ impl ExactEngine {
             body.position = self.world.wrap(body.position);
         }
         self.grid.clear();
-        self.rebuild();
+        self.fill_cells();
     }
 
     fn run(
@@ -280,9 +295,11 @@ impl Engine for ExactEngine {
         self.journal.clear();
         let mut report = StepReport { substeps: 1, ..StepReport::default() };
         if self.world.slowing < 1.0 {
+            // The journal holds indices, so the bodies are sorted before and not after.
+            self.begin_step();
             (0..self.bodies.len()).for_each(|i| self.record(i));
             report.dissipated += self.slow();
-            self.start_over();
+            self.predict_all();
         }
         let run = self.run(start_time, impacts.as_deref_mut(), &mut report).and_then(|()| self.check_moved());
         if let Err(error) = run {

@@ -74,7 +74,7 @@ pub(super) struct Queue {
     buckets_per_time: f64,
     // Wanted width of the window.
     width: f64,
-    // The buckets in use; the earliest of them, up to and without `next`, are in the heap.
+    // The buckets in use. The entries of those before `next` are in the heap.
     used: usize,
     next: usize,
     buckets: Vec<Vec<Entry>>,

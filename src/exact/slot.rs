@@ -22,9 +22,9 @@ pub(super) struct Meeting {
     pub time: f64,
     /// The other sphere; `u32::MAX` for none.
     pub partner: u32,
-    /// `Body::number` of the partner.
+    /// `Properties::number` of the partner.
     pub partner_number: u32,
-    /// `Body::impacts` of the partner at the prediction; with any other number the prediction is void.
+    /// `Properties::impacts` of the partner at the prediction; with any other number the prediction is void.
     pub partner_impacts: u32,
 }
 

@@ -12,9 +12,9 @@
 //!    and still follow the same plan.
 //! 2. **Broad phase** ([`BROAD_PHASE`]), before the first substep and again before every substep that the motion margin
 //!    of the last broad phase does not cover. A counting sort (`bin`, `scan`, `scatter`) stores the spheres in the order
-//!    of their cells, so that neighbours lie close in memory. `neighbors` lists the candidates of each sphere: all
-//!    spheres that it could meet while both stay within their motion margins. The contact constraints are then
-//!    renumbered for the new order, so that their impulses can still warm-start the solver.
+//!    of their cells, so that neighbours lie close in memory. The contact constraints are renumbered for the new order, so
+//!    that their impulses can still warm-start the solver. `neighbors` lists the candidates of each sphere: all
+//!    spheres that it could meet while both stay within their motion margins.
 //! 3. **Drag** ([`STEP_BEGIN`], [`STEP_END`]). Half of the step's drag acts before the first substep and half after the
 //!    last one. Sweeps assume free flight, so no drag acts in between.
 //! 4. **Resting contacts, first solve** ([`SUBSTEP_BEGIN`]). `rest` finds the contacts that persist and solves their

@@ -48,6 +48,28 @@ fn coming_to_rest_is_refused_by_sphere_plane_and_time() {
     }
 }
 
+// With drag every sphere changes at the start of a step, in which the spheres are also sorted by cells.
+#[test]
+fn a_failed_step_with_drag_gives_every_sphere_its_own_state_back() {
+    let mut system = above_a_floor(0.5, 2.0);
+    system.drag = 0.05;
+    for k in 0..300 {
+        let place =
+            glam::UVec3::new(k % 10, k / 10 % 10, k / 100).as_dvec3() * 2.5 + DVec3::new(4.0, 4.0, 30.0);
+        let speed = DVec3::new(f64::from(k * 7 % 11) - 5.0, f64::from(k * 5 % 13) - 6.0, 30.0);
+        let radius = 0.3 + f64::from(k % 7) * 0.1;
+        system.spheres.push(Sphere {
+            id: 100 + k,
+            position: place,
+            velocity: speed,
+            radius,
+            ..Sphere::default()
+        });
+    }
+    let text = failure(&mut exact(system).unwrap());
+    assert!(text.contains("sphere 42"), "{text}");
+}
+
 #[test]
 fn a_sphere_that_rests_on_a_fixed_one_is_refused() {
     let mut system = above_a_floor(0.5, 5.0);

@@ -459,10 +459,22 @@ fn a_falling_pile_is_the_same_on_a_device() {
     let system = layers(6, 5, grain(0.5, 0.5), 0.0, 7);
     let run = |backend| {
         let mut simulation = simulate_silently(&system, backend);
-        simulation.run(40, |_| std::ops::ControlFlow::Continue(())).unwrap();
-        (simulation.spheres(), simulation.contacts().unwrap())
+        let mut overlaps = vec![];
+        simulation
+            .run(40, |report| {
+                overlaps.push(report.deepest_overlap);
+                std::ops::ControlFlow::Continue(())
+            })
+            .unwrap();
+        (simulation.spheres(), simulation.contacts().unwrap(), overlaps)
     };
-    let ((cpu, cpu_contacts), (gpu, gpu_contacts)) = (run(Backend::Cpu), run(Backend::Gpu));
+    let (cpu, cpu_contacts, cpu_overlaps) = run(Backend::Cpu);
+    let (gpu, gpu_contacts, gpu_overlaps) = run(Backend::Gpu);
+    let overlaps = || cpu_overlaps.iter().zip(&gpu_overlaps);
+    let most = overlaps().map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let seen = overlaps().filter(|(cpu, _)| **cpu > 1e-4).count();
+    println!("overlaps of {seen} steps differ by at most {most:.1e}");
+    assert!(seen > 10 && most <= 1e-4, "{seen} steps, {most:e}: {cpu_overlaps:?} and {gpu_overlaps:?}");
     let apart = cpu.iter().zip(&gpu).map(|(a, b)| system.separation(a.position, b.position).length());
     let apart = apart.fold(0.0, f64::max);
     println!("{} and {} contacts, spheres {apart:.1e} apart", cpu_contacts.len(), gpu_contacts.len());

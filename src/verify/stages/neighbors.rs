@@ -24,7 +24,6 @@ pub const COMPARISON: Comparison = Comparison {
     pass: Pass::Neighbors,
     bindings: Bindings::Broad,
     input: |site, twin| {
-        twin.has_lists = false;
         let mut input = Memory::of(site, twin);
         let edge = twin.core.domain.grid.edge;
         for (i, node) in input.nodes.iter_mut().enumerate() {
