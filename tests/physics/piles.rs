@@ -474,7 +474,7 @@ fn a_falling_pile_is_the_same_on_a_device() {
     let most = overlaps().map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     let seen = overlaps().filter(|(cpu, _)| **cpu > 1e-4).count();
     println!("overlaps of {seen} steps differ by at most {most:.1e}");
-    assert!(seen > 10 && most <= 1e-4, "{seen} steps, {most:e}: {cpu_overlaps:?} and {gpu_overlaps:?}");
+    assert!(seen > 5 && most <= 1e-4, "{seen} steps, {most:e}: {cpu_overlaps:?} and {gpu_overlaps:?}");
     let apart = cpu.iter().zip(&gpu).map(|(a, b)| system.separation(a.position, b.position).length());
     let apart = apart.fold(0.0, f64::max);
     println!("{} and {} contacts, spheres {apart:.1e} apart", cpu_contacts.len(), gpu_contacts.len());
@@ -489,6 +489,26 @@ fn a_falling_pile_is_the_same_on_a_device() {
     };
     let (on_cpu, on_gpu) = (floor(&cpu_contacts), floor(&gpu_contacts));
     assert!((on_cpu - on_gpu).abs() <= 0.01 * on_cpu, "the floor carries {on_cpu} and {on_gpu}");
+}
+
+// Calm contacts need one batch of iterations and one push, whose result the report of a device has to read.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_calm_pile_reports_the_same_overlap_on_a_device() {
+    let mut system = layers(4, 6, grain(0.3, 0.5), 0.0, 7);
+    for (sphere, k) in system.spheres.iter_mut().zip(0..) {
+        let place = glam::UVec3::new(k % 6, k / 6 % 6, k / 36).as_dvec3() * DVec3::new(1.25, 1.25, 1.0) + 0.5;
+        *sphere = Sphere { id: k, position: place, ..Sphere::default() };
+    }
+    let overlaps = |backend| {
+        let mut simulation = simulate_silently(&system, backend);
+        (0..12).map(|_| simulation.step().unwrap().deepest_overlap).collect::<Vec<_>>()
+    };
+    let (cpu, gpu) = (overlaps(Backend::Cpu), overlaps(Backend::Gpu));
+    assert!(cpu[2..].iter().all(|&depth| depth > 1e-6), "{cpu:?}");
+    for (a, b) in cpu.iter().zip(&gpu) {
+        assert!((a - b).abs() <= 0.01 * a + 1e-6, "{cpu:?} and {gpu:?}");
+    }
 }
 
 // Constraints, candidates and columns, without copies that a step does not need.
