@@ -28,9 +28,10 @@ impl Order {
         new_of_old.resize(old_of_new.len(), 0);
         let to = Disjoint::new(new_of_old);
         for_ranges(range.len(), TASK, |part| {
-            for k in part.start + first..part.end + first {
+            let part = part.start + first..part.end + first;
+            for (&old, new) in old_of_new[part.clone()].iter().zip(part.start as u32..) {
                 // SAFETY: each sphere has one previous index.
-                unsafe { to.set(old_of_new[k] as usize, k as u32) };
+                unsafe { to.set(old as usize, new) };
             }
         });
     }
@@ -114,9 +115,9 @@ mod tests {
                 order.permute(&mut column, &mut vec![]);
                 set.follow(&order);
                 pressed.follow(&order);
-                for i in 0..count {
+                for (i, &value) in column.iter().enumerate() {
                     let old = order.old_index(i);
-                    assert_eq!((column[i] as usize, order.new_index(old as u32) as usize), (old, i));
+                    assert_eq!((value as usize, order.new_index(old as u32) as usize), (old, i));
                     assert_eq!(
                         (set.contains(i), pressed.spheres(i)),
                         (members[old], contacts[old]),

@@ -132,11 +132,11 @@ impl Twin {
 
     pub fn scatter(&mut self) {
         self.core.scatter();
-        if self.core.domain.world.rests {
-            if let Some(order) = self.core.order_contacts() {
-                self.rest.follow(order);
-                self.relax.follow(order);
-            }
+        if self.core.domain.world.rests
+            && let Some(order) = self.core.order_contacts()
+        {
+            self.rest.follow(order);
+            self.relax.follow(order);
         }
         self.core.motion_margin.fill(self.motion_margin);
         self.has_lists = false;
