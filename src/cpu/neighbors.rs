@@ -340,7 +340,7 @@ impl Lists {
     }
 }
 
-/// What the last broad phase has left valid.
+/// Tells which lists of the last broad phase still hold.
 #[derive(Clone, Copy)]
 pub struct Kept<'a> {
     /// Spheres that have moved or can meet a sphere that has moved. The lists of the others stay.
