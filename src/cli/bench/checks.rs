@@ -147,7 +147,7 @@ pub fn failed(physics: &Physics, conditions: &Conditions) -> Vec<String> {
     }
     let mut at_most = |name: &str, x: f64, bound: f64| {
         // A figure that is not a number fails, too.
-        if !(x.abs() <= bound) {
+        if x.is_nan() || x.abs() > bound {
             failed.push(format!("{name} is {}, beyond {}", number(x, 3), number(bound, 3)));
         }
     };
