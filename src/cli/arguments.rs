@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use carom::OnLoss;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const EXIT_CODES: &str = "\
@@ -64,6 +65,24 @@ pub enum BackendChoice {
     Exact,
 }
 
+/// Reaction to the loss of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnLossChoice {
+    /// The run fails with exit code 1.
+    Stop,
+    /// The run goes on on the cpu backend from a copy of the state that is about ten seconds old.
+    Cpu,
+}
+
+impl From<OnLossChoice> for OnLoss {
+    fn from(choice: OnLossChoice) -> Self {
+        match choice {
+            OnLossChoice::Stop => Self::Stop,
+            OnLossChoice::Cpu => Self::Cpu,
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub struct RunArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
@@ -109,6 +128,9 @@ pub struct RunArguments {
     /// gpu backend.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub contacts: Option<PathBuf>,
+    /// What to do if the device of the gpu backend is lost (driver reset, unplugged).
+    #[arg(long, value_enum, default_value = "stop")]
+    pub on_loss: OnLossChoice,
     /// Print one JSON object with the figures of the run on stdout; all other output goes to stderr.
     #[arg(long)]
     pub json: bool,
