@@ -5,6 +5,7 @@ mod contact_stress;
 mod edit;
 mod flow;
 mod pour;
+mod recovery;
 mod start;
 mod summary;
 mod walls;
@@ -13,8 +14,8 @@ use std::ops::ControlFlow;
 
 use xxhash_rust::xxh3::Xxh3;
 
-pub use self::summary::Summary;
-use self::{compress::Squeeze, edit::Disturbed, flow::Flow, start::start_engine};
+use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
+pub use self::{recovery::OnLoss, summary::Summary};
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{Backend, Contact, Error, Impact, Sphere, StepReport, System, step::engine::Engine};
@@ -33,6 +34,8 @@ pub struct Options {
     pub profile: bool,
     /// Part of the name of the adapter for `Backend::Gpu`; replaces `WGPU_ADAPTER_NAME`.
     pub adapter: Option<String>,
+    /// Reaction to the loss of the device of [`Backend::Gpu`].
+    pub on_loss: OnLoss,
     /// The device for [`Backend::Gpu`]; if `None`, the backend opens the best [`adapter`](Self::adapter).
     #[cfg(feature = "gpu")]
     pub context: Option<gpu::Context>,
@@ -74,6 +77,7 @@ pub struct Simulation {
     disturbed: Disturbed,
     flow: Flow,
     squeeze: Squeeze,
+    recovery: Recovery,
 }
 
 impl Simulation {
@@ -91,6 +95,7 @@ impl Simulation {
         Ok(Self {
             flow: Flow::new(&system),
             squeeze: Squeeze::default(),
+            recovery: Recovery::default(),
             system,
             options,
             engine,
@@ -157,11 +162,17 @@ impl Simulation {
     }
 
     fn advance(&mut self, more: bool) -> Result<&StepReport, Error> {
+        self.with_recovery(|simulation| simulation.advance_once(more))?;
+        Ok(&self.last)
+    }
+
+    fn advance_once(&mut self, more: bool) -> Result<(), Error> {
         self.apply_edits()?;
+        self.keep_copy_if_due()?;
         let start = std::time::Instant::now();
         self.exchange()?;
         self.compress()?;
-        let more = more && !self.flows_next() && !self.is_squeezed();
+        let more = more && !self.flows_next() && !self.is_squeezed() && !self.is_copy_due();
         self.flow.ran_ahead = more;
         self.impacts.clear();
         let log = self.options.record_impacts.then_some(&mut self.impacts);
@@ -182,9 +193,10 @@ impl Simulation {
         self.drain(&mut report)?;
         self.gauge(&mut report);
         report.wall_seconds = start.elapsed().as_secs_f64();
+        report.cpu_steps += u64::from(self.device_loss().is_some());
         self.summary.add(&report);
         self.last = report;
-        Ok(&self.last)
+        Ok(())
     }
 
     /// The report of the last step; all zero before the first.

@@ -7,8 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-// Documents at the root of the repository; the others are `docs/*.md`.
-const AT_ROOT: [&str; 4] = ["README.md", "CHANGELOG.md", "BENCHMARKS.md", "CONTRIBUTING.md"];
+// Documents outside of `docs/*.md`.
+const NAMED: [&str; 5] =
+    ["README.md", "CHANGELOG.md", "BENCHMARKS.md", "CONTRIBUTING.md", "docs/bench/README.md"];
 
 // Code in backticks that starts with one of these is a path.
 const FOLDERS: [&str; 5] = ["src/", "shaders/", "tests/", "examples/", "docs/"];
@@ -19,7 +20,7 @@ fn root() -> &'static Path {
 
 // All documents of the repository, relative to its root.
 fn documents() -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = AT_ROOT.into_iter().map(PathBuf::from).collect();
+    let mut found: Vec<PathBuf> = NAMED.into_iter().map(PathBuf::from).collect();
     for entry in fs::read_dir(root().join("docs")).unwrap() {
         let path = entry.unwrap().path();
         found.push(path.strip_prefix(root()).unwrap().to_owned());

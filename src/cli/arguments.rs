@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use carom::OnLoss;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    ok
-  1    the run failed: non-finite state, capacity, no progress, device lost
+  1    the run failed: non-finite state, capacity, no progress, device lost; or bench found wrong physics
   2    the command line or the scene is invalid, or the scene is missing
   3    no adapter, or no display
   4    an output file could not be written
@@ -53,7 +54,7 @@ pub enum Command {
     Schema,
     /// List the adapters that the gpu backend can run on.
     Adapters(AdaptersArguments),
-    /// Measure the speed of scenes, and print physical results beside it.
+    /// Measure the speed of scenes, and print and check physical results beside it.
     Bench(BenchArguments),
     /// Open a window on a scene.
     #[cfg(feature = "viewer")]
@@ -78,6 +79,24 @@ pub enum BackendChoice {
     Cpu,
     /// One core, f64, event by event: the reference for small systems.
     Exact,
+}
+
+/// Reaction to the loss of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnLossChoice {
+    /// The run fails with exit code 1.
+    Stop,
+    /// The run goes on on the cpu backend from a copy of the state that is about ten seconds old.
+    Cpu,
+}
+
+impl From<OnLossChoice> for OnLoss {
+    fn from(choice: OnLossChoice) -> Self {
+        match choice {
+            OnLossChoice::Stop => Self::Stop,
+            OnLossChoice::Cpu => Self::Cpu,
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -125,6 +144,9 @@ pub struct RunArguments {
     /// gpu backend.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub contacts: Option<PathBuf>,
+    /// What to do if the device of the gpu backend is lost (driver reset, unplugged).
+    #[arg(long, value_enum, default_value = "stop")]
+    pub on_loss: OnLossChoice,
     /// Print one JSON object with the figures of the run on stdout; all other output goes to stderr.
     #[arg(long)]
     pub json: bool,
@@ -177,6 +199,13 @@ pub struct BenchArguments {
     /// Write the rows of the table to FILE as JSON. With `-` the JSON goes to stdout and the table to stderr.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Draw the time per sphere and step against the number of spheres in FILE (.svg), a line for each scene, backend and
+    /// number of threads.
+    #[arg(long, value_name = "FILE", value_parser = svg_path)]
+    pub svg: Option<PathBuf>,
+    /// Append the rows of the table to FILE as JSON lines, each with date, version and machine.
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -471,18 +500,22 @@ fn assignment(text: &str) -> Result<String, String> {
 }
 
 fn metrics_path(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("csv" | "jsonl") => Ok(path),
-        _ => Err("expected a name that ends in .csv or .jsonl".to_owned()),
-    }
+    path_with_ending(text, &["csv", "jsonl"])
 }
 
 fn contacts_path(text: &str) -> Result<PathBuf, String> {
+    path_with_ending(text, &["csv"])
+}
+
+fn svg_path(text: &str) -> Result<PathBuf, String> {
+    path_with_ending(text, &["svg"])
+}
+
+fn path_with_ending(text: &str, endings: &[&str]) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension().and_then(|e| e.to_str()) {
-        Some("csv") => Ok(path),
-        _ => Err("expected a name that ends in .csv".to_owned()),
+        Some(ending) if endings.contains(&ending) => Ok(path),
+        _ => Err(format!("expected a name that ends in .{}", endings.join(" or ."))),
     }
 }
 

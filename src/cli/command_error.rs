@@ -8,7 +8,7 @@ use carom::Error;
 pub enum Exit {
     /// Success.
     Done = 0,
-    /// The run failed: non-finite state, capacity, no progress, or device lost.
+    /// The run failed: non-finite state, capacity, no progress, device lost, or wrong physics in a benchmark.
     RunFailed = 1,
     /// The command line or the scene is invalid, or the scene is missing.
     Usage = 2,

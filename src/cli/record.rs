@@ -30,6 +30,7 @@ pub fn record(simulation: &Simulation, state_hash: Option<u64>) -> Value {
         "crowded": summary.crowded,
         "event_driven": summary.event_driven,
         "cpu_steps": summary.cpu_steps,
+        "device_lost": simulation.device_loss(),
         "unresolved": summary.unresolved,
         "stopped": summary.stopped,
         "nonfinite": summary.nonfinite,

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use carom::scene::Scene;
-use carom::{Backend, CompressionStage, Error, Simulation, Sphere, StepReport, Summary};
+use carom::{Backend, CompressionStage, Error, Options, Simulation, Sphere, StepReport, Summary};
 
 use super::adapters::{Chosen, choose};
-use super::arguments::{BackendChoice, RunArguments};
+use super::arguments::{BackendChoice, OnLossChoice, RunArguments};
 use super::command_error::{CommandError, Exit};
 use super::contacts::{self, Contacts};
 use super::interrupt::{self, Phase};
@@ -41,7 +41,8 @@ fn run_on(
     let Source { name, scene } = source;
     let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
-    let mut simulation = Simulation::new(system, chosen.options(arguments.threads))?;
+    let options = Options { on_loss: arguments.on_loss.into(), ..chosen.options(arguments.threads) };
+    let mut simulation = Simulation::new(system, options)?;
     if arguments.contacts.is_some() {
         // Fail early if this backend cannot report contacts.
         simulation.contacts()?;
@@ -82,12 +83,15 @@ fn run_on(
         is_asked_for_more,
         failure: None,
         is_crushing: false,
+        is_on_cpu: false,
     };
     interrupt::enter(Phase::Stepping);
     let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_ref())?;
     interrupt::enter(Phase::Writing);
     watch.finish(simulation.report())?;
 
+    // A device may also be lost after the last step.
+    recover(simulation.recover(), &mut failed);
     let spheres = recover(simulation.try_spheres(), &mut failed);
     let state_hash = recover(simulation.try_state_hash(), &mut failed);
     if let Some(output) = &output {
@@ -111,7 +115,13 @@ fn run_on(
         print_object(&object)?;
     }
     if let Some(error) = failed {
-        return Err(CommandError { exit: Exit::RunFailed, message: error.to_string() });
+        let hint = match error {
+            Error::DeviceLost(_) if simulation.device_loss().is_none() => {
+                "; with --on-loss cpu the run goes on on the CPU"
+            }
+            _ => "",
+        };
+        return Err(CommandError { exit: Exit::RunFailed, message: format!("{error}{hint}") });
     }
     if simulation.steps() < steps && interrupt::requested() {
         screen.note(&format!("interrupted after step {} of {}", simulation.steps(), steps));
@@ -132,6 +142,8 @@ struct Watch<'a> {
     failure: Option<CommandError>,
     // Whether the note about crushed spheres has been printed.
     is_crushing: bool,
+    // Whether the note about the loss of the device has been printed.
+    is_on_cpu: bool,
 }
 
 impl Watch<'_> {
@@ -150,6 +162,10 @@ impl Watch<'_> {
                 report.step,
                 number(depth, 2)
             ));
+        }
+        if let (Some(reason), false) = (simulation.device_loss(), self.is_on_cpu) {
+            self.is_on_cpu = true;
+            self.screen.note(&format!("note: {reason}; from step {} on the run is on cpu", report.step));
         }
         if let (Some(metrics), None) = (&mut self.metrics, &self.failure) {
             self.failure = metrics.add(report).err();
@@ -191,7 +207,7 @@ fn step_to_end(
         let Some((output, name)) = output.and_then(|o| Some((o, o.name_between(simulation.steps())?))) else {
             continue;
         };
-        match simulation.try_spheres() {
+        match simulation.recover().and_then(|()| simulation.try_spheres()) {
             Ok(spheres) => output.write(&name, simulation, &spheres)?,
             Err(error) => return Ok(Some(error)),
         }
@@ -258,6 +274,7 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         metrics: None,
         contacts: None,
         walls: None,
+        on_loss: OnLossChoice::Stop,
         json: false,
         quiet: false,
     };

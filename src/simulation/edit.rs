@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use glam::DVec3;
 
-use super::{Options, Simulation, compress::Squeeze, start::start_engine};
+use super::{Options, Simulation, compress::Squeeze, recovery::Recovery, start::start_engine};
 use crate::{Error, Sphere, System, state::warm_start::WarmStartCache};
 
 /// Changes by edits between two steps that wake sleeping spheres.
@@ -89,7 +89,8 @@ impl Simulation {
     /// [`Error::Invalid`] if [`System::validate`] rejects the change, which is then discarded;
     /// [`Error::DeviceLost`].
     pub fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<(), Error> {
-        let mut system = System { spheres: self.try_spheres()?, ..self.system.clone() };
+        let spheres = self.with_recovery(|simulation| simulation.try_spheres())?;
+        let mut system = System { spheres, ..self.system.clone() };
         change(&mut system);
         system.validate_on()?;
         system.spheres.sort_by_key(|s| s.id);
@@ -105,7 +106,8 @@ impl Simulation {
     /// # Errors
     /// As [`new`](Self::new), and [`Error::DeviceLost`]. On an error nothing changes.
     pub fn switch(&mut self, mut options: Options) -> Result<(), Error> {
-        let system = System { spheres: self.try_spheres()?, ..self.system.clone() };
+        let spheres = self.with_recovery(|simulation| simulation.try_spheres())?;
+        let system = System { spheres, ..self.system.clone() };
         system.validate_on()?;
         let mut engine = start_engine(&system, &mut options, self.time)?;
         // A lost device has no warm start to hand over.
@@ -118,6 +120,7 @@ impl Simulation {
         self.flow.see_ids(&self.system);
         self.flow.forget_leaving();
         self.impacts.clear();
+        self.recovery = Recovery::default();
         Ok(())
     }
 
@@ -128,7 +131,7 @@ impl Simulation {
     // Edits collect in `system.spheres`; the engine receives all of them at once before the next step.
     pub(super) fn begin_edit(&mut self) -> Result<(), Error> {
         if !self.edited {
-            self.engine.read(&mut self.system.spheres)?;
+            self.with_recovery(|simulation| simulation.engine.read(&mut simulation.system.spheres))?;
             self.flow.let_go(&mut self.system.spheres);
             self.flow.forget_leaving();
             self.edited = true;
@@ -145,6 +148,8 @@ impl Simulation {
             self.squeeze = Squeeze::default();
             self.flow.see_ids(&self.system);
             self.summary.restart(&self.system, self.engine.measure());
+            // Edited until the copy exists: after a loss of the device the edited state is not in an older copy.
+            self.keep_copy()?;
             self.edited = false;
         }
         Ok(())

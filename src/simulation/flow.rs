@@ -18,7 +18,7 @@ pub(super) struct Progress {
 }
 
 /// Progress of all sources and sinks.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
     /// Progress of each source, in their order.
     pub sources: Vec<Progress>,
@@ -70,6 +70,17 @@ impl Flow {
     /// Removes the spheres that sinks have taken from the list, and returns them.
     pub fn let_go(&self, spheres: &mut Vec<Sphere>) -> Vec<Sphere> {
         if self.leaving.is_empty() { vec![] } else { spheres.extract_if(.., |s| !self.keeps(s.id)).collect() }
+    }
+
+    /// A counter that changes whenever spheres come or go.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Marks the spheres as others than those of the generation `before`; they have to be read again, and no step is under way.
+    pub fn renew(&mut self, before: u64) {
+        self.generation = self.generation.max(before) + 1;
+        (self.is_read, self.ran_ahead) = (false, false);
     }
 
     /// Clears the list of leaving spheres once the engine no longer holds them.
@@ -127,6 +138,10 @@ impl Simulation {
             return Ok(());
         }
         System { gravity, spheres: vec![], ..self.system.clone() }.inspect_world()?;
+        self.with_recovery(|simulation| simulation.replace_gravity(gravity))
+    }
+
+    fn replace_gravity(&mut self, gravity: DVec3) -> Result<(), Error> {
         if self.edited {
             self.system.gravity = gravity;
             self.disturbed.all = true;
@@ -143,7 +158,8 @@ impl Simulation {
         self.flow.forget_leaving();
         self.flow.is_read = false;
         self.summary.drive(&self.system, self.engine.measure());
-        Ok(())
+        // Steps that are repeated after a loss of the device must not see the gravity of before.
+        self.keep_copy()
     }
 
     /// Before a step: removes the spheres that sinks have taken and adds the spheres that are due.

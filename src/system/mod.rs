@@ -411,7 +411,7 @@ impl System {
     }
 
     /// Whether contacts may come to rest: there is gravity, and some restitution is below 1.
-    pub(crate) fn contacts_may_rest(&self) -> bool {
+    pub fn contacts_may_rest(&self) -> bool {
         self.gravity != DVec3::ZERO && self.materials.surfaces().iter().any(|s| s.restitution < 1.0)
     }
 

@@ -16,7 +16,7 @@ enum Kind {
 use Kind::*;
 
 // Field names that the command guarantees to scripts.
-const SCHEMA: [(&str, Kind); 35] = [
+const SCHEMA: [(&str, Kind); 36] = [
     ("backend", Text),
     ("adapter", Null),
     ("adapter_type", Null),
@@ -36,6 +36,7 @@ const SCHEMA: [(&str, Kind); 35] = [
     ("crowded", Integer),
     ("event_driven", Integer),
     ("cpu_steps", Integer),
+    ("device_lost", Null),
     ("unresolved", Integer),
     ("stopped", Integer),
     ("nonfinite", Integer),

@@ -12,6 +12,8 @@ mod errors;
 mod galton;
 mod gravity;
 mod ledger;
+#[cfg(feature = "gpu")]
+mod loss;
 #[path = "../walls/oracle.rs"]
 mod oracle;
 mod places;

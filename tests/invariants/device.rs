@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use carom::{
-    Backend, Error, Materials, Options, Side, Simulation, Solver, Sphere, System,
+    Backend, Error, Materials, OnLoss, Options, Side, Simulation, Solver, Sphere, System,
     gpu::{Context, wgpu},
 };
 use glam::DVec3;
@@ -19,6 +19,13 @@ fn start(system: &System) -> Simulation {
 fn start_alone(system: &System) -> (Context, Simulation) {
     let context = Context::open(None).expect("an adapter");
     let options = Options { context: Some(context.clone()), ..options(Backend::Gpu) };
+    (context, Simulation::new(system.clone(), options).unwrap())
+}
+
+// As `start_alone`, for a run that goes on on the CPU.
+fn start_to_recover(system: &System) -> (Context, Simulation) {
+    let context = Context::open(None).expect("an adapter");
+    let options = Options { context: Some(context.clone()), on_loss: OnLoss::Cpu, ..options(Backend::Gpu) };
     (context, Simulation::new(system.clone(), options).unwrap())
 }
 
@@ -178,6 +185,93 @@ fn a_lost_device_is_an_error_of_the_next_step_and_no_panic() {
     }
     // Another device is unaffected.
     start(&system).step().unwrap();
+}
+
+// Loses the device in the middle of a run that goes on on the CPU; returns the simulation after `steps` steps.
+fn lose_in_the_middle(system: &System, steps: u64, at: u64, lose: impl Fn(&Context)) -> Simulation {
+    let (context, mut simulation) = start_to_recover(system);
+    let mut reported = vec![];
+    simulation
+        .run(steps, |report| {
+            reported.push(report.step);
+            if report.step == at {
+                lose(&context);
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    // Every step is reported once and in order, although the CPU repeats some.
+    assert_eq!(reported, (1..=steps).collect::<Vec<_>>());
+    simulation
+}
+
+#[test]
+fn a_run_goes_on_on_the_cpu_after_the_loss_of_the_device() {
+    let system = gas(500, 95);
+    type Lose = fn(&Context);
+    let ways: [Lose; 2] =
+        [|context| context.report_lost("the cable was pulled"), |context| context.device.destroy()];
+    for lose in ways {
+        let simulation = lose_in_the_middle(&system, 20, 7, lose);
+        assert_eq!((simulation.steps(), simulation.backend()), (20, Backend::Cpu));
+        assert!(simulation.device_loss().is_some());
+        let summary = simulation.summary();
+        // The copy is from the start of the run, so the CPU took all steps.
+        assert_eq!((summary.steps, summary.cpu_steps), (20, 20));
+        assert!(
+            (summary.time - 20.0 * system.dt).abs() < 1e-9 && (simulation.time() - summary.time).abs() < 1e-9
+        );
+        assert!(summary.energy_error.unwrap().abs() < 1e-6 && summary.momentum_error.unwrap() < 1e-6);
+        // Repeated steps leave nothing of the first attempt: the end is that of a run on the CPU.
+        let mut cpu = Simulation::new(system.clone(), options(Backend::Cpu)).unwrap();
+        cpu.run(20, |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(simulation.state_hash(), cpu.state_hash());
+        assert_eq!(summary.impacts(), cpu.summary().impacts());
+    }
+}
+
+#[test]
+fn an_edit_after_the_loss_of_the_device_goes_on_on_the_cpu() {
+    let (context, mut simulation) = start_to_recover(&gas(300, 97));
+    (0..3).for_each(|_| drop(simulation.step().unwrap().clone()));
+    context.report_lost("the cable was pulled");
+    let gone = simulation.remove(3).unwrap();
+    assert_eq!((gone.id, simulation.sphere_count()), (3, 299));
+    simulation.step().unwrap();
+    assert_eq!((simulation.steps(), simulation.backend()), (4, Backend::Cpu));
+    assert_eq!(simulation.spheres().len(), 299);
+    // A loss between an edit and the next step keeps the edit.
+    let (context, mut simulation) = start_to_recover(&gas(300, 97));
+    simulation.step().unwrap();
+    simulation.apply_impulse(5, DVec3::new(1e3, 0.0, 0.0)).unwrap();
+    context.report_lost("the cable was pulled");
+    simulation.step().unwrap();
+    assert_eq!((simulation.steps(), simulation.backend()), (2, Backend::Cpu));
+    assert!(simulation.report().kinetic_energy > 1e5, "the impulse is lost");
+}
+
+#[test]
+fn a_loss_before_the_first_step_and_after_the_last_is_recovered() {
+    let system = gas(300, 98);
+    let (context, mut simulation) = start_to_recover(&system);
+    context.report_lost("the cable was pulled");
+    simulation.step().unwrap();
+    assert_eq!((simulation.steps(), simulation.summary().cpu_steps), (1, 1));
+
+    let (context, mut simulation) = start_to_recover(&system);
+    (0..5).for_each(|_| drop(simulation.step().unwrap().clone()));
+    context.report_lost("the cable was pulled");
+    assert!(matches!(simulation.try_spheres(), Err(Error::DeviceLost(_))));
+    simulation.recover().unwrap();
+    assert_eq!((simulation.steps(), simulation.try_spheres().unwrap().len()), (5, 300));
+    assert!(simulation.device_loss().unwrap().contains("the cable was pulled"));
+
+    // Without the option the loss is an error as before.
+    let (context, mut simulation) = start_alone(&system);
+    simulation.step().unwrap();
+    context.report_lost("the cable was pulled");
+    assert!(matches!(simulation.recover(), Err(Error::DeviceLost(_))));
+    assert_eq!((simulation.backend(), simulation.device_loss()), (Backend::Gpu, None));
 }
 
 // Three fast spheres hit a block of nearly touching ones in one substep: the plain order fails occasionally. Under a little

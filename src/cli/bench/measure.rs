@@ -8,7 +8,8 @@ use carom::{Backend, Simulation};
 use serde_json::{Value, json};
 
 use super::device::{DeviceCounters, Figures, Stages};
-use super::machine;
+use super::physics::Physics;
+use super::{checks, machine};
 use crate::cli::{
     adapters::{Chosen, fields},
     arguments::BenchArguments,
@@ -69,17 +70,9 @@ pub struct Row {
     pub device: Option<Figures>,
     pub bytes_per_sphere: f64,
     pub build_seconds: f64,
-    pub energy_error: Option<f64>,
-    pub ledger_error: f64,
-    pub compressibility: Option<f64>,
-    pub collision_rate: f64,
-    pub late: u64,
-    pub crowded: u64,
-    pub event_driven: u64,
-    pub impacts: u64,
-    pub unresolved: u64,
-    pub stopped: u64,
-    pub deepest_overlap: f64,
+    pub physics: Physics,
+    /// The figures of `physics` outside their bounds, one text for each.
+    pub failed_checks: Vec<String>,
 }
 
 /// Builds, warms up and measures; `copy` is the bandwidth of the device, if there is one.
@@ -93,6 +86,7 @@ pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Re
     let mut simulation = Simulation::new(system, case.chosen.options(case.threads)).map_err(named)?;
     let build_seconds = build.elapsed().as_secs_f64();
     let spheres = simulation.sphere_count();
+    let conditions = checks::Conditions::new(&case.scene, simulation.system());
     let go_on = |wanted| if wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     simulation.run(arguments.warm_up, |_| go_on(!interrupt::requested())).map_err(named)?;
     let before = simulation.summary().clone();
@@ -114,6 +108,7 @@ pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Re
     let per_second = |x: f64| if seconds > 0.0 { x / seconds } else { 0.0 };
     wall_ms.sort_by(f64::total_cmp);
     let summary = simulation.summary().clone();
+    let physics = Physics::new(&summary);
     let (adapter, adapter_type) = fields(&simulation);
     let bytes_per_sphere = simulation.memory_bytes() as f64 / spheres.max(1) as f64;
     let device = case.chosen.is_on_adapter().then(|| counters.figures(count, seconds, copy));
@@ -139,17 +134,8 @@ pub fn measure(case: &Case, arguments: &BenchArguments, copy: Option<f64>) -> Re
         device,
         bytes_per_sphere,
         build_seconds,
-        energy_error: summary.energy_error,
-        ledger_error: summary.ledger_error,
-        compressibility: summary.compressibility,
-        collision_rate: summary.collision_rate,
-        late: summary.late,
-        crowded: summary.crowded,
-        event_driven: summary.event_driven,
-        impacts: summary.impacts(),
-        unresolved: summary.unresolved,
-        stopped: summary.stopped,
-        deepest_overlap: summary.deepest_overlap,
+        failed_checks: checks::failed(&physics, &conditions),
+        physics,
     })
 }
 
@@ -162,7 +148,7 @@ fn quantile(sorted: &[f64], q: f64) -> f64 {
 impl Row {
     /// The results as a JSON object.
     pub fn json(&self) -> Value {
-        json!({
+        let mut object = json!({
             "scene": self.scene,
             "sphere_count": self.sphere_count,
             "backend": self.backend,
@@ -183,18 +169,27 @@ impl Row {
             "device": self.device.as_ref().map(Figures::json),
             "bytes_per_sphere": self.bytes_per_sphere,
             "build_seconds": self.build_seconds,
-            "energy_error": self.energy_error,
-            "ledger_error": self.ledger_error,
-            "compressibility": self.compressibility,
-            "collision_rate": self.collision_rate,
-            "late": self.late,
-            "crowded": self.crowded,
-            "event_driven": self.event_driven,
-            "impacts": self.impacts,
-            "unresolved": self.unresolved,
-            "stopped": self.stopped,
-            "deepest_overlap": self.deepest_overlap,
-        })
+        });
+        for (name, value) in self.physics.json() {
+            object[name] = value;
+        }
+        object["failed_checks"] = json!(self.failed_checks);
+        object
+    }
+
+    /// The backend; marks a software adapter, which must not be mistaken for a GPU.
+    pub fn backend_label(&self) -> String {
+        match self.adapter_type.as_str() {
+            Some(kind @ ("software" | "other")) => format!("{} ({kind})", self.backend),
+            _ => self.backend.to_owned(),
+        }
+    }
+
+    /// Scene, size, backend and threads.
+    pub fn label(&self) -> String {
+        let threads = self.threads.map(|threads| format!(", {}", counted(threads as u64, "thread")));
+        let spheres = counted(self.sphere_count as u64, "sphere");
+        format!("{}, {spheres}, {}{}", self.scene, self.backend_label(), threads.unwrap_or_default())
     }
 }
 

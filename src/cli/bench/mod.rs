@@ -1,14 +1,21 @@
 //! `carom bench`: measures the speed of every combination of scene, size, backend and thread count, and reports the
 //! physics of each run.
 
+mod chart;
+mod checks;
 mod device;
+mod history;
 mod machine;
 mod measure;
+mod physics;
 mod tables;
+
+use std::time::SystemTime;
 
 use carom::Backend;
 use serde_json::json;
 
+use self::history::History;
 use self::measure::{Case, Row, measure};
 use super::adapters::{Chosen, choose};
 use super::arguments::BenchArguments;
@@ -35,11 +42,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, CommandError> {
         Some(chosen) => chosen.copy_bandwidth()?,
         None => None,
     };
-    // Opened before hours of measurement, so that an error shows early.
-    let file = match &arguments.json {
-        Some(path) if !to_stdout => Some(AtomicFile::create(path)?),
-        _ => None,
-    };
+    let files = Files::open(arguments, to_stdout)?;
     interrupt::enter(Phase::Stepping);
     let mut rows: Vec<Row> = vec![];
     for (place, case) in cases.iter().enumerate() {
@@ -50,26 +53,78 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, CommandError> {
         rows.push(measure(case, arguments, copy)?);
     }
     interrupt::enter(Phase::Writing);
-    screen.line(&machine::describe());
-    tables::adapters(&rows).iter().for_each(|line| screen.line(line));
-    screen.line("");
-    screen.line(tables::speed(&rows).trim_end());
-    if let Some(stages) = tables::stages(&rows) {
-        screen.line(&format!("\nms per step by stage\n{}", stages.trim_end()));
-    }
-    if let Some(device) = tables::device(&rows) {
-        screen.line(&format!("\n{}", device.trim_end()));
-    }
-    let rows: Vec<serde_json::Value> = rows.iter().map(Row::json).collect();
-    let object = json!({ "carom": env!("CARGO_PKG_VERSION"), "machine": machine::json(), "rows": rows });
+    print(&rows, &mut screen);
+    let objects: Vec<serde_json::Value> = rows.iter().map(Row::json).collect();
+    let object = json!({ "carom": env!("CARGO_PKG_VERSION"), "machine": machine::json(), "rows": objects });
     if to_stdout {
         run::print_object(&object)?;
     }
-    if let Some(mut file) = file {
-        file.line(&format!("{object:#}"))?;
-        file.commit()?;
+    files.write(&rows, &object)?;
+    // Last, so that the figures of a failed run can be examined.
+    if let Some(message) = wrong_physics(&rows) {
+        return Err(CommandError { exit: Exit::RunFailed, message });
     }
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
+}
+
+// The requested files, opened before hours of measurement, so that an error shows early.
+struct Files {
+    json: Option<AtomicFile>,
+    svg: Option<AtomicFile>,
+    history: Option<History>,
+}
+
+impl Files {
+    fn open(arguments: &BenchArguments, to_stdout: bool) -> Result<Self, CommandError> {
+        let json = arguments.json.as_deref().filter(|_| !to_stdout);
+        Ok(Self {
+            json: json.map(AtomicFile::create).transpose()?,
+            svg: arguments.svg.as_deref().map(AtomicFile::create).transpose()?,
+            history: arguments.history.as_deref().map(History::open).transpose()?,
+        })
+    }
+
+    fn write(self, rows: &[Row], object: &serde_json::Value) -> Result<(), CommandError> {
+        if let Some(history) = self.history {
+            history.append(rows, SystemTime::now())?;
+        }
+        if let Some(mut file) = self.json {
+            file.line(&format!("{object:#}"))?;
+            file.commit()?;
+        }
+        if let Some(mut file) = self.svg {
+            let mut caption = vec![machine::describe()];
+            caption.extend(tables::adapters(rows));
+            let svg =
+                chart::svg(rows, &caption).map_err(|e| CommandError::files(format!("no chart: {e}")))?;
+            file.line(svg.trim_end())?;
+            file.commit()?;
+        }
+        Ok(())
+    }
+}
+
+fn print(rows: &[Row], screen: &mut Screen) {
+    screen.line(&machine::describe());
+    tables::adapters(rows).iter().for_each(|line| screen.line(line));
+    screen.line("");
+    screen.line(tables::speed(rows).trim_end());
+    if let Some(stages) = tables::stages(rows) {
+        screen.line(&format!("\nms per step by stage\n{}", stages.trim_end()));
+    }
+    if let Some(device) = tables::device(rows) {
+        screen.line(&format!("\n{}", device.trim_end()));
+    }
+}
+
+// The failed checks of all rows, one on each line; `None` if the physics is right.
+fn wrong_physics(rows: &[Row]) -> Option<String> {
+    let lines: Vec<String> = rows
+        .iter()
+        .flat_map(|row| row.failed_checks.iter().map(|check| format!("{}: {check}", row.label())))
+        .collect();
+    let count = counted(lines.len() as u64, "check");
+    (!lines.is_empty()).then(|| format!("the physics is wrong, {count} failed:\n  {}", lines.join("\n  ")))
 }
 
 // All cases; every scene and size is checked before the first measurement.

@@ -30,7 +30,7 @@ pub fn speed(rows: &[Row]) -> String {
         table.row(vec![
             row.scene.clone(),
             row.sphere_count.to_string(),
-            backend(row),
+            row.backend_label(),
             threads(row),
             row.steps.to_string(),
             number(row.median_ms, 4),
@@ -39,22 +39,14 @@ pub fn speed(rows: &[Row]) -> String {
             number(row.impacts_per_second / 1e6, 3),
             number(row.rounds_mean, 3),
             number(row.bytes_per_sphere, 4),
-            optional(row.energy_error, 2),
-            optional(row.compressibility, 4),
-            row.late.to_string(),
-            row.crowded.to_string(),
-            number(row.deepest_overlap, 2),
+            optional(row.physics.energy_error, 2),
+            optional(row.physics.compressibility, 4),
+            row.physics.late.to_string(),
+            row.physics.crowded.to_string(),
+            number(row.physics.deepest_overlap, 2),
         ]);
     }
     table.to_string()
-}
-
-// Marks a software adapter, which must not be mistaken for a GPU.
-fn backend(row: &Row) -> String {
-    match row.adapter_type.as_str() {
-        Some(kind @ ("software" | "other")) => format!("{} ({kind})", row.backend),
-        _ => row.backend.to_owned(),
-    }
 }
 
 fn threads(row: &Row) -> String {
@@ -102,7 +94,8 @@ fn by_stage(rows: &[Row], values: impl Fn(&Row) -> Vec<String>) -> Option<String
             continue;
         }
         has_rows = true;
-        let mut cells = vec![row.scene.clone(), row.sphere_count.to_string(), backend(row), threads(row)];
+        let mut cells =
+            vec![row.scene.clone(), row.sphere_count.to_string(), row.backend_label(), threads(row)];
         cells.extend(values);
         table.row(cells);
     }
@@ -129,7 +122,7 @@ pub fn device(rows: &[Row]) -> Option<String> {
         table.row(vec![
             row.scene.clone(),
             row.sphere_count.to_string(),
-            backend(row),
+            row.backend_label(),
             number(figures.dispatches, 3),
             number(figures.submits, 3),
             number(figures.blocking_reads, 2),
@@ -143,7 +136,7 @@ pub fn device(rows: &[Row]) -> Option<String> {
         text.push_str(&format!(
             "a plain copy on {}: {} GB/s, reads plus writes; GB/s above: least reads plus writes of the stages, over \
              the time of whole steps\n",
-            backend(first),
+            first.backend_label(),
             number(1e-9 * copy, 3)
         ));
     }
