@@ -121,13 +121,15 @@
 //! All features are on by default. Without features, the library reads no files and has no command line.
 //!
 //! - `files`: reads scenes, spheres and meshes from files, and writes scenes and spheres.
-//! - `gpu`: `Backend::Gpu`, and the modules `gpu` (adapters, devices, buffers) and `verify`.
+//! - `gpu`: `Backend::Gpu`, and the modules `gpu` (adapters, devices, buffers) and `verify`; with `files` also `doctor`.
 //! - `render`: draws pictures without a window.
 //! - `viewer`: a window on a running simulation.
 //! - `cli`: the `carom` command.
 #![warn(missing_docs)]
 
 mod cpu;
+#[cfg(all(feature = "gpu", feature = "files"))]
+pub mod doctor;
 mod error;
 mod exact;
 #[cfg(feature = "files")]

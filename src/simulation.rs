@@ -322,7 +322,8 @@ impl Simulation {
     }
 }
 
-fn hash_of(spheres: &[Sphere]) -> u64 {
+// As [`Simulation::state_hash`].
+pub(crate) fn hash_of(spheres: &[Sphere]) -> u64 {
     let mut hash = Xxh3::new();
     for sphere in spheres {
         for vector in [sphere.position, sphere.velocity, sphere.spin] {

@@ -238,6 +238,7 @@ const LAYERS: &[&[&str]] = &[
     &["verify"],
     &["simulation"],
     &["files"],
+    &["doctor"],
     &["render"],
     &["viewer", "cli"],
 ];

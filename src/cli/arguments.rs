@@ -12,7 +12,7 @@ Exit codes:
   2    the command line or the scene is invalid, or the scene is missing
   3    no adapter, or no display
   4    an output file could not be written
-  5    verify found a difference between the gpu and the cpu backend
+  5    verify found a difference between the gpu and the cpu backend, or a section of doctor failed
   130  interrupted";
 
 const SCHEMA_EXAMPLE: &str = "\
@@ -21,6 +21,19 @@ Example:
 
 Editors with Taplo support, for example VS Code with Even Better TOML, complete and check a scene that begins with the line
   #:schema ./scene.schema.json";
+
+const DOCTOR_HELP: &str = "\
+Sections, in their order:
+  machine      processor, adapters, limits, the largest system that fits, what is missing
+  litmus       memory between invocations, accuracy of arithmetic, what the shader compiler does to sums
+  costs        the costs of a dispatch, a barrier, an atomic operation, a copy and a load
+  compile      the time to compile the pipelines of the built-in scenes, without and with the pipeline cache
+  parity       each stage on the gpu and the cpu backend with equal input
+  steps        whole steps of the built-in scenes on both backends
+  determinism  the same run several times, in other orders and with other buffers
+  physics      energy and pressure of a gas, piles that come to rest, walls that hold
+  speed        milliseconds per step of gases and piles, with the cpu backend beside
+  soak         a longer run, and the loss of a device";
 
 /// Simulate colliding spheres: gases, grains, billiards. Collisions are resolved in order, and fast spheres do not tunnel.
 #[derive(Debug, Parser)]
@@ -48,6 +61,9 @@ pub enum Command {
     View(ViewArguments),
     /// Run the gpu and the cpu backend in lockstep and name the first step, stage and sphere that differ.
     Verify(VerifyArguments),
+    /// Examine the gpu backend on this machine: whether it works, how fast it is, and what is wrong if it does not work.
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(DoctorArguments),
     /// Draw pictures or a film of a scene, without a display.
     Render(RenderArguments),
 }
@@ -204,6 +220,10 @@ pub struct VerifyArguments {
     /// which covers the rounding of f32.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
     pub tolerance: Option<f64>,
+    /// In every step, also go through all stages, each on equal input on both backends, and print the largest difference of
+    /// each stage as a share of the allowed one.
+    #[arg(long)]
+    pub stages: bool,
     /// Part of the name of the adapter for the gpu backend; see `carom adapters`.
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
@@ -217,6 +237,32 @@ pub struct VerifyArguments {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub settings: Vec<String>,
     /// Print one JSON object with the figures on stdout; all other output goes to stderr.
+    #[arg(long)]
+    pub json: bool,
+    /// Print only errors (and the JSON object, with --json).
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct DoctorArguments {
+    /// Part of the name of the adapter; see `carom adapters`.
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// Time for all sections, as in 30s, 8m or 1h. A section that needs more than its share ends early and says so.
+    #[arg(long, value_name = "TIME", default_value = "8m", value_parser = time_span)]
+    pub budget: std::time::Duration,
+    /// Write the report to FILE as JSON, again after every section.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Sections to run; default: all.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub section: Vec<String>,
+    /// Tolerance of the sections parity and steps, as in `carom verify`. Default: 5e-7, or more if the arithmetic of the
+    /// adapter is less accurate than usual.
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
+    pub tolerance: Option<f64>,
+    /// Print the report as one JSON object on stdout; all other output goes to stderr.
     #[arg(long)]
     pub json: bool,
     /// Print only errors (and the JSON object, with --json).
@@ -382,6 +428,23 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+fn time_span(text: &str) -> Result<std::time::Duration, String> {
+    let wrong = || "expected a number of seconds, minutes or hours above 0, as in 30s, 8m or 1h".to_owned();
+    let (number, unit) = match text.trim().char_indices().next_back() {
+        Some((at, 's')) => (&text.trim()[..at], 1.0),
+        Some((at, 'm')) => (&text.trim()[..at], 60.0),
+        Some((at, 'h')) => (&text.trim()[..at], 3600.0),
+        _ => return Err(wrong()),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| wrong())? * unit;
+    // A year is a typing error; a millisecond is good for tests.
+    if (1e-3..3e7).contains(&seconds) {
+        Ok(std::time::Duration::from_secs_f64(seconds))
+    } else {
+        Err(wrong())
+    }
+}
+
 fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
@@ -465,6 +528,16 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_time_has_a_unit() {
+        for (text, seconds) in [("30s", 30.0), ("8m", 480.0), ("0.5h", 1800.0), ("1e-2s", 0.01)] {
+            assert_eq!(time_span(text).map(|time| time.as_secs_f64()), Ok(seconds));
+        }
+        for text in ["", "8", "s", "-1s", "0s", "nans", "1d", "1e9h"] {
+            assert!(time_span(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod atomic_file;
 mod bench;
 mod command_error;
 mod contacts;
+mod doctor;
 mod interrupt;
 mod metrics;
 mod output;
@@ -48,6 +49,7 @@ pub fn main() -> ExitCode {
         Some(Command::Schema) => Ok(scenes::schema()),
         Some(Command::Adapters(arguments)) => adapters::adapters(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
+        Some(Command::Doctor(arguments)) => doctor::doctor(&arguments),
         Some(Command::Verify(arguments)) => verify::verify(&arguments),
         Some(Command::Render(arguments)) => render::render(&arguments),
         #[cfg(feature = "viewer")]

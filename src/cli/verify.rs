@@ -24,7 +24,7 @@ mod with_gpu {
     use std::time::Instant;
 
     use carom::gpu::Context;
-    use carom::verify::{Agreement, Lockstep, Mismatch};
+    use carom::verify::{Agreement, Lockstep, Mismatch, StageAgreement};
     use carom::{Error, System};
     use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ mod with_gpu {
         run::print_object,
         screen::{Progress, Screen},
         source::{self, Source},
-        text::{counted, duration, grouped, number},
+        text::{Align, Table, counted, duration, grouped, number},
     };
 
     // Number of table lines; they fit on one screen.
@@ -68,7 +68,8 @@ mod with_gpu {
         }
         notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
 
-        let mut run = Run { agreed: 0, total: Agreement::default(), mismatch: None, start: Instant::now() };
+        let start = Instant::now();
+        let mut run = Run { agreed: 0, total: Agreement::default(), stages: vec![], mismatch: None, start };
         interrupt::enter(Phase::Stepping);
         run.step_to_end(system, context.clone(), tolerance, arguments, &mut screen)?;
         interrupt::enter(Phase::Writing);
@@ -95,6 +96,8 @@ mod with_gpu {
         /// Number of steps on which both backends agree.
         agreed: u64,
         total: Agreement,
+        /// With `--stages`: the stages of all steps.
+        stages: Vec<StageAgreement>,
         mismatch: Option<Mismatch>,
         start: Instant,
     }
@@ -121,6 +124,14 @@ mod with_gpu {
                 && !interrupt::requested()
                 && (arguments.json || !screen.closed())
             {
+                if arguments.stages {
+                    let stages = lockstep.stages()?;
+                    self.mismatch = stages.iter().find_map(|stage| stage.mismatch.clone());
+                    StageAgreement::add_all(&mut self.stages, stages);
+                    if self.mismatch.is_some() {
+                        break;
+                    }
+                }
                 match lockstep.step()? {
                     Ok(agreement) => {
                         self.agreed += 1;
@@ -187,6 +198,9 @@ mod with_gpu {
             ] {
                 screen.line(&format!("{name:<10}{text}"));
             }
+            if !self.stages.is_empty() {
+                screen.line(&format!("\n{}", table_of(&self.stages).to_string().trim_end()));
+            }
             if share > MANY && near_ties > 10 {
                 screen.note(&format!(
                     "note: {} near-ties in a thousand impacts are many: spheres that touch or meet at one instant, or \
@@ -207,6 +221,7 @@ mod with_gpu {
                 "worst": worst,
                 "tolerance": tolerance,
                 "wall_seconds": self.start.elapsed().as_secs_f64(),
+                "stages": (!self.stages.is_empty()).then(|| self.stages.iter().map(stage_object).collect::<Vec<_>>()),
                 "mismatch": self.mismatch.as_ref().map(|m| json!({
                     "step": m.step,
                     "stage": m.stage,
@@ -218,6 +233,38 @@ mod with_gpu {
                 })),
             })
         }
+    }
+
+    // The stages, with their largest differences.
+    fn table_of(stages: &[StageAgreement]) -> Table {
+        let columns = ["passes", "values", "near-ties", "worst share", "not compared"];
+        let mut header = vec![("stage", Align::Left)];
+        header.extend(columns.map(|name| (name, Align::Right)));
+        let mut table = Table::new(&header);
+        for stage in stages {
+            table.row(vec![
+                stage.stage.to_owned(),
+                grouped(stage.passes),
+                grouped(stage.values),
+                grouped(stage.near_ties),
+                number(stage.worst, 2),
+                grouped(stage.halted),
+            ]);
+        }
+        table
+    }
+
+    // JSON has no infinity: a value that has to be equal and differs has no share.
+    fn stage_object(stage: &StageAgreement) -> Value {
+        json!({
+            "stage": stage.stage,
+            "passes": stage.passes,
+            "halted": stage.halted,
+            "values": stage.values,
+            "near_ties": stage.near_ties,
+            "worst": stage.worst.is_finite().then_some(stage.worst),
+            "agrees": stage.mismatch.is_none(),
+        })
     }
 
     fn add(total: &mut Agreement, step: &Agreement) {

@@ -191,6 +191,13 @@ pub(super) fn lacking(offered: &wgpu::Limits, wanted: &wgpu::Limits) -> Option<S
     Some(format!("{name} is {has}, {needs} needed"))
 }
 
+/// All adapters, as [`adapters`] lists them, with their limits and features.
+#[cfg(feature = "files")]
+pub(crate) fn all() -> Vec<(AdapterInfo, wgpu::Limits, wgpu::Features)> {
+    let all = found(allowed_backends().0);
+    all.iter().map(|adapter| (describe(adapter), adapter.limits(), adapter.features())).collect()
+}
+
 fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
     AdapterInfo::new(adapter.get_info(), &adapter.limits())
 }

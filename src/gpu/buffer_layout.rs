@@ -46,7 +46,7 @@ impl Capacities {
     }
 
     /// Room for one record of each kind: every step has to grow something.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "files"))]
     pub fn tiny() -> Self {
         Self {
             entries: 1,
@@ -327,39 +327,64 @@ impl BufferLayout {
             )));
         }
         let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
-        let over = |layout: &Self| layout.sizes().into_iter().find(|&(_, bytes)| bytes > most);
-        let Some((name, bytes)) = over(self) else { return Ok(()) };
-        let n = f64::from(self.sphere_count.max(1));
-        // Everything grows with the number of spheres: scale all of it down until it fits.
-        let fits = |count: u64| {
-            let share = count as f64 / n;
-            let scaled = |x: u32| (f64::from(x) * share).ceil() as u32;
-            let c = self.capacities;
-            // Part of the room is the same for few as for many.
-            let least = Capacities::for_spheres(count as usize, c.log > 1);
-            let capacities = Capacities {
-                entries: scaled(c.entries).max(least.entries),
-                dynamic_candidates: scaled(c.dynamic_candidates).max(least.dynamic_candidates),
-                visits: scaled(c.visits).max(least.visits),
-                log: scaled(c.log).max(least.log),
-                constraints: scaled(c.constraints).max(least.constraints),
-                ..c
-            };
-            let buckets = (buckets as f64 * share).ceil() as usize;
-            let slots = scaled(self.slots);
-            over(&Self::new(count as usize, buckets, self.static_world, slots, capacities)).is_none()
-        };
-        let (mut low, mut high) = (0, u64::from(self.sphere_count));
-        while low + 1 < high {
-            let middle = (low + high) / 2;
-            if fits(middle) { low = middle } else { high = middle }
-        }
+        let Some((name, bytes)) = self.first_above(most) else { return Ok(()) };
+        let fitting = self.most_fitting(most, buckets, u64::from(self.sphere_count));
         Err(Error::Capacity(format!(
-            "{} spheres need a buffer of {bytes} bytes ({name}), but the adapter allows {most}; at most {low} such \
+            "{} spheres need a buffer of {bytes} bytes ({name}), but the adapter allows {most}; at most {fitting} such \
              spheres fit",
             self.sphere_count
         )))
     }
+
+    // The first buffer of more than `most` bytes.
+    fn first_above(&self, most: u64) -> Option<(&'static str, u64)> {
+        self.sizes().into_iter().find(|&(_, bytes)| bytes > most)
+    }
+
+    /// The layout for another number of such spheres. Everything grows with their number.
+    pub fn scaled_to(&self, count: u64, buckets: usize) -> (Self, usize) {
+        let share = count as f64 / f64::from(self.sphere_count.max(1));
+        let scaled = |x: u32| (f64::from(x) * share).ceil() as u32;
+        let c = self.capacities;
+        // Part of the room is the same for few as for many.
+        let least = Capacities::for_spheres(count as usize, c.log > 1);
+        let capacities = Capacities {
+            entries: scaled(c.entries).max(least.entries),
+            dynamic_candidates: scaled(c.dynamic_candidates).max(least.dynamic_candidates),
+            visits: scaled(c.visits).max(least.visits),
+            log: scaled(c.log).max(least.log),
+            constraints: scaled(c.constraints).max(least.constraints),
+            ..c
+        };
+        let buckets = (buckets as f64 * share).ceil() as usize;
+        let slots = scaled(self.slots);
+        (Self::new(count as usize, buckets, self.static_world, slots, capacities), buckets)
+    }
+
+    // The largest number of such spheres, below `bound`, whose buffers have at most `most` bytes each.
+    fn most_fitting(&self, most: u64, buckets: usize, bound: u64) -> u64 {
+        let fits = |count| self.scaled_to(count, buckets).0.first_above(most).is_none();
+        largest(bound, fits)
+    }
+
+    /// The largest number of such spheres, below `bound`, that a device with these limits can hold.
+    #[cfg(feature = "files")]
+    pub fn most_spheres(&self, limits: &wgpu::Limits, buckets: usize, bound: u64) -> u64 {
+        largest(bound, |count| {
+            let (layout, buckets) = self.scaled_to(count, buckets);
+            layout.check(limits, buckets).is_ok()
+        })
+    }
+}
+
+// The largest number below `bound` that fits, by bisection.
+fn largest(bound: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (0, bound);
+    while low + 1 < high {
+        let middle = (low + high) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    low
 }
 
 #[cfg(test)]

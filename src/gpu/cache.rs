@@ -16,7 +16,8 @@ const HEAD: usize = MAGIC.len() + size_of::<u64>();
 #[derive(Debug)]
 pub(super) struct Cache {
     pub pipelines: wgpu::PipelineCache,
-    path: PathBuf,
+    /// None for a cache that is not stored.
+    path: Option<PathBuf>,
     // XXH3 of the file's content; 0 without a file.
     stored: AtomicU64,
 }
@@ -44,15 +45,28 @@ impl Cache {
         // private to the user. A damaged or truncated file fails its checksum and is ignored, and wgpu ignores the data
         // of another device, driver or version (`fallback`).
         let pipelines = unsafe { device.create_pipeline_cache(&descriptor) };
-        Some(Self { pipelines, path, stored })
+        Some(Self { pipelines, path: Some(path), stored })
+    }
+
+    /// An empty cache without a file; `None` if the device has no pipeline cache.
+    #[cfg(feature = "files")]
+    pub fn in_memory(device: &wgpu::Device) -> Option<Self> {
+        if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+            return None;
+        }
+        let descriptor =
+            wgpu::PipelineCacheDescriptor { label: Some("carom, not stored"), data: None, fallback: true };
+        // SAFETY: there is no data.
+        let pipelines = unsafe { device.create_pipeline_cache(&descriptor) };
+        Some(Self { pipelines, path: None, stored: AtomicU64::new(0) })
     }
 
     /// Stores the current content of the cache, unless the file already holds the same bytes.
     pub fn save(&self) {
+        let Some(path) = &self.path else { return };
         let Some(data) = self.pipelines.get_data() else { return };
         let hash = xxh3_64(&data);
-        if self.stored.load(Ordering::Relaxed) != hash && write_atomically(&self.path, &packed(&data)).is_ok()
-        {
+        if self.stored.load(Ordering::Relaxed) != hash && write_atomically(path, &packed(&data)).is_ok() {
             self.stored.store(hash, Ordering::Relaxed);
         }
     }
@@ -143,18 +157,18 @@ mod tests {
         };
         compile(&first);
         first.save();
-        let bytes = fs::read(&first.path).unwrap();
+        let bytes = fs::read(first.path.as_ref().unwrap()).unwrap();
         assert!(unpacked(&bytes).is_some());
         let again = Cache::open_in(folder.path(), &device).unwrap();
         assert_eq!(again.stored.load(Ordering::Relaxed), xxh3_64(unpacked(&bytes).unwrap()));
         compile(&again);
         // A truncated file counts as missing, and the next save replaces it.
-        fs::write(&again.path, &bytes[..bytes.len() / 2]).unwrap();
+        fs::write(again.path.as_ref().unwrap(), &bytes[..bytes.len() / 2]).unwrap();
         let mended = Cache::open_in(folder.path(), &device).unwrap();
         assert_eq!(mended.stored.load(Ordering::Relaxed), 0);
         compile(&mended);
         mended.save();
-        assert!(unpacked(&fs::read(&mended.path).unwrap()).is_some());
+        assert!(unpacked(&fs::read(mended.path.as_ref().unwrap()).unwrap()).is_some());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

@@ -63,6 +63,23 @@ impl Context {
         Self::request(&choose(adapter_name, &limits)?, limits)
     }
 
+    /// Opens another device, as [`open`](Self::open) does, whose pipeline cache starts empty and is not stored.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[cfg(feature = "files")]
+    pub(crate) fn open_again(&self, adapter_name: Option<&str>) -> Result<Self, Error> {
+        let mut context = Self::open(adapter_name)?;
+        if let Some(shared) = Arc::get_mut(&mut context.shared) {
+            shared.cache = Cache::in_memory(&context.device);
+            #[cfg(test)]
+            {
+                shared.slips = Mutex::new(self.shared.slips.lock().unwrap().clone());
+            }
+        }
+        Ok(context)
+    }
+
     /// Opens an adapter that can draw into a window, otherwise as [`open`](Self::open); also returns the adapter, which
     /// creates the surface configuration.
     #[cfg(feature = "viewer")]
@@ -155,7 +172,7 @@ impl Context {
     }
 
     #[cfg(test)]
-    pub(super) fn with_slips(&self, module: &str, mut text: String) -> String {
+    pub(crate) fn with_slips(&self, module: &str, mut text: String) -> String {
         for [of, from, to] in self.shared.slips.lock().unwrap().iter().filter(|slip| slip[0] == module) {
             assert_eq!(text.matches(from).count(), 1, "{of} says this once: {from}");
             text = text.replace(from, to);
@@ -164,7 +181,9 @@ impl Context {
     }
 
     fn request(adapter: &wgpu::Adapter, required_limits: wgpu::Limits) -> Result<Self, Error> {
-        let wanted = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE;
+        let wanted = wgpu::Features::TIMESTAMP_QUERY
+            | wgpu::Features::PIPELINE_CACHE
+            | wgpu::Features::MEMORY_DECORATION_COHERENT;
         let request = adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("carom"),
             required_features: adapter.features() & wanted,

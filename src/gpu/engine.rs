@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System,
-    cpu::{audit::Audit, neighbors::Candidate},
+    cpu::neighbors::Candidate,
     state::{
         columns::{Found, NEVER, State},
         constants::LONGEST,
@@ -39,8 +39,7 @@ use crate::{
     },
     step::{
         domain::Domain,
-        driver::{Driver, StepEngine, StepRequest, Taken, first_sums},
-        plan::{self, Past},
+        driver::{Driver, StepEngine, StepRequest, Taken},
     },
 };
 
@@ -135,12 +134,7 @@ impl GpuExecutor {
                 Candidate::MAX_SPHERES
             )));
         }
-        let (mut host, mut state) = HostMirror::new(system, last_contact);
-        let mut audit = Audit::default();
-        let sums = first_sums(|drift| audit.run(&host.domain.grid, &state, drift));
-        let past = Past { sums, ..Past::default() };
-        let motion_margin = plan::wanted_margin(&host.domain.limits(), &past);
-        host.domain.regrid(&mut state, motion_margin);
+        let (mut host, state, sums) = HostMirror::for_first_step(system, last_contact);
         host.domain.place_walls(time, 0.0);
         let layout = host.layout(capacities);
         layout.check(&context.device.limits(), host.domain.grid.buckets)?;

@@ -11,9 +11,13 @@ use super::{
 };
 use crate::{
     Error, Sphere, System,
-    cpu::blocks::Numbers,
-    state::columns::State,
-    step::{domain::Domain, plan::Substep},
+    cpu::{audit::Audit, blocks::Numbers},
+    state::{columns::State, sums::Sums},
+    step::{
+        domain::Domain,
+        driver::first_sums,
+        plan::{self, Past, Substep},
+    },
 };
 
 /// The domain, and the ids and materials of the spheres by rank.
@@ -31,6 +35,17 @@ impl HostMirror {
         let ids = system.spheres.iter().map(|s| s.id).collect();
         let materials = system.spheres.iter().map(|s| u32::from(s.material)).collect();
         (Self { domain, ids, materials }, state)
+    }
+
+    /// The same with the cells of the first step; also the sums over all spheres.
+    pub fn for_first_step(system: &System, last_contact: impl Fn(u32) -> f32) -> (Self, State, Sums) {
+        let (mut host, mut state) = Self::new(system, last_contact);
+        let mut audit = Audit::default();
+        let sums = first_sums(|drift| audit.run(&host.domain.grid, &state, drift));
+        let past = Past { sums, ..Past::default() };
+        let motion_margin = plan::wanted_margin(&host.domain.limits(), &past);
+        host.domain.regrid(&mut state, motion_margin);
+        (host, state, sums)
     }
 
     /// The wall positions in the substeps of a step that begins at `start`, as the device stores them; the walls keep

@@ -11,7 +11,7 @@
 //! A software adapter runs the same shaders on the processor. It is meant for tests of correctness, is never reported as a
 //! GPU, and is chosen only if no GPU exists.
 
-mod adapter;
+pub(crate) mod adapter;
 pub(crate) mod buffer_layout;
 pub(crate) mod buffers;
 mod cache;

@@ -243,6 +243,30 @@ impl Module {
     }
 }
 
+/// The test of finite numbers in the stages, as WGSL.
+#[cfg(feature = "files")]
+pub fn tests_of_numbers() -> String {
+    [function(LAYOUT, "finite"), function(LAYOUT, "all_finite")].concat()
+}
+
+/// The impulse of an impact in the stages, with what it needs, as WGSL.
+#[cfg(feature = "files")]
+pub fn arithmetic_of_impacts() -> String {
+    let least = format!("const LEAST_REBOUND = {:e}f;\n", constants::LEAST_REBOUND);
+    [least.as_str(), &tests_of_numbers(), function(IMPACT_RESPONSE, "impulse")].concat()
+}
+
+// The text of a function of a shader.
+#[cfg(feature = "files")]
+fn function(text: &'static str, name: &str) -> &'static str {
+    let begin = text.find(&format!("\nfn {name}(")).expect("a function of the shader") + 1;
+    let text = &text[begin..];
+    // A function ends in its first line, or at the first brace that begins a line.
+    let line = text.find('\n').map_or(text.len(), |at| at + 1);
+    let end = if text[..line].ends_with("}\n") { line } else { text.find("\n}\n").expect("its end") + 3 };
+    &text[..end]
+}
+
 // Every number that both sides need has its home in Rust.
 fn shared_constants() -> String {
     let mut text = String::new();

@@ -30,6 +30,7 @@ mod pack;
 pub(crate) mod portable;
 pub(crate) mod push;
 mod relax;
+mod resize;
 pub(crate) mod rng;
 pub(crate) mod scatter;
 mod source;

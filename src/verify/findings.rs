@@ -26,6 +26,17 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// The difference as a share of its tolerance; infinite if the values have to be equal, or only one side has them.
+    pub fn share(&self) -> f64 {
+        let Self { device, twin, allowed, .. } = self;
+        if device.len() != twin.len() || *allowed == 0.0 {
+            return f64::INFINITY;
+        }
+        let shares = device.iter().zip(twin).map(|(a, b)| (a - b).abs() / allowed);
+        // A value that is not a number is as far from any other as can be.
+        shares.map(|share| if share.is_nan() { f64::INFINITY } else { share }).fold(0.0, f64::max)
+    }
+
     /// A difference in the time of an impact, or in whether there is one.
     pub fn of_impact(impact: &Impact, [device, twin]: [Vec<f64>; 2], allowed: f64) -> Self {
         let what = match impact.partner {

@@ -90,6 +90,49 @@ pub struct Agreement {
     pub worst: f64,
 }
 
+/// The comparison of one stage in a step: all its passes, each on equal input on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageAgreement {
+    /// Name of the [stage](crate::step::schedule::STAGES).
+    pub stage: &'static str,
+    /// Passes compared.
+    pub passes: u64,
+    /// Passes that were not compared because the device halted, for example on a full buffer.
+    pub halted: u64,
+    /// Values compared.
+    pub values: u64,
+    /// Decisions that rounding decides, such as whether a pair at the very limit of a candidate list is a candidate.
+    pub near_ties: u64,
+    /// Largest difference as a share of its tolerance; infinite if a value differs that has to be equal.
+    pub worst: f64,
+    /// The first difference beyond its tolerance.
+    pub mismatch: Option<Mismatch>,
+}
+
+impl StageAgreement {
+    /// Adds the same stage in another step; the first mismatch is kept.
+    pub fn add(&mut self, other: Self) {
+        self.passes += other.passes;
+        self.halted += other.halted;
+        self.values += other.values;
+        self.near_ties += other.near_ties;
+        self.worst = self.worst.max(other.worst);
+        self.mismatch = self.mismatch.take().or(other.mismatch);
+    }
+
+    /// Adds the stages of another step to a list that is in the order of the stages.
+    pub fn add_all(all: &mut Vec<Self>, others: Vec<Self>) {
+        let place = |name: &str| crate::step::schedule::STAGES.iter().position(|stage| stage.name == name);
+        for other in others {
+            match all.iter_mut().find(|one| one.stage == other.stage) {
+                Some(one) => one.add(other),
+                None => all.push(other),
+            }
+        }
+        all.sort_by_key(|one| place(one.stage));
+    }
+}
+
 /// The first value on which the engines differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
@@ -222,6 +265,32 @@ impl Lockstep {
         }
     }
 
+    /// Goes through all stages of the next step, each on equal input on both sides, whether or not they differ. The state
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`](crate::Simulation::step), where the cpu engine cannot take the step or the device fails.
+    pub fn stages(&self) -> Result<Vec<StageAgreement>, Error> {
+        let last_contact = |id: u32| self.contacts.get(&id).copied().unwrap_or(NEVER);
+        let scale = (self.tolerance / Self::ROUNDING) as f32;
+        let (step, time) = (self.steps + 1, self.steps as f64 * self.system.dt);
+        self.pool.install(|| trace::all_stages(&self.system, &self.context, last_contact, scale, time, step))
+    }
+
+    /// Takes steps on the cpu engine alone, so that later comparisons start from another state.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`](crate::Simulation::step).
+    pub fn skip(&mut self, steps: u64) -> Result<(), Error> {
+        for _ in 0..steps {
+            let last_contact = |id: u32| self.contacts.get(&id).copied().unwrap_or(NEVER);
+            let time = self.steps as f64 * self.system.dt;
+            let (twin, contacts, _) = self.pool.install(|| twin_step(&self.system, last_contact, time))?;
+            self.advance(twin.spheres, contacts);
+        }
+        Ok(())
+    }
+
     // Takes over the result of the cpu engine, from which the next step starts.
     fn advance(&mut self, spheres: Vec<Sphere>, contacts: Contacts) {
         self.system.spheres = spheres;
@@ -241,6 +310,17 @@ impl Lockstep {
 // Whether the simulated system causes the failure, not the machine.
 fn is_of_the_spheres(error: &Error) -> bool {
     matches!(error, Error::NonFinite { .. } | Error::NoProgress(_))
+}
+
+/// The stages of the first step of a system. Unlike a [`Lockstep`], the function takes systems with drag.
+#[cfg(feature = "files")]
+pub(crate) fn first_stages(
+    system: &System,
+    context: &Context,
+    tolerance: f64,
+) -> Result<Vec<StageAgreement>, Error> {
+    let scale = (tolerance / Lockstep::ROUNDING) as f32;
+    trace::all_stages(system, context, |_| NEVER, scale, 0.0, 1)
 }
 
 type Contacts = HashMap<u32, f32>;

@@ -83,6 +83,42 @@ fn a_step_that_is_traced_without_an_error_names_no_stage() {
     }
 }
 
+#[test]
+fn all_stages_are_gone_through_even_if_one_differs() {
+    let lockstep = |context: Context| Lockstep::new(gas(), context, 0, Lockstep::ROUNDING).unwrap();
+    let right = lockstep(context()).stages().unwrap();
+    let names = |stages: &[super::StageAgreement]| stages.iter().map(|s| s.stage).collect::<Vec<_>>();
+    assert_eq!(names(&right)[..4], ["bin", "scan", "scatter", "neighbors"]);
+    assert!(right.iter().all(|s| s.mismatch.is_none() && s.worst <= 1.0 && s.passes > 0 && s.values > 0));
+    assert!(right.iter().any(|s| s.worst > 0.0), "no difference at all: {right:?}");
+    let context = context();
+    let (stage, text, instead) = OF_ONE[0];
+    context.slip(stage, text, instead);
+    let wrong = lockstep(context).stages().unwrap();
+    assert_eq!(names(&wrong), names(&right));
+    for (wrong, right) in wrong.iter().zip(&right) {
+        assert_eq!(wrong.mismatch.is_some(), wrong.stage == stage, "{wrong:?}");
+        assert_eq!(wrong.worst > 1.0, wrong.stage == stage, "{wrong:?}");
+        assert_eq!(wrong.passes, right.passes);
+    }
+    let mut sum = right.clone();
+    super::StageAgreement::add_all(&mut sum, wrong);
+    assert_eq!(names(&sum), names(&right));
+    assert!(sum[0].mismatch.is_some() && sum[0].passes == 2 * right[0].passes);
+}
+
+#[test]
+fn skipped_steps_are_those_of_the_cpu_engine() {
+    let [mut skipped, mut stepped] =
+        [(), ()].map(|()| Lockstep::new(gas(), context(), 0, Lockstep::ROUNDING).unwrap());
+    skipped.skip(3).unwrap();
+    for _ in 0..3 {
+        stepped.step().unwrap().unwrap();
+    }
+    assert_eq!(skipped.steps(), 3);
+    assert_eq!(skipped.system.spheres, stepped.system.spheres);
+}
+
 // The first step with an error in the shaders.
 fn with_slip(
     system: System,

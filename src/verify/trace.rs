@@ -1,7 +1,8 @@
-//! Traces a step pass by pass. The device runs every pass on the input of its CPU twin, and the trace reports the first
-//! pass whose results differ.
+//! Traces a step pass by pass. The device runs every pass on the input of its CPU twin, and the trace either ends at the
+//! first pass whose results differ, or goes through all passes and sums up each stage.
 
 use super::{
+    Mismatch, StageAgreement,
     findings::{Difference, Findings},
     harness::{Device, Harness},
     memory::Memory,
@@ -11,7 +12,8 @@ use crate::gpu::{Context, layout::DENSE_ROUNDS};
 use crate::{
     Error, System,
     step::schedule::{
-        BROAD_PHASE, Entry, Executor, STEP_BEGIN, STEP_END, SUBSTEP_END, When, execute, execute_rounds,
+        BROAD_PHASE, Entry, Executor, STAGES, STEP_BEGIN, STEP_END, SUBSTEP_END, When, execute,
+        execute_rounds,
     },
 };
 
@@ -32,16 +34,78 @@ pub fn first_difference(
     scale: f32,
     time: f64,
 ) -> Result<Option<Found>, Error> {
+    let found = trace(system, context, &last_contact, scale, time, true)?;
+    Ok(found.into_iter().find_map(|(stage, tally)| Some((stage, tally.first?))))
+}
+
+/// Goes through all passes of a step from this state, whatever differs, and sums up every stage that has a pass in the
+/// step, in the order of the stages. `scale` as in [`first_difference`]; a mismatch names the step `step`.
+///
+/// # Errors
+/// As those of a step.
+pub fn all_stages(
+    system: &System,
+    context: &Context,
+    last_contact: impl Fn(u32) -> f32,
+    scale: f32,
+    time: f64,
+    step: u64,
+) -> Result<Vec<StageAgreement>, Error> {
+    let tallies = trace(system, context, &last_contact, scale, time, false)?;
+    let summed = tallies.into_iter().filter(|(_, tally)| tally.passes + tally.halted > 0);
+    Ok(summed.map(|(stage, tally)| tally.agreement(stage, step)).collect())
+}
+
+// The tallies of all stages, in the order of the table.
+fn trace(
+    system: &System,
+    context: &Context,
+    last_contact: impl Fn(u32) -> f32,
+    scale: f32,
+    time: f64,
+    ends_at_first: bool,
+) -> Result<Vec<(&'static str, Tally)>, Error> {
     let mut ample = 1;
     loop {
         let harness = Harness::of_step(system, context, &last_contact, time, ample)?;
         let device = harness.device()?;
-        match (Trace { harness, device, scale }).run() {
-            Ok(()) => return Ok(None),
-            Err(End::Found(found)) => return Ok(Some(found)),
+        let tallies = STAGES.iter().map(|stage| (stage.name, Tally::default())).collect();
+        let mut trace = Trace { harness, device, scale, ends_at_first, tallies };
+        match trace.run() {
+            Ok(()) | Err(End::Found) => return Ok(trace.tallies),
             Err(End::Failed(error)) => return Err(error),
             Err(End::Full) => ample *= 4,
         }
+    }
+}
+
+/// Sums over the passes of a stage.
+#[derive(Default)]
+struct Tally {
+    passes: u64,
+    halted: u64,
+    compared: u64,
+    near_ties: u64,
+    worst: f64,
+    first: Option<Difference>,
+}
+
+impl Tally {
+    fn add(&mut self, findings: Findings) {
+        self.passes += 1;
+        self.compared += findings.compared;
+        self.near_ties += findings.near_ties;
+        self.worst =
+            findings.differences.iter().map(Difference::share).fold(findings.worst, f64::max).max(self.worst);
+        if self.first.is_none() {
+            self.first = findings.into_first();
+        }
+    }
+
+    fn agreement(self, stage: &'static str, step: u64) -> StageAgreement {
+        let Self { passes, halted, compared, near_ties, worst, first } = self;
+        let mismatch = first.map(|difference| Mismatch::new(step, Some(stage), difference));
+        StageAgreement { stage, passes, halted, values: compared, near_ties, worst, mismatch }
     }
 }
 
@@ -50,11 +114,15 @@ struct Trace<'a> {
     harness: Harness<'a>,
     device: Device<'a>,
     scale: f32,
+    /// Whether the trace ends at the first pass that differs.
+    ends_at_first: bool,
+    tallies: Vec<(&'static str, Tally)>,
 }
 
 /// Why the trace ends before the step does.
 enum End {
-    Found(Found),
+    /// A pass differs; its tally has the difference.
+    Found,
     Failed(Error),
     /// The state of the twin does not fit into the buffers.
     Full,
@@ -89,7 +157,9 @@ impl Executor for Trace<'_> {
     }
 
     fn run(&mut self, entry: &Entry) -> Result<(), End> {
-        let Self { harness: Harness { site, twin, .. }, device, scale } = self;
+        let Self { harness: Harness { site, twin, .. }, device, scale, ends_at_first, tallies } = self;
+        let tally = tallies.iter_mut().find(|(stage, _)| *stage == entry.stage);
+        let (_, tally) = tally.expect("a stage of the table");
         let comparison = stages::of(entry.pass);
         if !Memory::fits(twin, &site.layout) {
             return Err(End::Full);
@@ -98,10 +168,15 @@ impl Executor for Trace<'_> {
         (comparison.twin)(twin);
         let dispatches = |all| (comparison.dispatches)(site, all);
         let output = device.run_within_budget(&input, site.frame, comparison.bindings, dispatches);
-        let Some(output) = output.map_err(End::Failed)? else { return Ok(()) };
+        let Some(output) = output.map_err(End::Failed)? else {
+            tally.halted += 1;
+            return Ok(());
+        };
         let mut findings = Findings::new(&twin.core.state.id, twin.core.domain.units, *scale);
         (comparison.compare)(site, &input, twin, &output, &mut findings);
-        findings.into_first().map_or(Ok(()), |difference| Err(End::Found((entry.stage, difference))))
+        let ends = *ends_at_first && !findings.is_clean();
+        tally.add(findings);
+        if ends { Err(End::Found) } else { Ok(()) }
     }
 
     fn begin_round(&mut self) -> Result<bool, End> {

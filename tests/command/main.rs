@@ -10,6 +10,8 @@ mod arguments;
 mod bench;
 mod contacts;
 mod demo;
+#[cfg(feature = "gpu")]
+mod doctor;
 mod failed;
 mod files;
 mod harness;

@@ -8,6 +8,21 @@ use crate::harness::{Place, Ran};
 const NO_ADAPTER: [(&str, &str); 3] =
     [("VK_DRIVER_FILES", "/nonexistent"), ("VK_ICD_FILENAMES", "/nonexistent"), ("WGPU_BACKEND", "vulkan")];
 
+// Nothing rests in a gas.
+const STAGES_OF_A_GAS: [&str; 11] = [
+    "bin",
+    "scan",
+    "scatter",
+    "neighbors",
+    "launch",
+    "sweep",
+    "select",
+    "collide",
+    "advance",
+    "relax",
+    "audit",
+];
+
 const FLAT: &str = r#"
 [world]
 dimensions = 2
@@ -61,6 +76,23 @@ fn engines_that_agree_end_with_0_and_the_worst_difference() {
     }
     let quiet = place.carom(&["verify", "pair.toml", "--steps", "1", "--quiet"]).expect(0).silent();
     assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn the_stages_are_printed_with_their_worst_differences() {
+    let place = Place::new();
+    let ran = place.carom(&["verify", "gas.toml", "--steps", "2", "--stages", "--json"]).expect(0);
+    let object = ran.object();
+    let stages = object["stages"].as_array().unwrap();
+    assert!(stages.iter().map(|stage| stage["stage"].as_str().unwrap()).eq(STAGES_OF_A_GAS));
+    for stage in stages {
+        assert_eq!(stage["agrees"], true);
+        assert!((0.0..=1.0).contains(&stage["worst"].as_f64().unwrap()), "{stage}");
+        assert!(stage["passes"].as_u64().unwrap() >= 2 && stage["values"].as_u64().unwrap() > 0);
+    }
+    assert!(ran.stderr.contains("worst share  not compared"), "{}", ran.stderr);
+    let object = place.carom(&["verify", "gas.toml", "--steps", "1", "--json"]).expect(0).object();
+    assert!(object["stages"].is_null());
 }
 
 #[test]

@@ -8,7 +8,6 @@ mod history;
 mod machine;
 mod measure;
 mod physics;
-mod resize;
 mod tables;
 
 use std::time::SystemTime;
@@ -139,8 +138,9 @@ fn cases(arguments: &BenchArguments, backends: &[Chosen]) -> Result<Vec<Case>, C
         };
         for size in sizes {
             let scene = match size {
-                Some(count) => resize::resized(&source.scene, count)
-                    .map_err(|why| CommandError::usage(format!("{}: {why}", source.name)))?,
+                Some(count) => source.scene.resized(count).map_err(|why| {
+                    CommandError::usage(format!("{}: {why}; leave out --sizes", source.name))
+                })?,
                 None => source.scene.clone(),
             };
             let label = format!("{}, {}", source.name, counted(source::sphere_count(&scene)?, "sphere"));

@@ -1,21 +1,33 @@
 //! Scales a scene to another number of spheres.
 
-use carom::scene::{Scene, Shape};
 use glam::DVec3;
 
-/// The scene with `count` spheres in total in its random fills, at the same volume fraction: the box, the regions
-/// and the walls grow with the fills; all other spheres stay.
-///
-/// Fails, with the reason, if no random fill has a count.
-pub fn resized(scene: &Scene, count: u32) -> Result<Scene, String> {
+use super::{Scene, Shape};
+use crate::Error;
+
+impl Scene {
+    /// The scene with `count` spheres in total in its random fills, at the same volume fraction: the box, the regions
+    /// and the walls grow with the fills; all other spheres stay.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if no random fill has a count.
+    pub fn resized(&self, count: u32) -> Result<Self, Error> {
+        resized(self, count)
+    }
+
+    /// Number of spheres in the random fills that have a count.
+    pub fn random_count(&self) -> u64 {
+        random_counts(&mut self.clone()).into_iter().map(|count| *count).sum()
+    }
+}
+
+fn resized(scene: &Scene, count: u32) -> Result<Scene, Error> {
     let mut scene = scene.clone();
     let counts = random_counts(&mut scene);
     let before: u64 = counts.iter().map(|count| **count).sum();
     if before == 0 {
-        return Err(
-            "it has no random fill with a count, so it cannot be given another size; leave out --sizes"
-                .to_owned(),
-        );
+        let text = "the scene has no random fill with a count, so it has no other size";
+        return Err(Error::Invalid(text.to_owned()));
     }
     let factor = f64::from(count) / before as f64;
     // Running sums are rounded, so that the parts add up to `count`.
@@ -36,7 +48,7 @@ pub fn resized(scene: &Scene, count: u32) -> Result<Scene, String> {
         }
     }
     for wall in &mut scene.walls {
-        wall.shape = wall.shape.scaled(origin, scale).map_err(|error| error.to_string())?;
+        wall.shape = wall.shape.scaled(origin, scale)?;
         if let Some(rotation) = &mut wall.motion.rotation {
             rotation.point = place(rotation.point);
         }
@@ -54,9 +66,8 @@ fn random_counts(scene: &mut Scene) -> Vec<&mut u64> {
 
 #[cfg(test)]
 mod tests {
-    use carom::scene::{Fill, Placed};
-
     use super::*;
+    use crate::scene::{Fill, Placed};
 
     #[test]
     fn the_volume_fraction_stays() {

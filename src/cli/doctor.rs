@@ -1,0 +1,291 @@
+//! `carom doctor`: examines the gpu backend on this machine.
+
+#[cfg(feature = "gpu")]
+pub use with_gpu::doctor;
+#[cfg(not(feature = "gpu"))]
+pub use without_gpu::doctor;
+
+#[cfg(not(feature = "gpu"))]
+mod without_gpu {
+    use crate::cli::{
+        arguments::DoctorArguments,
+        command_error::{CommandError, Exit},
+    };
+
+    /// Fails in this build, which has no gpu backend to examine.
+    pub fn doctor(_arguments: &DoctorArguments) -> Result<Exit, CommandError> {
+        let message = "this build has no gpu backend to examine".to_owned();
+        Err(CommandError { exit: Exit::NoAdapter, message })
+    }
+}
+
+#[cfg(feature = "gpu")]
+mod with_gpu {
+    use std::path::Path;
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    use carom::doctor::{self, Doctor, Section, Settings, Status, Table as Figures};
+    use carom::gpu::AdapterInfo;
+    use carom::{Error, doctor::Value as Figure};
+    use serde_json::{Map, Value, json};
+
+    use crate::cli::{
+        adapters::kind_note,
+        arguments::DoctorArguments,
+        atomic_file::AtomicFile,
+        command_error::{CommandError, Exit},
+        interrupt::{self, Phase},
+        run::print_object,
+        screen::Screen,
+        text::{Align, Table, duration, grouped, number},
+    };
+
+    /// Runs `carom doctor`.
+    pub fn doctor(arguments: &DoctorArguments) -> Result<Exit, CommandError> {
+        let mut screen = Screen::new(arguments.quiet, arguments.json);
+        let settings = Settings {
+            adapter: arguments.adapter.clone(),
+            budget: arguments.budget,
+            sections: arguments.section.clone(),
+            tolerance: arguments.tolerance,
+        };
+        // Opened before minutes of work, so that an error shows early.
+        arguments.out.as_deref().map(AtomicFile::create).transpose()?;
+        interrupt::enter(Phase::Stepping);
+        let mut doctor = Doctor::new(settings, &interrupt::requested)?;
+        let adapter = doctor.adapter().map(AdapterInfo::clone);
+        screen.line(&format!("carom {}, {}", env!("CARGO_PKG_VERSION"), heading(&adapter)));
+        adapter.as_ref().ok().and_then(kind_note).iter().for_each(|note| screen.note(note));
+        let mut report = Report::new(&adapter);
+        loop {
+            if let Some((name, seconds)) = doctor.upcoming() {
+                screen.note(&format!("{name}: at most about {}", duration(seconds)));
+            }
+            let Some(section) = doctor.next() else { break };
+            print(&mut screen, &section);
+            report.sections.push(section);
+            if let Some(path) = &arguments.out {
+                write(path, &report.object())?;
+            }
+        }
+        interrupt::enter(Phase::Writing);
+        screen.line(&format!("\n{}", overview(&report.sections).to_string().trim_end()));
+        if arguments.json {
+            print_object(&report.object())?;
+        }
+        end(&report, adapter.err())
+    }
+
+    fn heading(adapter: &Result<AdapterInfo, Error>) -> String {
+        match adapter {
+            Ok(info) => info.to_string(),
+            Err(_) => "no adapter".to_owned(),
+        }
+    }
+
+    // The exit code, which also tells whether anything was wrong.
+    fn end(report: &Report, no_adapter: Option<Error>) -> Result<Exit, CommandError> {
+        if let Some(error) = no_adapter {
+            let failure = CommandError::from(error.clone());
+            return Err(CommandError { message: error.to_string(), ..failure });
+        }
+        let of = |status| report.sections.iter().filter(move |section| section.status == status);
+        let failed: Vec<&Section> = of(Status::Failed).collect();
+        if !failed.is_empty() {
+            let names: Vec<&str> = failed.iter().map(|section| section.name).collect();
+            let first = failed[0].failures.first().map_or("", String::as_str);
+            let message = format!("failed: {}; first of all, {}: {first}", names.join(", "), names[0]);
+            return Err(CommandError { exit: Exit::Mismatch, message });
+        }
+        Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
+    }
+
+    struct Report {
+        date: String,
+        adapter: Value,
+        sections: Vec<Section>,
+    }
+
+    impl Report {
+        fn new(adapter: &Result<AdapterInfo, Error>) -> Self {
+            let adapter = match adapter {
+                Ok(info) => json!({
+                    "name": info.name,
+                    "kind": info.kind.name(),
+                    "is_gpu": info.is_hardware(),
+                    "backend": info.backend,
+                    "driver": info.driver,
+                    "driver_info": info.driver_info,
+                    "largest_buffer": info.largest_buffer,
+                }),
+                Err(_) => Value::Null,
+            };
+            Self { date: date(), adapter, sections: vec![] }
+        }
+
+        fn object(&self) -> Value {
+            let machine = self.sections.iter().flat_map(|section| &section.tables);
+            let machine = machine.filter(|table| table.name == "machine").map(figures_object).next();
+            let sections: Vec<Value> = self.sections.iter().map(section_object).collect();
+            json!({
+                "carom": env!("CARGO_PKG_VERSION"),
+                "date": self.date,
+                "machine": machine,
+                "adapter": self.adapter,
+                "sections": sections,
+            })
+        }
+    }
+
+    fn section_object(section: &Section) -> Value {
+        let mut object = Map::new();
+        object.insert("name".to_owned(), section.name.into());
+        object.insert("status".to_owned(), section.status.name().into());
+        object.insert("seconds".to_owned(), json!(section.seconds));
+        object.insert("failures".to_owned(), json!(section.failures));
+        object.insert("notes".to_owned(), json!(section.notes));
+        for table in &section.tables {
+            object.insert(table.name.to_owned(), figures_object(table));
+        }
+        object.into()
+    }
+
+    // A record is an object, another table a list of objects.
+    fn figures_object(table: &Figures) -> Value {
+        let row = |row: &Vec<Figure>| {
+            let pairs =
+                table.columns.iter().zip(row).map(|(name, figure)| ((*name).to_owned(), value(figure)));
+            Value::Object(pairs.collect())
+        };
+        let rows: Vec<Value> = table.rows.iter().map(row).collect();
+        if table.is_record { rows.into_iter().next().unwrap_or(Value::Null) } else { rows.into() }
+    }
+
+    fn value(figure: &Figure) -> Value {
+        match figure {
+            Figure::Text(text) => text.as_str().into(),
+            // JSON has no infinity.
+            Figure::Number(x) => x.is_finite().then_some(*x).into(),
+            Figure::Count(count) => (*count).into(),
+            Figure::Flag(flag) => (*flag).into(),
+            Figure::None => Value::Null,
+        }
+    }
+
+    fn text(figure: &Figure) -> String {
+        match figure {
+            Figure::Text(text) => text.clone(),
+            Figure::Number(x) => number(*x, 3),
+            Figure::Count(count) => grouped(*count),
+            Figure::Flag(true) => "yes".to_owned(),
+            Figure::Flag(false) => "no".to_owned(),
+            Figure::None => "-".to_owned(),
+        }
+    }
+
+    fn print(screen: &mut Screen, section: &Section) {
+        let status = section.status.name().replace('_', " ");
+        screen.line(&format!("\n{}: {status}, {}", section.name, duration(section.seconds)));
+        for table in section.tables.iter().filter(|table| !table.rows.is_empty()) {
+            screen.line(&format!("\n  {}", table.name.replace('_', " ")));
+            for line in table_text(table).lines() {
+                screen.line(&format!("    {line}"));
+            }
+        }
+        if !section.tables.is_empty() && !(section.notes.is_empty() && section.failures.is_empty()) {
+            screen.line("");
+        }
+        section.notes.iter().for_each(|note| screen.line(&format!("  note: {note}")));
+        section.failures.iter().for_each(|failure| screen.line(&format!("  FAILED: {failure}")));
+    }
+
+    fn table_text(figures: &Figures) -> String {
+        if figures.is_record {
+            let width = figures.columns.iter().map(|name| name.len()).max().unwrap_or(0);
+            let pairs = figures.columns.iter().zip(figures.rows.iter().flatten());
+            let line = |(name, figure): (&&str, &Figure)| {
+                format!("{:<width$}  {}\n", name.replace('_', " "), text(figure))
+            };
+            return pairs.map(line).collect();
+        }
+        let names: Vec<String> = figures.columns.iter().map(|name| name.replace('_', " ")).collect();
+        let is_text = |column: usize| {
+            figures.rows.iter().any(|row| matches!(row[column], Figure::Text(_) | Figure::Flag(_)))
+        };
+        let align = |column| if is_text(column) { Align::Left } else { Align::Right };
+        let header: Vec<_> = names.iter().enumerate().map(|(k, name)| (name.as_str(), align(k))).collect();
+        let mut table = Table::new(&header);
+        figures.rows.iter().for_each(|row| table.row(row.iter().map(text).collect()));
+        table.to_string()
+    }
+
+    // One line for each section.
+    fn overview(sections: &[Section]) -> Table {
+        let mut table = Table::new(&[
+            ("section", Align::Left),
+            ("status", Align::Left),
+            ("seconds", Align::Right),
+            ("", Align::Left),
+        ]);
+        for section in sections {
+            let is_reason = |note: &&String| {
+                section.status == Status::Skipped
+                    || ["cut short: ", "interrupted: "].iter().any(|text| note.starts_with(text))
+            };
+            let is_whole = section.status == Status::Ok;
+            let reason = section.notes.iter().find(is_reason).filter(|_| !is_whole);
+            let first = section.failures.first().or(reason);
+            table.row(vec![
+                section.name.to_owned(),
+                section.status.name().replace('_', " "),
+                number(section.seconds, 3),
+                first.cloned().unwrap_or_default(),
+            ]);
+        }
+        debug_assert_eq!(sections.len(), doctor::SECTIONS.len());
+        table
+    }
+
+    fn write(path: &Path, object: &Value) -> Result<(), CommandError> {
+        let mut file = AtomicFile::create(path)?;
+        file.line(&format!("{object:#}"))?;
+        file.commit()
+    }
+
+    // The time in UTC, as in 2026-01-31T23:59:59Z.
+    fn date() -> String {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        date_of(seconds)
+    }
+
+    // Howard Hinnant, "chrono-compatible low-level date algorithms" (2014), civil_from_days.
+    fn date_of(seconds: u64) -> String {
+        let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+        let (era, day_of_era) = (days / 146_097, days % 146_097);
+        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let year = year_of_era + 400 * era + u64::from(month <= 2);
+        let (hour, minute) = (second / 3600, second / 60 % 60);
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn dates_are_those_of_the_calendar() {
+            for (seconds, text) in [
+                (0, "1970-01-01T00:00:00Z"),
+                (951_782_399, "2000-02-28T23:59:59Z"),
+                (951_782_400, "2000-02-29T00:00:00Z"),
+                (1_767_225_600, "2026-01-01T00:00:00Z"),
+            ] {
+                assert_eq!(date_of(seconds), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Section `compile`: time to compile the pipelines of every variant that the built-in scenes need.
+
+use std::time::Instant;
+
+use super::{Examination, Table, Target};
+use crate::{
+    Error,
+    files::BUILTIN,
+    gpu::{
+        host_mirror::HostMirror,
+        pipelines::Pipelines,
+        shaders::{Group, MODULES, Variant},
+    },
+    state::columns::NEVER,
+};
+
+/// Runs the section.
+pub fn run(examination: &mut Examination, target: &Target) -> Result<(), Error> {
+    let variants = variants(examination)?;
+    // Its cache is empty, and stays apart from that of the user.
+    let context = target.context.open_again(target.adapter.as_deref())?;
+    let has_cache = context.pipeline_cache().is_some();
+    if !has_cache {
+        examination.note("the device has no pipeline cache: a program compiles at every start, unless the driver keeps a cache");
+    }
+    let columns = ["variant", "scenes", "pipelines", "seconds_cold", "seconds_warm"];
+    let mut table = Table::new("variants", &columns);
+    let total = variants.len();
+    for (k, (variant, scenes)) in variants.into_iter().enumerate() {
+        if examination.is_over(|| format!("{} of {total} variants were not compiled", total - k)) {
+            break;
+        }
+        let seconds = || -> Result<f64, Error> {
+            let begin = Instant::now();
+            Pipelines::new(&context, variant)?;
+            Ok(begin.elapsed().as_secs_f64())
+        };
+        let cold =
+            seconds().map_err(|error| Error::Unsupported(format!("{}: {error}", scenes.join(", "))))?;
+        let warm = if has_cache { Some(seconds()?) } else { None };
+        let modules = MODULES.iter().filter(|module| module.group != Group::Rest || variant.has_rest);
+        let pipelines: usize = modules.map(|module| module.entries.len()).sum();
+        table.row(vec![
+            describe(variant).into(),
+            scenes.join(" ").into(),
+            pipelines.into(),
+            cold.into(),
+            warm.into(),
+        ]);
+    }
+    examination.table(table);
+    examination.note(
+        "a driver may keep a cache of its own, which makes `cold` shorter than the first start of a program",
+    );
+    context.check()
+}
+
+// The variants that the built-in scenes need, each with the names of its scenes.
+fn variants(examination: &mut Examination) -> Result<Vec<(Variant, Vec<&'static str>)>, Error> {
+    let mut found: Vec<(Variant, Vec<&'static str>)> = vec![];
+    for scene in BUILTIN {
+        if examination.is_over(|| format!("the variants of the scenes from {} on", scene.name)) {
+            break;
+        }
+        let system = scene.load(&[]).map_err(|error| Error::Invalid(error.to_string()))?.build()?;
+        if system.spheres.is_empty() {
+            continue;
+        }
+        let variant = HostMirror::for_first_step(&system, |_| NEVER).0.variant();
+        match found.iter_mut().find(|(other, _)| *other == variant) {
+            Some((_, scenes)) => scenes.push(scene.name),
+            None => found.push((variant, vec![scene.name])),
+        }
+    }
+    Ok(found)
+}
+
+/// The properties of a variant, in words.
+pub fn describe(variant: Variant) -> String {
+    let words = [
+        (!variant.is_direct, "hashed"),
+        (variant.has_walls, "walls"),
+        (variant.has_fixed, "fixed"),
+        (variant.is_mixed, "mixed"),
+        (variant.has_rest, "rest"),
+        (variant.has_shapes, "shapes"),
+    ];
+    let words: Vec<&str> = words.iter().filter(|(has, _)| *has).map(|(_, word)| *word).collect();
+    if words.is_empty() { "plain".to_owned() } else { words.join("+") }
+}
