@@ -135,7 +135,8 @@ class Warp:
     def __init__(self, start, width, contact):
         import warp
 
-        warp.config.quiet = True
+        # Messages would break the JSON on standard output.
+        warp.config.log_level = warp.LOG_ERROR
         self.warp = warp
         self.contact = contact
         self.width = width
