@@ -157,7 +157,7 @@ impl Stamps {
         let bytes = download(context, &[(&self.resolved, 0, 16)])?;
         let stamps: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes[0]);
         let ticks = stamps[1].saturating_sub(stamps[0]);
-        Ok((ticks > 0).then(|| ticks as f64 * self.period * 1e-9))
+        Ok((ticks > 0).then_some(ticks as f64 * self.period * 1e-9))
     }
 }
 
