@@ -53,7 +53,7 @@ mod with_gpu {
         arguments.out.as_deref().map(AtomicFile::create).transpose()?;
         interrupt::enter(Phase::Stepping);
         let mut doctor = Doctor::new(settings, &interrupt::requested)?;
-        let adapter = doctor.adapter().map(AdapterInfo::clone);
+        let adapter = doctor.adapter().cloned();
         screen.line(&format!("carom {}, {}", env!("CARGO_PKG_VERSION"), heading(&adapter)));
         adapter.as_ref().ok().and_then(kind_note).iter().for_each(|note| screen.note(note));
         let mut report = Report::new(&adapter);
@@ -192,7 +192,8 @@ mod with_gpu {
                 screen.line(&format!("    {line}"));
             }
         }
-        if !section.tables.is_empty() && !(section.notes.is_empty() && section.failures.is_empty()) {
+        let has_text = !section.notes.is_empty() || !section.failures.is_empty();
+        if has_text && !section.tables.is_empty() {
             screen.line("");
         }
         section.notes.iter().for_each(|note| screen.line(&format!("  note: {note}")));

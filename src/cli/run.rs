@@ -115,19 +115,21 @@ fn run_on(
         print_object(&object)?;
     }
     if let Some(error) = failed {
-        let hint = match error {
-            Error::DeviceLost(_) if simulation.device_loss().is_none() => {
-                "; with --on-loss cpu the run goes on on the CPU"
-            }
-            _ => "",
-        };
-        return Err(CommandError { exit: Exit::RunFailed, message: format!("{error}{hint}") });
+        return Err(run_failed(&error));
     }
     if simulation.steps() < steps && interrupt::requested() {
         screen.note(&format!("interrupted after step {} of {}", simulation.steps(), steps));
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
+}
+
+fn run_failed(error: &Error) -> CommandError {
+    let hint = match error {
+        Error::DeviceLost(_) => "; with --on-loss cpu the run goes on on the CPU",
+        _ => "",
+    };
+    CommandError { exit: Exit::RunFailed, message: format!("{error}{hint}") }
 }
 
 // Outputs that follow the steps of a run.

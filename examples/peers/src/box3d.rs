@@ -1,17 +1,19 @@
-//! The drop in Box3D with its default parameters and four substeps.
+//! A case in Box3D with its default parameters and four substeps, but for the threshold of restitution in the gas.
+//!
+//! By default Box3D sweeps fast bodies against static ones, such as the faces of the box, but not against each other.
 
 use boxddd_sys::ffi;
 use glam::DVec3;
 
 use crate::{
     Engine,
-    drop::{DIAMETER, Drop, FRICTION, GRAVITY, RESTITUTION},
+    case::{Case, DIAMETER},
 };
 
 /// Substeps that the documentation of Box3D recommends.
 const SUBSTEPS: i32 = 4;
 
-/// Half the thickness of the floor and the walls.
+/// Half the thickness of the faces of the box.
 const HALF: f64 = 1.0;
 
 pub struct Box3d {
@@ -24,20 +26,30 @@ fn vector(v: DVec3) -> ffi::b3Vec3 {
     ffi::b3Vec3 { x: v.x as f32, y: v.y as f32, z: v.z as f32 }
 }
 
+fn from_vector(v: ffi::b3Vec3) -> DVec3 {
+    DVec3::new(f64::from(v.x), f64::from(v.y), f64::from(v.z))
+}
+
 impl Box3d {
-    pub fn new(drop: &Drop, threads: usize) -> Self {
+    /// With `ccd`, all spheres are bullets. Box3D sweeps a bullet against dynamic bodies except other bullets, so the spheres are
+    /// not swept against each other even then.
+    pub fn new(case: &Case, threads: usize, ccd: bool) -> Self {
         // SAFETY: definitions come from Box3D's own defaults, ids from the calls that create them, and pointers outlive the calls.
         unsafe {
             let mut def = ffi::b3DefaultWorldDef();
-            def.gravity = vector(DVec3::NEG_Z * GRAVITY);
+            def.gravity = vector(DVec3::NEG_Z * case.gravity);
             def.enableSleep = false;
             def.workerCount = threads as u32;
+            if case.restitution == 1.0 {
+                // The default of 1 m/s makes slower impacts inelastic.
+                def.restitutionThreshold = 0.0;
+            }
             let world = ffi::b3CreateWorld(&def);
             let mut shape = ffi::b3DefaultShapeDef();
-            shape.density = 1.0;
-            shape.baseMaterial.friction = FRICTION as f32;
-            shape.baseMaterial.restitution = RESTITUTION as f32;
-            for (center, half) in drop.slabs(HALF) {
+            shape.density = case.density as f32;
+            shape.baseMaterial.friction = case.friction as f32;
+            shape.baseMaterial.restitution = case.restitution as f32;
+            for (center, half) in case.slabs(HALF) {
                 let mut body = ffi::b3DefaultBodyDef();
                 body.position = vector(center);
                 let body = ffi::b3CreateBody(world, &body);
@@ -46,16 +58,18 @@ impl Box3d {
                 ffi::b3CreateHullShape(body, &shape, &hull.base);
             }
             let ball = ffi::b3Sphere { center: vector(DVec3::ZERO), radius: 0.5 * DIAMETER as f32 };
-            let add = |&center: &DVec3| {
+            let add = |(&center, &velocity): (&DVec3, &DVec3)| {
                 let mut body = ffi::b3DefaultBodyDef();
                 body.type_ = ffi::b3BodyType_b3_dynamicBody;
                 body.position = vector(center);
+                body.linearVelocity = vector(velocity);
+                body.isBullet = ccd;
                 let body = ffi::b3CreateBody(world, &body);
                 ffi::b3CreateSphereShape(body, &shape, &ball);
                 body
             };
-            let spheres = drop.centers.iter().map(add).collect();
-            Self { world, spheres, dt: drop.dt as f32 }
+            let spheres = case.centers.iter().zip(&case.velocities).map(add).collect();
+            Self { world, spheres, dt: case.dt as f32 }
         }
     }
 }
@@ -66,17 +80,20 @@ impl Engine for Box3d {
         unsafe { ffi::b3World_Step(self.world, self.dt, SUBSTEPS) }
     }
 
-    fn centers(&self, centers: &mut Vec<DVec3>) {
+    fn state(&self, centers: &mut Vec<DVec3>, velocities: &mut Vec<DVec3>) {
         centers.clear();
-        centers.extend(self.spheres.iter().map(|&body| {
+        velocities.clear();
+        for &body in &self.spheres {
             // SAFETY: bodies live as long as their world.
-            let center = unsafe { ffi::b3Body_GetPosition(body) };
-            DVec3::new(f64::from(center.x), f64::from(center.y), f64::from(center.z))
-        }));
+            unsafe {
+                centers.push(from_vector(ffi::b3Body_GetPosition(body)));
+                velocities.push(from_vector(ffi::b3Body_GetLinearVelocity(body)));
+            }
+        }
     }
 }
 
-impl std::ops::Drop for Box3d {
+impl Drop for Box3d {
     fn drop(&mut self) {
         // SAFETY: nothing uses the world any more.
         unsafe { ffi::b3DestroyWorld(self.world) }

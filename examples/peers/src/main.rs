@@ -1,29 +1,34 @@
-//! The same drop of spheres into a box in carom, Rapier and Box3D, one after the other.
+//! The same spheres in carom, Rapier and Box3D, one engine after the other: a block that drops into a box, or a gas in a box.
 //!
-//! `cargo run --release --manifest-path examples/peers/Cargo.toml`
+//! `cargo run --release --manifest-path examples/peers/Cargo.toml -- --case gas`
 //!
-//! Only the steps are timed. After every step the same code measures the deepest overlap from the positions of each engine.
+//! Only the steps are timed. After every step the same code measures the state of each engine.
 
 mod box3d;
 mod carom_engine;
-mod drop;
-mod overlap;
+mod case;
+mod measure;
 mod rapier;
+mod report;
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
-use clap::{Parser, ValueEnum};
+use carom::Backend;
+use clap::{CommandFactory, Parser, ValueEnum, error::ErrorKind};
 use glam::DVec3;
 
-use self::drop::Drop;
+use self::{
+    case::Case,
+    report::{Row, Run, Table},
+};
 
-/// An engine in the middle of a drop.
+/// An engine in the middle of a case.
 trait Engine {
-    /// Advances the spheres by a step of `Drop::dt`.
+    /// Advances the spheres by a step of `Case::dt`.
     fn step(&mut self);
 
-    /// Replaces `centers` with the present centres of all spheres.
-    fn centers(&self, centers: &mut Vec<DVec3>);
+    /// Replaces the vectors with the present centres and velocities of all spheres.
+    fn state(&self, centers: &mut Vec<DVec3>, velocities: &mut Vec<DVec3>);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,148 +36,227 @@ enum Name {
     Carom,
     Rapier,
     Box3d,
+    /// The event-driven backend of carom, on one thread; in the gas only
+    Exact,
 }
 
 impl Name {
-    fn engine(self, drop: &Drop, threads: usize) -> Box<dyn Engine> {
+    fn engine(self, case: &Case, threads: usize, ccd: bool) -> Box<dyn Engine> {
         match self {
-            Self::Carom => Box::new(carom_engine::Carom::new(drop, threads)),
-            Self::Rapier => Box::new(rapier::Rapier::new(drop, threads)),
-            Self::Box3d => Box::new(box3d::Box3d::new(drop, threads)),
+            Self::Carom => Box::new(carom_engine::Carom::new(case, threads, Backend::Cpu)),
+            Self::Exact => Box::new(carom_engine::Carom::new(case, threads, Backend::Exact)),
+            Self::Rapier => Box::new(rapier::Rapier::new(case, threads, ccd)),
+            Self::Box3d => Box::new(box3d::Box3d::new(case, threads, ccd)),
         }
     }
 }
 
-/// Drops the same spheres into a box in several engines and compares speed and overlap
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CaseName {
+    /// A block of spheres falls into an open box
+    Drop,
+    /// Elastic spheres in a closed box, without gravity and friction
+    Gas,
+}
+
+/// Moves the same spheres in several engines and compares speed, overlap and, in the gas, energy
 #[derive(Parser)]
 struct Arguments {
-    /// Spheres along each edge of the block that falls
+    #[arg(long, value_enum, default_value_t = CaseName::Drop)]
+    case: CaseName,
+    /// The cube of this is the number of spheres; in the drop, spheres along each edge of the block
     #[arg(long, default_value_t = 32)]
     edge: usize,
-    /// Number of steps of 1/60 s
-    #[arg(long, default_value_t = 300)]
-    steps: u32,
+    /// Volume of the spheres of the gas over the volume of the box
+    #[arg(long, default_value_t = 0.2)]
+    volume_fraction: f64,
+    /// Number of steps of 1/60 s [default: 300 in the drop, 100 in the gas]
+    #[arg(long)]
+    steps: Option<u32>,
     /// Threads of each engine
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Engines, in the order in which they run
-    #[arg(long, value_delimiter = ',', default_values = ["carom", "rapier", "box3d"])]
+    /// Engines, in the order in which they run [default: carom,rapier,box3d, in the gas also exact]
+    #[arg(long, value_delimiter = ',')]
     engines: Vec<Name>,
     /// Runs of each engine; the table shows the median, with the fastest and the slowest run
     #[arg(long, default_value_t = 1)]
     repeat: usize,
+    /// Turns on continuous collision between spheres in Rapier and the bullet flag of all spheres in Box3D
+    #[arg(long)]
+    ccd: bool,
     /// Prints one JSON object instead of a table
     #[arg(long)]
     json: bool,
     /// Also divides the step of each engine by 2, 4, 8 and 16 until its deepest overlap is under 1%
     #[arg(long)]
     refine: bool,
+    /// Writes the start as CSV (id,x,y,z,vx,vy,vz) to this file and runs nothing
+    #[arg(long, value_name = "FILE")]
+    write_start: Option<PathBuf>,
 }
 
-/// Figures of one run.
-#[derive(Clone, Copy)]
-struct Run {
-    /// Wall-clock time of all steps, in seconds.
-    seconds: f64,
-    /// Deepest overlap after any step, and after the last one, in diameters.
-    deepest: f64,
-    last: f64,
+impl Arguments {
+    fn case(&self) -> Case {
+        let dt = 1.0 / 60.0;
+        match self.case {
+            CaseName::Drop => Case::drop(self.edge, dt),
+            CaseName::Gas => Case::gas(self.edge, self.volume_fraction, dt)
+                .unwrap_or_else(|error| refuse(ErrorKind::ValueValidation, &error.to_string())),
+        }
+    }
+
+    fn engines(&self) -> Vec<Name> {
+        let in_gas = self.case == CaseName::Gas;
+        if !in_gas && self.engines.contains(&Name::Exact) {
+            refuse(ErrorKind::ArgumentConflict, "the engine exact has no friction; use --case gas");
+        }
+        match &self.engines[..] {
+            [] if in_gas => vec![Name::Carom, Name::Rapier, Name::Box3d, Name::Exact],
+            [] => vec![Name::Carom, Name::Rapier, Name::Box3d],
+            given => given.to_vec(),
+        }
+    }
 }
 
-fn run(name: Name, drop: &Drop, steps: u32, threads: usize) -> Run {
-    let mut engine = name.engine(drop, threads);
-    let mut run = Run { seconds: 0.0, deepest: 0.0, last: 0.0 };
-    let mut centers = vec![];
+fn refuse(kind: ErrorKind, message: &str) -> ! {
+    Arguments::command().error(kind, message).exit()
+}
+
+fn run(mut engine: Box<dyn Engine>, case: &Case, steps: u32) -> Run {
+    let start_energy = measure::energy(&case.centers, &case.velocities, case);
+    let mut run = Run::default();
+    let (mut centers, mut velocities) = (vec![], vec![]);
     for _ in 0..steps {
         let start = Instant::now();
         engine.step();
         run.seconds += start.elapsed().as_secs_f64();
-        engine.centers(&mut centers);
-        run.last = overlap::deepest(&centers, drop);
-        run.deepest = run.deepest.max(run.last);
+        engine.state(&mut centers, &mut velocities);
+        run.last_overlap = measure::deepest_overlap(&centers, case);
+        run.deepest_overlap = run.deepest_overlap.max(run.last_overlap);
+        run.last_energy_error = measure::energy(&centers, &velocities, case) / start_energy - 1.0;
+        if run.last_energy_error.abs() > run.energy_error.abs() {
+            run.energy_error = run.last_energy_error;
+        }
     }
+    run.left = measure::left(&centers, case);
     run
-}
-
-/// The runs of an engine with one step length, in the order of their times.
-struct Row {
-    name: String,
-    division: u32,
-    dt: f64,
-    steps: u32,
-    runs: Vec<Run>,
-}
-
-impl Row {
-    fn median(&self) -> Run {
-        self.runs[self.runs.len() / 2]
-    }
-
-    fn simulated_per_wall(&self) -> f64 {
-        self.dt * f64::from(self.steps) / self.median().seconds
-    }
-
-    fn print(&self) {
-        let ms = |run: &Run| 1e3 * run.seconds / f64::from(self.steps / self.division);
-        println!(
-            "{:7} {:>9} {:>9.1} {:>7.1} {:>7.1} {:>11.3} {:>10.2}% {:>9.2}%",
-            self.name,
-            format!("1/{}", 60 * self.division),
-            ms(&self.median()),
-            ms(&self.runs[0]),
-            ms(&self.runs[self.runs.len() - 1]),
-            self.simulated_per_wall(),
-            100.0 * self.median().deepest,
-            100.0 * self.median().last,
-        );
-    }
-
-    fn json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "name": self.name,
-            "dt": self.dt,
-            "ms_per_step": 1e3 * self.median().seconds / f64::from(self.steps),
-            "simulated_per_wall": self.simulated_per_wall(),
-            "deepest_overlap": self.median().deepest,
-            "deepest_overlap_final": self.median().last,
-        })
-    }
 }
 
 fn main() {
     let arguments = Arguments::parse();
-    let Arguments { steps, threads, .. } = arguments;
-    let drop = Drop::new(arguments.edge, 1.0 / 60.0);
-    if !arguments.json {
-        println!("{} spheres, {steps} steps of 1/60 s, {threads} threads", drop.centers.len());
-        println!("engine         dt   ms/frame    best   worst  x real time    deepest   at the end");
+    let (case, engines) = (arguments.case(), arguments.engines());
+    if let Some(path) = &arguments.write_start {
+        if let Err(error) = case.write_start(path) {
+            refuse(ErrorKind::Io, &format!("{}: {error}", path.display()));
+        }
+        return;
     }
-    let mut rows = vec![];
+    let is_gas = arguments.case == CaseName::Gas;
+    let steps = arguments.steps.unwrap_or(if is_gas { 100 } else { 300 });
+    let mut table = Table {
+        sphere_count: case.centers.len(),
+        steps,
+        threads: arguments.threads,
+        gas: is_gas.then_some((arguments.volume_fraction, arguments.ccd)),
+        rows: vec![],
+    };
+    if !arguments.json {
+        table.print_head();
+    }
     let divisions: &[u32] = if arguments.refine { &[1, 2, 4, 8, 16] } else { &[1] };
+    let mut runs: Vec<(Name, Vec<Run>)> = engines.iter().map(|&name| (name, vec![])).collect();
     for division in divisions {
-        let fine = Drop { dt: drop.dt / f64::from(*division), ..drop.clone() };
-        let mut runs: Vec<(Name, Vec<Run>)> = arguments.engines.iter().map(|&name| (name, vec![])).collect();
+        let fine = Case { dt: case.dt / f64::from(*division), ..case.clone() };
         // In turns: the speed of a shared machine drifts.
         for _ in 0..arguments.repeat.max(1) {
             for (name, runs) in &mut runs {
-                runs.push(run(*name, &fine, steps * division, threads));
+                let engine = name.engine(&fine, arguments.threads, arguments.ccd);
+                runs.push(run(engine, &fine, steps * division));
             }
         }
-        for (name, mut runs) in runs {
+        let first = table.rows.len();
+        for (name, runs) in &mut runs {
+            let mut runs = std::mem::take(runs);
             runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
             let name = format!("{name:?}").to_lowercase();
-            let row = Row { name, division: *division, dt: fine.dt, steps: steps * division, runs };
-            if !arguments.json {
-                row.print();
-            }
-            rows.push(row);
+            table.rows.push(Row { name, division: *division, dt: fine.dt, steps: steps * division, runs });
         }
+        if !arguments.json {
+            table.rows[first..].iter().for_each(|row| table.print(row));
+        }
+        let mut rows = table.rows[first..].iter();
+        runs.retain(|_| rows.next().is_some_and(|row| row.median().deepest_overlap >= 0.01));
     }
     if arguments.json {
-        let engines: Vec<_> = rows.iter().map(Row::json).collect();
-        let report = serde_json::json!({
-            "spheres": drop.centers.len(), "steps": steps, "threads": threads, "engines": engines,
-        });
-        println!("{report}");
+        println!("{}", table.json());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENGINES: [Name; 4] = [Name::Carom, Name::Rapier, Name::Box3d, Name::Exact];
+
+    /// A single sphere in the box of a gas.
+    fn single(center: DVec3, velocity: DVec3) -> Case {
+        let gas = Case::gas(4, 0.2, 1.0 / 60.0).unwrap();
+        Case { centers: vec![center], velocities: vec![velocity], ..gas }
+    }
+
+    fn state(engine: &dyn Engine) -> (DVec3, DVec3) {
+        let (mut centers, mut velocities) = (vec![], vec![]);
+        engine.state(&mut centers, &mut velocities);
+        (centers[0], velocities[0])
+    }
+
+    #[test]
+    fn the_first_step_moves_a_free_sphere_by_v_dt() {
+        let case = single(DVec3::new(2.0, 3.0, 2.5), DVec3::new(1.0, -2.0, 0.5));
+        for name in ENGINES {
+            for ccd in [false, true] {
+                let mut engine = name.engine(&case, 1, ccd);
+                engine.step();
+                let (center, velocity) = state(&*engine);
+                assert!(center.distance(case.centers[0] + case.dt * case.velocities[0]) < 1e-6, "{name:?}");
+                assert!(velocity.distance(case.velocities[0]) < 1e-6, "{name:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_impact_on_any_face_of_the_gas_is_elastic() {
+        for axis in 0..3 {
+            for sign in [-1.0, 1.0] {
+                let middle = DVec3::splat(0.5 * single(DVec3::ZERO, DVec3::ZERO).width);
+                let mut case = single(middle, DVec3::ZERO);
+                case.centers[0][axis] += sign * (middle.x - 0.51);
+                case.velocities[0][axis] = sign * 0.1;
+                for name in ENGINES {
+                    let mut engine = name.engine(&case, 1, false);
+                    (0..30).for_each(|_| engine.step());
+                    let velocity = state(&*engine).1;
+                    assert!(velocity.distance(-case.velocities[0]) < 1e-3, "{name:?}: {velocity}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_measures_every_engine() {
+        let case = Case::gas(6, 0.2, 1.0 / 60.0).unwrap();
+        for name in ENGINES {
+            let run = run(name.engine(&case, 1, false), &case, 20);
+            assert!(run.seconds > 0.0);
+            assert!(run.deepest_overlap >= run.last_overlap);
+            assert!(run.energy_error.abs() >= run.last_energy_error.abs());
+            if matches!(name, Name::Carom | Name::Exact) {
+                assert!(
+                    run.deepest_overlap < 1e-4 && run.energy_error.abs() < 1e-5 && run.left == 0,
+                    "{name:?}"
+                );
+            }
+        }
     }
 }
