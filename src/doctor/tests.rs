@@ -33,7 +33,7 @@ fn assert_fails(section: &Section, texts: &[&str]) {
 /// Elastic impacts that add a hundredth to the impulse.
 const TOO_STRONG: [[&str; 3]; 2] = [too_strong("collide"), too_strong("rounds")];
 
-const fn too_strong(module: &str) -> [&str; 3] {
+const fn too_strong(module: &'static str) -> [&'static str; 3] {
     [module, "let result = d * (-k / inverse_mass);", "let result = d * (-1.01 * k / inverse_mass);"]
 }
 
