@@ -115,7 +115,7 @@ fn run_on(
         print_object(&object)?;
     }
     if let Some(error) = failed {
-        return Err(run_failed(&error));
+        return Err(run_failed(&error, arguments.on_loss));
     }
     if simulation.steps() < steps && interrupt::requested() {
         screen.note(&format!("interrupted after step {} of {}", simulation.steps(), steps));
@@ -124,9 +124,11 @@ fn run_on(
     Ok(Exit::Done)
 }
 
-fn run_failed(error: &Error) -> CommandError {
+fn run_failed(error: &Error, on_loss: OnLossChoice) -> CommandError {
     let hint = match error {
-        Error::DeviceLost(_) => "; with --on-loss cpu the run goes on on the CPU",
+        Error::DeviceLost(_) if on_loss == OnLossChoice::Stop => {
+            "; with --on-loss cpu the run goes on on the CPU"
+        }
         _ => "",
     };
     CommandError { exit: Exit::RunFailed, message: format!("{error}{hint}") }

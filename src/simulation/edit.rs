@@ -44,8 +44,10 @@ impl Simulation {
             Ok(_) => {
                 Err(Error::Invalid(format!("the id {} is taken; choose one that no sphere has", sphere.id)))
             }
-            Err(place) => {
+            Err(_) => {
                 self.begin_edit()?;
+                // After the loss of a device the spheres may be others than before.
+                let (Ok(place) | Err(place)) = self.find(sphere.id);
                 self.disturbed.spheres.insert(sphere.id);
                 self.system.spheres.insert(place, sphere);
                 Ok(())
@@ -59,8 +61,10 @@ impl Simulation {
     /// [`Error::NoSuchSphere`] if no sphere has the id.
     pub fn remove(&mut self, id: u32) -> Result<Sphere, Error> {
         self.settle()?;
-        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
+        self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
         self.begin_edit()?;
+        // After the loss of a device the spheres may be others than before.
+        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
         self.disturbed.spheres.insert(id);
         Ok(self.system.spheres.remove(place))
     }
@@ -74,8 +78,10 @@ impl Simulation {
             return Err(Error::Invalid(format!("the impulse {impulse} for sphere {id} is not finite")));
         }
         self.settle()?;
-        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
+        self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
         self.begin_edit()?;
+        // After the loss of a device the spheres may be others than before.
+        let place = self.find(id).map_err(|_| Error::NoSuchSphere(id))?;
         self.disturbed.spheres.insert(id);
         let sphere = &mut self.system.spheres[place];
         sphere.velocity += impulse * sphere.inverse_mass();
@@ -121,6 +127,7 @@ impl Simulation {
         self.flow.forget_leaving();
         self.impacts.clear();
         self.recovery = Recovery::default();
+        self.flow.ran_ahead = false;
         Ok(())
     }
 
@@ -144,12 +151,12 @@ impl Simulation {
             self.system.validate_on()?;
             self.options.backend.supports(&self.system)?;
             self.reload(&self.disturbed.clone())?;
-            self.disturbed = Disturbed::default();
             self.squeeze = Squeeze::default();
             self.flow.see_ids(&self.system);
             self.summary.restart(&self.system, self.engine.measure());
             // Edited until the copy exists: after a loss of the device the edited state is not in an older copy.
             self.keep_copy()?;
+            self.disturbed = Disturbed::default();
             self.edited = false;
         }
         Ok(())

@@ -137,7 +137,8 @@ impl Simulation {
     fn continue_on_cpu(&mut self, reason: String) -> Result<(), Error> {
         let mut options = Options { backend: Backend::Cpu, ..self.options.clone() };
         let reported = self.last.step;
-        let is_present = self.edited || self.step == 0;
+        // Every step begins with a copy if there is none, so without a copy no step was taken since the start or a switch.
+        let is_present = self.edited || self.recovery.copy.is_none();
         let warm_start = match self.recovery.copy.take() {
             Some(copy) if !is_present => {
                 let StateCopy { system, warm_start, time, step, summary, mut flow, squeeze, .. } = *copy;
@@ -147,11 +148,13 @@ impl Simulation {
                 (self.time, self.step, self.summary) = (time, step, summary);
                 warm_start
             }
-            copy if is_present => {
+            copy => {
                 self.engine = start_engine(&self.system, &mut options, self.time)?;
-                copy.map(|copy| copy.warm_start).unwrap_or_default()
+                // The timers of a copy are old: a sphere that slept then may move now.
+                let mut warm_start = copy.map(|copy| copy.warm_start).unwrap_or_default();
+                warm_start.sleep_timers.clear();
+                warm_start
             }
-            _ => return Err(Error::DeviceLost(reason)),
         };
         self.engine.restore(&warm_start)?;
         self.options = options;

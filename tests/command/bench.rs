@@ -247,3 +247,13 @@ fn a_row_on_a_device_says_what_the_device_did() {
     let software = row["adapter_type"] == "software";
     assert_eq!(ran.stderr.contains("copy on gpu (software)"), software, "{}", ran.stderr);
 }
+
+#[test]
+fn two_outputs_in_one_file_are_refused_and_the_file_stays() {
+    let place = Place::new();
+    let bench = ["bench", "--scenes", "gas.toml", "--steps", "2", "--warm-up", "0", "--history", "h.svg"];
+    place.carom(&bench).expect(0);
+    let before = place.read("h.svg");
+    place.carom(&[&bench[..], &["--svg", "h.svg"]].concat()).expect(2).silent().says("same file");
+    assert_eq!(place.read("h.svg"), before);
+}

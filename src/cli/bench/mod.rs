@@ -10,6 +10,7 @@ mod measure;
 mod physics;
 mod tables;
 
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use carom::Backend;
@@ -46,7 +47,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Exit, CommandError> {
     interrupt::enter(Phase::Stepping);
     let mut rows: Vec<Row> = vec![];
     for (place, case) in cases.iter().enumerate() {
-        if interrupt::requested() || (screen.closed() && arguments.json.is_none()) {
+        if interrupt::requested() || (screen.closed() && !Files::is_any_requested(arguments)) {
             break;
         }
         screen.note(&format!("{} of {}: {}", place + 1, cases.len(), case.describe()));
@@ -75,8 +76,28 @@ struct Files {
 }
 
 impl Files {
+    fn is_any_requested(arguments: &BenchArguments) -> bool {
+        arguments.json.is_some() || arguments.svg.is_some() || arguments.history.is_some()
+    }
+
     fn open(arguments: &BenchArguments, to_stdout: bool) -> Result<Self, CommandError> {
         let json = arguments.json.as_deref().filter(|_| !to_stdout);
+        let requested = [json, arguments.svg.as_deref(), arguments.history.as_deref()];
+        // A link and its target are one file, too.
+        let mut paths: Vec<PathBuf> = requested
+            .into_iter()
+            .flatten()
+            .map(|path| {
+                std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or(path.into())
+            })
+            .collect();
+        let count = paths.len();
+        paths.sort();
+        paths.dedup();
+        if paths.len() < count {
+            let text = "--json, --svg and --history name the same file; each needs a file of its own";
+            return Err(CommandError::usage(text.to_owned()));
+        }
         Ok(Self {
             json: json.map(AtomicFile::create).transpose()?,
             svg: arguments.svg.as_deref().map(AtomicFile::create).transpose()?,
