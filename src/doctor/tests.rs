@@ -151,7 +151,7 @@ fn speed_fails_if_the_energy_is_wrong() {
 
 #[test]
 fn soak_fails_if_the_energy_is_wrong() {
-    assert_fails(&examine("soak", 20, &TOO_STRONG), &["the energy of an elastic gas changes"]);
+    assert_fails(&examine("soak", 90, &TOO_STRONG), &["the energy of an elastic gas changes"]);
 }
 
 #[test]
