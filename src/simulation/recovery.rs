@@ -24,7 +24,7 @@ pub enum OnLoss {
     /// are repeated. [`Simulation::device_loss`] tells the reason, [`Summary::cpu_steps`](crate::Summary::cpu_steps) counts
     /// the steps that the CPU took. The results are those of another backend: equal in statistics, not in bits.
     ///
-    /// The copies take at most a twentieth of the time of the run.
+    /// These copies take at most a twentieth of the time of the run. Each edit and each change of gravity costs one more.
     Cpu,
 }
 
