@@ -51,20 +51,24 @@ pub fn pile([side, height]: [u64; 2]) -> Result<System, Error> {
     ground(edge * side as f64, edge * height as f64 + 3.0).seed(4).fill(fill).build()
 }
 
+/// Edge of the box of [`bullets`].
+pub const BULLETS_EDGE: f64 = 20.0;
+
 /// Fast spheres on both sides of a disc without thickness that divides an elastic box, at so many diameters a step.
 pub fn bullets(diameters: f64) -> Result<System, Error> {
     let dt = 1.0 / 60.0;
-    let disc =
-        WallShape::Disc { center: DVec3::new(5.0, 5.0, 5.0), normal: DVec3::Z, radius: 8.0, hole: 0.0 };
-    let half =
-        |z: f64| Fill::random(20).region([0.0, 0.0, z], [10.0, 10.0, z + 4.5]).speed_uniform(diameters / dt);
+    let (edge, middle) = (BULLETS_EDGE, 0.5 * BULLETS_EDGE);
+    let disc = WallShape::Disc { center: DVec3::splat(middle), normal: DVec3::Z, radius: edge, hole: 0.0 };
+    let half = |low: f64, high: f64| {
+        Fill::random(20).region([0.0, 0.0, low], [edge, edge, high]).speed_uniform(diameters / dt)
+    };
     Scene::new(dt)
         .seed(5)
-        .bounds([0.0; 3], [10.0; 3])
+        .bounds([0.0; 3], [edge; 3])
         .walled()
         .surface_wall(Wall::new(disc, "default"))
-        .fill(half(0.0))
-        .fill(half(5.5))
+        .fill(half(0.0, middle - 0.5))
+        .fill(half(middle + 0.5, edge))
         .build()
 }
 
