@@ -87,8 +87,11 @@ pub fn kinds() -> Vec<(&'static str, Result<System, Error>)> {
             base().surface("default", rough, 1.9).walled().gravity([0.0, 1.0, -9.0]).fill(fill()).build(),
         ),
         ("plane", plane()),
-        ("mixed", base().periodic().fill(mixed()).build()),
-        ("mixed grains", ground(9.0, 30.0).fill(mixed().region([0.0, 0.0, 0.5], [9.0, 9.0, 28.0])).build()),
+        ("mixed", base().periodic().fill(mixed().volume_fraction(0.15)).build()),
+        (
+            "mixed grains",
+            ground(13.0, 30.0).fill(mixed().region([0.0, 0.0, 0.5], [13.0, 13.0, 28.0])).build(),
+        ),
         ("fast", fast()),
         ("pins", pins()),
         ("pile", pile([3, 4])),
@@ -105,7 +108,7 @@ fn plane() -> Result<System, Error> {
 
 // Diameters from 1 to 6: cells are divided.
 fn mixed() -> Fill {
-    Fill::random(250).volume_fraction(0.15).diameters([(1.0, 0.97), (6.0, 0.03)]).temperature(1.0)
+    Fill::random(250).diameters([(1.0, 0.97), (6.0, 0.03)]).temperature(1.0)
 }
 
 fn fast() -> Result<System, Error> {

@@ -117,6 +117,14 @@ fn parity_names_the_stage_that_differs() {
 }
 
 #[test]
+fn every_system_can_be_built() {
+    for (name, system) in super::systems::kinds() {
+        let count = system.unwrap_or_else(|error| panic!("{name}: {error}")).spheres.len();
+        assert!(count > 10, "{name}: {count}");
+    }
+}
+
+#[test]
 fn steps_names_the_scene_and_the_stage_that_differ() {
     assert_fails(&examine("steps", 2, &[MISPLACED]), &["gas: step 1, stage advance, sphere 7: "]);
 }
