@@ -56,6 +56,8 @@ struct Now {
     frame: Frame,
     /// Start time of the substep (user's units).
     begin: f64,
+    /// Time of the last broad phase, relative to the start of the step.
+    built_at: f64,
     records: bool,
     motion_margin: f32,
     drift_reach: f32,
@@ -104,6 +106,7 @@ impl CpuExecutor {
                     drifted: Vec3::ZERO,
                 },
                 begin: time,
+                built_at: 0.0,
                 records: false,
                 motion_margin: 0.0,
                 drift_reach: 0.0,
@@ -161,7 +164,7 @@ impl CpuExecutor {
         self.now.begin = request.begin + substep.time * domain.units.time;
         domain.place_walls(self.now.begin, substep.h);
         if substep.builds {
-            self.now.drift_reach = substep.drift_reach as f32;
+            (self.now.drift_reach, self.now.built_at) = (substep.drift_reach as f32, substep.time);
             execute(BROAD_PHASE, self)?;
             if substep.begins() {
                 execute(STEP_BEGIN, self)?;
@@ -193,8 +196,11 @@ impl CpuExecutor {
         counts.rounds = counts.rounds.max(self.rounds.round);
         counts.fast = counts.fast.max(self.core.dynamic_candidates.fast_count());
         let late = self.core.domain.system.solver.strict_order && self.rounds.counts.late > 0;
-        if (self.now.outcome == Outcome::Crowded || late) && may_split {
+        if (matches!(self.now.outcome, Outcome::Crowded | Outcome::Outrun) || late) && may_split {
             self.undo();
+            if self.now.outcome == Outcome::Outrun && self.now.built_at < substep.time {
+                return Ok(Attempt::Rebuild(substep));
+            }
             return Ok(Attempt::Halve(substep));
         }
         if self.now.outcome != Outcome::Ended {

@@ -66,6 +66,8 @@ pub enum Outcome {
     Ended,
     /// Shorter substeps would be faster.
     Crowded,
+    /// Fast spheres have so many candidates that shorter paths, or lists for longer paths, would be faster.
+    Outrun,
     /// Impacts follow from each other in long chains, or fast spheres have too many candidates: the impacts are faster one by one.
     Long,
     /// Impacts are left that never end, or that exceed the work limit of the step.
@@ -218,7 +220,7 @@ impl Rounds {
         match outcome {
             Outcome::Long => true,
             Outcome::Ended => is_late && !core.domain.world.rests,
-            Outcome::Crowded | Outcome::Stuck => false,
+            Outcome::Crowded | Outcome::Outrun | Outcome::Stuck => false,
         }
     }
 
@@ -253,7 +255,7 @@ impl Rounds {
             return Some(Outcome::Crowded);
         }
         if patience.may_split && core.dynamic_candidates.is_crowded_by(1) {
-            return Some(if rests { Outcome::Crowded } else { Outcome::Long });
+            return Some(if rests { Outcome::Outrun } else { Outcome::Long });
         }
         if self.round >= LEAST_ROUNDS && self.work.is_all(patience.work) {
             return Some(Outcome::Stuck);

@@ -97,6 +97,7 @@ impl Domain {
             least_substeps: self.world.least_substeps(dt, &self.statistics, &self.units),
             wall_substeps: self.world.features.substeps(dt * self.units.time),
             fall: if falls { 0.5 * f64::from(self.world.gravity.length()) * dt * dt } else { 0.0 },
+            velocity_gain: f64::from(self.world.gravity.length()) * dt,
             cell: f64::from(self.grid.edge.min_element()),
             margin_most: self.statistics.margin_most,
             margin_least: self.statistics.margin_least,

@@ -111,6 +111,8 @@ pub enum Attempt {
     /// A buffer has grown: take this substep instead.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     Again(Substep),
+    /// Repeat this substep after a broad phase: the candidate lists no longer cover the paths of many spheres.
+    Rebuild(Substep),
     /// Repeat this substep as two halves: this is faster, or the only way to keep collisions in order.
     Halve(Substep),
     /// The substep cannot be taken.
@@ -226,6 +228,12 @@ pub fn walk(
         match attempt(substep, counts)? {
             Attempt::Done => counts.substeps += 1,
             Attempt::Again(substep) => left.push(substep),
+            Attempt::Rebuild(substep) => {
+                // The later substeps of the old lists use the new ones.
+                let on_old_lists = left.iter_mut().rev().take_while(|later| !later.builds);
+                on_old_lists.for_each(|later| later.drifted -= substep.drifted);
+                left.push(Substep { builds: true, drifted: DVec3::ZERO, ..substep });
+            }
             Attempt::Halve(substep) => {
                 counts.substeps += 1;
                 counts.halvings += 1;
@@ -343,7 +351,7 @@ impl<E: StepEngine> Driver<E> {
         if let Some(impacts) = impacts {
             sort_impacts(impacts);
         }
-        let report = self.conclude(end, taken)?;
+        let report = self.conclude(end, request.plan.drift, taken)?;
         self.end_step();
         Ok(report)
     }
@@ -353,8 +361,8 @@ impl<E: StepEngine> Driver<E> {
         self.time += self.engine.domain().system.dt;
     }
 
-    // Writes the report of a step and stores the figures that later plans need.
-    fn conclude(&mut self, end: f64, taken: Taken) -> Result<StepReport, Error> {
+    // Writes the report of a step and stores the figures that later plans need. `drift` is that of the plan of the step.
+    fn conclude(&mut self, end: f64, drift: DVec3, taken: Taken) -> Result<StepReport, Error> {
         let Taken { sums, counts, instead } = taken;
         if sums.nonfinite > 0 {
             self.engine.discard()?;
@@ -368,7 +376,9 @@ impl<E: StepEngine> Driver<E> {
             0 => plan::smooth(before, struck / domain.statistics.count.max(1) as f64),
             _ => before,
         };
-        self.history.push_back((self.step as i64, Past { sums, collisions, rounds: Some(counts.rounds) }));
+        let drift_change = (sums.drift - drift).length();
+        let past = Past { sums, drift_change, collisions, rounds: Some(counts.rounds) };
+        self.history.push_back((self.step as i64, past));
         while self.history.len() > 4 {
             self.history.pop_front();
         }

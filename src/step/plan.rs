@@ -63,6 +63,8 @@ pub const MOST_HALVINGS: u32 = 6;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past {
     pub sums: Sums,
+    /// Difference between the drift of `sums` and the drift relative to which the speeds of `sums` were measured.
+    pub drift_change: f64,
     /// Largest number of rounds in a substep, if known.
     pub rounds: Option<u32>,
     /// Impacts per sphere and step, averaged over the last steps.
@@ -105,6 +107,8 @@ pub struct Limits {
     pub wall_substeps: f64,
     /// Path of fixed spheres in a step, relative to the falling frame.
     pub fall: f64,
+    /// Velocity that gravity adds in a step.
+    pub velocity_gain: f64,
     /// Shortest edge of the present cells.
     pub cell: f64,
     /// Largest motion margin for new cells; beyond it, candidate lists grow too long.
@@ -113,11 +117,34 @@ pub struct Limits {
     pub margin_least: f64,
 }
 
+/// Change of the drift, in units of the speed that the margins have to cover, up to which the speeds serve as they are: the
+/// drift of a gas at rest fluctuates.
+const STEADY_DRIFT: f64 = 0.1;
+
+impl Past {
+    // Bound on how much the speeds relative to the drift exceed those measured. A heap that grows under falling spheres
+    // changes the drift from that of the falling spheres to none, within one step.
+    fn excess_speed(&self) -> f64 {
+        let is_steady = self.drift_change <= STEADY_DRIFT * f64::from(self.sums.high_speed);
+        if is_steady { 0.0 } else { self.drift_change }
+    }
+
+    // The part of it that gravity does not explain: in a fall the drift changes by that of two steps, and the spheres with it.
+    fn sudden_speed(&self, limits: &Limits) -> f64 {
+        (self.excess_speed() - 2.0 * limits.velocity_gain).max(0.0)
+    }
+
+    // Path in a step of all but the fastest spheres, relative to the drift.
+    fn path(&self, limits: &Limits) -> f64 {
+        (1.02 * f64::from(self.sums.high_speed) + self.excess_speed()) * limits.dt + limits.fall
+    }
+}
+
 /// The motion margin that the present speeds need if the collision rate alone determines the substeps: for one substep, or for as
 /// many of those that resting contacts need in a step as a short margin serves.
 pub fn wanted_margin(limits: &Limits, past: &Past) -> f64 {
     let substeps = by_collisions(limits, past);
-    let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
+    let path = past.path(limits) / substeps;
     // A tenth more, so that the margin lasts while speeds rise a little.
     let longer = 1.1 * path;
     let most = (LASTING_MARGIN * limits.margin_least / longer).floor();
@@ -142,12 +169,13 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     let mut substeps = by_collisions(limits, past);
     if limits.substeps == 0 {
         // The lists should cover the bulk. A few fast spheres cost less as fast spheres than broad phases of all.
-        let bulk = 1.02 * f64::from(past.sums.bulk_speed) * limits.dt;
+        let sudden = past.sudden_speed(limits);
+        let bulk = (1.02 * f64::from(past.sums.bulk_speed) + sudden) * limits.dt;
         // Many fast spheres traverse their paths again after each of many impacts, so short paths pay off.
-        let crowd = f64::from(past.sums.crowd_speed) * limits.dt / (CROWD_PATH * limits.cell);
+        let crowd = (f64::from(past.sums.crowd_speed) + sudden) * limits.dt / (CROWD_PATH * limits.cell);
         substeps = substeps.max((bulk / limit).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
     }
-    let path = (1.02 * f64::from(past.sums.high_speed) * limits.dt + limits.fall) / substeps;
+    let path = past.path(limits) / substeps;
     let path = if path.is_finite() { path } else { limit };
     let substeps_per_build = if path > 0.0 { (limit / path).floor().clamp(1.0, substeps) } else { substeps };
     Plan {
@@ -264,6 +292,7 @@ mod tests {
             least_substeps: 1.0,
             wall_substeps: 1.0,
             fall: 0.0,
+            velocity_gain: 0.0,
             cell: 1.4,
             margin_most: 0.25,
             margin_least: 0.02,
@@ -272,7 +301,7 @@ mod tests {
 
     fn past(speed: f32, collisions: f64) -> Past {
         let sums = Sums { bulk_speed: 0.5 * speed, high_speed: speed, ..Sums::default() };
-        Past { sums, collisions, rounds: None }
+        Past { sums, collisions, ..Past::default() }
     }
 
     #[test]
@@ -286,6 +315,20 @@ mod tests {
     fn a_fast_bulk_gets_more_substeps_than_its_collisions_need() {
         let plan = plan(&limits(), &past(4.0, 0.0));
         assert!(2.0 / f64::from(plan.substeps) <= 0.25, "{plan:?}");
+    }
+
+    #[test]
+    fn a_change_of_the_drift_lengthens_the_margin() {
+        let limits = Limits { velocity_gain: 0.1, margin_limit: 0.9, made_for: 0.9, ..limits() };
+        let plan = |drift_change: f64| plan(&limits, &Past { drift_change, ..past(0.1, 0.0) });
+        let margin = |drift_change: f64| f64::from(plan(drift_change).motion_margin);
+        let steady = 1.02 * 0.1;
+        assert!((margin(0.0) - steady).abs() < 1e-6);
+        // Fluctuations change nothing.
+        assert_eq!(margin(0.009), margin(0.0));
+        assert!((margin(0.3) - steady - 0.3).abs() < 1e-6);
+        // Only a change that gravity does not explain asks for more substeps.
+        assert_eq!((plan(0.2).substeps, plan(1.5).substeps), (1, 2));
     }
 
     #[test]

@@ -1,12 +1,47 @@
 //! Impacts in a crowd are solved as resting contacts: a sphere in flight still bounces off a held one, a heap reports few
 //! collisions out of order, and its energy is accounted for.
 
-use carom::{Backend, Materials, Plane, Sphere, Surface, System};
+use carom::{Backend, Bounds, Materials, Plane, Side, Sphere, Surface, System};
 use glam::DVec3;
 
 use crate::support::{simulate, simulate_silently};
 
 on_each_engine!(a_ball_bounces_off_a_held_one, a_block_that_falls_becomes_a_heap (gpu: long "some minutes"),);
+
+// A heap grows under falling spheres: half of the world moves relative to the other half, and the speeds are those of two
+// steps ago. Substeps are not halved for it, and impacts only take energy.
+#[test]
+fn a_dense_block_that_falls_takes_no_further_substeps() {
+    let mut system = system(Surface { restitution: 0.3, friction: 0.5, ..Surface::default() });
+    let (side, layers, spacing) = (8_u32, 16_u32, 1.02);
+    let edge = spacing * 2.0_f64.sqrt();
+    system.bounds = Bounds {
+        max: edge * DVec3::new(side.into(), side.into(), f64::from(layers) + 3.0),
+        sides: [Side::Periodic, Side::Periodic, Side::Wall],
+        ..Bounds::default()
+    };
+    let corners =
+        [DVec3::ZERO, DVec3::new(0.5, 0.5, 0.0), DVec3::new(0.5, 0.0, 0.5), DVec3::new(0.0, 0.5, 0.5)];
+    for k in 0..side * side * layers {
+        let cell = DVec3::new((k % side).into(), (k / side % side).into(), (k / side / side).into());
+        for (corner, id) in corners.into_iter().zip(4 * k..) {
+            let position = edge * (cell + corner) + DVec3::splat(0.52);
+            // Uneven, so that the layers do not land on top of each other.
+            let velocity = 0.03 * DVec3::new((id % 7).into(), (id % 5).into(), (id % 3).into());
+            system.spheres.push(Sphere { id, position, velocity, ..Sphere::default() });
+        }
+    }
+    let mut simulation = simulate_silently(&system, Backend::Cpu);
+    let (mut halved, mut energy, mut crowded) = (0, f64::INFINITY, 0);
+    for step in 0..30 {
+        let report = simulation.step().unwrap();
+        let now = report.kinetic_energy + report.potential_energy;
+        assert!(now <= energy + 1e-6 * energy.abs(), "step {step}: the energy rises from {energy} to {now}");
+        (halved, energy, crowded) = (halved + report.redone, now, crowded + report.crowded);
+    }
+    assert!(crowded > 1000, "{crowded} crowded: the block does not fall onto itself");
+    assert_eq!(halved, 0, "halved substeps");
+}
 
 fn system(surface: Surface) -> System {
     let mut system = System { dt: 0.05, gravity: -DVec3::Z, ..System::default() };
