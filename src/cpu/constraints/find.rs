@@ -147,6 +147,8 @@ impl Finder<'_> {
             && is_as_before(i)
             && is_as_before(j)
             && constraint.code == candidate.code()
+            // The normal of a bounce is that of its arrival, and this sphere may have come only as far as an earlier bounce.
+            && constraint.closing >= 0.0
         {
             let impulse = self.warm(past, constraint.normal, true);
             return task.push(ContactConstraint { impulse, ..*constraint }, view.yields(i) || view.yields(j));
