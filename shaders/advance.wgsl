@@ -5,7 +5,7 @@ fn report() {
     var used = round;
     if round == frame.wide_rounds {
         used = 0u;
-        for (var k = 0u; k < frame.wide_rounds; k++) {
+        for (var k = 0u; k < (frame.wide_rounds | opaque_zero); k++) {
             used += u32(atomicLoad(&work[ROUND_BLOCKS + k * ROUND_WORDS + PENDING]) > 0u);
         }
     }

@@ -164,14 +164,14 @@ fn mark_near(i: u32, batch: u32, wakes: bool) {
         var near = middle + vec3i(k % 3, k / 3 % 3, k / 9) - vec3i(1);
         var is_inside = true;
         for (var axis = 0u; axis < 3u; axis++) {
-            let blocks = frame.block_count[axis];
+            let blocks = block_count(axis);
             let step = near[axis] - middle[axis];
             let to_low = cell[axis] - block_start(axis, middle[axis]) + 1;
             let to_high = block_start(axis, middle[axis] + 1) - cell[axis];
             let distance = select(select(0, to_high, step > 0), to_low, step < 0);
             is_inside = is_inside && (wakes || distance <= ACTIVE_REACH);
             if blocks == 0 { continue; }
-            if frame.periodic[axis] != 0u { near[axis] = modulo(near[axis], blocks); }
+            if is_periodic(axis) { near[axis] = modulo(near[axis], blocks); }
             is_inside = is_inside && near[axis] >= 0 && near[axis] < blocks;
         }
         if is_inside { atomicMax(&work[frame.at_active_blocks + number_of(near)], 2u * (batch + 1u) + select(0u, 1u, wakes)); }

@@ -2,10 +2,13 @@
 // inner colours. order_constraints.wgsl orders the constraints of a block by it. Twin: src/cpu/blocks.rs, which gives the reasons.
 // The first sphere of a cell represents the cell.
 
+// Hidden as the other uniforms that alone decide a branch.
+fn block_count(axis: u32) -> i32 { return frame.block_count[axis] + i32(opaque_zero); }
+
 // Along one axis: the block of a cell, and the cell's position in the block modulo 3.
 fn block_of(axis: u32, cell: i32) -> vec2i {
     let edge = frame.block_edge[axis];
-    let blocks = frame.block_count[axis];
+    let blocks = block_count(axis);
     // The first blocks of a period may have one cell more.
     var wide = 0;
     if blocks > 0 { wide = max(frame.count[axis] - edge * blocks, 0); }
@@ -20,7 +23,7 @@ fn block_of(axis: u32, cell: i32) -> vec2i {
 // First cell of a block along one axis.
 fn block_start(axis: u32, block: i32) -> i32 {
     let edge = frame.block_edge[axis];
-    let blocks = frame.block_count[axis];
+    let blocks = block_count(axis);
     var wide = 0;
     if blocks > 0 { wide = max(frame.count[axis] - edge * blocks, 0); }
     return block * edge + clamp(block, 0, wide);

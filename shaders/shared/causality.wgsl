@@ -179,7 +179,7 @@ fn note_threat(i: u32) {
     }
     var speed = max(length(along), length(along + normal * event.delta_v_bound));
     // Friction turns the velocity change away from the normal.
-    if frame.delta_v_bound > 2.0 { speed = length(along) + event.delta_v_bound; }
+    if bitcast<f32>(bitcast<u32>(frame.delta_v_bound) | opaque_zero) > 2.0 { speed = length(along) + event.delta_v_bound; }
     if !fast && speed * left <= leaves { return; }
     let slot = count_up(THREATS);
     if slot >= frame.threat_capacity {
