@@ -1,5 +1,7 @@
 //! Section `steps`: whole steps of the built-in scenes, at reduced sizes, on the device and the cpu engine in lockstep.
 
+use std::time::Instant;
+
 use super::{Examination, Table, Target};
 use crate::{
     Error, System,
@@ -22,6 +24,7 @@ struct Pair {
     lockstep: Lockstep,
     spheres: usize,
     compared: u64,
+    seconds: f64,
     total: Agreement,
     mismatch: Option<Mismatch>,
 }
@@ -35,8 +38,10 @@ pub fn run(examination: &mut Examination, target: &Target) -> Result<(), Error> 
         {
             break;
         }
+        let begun = Instant::now();
         let Some(mut pair) = begin(examination, target, scene)? else { continue };
         pair.step()?;
+        pair.seconds = begun.elapsed().as_secs_f64();
         pairs.push(pair);
     }
     // Later states of every scene, as long as there is time.
@@ -45,15 +50,19 @@ pub fn run(examination: &mut Examination, target: &Target) -> Result<(), Error> 
             if examination.clock.is_over() {
                 break 'rounds;
             }
+            let begun = Instant::now();
             pair.lockstep.skip(BETWEEN)?;
             pair.step()?;
+            pair.seconds += begun.elapsed().as_secs_f64();
         }
         if pairs.iter().all(|pair| pair.mismatch.is_some()) {
             break;
         }
     }
-    let mut table =
-        Table::new("scenes", &["scene", "spheres", "steps", "impacts", "near_ties", "worst", "agrees"]);
+    let mut table = Table::new(
+        "scenes",
+        &["scene", "spheres", "steps", "impacts", "near_ties", "worst", "agrees", "seconds"],
+    );
     for pair in pairs {
         let Agreement { impacts, near_ties, worst, .. } = pair.total;
         table.row(vec![
@@ -64,6 +73,7 @@ pub fn run(examination: &mut Examination, target: &Target) -> Result<(), Error> 
             near_ties.into(),
             worst.into(),
             pair.mismatch.is_none().into(),
+            pair.seconds.into(),
         ]);
         if let Some(mismatch) = pair.mismatch {
             examination.fail(format!("{}: {mismatch}", pair.name));
@@ -84,7 +94,7 @@ fn begin(examination: &mut Examination, target: &Target, scene: &Builtin) -> Res
     match Lockstep::new(system, target.context.clone(), THREADS, target.tolerance) {
         Ok(lockstep) => {
             let (total, mismatch) = (Agreement::default(), None);
-            Ok(Some(Pair { name: scene.name, lockstep, spheres, compared: 0, total, mismatch }))
+            Ok(Some(Pair { name: scene.name, lockstep, spheres, compared: 0, seconds: 0.0, total, mismatch }))
         }
         Err(Error::Unsupported(why)) => {
             examination.note(format!("{} is left out: {why}", scene.name));

@@ -19,6 +19,7 @@ pub const COMPARISON: Comparison = Comparison {
     twin: Twin::advance,
     dispatches: |_, all| vec![("advance", 0, all)],
     compare,
+    amplifies: false,
 };
 
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

@@ -56,6 +56,7 @@ pub const COMPARISON: Comparison = Comparison {
     compare: |site, input, twin, output, findings| {
         Collide::new(site, input, twin, output).compare(findings);
     },
+    amplifies: false,
 };
 
 /// Both sides of the pass.

@@ -32,6 +32,7 @@ pub const ALL: Comparison = Comparison {
         pending(site, 0, output, findings);
         converted(site, twin, output, findings);
     },
+    amplifies: false,
 };
 
 pub const TOUCHED: Comparison = Comparison {
@@ -56,6 +57,7 @@ pub const TOUCHED: Comparison = Comparison {
         }
         converted(site, twin, output, findings);
     },
+    amplifies: false,
 };
 
 // Impacts in a crowd that the sweep converted to resting contacts.
