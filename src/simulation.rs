@@ -170,8 +170,10 @@ impl Simulation {
         self.apply_edits()?;
         self.keep_copy_if_due()?;
         let start = std::time::Instant::now();
+        let downloads = self.engine.downloads();
         self.exchange()?;
         self.compress()?;
+        self.watch();
         let more = more && !self.flows_next() && !self.is_squeezed() && !self.is_copy_due();
         self.flow.ran_ahead = more;
         self.impacts.clear();
@@ -192,6 +194,7 @@ impl Simulation {
         report.time = self.time;
         self.drain(&mut report)?;
         self.gauge(&mut report);
+        report.blocking_reads += self.engine.downloads() - downloads;
         report.wall_seconds = start.elapsed().as_secs_f64();
         report.cpu_steps += u64::from(self.device_loss().is_some());
         self.summary.add(&report);

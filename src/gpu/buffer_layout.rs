@@ -94,6 +94,10 @@ impl Sizes {
         if walls > 0 { 3 + WALL_LOAD_WORDS * walls } else { 0 }
     }
 
+    fn watch_capacity(&self) -> u32 {
+        if self.static_world.watches > 0 { (self.spheres as u32).min(MOST_WATCHED) } else { 0 }
+    }
+
     // Substeps for which positions of walls are stored.
     fn blocks(&self) -> u32 {
         if self.static_world.is_restless { self.capacities.blocks } else { 1 }
@@ -141,6 +145,8 @@ macro_rules! buffer_layout {
             pub slots: u32,
             /// Length of the region `wall_loads`.
             pub wall_load_words: u32,
+            /// Length of the region `watched`.
+            pub watched_words: u32,
             $(
                 pub $length: u64,
                 $($(#[$doc])* pub $region: u32,)*
@@ -172,6 +178,7 @@ macro_rules! buffer_layout {
                     static_world: $s.static_world,
                     slots: $s.slots,
                     wall_load_words: $s.wall_load_words(),
+                    watched_words: WATCH_WORDS * $s.watch_capacity(),
                     $($length, $($region,)* $($rows, $($repeated,)*)?)*
                 }
             }
@@ -247,9 +254,14 @@ impl BufferLayout {
         u64::from(CONTROL_END) - u64::from((MOST_PARTS - self.parts()) * AUDIT_SUMS)
     }
 
-    /// The same in bytes, with what walls felt.
+    /// The same in bytes, with the wall loads and the watched spheres.
     pub fn report_bytes(&self) -> u64 {
-        4 * (self.report_words() + u64::from(self.wall_load_words))
+        4 * (self.report_words() + u64::from(self.wall_load_words) + u64::from(self.watched_words))
+    }
+
+    /// Most spheres in the boxes of sinks and sources that a report holds.
+    pub fn watch_capacity(&self) -> u32 {
+        self.watched_words / WATCH_WORDS
     }
 
     /// Workgroups of the audit: the order of its sums is that of the count alone.
@@ -291,6 +303,8 @@ impl BufferLayout {
             parts: grid.levels.parts,
             levels: grid.levels.words(),
             set_count: self.static_world.sets,
+            watch_count: self.static_world.watches,
+            watch_capacity: self.watch_capacity(),
             at: self.offsets(),
             ..Frame::default()
         }

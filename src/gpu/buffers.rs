@@ -6,7 +6,7 @@ use super::{
     host_mirror::HostMirror,
     layout::{Body, COLOUR_BITS, Frame, LAUNCH, MOST_ITERATIONS, MOST_WIDE_ROUNDS, Round, Tag},
     pipelines::Pipelines,
-    static_world,
+    static_world, watch,
 };
 use crate::Error;
 
@@ -240,8 +240,9 @@ impl Buffers {
 
     /// Puts down what no sphere moves, with walls where they are in the present substep.
     pub fn write_world(&self, queue: &wgpu::Queue, host: &HostMirror) {
-        let words =
+        let mut words =
             static_world::still(&self.layout.offsets(), &host.domain.world, host.materials.iter().copied());
+        words.extend(watch::rows(&host.boxes, &host.domain.units, &host.domain.grid));
         queue.write_buffer(&self.world, 0, bytemuck::cast_slice(&words));
         let mut words = vec![];
         static_world::motion(&host.domain.world, &host.domain.units, &host.domain.grid, &mut words);

@@ -17,6 +17,7 @@ use crate::{
         domain::Domain,
         driver::first_sums,
         plan::{self, Past, Substep},
+        watch::{self, WatchBox},
     },
 };
 
@@ -26,6 +27,8 @@ pub struct HostMirror {
     /// Ids and materials by rank.
     pub ids: Vec<u32>,
     pub materials: Vec<u32>,
+    /// Boxes of sinks and sources.
+    pub boxes: Vec<WatchBox>,
 }
 
 impl HostMirror {
@@ -34,7 +37,7 @@ impl HostMirror {
         let (domain, state) = Domain::new(system, last_contact);
         let ids = system.spheres.iter().map(|s| s.id).collect();
         let materials = system.spheres.iter().map(|s| u32::from(s.material)).collect();
-        (Self { domain, ids, materials }, state)
+        (Self { domain, ids, materials, boxes: watch::boxes(system) }, state)
     }
 
     /// The same with the cells of the first step; also the sums over all spheres.
@@ -68,6 +71,7 @@ impl HostMirror {
             has_shapes: self.domain.world.has_shapes(),
             is_mixed: self.domain.grid.levels.parts > 1,
             // Spheres that rest on a plane may be stopped, and then count as fixed.
+            has_flow: !self.boxes.is_empty(),
             has_fixed: (self.domain.has_fixed() || !self.domain.world.walls.is_empty())
                 && self.domain.world.has_gravity,
         }
@@ -78,7 +82,7 @@ impl HostMirror {
         BufferLayout::new(
             self.domain.statistics.count,
             self.domain.grid.buckets,
-            StaticWorld::of(&self.domain.world),
+            StaticWorld { watches: self.boxes.len() as u32, ..StaticWorld::of(&self.domain.world) },
             if self.domain.world.rests {
                 Numbers::new(&self.domain.grid, self.domain.statistics.count).slots()
             } else {
@@ -122,9 +126,14 @@ impl HostMirror {
         let read = download(context, &sources)?;
         let bodies: Vec<Body> = bytemuck::pod_collect_to_vec(&read[0]);
         let tags: Vec<Tag> = bytemuck::pod_collect_to_vec(&read[1]);
+        Ok(self.state_of(&bodies, &tags))
+    }
+
+    /// The state of these spheres. Ranks become ids.
+    pub fn state_of(&self, bodies: &[Body], tags: &[Tag]) -> State {
         let mut state = State::default();
-        state.resize(self.domain.statistics.count);
-        for (i, (body, tag)) in bodies.iter().zip(&tags).enumerate() {
+        state.resize(bodies.len());
+        for (i, (body, tag)) in bodies.iter().zip(tags).enumerate() {
             let rank = tag.rank as usize;
             state.place[i] = body.offset.extend(body.radius);
             state.cell[i] = tag.cell.extend(self.materials[rank] as i32);
@@ -132,7 +141,7 @@ impl HostMirror {
             state.spin[i] = tag.spin.extend(tag.last_contact);
             state.id[i] = self.ids[rank];
         }
-        Ok(state)
+        state
     }
 
     /// Writes a state into spheres in ascending order of ids.

@@ -13,7 +13,7 @@ use super::{
     host_mirror::HostMirror,
     layout::Frame,
     pipelines::Pipelines,
-    shaders::{Group, MODULES, Module, Variant},
+    shaders::{Group, Module, Variant},
     submit_queue::SubmitQueue,
 };
 use crate::{Sphere, System, state::columns::NEVER};
@@ -94,9 +94,10 @@ fn no_dispatch_compiles_its_shader_anew() {
             is_mixed: all,
             has_rest: all,
             has_shapes: all,
+            has_flow: all,
         };
         let mut bench = Bench::new(&context, variant);
-        for module in MODULES.iter().filter(|module| all || module.group != Group::Rest) {
+        for module in variant.modules() {
             for &entry in module.entries {
                 bench.dispatch(module, entry);
                 let growth = (0..ATTEMPTS).map(|_| {

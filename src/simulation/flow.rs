@@ -6,7 +6,11 @@
 use glam::DVec3;
 
 use super::{Simulation, edit::Disturbed};
-use crate::{Error, Partner, SinkCount, Source, Sphere, StepReport, System, simulation::summary::Exchange};
+use crate::{
+    Error, Partner, SinkCount, Source, Sphere, StepReport, System,
+    simulation::summary::Exchange,
+    step::watch::{BoxSet, source_box},
+};
 
 /// Progress of a source.
 #[derive(Clone, Copy, Debug, Default)]
@@ -217,7 +221,8 @@ impl Simulation {
         if looking.is_empty() || system.spheres.is_empty() {
             return Ok(());
         }
-        let mut found = engine.find(&|center, _| taker(center).is_some())?;
+        let boxes = BoxSet::of(looking.iter().copied());
+        let mut found = engine.find(boxes, &|center, _| taker(center).is_some())?;
         found.sort_unstable_by_key(|found| found.id);
         let place =
             |id: u32| system.spheres.binary_search_by_key(&id, |s| s.id).expect("an id of the system");
@@ -225,12 +230,12 @@ impl Simulation {
         if found.is_empty() {
             return Ok(());
         }
-        engine.read(&mut self.system.spheres)?;
-        flow.is_read = true;
         let mut gone = Vec::with_capacity(found.len());
         for found in &found {
             let place = self.system.spheres.binary_search_by_key(&found.id, |s| s.id);
-            let sphere = self.system.spheres[place.expect("an id of the system")];
+            let sphere = &mut self.system.spheres[place.expect("an id of the system")];
+            (sphere.position, sphere.velocity, sphere.spin) = (found.center, found.velocity, found.spin);
+            let sphere = *sphere;
             let sinks = &self.system.sinks;
             let by = looking.iter().copied().find(|&k| sinks[k].holds(found.center, axes)).unwrap_or(0);
             flow.sinks[by].removed += 1;
@@ -252,6 +257,29 @@ impl Simulation {
         }
         self.summary.exchange(self.sphere_count(), taken.reversed());
         Ok(())
+    }
+
+    /// Tells the engine in which boxes sinks and sources look for spheres after the next step and after the step that
+    /// follows it.
+    pub(super) fn watch(&mut self) {
+        if !self.system.has_flow() {
+            return;
+        }
+        let Self { system, flow, step, time, .. } = self;
+        // The same sums as those of the times at which sources pour.
+        let end = *time + system.dt;
+        let boxes = |step: u64, next_end: f64| {
+            let looks = |k: &usize| step.is_multiple_of(u64::from(system.sinks[*k].every));
+            let is_due = |k: &usize| {
+                let poured = flow.sources.get(*k).map_or(0, |progress| progress.poured);
+                system.sources[*k].due(next_end) > poured
+            };
+            let sinks = (0..system.sinks.len()).filter(looks);
+            let sources = (0..system.sources.len()).filter(is_due).map(|k| source_box(system, k));
+            BoxSet::of(sinks.chain(sources))
+        };
+        let (now, next) = (boxes(*step + 1, end + system.dt), boxes(*step + 2, end + system.dt + system.dt));
+        self.engine.watch(now, next);
     }
 
     /// Whether spheres may come or go between the step about to run and the step after it.

@@ -14,6 +14,7 @@ use crate::{
         domain::Domain,
         engine::Engine,
         plan::{self, Past, Plan, Substep},
+        watch::BoxSet,
     },
 };
 
@@ -168,11 +169,19 @@ pub trait StepEngine: Send {
     /// [`Error::DeviceLost`].
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
 
-    /// The spheres for which `test` of centre and radius returns true, in any order.
+    /// Says in which boxes to look for spheres after the next step and after the step that follows it.
+    fn watch(&mut self, _now: BoxSet, _next: BoxSet) {}
+
+    /// The spheres for which `test` of centre and radius returns true, in any order. `test` is false outside these boxes.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
+    fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
+
+    /// How often the engine has copied the state of all spheres from a device.
+    fn downloads(&self) -> u64 {
+        0
+    }
 
     /// The contacts that transmit a force at the end of the last step.
     ///
@@ -442,8 +451,16 @@ impl<E: StepEngine> Engine for Driver<E> {
         self.engine.read(spheres)
     }
 
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
-        self.engine.find(test)
+    fn watch(&mut self, now: BoxSet, next: BoxSet) {
+        self.engine.watch(now, next);
+    }
+
+    fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+        self.engine.find(boxes, test)
+    }
+
+    fn downloads(&self) -> u64 {
+        self.engine.downloads()
     }
 
     fn measure(&self) -> Measure {
