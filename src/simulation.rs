@@ -170,7 +170,7 @@ impl Simulation {
         self.apply_edits()?;
         self.keep_copy_if_due()?;
         let start = std::time::Instant::now();
-        let downloads = self.engine.downloads();
+        let waits = self.engine.waits();
         self.exchange()?;
         self.compress()?;
         self.watch();
@@ -194,7 +194,7 @@ impl Simulation {
         report.time = self.time;
         self.drain(&mut report)?;
         self.gauge(&mut report);
-        report.blocking_reads += self.engine.downloads() - downloads;
+        report.blocking_reads += self.engine.waits() - waits;
         report.wall_seconds = start.elapsed().as_secs_f64();
         report.cpu_steps += u64::from(self.device_loss().is_some());
         self.summary.add(&report);

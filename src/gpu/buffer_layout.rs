@@ -139,6 +139,9 @@ macro_rules! buffer_layout {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct BufferLayout {
             pub capacities: Capacities,
+            /// Spheres for which the buffers have room.
+            pub room: u32,
+            /// Spheres present, at most `room`.
             pub sphere_count: u32,
             pub static_world: StaticWorld,
             /// Blocks of a colour in which contacts are solved, or places for them; 0 where contacts never rest.
@@ -174,6 +177,7 @@ macro_rules! buffer_layout {
                 )*
                 Self {
                     capacities: $s.capacities,
+                    room: $s.spheres as u32,
                     sphere_count: $s.spheres as u32,
                     static_world: $s.static_world,
                     slots: $s.slots,
@@ -213,20 +217,21 @@ pub fn speeds(world: &World, h: f32) -> [f32; 4] {
 }
 
 impl BufferLayout {
+    /// The layout of buffers with room for this number of spheres, all of them present.
     pub fn new(
-        count: usize,
+        room: usize,
         buckets: usize,
         static_world: StaticWorld,
         slots: u32,
         capacities: Capacities,
     ) -> Self {
-        let (spheres, buckets) = (count as u64, buckets as u64);
+        let (spheres, buckets) = (room as u64, buckets as u64);
         Self::lay(&Sizes { spheres, buckets, static_world, slots, capacities })
     }
 
     /// Name and bytes of every buffer; `state` counts both copies.
     pub fn sizes(&self) -> [(&'static str, u64); 12] {
-        let n = u64::from(self.sphere_count).max(1);
+        let n = u64::from(self.room).max(1);
         let state = |size: usize| n * size as u64;
         [
             ("bodies", state(size_of::<Body>())),
@@ -279,6 +284,7 @@ impl BufferLayout {
             radius_max,
             count: grid.count,
             sphere_count: self.sphere_count,
+            room: self.room,
             periodic: glam::UVec3::from_array(grid.periodic.map(u32::from)),
             layers: grid.layers,
             block_edge: axes.map(|axis| axis.edge).into(),
@@ -342,7 +348,7 @@ impl BufferLayout {
         }
         let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         let Some((name, bytes)) = self.first_above(most) else { return Ok(()) };
-        let fitting = self.most_fitting(most, buckets, u64::from(self.sphere_count));
+        let fitting = self.most_fitting(most, buckets, u64::from(self.room));
         Err(Error::Capacity(format!(
             "{} spheres need a buffer of {bytes} bytes ({name}), but the adapter allows {most}; at most {fitting} such \
              spheres fit",
@@ -357,7 +363,7 @@ impl BufferLayout {
 
     /// The layout for another number of such spheres. Everything grows with their number.
     pub fn scaled_to(&self, count: u64, buckets: usize) -> (Self, usize) {
-        let share = count as f64 / f64::from(self.sphere_count.max(1));
+        let share = count as f64 / f64::from(self.room.max(1));
         let scaled = |x: u32| (f64::from(x) * share).ceil() as u32;
         let c = self.capacities;
         // Part of the room is the same for few as for many.

@@ -327,9 +327,13 @@ shared_structs! { structs_as_wgsl;
         watch_count: u32,
         watch_set: u32,
         watch_capacity: u32,
+        /// Spheres for which the buffers have room, and ranks of the warm start.
+        room: u32,
+        /// Spheres that sinks have taken.
+        removed_count: u32,
         at: RegionOffsets,
-        /// Fills up to a multiple of 16 bytes; 30 words lie between `levels` and `at`.
-        unused: [u32; (30 + REGION_COUNT).wrapping_neg() % 4],
+        /// Fills up to a multiple of 16 bytes; 32 words lie between `levels` and `at`.
+        unused: [u32; (32 + REGION_COUNT).wrapping_neg() % 4],
     }
 
     /// Number of the round, or of the pass and colour of contact constraints, of a dispatch.

@@ -65,7 +65,8 @@ const TOUCH: &str = shader!("shared/touch");
 const APPROACH: &str = shader!("shared/approach");
 const WALL_LOADS: &str = shader!("shared/wall_loads");
 const WALL: &str = shader!("shared/wall");
-const WATCH: &str = shader!("shared/watch");
+const WARM_START: &str = shader!("shared/warm_start");
+const REMOVAL: &str = shader!("shared/removal");
 
 /// All modules in the order of the stages; then the one that finishes the rounds, and those for sinks and sources.
 pub const MODULES: &[Module] = &[
@@ -146,6 +147,7 @@ pub const MODULES: &[Module] = &[
             TOUCH,
             shader!("shared/blocks"),
             shader!("shared/constraint"),
+            WARM_START,
             shader!("shared/find_constraints"),
             shader!("shared/order_constraints"),
             WALL_LOADS,
@@ -179,11 +181,23 @@ pub const MODULES: &[Module] = &[
             shader!("shared/rounds"),
         ],
     },
-    Module { name: "watch", group: Group::Substep, entries: &["watch"], parts: &[WATCH] },
+    Module { name: "watch", group: Group::Substep, entries: &["watch"], parts: &[shader!("shared/watch")] },
+    Module {
+        name: "remove",
+        group: Group::Broad,
+        entries: &["remove"],
+        parts: &[REMOVAL, shader!("shared/remove")],
+    },
+    Module {
+        name: "remove_contacts",
+        group: Group::Rest,
+        entries: &["remove_contacts", "wake_partners"],
+        parts: &[WARM_START, REMOVAL, shader!("shared/remove_contacts")],
+    },
 ];
 
 /// Modules that only systems with sinks or sources need.
-const OF_FLOW: &[&str] = &["watch"];
+const OF_FLOW: &[&str] = &["watch", "remove", "remove_contacts"];
 
 /// Properties of a system for which shaders are specialised. Adapters without real branches, for example software adapters, pay for
 /// unused code too.

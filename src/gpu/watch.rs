@@ -58,6 +58,12 @@ impl Watched {
         self.boxes.contains(boxes)
     }
 
+    /// Index in the state of a sphere by its rank.
+    pub fn index(&self, rank: u32) -> Option<u32> {
+        let place = self.indices.binary_search_by_key(&rank, |&(rank, _)| rank);
+        place.ok().map(|place| self.indices[place].1)
+    }
+
     /// The spheres for which `test` of centre and radius returns true.
     pub fn find(&self, units: &Units, grid: &Grid, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Vec<Found> {
         self.state.find(units, grid, test)

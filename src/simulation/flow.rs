@@ -76,6 +76,12 @@ impl Flow {
         if self.leaving.is_empty() { vec![] } else { spheres.extract_if(.., |s| !self.keeps(s.id)).collect() }
     }
 
+    /// The spheres in the list that sinks have taken. Their order is that of the ids.
+    pub fn gone(&self, spheres: &[Sphere]) -> Vec<Sphere> {
+        let place = |id: &u32| spheres.binary_search_by_key(id, |s| s.id).ok();
+        self.leaving.iter().filter_map(|id| place(id).map(|place| spheres[place])).collect()
+    }
+
     /// A counter that changes whenever spheres come or go.
     pub fn generation(&self) -> u64 {
         self.generation
@@ -178,11 +184,30 @@ impl Simulation {
             self.flow.sources = pour.sources;
             return Ok(());
         }
+        let gone = self.flow.gone(&self.system.spheres);
+        if self.engine.exchange(&gone, &pour.spheres)? {
+            self.flow.let_go(&mut self.system.spheres);
+            self.system.spheres.extend(&pour.spheres);
+        } else {
+            self.exchange_by_reload(&pour.spheres)?;
+        }
+        self.flow.forget_leaving();
+        self.flow.is_read = false;
+        self.flow.sources = pour.sources;
+        self.flow.next_id += pour.spheres.len() as u64;
+        self.flow.poured += pour.spheres.len() as u64;
+        let brought = Exchange::of(&self.system, &pour.spheres);
+        self.summary.exchange(self.system.spheres.len(), brought);
+        Ok(())
+    }
+
+    // Restarts the engine without the spheres that sinks have taken and with the poured ones.
+    fn exchange_by_reload(&mut self, poured: &[Sphere]) -> Result<(), Error> {
         self.read_all()?;
         let gone = self.flow.let_go(&mut self.system.spheres);
         let kept = self.system.spheres.len();
         // New ids are larger than all others, so the order by id holds.
-        self.system.spheres.extend(&pour.spheres);
+        self.system.spheres.extend(poured);
         let reloaded = if self.system.spheres.is_empty() && gone.is_empty() {
             Ok(())
         } else {
@@ -193,13 +218,6 @@ impl Simulation {
             self.take_back(gone);
             return Err(error);
         }
-        self.flow.forget_leaving();
-        self.flow.is_read = false;
-        self.flow.sources = pour.sources;
-        self.flow.next_id += pour.spheres.len() as u64;
-        self.flow.poured += pour.spheres.len() as u64;
-        let brought = Exchange::of(&self.system, &pour.spheres);
-        self.summary.exchange(self.system.spheres.len(), brought);
         Ok(())
     }
 

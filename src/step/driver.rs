@@ -178,9 +178,25 @@ pub trait StepEngine: Send {
     /// [`Error::DeviceLost`].
     fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
 
-    /// How often the engine has copied the state of all spheres from a device.
-    fn downloads(&self) -> u64 {
+    /// How often the host has waited for a device outside of steps.
+    fn waits(&self) -> u64 {
         0
+    }
+
+    /// As [`Engine::exchange`].
+    ///
+    /// # Errors
+    /// [`Error::Capacity`], [`Error::DeviceLost`].
+    fn exchange(&mut self, _gone: &[Sphere], _come: &[Sphere]) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// As [`Engine::call_off`].
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    fn call_off(&mut self) -> Result<(), Error> {
+        Ok(())
     }
 
     /// The contacts that transmit a force at the end of the last step.
@@ -459,8 +475,16 @@ impl<E: StepEngine> Engine for Driver<E> {
         self.engine.find(boxes, test)
     }
 
-    fn downloads(&self) -> u64 {
-        self.engine.downloads()
+    fn waits(&self) -> u64 {
+        self.engine.waits()
+    }
+
+    fn exchange(&mut self, gone: &[Sphere], come: &[Sphere]) -> Result<bool, Error> {
+        self.engine.exchange(gone, come)
+    }
+
+    fn call_off(&mut self) -> Result<(), Error> {
+        self.engine.call_off()
     }
 
     fn measure(&self) -> Measure {
