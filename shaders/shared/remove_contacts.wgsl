@@ -9,17 +9,17 @@ fn carry_impulses(first: u32, count: u32) -> u32 {
     var carried = 0u;
     var any_left = false;
     for (var k = 0u; k < count; k++) {
-        let from = place_of_impulse(first + k);
-        var key = pool[from];
+        let source = place_of_impulse(first + k);
+        var key = pool[source];
         if (key & WALL) == 0u {
             let partner = new_rank(key);
             any_left = any_left || partner.is_removed;
             if partner.is_removed { continue; }
             key = partner.place;
         }
-        let to = place_of_impulse(first + carried);
-        atomicStore(&warm_start[to], key);
-        for (var word = 1u; word < IMPULSE_WORDS; word++) { atomicStore(&warm_start[to + word], pool[from + word]); }
+        let goal = place_of_impulse(first + carried);
+        atomicStore(&warm_start[goal], key);
+        for (var word = 1u; word < IMPULSE_WORDS; word++) { atomicStore(&warm_start[goal + word], pool[source + word]); }
         carried++;
     }
     return carried | select(0u, 1u << 31u, any_left);
@@ -33,12 +33,12 @@ fn remove_contacts(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgr
     for (var rank = id.x; rank < frame.sphere_count; rank += groups.x * GROUP) {
         let to = new_rank(rank);
         if to.is_removed { continue; }
-        let from = rank_head(rank);
+        let source = rank_head(rank);
         let head = rank_head(to.place);
-        let carried = carry_impulses(pool[from], pool[from + 1u] & ~RESTED);
-        let timer = pool[from + 2u];
-        atomicStore(&warm_start[head], pool[from]);
-        atomicStore(&warm_start[head + 1u], (carried & ~(1u << 31u)) | (pool[from + 1u] & RESTED));
+        let carried = carry_impulses(pool[source], pool[source + 1u] & ~RESTED);
+        let timer = pool[source + 2u];
+        atomicStore(&warm_start[head], pool[source]);
+        atomicStore(&warm_start[head + 1u], (carried & ~(1u << 31u)) | (pool[source + 1u] & RESTED));
         atomicStore(&warm_start[head + 2u], select(timer, timer_when_woken(timer), (carried >> 31u) != 0u));
     }
     // New spheres find nothing at the ranks that have become free.
