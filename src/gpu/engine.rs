@@ -87,8 +87,8 @@ pub struct GpuExecutor {
     watches: [BoxSet; 2],
     /// The spheres in the boxes at the end of the last step.
     watched: Option<Watched>,
-    /// Number of waits outside of steps.
-    waits: Cell<u64>,
+    /// Number of copies of the whole state to the host.
+    downloads: Cell<u64>,
 }
 
 /// Costs of a step besides its substeps.
@@ -172,7 +172,7 @@ impl GpuExecutor {
             retries: Retries::default(),
             watches: [BoxSet::default(); 2],
             watched: None,
-            waits: Cell::new(0),
+            downloads: Cell::new(0),
         };
         let deepest = executor.deepest_now()?;
         Ok((executor, sums, deepest))
@@ -316,7 +316,7 @@ impl GpuExecutor {
 
     // The state of copy `k`.
     fn download(&self, k: usize) -> Result<State, Error> {
-        self.waits.set(self.waits.get() + 1);
+        self.downloads.set(self.downloads.get() + 1);
         self.host.download(&self.context, &self.buffers, k)
     }
 
@@ -442,21 +442,21 @@ impl StepEngine for GpuExecutor {
         }
     }
 
-    fn waits(&self) -> u64 {
-        self.waits.get()
+    fn downloads(&self) -> u64 {
+        self.downloads.get()
     }
 
     fn exchange(&mut self, gone: &[Sphere], come: &[Sphere]) -> Result<bool, Error> {
         self.exchange_in_place(gone, come)
     }
 
-    fn call_off(&mut self) -> Result<(), Error> {
-        let Some(in_flight) = self.in_flight.take() else { return Ok(()) };
-        self.waits.set(self.waits.get() + 1);
+    fn call_off(&mut self) -> Result<bool, Error> {
+        let Some(in_flight) = self.in_flight.take() else { return Ok(false) };
         let (_, buffer) = in_flight.pending.wait(&self.context)?;
         self.submit_queue.give_back(buffer);
         self.go_back((in_flight.start, in_flight.step_plan));
-        self.reallocate(self.buffers.layout.capacities)
+        self.reallocate(self.buffers.layout.capacities)?;
+        Ok(true)
     }
 
     fn contacts(&self) -> Result<Vec<Contact>, Error> {
@@ -483,7 +483,7 @@ impl StepEngine for GpuExecutor {
         let profile = self.timing.is_some();
         let (renewed, sums, deepest) =
             Self::new(system, self.context.clone(), capacities, profile, last_contact, time)?;
-        renewed.waits.set(self.waits.get());
+        renewed.downloads.set(self.downloads.get());
         Ok((renewed, sums, deepest))
     }
 

@@ -1,16 +1,23 @@
 //! Sources, sinks and gravity changes between steps, and their share in the energy ledger.
 //!
 //! A sink takes a sphere at the end of a step, but the sphere leaves the engine only at the start of the next step, when
-//! new spheres arrive. The engine is thus reloaded at most once per step. Meanwhile the public interface hides the sphere.
+//! new spheres arrive. Spheres are thus exchanged at most once per step. Meanwhile the public interface hides the sphere.
+//!
+//! A device removes and adds spheres itself ([`Engine::exchange`](crate::step::engine::Engine::exchange)); other engines are
+//! reloaded.
 
 use glam::DVec3;
 
 use super::{Simulation, edit::Disturbed};
 use crate::{
-    Error, Partner, SinkCount, Source, Sphere, StepReport, System,
+    Error, Partner, Sink, SinkCount, Source, Sphere, StepReport, System,
     simulation::summary::Exchange,
     step::watch::{BoxSet, source_box},
 };
+
+/// Checks of the sinks without a removal after which the next step begins before the check. A step that is called off costs
+/// the device a step.
+const QUIET_CHECKS: u32 = 4;
 
 /// Progress of a source.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +45,10 @@ pub(super) struct Flow {
     waiting: u64,
     /// Whether the engine may have begun the step after the one that it reported.
     pub ran_ahead: bool,
+    /// Steps called off and not yet reported.
+    pub called_off: u64,
+    /// Consecutive checks in which no sink took a sphere.
+    empty_checks: u32,
     generation: u64,
 }
 
@@ -184,6 +195,11 @@ impl Simulation {
             self.flow.sources = pour.sources;
             return Ok(());
         }
+        if self.flow.ran_ahead {
+            // The step was begun with the spheres of before.
+            self.flow.called_off += u64::from(self.engine.call_off()?);
+            self.flow.ran_ahead = false;
+        }
         let gone = self.flow.gone(&self.system.spheres);
         if self.engine.exchange(&gone, &pour.spheres)? {
             self.flow.let_go(&mut self.system.spheres);
@@ -246,8 +262,10 @@ impl Simulation {
             |id: u32| system.spheres.binary_search_by_key(&id, |s| s.id).expect("an id of the system");
         found.retain(|found| !system.spheres[place(found.id)].fixed);
         if found.is_empty() {
+            flow.empty_checks = flow.empty_checks.saturating_add(1);
             return Ok(());
         }
+        flow.empty_checks = 0;
         let mut gone = Vec::with_capacity(found.len());
         for found in &found {
             let place = self.system.spheres.binary_search_by_key(&found.id, |s| s.id);
@@ -300,11 +318,15 @@ impl Simulation {
         self.engine.watch(now, next);
     }
 
-    /// Whether spheres may come or go between the step about to run and the step after it.
+    /// Whether spheres are likely to come or go between the step about to run and the step after it. A step that begins
+    /// before the sinks are checked is called off if they take a sphere.
     pub(super) fn flows_next(&self) -> bool {
-        let end = self.time + 2.0 * self.system.dt;
+        // The same sum as that of the time at which sources pour.
+        let end = self.time + self.system.dt + self.system.dt;
         let has_due = |(source, progress): (&Source, &Progress)| source.due(end) > progress.poured;
-        !self.system.sinks.is_empty() || self.system.sources.iter().zip(&self.flow.sources).any(has_due)
+        let checks = |sink: &Sink| (self.step + 1).is_multiple_of(u64::from(sink.every));
+        let takes = self.flow.empty_checks < QUIET_CHECKS && self.system.sinks.iter().any(checks);
+        takes || self.system.sources.iter().zip(&self.flow.sources).any(has_due)
     }
 
     /// Reads all spheres from the engine to the host.

@@ -178,8 +178,8 @@ pub trait StepEngine: Send {
     /// [`Error::DeviceLost`].
     fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
 
-    /// How often the host has waited for a device outside of steps.
-    fn waits(&self) -> u64 {
+    /// How often the engine has copied the state of all spheres from a device.
+    fn downloads(&self) -> u64 {
         0
     }
 
@@ -195,8 +195,8 @@ pub trait StepEngine: Send {
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Capacity`].
-    fn call_off(&mut self) -> Result<(), Error> {
-        Ok(())
+    fn call_off(&mut self) -> Result<bool, Error> {
+        Ok(false)
     }
 
     /// The contacts that transmit a force at the end of the last step.
@@ -475,15 +475,15 @@ impl<E: StepEngine> Engine for Driver<E> {
         self.engine.find(boxes, test)
     }
 
-    fn waits(&self) -> u64 {
-        self.engine.waits()
+    fn downloads(&self) -> u64 {
+        self.engine.downloads()
     }
 
     fn exchange(&mut self, gone: &[Sphere], come: &[Sphere]) -> Result<bool, Error> {
         self.engine.exchange(gone, come)
     }
 
-    fn call_off(&mut self) -> Result<(), Error> {
+    fn call_off(&mut self) -> Result<bool, Error> {
         self.engine.call_off()
     }
 

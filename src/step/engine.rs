@@ -64,9 +64,8 @@ pub(crate) trait Engine: Send {
     /// The spheres for which `test` of centre and radius returns true, in any order. `test` is false outside these boxes
     /// of [`watch::boxes`](crate::step::watch::boxes).
     fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
-    /// How often the host has waited for a device outside of steps: for a copy of the whole state, or for a step that was
-    /// called off.
-    fn waits(&self) -> u64 {
+    /// How often the engine has copied the state of all spheres from a device.
+    fn downloads(&self) -> u64 {
         0
     }
     /// Removes spheres that [`find`](Self::find) found after the last step and adds others with larger ids, both sorted by
@@ -78,12 +77,13 @@ pub(crate) trait Engine: Send {
     fn exchange(&mut self, _gone: &[Sphere], _come: &[Sphere]) -> Result<bool, Error> {
         Ok(false)
     }
-    /// Calls off the step that began ahead of its request, if any: the state is that of the last report.
+    /// Calls off the step that began ahead of its request, and returns whether there was one. The state is that of the last
+    /// report.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Capacity`].
-    fn call_off(&mut self) -> Result<(), Error> {
-        Ok(())
+    fn call_off(&mut self) -> Result<bool, Error> {
+        Ok(false)
     }
     /// Sums over the current state.
     fn measure(&self) -> Measure;
