@@ -117,8 +117,7 @@ impl Buffers {
         let rounds = make_rounds(context)?;
         let (bodies, tags, warm_start) = ([body_a, body_b], [tag_a, tag_b], [warm_start_a, warm_start_b]);
         if let Some(before) = before {
-            keep_state(context, before, [&bodies, &tags]);
-            keep_warm_start(context, before, &layout, &warm_start);
+            keep(context, before, &layout, [&bodies, &tags, &warm_start]);
         }
         let group = |layout, buffers: [&wgpu::Buffer; 8]| {
             let entries: Vec<_> = (0..)
@@ -311,34 +310,31 @@ fn make_rounds(context: &Context) -> Result<wgpu::Buffer, Error> {
     Ok(rounds)
 }
 
-// The state outlives buffers that become too small for more spheres.
-fn keep_state(context: &Context, before: &Buffers, state: [&[wgpu::Buffer; 2]; 2]) {
-    let mut encoder = context.device.create_command_encoder(&Default::default());
-    for (from, to) in [&before.bodies, &before.tags].into_iter().flatten().zip(state.into_iter().flatten()) {
-        if from != to {
-            encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size().min(to.size()));
-        }
-    }
-    context.queue.submit([encoder.finish()]);
-}
-
-// Warm-start data outlives the buffers: it is indexed by rank, whatever the capacity. The impulses follow the heads of all
-// ranks for which there is room.
-fn keep_warm_start(
+// The state and the warm-start data outlive buffers that become too small. The warm-start data is indexed by rank, whatever the
+// capacity; the impulses follow the heads of all ranks for which there is room.
+fn keep(
     context: &Context,
     before: &Buffers,
     layout: &BufferLayout,
-    warm_start: &[wgpu::Buffer; 2],
+    [bodies, tags, warm_start]: [&[wgpu::Buffer; 2]; 3],
 ) {
+    let mut encoder = context.device.create_command_encoder(&Default::default());
     let impulses = |room: u32| 4 * u64::from(WARM_START_HEAD + RANK_WORDS * room);
     let (old, new) = (impulses(before.layout.room), impulses(layout.room));
-    let mut encoder = context.device.create_command_encoder(&Default::default());
-    for (from, to) in before.warm_start.iter().zip(warm_start).filter(|(from, to)| from != to) {
-        if old == new || layout.slots == 0 {
-            encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size().min(to.size()));
-        } else {
-            encoder.copy_buffer_to_buffer(from, 0, to, 0, old.min(new));
-            encoder.copy_buffer_to_buffer(from, old, to, new, (from.size() - old).min(to.size() - new));
+    let moves = old != new && layout.slots > 0;
+    for (before, now, moves) in [
+        (&before.bodies, bodies, false),
+        (&before.tags, tags, false),
+        (&before.warm_start, warm_start, moves),
+    ] {
+        for (from, to) in before.iter().zip(now).filter(|(from, to)| from != to) {
+            let (from_size, to_size) = (from.size(), to.size());
+            if moves {
+                encoder.copy_buffer_to_buffer(from, 0, to, 0, old.min(new));
+                encoder.copy_buffer_to_buffer(from, old, to, new, (from_size - old).min(to_size - new));
+            } else {
+                encoder.copy_buffer_to_buffer(from, 0, to, 0, from_size.min(to_size));
+            }
         }
     }
     context.queue.submit([encoder.finish()]);

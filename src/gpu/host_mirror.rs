@@ -8,6 +8,7 @@ use super::{
     readback::download,
     shaders::Variant,
     static_world::{self, StaticWorld},
+    watch::{self, WatchBox},
 };
 use crate::{
     Error, Sphere, System,
@@ -17,7 +18,6 @@ use crate::{
         domain::Domain,
         driver::first_sums,
         plan::{self, Past, Substep},
-        watch::{self, WatchBox},
     },
 };
 

@@ -1,4 +1,4 @@
-//! The spheres that a device found in the boxes of sinks and sources at the end of a step.
+//! The boxes of sinks and sources on the device, and the spheres that the device found in them at the end of a step.
 
 use glam::{DVec3, IVec3, Vec3};
 
@@ -8,16 +8,50 @@ use super::{
     layout::{Body, Tag, WATCH_WORDS, WATCHED_COUNT},
 };
 use crate::{
+    Dimensions, System,
     state::{
         columns::{Found, State},
         grid::{FARTHEST, Grid},
         units::Units,
     },
-    step::watch::{BoxSet, WatchBox},
+    step::watch::BoxSet,
+    system::{region::Region, space::Space},
 };
 
 /// Offset of a face that no sphere is beyond.
 const BEYOND: f32 = 1e30;
+
+/// How much larger the box of a source is than the positions that the source tests, relative to a radius.
+const SPARE: f64 = 0.01;
+
+/// A box in which an engine looks for spheres, in the user's units. Components may be infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WatchBox {
+    pub low: DVec3,
+    pub high: DVec3,
+    /// Distance in radii from which a sphere counts as inside.
+    pub reach: f64,
+}
+
+/// The boxes of all sinks, then of all sources.
+pub fn boxes(system: &System) -> Vec<WatchBox> {
+    let is_flat = system.dimensions == Dimensions::Two;
+    let flat = |x: DVec3, z: f64| if is_flat { x.with_z(z) } else { x };
+    let make = |low: DVec3, high: DVec3, reach| WatchBox {
+        low: flat(low, f64::NEG_INFINITY),
+        high: flat(high, f64::INFINITY),
+        reach,
+    };
+    let space = Space::new(system);
+    let sinks = system.sinks.iter().map(|sink| make(sink.min, sink.max, 0.0));
+    let sources = system.sources.iter().map(|source| {
+        let region = Region::new(system, Some((source.min, source.max)));
+        let middle = space.wrap(0.5 * (region.low + region.high));
+        let half = 0.5 * (region.high - region.low) + SPARE * source.largest_radius();
+        make(middle - half, middle + half, 1.0 + SPARE)
+    });
+    sinks.chain(sources).collect()
+}
 
 /// The spheres in a set of boxes at the end of a step.
 pub struct Watched {
@@ -91,7 +125,7 @@ pub fn rows(boxes: &[WatchBox], units: &Units, grid: &Grid) -> Vec<u32> {
 fn face(corner: DVec3, beyond: f32, grid: &Grid) -> (IVec3, Vec3) {
     let is_far = |axis: usize| {
         let cells = (corner[axis] - grid.origin[axis]) / grid.exact_edge[axis];
-        !(cells.abs() < f64::from(FARTHEST))
+        cells.is_nan() || cells.abs() >= f64::from(FARTHEST)
     };
     let far = [0, 1, 2].map(is_far);
     let near =
