@@ -277,3 +277,33 @@ fn a_galton_board_runs_ahead_while_no_marble_comes_or_goes() {
     assert!(summary.poured > 2 && summary.removed > 0, "{} {}", summary.poured, summary.removed);
     assert!(waits < 20, "{waits}");
 }
+
+// Spheres cross the periodic boundary, beside which both boxes lie.
+#[test]
+fn boxes_at_a_periodic_boundary_find_the_same_spheres() {
+    let run = |backend: Backend| {
+        let mut system = System { dt: 0.1, ..System::default() };
+        system.bounds =
+            Bounds { max: DVec3::new(12.0, 9.0, 9.0), sides: [Side::Periodic; 3], ..Bounds::default() };
+        for k in 0..40u32 {
+            let [x, y, z] = [k % 5, k / 5 % 4, k / 20].map(|i| 0.6 + 2.2 * f64::from(i));
+            let velocity = DVec3::new(if k % 2 == 0 { 2.0 } else { -2.0 }, 0.0, 0.0);
+            system.spheres.push(Sphere { velocity, radius: 0.3, ..sphere(k, DVec3::new(x, y, z)) });
+        }
+        let source = Source::new(DVec3::new(0.0, 0.0, 6.0), DVec3::new(2.0, 9.0, 9.0), 10.0);
+        system.sources.push(Source { diameters: vec![(0.6, 1.0)], velocity: DVec3::NEG_X, ..source });
+        let (low, high) = (DVec3::new(11.4, 0.0, 0.0), DVec3::new(12.0, 9.0, 9.0));
+        system.sinks.push(Sink { every: 3, ..Sink::new(low, high, "right") });
+        let mut simulation = on(backend, system);
+        let mut told = vec![];
+        for _ in 0..20 {
+            let report = simulation.step().unwrap();
+            told.push((report.poured, report.waiting, report.removed));
+        }
+        assert!(simulation.summary().ledger_error < 1e-5);
+        (told, ids(&simulation), simulation.sink_counts()[0].removed)
+    };
+    let [cpu, gpu] = BACKENDS.map(run);
+    assert!(cpu.2 > 5, "{} removed", cpu.2);
+    assert_eq!(gpu, cpu);
+}
