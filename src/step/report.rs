@@ -143,7 +143,8 @@ pub struct StepReport {
     pub submits: u64,
     /// Number of times that the host waited while the device was idle, or for a step that it then called off.
     pub blocking_reads: u64,
-    /// Copies of the state of all spheres from the device to the host. New cells, edits and steps on the CPU need one.
+    /// Copies of the state of all spheres from the device to the host during the step, for example for new cells or for a step on
+    /// the CPU. Copies for edits and for [`Options::on_loss`](crate::Options::on_loss) do not count.
     pub downloads: u64,
     /// Spheres that slept in the last substep.
     pub asleep: u64,
