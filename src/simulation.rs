@@ -170,8 +170,10 @@ impl Simulation {
         self.apply_edits()?;
         self.keep_copy_if_due()?;
         let start = std::time::Instant::now();
+        let downloads = self.engine.downloads();
         self.exchange()?;
         self.compress()?;
+        self.watch();
         let more = more && !self.flows_next() && !self.is_squeezed() && !self.is_copy_due();
         self.flow.ran_ahead = more;
         self.impacts.clear();
@@ -192,6 +194,8 @@ impl Simulation {
         report.time = self.time;
         self.drain(&mut report)?;
         self.gauge(&mut report);
+        report.downloads = self.engine.downloads() - downloads;
+        report.blocking_reads += report.downloads + std::mem::take(&mut self.flow.called_off);
         report.wall_seconds = start.elapsed().as_secs_f64();
         report.cpu_steps += u64::from(self.device_loss().is_some());
         self.summary.add(&report);
@@ -266,9 +270,9 @@ impl Simulation {
         if self.edited { None } else { self.engine.state_buffers() }
     }
 
-    /// The simulated system. Its spheres are in the state of the start, of the last edit or of the last time that a source or a
-    /// sink changed their number; for the current
-    /// state see [`spheres`](Self::spheres).
+    /// The simulated system with the spheres that are present. Their positions and velocities are old: from the start, from the
+    /// last edit, or from an exchange of spheres by a source or a sink; for the current state see
+    /// [`spheres`](Self::spheres).
     pub fn system(&self) -> &System {
         &self.system
     }

@@ -1,14 +1,9 @@
 // Finds resting contacts at the start of a substep, with a warm start, and again after the rounds. Twin: `Finder` of
 // src/cpu/constraints/find.rs, which gives the reasons.
 
-// Contact constraints as the next substep needs them, by the ranks of the spheres.
-@group(1) @binding(3) var<storage, read_write> warm_start: array<atomic<u32>>;
-
-fn rank_head(rank: u32) -> u32 { return WARM_START_HEAD + RANK_WORDS * rank; }
 fn past_count(rank: u32) -> u32 { return atomicLoad(&warm_start[rank_head(rank) + 1u]) & ~RESTED; }
 fn has_rested(rank: u32) -> bool { return (atomicLoad(&warm_start[rank_head(rank) + 1u]) & RESTED) != 0u; }
 fn warm_start_word(at: u32) -> f32 { return bitcast<f32>(atomicLoad(&warm_start[at])); }
-fn place_of_impulse(impulse: u32) -> u32 { return rank_head(frame.sphere_count) + impulse * IMPULSE_WORDS; }
 
 // Sleep timer of a sphere in ticks; 0 if walls are added or removed.
 fn sleep_timer(i: u32) -> u32 {

@@ -10,7 +10,7 @@ use crate::{
         columns::{Found, NEVER},
         warm_start::WarmStartCache,
     },
-    step::{driver::StepEngine, engine::Engine},
+    step::{driver::StepEngine, engine::Engine, watch::BoxSet},
 };
 
 /// The CPU engine and its thread pool.
@@ -50,8 +50,8 @@ impl Engine for CpuEngine {
         Engine::read(&self.stepper, spheres)
     }
 
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
-        self.pool.install(|| self.stepper.engine.find(test))
+    fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+        self.pool.install(|| self.stepper.engine.find(boxes, test))
     }
 
     fn contacts(&self) -> Result<Vec<Contact>, Error> {

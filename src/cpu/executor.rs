@@ -34,6 +34,7 @@ use crate::{
             BROAD_PHASE, Entry, Executor, Pass, STEP_BEGIN, STEP_END, SUBSTEP_END, When, execute,
             execute_rounds,
         },
+        watch::BoxSet,
     },
 };
 
@@ -404,7 +405,7 @@ impl StepEngine for CpuExecutor {
         Ok(())
     }
 
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+    fn find(&self, _boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
         let Domain { units, grid, .. } = &self.core.domain;
         Ok(self.core.state.find(units, grid, test))
     }

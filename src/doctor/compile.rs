@@ -6,11 +6,7 @@ use super::{Examination, Table, Target};
 use crate::{
     Error,
     files::BUILTIN,
-    gpu::{
-        host_mirror::HostMirror,
-        pipelines::Pipelines,
-        shaders::{Group, MODULES, Variant},
-    },
+    gpu::{host_mirror::HostMirror, pipelines::Pipelines, shaders::Variant},
     state::columns::NEVER,
 };
 
@@ -38,8 +34,7 @@ pub fn run(examination: &mut Examination, target: &Target) -> Result<(), Error> 
         let cold =
             seconds().map_err(|error| Error::Unsupported(format!("{}: {error}", scenes.join(", "))))?;
         let warm = if has_cache { Some(seconds()?) } else { None };
-        let modules = MODULES.iter().filter(|module| module.group != Group::Rest || variant.has_rest);
-        let pipelines: usize = modules.map(|module| module.entries.len()).sum();
+        let pipelines: usize = variant.modules().map(|module| module.entries.len()).sum();
         table.row(vec![
             describe(variant).into(),
             scenes.join(" ").into(),

@@ -39,7 +39,9 @@ use self::{
     world::World,
 };
 use crate::{
-    Error, Impact, Measure, Partner, Sphere, StepReport, System, state::columns::Found, step::engine::Engine,
+    Error, Impact, Measure, Partner, Sphere, StepReport, System,
+    state::columns::Found,
+    step::{engine::Engine, watch::BoxSet},
 };
 
 // Most cells that a sphere may cross in a step: more would take minutes.
@@ -338,11 +340,12 @@ impl Engine for ExactEngine {
         Ok(())
     }
 
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+    fn find(&self, _boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
         let found = self.bodies.iter().enumerate().map(|(i, body)| {
-            let position = body.at(0.0, self.gravity_of(i)).0;
+            let (position, velocity) = body.at(0.0, self.gravity_of(i));
             let center = self.world.origin + self.world.wrap(position);
-            Found { id: self.id(i), center, radius: body.radius }
+            let spin = self.spins[self.properties[i].number as usize];
+            Found { id: self.id(i), center, radius: body.radius, velocity, spin }
         });
         Ok(found.filter(|found| test(found.center, found.radius)).collect())
     }

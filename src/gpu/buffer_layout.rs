@@ -94,6 +94,10 @@ impl Sizes {
         if walls > 0 { 3 + WALL_LOAD_WORDS * walls } else { 0 }
     }
 
+    fn watch_capacity(&self) -> u32 {
+        if self.static_world.watches > 0 { (self.spheres as u32).min(MOST_WATCHED) } else { 0 }
+    }
+
     // Substeps for which positions of walls are stored.
     fn blocks(&self) -> u32 {
         if self.static_world.is_restless { self.capacities.blocks } else { 1 }
@@ -135,12 +139,17 @@ macro_rules! buffer_layout {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct BufferLayout {
             pub capacities: Capacities,
+            /// Spheres for which the buffers have room.
+            pub room: u32,
+            /// Spheres present, at most `room`.
             pub sphere_count: u32,
             pub static_world: StaticWorld,
             /// Blocks of a colour in which contacts are solved, or places for them; 0 where contacts never rest.
             pub slots: u32,
             /// Length of the region `wall_loads`.
             pub wall_load_words: u32,
+            /// Length of the region `watched`.
+            pub watched_words: u32,
             $(
                 pub $length: u64,
                 $($(#[$doc])* pub $region: u32,)*
@@ -168,10 +177,12 @@ macro_rules! buffer_layout {
                 )*
                 Self {
                     capacities: $s.capacities,
+                    room: $s.spheres as u32,
                     sphere_count: $s.spheres as u32,
                     static_world: $s.static_world,
                     slots: $s.slots,
                     wall_load_words: $s.wall_load_words(),
+                    watched_words: WATCH_WORDS * $s.watch_capacity(),
                     $($length, $($region,)* $($rows, $($repeated,)*)?)*
                 }
             }
@@ -206,20 +217,21 @@ pub fn speeds(world: &World, h: f32) -> [f32; 4] {
 }
 
 impl BufferLayout {
+    /// The layout of buffers with room for this number of spheres, all of them present.
     pub fn new(
-        count: usize,
+        room: usize,
         buckets: usize,
         static_world: StaticWorld,
         slots: u32,
         capacities: Capacities,
     ) -> Self {
-        let (spheres, buckets) = (count as u64, buckets as u64);
+        let (spheres, buckets) = (room as u64, buckets as u64);
         Self::lay(&Sizes { spheres, buckets, static_world, slots, capacities })
     }
 
     /// Name and bytes of every buffer; `state` counts both copies.
     pub fn sizes(&self) -> [(&'static str, u64); 12] {
-        let n = u64::from(self.sphere_count).max(1);
+        let n = u64::from(self.room).max(1);
         let state = |size: usize| n * size as u64;
         [
             ("bodies", state(size_of::<Body>())),
@@ -247,9 +259,14 @@ impl BufferLayout {
         u64::from(CONTROL_END) - u64::from((MOST_PARTS - self.parts()) * AUDIT_SUMS)
     }
 
-    /// The same in bytes, with what walls felt.
+    /// The same in bytes, with the wall loads and the watched spheres.
     pub fn report_bytes(&self) -> u64 {
-        4 * (self.report_words() + u64::from(self.wall_load_words))
+        4 * (self.report_words() + u64::from(self.wall_load_words) + u64::from(self.watched_words))
+    }
+
+    /// Most spheres in the boxes of sinks and sources that a report holds.
+    pub fn watch_capacity(&self) -> u32 {
+        self.watched_words / WATCH_WORDS
     }
 
     /// Workgroups of the audit: the order of its sums is that of the count alone.
@@ -267,6 +284,7 @@ impl BufferLayout {
             radius_max,
             count: grid.count,
             sphere_count: self.sphere_count,
+            room: self.room,
             periodic: glam::UVec3::from_array(grid.periodic.map(u32::from)),
             layers: grid.layers,
             block_edge: axes.map(|axis| axis.edge).into(),
@@ -291,6 +309,8 @@ impl BufferLayout {
             parts: grid.levels.parts,
             levels: grid.levels.words(),
             set_count: self.static_world.sets,
+            watch_count: self.static_world.watches,
+            watch_capacity: self.watch_capacity(),
             at: self.offsets(),
             ..Frame::default()
         }
@@ -328,7 +348,7 @@ impl BufferLayout {
         }
         let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         let Some((name, bytes)) = self.first_above(most) else { return Ok(()) };
-        let fitting = self.most_fitting(most, buckets, u64::from(self.sphere_count));
+        let fitting = self.most_fitting(most, buckets, u64::from(self.room));
         Err(Error::Capacity(format!(
             "{} spheres need a buffer of {bytes} bytes ({name}), but the adapter allows {most}; at most {fitting} such \
              spheres fit",
@@ -343,7 +363,7 @@ impl BufferLayout {
 
     /// The layout for another number of such spheres. Everything grows with their number.
     pub fn scaled_to(&self, count: u64, buckets: usize) -> (Self, usize) {
-        let share = count as f64 / f64::from(self.sphere_count.max(1));
+        let share = count as f64 / f64::from(self.room.max(1));
         let scaled = |x: u32| (f64::from(x) * share).ceil() as u32;
         let c = self.capacities;
         // Part of the room is the same for few as for many.

@@ -4,9 +4,12 @@ use super::{
     Context,
     buffer_layout::BufferLayout,
     host_mirror::HostMirror,
-    layout::{Body, COLOUR_BITS, Frame, LAUNCH, MOST_ITERATIONS, MOST_WIDE_ROUNDS, Round, Tag},
+    layout::{
+        Body, COLOUR_BITS, Frame, LAUNCH, MOST_ITERATIONS, MOST_WIDE_ROUNDS, RANK_WORDS, Round, Tag,
+        WARM_START_HEAD,
+    },
     pipelines::Pipelines,
-    static_world,
+    static_world, watch,
 };
 use crate::Error;
 
@@ -114,7 +117,7 @@ impl Buffers {
         let rounds = make_rounds(context)?;
         let (bodies, tags, warm_start) = ([body_a, body_b], [tag_a, tag_b], [warm_start_a, warm_start_b]);
         if let Some(before) = before {
-            keep_warm_start(context, before, &warm_start);
+            keep(context, before, &layout, [&bodies, &tags, &warm_start]);
         }
         let group = |layout, buffers: [&wgpu::Buffer; 8]| {
             let entries: Vec<_> = (0..)
@@ -240,8 +243,9 @@ impl Buffers {
 
     /// Puts down what no sphere moves, with walls where they are in the present substep.
     pub fn write_world(&self, queue: &wgpu::Queue, host: &HostMirror) {
-        let words =
+        let mut words =
             static_world::still(&self.layout.offsets(), &host.domain.world, host.materials.iter().copied());
+        words.extend(watch::rows(&host.boxes, &host.domain.units, &host.domain.grid));
         queue.write_buffer(&self.world, 0, bytemuck::cast_slice(&words));
         let mut words = vec![];
         static_world::motion(&host.domain.world, &host.domain.units, &host.domain.grid, &mut words);
@@ -254,10 +258,19 @@ impl Buffers {
         queue.write_buffer(&self.world, at, bytemuck::cast_slice(words));
     }
 
-    /// Puts down the state into copy `k`.
-    pub fn write_state(&self, queue: &wgpu::Queue, k: usize, bodies: &[Body], tags: &[Tag]) {
-        queue.write_buffer(&self.bodies[k], 0, bytemuck::cast_slice(bodies));
-        queue.write_buffer(&self.tags[k], 0, bytemuck::cast_slice(tags));
+    /// Writes spheres into copy `k` of the state, from index `first` on.
+    pub fn write_state(&self, queue: &wgpu::Queue, k: usize, first: usize, bodies: &[Body], tags: &[Tag]) {
+        let at = |size: usize| (first * size) as u64;
+        queue.write_buffer(&self.bodies[k], at(size_of::<Body>()), bytemuck::cast_slice(bodies));
+        queue.write_buffer(&self.tags[k], at(size_of::<Tag>()), bytemuck::cast_slice(tags));
+    }
+
+    /// Writes the materials of the ranks from `first` on.
+    pub fn write_materials(&self, queue: &wgpu::Queue, host: &HostMirror, first: usize) {
+        if host.domain.world.material_count > 1 && first < host.materials.len() {
+            let at = 16 * u64::from(self.layout.materials) + 4 * first as u64;
+            queue.write_buffer(&self.world, at, bytemuck::cast_slice(&host.materials[first..]));
+        }
     }
 }
 
@@ -297,11 +310,32 @@ fn make_rounds(context: &Context) -> Result<wgpu::Buffer, Error> {
     Ok(rounds)
 }
 
-// Warm-start data outlives the buffers: it is indexed by rank, whatever the capacity.
-fn keep_warm_start(context: &Context, before: &Buffers, warm_start: &[wgpu::Buffer; 2]) {
+// The state and the warm-start data outlive buffers that become too small. The warm-start data is indexed by rank, whatever the
+// capacity; the impulses follow the heads of all ranks for which there is room.
+fn keep(
+    context: &Context,
+    before: &Buffers,
+    layout: &BufferLayout,
+    [bodies, tags, warm_start]: [&[wgpu::Buffer; 2]; 3],
+) {
     let mut encoder = context.device.create_command_encoder(&Default::default());
-    for (from, to) in before.warm_start.iter().zip(warm_start).filter(|(from, to)| from != to) {
-        encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size().min(to.size()));
+    let impulses = |room: u32| 4 * u64::from(WARM_START_HEAD + RANK_WORDS * room);
+    let (old, new) = (impulses(before.layout.room), impulses(layout.room));
+    let moves = old != new && layout.slots > 0;
+    for (before, now, moves) in [
+        (&before.bodies, bodies, false),
+        (&before.tags, tags, false),
+        (&before.warm_start, warm_start, moves),
+    ] {
+        for (from, to) in before.iter().zip(now).filter(|(from, to)| from != to) {
+            let (from_size, to_size) = (from.size(), to.size());
+            if moves {
+                encoder.copy_buffer_to_buffer(from, 0, to, 0, old.min(new));
+                encoder.copy_buffer_to_buffer(from, old, to, new, (from_size - old).min(to_size - new));
+            } else {
+                encoder.copy_buffer_to_buffer(from, 0, to, 0, from_size.min(to_size));
+            }
+        }
     }
     context.queue.submit([encoder.finish()]);
 }

@@ -257,10 +257,15 @@ impl<'a> Encoder<'a> {
         done(execute(SUBSTEP_END, self));
     }
 
-    /// Encodes the end of a step.
-    pub fn end(&mut self, frame: u32) {
+    /// Encodes the end of a step, and with `watches` the search for spheres in the boxes of sinks and sources.
+    pub fn end(&mut self, frame: u32, watches: bool) {
         self.frame = frame;
         done(execute(schedule::STEP_END, self));
+        if watches {
+            let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
+            // The times of the stages include it in the audit.
+            self.stage("audit", &self.buffers.view[self.current], frame, &[("watch", 0, all)]);
+        }
     }
 
     /// Encodes only the measurement of overlaps in the current state.

@@ -4,11 +4,12 @@
 mod buffer_growth;
 mod contacts;
 mod cpu_fallback;
+mod exchange;
 mod measure;
 mod substep_retry;
 mod walls;
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use glam::DVec3;
 
@@ -27,6 +28,7 @@ use super::{
     step_plan::StepPlan,
     submit_queue::{DeviceCounts, StepInFlight, SubmitQueue, sums},
     timing::Timing,
+    watch::Watched,
 };
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System,
@@ -40,6 +42,7 @@ use crate::{
     step::{
         domain::Domain,
         driver::{Driver, StepEngine, StepRequest, Taken},
+        watch::BoxSet,
     },
 };
 
@@ -80,6 +83,12 @@ pub struct GpuExecutor {
     /// Whether a step was taken. Before the first step, contacts come from another engine.
     has_stepped: bool,
     retries: Retries,
+    /// Boxes to watch in the next step and in the step that follows it.
+    watches: [BoxSet; 2],
+    /// The spheres in the boxes at the end of the last step.
+    watched: Option<Watched>,
+    /// Number of copies of the whole state to the host.
+    downloads: Cell<u64>,
 }
 
 /// Costs of a step besides its substeps.
@@ -161,13 +170,16 @@ impl GpuExecutor {
             end: time,
             has_stepped: false,
             retries: Retries::default(),
+            watches: [BoxSet::default(); 2],
+            watched: None,
+            downloads: Cell::new(0),
         };
         let deepest = executor.deepest_now()?;
         Ok((executor, sums, deepest))
     }
 
     // The step plan of a request.
-    fn step_plan(&self, step: &StepRequest) -> StepPlan {
+    fn step_plan(&self, step: &StepRequest, watched: BoxSet) -> StepPlan {
         let Domain { system, world, statistics, .. } = &self.host.domain;
         StepPlan {
             plan: step.plan,
@@ -176,6 +188,7 @@ impl GpuExecutor {
             strict: system.solver.strict_order || (!world.rests && statistics.count <= MOST_SPHERES_IN_ORDER),
             leaves_chains: !world.rests,
             wakes: world.features.changes(step.begin, step.begin + system.dt),
+            watched,
             dispatch_budget: self.dispatch_budget.within(MOST_TAIL_ROUNDS),
         }
     }
@@ -191,7 +204,7 @@ impl GpuExecutor {
 
     // Submits the step after the one in flight, if this leaves the start of the one in flight intact.
     fn submit_ahead(&mut self, next: &StepRequest) -> Result<(), Error> {
-        let step_plan = self.step_plan(next);
+        let step_plan = self.step_plan(next, self.watches[1]);
         if !self.is_idle && self.timing.is_none() && next.plan.regrid.is_none() && step_plan.builds_once() {
             self.ahead = Some(self.submit(next, step_plan)?);
         }
@@ -291,6 +304,7 @@ impl GpuExecutor {
     ) -> Taken {
         self.dispatch_budget.ended_well(&self.context);
         self.is_idle = self.rests_for_ever(&device, step.begin);
+        self.watched = Watched::of_report(words, begun.1.watched, &self.host, &self.buffers.layout);
         self.begun = Some(begun);
         let mut counts = device.counts;
         let (sums, [loss, virial, relax_work]) = sums(words, &self.host, &self.buffers.layout);
@@ -298,6 +312,12 @@ impl GpuExecutor {
         (counts.virial, counts.relax_work) = (virial, relax_work);
         counts.wall_work = counts.felt.iter().map(|sum| sum.work).sum();
         Taken { sums, counts, instead: None }
+    }
+
+    // The state of copy `k`.
+    fn download(&self, k: usize) -> Result<State, Error> {
+        self.downloads.set(self.downloads.get() + 1);
+        self.host.download(&self.context, &self.buffers, k)
     }
 
     // Index of the copy with the last reported state. A step in flight builds once and only reads this copy, which
@@ -313,7 +333,7 @@ impl StepEngine for GpuExecutor {
     }
 
     fn regrid(&mut self, motion_margin: f64) -> Result<(), Error> {
-        let mut state = self.host.download(&self.context, &self.buffers, self.current)?;
+        let mut state = self.download(self.current)?;
         self.host.domain.regrid(&mut state, motion_margin);
         self.load(&state)
     }
@@ -337,6 +357,7 @@ impl StepEngine for GpuExecutor {
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error> {
         self.retries = Retries::default();
+        self.watched = None;
         self.end = step.begin + self.host.domain.system.dt;
         let in_flight = match self.in_flight.take() {
             Some(in_flight) => in_flight,
@@ -352,7 +373,7 @@ impl StepEngine for GpuExecutor {
                     self.has_stepped = true;
                     return Ok(taken);
                 }
-                let step_plan = self.step_plan(step);
+                let step_plan = self.step_plan(step, self.watches[0]);
                 if step.was_halved || std::mem::take(&mut self.substep_wise) {
                     let taken = self.take_substep_wise(step, step_plan, impacts)?;
                     self.has_stepped = true;
@@ -404,14 +425,38 @@ impl StepEngine for GpuExecutor {
     }
 
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
-        let state = self.host.download(&self.context, &self.buffers, self.reported())?;
+        let state = self.download(self.reported())?;
         self.host.fill(&state, spheres);
         Ok(())
     }
 
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
-        let state = self.host.download(&self.context, &self.buffers, self.reported())?;
-        Ok(state.find(&self.host.domain.units, &self.host.domain.grid, test))
+    fn watch(&mut self, now: BoxSet, next: BoxSet) {
+        self.watches = [now, next];
+    }
+
+    fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+        let Domain { units, grid, .. } = &self.host.domain;
+        match self.watched.as_ref().filter(|watched| watched.covers(boxes)) {
+            Some(watched) => Ok(watched.find(units, grid, test)),
+            None => Ok(self.download(self.reported())?.find(units, grid, test)),
+        }
+    }
+
+    fn downloads(&self) -> u64 {
+        self.downloads.get()
+    }
+
+    fn exchange(&mut self, gone: &[Sphere], come: &[Sphere]) -> Result<bool, Error> {
+        self.exchange_in_place(gone, come)
+    }
+
+    fn call_off(&mut self) -> Result<bool, Error> {
+        let Some(in_flight) = self.in_flight.take() else { return Ok(false) };
+        let (_, buffer) = in_flight.pending.wait(&self.context)?;
+        self.submit_queue.give_back(buffer);
+        self.go_back((in_flight.start, in_flight.step_plan));
+        self.reallocate(self.buffers.layout.capacities)?;
+        Ok(true)
     }
 
     fn contacts(&self) -> Result<Vec<Contact>, Error> {
@@ -431,11 +476,15 @@ impl StepEngine for GpuExecutor {
     }
 
     fn renewed(&self, system: &System, time: f64) -> Result<(Self, Sums, f32), Error> {
-        let state = self.host.download(&self.context, &self.buffers, self.current)?;
+        let state = self.download(self.current)?;
         let contacts: Vec<f32> = by_rank(&state, &self.host.ids, |i| state.spin[i].w);
         let last_contact = |id| self.host.ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
         let capacities = self.buffers.layout.capacities;
-        Self::new(system, self.context.clone(), capacities, self.timing.is_some(), last_contact, time)
+        let profile = self.timing.is_some();
+        let (renewed, sums, deepest) =
+            Self::new(system, self.context.clone(), capacities, profile, last_contact, time)?;
+        renewed.downloads.set(self.downloads.get());
+        Ok((renewed, sums, deepest))
     }
 
     fn state_buffers(&self) -> Option<StateBuffers> {

@@ -8,10 +8,11 @@ use super::{
     readback::download,
     shaders::Variant,
     static_world::{self, StaticWorld},
+    watch::{self, WatchBox},
 };
 use crate::{
     Error, Sphere, System,
-    cpu::{audit::Audit, blocks::Numbers},
+    cpu::{audit::Audit, blocks::Numbers, neighbors::Candidate},
     state::{columns::State, sums::Sums},
     step::{
         domain::Domain,
@@ -20,12 +21,21 @@ use crate::{
     },
 };
 
+/// Number of spheres below which the cells hardly depend on their number.
+const FEW: usize = 512;
+
 /// The domain, and the ids and materials of the spheres by rank.
 pub struct HostMirror {
     pub domain: Domain,
     /// Ids and materials by rank.
     pub ids: Vec<u32>,
     pub materials: Vec<u32>,
+    /// Boxes of sinks and sources.
+    pub boxes: Vec<WatchBox>,
+    /// Spheres for which the buffers have room.
+    pub room: usize,
+    /// Number of spheres for which the units and the cells were chosen.
+    chosen_for: usize,
 }
 
 impl HostMirror {
@@ -34,7 +44,8 @@ impl HostMirror {
         let (domain, state) = Domain::new(system, last_contact);
         let ids = system.spheres.iter().map(|s| s.id).collect();
         let materials = system.spheres.iter().map(|s| u32::from(s.material)).collect();
-        (Self { domain, ids, materials }, state)
+        let (boxes, count) = (watch::boxes(system), system.spheres.len());
+        (Self { domain, ids, materials, boxes, room: count, chosen_for: count }, state)
     }
 
     /// The same with the cells of the first step; also the sums over all spheres.
@@ -68,6 +79,7 @@ impl HostMirror {
             has_shapes: self.domain.world.has_shapes(),
             is_mixed: self.domain.grid.levels.parts > 1,
             // Spheres that rest on a plane may be stopped, and then count as fixed.
+            has_flow: !self.boxes.is_empty(),
             has_fixed: (self.domain.has_fixed() || !self.domain.world.walls.is_empty())
                 && self.domain.world.has_gravity,
         }
@@ -75,21 +87,25 @@ impl HostMirror {
 
     /// The buffer layout for these capacities.
     pub fn layout(&self, capacities: Capacities) -> BufferLayout {
-        BufferLayout::new(
-            self.domain.statistics.count,
+        let layout = BufferLayout::new(
+            self.room,
             self.domain.grid.buckets,
-            StaticWorld::of(&self.domain.world),
-            if self.domain.world.rests {
-                Numbers::new(&self.domain.grid, self.domain.statistics.count).slots()
-            } else {
-                0
-            },
+            StaticWorld { watches: self.boxes.len() as u32, ..StaticWorld::of(&self.domain.world) },
+            if self.domain.world.rests { Numbers::new(&self.domain.grid, self.room).slots() } else { 0 },
             capacities,
-        )
+        );
+        BufferLayout { sphere_count: self.domain.statistics.count as u32, ..layout }
     }
 
     /// Writes a state into copy `k`. Ids become ranks.
     pub fn upload(&self, queue: &wgpu::Queue, buffers: &Buffers, k: usize, state: &State) {
+        let (bodies, tags) = self.records(state);
+        buffers.write_state(queue, k, 0, &bodies, &tags);
+        buffers.write_world(queue, self);
+    }
+
+    /// The state as the device stores it. Ids become ranks.
+    pub fn records(&self, state: &State) -> (Vec<Body>, Vec<Tag>) {
         let (mut bodies, mut tags) = (vec![], vec![]);
         for i in 0..state.len() {
             bodies.push(Body {
@@ -105,8 +121,32 @@ impl HostMirror {
                 last_contact: state.spin[i].w,
             });
         }
-        buffers.write_state(queue, k, &bodies, &tags);
-        buffers.write_world(queue, self);
+        (bodies, tags)
+    }
+
+    /// Whether the buffers and the cells still suit the system after this many spheres have gone and these have come.
+    pub fn suits(&self, gone: usize, come: &[Sphere]) -> bool {
+        let Domain { statistics, units, .. } = &self.domain;
+        let count = statistics.count - gone + come.len();
+        let radii = statistics.radius_min..=statistics.radius_max;
+        // The number of cells, the motion margin and the units follow from the number and the sizes of the spheres.
+        let is_similar = count <= 2 * self.chosen_for + FEW && self.chosen_for <= 4 * count + FEW;
+        count > 0
+            && is_similar
+            && count <= Candidate::MAX_SPHERES
+            && come.iter().all(|s| !s.fixed && radii.contains(&(s.radius / units.length)))
+    }
+
+    /// Updates ids, materials and statistics after spheres have gone and others, with larger ids, have come.
+    pub fn exchange(&mut self, gone: &[Sphere], come: &[Sphere]) {
+        let is_gone = |id: &u32| gone.binary_search_by_key(id, |s| s.id).is_ok();
+        let mut kept = self.ids.iter().map(|id| !is_gone(id));
+        self.materials.retain(|_| kept.next().unwrap_or(true));
+        self.ids.retain(|id| !is_gone(id));
+        self.ids.extend(come.iter().map(|s| s.id));
+        self.materials.extend(come.iter().map(|s| u32::from(s.material)));
+        let Domain { statistics, units, .. } = &mut self.domain;
+        statistics.exchange(gone, come, units);
     }
 
     /// Reads the state of copy `k` in device order.
@@ -122,9 +162,14 @@ impl HostMirror {
         let read = download(context, &sources)?;
         let bodies: Vec<Body> = bytemuck::pod_collect_to_vec(&read[0]);
         let tags: Vec<Tag> = bytemuck::pod_collect_to_vec(&read[1]);
+        Ok(self.state_of(&bodies, &tags))
+    }
+
+    /// The state of these spheres. Ranks become ids.
+    pub fn state_of(&self, bodies: &[Body], tags: &[Tag]) -> State {
         let mut state = State::default();
-        state.resize(self.domain.statistics.count);
-        for (i, (body, tag)) in bodies.iter().zip(&tags).enumerate() {
+        state.resize(bodies.len());
+        for (i, (body, tag)) in bodies.iter().zip(tags).enumerate() {
             let rank = tag.rank as usize;
             state.place[i] = body.offset.extend(body.radius);
             state.cell[i] = tag.cell.extend(self.materials[rank] as i32);
@@ -132,7 +177,7 @@ impl HostMirror {
             state.spin[i] = tag.spin.extend(tag.last_contact);
             state.id[i] = self.ids[rank];
         }
-        Ok(state)
+        state
     }
 
     /// Writes a state into spheres in ascending order of ids.

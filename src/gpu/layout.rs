@@ -72,6 +72,8 @@ macro_rules! regions {
                 order: [2; s.resting(s.spheres)],
                 /// Work on contacts that rest, then impulse, angular impulse and work of each wall.
                 wall_loads: [1; s.wall_load_words()],
+                /// Spheres in the boxes of sinks and sources; the report ends with them.
+                watched: [WATCH_WORDS; s.watch_capacity()],
             }
             // Before the regions: begin and end of each sphere's list.
             buffer list_words after [2; s.spheres] {
@@ -121,6 +123,8 @@ macro_rules! regions {
                 sets: [SET_ROWS; s.static_world.sets],
                 /// Nodes of the trees of these sets.
                 tree: [NODE_ROWS; s.static_world.nodes],
+                /// Boxes of sinks and sources.
+                watches: [WATCH_ROWS; s.static_world.watches],
             }
             // Positions of walls in each substep.
             repeat motion_rows [s.blocks()] {
@@ -319,9 +323,17 @@ shared_structs! { structs_as_wgsl;
         slowing: f32,
         /// Of the bucket of a whole cell, where cells are hashed.
         bucket_mask: u32,
+        /// Boxes of sinks and sources, and those to test: bit `min(number, 31)`.
+        watch_count: u32,
+        watch_set: u32,
+        watch_capacity: u32,
+        /// Spheres for which the buffers have room, and ranks of the warm start.
+        room: u32,
+        /// Spheres that sinks have taken.
+        removed_count: u32,
         at: RegionOffsets,
-        /// Fills up to a multiple of 16 bytes; 27 words lie between `levels` and `at`.
-        unused: [u32; (27 + REGION_COUNT).wrapping_neg() % 4],
+        /// Fills up to a multiple of 16 bytes; 32 words lie between `levels` and `at`.
+        unused: [u32; (32 + REGION_COUNT).wrapping_neg() % 4],
     }
 
     /// Number of the round, or of the pass and colour of contact constraints, of a dispatch.
@@ -480,6 +492,12 @@ words! {
     FEATURE_ROWS = 9;
     SET_ROWS = 3;
     NODE_ROWS = 2;
+    /// Rows of the box of a sink or a source.
+    WATCH_ROWS = 4;
+    /// Words of a sphere in such a box: its body and tag.
+    WATCH_WORDS = 16;
+    /// Most spheres in these boxes that a report holds; the host reads the whole state if there are more.
+    MOST_WATCHED = 2048;
     /// Bits of the number of features of a leaf.
     LEAF_BITS = 3;
     KIND_FRUSTUM = 0;
@@ -521,6 +539,8 @@ words! {
     DEEPEST_CRUSHED = 27;
     /// Impacts that became resting contacts.
     CROWDED_COUNT = 28;
+    /// Spheres in the boxes of sinks and sources.
+    WATCHED_COUNT = 29;
     CLASS_COUNTS = 32;
     STEP_END = CLASS_COUNTS + crate::state::sums::CLASSES as u32;
     CANDIDATE_COUNT = STEP_END;

@@ -37,6 +37,7 @@ pub(crate) mod step_plan;
 pub(crate) mod submit_queue;
 mod timing;
 mod traffic;
+mod watch;
 mod wgsl;
 
 #[cfg(feature = "viewer")]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{
     Context,
     layout::{Frame, Round},
-    shaders::{Group, MODULES, Variant, rest_lanes},
+    shaders::{Group, Variant, rest_lanes},
 };
 use crate::Error;
 
@@ -83,7 +83,7 @@ impl Pipelines {
         };
         let (broad_layout, view_layout, rest_layout) = (layout(&broad), layout(&view), layout(&rest));
         let mut entries = HashMap::new();
-        for module in MODULES.iter().filter(|module| module.group != Group::Rest || variant.has_rest) {
+        for module in variant.modules() {
             let text = module.source(variant, rest_lanes(context.is_hardware()));
             #[cfg(test)]
             let text = context.with_slips(module.name, text);

@@ -14,7 +14,7 @@ use super::{
     host_mirror::HostMirror,
     layout::Frame,
     pipelines::Pipelines,
-    shaders::{Group, MODULES, Module, Variant},
+    shaders::{Group, Module, Variant},
     submit_queue::SubmitQueue,
 };
 use crate::{
@@ -97,9 +97,10 @@ fn no_dispatch_compiles_its_shader_anew() {
         [false, true, true, false, true, false],
     ];
     for [is_direct, has_walls, has_fixed, is_mixed, has_rest, has_shapes] in variants {
-        let variant = Variant { is_direct, has_walls, has_fixed, is_mixed, has_rest, has_shapes };
+        let has_flow = has_walls;
+        let variant = Variant { is_direct, has_walls, has_fixed, is_mixed, has_rest, has_shapes, has_flow };
         let mut bench = Bench::new(&context, variant);
-        for module in MODULES.iter().filter(|module| has_rest || module.group != Group::Rest) {
+        for module in variant.modules() {
             for &entry in module.entries {
                 bench.dispatch(module, entry);
                 let growth = (0..ATTEMPTS).map(|_| {

@@ -65,8 +65,10 @@ const TOUCH: &str = shader!("shared/touch");
 const APPROACH: &str = shader!("shared/approach");
 const WALL_LOADS: &str = shader!("shared/wall_loads");
 const WALL: &str = shader!("shared/wall");
+const WARM_START: &str = shader!("shared/warm_start");
+const REMOVAL: &str = shader!("shared/removal");
 
-/// All modules in the order of the stages; the last finishes the rounds.
+/// All modules in the order of the stages; then the one that finishes the rounds, and those for sinks and sources.
 pub const MODULES: &[Module] = &[
     Module { name: "bin", group: Group::Broad, entries: &["bin"], parts: &[shader!("bin")] },
     Module {
@@ -145,6 +147,7 @@ pub const MODULES: &[Module] = &[
             TOUCH,
             shader!("shared/blocks"),
             shader!("shared/constraint"),
+            WARM_START,
             shader!("shared/find_constraints"),
             shader!("shared/order_constraints"),
             WALL_LOADS,
@@ -178,7 +181,23 @@ pub const MODULES: &[Module] = &[
             shader!("shared/rounds"),
         ],
     },
+    Module { name: "watch", group: Group::Substep, entries: &["watch"], parts: &[shader!("shared/watch")] },
+    Module {
+        name: "remove",
+        group: Group::Broad,
+        entries: &["remove"],
+        parts: &[REMOVAL, shader!("shared/remove")],
+    },
+    Module {
+        name: "remove_contacts",
+        group: Group::Rest,
+        entries: &["remove_contacts", "wake_partners"],
+        parts: &[WARM_START, REMOVAL, shader!("shared/remove_contacts")],
+    },
 ];
+
+/// Modules that only systems with sinks or sources need.
+const OF_FLOW: &[&str] = &["watch", "remove", "remove_contacts"];
 
 /// Properties of a system for which shaders are specialised. Adapters without real branches, for example software adapters, pay for
 /// unused code too.
@@ -196,6 +215,8 @@ pub struct Variant {
     pub has_rest: bool,
     /// Walls are more than planes that stand for ever.
     pub has_shapes: bool,
+    /// The system has sinks or sources.
+    pub has_flow: bool,
 }
 
 impl Variant {
@@ -209,6 +230,15 @@ impl Variant {
             is_mixed: k & 8 != 0,
             has_rest: k & 16 != 0,
             has_shapes: k & 32 != 0,
+            has_flow: true,
+        })
+    }
+
+    /// The modules that such a system needs.
+    pub fn modules(self) -> impl Iterator<Item = &'static Module> {
+        MODULES.iter().filter(move |module| {
+            (self.has_rest || module.group != Group::Rest)
+                && (self.has_flow || !OF_FLOW.contains(&module.name))
         })
     }
 }

@@ -27,6 +27,8 @@ pub struct StaticWorld {
     pub sets: u32,
     pub nodes: u32,
     pub movers: u32,
+    /// Boxes of sinks and sources.
+    pub watches: u32,
     /// The world has wall features, or walls that move or are present only for a time.
     pub has_shapes: bool,
     /// Some wall moves, appears or disappears.
@@ -45,6 +47,7 @@ impl StaticWorld {
             sets: features.sets.len() as u32,
             nodes: features.sets.iter().map(|set| set.tree.nodes.len() as u32).sum(),
             movers: features.movers.len() as u32,
+            watches: 0,
             has_shapes: world.has_shapes(),
             is_restless: features.is_restless(f64::NEG_INFINITY),
         }
@@ -74,7 +77,7 @@ impl Rows<'_> {
     }
 }
 
-/// The rows that never change: all before the motion. `materials` has the material of each rank.
+/// The rows that never change, except for the boxes of sinks and sources: all before the motion. `materials` has the material of each rank.
 pub fn still(at: &RegionOffsets, world: &World, materials: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut words = vec![];
     let mut rows = Rows(&mut words);

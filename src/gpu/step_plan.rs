@@ -9,7 +9,10 @@ use super::{
         FLAG_WAKE, Frame, MOST_WIDE_ROUNDS,
     },
 };
-use crate::step::plan::{Plan, Substep};
+use crate::step::{
+    plan::{Plan, Substep},
+    watch::BoxSet,
+};
 
 /// Systems up to this number of spheres use only the single workgroup of the last round stage: fewer dispatches.
 const SMALL: usize = 2048;
@@ -29,6 +32,8 @@ pub struct StepPlan {
     pub leaves_chains: bool,
     /// Walls appear or disappear in the step.
     pub wakes: bool,
+    /// Boxes in which the device looks for spheres at the end of the step.
+    pub watched: BoxSet,
     pub dispatch_budget: DispatchBudget,
 }
 
@@ -127,7 +132,8 @@ impl StepPlan {
 
     /// The frame of the audit.
     pub fn audit(&self, host: &HostMirror, layout: &BufferLayout) -> Frame {
-        Frame { drift: self.plan.drift.as_vec3(), ..self.base(host, layout) }
+        let watch_set = self.watched.bits();
+        Frame { drift: self.plan.drift.as_vec3(), watch_set, ..self.base(host, layout) }
     }
 
     /// The frames of the step; the last one is the frame of the audit.

@@ -86,7 +86,7 @@ impl SubmitQueue {
             }
             encoder.substep(k, step_plan.wide_rounds);
         }
-        encoder.end(step_plan.substep_count());
+        encoder.end(step_plan.substep_count(), !step_plan.watched.is_empty());
         let (end, dispatches) = (encoder.current, encoder.dispatches);
         let pending = self.send(context, buffers, encoder)?;
         Ok(StepInFlight { step_plan, start, end, dispatches, pending })
@@ -110,6 +110,7 @@ impl SubmitQueue {
         }
         encoder.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, counts);
         if bytes > counts {
+            // The watched spheres follow the wall loads.
             let felt = 4 * u64::from(layout.wall_loads);
             encoder.copy_buffer_to_buffer(&buffers.work, felt, &readback, counts, bytes - counts);
         }
@@ -180,7 +181,7 @@ impl DeviceCounts {
         counts.crushes |= words[DEEPEST_CRUSHED as usize] != 0;
         counts.asleep = count(ASLEEP_COUNT);
         self.awake = words[WAKE_STATE as usize] != 0;
-        let words = &words[layout.report_words() as usize..];
+        let words = &words[layout.report_words() as usize..][..layout.wall_load_words as usize];
         let [rest_work, felt @ ..] = words.as_chunks::<3>().0 else { return };
         counts.dissipated += exact(*rest_work);
         counts.felt.resize(layout.static_world.walls as usize, WallSum::default());

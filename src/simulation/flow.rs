@@ -1,12 +1,23 @@
 //! Sources, sinks and gravity changes between steps, and their share in the energy ledger.
 //!
 //! A sink takes a sphere at the end of a step, but the sphere leaves the engine only at the start of the next step, when
-//! new spheres arrive. The engine is thus reloaded at most once per step. Meanwhile the public interface hides the sphere.
+//! new spheres arrive. Spheres are thus exchanged at most once per step. Meanwhile the public interface hides the sphere.
+//!
+//! A device removes and adds spheres itself ([`Engine::exchange`](crate::step::engine::Engine::exchange)); other engines are
+//! reloaded.
 
 use glam::DVec3;
 
 use super::{Simulation, edit::Disturbed};
-use crate::{Error, Partner, SinkCount, Source, Sphere, StepReport, System, simulation::summary::Exchange};
+use crate::{
+    Error, Partner, Sink, SinkCount, Source, Sphere, StepReport, System,
+    simulation::summary::Exchange,
+    step::watch::{BoxSet, source_box},
+};
+
+/// Checks of the sinks without a removal after which the next step begins before the check. A step that is called off costs
+/// the device a step.
+const QUIET_CHECKS: u32 = 4;
 
 /// Progress of a source.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +45,10 @@ pub(super) struct Flow {
     waiting: u64,
     /// Whether the engine may have begun the step after the one that it reported.
     pub ran_ahead: bool,
+    /// Steps called off and not yet reported.
+    pub called_off: u64,
+    /// Consecutive checks in which no sink took a sphere.
+    empty_checks: u32,
     generation: u64,
 }
 
@@ -70,6 +85,12 @@ impl Flow {
     /// Removes the spheres that sinks have taken from the list, and returns them.
     pub fn let_go(&self, spheres: &mut Vec<Sphere>) -> Vec<Sphere> {
         if self.leaving.is_empty() { vec![] } else { spheres.extract_if(.., |s| !self.keeps(s.id)).collect() }
+    }
+
+    /// The spheres in the list that sinks have taken. Their order is that of the ids.
+    pub fn gone(&self, spheres: &[Sphere]) -> Vec<Sphere> {
+        let place = |id: &u32| spheres.binary_search_by_key(id, |s| s.id).ok();
+        self.leaving.iter().filter_map(|id| place(id).map(|place| spheres[place])).collect()
     }
 
     /// A counter that changes whenever spheres come or go.
@@ -174,11 +195,35 @@ impl Simulation {
             self.flow.sources = pour.sources;
             return Ok(());
         }
+        if self.flow.ran_ahead {
+            // The step was begun with the spheres of before.
+            self.flow.called_off += u64::from(self.engine.call_off()?);
+            self.flow.ran_ahead = false;
+        }
+        let gone = self.flow.gone(&self.system.spheres);
+        if self.engine.exchange(&gone, &pour.spheres)? {
+            self.flow.let_go(&mut self.system.spheres);
+            self.system.spheres.extend(&pour.spheres);
+        } else {
+            self.exchange_by_reload(&pour.spheres)?;
+        }
+        self.flow.forget_leaving();
+        self.flow.is_read = false;
+        self.flow.sources = pour.sources;
+        self.flow.next_id += pour.spheres.len() as u64;
+        self.flow.poured += pour.spheres.len() as u64;
+        let brought = Exchange::of(&self.system, &pour.spheres);
+        self.summary.exchange(self.system.spheres.len(), brought);
+        Ok(())
+    }
+
+    // Restarts the engine without the spheres that sinks have taken and with the poured ones.
+    fn exchange_by_reload(&mut self, poured: &[Sphere]) -> Result<(), Error> {
         self.read_all()?;
         let gone = self.flow.let_go(&mut self.system.spheres);
         let kept = self.system.spheres.len();
         // New ids are larger than all others, so the order by id holds.
-        self.system.spheres.extend(&pour.spheres);
+        self.system.spheres.extend(poured);
         let reloaded = if self.system.spheres.is_empty() && gone.is_empty() {
             Ok(())
         } else {
@@ -189,13 +234,6 @@ impl Simulation {
             self.take_back(gone);
             return Err(error);
         }
-        self.flow.forget_leaving();
-        self.flow.is_read = false;
-        self.flow.sources = pour.sources;
-        self.flow.next_id += pour.spheres.len() as u64;
-        self.flow.poured += pour.spheres.len() as u64;
-        let brought = Exchange::of(&self.system, &pour.spheres);
-        self.summary.exchange(self.system.spheres.len(), brought);
         Ok(())
     }
 
@@ -217,20 +255,23 @@ impl Simulation {
         if looking.is_empty() || system.spheres.is_empty() {
             return Ok(());
         }
-        let mut found = engine.find(&|center, _| taker(center).is_some())?;
+        let boxes = BoxSet::of(looking.iter().copied());
+        let mut found = engine.find(boxes, &|center, _| taker(center).is_some())?;
         found.sort_unstable_by_key(|found| found.id);
         let place =
             |id: u32| system.spheres.binary_search_by_key(&id, |s| s.id).expect("an id of the system");
         found.retain(|found| !system.spheres[place(found.id)].fixed);
         if found.is_empty() {
+            flow.empty_checks = flow.empty_checks.saturating_add(1);
             return Ok(());
         }
-        engine.read(&mut self.system.spheres)?;
-        flow.is_read = true;
+        flow.empty_checks = 0;
         let mut gone = Vec::with_capacity(found.len());
         for found in &found {
             let place = self.system.spheres.binary_search_by_key(&found.id, |s| s.id);
-            let sphere = self.system.spheres[place.expect("an id of the system")];
+            let sphere = &mut self.system.spheres[place.expect("an id of the system")];
+            (sphere.position, sphere.velocity, sphere.spin) = (found.center, found.velocity, found.spin);
+            let sphere = *sphere;
             let sinks = &self.system.sinks;
             let by = looking.iter().copied().find(|&k| sinks[k].holds(found.center, axes)).unwrap_or(0);
             flow.sinks[by].removed += 1;
@@ -254,11 +295,38 @@ impl Simulation {
         Ok(())
     }
 
-    /// Whether spheres may come or go between the step about to run and the step after it.
+    /// Tells the engine in which boxes sinks and sources look for spheres after the next step and after the step that
+    /// follows it.
+    pub(super) fn watch(&mut self) {
+        if !self.system.has_flow() {
+            return;
+        }
+        let Self { system, flow, step, time, .. } = self;
+        // The same sums as those of the times at which sources pour.
+        let end = *time + system.dt;
+        let boxes = |step: u64, next_end: f64| {
+            let looks = |k: &usize| step.is_multiple_of(u64::from(system.sinks[*k].every));
+            let is_due = |k: &usize| {
+                let poured = flow.sources.get(*k).map_or(0, |progress| progress.poured);
+                system.sources[*k].due(next_end) > poured
+            };
+            let sinks = (0..system.sinks.len()).filter(looks);
+            let sources = (0..system.sources.len()).filter(is_due).map(|k| source_box(system, k));
+            BoxSet::of(sinks.chain(sources))
+        };
+        let (now, next) = (boxes(*step + 1, end + system.dt), boxes(*step + 2, end + system.dt + system.dt));
+        self.engine.watch(now, next);
+    }
+
+    /// Whether spheres are likely to come or go between the step about to run and the step after it. A step that begins
+    /// before the sinks are checked is called off if they take a sphere.
     pub(super) fn flows_next(&self) -> bool {
-        let end = self.time + 2.0 * self.system.dt;
+        // The same sum as that of the time at which sources pour.
+        let end = self.time + self.system.dt + self.system.dt;
         let has_due = |(source, progress): (&Source, &Progress)| source.due(end) > progress.poured;
-        !self.system.sinks.is_empty() || self.system.sources.iter().zip(&self.flow.sources).any(has_due)
+        let checks = |sink: &Sink| (self.step + 1).is_multiple_of(u64::from(sink.every));
+        let takes = self.flow.empty_checks < QUIET_CHECKS && self.system.sinks.iter().any(checks);
+        takes || self.system.sources.iter().zip(&self.flow.sources).any(has_due)
     }
 
     /// Reads all spheres from the engine to the host.

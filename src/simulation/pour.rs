@@ -7,6 +7,7 @@ use crate::{
     Error, Plane, Source, Sphere, System, Wall,
     scene::{rng::SeededRng, scatter::is_free},
     state::columns::Found,
+    step::watch::{BoxSet, source_box},
     system::{
         grid::Grid,
         region::{Region, mass},
@@ -60,11 +61,20 @@ impl Simulation {
         let test = |center: DVec3, radius: f64| sites.iter().any(|site| site.is_near(center, radius));
         let mut found = if self.flow.is_read {
             let found = self.system.spheres.iter().filter(|s| test(s.position, s.radius));
-            found.map(|s| Found { id: s.id, center: s.position, radius: s.radius }).collect()
+            found
+                .map(|s| Found {
+                    id: s.id,
+                    center: s.position,
+                    radius: s.radius,
+                    velocity: s.velocity,
+                    spin: s.spin,
+                })
+                .collect()
         } else if self.system.spheres.is_empty() {
             vec![]
         } else {
-            self.engine.find(&test)?
+            let numbers = sites.iter().map(|site| source_box(&self.system, site.number));
+            self.engine.find(BoxSet::of(numbers), &test)?
         };
         found.retain(|found| self.flow.keeps(found.id));
         let space = Space::new(&self.system);

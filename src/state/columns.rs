@@ -18,6 +18,8 @@ pub struct Found {
     pub id: u32,
     pub center: DVec3,
     pub radius: f64,
+    pub velocity: DVec3,
+    pub spin: DVec3,
 }
 
 /// All spheres, one entry each in every array.
@@ -179,7 +181,13 @@ impl State {
         let found = |i: usize| {
             let (center, radius) =
                 (self.world(i, grid) * units.length, f64::from(self.radius(i)) * units.length);
-            test(center, radius).then(|| Found { id: self.id[i], center, radius })
+            test(center, radius).then(|| Found {
+                id: self.id[i],
+                center,
+                radius,
+                velocity: self.velocity(i).as_dvec3() * units.velocity(),
+                spin: self.spin[i].truncate().as_dvec3() / units.time,
+            })
         };
         // Below this number of spheres, one thread is faster than waking others.
         (0..self.len()).into_par_iter().with_min_len(4096).filter_map(found).collect()

@@ -2,6 +2,8 @@
 
 use glam::DVec3;
 
+#[cfg(feature = "gpu")]
+use crate::Sphere;
 use crate::{
     Side, System,
     state::{
@@ -72,6 +74,18 @@ impl SystemStatistics {
             // offsets in a cell stay precise: up to 4 diameters they are rounded to 1e-7.
             margin_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 1.5 * mean_diameter),
         }
+    }
+}
+
+impl SystemStatistics {
+    /// Updates the number and the mass of the spheres after some that were not fixed have gone and others have come. The other
+    /// figures remain.
+    #[cfg(feature = "gpu")]
+    pub fn exchange(&mut self, gone: &[Sphere], come: &[Sphere], units: &Units) {
+        let mass = |spheres: &[Sphere]| spheres.iter().map(|s| s.mass).sum::<f64>() / units.mass;
+        self.count = self.count - gone.len() + come.len();
+        self.movable = self.movable - gone.len() + come.len();
+        self.mass += mass(come) - mass(gone);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{
         domain::Domain,
         engine::Engine,
         plan::{self, Past, Plan, Substep},
+        watch::BoxSet,
     },
 };
 
@@ -170,11 +171,35 @@ pub trait StepEngine: Send {
     /// [`Error::DeviceLost`].
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
 
-    /// The spheres for which `test` of centre and radius returns true, in any order.
+    /// Says in which boxes to look for spheres after the next step and after the step that follows it.
+    fn watch(&mut self, _now: BoxSet, _next: BoxSet) {}
+
+    /// The spheres for which `test` of centre and radius returns true, in any order. `test` is false outside these boxes.
     ///
     /// # Errors
     /// [`Error::DeviceLost`].
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
+    fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
+
+    /// How often the engine has copied the state of all spheres from a device.
+    fn downloads(&self) -> u64 {
+        0
+    }
+
+    /// As [`Engine::exchange`].
+    ///
+    /// # Errors
+    /// [`Error::Capacity`], [`Error::DeviceLost`].
+    fn exchange(&mut self, _gone: &[Sphere], _come: &[Sphere]) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// As [`Engine::call_off`].
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    fn call_off(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
 
     /// The contacts that transmit a force at the end of the last step.
     ///
@@ -452,8 +477,24 @@ impl<E: StepEngine> Engine for Driver<E> {
         self.engine.read(spheres)
     }
 
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
-        self.engine.find(test)
+    fn watch(&mut self, now: BoxSet, next: BoxSet) {
+        self.engine.watch(now, next);
+    }
+
+    fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
+        self.engine.find(boxes, test)
+    }
+
+    fn downloads(&self) -> u64 {
+        self.engine.downloads()
+    }
+
+    fn exchange(&mut self, gone: &[Sphere], come: &[Sphere]) -> Result<bool, Error> {
+        self.engine.exchange(gone, come)
+    }
+
+    fn call_off(&mut self) -> Result<bool, Error> {
+        self.engine.call_off()
     }
 
     fn measure(&self) -> Measure {

@@ -7,6 +7,7 @@ use crate::step::state_buffers::StateBuffers;
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     state::{columns::Found, warm_start::WarmStartCache},
+    step::watch::BoxSet,
 };
 
 /// The engine that computes the steps.
@@ -57,8 +58,33 @@ pub(crate) trait Engine: Send {
     /// Writes position, velocity and spin of every sphere into `spheres`. These are sorted by id, and their other fields
     /// are already set.
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
-    /// The spheres for which `test` of centre and radius returns true, in any order.
-    fn find(&self, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
+    /// Says in which boxes the caller looks for spheres after the next step (`now`) and after the step that follows it
+    /// (`next`). An engine may prepare the answers to [`find`](Self::find) during these steps.
+    fn watch(&mut self, _now: BoxSet, _next: BoxSet) {}
+    /// The spheres for which `test` of centre and radius returns true, in any order. `test` is false outside these boxes
+    /// of [`watch::boxes`](crate::step::watch::boxes).
+    fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error>;
+    /// How often the engine has copied the state of all spheres from a device.
+    fn downloads(&self) -> u64 {
+        0
+    }
+    /// Removes spheres that [`find`](Self::find) found after the last step and adds others with larger ids, both sorted by
+    /// id. Spheres that touched a removed one wake. Returns false, having changed nothing, if the engine has to be
+    /// reloaded instead.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`], [`Error::DeviceLost`].
+    fn exchange(&mut self, _gone: &[Sphere], _come: &[Sphere]) -> Result<bool, Error> {
+        Ok(false)
+    }
+    /// Calls off the step that began ahead of its request, and returns whether there was one. The state is that of the last
+    /// report.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Capacity`].
+    fn call_off(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
     /// Sums over the current state.
     fn measure(&self) -> Measure;
     /// Bytes of all buffers that grow with the number of spheres.

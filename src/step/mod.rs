@@ -12,3 +12,4 @@ pub(crate) mod report;
 pub mod schedule;
 #[cfg(feature = "gpu")]
 pub(crate) mod state_buffers;
+pub(crate) mod watch;

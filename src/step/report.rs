@@ -141,8 +141,11 @@ pub struct StepReport {
     /// Submissions to the device since the last report. Usually one a step; edits, reads, grown buffers and halved substeps
     /// add more.
     pub submits: u64,
-    /// Number of times that the host waited while the device was idle.
+    /// Number of times that the host waited while the device was idle, or for a step that it then called off.
     pub blocking_reads: u64,
+    /// Copies of the state of all spheres from the device to the host during the step, for example for new cells or for a step on
+    /// the CPU. Copies for edits and for [`Options::on_loss`](crate::Options::on_loss) do not count.
+    pub downloads: u64,
     /// Spheres that slept in the last substep.
     pub asleep: u64,
     /// Wall-clock seconds of the step.

@@ -105,8 +105,8 @@ pub struct Sink {
     pub min: DVec3,
     /// Upper corner (length), above `min`; components may be infinity. In 2D `z` is not used.
     pub max: DVec3,
-    /// Steps between two checks, >= 1. A check is cheap on `cpu`; on a device it copies all spheres to the host, and the
-    /// next step waits for the copy.
+    /// Steps between two checks, >= 1. Checks are cheap: a device tests the spheres itself and reports those in the box. If
+    /// a sink takes spheres in most checks, the next step waits for the report.
     pub every: u32,
     /// Unique name in reports and messages.
     pub name: String,

@@ -21,7 +21,10 @@ use crate::gpu::{
 use crate::{
     Error, System,
     cpu::{audit::Audit, core::Core},
-    step::plan::{self, Past, Plan},
+    step::{
+        plan::{self, Past, Plan},
+        watch::BoxSet,
+    },
 };
 
 /// Inputs of the device besides its memory.
@@ -196,6 +199,7 @@ impl<'a> Harness<'a> {
             strict: false,
             leaves_chains: false,
             wakes: false,
+            watched: BoxSet::default(),
             dispatch_budget: DispatchBudget::new(context),
         };
         let frames = step_plan.frames(&host, &layout);

@@ -304,7 +304,7 @@ impl Memory {
     pub fn upload(&self, context: &Context, buffers: &Buffers) {
         let write = |buffer: &wgpu::Buffer, bytes: &[u8]| context.queue.write_buffer(buffer, 0, bytes);
         for k in [0, 1] {
-            buffers.write_state(&context.queue, k, &self.bodies[k], &self.tags[k]);
+            buffers.write_state(&context.queue, k, 0, &self.bodies[k], &self.tags[k]);
         }
         write(&buffers.nodes, bytemuck::cast_slice(&self.nodes));
         write(&buffers.next_events, bytemuck::cast_slice(&self.next_events));

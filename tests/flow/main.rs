@@ -4,6 +4,8 @@
 #[path = "../common/tiers.rs"]
 mod tiers;
 
+#[cfg(feature = "gpu")]
+mod device;
 mod distance;
 mod drag;
 #[cfg(feature = "files")]

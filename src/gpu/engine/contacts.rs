@@ -39,7 +39,7 @@ impl GpuExecutor {
         let bytes =
             download(&self.context, &[(&self.buffers.warm_start[k], 0, 4 * layout.warm_start_words)])?;
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes[0]);
-        let head = (RANK_WORDS * layout.sphere_count) as usize;
+        let head = (RANK_WORDS * layout.room) as usize;
         let (heads, warm_start) = words[WARM_START_HEAD as usize..].split_at(head);
         let mut kept = vec![];
         for (rank, head) in (0..).zip(heads.chunks_exact(RANK_WORDS as usize)) {
@@ -62,7 +62,7 @@ impl GpuExecutor {
         if kept.is_empty() {
             return Ok(vec![]);
         }
-        let state = self.host.download(&self.context, &self.buffers, k)?;
+        let state = self.download(k)?;
         let mut by_rank: Vec<usize> = (0..state.len()).collect();
         by_rank.sort_unstable_by_key(|&i| state.id[i]);
         // The walls at their position in the last substep: a step in flight has moved them.
@@ -125,8 +125,7 @@ impl GpuExecutor {
         if known.len() > capacities.constraints as usize {
             self.reallocate(Capacities { constraints: known.len() as u32, ..capacities })?;
         }
-        let count = self.buffers.layout.sphere_count;
-        let first = (WARM_START_HEAD + RANK_WORDS * count) as usize;
+        let first = (WARM_START_HEAD + RANK_WORDS * self.buffers.layout.room) as usize;
         let mut words = vec![0; first + IMPULSE_WORDS as usize * known.len()];
         words[PAST_H as usize] = ((warm_start.h / self.host.domain.units.time) as f32).to_bits();
         words[IMPULSE_COUNT as usize] = known.len() as u32;

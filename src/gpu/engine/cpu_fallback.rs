@@ -19,7 +19,7 @@ impl GpuExecutor {
         step: &StepRequest,
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error> {
-        let state = self.host.download(&self.context, &self.buffers, self.current)?;
+        let state = self.download(self.current)?;
         let contacts: Vec<f32> = by_rank(&state, &self.host.ids, |i| state.spin[i].w);
         let system = self.system_of(&state);
         let last_contact = |id| self.host.ids.binary_search(&id).map_or(NEVER, |rank| contacts[rank]);
@@ -37,6 +37,7 @@ impl GpuExecutor {
         self.load(&state)?;
         self.write_warm_start(&twin.warm_start()?)?;
         self.is_idle = false;
+        self.watched = None;
         self.begun = None;
         self.retries.on_cpu = true;
         self.has_chains = report.event_driven > 0;

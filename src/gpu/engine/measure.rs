@@ -11,7 +11,7 @@ use crate::{
         submit_queue::DeviceCounts,
     },
     state::{columns::NEVER, constants::RELAX_FROM},
-    step::{domain::Domain, engine::Engine, plan::Plan, schedule::STAGES},
+    step::{domain::Domain, engine::Engine, plan::Plan, schedule::STAGES, watch::BoxSet},
 };
 
 impl GpuExecutor {
@@ -45,6 +45,7 @@ impl GpuExecutor {
             strict: false,
             leaves_chains: false,
             wakes: false,
+            watched: BoxSet::default(),
             dispatch_budget: self.dispatch_budget,
         };
         loop {

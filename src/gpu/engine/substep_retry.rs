@@ -172,7 +172,9 @@ impl GpuExecutor {
 
     fn audit(&mut self, step_plan: &StepPlan) -> Result<Vec<u32>, Error> {
         let frame = step_plan.audit(&self.host, &self.buffers.layout);
-        self.submit_alone(frame, step_plan, |encoder, _| encoder.end(0))
+        self.submit_alone(frame, step_plan, |encoder, _| {
+            encoder.end(0, !step_plan.watched.is_empty());
+        })
     }
 
     fn submit_alone(
