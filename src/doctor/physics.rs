@@ -97,7 +97,8 @@ fn bullets(examination: &mut Examination, target: &Target) -> Result<(), Error> 
         spheres.iter().zip(&was_below).filter(is_through).count()
     };
     let mut simulation = target.simulation(system)?;
-    let clock = examination.clock.part(0.3);
+    // A driver may compile the shaders only in the first step.
+    let clock = examination.clock.part(0.5);
     let mut through = 0;
     // After every step, because a later step may bring a sphere back.
     while through == 0 && simulation.steps() < steps && !clock.is_over() {
