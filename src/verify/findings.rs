@@ -63,8 +63,6 @@ pub struct Findings<'a> {
     pub units: Units,
     /// All tolerances are this many times those that rounding alone needs.
     pub scale: f32,
-    /// Largest change of a velocity in the result on the device if the velocities before change by their rounding; 0 = unknown.
-    pub spread: f32,
     /// The first differences by id; those of no sphere come last.
     pub differences: Vec<Difference>,
     /// Decisions that differ and may.
@@ -84,7 +82,6 @@ impl<'a> Findings<'a> {
             ids,
             units,
             scale,
-            spread: 0.0,
             differences: vec![],
             near_ties: 0,
             compared: 0,

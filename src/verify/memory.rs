@@ -77,25 +77,6 @@ fn velocity_bound(velocity_bound: select::VelocityBound) -> VelocityBound {
 }
 
 impl Memory {
-    /// The same with velocities and spins that differ by their rounding, those of half of the spheres upwards.
-    pub fn with_rounded_velocities(&self) -> Self {
-        let mut rounded = self.clone();
-        let factor = |i: usize| if i.is_multiple_of(2) { 1.0 + f32::EPSILON } else { 1.0 - f32::EPSILON };
-        for (i, body) in rounded.bodies[PRESENT].iter_mut().enumerate() {
-            body.velocity *= factor(i);
-        }
-        for (i, tag) in rounded.tags[PRESENT].iter_mut().enumerate() {
-            tag.spin *= factor(i);
-        }
-        rounded
-    }
-
-    /// Largest difference between the velocities of two results.
-    pub fn velocity_spread(&self, other: &Self) -> f32 {
-        let pairs = self.bodies[PRESENT].iter().zip(&other.bodies[PRESENT]);
-        pairs.map(|(a, b)| (a.velocity - b.velocity).length()).fold(0.0, f32::max)
-    }
-
     /// All zero.
     pub fn new(layout: &BufferLayout) -> Self {
         let n = layout.sphere_count as usize;

@@ -174,15 +174,6 @@ impl Executor for Trace<'_> {
         };
         let mut findings = Findings::new(&twin.core.state.id, twin.core.domain.units, *scale);
         (comparison.compare)(site, &input, twin, &output, &mut findings);
-        if comparison.amplifies && !findings.is_clean() {
-            let input_nearby = input.with_rounded_velocities();
-            let nearby = device.run_within_budget(&input_nearby, site.frame, comparison.bindings, dispatches);
-            if let Some(nearby) = nearby.map_err(End::Failed)? {
-                findings = Findings::new(&twin.core.state.id, twin.core.domain.units, *scale);
-                findings.spread = output.velocity_spread(&nearby);
-                (comparison.compare)(site, &input, twin, &output, &mut findings);
-            }
-        }
         let ends = *ends_at_first && !findings.is_clean();
         tally.add(findings);
         if ends { Err(End::Found) } else { Ok(()) }

@@ -19,7 +19,6 @@ pub const COMPARISON: Comparison = Comparison {
     twin: Twin::advance,
     dispatches: |_, all| vec![("advance", 0, all)],
     compare,
-    amplifies: false,
 };
 
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

@@ -23,7 +23,6 @@ pub const COMPARISON: Comparison = Comparison {
     twin: |_| (),
     dispatches: |site, _| vec![("audit", 0, site.layout.parts())],
     compare,
-    amplifies: false,
 };
 
 /// Sums of magnitudes to which tolerances are relative, and the classes of speed.

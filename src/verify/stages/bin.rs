@@ -23,7 +23,6 @@ pub const COMPARISON: Comparison = Comparison {
     twin: Twin::bin,
     dispatches: |_, all| vec![("bin", 0, all)],
     compare,
-    amplifies: false,
 };
 
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

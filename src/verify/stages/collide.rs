@@ -56,7 +56,6 @@ pub const COMPARISON: Comparison = Comparison {
     compare: |site, input, twin, output, findings| {
         Collide::new(site, input, twin, output).compare(findings);
     },
-    amplifies: false,
 };
 
 /// Both sides of the pass.

@@ -22,7 +22,6 @@ pub const BEFORE: Comparison = Comparison {
     twin: Twin::drag,
     dispatches: |_, all| vec![("launch_drag", 0, all)],
     compare,
-    amplifies: false,
 };
 
 pub const AFTER: Comparison = Comparison { pass: Pass::DragAfter, ..BEFORE };

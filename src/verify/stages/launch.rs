@@ -19,7 +19,6 @@ pub const COMPARISON: Comparison = Comparison {
         vec![("launch", 0, all), ("collide_walk", LAUNCH, all), ("collide_meet", LAUNCH, all)]
     },
     compare,
-    amplifies: false,
 };
 
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

@@ -45,9 +45,6 @@ pub struct Comparison {
     /// The pass on the device, with this number of workgroups for all spheres.
     pub dispatches: fn(&Site, u32) -> Vec<Dispatch>,
     pub compare: Compare,
-    /// Whether the pass may amplify the rounding of velocities. If its results differ, the device repeats it with velocities that
-    /// differ by their rounding, and [`Findings::spread`] is how far its own results are then apart.
-    pub amplifies: bool,
 }
 
 /// All comparisons, in the order of the schedule.

@@ -34,7 +34,6 @@ pub const COMPARISON: Comparison = Comparison {
     twin: Twin::neighbors,
     dispatches: |_, all| encode::neighbors(all).to_vec(),
     compare,
-    amplifies: false,
 };
 
 fn compare(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

@@ -31,7 +31,6 @@ pub const COMPARISON: Comparison = Comparison {
     twin: Twin::relax,
     dispatches: |site, all| relax(all, pushes(site.host.domain.world.rests, ITERATION_BATCHES)),
     compare,
-    amplifies: false,
 };
 
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

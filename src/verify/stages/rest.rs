@@ -32,10 +32,6 @@ use crate::{
 /// dozen terms in each of up to five iterations over contacts that hang together, each term good to 6e-8.
 const SOLVED: f32 = 2e-5;
 
-/// The same where the solution amplifies rounding, in units of the spread of the device's own results: rounding enters in every
-/// iteration, and in the spread only before the first one.
-const AMPLIFIED: f32 = 8.0;
-
 /// Difference between the velocity change of a block and the limit of unsettled ones, as a share of the limit, below which the
 /// two sides may disagree.
 const NEAR_LIMIT: f32 = 0.02;
@@ -57,7 +53,6 @@ pub const ORDER: Comparison = Comparison {
     twin: |_| (),
     dispatches: |_, all| encode_order(all),
     compare: order,
-    amplifies: false,
 };
 
 pub const BEFORE: Comparison = Comparison {
@@ -74,7 +69,6 @@ pub const BEFORE: Comparison = Comparison {
         SOLVE(site, input, twin, output, findings);
         unsettled_blocks(&site.layout, twin, output, findings);
     },
-    amplifies: true,
 };
 
 pub const AFTER: Comparison = Comparison {
@@ -84,7 +78,6 @@ pub const AFTER: Comparison = Comparison {
     twin: Twin::rest_after,
     dispatches: |site, all| solving(site, all).after(),
     compare: SOLVE,
-    amplifies: true,
 };
 
 pub const KEEP: Comparison = Comparison {
@@ -98,7 +91,6 @@ pub const KEEP: Comparison = Comparison {
     twin: Twin::advance_sleep_timers,
     dispatches: |_, all| encode::keep(all).to_vec(),
     compare: keep,
-    amplifies: false,
 };
 
 // `Device::run` encodes the passes of the order, which need bindings of their own; only the workgroups count.
@@ -116,8 +108,7 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
     let gain = twin.core.domain.world.gravity.length() * twin.frame.h;
     let velocities = (0..twin.core.state.len()).map(|i| twin.core.state.velocity(i).length());
     let fastest = velocities.fold(gain, f32::max);
-    let speed = SOLVED * fastest + AMPLIFIED * findings.spread;
-    constraints(&site.layout, twin, output, speed, findings);
+    constraints(&site.layout, twin, output, fastest, findings);
     let core = &twin.core;
     let asleep = (output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
     findings.equal("spheres that sleep", OVERALL, asleep.0, asleep.1);
@@ -129,7 +120,7 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
         return;
     }
     let (bodies, tags) = columns(&core.state, &site.host);
-    let tolerances = Tolerances { offset: Vec3::ZERO, velocity: speed, rim: speed };
+    let tolerances = Tolerances { offset: Vec3::ZERO, velocity: SOLVED * fastest, rim: SOLVED * fastest };
     for i in 0..bodies.len() {
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         findings.sphere(i, found, (bodies[i], tags[i]), tolerances);
@@ -196,7 +187,7 @@ fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32
     (head[0]..head[0] + head[1]).map(constraint).collect()
 }
 
-fn constraints(layout: &BufferLayout, twin: &Twin, output: &Memory, speed: f32, findings: &mut Findings) {
+fn constraints(layout: &BufferLayout, twin: &Twin, output: &Memory, fastest: f32, findings: &mut Findings) {
     let core = &twin.core;
     let (unit, length) = (findings.units.velocity(), findings.units.length);
     let of_impulse = findings.units.mass * unit;
@@ -214,9 +205,9 @@ fn constraints(layout: &BufferLayout, twin: &Twin, output: &Memory, speed: f32, 
             let normals = (found.normal, constraint.normal);
             findings.near_vector("normal of a contact", 1.0, i, normals, Vec3::splat(SOLVED));
             let what = "speed that closes a gap";
-            findings.near(what, unit, i, found.closing, constraint.closing, speed);
+            findings.near(what, unit, i, found.closing, constraint.closing, SOLVED * fastest);
             let (device, expected) = (found.impulse, constraint.impulse);
-            let tolerance = speed * constraint.masses[0];
+            let tolerance = SOLVED * fastest * constraint.masses[0];
             findings.near(
                 "normal impulse of a contact",
                 of_impulse,

@@ -20,7 +20,6 @@ pub const COMPARISON: Comparison = Comparison {
         vec![("scan_reduce", 0, parts), ("scan_sums", 0, 1), ("scan_apply", 0, parts)]
     },
     compare,
-    amplifies: false,
 };
 
 fn compare(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

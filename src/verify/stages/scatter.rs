@@ -17,7 +17,6 @@ pub const COMPARISON: Comparison = Comparison {
     twin: Twin::scatter,
     dispatches: |_, all| vec![("scatter_order", 0, all), ("scatter", 0, all)],
     compare,
-    amplifies: false,
 };
 
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

@@ -36,7 +36,6 @@ pub const COMPARISON: Comparison = Comparison {
     twin: Twin::select,
     dispatches: |site, all| encode::select(site.round, all, all).to_vec(),
     compare,
-    amplifies: false,
 };
 
 fn compare(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {

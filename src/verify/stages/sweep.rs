@@ -32,7 +32,6 @@ pub const ALL: Comparison = Comparison {
         pending(site, 0, output, findings);
         converted(site, twin, output, findings);
     },
-    amplifies: false,
 };
 
 pub const TOUCHED: Comparison = Comparison {
@@ -57,7 +56,6 @@ pub const TOUCHED: Comparison = Comparison {
         }
         converted(site, twin, output, findings);
     },
-    amplifies: false,
 };
 
 // Impacts in a crowd that the sweep converted to resting contacts.
