@@ -2,7 +2,7 @@
 // inner colours. order_constraints.wgsl orders the constraints of a block by it. Twin: src/cpu/blocks.rs, which gives the reasons.
 // The first sphere of a cell represents the cell.
 
-// Hidden as the other uniforms that alone decide a branch.
+// Hidden from lavapipe, as the uniforms of layout.wgsl that alone decide a branch.
 fn block_count(axis: u32) -> i32 { return frame.block_count[axis] + i32(opaque_zero); }
 
 // Along one axis: the block of a cell, and the cell's position in the block modulo 3.

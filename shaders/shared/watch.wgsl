@@ -12,29 +12,29 @@ struct Height {
     error: f32,
 }
 
-// `period` moves the sphere to another image.
-fn height_over(i: u32, axis: u32, cell: i32, offset: f32, period: f32) -> Height {
+// `cells` moves the sphere to another image.
+fn height_over(i: u32, axis: u32, cell: i32, offset: f32, cells: i32) -> Height {
     let edge = frame.edge[axis];
     let own = bodies[i].offset[axis];
-    let shift = f32(tags[i].cell[axis] - cell) * edge + period;
+    let shift = f32(tags[i].cell[axis] - cell + cells) * edge;
     return Height(shift + (own - offset), NEAR_EDGES * edge + NEAR_SHARE * (abs(shift) + abs(own)));
 }
 
 // Whether an image of a sphere is between the two faces of a box across an axis.
-fn is_between(i: u32, axis: u32, number: u32, period: f32) -> bool {
+fn is_between(i: u32, axis: u32, number: u32, cells: i32) -> bool {
     let at = frame.at_watches + WATCH_ROWS * number;
-    let low = height_over(i, axis, bitcast<vec4i>(world[at + 1u])[axis], world[at][axis], period);
-    let high = height_over(i, axis, bitcast<vec4i>(world[at + 3u])[axis], world[at + 2u][axis], period);
+    let low = height_over(i, axis, bitcast<vec4i>(world[at + 1u])[axis], world[at][axis], cells);
+    let high = height_over(i, axis, bitcast<vec4i>(world[at + 3u])[axis], world[at + 2u][axis], cells);
     let reach = world[at].w * bodies[i].radius;
     return low.value >= -(reach + low.error) && high.value <= reach + high.error;
 }
 
 fn is_in_box(i: u32, number: u32) -> bool {
     for (var axis = 0u; axis < 3u; axis++) {
-        var inside = is_between(i, axis, number, 0.0);
+        var inside = is_between(i, axis, number, 0);
         if !inside && is_periodic(axis) {
-            let period = f32(cell_count(axis)) * frame.edge[axis];
-            inside = is_between(i, axis, number, period) || is_between(i, axis, number, -period);
+            let cells = cell_count(axis);
+            inside = is_between(i, axis, number, cells) || is_between(i, axis, number, -cells);
         }
         if !inside { return false; }
     }

@@ -24,6 +24,9 @@ use crate::{
 /// Number of spheres below which the cells hardly depend on their number.
 const FEW: usize = 512;
 
+/// Largest relative change of the mean diameter for which tolerances and size classes need not be chosen anew.
+const SIMILAR_SIZE: f64 = 0.1;
+
 /// The domain, and the ids and materials of the spheres by rank.
 pub struct HostMirror {
     pub domain: Domain,
@@ -36,6 +39,8 @@ pub struct HostMirror {
     pub room: usize,
     /// Number of spheres for which the units and the cells were chosen.
     chosen_for: usize,
+    /// Sum of the diameters (scaled units).
+    diameters: f64,
 }
 
 impl HostMirror {
@@ -45,7 +50,8 @@ impl HostMirror {
         let ids = system.spheres.iter().map(|s| s.id).collect();
         let materials = system.spheres.iter().map(|s| u32::from(s.material)).collect();
         let (boxes, count) = (watch::boxes(system), system.spheres.len());
-        (Self { domain, ids, materials, boxes, room: count, chosen_for: count }, state)
+        let diameters = domain.statistics.mean_diameter * count as f64;
+        (Self { domain, ids, materials, boxes, room: count, chosen_for: count, diameters }, state)
     }
 
     /// The same with the cells of the first step; also the sums over all spheres.
@@ -125,20 +131,31 @@ impl HostMirror {
     }
 
     /// Whether the buffers and the cells still suit the system after this many spheres have gone and these have come.
-    pub fn suits(&self, gone: usize, come: &[Sphere]) -> bool {
+    pub fn suits(&self, gone: &[Sphere], come: &[Sphere]) -> bool {
         let Domain { statistics, units, .. } = &self.domain;
-        let count = statistics.count - gone + come.len();
+        let count = statistics.count - gone.len() + come.len();
+        // Tolerances and size classes follow from the sizes.
+        let mean = self.diameters_after(gone, come) / count as f64;
+        let is_of_size = (mean / statistics.mean_diameter - 1.0).abs() <= SIMILAR_SIZE;
         let radii = statistics.radius_min..=statistics.radius_max;
         // The number of cells, the motion margin and the units follow from the number and the sizes of the spheres.
         let is_similar = count <= 2 * self.chosen_for + FEW && self.chosen_for <= 4 * count + FEW;
         count > 0
             && is_similar
+            && is_of_size
             && count <= Candidate::MAX_SPHERES
             && come.iter().all(|s| !s.fixed && radii.contains(&(s.radius / units.length)))
     }
 
+    // Sum of the diameters (scaled units) after these spheres have gone and come.
+    fn diameters_after(&self, gone: &[Sphere], come: &[Sphere]) -> f64 {
+        let sum = |spheres: &[Sphere]| spheres.iter().map(|s| 2.0 * s.radius).sum::<f64>();
+        self.diameters + (sum(come) - sum(gone)) / self.domain.units.length
+    }
+
     /// Updates ids, materials and statistics after spheres have gone and others, with larger ids, have come.
     pub fn exchange(&mut self, gone: &[Sphere], come: &[Sphere]) {
+        self.diameters = self.diameters_after(gone, come);
         let is_gone = |id: &u32| gone.binary_search_by_key(id, |s| s.id).is_ok();
         let mut kept = self.ids.iter().map(|id| !is_gone(id));
         self.materials.retain(|_| kept.next().unwrap_or(true));

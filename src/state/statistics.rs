@@ -15,7 +15,7 @@ use crate::{
 /// In a system so dilute that a sphere has at most this many candidates, motion margins may be longer.
 const LONG_LIST: f64 = 12.0;
 
-/// Statistics of the set of spheres, in scaled units. Only edits change them.
+/// Statistics of the set of spheres, in scaled units. Edits change them, and sinks and sources.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemStatistics {
     pub count: usize,

@@ -147,7 +147,7 @@ impl Finder<'_> {
             && is_as_before(i)
             && is_as_before(j)
             && constraint.code == candidate.code()
-            // The normal of a bounce is that of its arrival, and this sphere may have come only as far as an earlier bounce.
+            // The normal of a bounce is that of its arrival. A sphere with several bounces has only moved to the first one.
             && constraint.closing >= 0.0
         {
             let impulse = self.warm(past, constraint.normal, true);

@@ -14,12 +14,14 @@ impl GpuExecutor {
     /// Removes and adds spheres without reading the state. Returns false, having changed nothing, if the engine has to be
     /// reloaded instead.
     pub(super) fn exchange_in_place(&mut self, gone: &[Sphere], come: &[Sphere]) -> Result<bool, Error> {
-        if self.in_flight.is_some() || !self.host.suits(gone.len(), come) {
+        if self.in_flight.is_some() || !self.host.suits(gone, come) {
             return Ok(false);
         }
         let Some((indices, ranks)) = self.places(gone) else { return Ok(false) };
         let kept = self.host.domain.statistics.count - gone.len();
-        self.make_room(kept + come.len())?;
+        if !self.make_room(kept + come.len())? {
+            return Ok(false);
+        }
         if !gone.is_empty() {
             self.remove(&indices, &ranks)?;
         }
@@ -44,20 +46,28 @@ impl GpuExecutor {
         Some(places)
     }
 
-    fn make_room(&mut self, count: usize) -> Result<(), Error> {
+    // Returns false if the device has no memory for so many spheres beside the present buffers.
+    fn make_room(&mut self, count: usize) -> Result<bool, Error> {
         if count <= self.host.room {
-            return Ok(());
+            return Ok(true);
         }
         let before = self.host.room;
-        self.host.room = (count as f64 * SPARE_ROOM) as usize + 64;
-        let grown = self.reallocate(self.buffers.layout.capacities);
-        if grown.is_ok() {
-            // The offsets in this buffer depend on the room.
-            self.buffers.write_world(&self.context.queue, &self.host);
-        } else {
-            self.host.room = before;
+        for room in [(count as f64 * SPARE_ROOM) as usize + 64, count] {
+            self.host.room = room;
+            match self.reallocate(self.buffers.layout.capacities) {
+                Ok(()) => {
+                    // The offsets in this buffer depend on the room.
+                    self.buffers.write_world(&self.context.queue, &self.host);
+                    return Ok(true);
+                }
+                Err(Error::Capacity(_)) => self.host.room = before,
+                Err(error) => {
+                    self.host.room = before;
+                    return Err(error);
+                }
+            }
         }
-        grown
+        Ok(false)
     }
 
     // Copies all other spheres to the other copy of the state, which becomes the current one.

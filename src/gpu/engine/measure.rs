@@ -75,7 +75,7 @@ impl GpuExecutor {
             self.grow(&words)?;
             if halt & HALT_CUT != 0 && !self.dispatch_budget.spread() {
                 // The driver cuts loops even with one sphere per invocation.
-                let state = self.host.download(&self.context, &self.buffers, self.current)?;
+                let state = self.download(self.current)?;
                 let twin = Stepper::new(&self.system_of(&state), |_| NEVER, self.end)?;
                 return Ok(twin.measure().deepest_overlap as f32);
             }

@@ -32,7 +32,7 @@ impl GpuExecutor {
     /// The wall that spheres penetrate deepest at `end`: its number and the depth in diameters. This is seldom needed,
     /// so the CPU searches all spheres.
     pub(super) fn find_deepest_wall(&self, end: f64) -> Result<Option<(u32, f64)>, Error> {
-        let state = self.host.download(&self.context, &self.buffers, self.reported())?;
+        let state = self.download(self.reported())?;
         Stepper::new(&self.system_of(&state), |_| NEVER, end)?.engine.deepest_wall(end)
     }
 }
