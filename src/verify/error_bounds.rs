@@ -27,13 +27,6 @@ pub const ROUNDING: f64 = 5e-7;
 /// of two sums of three products times a quotient of masses.
 const SPEED: f64 = 4.0;
 
-/// Rounding of a velocity that contact constraints have solved, as a share of the largest speed and of [`ROUNDING`]: the stage
-/// `rest` alone may differ by 2e-5 of that speed, because every sphere of a pile depends on all others.
-const SOLVED: f64 = 40.0;
-
-/// Most of it, as a share of the speed that gravity adds in a step: a fast sphere must not hide that gravity is missing elsewhere.
-const MOST_SOLVED: f64 = 0.01;
-
 /// Rounding of a sum of energies, as a share of the sum and of [`ROUNDING`]: 64 f32 in a row and then six times by halves,
 /// each addition good to 6e-8.
 const SUM: f64 = 8.0;
@@ -291,9 +284,6 @@ fn compare_spheres(
 ) -> Result<(), Box<Difference>> {
     let system = bounds.system;
     let fall = system.gravity.length() * system.dt;
-    let rests = fall > 0.0 && system.materials.surfaces().iter().any(|surface| surface.restitution < 1.0);
-    let fastest = system.spheres.iter().map(|sphere| sphere.velocity.length()).fold(fall, f64::max);
-    let solved = if rests { (SOLVED * bounds.rounding * fastest).min(MOST_SOLVED * fall) } else { 0.0 };
     for (k, (a, b)) in device.iter().zip(twin).enumerate() {
         if bounds.is_open[k] {
             continue;
@@ -301,9 +291,8 @@ fn compare_spheres(
         agreement.spheres += 1;
         let speed = system.spheres[k].velocity.length().max(b.velocity.length()) + fall;
         let place = bounds.error[k] + bounds.rounding * (4.0 * bounds.largest + speed * system.dt);
-        let place = place + solved * system.dt;
         let rim = if bounds.is_rough { bounds.rim[k] } else { 0.0 };
-        let velocity = bounds.speed_error[k] + SPEED * bounds.rounding * (speed + rim) + solved;
+        let velocity = bounds.speed_error[k] + SPEED * bounds.rounding * (speed + rim);
         // Impacts of smooth spheres do not change the spin.
         let spin = if bounds.is_rough { 3.0 * velocity / system.spheres[k].radius } else { 0.0 };
         for (what, apart, allowed, values) in [
