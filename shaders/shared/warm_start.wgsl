@@ -1,4 +1,4 @@
-// What contacts keep for the next substep: impulses and sleep timers by the ranks of the spheres.
+// The next substep starts from the impulses and sleep timers in this buffer. Ranks of spheres are the keys.
 
 @group(1) @binding(3) var<storage, read_write> warm_start: array<atomic<u32>>;
 
