@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::{Lockstep, Mismatch, trace};
+use super::{Lockstep, Mismatch, sensitivity::share_of_scatter, trace};
 use crate::{
     Side, Surface, System,
     gpu::Context,
@@ -105,6 +105,33 @@ fn all_stages_are_gone_through_even_if_one_differs() {
     super::StageAgreement::add_all(&mut sum, wrong);
     assert_eq!(names(&sum), names(&right));
     assert!(sum[0].mismatch.is_some() && sum[0].passes == 2 * right[0].passes);
+}
+
+// Layers at rest, and others that fall on them.
+#[test]
+fn a_step_with_contacts_may_scatter_as_rounding_makes_it_and_no_more() {
+    let sides = [Side::Periodic, Side::Periodic, Side::Wall];
+    let scene = Scene::new(0.03).seed(9).sides(sides).gravity([0.0, 0.0, -9.0]).material("default", 0.4, 0.5);
+    let system = with_gaps(&scene.fill(Fill::random(300).volume_fraction(0.3).temperature(1.0)));
+    let mut lockstep = Lockstep::new(system, context(), 0, Lockstep::ROUNDING).unwrap();
+    lockstep.skip(25).unwrap();
+    let last_contact = |id: u32| lockstep.contacts.get(&id).copied().unwrap_or(NEVER);
+    let time = lockstep.steps as f64 * lockstep.system.dt;
+    let step = |system: &System| super::twin_step(system, last_contact, time).map(|(step, ..)| step);
+    let (system, rounding) = (&lockstep.system, Lockstep::ROUNDING);
+    let (twin, _, has_rested) = super::twin_step(system, last_contact, time).unwrap();
+    assert!(has_rested && twin.impacts.len() > 10, "{} impacts", twin.impacts.len());
+    let mut device = super::device_step(system, &lockstep.context, last_contact, time).unwrap();
+    let share = |device: &super::Step| share_of_scatter(system, device, &twin, rounding, step).unwrap();
+    let fair = share(&device);
+    // An error in many spheres that is small beside the largest differences, and a large one in a single sphere.
+    device.spheres.iter_mut().for_each(|s| s.velocity.x += 2e-4);
+    let in_many = share(&device);
+    device.spheres.iter_mut().for_each(|s| s.velocity.x -= 2e-4);
+    device.spheres[5].position.z += 0.2;
+    let in_one = share(&device);
+    println!("shares of the scatter: {fair}, {in_many} with an error in many spheres, {in_one} in one");
+    assert!(fair <= 1.0 && in_many > 1.0 && in_one > 1.0);
 }
 
 #[test]
