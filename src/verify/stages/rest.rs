@@ -211,7 +211,10 @@ fn constraints(layout: &BufferLayout, twin: &Twin, output: &Memory, fastest: f32
             let what = "speed that closes a gap";
             findings.near(what, unit, i, found.closing, constraint.closing, speed);
             let (device, expected) = (found.impulse, constraint.impulse);
-            let tolerance = speed * constraint.masses[0];
+            // Contacts that carry a pile have impulses far above those of the speeds that meet.
+            let unequal = (found.closing - constraint.closing).abs();
+            let tolerance =
+                (SOLVED * fastest + unequal) * constraint.masses[0] + SOLVED * expected.normal.abs();
             findings.near(
                 "normal impulse of a contact",
                 of_impulse,
