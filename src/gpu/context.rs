@@ -1,7 +1,9 @@
 //! A GPU device with its queue: opening an adapter, or taking the device of the calling program.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 #[cfg(feature = "viewer")]
 use super::adapter::choose_for;
@@ -11,6 +13,10 @@ use super::device_fault::DeviceFaults;
 use super::pipelines::Pipelines;
 use super::shaders::Variant;
 use crate::Error;
+
+/// Longest wait for results of the device, unless the caller sets another. Millions of spheres on a software adapter take
+/// minutes for a step with many rounds, and so does the first step of a run, which compiles the shaders.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// A device and its queue; clones are the same device.
 ///
@@ -35,6 +41,8 @@ struct Shared {
     info: AdapterInfo,
     faults: DeviceFaults,
     cache: Option<Cache>,
+    /// In nanoseconds.
+    longest_wait: AtomicU64,
     /// One entry for each kind of system so far.
     pipelines: Mutex<Vec<Arc<Pipelines>>>,
     /// Module, text to replace, replacement: defects for tests to detect.
@@ -138,6 +146,37 @@ impl Context {
         self.shared.faults.lost(reason);
     }
 
+    /// Sets how long a call waits for results of the device, 10 minutes unless set. A device that takes longer counts as lost.
+    pub fn limit_waits(&self, longest: Duration) {
+        let longest = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+        self.shared.longest_wait.store(longest, Relaxed);
+    }
+
+    /// Waits until the device has finished a submission, or all submissions.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], also after the longest wait; [`Error::Capacity`] after the device ran out of memory.
+    pub(crate) fn wait_for(&self, submission_index: Option<wgpu::SubmissionIndex>) -> Result<(), Error> {
+        self.check()?;
+        let longest = Duration::from_nanos(self.shared.longest_wait.load(Relaxed));
+        let wait = wgpu::PollType::Wait { submission_index, timeout: Some(longest) };
+        self.device.poll(wait).map_err(|error| {
+            self.lost(match error {
+                wgpu::PollError::Timeout => {
+                    format!("the device has not finished its work in {} s", longest.as_secs_f64())
+                }
+                other => other.to_string(),
+            })
+        })?;
+        self.check()
+    }
+
+    /// Records the loss of the device, and returns the error of its first known reason.
+    pub(crate) fn lost(&self, reason: String) -> Error {
+        self.report_lost(&reason);
+        self.check().err().unwrap_or(Error::DeviceLost(reason))
+    }
+
     /// The cache for new pipelines; `None` if the adapter has no pipeline cache or the device belongs to the caller.
     pub fn pipeline_cache(&self) -> Option<&wgpu::PipelineCache> {
         self.shared.cache.as_ref().map(|cache| &cache.pipelines)
@@ -214,6 +253,7 @@ impl Context {
                 info,
                 faults,
                 cache: None,
+                longest_wait: AtomicU64::new(LONGEST_WAIT.as_nanos() as u64),
                 pipelines: Mutex::default(),
                 #[cfg(test)]
                 slips: Mutex::default(),

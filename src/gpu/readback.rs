@@ -35,14 +35,8 @@ impl Pending {
     /// # Errors
     /// [`Error::DeviceLost`].
     pub fn wait(self, context: &Context) -> Result<(Vec<u8>, wgpu::Buffer), Error> {
-        let lost = |reason: String| {
-            context.report_lost(&reason);
-            context.check().err().unwrap_or(Error::DeviceLost(reason))
-        };
-        context.check()?;
-        let wait = wgpu::PollType::Wait { submission_index: Some(self.submission), timeout: None };
-        context.device.poll(wait).map_err(|e| lost(e.to_string()))?;
-        context.check()?;
+        let lost = |reason: String| context.lost(reason);
+        context.wait_for(Some(self.submission))?;
         // Another thread that polls the device may run the callback, slightly later.
         match self.mapped.recv_timeout(PATIENCE) {
             Ok(Ok(())) => {}

@@ -1,7 +1,7 @@
 //! Guarantees of the GPU backend besides the results: no idle waits, no more memory than reported, and device faults
 //! become errors.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Duration};
 
 use carom::{
     Backend, Error, Materials, OnLoss, Options, Side, Simulation, Solver, Sphere, System,
@@ -185,6 +185,25 @@ fn a_lost_device_is_an_error_of_the_next_step_and_no_panic() {
     }
     // Another device is unaffected.
     start(&system).step().unwrap();
+}
+
+// The step is so long that the device cannot finish it before the host waits.
+#[test]
+fn a_device_that_takes_too_long_counts_as_lost() {
+    let system = gas(20_000, 95);
+    let (context, mut simulation) = start_alone(&system);
+    simulation.step().unwrap();
+    context.limit_waits(Duration::from_micros(1));
+    let late = simulation.step().unwrap_err();
+    println!("{late}");
+    assert!(matches!(&late, Error::DeviceLost(text) if text.contains("has not finished its work in")));
+    assert_eq!(simulation.steps(), 1);
+    let (context, mut simulation) = start_to_recover(&system);
+    simulation.step().unwrap();
+    context.limit_waits(Duration::from_micros(1));
+    simulation.step().unwrap();
+    assert_eq!((simulation.steps(), simulation.backend()), (2, Backend::Cpu));
+    assert!(simulation.device_loss().is_some());
 }
 
 // Loses the device in the middle of a run that goes on on the CPU; returns the simulation after `steps` steps.
