@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[cfg(feature = "viewer")]
 use super::adapter::choose_for;
@@ -146,7 +146,9 @@ impl Context {
         self.shared.faults.lost(reason);
     }
 
-    /// Sets how long a call waits for results of the device, 10 minutes unless set. A device that takes longer counts as lost.
+    /// Sets how long a call waits for results of the device, 10 minutes unless set; all clones have the same limit. A device that
+    /// takes longer counts as lost for good, also if it is busy with work of its owner. The compilation of shaders by the host
+    /// has no limit.
     pub fn limit_waits(&self, longest: Duration) {
         let longest = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
         self.shared.longest_wait.store(longest, Relaxed);
@@ -159,11 +161,12 @@ impl Context {
     pub(crate) fn wait_for(&self, submission_index: Option<wgpu::SubmissionIndex>) -> Result<(), Error> {
         self.check()?;
         let longest = Duration::from_nanos(self.shared.longest_wait.load(Relaxed));
+        let begin = Instant::now();
         let wait = wgpu::PollType::Wait { submission_index, timeout: Some(longest) };
         self.device.poll(wait).map_err(|error| {
             self.lost(match error {
                 wgpu::PollError::Timeout => {
-                    format!("the device has not finished its work in {} s", longest.as_secs_f64())
+                    format!("the device has not finished its work in {:.3} s", begin.elapsed().as_secs_f64())
                 }
                 other => other.to_string(),
             })

@@ -76,13 +76,15 @@ pub struct Agreement {
     /// Impacts of the cpu engine.
     pub impacts: u64,
     /// Impacts that rounding decides: which of two comes first, whether two spheres touch or just pass, whether an impact
-    /// comes before the end of the step.
+    /// comes before the end of the step. A step that was compared with repetitions counts as one.
     pub near_ties: u64,
     /// Impacts that differ because of a near-tie before them in the step.
     pub followers: u64,
-    /// Spheres whose position and velocity were compared: all but those of near-ties.
+    /// Spheres whose position and velocity were compared: all but those of near-ties; none in a step that was
+    /// compared with repetitions.
     pub spheres: u64,
-    /// Largest difference of a time, a position or a velocity, as a share of its tolerance.
+    /// Largest difference of a time, a position or a velocity, as a share of its tolerance, or of twice the scatter of
+    /// repetitions.
     pub worst: f64,
 }
 
@@ -216,10 +218,11 @@ impl Lockstep {
     }
 
     /// Takes a step on both engines from the state of the cpu engine and compares the impacts in the order of their times,
-    /// then positions and velocities. In a step with resting contacts, which spread rounding errors, differences beyond these
-    /// bounds may be as large as those of repetitions by the cpu engine from a state with other rounding errors, if each stage
-    /// agrees; such a step counts as one near-tie and no compared spheres. Where the engines differ, goes through the stages of the step, each on equal input on
+    /// then positions and velocities. Where the engines differ, goes through the stages of the step, each on equal input on
     /// both sides, and names the first stage that differs; the state then stays as before the step.
+    ///
+    /// If all stages agree and the step has resting contacts, the cpu engine repeats the step from states changed by rounding
+    /// errors. The engines then agree if they differ by at most twice as much as the repetitions.
     ///
     /// # Errors
     /// As [`Simulation::step`](crate::Simulation::step), where neither engine can take the step or the device fails.
@@ -251,12 +254,16 @@ impl Lockstep {
                 if let Some((stage, difference)) = self.pool.install(trace)? {
                     return Ok(Err(Mismatch::new(step, Some(stage), difference)));
                 }
-                if !has_rested {
+                // Values that have to be equal do not scatter.
+                if !has_rested || difference.allowed == 0.0 {
                     return Ok(Err(Mismatch::new(step, None, *difference)));
                 }
-                let repeat = |system: &System| {
-                    self.pool.install(|| twin_step(system, last_contact, time)).map(|(step, ..)| step)
-                };
+                let repeat =
+                    |system: &System| match self.pool.install(|| twin_step(system, last_contact, time)) {
+                        Ok((step, ..)) => Ok(Some(step)),
+                        Err(error) if is_of_the_spheres(&error) => Ok(None),
+                        Err(error) => Err(error),
+                    };
                 let worst =
                     sensitivity::share_of_scatter(&self.system, &device, &twin, self.tolerance, repeat)?;
                 if worst > 1.0 {

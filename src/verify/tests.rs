@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::{Lockstep, Mismatch, sensitivity::share_of_scatter, trace};
+use super::{Lockstep, Mismatch, error_bounds::compare, sensitivity::share_of_scatter, trace};
 use crate::{
     Side, Surface, System,
     gpu::Context,
@@ -117,7 +117,7 @@ fn a_step_with_contacts_may_scatter_as_rounding_makes_it_and_no_more() {
     lockstep.skip(25).unwrap();
     let last_contact = |id: u32| lockstep.contacts.get(&id).copied().unwrap_or(NEVER);
     let time = lockstep.steps as f64 * lockstep.system.dt;
-    let step = |system: &System| super::twin_step(system, last_contact, time).map(|(step, ..)| step);
+    let step = |system: &System| super::twin_step(system, last_contact, time).map(|(step, ..)| Some(step));
     let (system, rounding) = (&lockstep.system, Lockstep::ROUNDING);
     let (twin, _, has_rested) = super::twin_step(system, last_contact, time).unwrap();
     assert!(has_rested && twin.impacts.len() > 10, "{} impacts", twin.impacts.len());
@@ -132,6 +132,25 @@ fn a_step_with_contacts_may_scatter_as_rounding_makes_it_and_no_more() {
     let in_one = share(&device);
     println!("shares of the scatter: {fair}, {in_many} with an error in many spheres, {in_one} in one");
     assert!(fair <= 1.0 && in_many > 1.0 && in_one > 1.0);
+}
+
+#[test]
+fn an_impact_left_out_of_a_later_step_is_noticed() {
+    let mut lockstep = Lockstep::new(gas(), context(), 0, Lockstep::ROUNDING).unwrap();
+    lockstep.skip(5).unwrap();
+    let last_contact = |id: u32| lockstep.contacts.get(&id).copied().unwrap_or(NEVER);
+    let (system, time) = (&lockstep.system, 5.0 * lockstep.system.dt);
+    let step = || super::twin_step(system, last_contact, time).unwrap().0;
+    let twin = step();
+    assert!(twin.impacts.iter().all(|impact| (0.0..=system.dt).contains(&impact.time)));
+    let noticed = (0..twin.impacts.len()).filter(|&at| {
+        let mut device = step();
+        device.impacts.remove(at);
+        compare(system, &device, &twin, Lockstep::ROUNDING).is_err()
+    });
+    let (noticed, all) = (noticed.count(), twin.impacts.len());
+    println!("{noticed} of {all} are noticed");
+    assert!(all > 10 && 10 * noticed >= 9 * all);
 }
 
 #[test]

@@ -28,10 +28,13 @@ use crate::{
     },
 };
 
-/// Tolerance of solved velocities and impulses, as a share of the largest speed during the solve, which is that of a sphere
-/// that meets another, that gravity adds, or that one impulse of a pile gives a sphere until another takes it back: sums of a
-/// dozen terms in each of up to five iterations over contacts that hang together, each term good to 6e-8.
+/// Tolerance of solved velocities and impulses, as a share of the largest speed during the solve: sums of a dozen terms in each
+/// of [`USUAL`] iterations over contacts that hang together, each term good to 6e-8. That speed is the largest of those of all
+/// spheres and of what gravity adds. In a pile it is what one impulse gives to a sphere until another takes it back.
 const SOLVED: f32 = 2e-5;
+
+/// Iterations up to which [`SOLVED`] holds; the tolerance grows in proportion to the iterations beyond.
+const USUAL: u32 = 5;
 
 /// Rounding of a distance of two spheres that touch, as a share of it: four units in the last place of an f32.
 const GAP: f32 = 4.0 * f32::EPSILON;
@@ -111,8 +114,10 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
     saw(twin, findings);
     let gain = twin.core.domain.world.gravity.length() * twin.frame.h;
     let velocities = (0..twin.core.state.len()).map(|i| twin.core.state.velocity(i).length());
-    let fastest = velocities.fold(gain, f32::max).max(fastest_push(twin));
-    let impulses = constraints(&site.layout, twin, output, fastest, findings);
+    let fastest = velocities.fold(gain, f32::max);
+    let solved = SOLVED * (twin.rest.iterations.max(USUAL) as f32 / USUAL as f32);
+    let pushes = Pushes::of(twin);
+    let impulses = constraints(&site.layout, twin, output, (solved, fastest, &pushes), findings);
     let core = &twin.core;
     let asleep = (output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
     findings.equal("spheres that sleep", OVERALL, asleep.0, asleep.1);
@@ -124,11 +129,14 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
         return;
     }
     let (bodies, tags) = columns(&core.state, &site.host);
-    let tolerances = Tolerances { offset: Vec3::ZERO, velocity: SOLVED * fastest, rim: SOLVED * fastest };
     for i in 0..bodies.len() {
+        let tolerance = solved * fastest.max(pushes.around[i]);
+        let tolerances = Tolerances { offset: Vec3::ZERO, velocity: tolerance, rim: tolerance };
         let mut found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         let rested = f32::from_bits(output.work[site.layout.rested as usize + i]);
-        let is_tie = (rested > 0.0) != (core.rested[i] > 0.0)
+        let can_fly = bodies[i].inverse_mass > 0.0 && !core.sleep.contains(i);
+        let is_tie = can_fly
+            && (rested > 0.0) != (core.rested[i] > 0.0)
             && impulses[i] * bodies[i].inverse_mass <= SOLVED * fastest;
         if is_tie {
             // Rounding decides whether any impulse is left, hence whether the sphere is supported or flies. The velocity at
@@ -202,13 +210,40 @@ fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32
     (head[0]..head[0] + head[1]).map(constraint).collect()
 }
 
-// The largest speed that the impulse of a contact gives to one of its spheres.
-fn fastest_push(twin: &Twin) -> f32 {
-    let core = &twin.core;
-    let lightness = |k: u32| if k & WALL == 0 { core.state.inverse_mass(k as usize) } else { 0.0 };
-    let all = (0..core.state.len()).flat_map(|i| core.constraints.of(i));
-    all.map(|constraint| constraint.impulse.normal * lightness(constraint.i).max(lightness(constraint.j)))
-        .fold(0.0, f32::max)
+/// Largest speeds that the impulses of single contacts give.
+struct Pushes {
+    /// To each sphere.
+    own: Vec<f32>,
+    /// To each sphere or one of its partners.
+    around: Vec<f32>,
+}
+
+impl Pushes {
+    fn of(twin: &Twin) -> Self {
+        let core = &twin.core;
+        let contacts = || (0..core.state.len()).flat_map(|i| core.constraints.of(i));
+        let partner =
+            |constraint: &ContactConstraint| (constraint.j & WALL == 0).then_some(constraint.j as usize);
+        let mut own = vec![0.0f32; core.state.len()];
+        for constraint in contacts() {
+            for k in [Some(constraint.i as usize), partner(constraint)].into_iter().flatten() {
+                own[k] = own[k].max(constraint.impulse.normal * core.state.inverse_mass(k));
+            }
+        }
+        let mut around = own.clone();
+        for constraint in contacts() {
+            if let (i, Some(j)) = (constraint.i as usize, partner(constraint)) {
+                around[i] = around[i].max(own[j]);
+                around[j] = around[j].max(own[i]);
+            }
+        }
+        Self { own, around }
+    }
+
+    fn at(&self, constraint: &ContactConstraint) -> f32 {
+        let of_partner = if constraint.j & WALL == 0 { self.own[constraint.j as usize] } else { 0.0 };
+        self.own[constraint.i as usize].max(of_partner)
+    }
 }
 
 // Compares the contact constraints. Returns the largest normal impulse on each sphere, of either side.
@@ -216,7 +251,7 @@ fn constraints(
     layout: &BufferLayout,
     twin: &Twin,
     output: &Memory,
-    fastest: f32,
+    (solved, fastest, pushes): (f32, f32, &Pushes),
     findings: &mut Findings,
 ) -> Vec<f32> {
     let core = &twin.core;
@@ -236,6 +271,7 @@ fn constraints(
             };
             let normals = (found.normal, constraint.normal);
             findings.near_vector("normal of a contact", 1.0, i, normals, Vec3::splat(SOLVED));
+            let solved_speed = solved * fastest.max(pushes.at(constraint));
             let speed = SOLVED * fastest + closing_error(twin, i, constraint);
             let what = "speed that closes a gap";
             findings.near(what, unit, i, found.closing, constraint.closing, speed);
@@ -247,7 +283,7 @@ fn constraints(
                 *other = other.max(larger);
             }
             let unequal = (found.closing - constraint.closing).abs();
-            let tolerance = (SOLVED * fastest + unequal) * constraint.masses[0];
+            let tolerance = (solved_speed + unequal) * constraint.masses[0];
             findings.near(
                 "normal impulse of a contact",
                 of_impulse,
