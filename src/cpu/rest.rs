@@ -99,8 +99,6 @@ pub struct Rest {
     pub wall_work: f64,
     /// Impacts that became contacts.
     pub crowded: u64,
-    /// Iterations of the last solve.
-    pub iterations: u32,
     /// Impulses of all walls on resting spheres, if there are walls.
     pub pushes: Vec<Push>,
 }
@@ -109,7 +107,6 @@ impl Rest {
     /// Finds the contact constraints of the substep and solves them for the first time; all clocks are 0.
     pub fn before(&mut self, core: &mut Core, frame: Frame) {
         (self.dissipated, self.wall_work, self.crowded) = (0.0, 0.0, 0);
-        self.iterations = 0;
         self.pushes.clear();
         core.clock.fill(0.0);
         core.sleep.begin(core.domain.world.sleep_ticks(frame.h), &core.lists);
@@ -158,7 +155,6 @@ impl Rest {
 
     /// Solves the contact constraints again after the rounds, over the rest of the substep.
     pub fn after(&mut self, core: &mut Core, frame: Frame) {
-        self.iterations = 0;
         let any_converted = core.converted.count() > 0;
         if core.constraints.count == 0 && !any_converted {
             return;
@@ -334,7 +330,6 @@ impl Rest {
         blocks: &Blocks,
         relaxation: Option<f32>,
     ) -> f32 {
-        self.iterations += 1;
         let most = AtomicU32::new(0);
         let (active, changes) = (&self.active_blocks, &self.changes);
         let is_first = relaxation.is_none();

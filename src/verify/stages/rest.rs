@@ -29,12 +29,9 @@ use crate::{
 };
 
 /// Tolerance of solved velocities and impulses, as a share of the largest speed during the solve: sums of a dozen terms in each
-/// of [`USUAL`] iterations over contacts that hang together, each term good to 6e-8. That speed is the largest of those of all
+/// of up to five iterations over contacts that hang together, each term good to 6e-8. That speed is the largest of those of all
 /// spheres and of what gravity adds. In a pile it is what one impulse gives to a sphere until another takes it back.
 const SOLVED: f32 = 2e-5;
-
-/// Iterations up to which [`SOLVED`] holds; the tolerance grows in proportion to the iterations beyond.
-const USUAL: u32 = 5;
 
 /// Rounding of a distance of two spheres that touch, as a share of it: four units in the last place of an f32.
 const GAP: f32 = 4.0 * f32::EPSILON;
@@ -115,9 +112,8 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
     let gain = twin.core.domain.world.gravity.length() * twin.frame.h;
     let velocities = (0..twin.core.state.len()).map(|i| twin.core.state.velocity(i).length());
     let fastest = velocities.fold(gain, f32::max);
-    let solved = SOLVED * (twin.rest.iterations.max(USUAL) as f32 / USUAL as f32);
     let pushes = Pushes::of(twin);
-    let impulses = constraints(&site.layout, twin, output, (solved, fastest, &pushes), findings);
+    let impulses = constraints(&site.layout, twin, output, (fastest, &pushes), findings);
     let core = &twin.core;
     let asleep = (output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
     findings.equal("spheres that sleep", OVERALL, asleep.0, asleep.1);
@@ -130,7 +126,7 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
     }
     let (bodies, tags) = columns(&core.state, &site.host);
     for i in 0..bodies.len() {
-        let tolerance = solved * fastest.max(pushes.around[i]);
+        let tolerance = SOLVED * fastest.max(pushes.around[i]);
         let tolerances = Tolerances { offset: Vec3::ZERO, velocity: tolerance, rim: tolerance };
         let mut found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         let rested = f32::from_bits(output.work[site.layout.rested as usize + i]);
@@ -251,7 +247,7 @@ fn constraints(
     layout: &BufferLayout,
     twin: &Twin,
     output: &Memory,
-    (solved, fastest, pushes): (f32, f32, &Pushes),
+    (fastest, pushes): (f32, &Pushes),
     findings: &mut Findings,
 ) -> Vec<f32> {
     let core = &twin.core;
@@ -271,7 +267,7 @@ fn constraints(
             };
             let normals = (found.normal, constraint.normal);
             findings.near_vector("normal of a contact", 1.0, i, normals, Vec3::splat(SOLVED));
-            let solved_speed = solved * fastest.max(pushes.at(constraint));
+            let solved_speed = SOLVED * fastest.max(pushes.at(constraint));
             let speed = SOLVED * fastest + closing_error(twin, i, constraint);
             let what = "speed that closes a gap";
             findings.near(what, unit, i, found.closing, constraint.closing, speed);
