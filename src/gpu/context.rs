@@ -158,7 +158,7 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::DeviceLost`], also after the longest wait; [`Error::Capacity`] after the device ran out of memory.
-    pub(crate) fn wait_for(&self, submission_index: Option<wgpu::SubmissionIndex>) -> Result<(), Error> {
+    pub fn wait_for(&self, submission_index: Option<wgpu::SubmissionIndex>) -> Result<(), Error> {
         self.check()?;
         let longest = Duration::from_nanos(self.shared.longest_wait.load(Relaxed));
         let begin = Instant::now();

@@ -260,10 +260,14 @@ fn stride(width: u32) -> u32 {
 }
 
 fn read(context: &Context, copy: &wgpu::Buffer, width: u32) -> Result<Vec<u8>, Error> {
+    let lost = |reason: String| {
+        context.report_lost(&reason);
+        context.check().err().unwrap_or(Error::DeviceLost(reason))
+    };
     copy.slice(..).map_async(wgpu::MapMode::Read, |_| ());
     context.wait_for(None)?;
     let rgba = {
-        let bytes = copy.slice(..).get_mapped_range().map_err(|e| context.lost(e.to_string()))?;
+        let bytes = copy.slice(..).get_mapped_range().map_err(|e| lost(e.to_string()))?;
         let rows = bytes.chunks_exact(stride(width) as usize);
         rows.flat_map(|row| &row[..4 * width as usize]).copied().collect()
     };
