@@ -25,7 +25,7 @@ const SPREAD: f64 = 2.0;
 /// step on the cpu engine from another state, and returns none if that state has no next step; `rounding` is as in [`error_bounds`](super::error_bounds).
 ///
 /// # Errors
-/// Those of `repeat`.
+/// Returns the errors of `repeat`.
 pub fn share_of_scatter(
     system: &System,
     device: &Step,

@@ -28,9 +28,8 @@ use crate::{
     },
 };
 
-/// Tolerance of solved velocities and impulses, as a share of the largest speed during the solve: sums of a dozen terms in each
-/// of up to five iterations over contacts that hang together, each term good to 6e-8. That speed is the largest of those of all
-/// spheres and of what gravity adds. In a pile it is what one impulse gives to a sphere until another takes it back.
+/// Tolerance of solved velocities and impulses, as a share of the speeds that meet and of what gravity adds: sums of a
+/// dozen terms in each of up to five iterations over contacts that hang together, each term good to 6e-8.
 const SOLVED: f32 = 2e-5;
 
 /// Rounding of a distance of two spheres that touch, as a share of it: four units in the last place of an f32.
@@ -112,8 +111,7 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
     let gain = twin.core.domain.world.gravity.length() * twin.frame.h;
     let velocities = (0..twin.core.state.len()).map(|i| twin.core.state.velocity(i).length());
     let fastest = velocities.fold(gain, f32::max);
-    let pushes = Pushes::of(twin);
-    let impulses = constraints(&site.layout, twin, output, (fastest, &pushes), findings);
+    let impulses = constraints(&site.layout, twin, output, fastest, findings);
     let core = &twin.core;
     let asleep = (output.work[ASLEEP_COUNT as usize], core.sleep.count() as u32);
     findings.equal("spheres that sleep", OVERALL, asleep.0, asleep.1);
@@ -125,9 +123,8 @@ const SOLVE: Compare = |site, _, twin, output, findings| {
         return;
     }
     let (bodies, tags) = columns(&core.state, &site.host);
+    let tolerances = Tolerances { offset: Vec3::ZERO, velocity: SOLVED * fastest, rim: SOLVED * fastest };
     for i in 0..bodies.len() {
-        let tolerance = SOLVED * fastest.max(pushes.around[i]);
-        let tolerances = Tolerances { offset: Vec3::ZERO, velocity: tolerance, rim: tolerance };
         let mut found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         let rested = f32::from_bits(output.work[site.layout.rested as usize + i]);
         let can_fly = bodies[i].inverse_mass > 0.0 && !core.sleep.contains(i);
@@ -206,48 +203,12 @@ fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32
     (head[0]..head[0] + head[1]).map(constraint).collect()
 }
 
-/// Largest speeds that the impulses of single contacts give.
-struct Pushes {
-    /// To each sphere.
-    own: Vec<f32>,
-    /// To each sphere or one of its partners.
-    around: Vec<f32>,
-}
-
-impl Pushes {
-    fn of(twin: &Twin) -> Self {
-        let core = &twin.core;
-        let contacts = || (0..core.state.len()).flat_map(|i| core.constraints.of(i));
-        let partner =
-            |constraint: &ContactConstraint| (constraint.j & WALL == 0).then_some(constraint.j as usize);
-        let mut own = vec![0.0f32; core.state.len()];
-        for constraint in contacts() {
-            for k in [Some(constraint.i as usize), partner(constraint)].into_iter().flatten() {
-                own[k] = own[k].max(constraint.impulse.normal * core.state.inverse_mass(k));
-            }
-        }
-        let mut around = own.clone();
-        for constraint in contacts() {
-            if let (i, Some(j)) = (constraint.i as usize, partner(constraint)) {
-                around[i] = around[i].max(own[j]);
-                around[j] = around[j].max(own[i]);
-            }
-        }
-        Self { own, around }
-    }
-
-    fn at(&self, constraint: &ContactConstraint) -> f32 {
-        let of_partner = if constraint.j & WALL == 0 { self.own[constraint.j as usize] } else { 0.0 };
-        self.own[constraint.i as usize].max(of_partner)
-    }
-}
-
 // Compares the contact constraints. Returns the largest normal impulse on each sphere, of either side.
 fn constraints(
     layout: &BufferLayout,
     twin: &Twin,
     output: &Memory,
-    (fastest, pushes): (f32, &Pushes),
+    fastest: f32,
     findings: &mut Findings,
 ) -> Vec<f32> {
     let core = &twin.core;
@@ -267,7 +228,6 @@ fn constraints(
             };
             let normals = (found.normal, constraint.normal);
             findings.near_vector("normal of a contact", 1.0, i, normals, Vec3::splat(SOLVED));
-            let solved_speed = SOLVED * fastest.max(pushes.at(constraint));
             let speed = SOLVED * fastest + closing_error(twin, i, constraint);
             let what = "speed that closes a gap";
             findings.near(what, unit, i, found.closing, constraint.closing, speed);
@@ -278,8 +238,7 @@ fn constraints(
                 let other = &mut impulses[constraint.j as usize];
                 *other = other.max(larger);
             }
-            let unequal = (found.closing - constraint.closing).abs();
-            let tolerance = (solved_speed + unequal) * constraint.masses[0];
+            let tolerance = SOLVED * fastest * constraint.masses[0];
             findings.near(
                 "normal impulse of a contact",
                 of_impulse,
