@@ -45,6 +45,9 @@ fn collide_meet(
         let capsule = capsule_of(atomicLoad(&work[frame.at_walkers + slot]));
         walk_cells(capsule, MEET, lane, GROUP);
     }
-    if walkers > 0u && group.x == 0u && lane == 0u { check_crowd(); }
+    if walkers > 0u && group.x == 0u && lane == 0u {
+        atomicStore(&work[WALKED], 1u);
+        check_crowd();
+    }
     check_loops();
 }

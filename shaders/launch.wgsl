@@ -14,7 +14,7 @@ fn launch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gro
         let fast = path_ahead(body.velocity, body.inverse_mass, 0.0) > nodes[i].motion_margin;
         nodes[i].walk = u32(fast);
         if fast {
-            atomicStore(&work[frame.at_walkers + count_up(WALKERS)], i);
+            list_walker(i);
             atomicAdd(&work[FAST_COUNT], 1u);
         }
     }

@@ -97,9 +97,14 @@ fn relax_deepest(
     @builtin(local_invocation_index) lane: u32,
 ) {
     begin(groups);
-    deepest(!is_halted(), id.x, lane, groups.x * GROUP, DEEPEST_BEFORE + push_of_dispatch());
+    // Without a push the report reads this result; a substep that needs one is repeated.
+    let result = select(DEEPEST_BEFORE + push_of_dispatch(), DEEPEST, is_last_dispatch());
+    deepest(!is_halted(), id.x, lane, groups.x * GROUP, result);
+    if is_last_dispatch() && lane == 0u && bitcast<f32>(atomicLoad(&deepest_of_group)) > RELAX_FROM { halt(HALT_ITERATIONS); }
     check_loops();
 }
+
+fn is_last_dispatch() -> bool { return (round_of_dispatch.number & LAST_PUSH) != 0u; }
 
 fn push_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & (LAST_PUSH - 1u); }
 
@@ -182,7 +187,7 @@ fn relax(
     begin(groups);
     let before = DEEPEST_BEFORE + push_of_dispatch();
     // Where few pushes are dispatched, the report reads the result of the last one.
-    let is_last = (round_of_dispatch.number & LAST_PUSH) != 0u;
+    let is_last = is_last_dispatch();
     let result = select(before + 1u, DEEPEST, is_last);
     deepest(is_needed(), id.x, lane, groups.x * GROUP, result);
     if is_last && lane == 0u && bitcast<f32>(atomicLoad(&deepest_of_group)) > DEEP { halt(HALT_ITERATIONS); }

@@ -270,6 +270,11 @@ fn propagate_marked(slot: u32) {
     propagate(atomicLoad(&work[frame.at_near + place]));
 }
 
+// Counts the rounds that are better done over the whole array.
+fn note_busy(pending: u32) {
+    if pending > BUSY_PENDING { atomicMax(&work[BUSY_ROUNDS], round + 1u); }
+}
+
 // Decides on a pending sphere's impact.
 fn select_pending(slot: u32) {
     let i = atomicLoad(&work[at_pending(round) + slot]);

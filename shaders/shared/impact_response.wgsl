@@ -47,7 +47,7 @@ fn store(a: ImpactBody, t: f32) {
     }
     let fast = nodes[i].walk != 0u;
     if !a.frozen && (fast || path_ahead(body.velocity, body.inverse_mass, t) > a.motion_margin) {
-        atomicStore(&work[frame.at_walkers + count_up(WALKERS)], i);
+        list_walker(i);
         if !fast { atomicAdd(&work[FAST_COUNT], 1u); }
         nodes[i].walk = round + 2u;
         // The old path ends here: the traversal finds the partners on the new path.

@@ -68,6 +68,8 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
     var reached = agreed_word(lane, REACHED);
     var pending = agreed(lane, PENDING);
     if agreed_halt(lane) { pending = 0u; }
+    // The host repeats the substep with more rounds over the whole array.
+    if pending > MOST_TAIL_PENDING && frame.wide_rounds < MOST_WIDE_ROUNDS { pending = 0u; }
     // More pending spheres than this are quicker to split than to finish, if the substep can be split.
     let crowd = select(max(frame.sphere_count / 20u, CROWD), 0xffffffffu, (frame.flags & FLAG_SHORTEST) != 0u);
     // Longer chains of impacts are left to the CPU.
@@ -93,6 +95,7 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
             if lane == 0u { halt(HALT_CROWDED); }
             break;
         }
+        if lane == 0u { note_busy(pending); }
         if lane < ROUND_WORDS { atomicStore(&work[round_block(round + 1u) + lane], 0u); }
         for (var slot = lane; slot < pending; slot += TAIL_GROUP) {
             note_threat(atomicLoad(&work[at_pending(round) + slot]));

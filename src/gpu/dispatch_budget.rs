@@ -32,6 +32,21 @@ pub struct DispatchBudget {
     patience: u32,
     /// A smaller budget has been tried.
     lowered: bool,
+    walks: Walks,
+}
+
+/// Whether dispatches search the paths of fast spheres. Without them, a step in which a sphere becomes fast is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Walks {
+    encoded: bool,
+    /// Consecutive steps without a fast sphere.
+    calm: u32,
+    /// Consecutive steps without a fast sphere before the dispatches are left out.
+    patience: u32,
+}
+
+impl Walks {
+    const FIRST: Self = Self { encoded: true, calm: 0, patience: PATIENCE.0 };
 }
 
 /// Initial and largest number of steps before a smaller budget is tried. Each premature try costs one repeated step.
@@ -40,41 +55,66 @@ const PATIENCE: (u32, u32) = (2, 128);
 impl DispatchBudget {
     /// The initial budget of a device.
     pub fn new(context: &Context) -> Self {
-        let (calm, patience, lowered) = (0, PATIENCE.0, false);
+        let (calm, patience, lowered, walks) = (0, PATIENCE.0, false, Walks::FIRST);
         if context.is_hardware() {
             // Some drivers' watchdogs kill long dispatches; a dispatch without remaining work ends at once.
             Self {
                 enough: MOST_GROUPS,
                 spheres: 1,
-                tails: 4,
+                tails: 1,
                 tail_rounds: 64,
                 batches: 1,
                 calm,
                 patience,
                 lowered,
+                walks,
             }
         } else {
             // An invocation has 65,535 loop iterations, see `check_loops` in the shaders.
             Self {
                 enough: ENOUGH_SOFTWARE_GROUPS,
                 spheres: 64,
-                tails: 2,
+                tails: 1,
                 tail_rounds: 8,
                 batches: 1,
                 calm,
                 patience,
                 lowered,
+                walks,
             }
         }
     }
 
-    /// Records a step that ended without a cut. After `patience` such steps the budget returns to the initial one of
-    /// the device, so that one crowded step does not slow down a thousand quiet ones.
-    pub fn ended_well(&mut self, context: &Context) {
+    /// Records a step that ended without a cut; `walked` says whether dispatches searched the path of any fast sphere. After
+    /// `patience` such steps the budget returns to the initial one of the device, so that one crowded step does not slow
+    /// down a thousand quiet ones.
+    pub fn ended_well(&mut self, context: &Context, walked: bool) {
         self.calm += 1;
         if self.calm > self.patience {
-            *self = Self { patience: self.patience, lowered: true, ..Self::new(context) };
+            *self = Self { patience: self.patience, lowered: true, walks: self.walks, ..Self::new(context) };
         }
+        self.walks.calm = if walked { 0 } else { self.walks.calm + 1 };
+        self.walks.encoded &= self.walks.calm <= self.walks.patience;
+    }
+
+    /// Whether dispatches search the paths of fast spheres.
+    pub fn walks(&self) -> bool {
+        self.walks.encoded
+    }
+
+    /// Adds the dispatches for fast spheres after one appeared without them. Returns false if they were there.
+    pub fn walk(&mut self) -> bool {
+        let walks = &mut self.walks;
+        let was_left_out = !walks.encoded;
+        if was_left_out {
+            *walks = Walks { encoded: true, calm: 0, patience: (2 * walks.patience).min(PATIENCE.1) };
+        }
+        was_left_out
+    }
+
+    /// The same budget with the dispatches for fast spheres.
+    pub fn with_walks(self) -> Self {
+        Self { walks: Walks { encoded: true, ..self.walks }, ..self }
     }
 
     // Returns whether the budget exceeds `before`; if so, the next try of a smaller budget comes later.
@@ -141,6 +181,7 @@ mod tests {
             calm: 0,
             patience: PATIENCE.0,
             lowered: false,
+            walks: Walks::FIRST,
         };
         let mut dispatch_budget = calm;
         for batches in [2, ITERATION_BATCHES] {

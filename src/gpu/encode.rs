@@ -123,28 +123,37 @@ pub fn keep(all: u32) -> [Dispatch; 2] {
     [("rest_wake", 0, all), ("rest_keep", 0, all)]
 }
 
-/// Pushes overlapping spheres apart. Each push does nothing unless the one before left deep overlaps.
+/// Measures overlaps and pushes overlapping spheres apart. Each push does nothing unless the one before left deep overlaps.
 pub fn relax(all: u32, pushes: Range<u32>) -> Vec<Dispatch> {
     let first = pushes.start;
     // A step that needs more pushes is repeated.
-    let last = if pushes.end < RELAX_PUSHES { LAST_PUSH } else { 0 };
+    let last = if pushes.end < RELAX_PUSHES || pushes.is_empty() { LAST_PUSH } else { 0 };
+    let measured = if pushes.is_empty() { first | last } else { first };
     let pushes = pushes.flat_map(|push| {
         [("relax_push", push, all), ("relax_apply", push, all), ("relax", push | last, all)]
     });
-    std::iter::once(("relax_deepest", first, all)).chain(pushes).collect()
+    std::iter::once(("relax_deepest", measured, all)).chain(pushes).collect()
 }
 
-/// The pushes of a substep with so many batches of iterations. If one batch suffices, usually one push does.
+/// The pushes of a substep with so many batches of iterations. If one batch suffices, usually one push does, and none where
+/// nothing rests.
 pub fn pushes(rests: bool, batches: u32) -> Range<u32> {
+    let first = first_push(rests);
     match (rests, batches) {
-        (true, 1) => 0..1,
-        _ => first_push(rests)..RELAX_PUSHES,
+        (true, 1) => first..first + 1,
+        (false, 1) => first..first,
+        _ => first..RELAX_PUSHES,
     }
 }
 
 /// Number of the first push of a substep; the last one has the same number everywhere.
 pub fn first_push(rests: bool) -> u32 {
     if rests { 0 } else { RELAX_PUSHES - 1 }
+}
+
+/// Searches the paths of the spheres that have become fast.
+pub fn walk(round: u32, groups: u32) -> [Dispatch; 2] {
+    [("collide_walk", round, groups), ("collide_meet", round, groups)]
 }
 
 /// Sweeps all spheres.
@@ -277,6 +286,12 @@ impl<'a> Encoder<'a> {
         self.stage("relax", group, frame, &[("relax_deepest", 0, all)]);
     }
 
+    // Searches the paths of fast spheres, if the dispatch budget expects any.
+    fn walk(&self, round: u32) -> Vec<Dispatch> {
+        let all = self.dispatch_budget.groups(self.buffers.layout.sphere_count);
+        if self.dispatch_budget.walks() { walk(round, all.min(WALK_GROUPS)).into() } else { vec![] }
+    }
+
     /// Encodes the dispatches of one stage, in a pass of its own if timing is on.
     pub fn stage(
         &mut self,
@@ -315,7 +330,6 @@ impl Executor for Encoder<'_> {
         let (buffers, frame) = (self.buffers, self.frame);
         let layout = &buffers.layout;
         let all = self.dispatch_budget.groups(layout.sphere_count);
-        let walks = all.min(WALK_GROUPS);
         let [view, rest] = [&buffers.view, &buffers.rest].map(|g| &g[self.current]);
         // The copy that the broad phase sorts into becomes the current one after the scatter.
         let broad =
@@ -343,20 +357,10 @@ impl Executor for Encoder<'_> {
                 return Ok(());
             }
             Pass::SolveFirst => (rest, solving.before()),
-            Pass::Launch => (
-                view,
-                vec![("launch", 0, all), ("collide_walk", LAUNCH, walks), ("collide_meet", LAUNCH, walks)],
-            ),
+            Pass::Launch => (view, [&[("launch", 0, all)], self.walk(LAUNCH).as_slice()].concat()),
             Pass::Sweep => (view, sweep(all).into()),
             Pass::Select => (view, select(round, some, all).into()),
-            Pass::Collide => (
-                view,
-                vec![
-                    ("collide", round, some),
-                    ("collide_walk", round, walks),
-                    ("collide_meet", round, walks),
-                ],
-            ),
+            Pass::Collide => (view, [&[("collide", round, some)], self.walk(round).as_slice()].concat()),
             Pass::Resweep => (view, resweep(round, some, all).into()),
             Pass::SolveAfter => (rest, solving.after()),
             Pass::Advance => (view, vec![("advance", 0, all)]),

@@ -22,7 +22,8 @@ use super::{
     impacts,
     layout::{
         HALT, HALT_CUT, HALT_ITERATIONS, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG,
-        HALT_UNFINISHED, TOO_LONG,
+        HALT_UNFINISHED, HALT_WALKS, MOST_TAIL_PENDING, PENDING, ROUND_BLOCKS, ROUND_WORDS, TAIL_ROUND,
+        TOO_LONG,
     },
     pipelines::Pipelines,
     step_plan::StepPlan,
@@ -49,6 +50,9 @@ use crate::{
 /// Most rounds that finish each substep of a whole step. A whole step that needs more is repeated; a step taken
 /// substep-wise repeats only the substeps that need more.
 const MOST_TAIL_ROUNDS: u32 = 512;
+
+/// Rounds over the whole array before the first report.
+const FIRST_WIDE_ROUNDS: u32 = 8;
 
 /// Without resting contacts and with up to so many spheres, a step with an impact out of order is left to the CPU.
 const MOST_SPHERES_IN_ORDER: usize = 1 << 17;
@@ -77,6 +81,8 @@ pub struct GpuExecutor {
     /// All spheres sleep: no step changes anything.
     is_idle: bool,
     dispatch_budget: DispatchBudget,
+    /// Rounds of the last reported step with more pending spheres than one workgroup does well.
+    busy_rounds: u32,
     timing: Option<Timing>,
     /// End time of the last reported step.
     end: f64,
@@ -166,6 +172,7 @@ impl GpuExecutor {
             has_chains: false,
             is_idle: false,
             dispatch_budget,
+            busy_rounds: FIRST_WIDE_ROUNDS,
             timing,
             end: time,
             has_stepped: false,
@@ -183,7 +190,7 @@ impl GpuExecutor {
         let Domain { system, world, statistics, .. } = &self.host.domain;
         StepPlan {
             plan: step.plan,
-            wide_rounds: StepPlan::wide_rounds(statistics.count, step.rounds, step.impacts),
+            wide_rounds: StepPlan::wide_rounds(statistics.count, self.busy_rounds),
             record: step.records,
             strict: system.solver.strict_order || (!world.rests && statistics.count <= MOST_SPHERES_IN_ORDER),
             leaves_chains: !world.rests,
@@ -277,10 +284,10 @@ impl GpuExecutor {
                 self.reallocate(self.buffers.layout.capacities)?;
                 // Other halt bits may be side effects of a truncated loop.
                 let again = halt & HALT_CUT != 0 && self.dispatch_budget.spread()
+                    || halt & HALT_WALKS != 0 && self.dispatch_budget.walk()
                     || halt & HALT_ITERATIONS != 0
                         && self.dispatch_budget.more_batches(step_plan.dispatch_budget.batches)
-                    || halt == HALT_UNFINISHED
-                        && (step_plan.widen() || self.dispatch_budget.go_on(MOST_TAIL_ROUNDS));
+                    || halt == HALT_UNFINISHED && self.add_rounds(&mut step_plan, &words, MOST_TAIL_ROUNDS);
                 let leaves = HALT_STUCK | if step_plan.leaves_chains { HALT_LATE } else { 0 };
                 if halt & leaves != 0 && !again {
                     return self.take_on_cpu(step, impacts);
@@ -294,6 +301,14 @@ impl GpuExecutor {
         }
     }
 
+    // Adds rounds to a substep that left pending impacts: over the whole array if they are many, else in one workgroup.
+    fn add_rounds(&mut self, step_plan: &mut StepPlan, words: &[u32], most_rounds: u32) -> bool {
+        let is_crowded = left_pending(words, step_plan.wide_rounds) > MOST_TAIL_PENDING;
+        is_crowded && step_plan.widen()
+            || self.dispatch_budget.go_on(most_rounds)
+            || !is_crowded && step_plan.widen()
+    }
+
     // Completes a step that has ended; `words` are the words of its audit.
     fn taken(
         &mut self,
@@ -302,7 +317,8 @@ impl GpuExecutor {
         words: &[u32],
         device: DeviceCounts,
     ) -> Taken {
-        self.dispatch_budget.ended_well(&self.context);
+        self.dispatch_budget.ended_well(&self.context, device.walked);
+        self.busy_rounds = device.busy_rounds;
         self.is_idle = self.rests_for_ever(&device, step.begin);
         self.watched = Watched::of_report(words, begun.1.watched, &self.host, &self.buffers.layout);
         self.begun = Some(begun);
@@ -494,6 +510,12 @@ impl StepEngine for GpuExecutor {
 
 fn words(bytes: &[u8]) -> Vec<u32> {
     bytemuck::pod_collect_to_vec(bytes)
+}
+
+// The pending spheres that the last round of a substep left.
+fn left_pending(words: &[u32], wide_rounds: u32) -> u32 {
+    let round = words[TAIL_ROUND as usize].max(wide_rounds);
+    words[(ROUND_BLOCKS + ROUND_WORDS * (wide_rounds + (round & 1)) + PENDING) as usize]
 }
 
 // One value per sphere in the order of the ids.

@@ -373,6 +373,10 @@ words! {
     SCAN_PART = 4096;
     /// Rounds that look at all spheres instead of making lists, because many spheres are affected.
     DENSE_ROUNDS = 1;
+    /// Pending spheres up to which one workgroup finishes a round sooner than dispatches over the whole array would.
+    BUSY_PENDING = 64;
+    /// Pending spheres above which one workgroup does not begin: it would run for too long.
+    MOST_TAIL_PENDING = 2048;
 
     // Flags of a frame.
     FLAG_GRAVITY = 1;
@@ -385,6 +389,8 @@ words! {
     FLAG_WAKE = 32;
     /// Long chains of impacts, and impacts out of order, are left to the CPU.
     FLAG_LEAVES_CHAINS = 64;
+    /// The paths of fast spheres are searched in dispatches of their own.
+    FLAG_WALKS = 128;
 
     /// Marks a partner that is a wall.
     WALL = 1 << 31;
@@ -541,6 +547,10 @@ words! {
     CROWDED_COUNT = 28;
     /// Spheres in the boxes of sinks and sources.
     WATCHED_COUNT = 29;
+    /// Most rounds of a substep with more than [`BUSY_PENDING`] pending spheres.
+    BUSY_ROUNDS = 30;
+    /// Whether dispatches searched the path of any fast sphere.
+    WALKED = 31;
     CLASS_COUNTS = 32;
     STEP_END = CLASS_COUNTS + crate::state::sums::CLASSES as u32;
     CANDIDATE_COUNT = STEP_END;
@@ -611,6 +621,8 @@ words! {
     HALT_CUT = 32;
     HALT_UNFINISHED = 64;
     HALT_ITERATIONS = 128;
+    /// A sphere is fast, and no dispatch searches its path.
+    HALT_WALKS = 256;
 }
 
 /// Words of a contact that rests.

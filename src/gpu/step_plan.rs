@@ -6,19 +6,13 @@ use super::{
     host_mirror::HostMirror,
     layout::{
         FLAG_FIRST_BUILD, FLAG_GRAVITY, FLAG_LEAVES_CHAINS, FLAG_RECORD, FLAG_SHORTEST, FLAG_STRICT,
-        FLAG_WAKE, Frame, MOST_WIDE_ROUNDS,
+        FLAG_WAKE, FLAG_WALKS, Frame, MOST_TAIL_PENDING, MOST_WIDE_ROUNDS,
     },
 };
 use crate::step::{
     plan::{Plan, Substep},
     watch::BoxSet,
 };
-
-/// Systems up to this number of spheres use only the single workgroup of the last round stage: fewer dispatches.
-const SMALL: usize = 2048;
-
-/// Impacts in a substep below which the single workgroup carries them all out.
-const FEW_IMPACTS: f64 = 32.0;
 
 /// How a step is executed.
 #[derive(Clone, Copy, Debug)]
@@ -47,15 +41,10 @@ impl StepPlan {
         self.plan.substeps_per_build >= self.plan.substeps
     }
 
-    /// Rounds over the whole array for a step similar to one that took `rounds`, with so many impacts in a substep.
-    pub fn wide_rounds(spheres: usize, rounds: Option<u32>, impacts: f64) -> u32 {
-        match rounds {
-            _ if spheres < SMALL => 0,
-            // A few impacts are work for a single workgroup.
-            Some(_) if impacts < FEW_IMPACTS => 0,
-            // The work left after the last round is too little for more than one workgroup.
-            rounds => rounds.unwrap_or(8).clamp(6, MOST_WIDE_ROUNDS),
-        }
+    /// Rounds over the whole array for a step similar to one in which so many rounds were busy. A single workgroup does the
+    /// others, and all rounds of a small system.
+    pub fn wide_rounds(spheres: usize, busy: u32) -> u32 {
+        if spheres <= MOST_TAIL_PENDING as usize { 0 } else { busy.min(MOST_WIDE_ROUNDS) }
     }
 
     /// Adds rounds over the whole array. Returns false at the limit.
@@ -78,6 +67,7 @@ impl StepPlan {
             (FLAG_RECORD, self.record),
             (FLAG_STRICT, self.strict),
             (FLAG_LEAVES_CHAINS, self.leaves_chains),
+            (FLAG_WALKS, self.dispatch_budget.walks()),
         ] {
             flags |= if set { flag } else { 0 };
         }

@@ -9,9 +9,9 @@ use super::{
     encode::Encoder,
     host_mirror::HostMirror,
     layout::{
-        ASLEEP_COUNT, AUDIT_SUMS, CLASS_COUNTS, CONTACT_TIME_COUNT, CROWDED_COUNT, DEEPEST, DEEPEST_CRUSHED,
-        FAST_MAX, LATE_COUNT, NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS, ROUNDS_MAX,
-        SAMPLE_WORDS, STOPPED_COUNT, WAKE_STATE, WALL_COUNT, WALL_LOAD_WORDS,
+        ASLEEP_COUNT, AUDIT_SUMS, BUSY_ROUNDS, CLASS_COUNTS, CONTACT_TIME_COUNT, CROWDED_COUNT, DEEPEST,
+        DEEPEST_CRUSHED, FAST_MAX, LATE_COUNT, NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS,
+        ROUNDS_MAX, SAMPLE_WORDS, STOPPED_COUNT, WAKE_STATE, WALKED, WALL_COUNT, WALL_LOAD_WORDS,
     },
     pipelines::Pipelines,
     readback::Pending,
@@ -162,6 +162,10 @@ pub struct DeviceCounts {
     pub counts: StepCounts,
     /// Whether any sphere is awake after the last substep.
     pub awake: bool,
+    /// Whether dispatches searched the path of any fast sphere.
+    pub walked: bool,
+    /// Most rounds of a substep with more pending spheres than one workgroup does well.
+    pub busy_rounds: u32,
 }
 
 impl DeviceCounts {
@@ -181,6 +185,8 @@ impl DeviceCounts {
         counts.crushes |= words[DEEPEST_CRUSHED as usize] != 0;
         counts.asleep = count(ASLEEP_COUNT);
         self.awake = words[WAKE_STATE as usize] != 0;
+        self.walked |= words[WALKED as usize] != 0;
+        self.busy_rounds = self.busy_rounds.max(words[BUSY_ROUNDS as usize]);
         let words = &words[layout.report_words() as usize..][..layout.wall_load_words as usize];
         let [rest_work, felt @ ..] = words.as_chunks::<3>().0 else { return };
         counts.dissipated += exact(*rest_work);

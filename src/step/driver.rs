@@ -85,9 +85,6 @@ pub struct StepRequest {
     /// Start time of the step, in the user's units.
     pub begin: f64,
     pub plan: Plan,
-    /// Largest number of rounds in a substep two steps ago, if known.
-    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
-    pub rounds: Option<u32>,
     /// Mean number of impacts in a substep, as far as earlier steps tell.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub impacts: f64,
@@ -336,7 +333,6 @@ impl<E: StepEngine> Driver<E> {
         StepRequest {
             begin: self.time + (number - self.step) as f64 * domain.system.dt,
             plan,
-            rounds: past.rounds,
             impacts: 0.5 * past.collisions * domain.statistics.count as f64 / f64::from(plan.substeps),
             was_halved: self.was_halved,
             records,
@@ -402,7 +398,7 @@ impl<E: StepEngine> Driver<E> {
             _ => before,
         };
         let drift_change = (sums.drift - drift).length();
-        let past = Past { sums, drift_change, collisions, rounds: Some(counts.rounds) };
+        let past = Past { sums, drift_change, collisions };
         self.history.push_back((self.step as i64, past));
         while self.history.len() > 4 {
             self.history.pop_front();

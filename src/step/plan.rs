@@ -65,8 +65,6 @@ pub struct Past {
     pub sums: Sums,
     /// Difference between the drift of `sums` and the drift relative to which the speeds of `sums` were measured.
     pub drift_change: f64,
-    /// Largest number of rounds in a substep, if known.
-    pub rounds: Option<u32>,
     /// Impacts per sphere and step, averaged over the last steps.
     pub collisions: f64,
 }

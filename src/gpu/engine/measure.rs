@@ -46,7 +46,8 @@ impl GpuExecutor {
             leaves_chains: false,
             wakes: false,
             watched: BoxSet::default(),
-            dispatch_budget: self.dispatch_budget,
+            // The measurement does not depend on fast spheres, but must not halt at one.
+            dispatch_budget: self.dispatch_budget.with_walks(),
         };
         loop {
             let frames = step_plan.frames(&self.host, &self.buffers.layout);
@@ -86,7 +87,7 @@ impl GpuExecutor {
     // or still pushes them apart.
     pub(super) fn rests_for_ever(&self, device: &DeviceCounts, begin: f64) -> bool {
         let Domain { statistics, world, .. } = &self.host.domain;
-        let DeviceCounts { counts, awake } = device;
+        let DeviceCounts { counts, awake, .. } = device;
         let all = counts.asleep > 0 && counts.asleep == statistics.movable as u64;
         all && !world.features.is_restless(begin) && !awake && counts.deepest <= RELAX_FROM
     }

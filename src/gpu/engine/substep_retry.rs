@@ -10,7 +10,7 @@ use crate::{
         impacts,
         layout::{
             CANDIDATES_NEEDED, Frame, HALT, HALT_CUT, HALT_ITERATIONS, HALT_LATE, HALT_OVERFLOW, HALT_STUCK,
-            HALT_TOO_LONG, HALT_UNFINISHED, ROUNDS_MAX,
+            HALT_TOO_LONG, HALT_UNFINISHED, HALT_WALKS, ROUNDS_MAX,
         },
         snapshot::Snapshot,
         step_plan::StepPlan,
@@ -119,9 +119,10 @@ impl GpuExecutor {
         } else {
             self.reallocate(self.buffers.layout.capacities)?;
             halt & HALT_CUT != 0 && self.dispatch_budget.spread()
+                || halt & HALT_WALKS != 0 && self.dispatch_budget.walk()
                 || halt & HALT_ITERATIONS != 0
                     && self.dispatch_budget.more_batches(run.step_plan.dispatch_budget.batches)
-                || halt == HALT_UNFINISHED && (run.step_plan.widen() || self.dispatch_budget.go_on(u32::MAX))
+                || halt == HALT_UNFINISHED && self.add_rounds(&mut run.step_plan, &words, u32::MAX)
         };
         if again {
             // Rebuilds invalid candidate lists from the copy of the state that they were made from.

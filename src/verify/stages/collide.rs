@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Impact,
     gpu::{
-        impacts,
+        encode, impacts,
         layout::{
             CONTACT_TIME_COUNT, FAST_COUNT, FROZEN, FROZEN_COUNT, LATE_COUNT, LOG_COUNT, LOG_WORDS, Node,
             PAIR_COUNT, WALL_COUNT,
@@ -51,7 +51,7 @@ pub const COMPARISON: Comparison = Comparison {
     },
     twin: Twin::collide,
     dispatches: |site, all| {
-        ["collide", "collide_walk", "collide_meet"].map(|entry| (entry, site.round, all)).into()
+        [&[("collide", site.round, all)], encode::walk(site.round, all).as_slice()].concat()
     },
     compare: |site, input, twin, output, findings| {
         Collide::new(site, input, twin, output).compare(findings);

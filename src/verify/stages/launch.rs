@@ -1,7 +1,10 @@
 //! The comparison of `launch`, including the traversals of the spheres that are fast at the start of the substep.
 
 use super::{Bindings, Comparison, Findings, Memory, OVERALL, Pass, Site, Twin, dynamic_candidates};
-use crate::gpu::layout::{DYNAMIC_COUNT, FAST_COUNT, LAUNCH, Node};
+use crate::gpu::{
+    encode,
+    layout::{DYNAMIC_COUNT, FAST_COUNT, LAUNCH, Node},
+};
 
 /// Rim of the path ahead against the motion margin, relative: a length of three fused squares and one product.
 const PATH: f32 = 1e-6;
@@ -15,9 +18,7 @@ pub const COMPARISON: Comparison = Comparison {
         input
     },
     twin: Twin::launch,
-    dispatches: |_, all| {
-        vec![("launch", 0, all), ("collide_walk", LAUNCH, all), ("collide_meet", LAUNCH, all)]
-    },
+    dispatches: |_, all| [&[("launch", 0, all)], encode::walk(LAUNCH, all).as_slice()].concat(),
     compare,
 };
 
