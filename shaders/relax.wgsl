@@ -104,7 +104,7 @@ fn relax_deepest(
     check_loops();
 }
 
-fn is_last_dispatch() -> bool { return (round_of_dispatch.number & LAST_PUSH) != 0u; }
+fn is_last_dispatch() -> bool { return ((round_of_dispatch.number | opaque_zero) & LAST_PUSH) != 0u; }
 
 fn push_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & (LAST_PUSH - 1u); }
 

@@ -69,7 +69,7 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
     var pending = agreed(lane, PENDING);
     if agreed_halt(lane) { pending = 0u; }
     // The host repeats the substep with more rounds over the whole array.
-    if pending > MOST_TAIL_PENDING && frame.wide_rounds < MOST_WIDE_ROUNDS { pending = 0u; }
+    pending = select(pending, 0u, (pending > MOST_TAIL_PENDING) & (frame.wide_rounds < MOST_WIDE_ROUNDS));
     // More pending spheres than this are quicker to split than to finish, if the substep can be split.
     let crowd = select(max(frame.sphere_count / 20u, CROWD), 0xffffffffu, (frame.flags & FLAG_SHORTEST) != 0u);
     // Longer chains of impacts are left to the CPU.

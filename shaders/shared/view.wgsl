@@ -32,8 +32,8 @@ fn count_up(which: u32) -> u32 { return atomicAdd(&work[round_block(round) + whi
 // Lists a sphere whose path has to be searched. The tail searches the paths of its own rounds.
 fn list_walker(i: u32) {
     atomicStore(&work[frame.at_walkers + count_up(WALKERS)], i);
-    let is_in_tail = round != LAUNCH && round >= frame.wide_rounds;
-    if (frame.flags & FLAG_WALKS) == 0u && !is_in_tail { halt(HALT_WALKS); }
+    let is_in_tail = round != LAUNCH && round >= (frame.wide_rounds | opaque_zero);
+    if !has_flag(FLAG_WALKS) && !is_in_tail { halt(HALT_WALKS); }
 }
 
 fn at_pending(number: u32) -> u32 { return frame.at_pending + (number & 1u) * frame.sphere_count; }

@@ -18,6 +18,9 @@ use crate::Error;
 /// minutes for a step with many rounds, and so does the first step of a run, which compiles the shaders.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
+// Longest expected time of a submit, unless set.
+const LONGEST_SUBMIT: Duration = Duration::from_millis(100);
+
 /// A device and its queue; clones are the same device.
 ///
 /// ```no_run
@@ -43,6 +46,8 @@ struct Shared {
     cache: Option<Cache>,
     /// In nanoseconds.
     longest_wait: AtomicU64,
+    // Longest expected time of a submit (ns).
+    longest_submit: AtomicU64,
     /// One entry for each kind of system so far.
     pipelines: Mutex<Vec<Arc<Pipelines>>>,
     /// Module, text to replace, replacement: defects for tests to detect.
@@ -154,6 +159,17 @@ impl Context {
         self.shared.longest_wait.store(longest, Relaxed);
     }
 
+    /// Sets how long a submit may be expected to take, .1 s unless set; all clones have the same limit. A longer step is divided
+    /// into several submits between its dispatches, by the measured time of the last steps. This does not change results.
+    pub fn limit_submits(&self, longest: Duration) {
+        let longest = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+        self.shared.longest_submit.store(longest, Relaxed);
+    }
+
+    pub(crate) fn longest_submit(&self) -> Duration {
+        Duration::from_nanos(self.shared.longest_submit.load(Relaxed))
+    }
+
     /// Waits until the device has finished a submission, or all submissions.
     ///
     /// # Errors
@@ -257,6 +273,7 @@ impl Context {
                 faults,
                 cache: None,
                 longest_wait: AtomicU64::new(LONGEST_WAIT.as_nanos() as u64),
+                longest_submit: AtomicU64::new(LONGEST_SUBMIT.as_nanos() as u64),
                 pipelines: Mutex::default(),
                 #[cfg(test)]
                 slips: Mutex::default(),

@@ -46,11 +46,14 @@ struct Walks {
 }
 
 impl Walks {
-    const FIRST: Self = Self { encoded: true, calm: 0, patience: PATIENCE.0 };
+    const FIRST: Self = Self { encoded: true, calm: 0, patience: WALKS_PATIENCE.0 };
 }
 
 /// Initial and largest number of steps before a smaller budget is tried. Each premature try costs one repeated step.
 const PATIENCE: (u32, u32) = (2, 128);
+
+/// The same for the dispatches for fast spheres: a gas has some in one of a few dozen steps.
+const WALKS_PATIENCE: (u32, u32) = (128, 1 << 14);
 
 impl DispatchBudget {
     /// The initial budget of a device.
@@ -107,7 +110,7 @@ impl DispatchBudget {
         let walks = &mut self.walks;
         let was_left_out = !walks.encoded;
         if was_left_out {
-            *walks = Walks { encoded: true, calm: 0, patience: (2 * walks.patience).min(PATIENCE.1) };
+            *walks = Walks { encoded: true, calm: 0, patience: (2 * walks.patience).min(WALKS_PATIENCE.1) };
         }
         was_left_out
     }

@@ -17,6 +17,8 @@ use crate::step::schedule::{
     self, BROAD_PHASE, Entry, Executor, Pass, STEP_BEGIN, SUBSTEP_END, When, execute, execute_rounds,
 };
 
+const COMMANDS: wgpu::CommandEncoderDescriptor = wgpu::CommandEncoderDescriptor { label: Some("step") };
+
 /// Workgroups for the traversals of fast spheres, which are usually absent.
 const WALK_GROUPS: u32 = 256;
 
@@ -25,7 +27,13 @@ const APART_GROUPS: u32 = 64;
 
 /// Encodes the stages on the buffers.
 pub struct Encoder<'a> {
+    device: &'a wgpu::Device,
     pub encoder: wgpu::CommandEncoder,
+    /// The commands of earlier submits.
+    finished: Vec<wgpu::CommandBuffer>,
+    /// Dispatches in `encoder`, and their largest number in one submit.
+    unfinished: u64,
+    most_dispatches: u64,
     pub pipelines: &'a Pipelines,
     pub buffers: &'a Buffers,
     pub timing: Option<&'a mut Timing>,
@@ -180,7 +188,7 @@ pub fn resweep(round: u32, some: u32, all: u32) -> [Dispatch; 2] {
 
 impl<'a> Encoder<'a> {
     pub fn new(
-        device: &wgpu::Device,
+        device: &'a wgpu::Device,
         pipelines: &'a Pipelines,
         buffers: &'a Buffers,
         current: usize,
@@ -190,9 +198,13 @@ impl<'a> Encoder<'a> {
     ) -> Self {
         // The last of all frames.
         let order_frame = buffers.frame_count - 1;
-        let encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("step") });
+        let encoder = device.create_command_encoder(&COMMANDS);
         Self {
+            device,
             encoder,
+            finished: vec![],
+            unfinished: 0,
+            most_dispatches: u64::MAX,
             pipelines,
             buffers,
             timing,
@@ -205,6 +217,18 @@ impl<'a> Encoder<'a> {
             wide_rounds: 0,
             has_drag,
         }
+    }
+
+    /// Begins another submit after so many dispatches.
+    pub fn divide(mut self, most_dispatches: u64) -> Self {
+        self.most_dispatches = most_dispatches;
+        self
+    }
+
+    /// The commands of each submit, in order.
+    pub fn finish(mut self) -> Vec<wgpu::CommandBuffer> {
+        self.finished.push(self.encoder.finish());
+        self.finished
     }
 
     fn clear(&mut self, from: u32, to: u32) {
@@ -292,7 +316,7 @@ impl<'a> Encoder<'a> {
         if self.dispatch_budget.walks() { walk(round, all.min(WALK_GROUPS)).into() } else { vec![] }
     }
 
-    /// Encodes the dispatches of one stage, in a pass of its own if timing is on.
+    /// Encodes the dispatches of one stage, in as many submits as necessary.
     pub fn stage(
         &mut self,
         stage: &'static str,
@@ -300,6 +324,23 @@ impl<'a> Encoder<'a> {
         frame: u32,
         dispatches: &[Dispatch],
     ) {
+        let mut left = dispatches;
+        while !left.is_empty() {
+            if self.unfinished >= self.most_dispatches {
+                let next = self.device.create_command_encoder(&COMMANDS);
+                self.finished.push(std::mem::replace(&mut self.encoder, next).finish());
+                self.unfinished = 0;
+            }
+            let room = usize::try_from(self.most_dispatches - self.unfinished).unwrap_or(usize::MAX);
+            let (now, later) = left.split_at(room.min(left.len()));
+            self.pass(stage, group, frame, now);
+            self.unfinished += now.len() as u64;
+            left = later;
+        }
+    }
+
+    // Encodes dispatches in a pass of their own.
+    fn pass(&mut self, stage: &'static str, group: &wgpu::BindGroup, frame: u32, dispatches: &[Dispatch]) {
         let timestamp_writes = self.timing.as_deref_mut().and_then(|timing| timing.writes(stage));
         let mut pass = self
             .encoder

@@ -9,7 +9,7 @@ mod measure;
 mod substep_retry;
 mod walls;
 
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, sync::Arc, time::Instant};
 
 use glam::DVec3;
 
@@ -252,6 +252,7 @@ impl GpuExecutor {
         loop {
             let mut step_plan = in_flight.step_plan;
             let begun = (in_flight.start, step_plan);
+            let waited = Instant::now();
             let (bytes, buffer) = in_flight.pending.wait(&self.context)?;
             self.submit_queue.give_back(buffer);
             self.retries.dispatches += in_flight.dispatches;
@@ -260,6 +261,9 @@ impl GpuExecutor {
             }
             let words = words(&bytes);
             let halt = words[HALT as usize];
+            // A halted step says little about the time of its dispatches.
+            let measured = if halt == 0 { in_flight.dispatches } else { 0 };
+            self.submit_queue.pace.measured(in_flight.submitted, waited, measured);
             if halt == 0 {
                 let mut device = DeviceCounts::default();
                 device.add(&words, &self.buffers.layout);

@@ -34,6 +34,7 @@ pub(crate) mod shaders;
 mod snapshot;
 pub(crate) mod static_world;
 pub(crate) mod step_plan;
+mod submit_pace;
 pub(crate) mod submit_queue;
 mod timing;
 mod traffic;

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use rayon::prelude::*;
+
 use super::{
     Context,
     layout::{Frame, Round},
-    shaders::{Group, Variant, rest_lanes},
+    shaders::{Group, Module, Variant, rest_lanes},
 };
 use crate::Error;
 
@@ -32,13 +34,12 @@ const VIEW_READ_ONLY: &[u32] = &[4, 6];
 const STORAGE_BUFFERS: u32 = 8;
 
 impl Pipelines {
-    /// Compiles all shaders for one kind of system.
+    /// Compiles all shaders for one kind of system, on all cores.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], [`Error::Unsupported`] if the driver rejects a shader.
     pub fn new(context: &Context, variant: Variant) -> Result<Self, Error> {
         let device = &context.device;
-        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let uniform = |binding, size| wgpu::BindGroupLayoutEntry {
             binding,
             visibility: wgpu::ShaderStages::COMPUTE,
@@ -81,40 +82,30 @@ impl Pipelines {
                 immediate_size: 0,
             })
         };
-        let (broad_layout, view_layout, rest_layout) = (layout(&broad), layout(&view), layout(&rest));
-        let mut entries = HashMap::new();
-        for module in variant.modules() {
-            let text = module.source(variant, rest_lanes(context.is_hardware()));
-            #[cfg(test)]
-            let text = context.with_slips(module.name, text);
-            let source = wgpu::ShaderModuleDescriptor {
-                label: Some(module.name),
-                source: wgpu::ShaderSource::Wgsl(text.into()),
-            };
-            let shader = device.create_shader_module(source);
-            for &entry in module.entries {
-                let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                    label: Some(entry),
-                    layout: Some(match module.group {
-                        Group::Broad => &broad_layout,
-                        Group::Substep => &view_layout,
-                        Group::Rest => &rest_layout,
-                    }),
-                    module: &shader,
-                    entry_point: Some(entry),
-                    compilation_options: wgpu::PipelineCompilationOptions {
-                        zero_initialize_workgroup_memory: true,
-                        ..Default::default()
-                    },
-                    cache: context.pipeline_cache(),
-                });
-                entries.insert(entry, pipeline);
-            }
-        }
-        if let Some(error) = pollster::block_on(scope.pop()) {
-            context.check()?;
-            return Err(Error::Unsupported(format!("{} refuses a shader: {error}", context.info())));
-        }
+        let layouts = [layout(&broad), layout(&view), layout(&rest)];
+        let modules: Vec<&Module> = variant.modules().collect();
+        // A driver compiles for seconds, and most compile one pipeline on one core.
+        let shaders = modules
+            .par_iter()
+            .map(|module| checked(context, || shader_module(context, module, variant)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let entries: Vec<(usize, &'static str)> = modules
+            .iter()
+            .enumerate()
+            .flat_map(|(k, module)| module.entries.iter().map(move |e| (k, *e)))
+            .collect();
+        let entries = entries
+            .par_iter()
+            .map(|&(k, entry)| {
+                let layout = &layouts[match modules[k].group {
+                    Group::Broad => 0,
+                    Group::Substep => 1,
+                    Group::Rest => 2,
+                }];
+                checked(context, || (entry, pipeline(context, &shaders[k], entry, layout)))
+            })
+            .collect::<Result<HashMap<_, _>, Error>>()?;
+        context.check()?;
         context.save_pipeline_cache();
         Ok(Self { entries, variant, uniforms, broad, view, rest })
     }
@@ -123,4 +114,46 @@ impl Pipelines {
     pub fn get(&self, entry: &str) -> &wgpu::ComputePipeline {
         &self.entries[entry]
     }
+}
+
+// Calls a function that creates something; error scopes belong to a thread.
+fn checked<T>(context: &Context, create: impl FnOnce() -> T) -> Result<T, Error> {
+    let scope = context.device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let created = create();
+    match pollster::block_on(scope.pop()) {
+        None => Ok(created),
+        Some(error) => {
+            context.check()?;
+            Err(Error::Unsupported(format!("{} refuses a shader: {error}", context.info())))
+        }
+    }
+}
+
+fn shader_module(context: &Context, module: &Module, variant: Variant) -> wgpu::ShaderModule {
+    let text = module.source(variant, rest_lanes(context.is_hardware()));
+    #[cfg(test)]
+    let text = context.with_slips(module.name, text);
+    context.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(module.name),
+        source: wgpu::ShaderSource::Wgsl(text.into()),
+    })
+}
+
+fn pipeline(
+    context: &Context,
+    module: &wgpu::ShaderModule,
+    entry: &'static str,
+    layout: &wgpu::PipelineLayout,
+) -> wgpu::ComputePipeline {
+    context.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(entry),
+        layout: Some(layout),
+        module,
+        entry_point: Some(entry),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            zero_initialize_workgroup_memory: true,
+            ..Default::default()
+        },
+        cache: context.pipeline_cache(),
+    })
 }

@@ -1,5 +1,7 @@
 //! Submits steps to the device and reads their reports.
 
+use std::time::Instant;
+
 use glam::DVec3;
 
 use super::{
@@ -17,6 +19,7 @@ use super::{
     readback::Pending,
     snapshot::Snapshot,
     step_plan::StepPlan,
+    submit_pace::SubmitPace,
     timing::Timing,
 };
 use crate::{
@@ -32,6 +35,7 @@ pub struct StepInFlight {
     pub start: usize,
     pub end: usize,
     pub dispatches: u64,
+    pub submitted: Instant,
     pub pending: Pending,
 }
 
@@ -44,6 +48,7 @@ pub struct SubmitQueue {
     /// The state before the substep in flight.
     pub middle: Snapshot,
     pub submits: u64,
+    pub pace: SubmitPace,
 }
 
 impl SubmitQueue {
@@ -77,7 +82,8 @@ impl SubmitQueue {
         self.make_room_for_start(context, buffers, &step_plan)?;
         let has_drag = host.domain.half_drag() > 0.0;
         let budget = step_plan.dispatch_budget;
-        let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, budget, timing, has_drag);
+        let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, budget, timing, has_drag)
+            .divide(self.pace.most_dispatches(context, host.domain.statistics.count));
         self.keep_start(&mut encoder.encoder, buffers, (start, step_plan));
         encoder.begin();
         for (k, substep) in (0..).zip(step_plan.substeps(host)) {
@@ -87,16 +93,21 @@ impl SubmitQueue {
             encoder.substep(k, step_plan.wide_rounds);
         }
         encoder.end(step_plan.substep_count(), !step_plan.watched.is_empty());
-        let (end, dispatches) = (encoder.current, encoder.dispatches);
+        let (end, dispatches, submitted) = (encoder.current, encoder.dispatches, Instant::now());
         let pending = self.send(context, buffers, encoder)?;
-        Ok(StepInFlight { step_plan, start, end, dispatches, pending })
+        Ok(StepInFlight { step_plan, start, end, dispatches, submitted, pending })
     }
 
     /// Submits the encoded commands and requests their report.
     ///
     /// # Errors
     /// [`Error::Capacity`] if the device has no memory for the report.
-    pub fn send(&mut self, context: &Context, buffers: &Buffers, encoder: Encoder) -> Result<Pending, Error> {
+    pub fn send(
+        &mut self,
+        context: &Context,
+        buffers: &Buffers,
+        mut encoder: Encoder,
+    ) -> Result<Pending, Error> {
         let layout = &buffers.layout;
         let (counts, bytes) = (4 * layout.report_words(), layout.report_bytes());
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
@@ -104,18 +115,22 @@ impl SubmitQueue {
             Some(buffer) => buffer,
             None => make_buffer(context, "report", bytes, usage)?,
         };
-        let Encoder { mut encoder, timing, .. } = encoder;
-        if let Some(timing) = timing {
-            timing.resolve(&mut encoder);
+        if let Some(timing) = encoder.timing.take() {
+            timing.resolve(&mut encoder.encoder);
         }
-        encoder.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, counts);
+        let commands = &mut encoder.encoder;
+        commands.copy_buffer_to_buffer(&buffers.work, 0, &readback, 0, counts);
         if bytes > counts {
             // The watched spheres follow the wall loads.
             let felt = 4 * u64::from(layout.wall_loads);
-            encoder.copy_buffer_to_buffer(&buffers.work, felt, &readback, counts, bytes - counts);
+            commands.copy_buffer_to_buffer(&buffers.work, felt, &readback, counts, bytes - counts);
         }
-        let submission = context.queue.submit([encoder.finish()]);
-        self.submits += 1;
+        let mut submission = None;
+        for commands in encoder.finish() {
+            submission = Some(context.queue.submit([commands]));
+            self.submits += 1;
+        }
+        let submission = submission.expect("an encoder finishes with at least one command buffer");
         Ok(Pending::new(readback, bytes, submission))
     }
 

@@ -6,10 +6,24 @@ use std::{ops::ControlFlow, time::Duration};
 use carom::{
     Backend, Error, Materials, OnLoss, Options, Side, Simulation, Solver, Sphere, System,
     gpu::{Context, wgpu},
+    scene::{Fill, Scene},
 };
 use glam::DVec3;
 
 use crate::support::{gas, options, simulate, sphere};
+
+// Inelastic spheres that fall into a box.
+fn falling() -> System {
+    Scene::new(1.0 / 60.0)
+        .seed(97)
+        .material("default", 0.3, 1.0)
+        .gravity([0.0, 0.0, -9.81])
+        .bounds([0.0; 3], [10.0; 3])
+        .walled()
+        .fill(Fill::random(300).region([0.0; 3], [10.0, 10.0, 4.0]).temperature(1.0))
+        .build()
+        .unwrap()
+}
 
 fn start(system: &System) -> Simulation {
     Simulation::new(system.clone(), options(Backend::Gpu)).unwrap()
@@ -31,7 +45,9 @@ fn start_to_recover(system: &System) -> (Context, Simulation) {
 
 #[test]
 fn a_steady_run_submits_once_a_step_and_never_waits() {
-    let mut simulation = start(&gas(4000, 91));
+    let (context, mut simulation) = start_alone(&gas(4000, 91));
+    // On a busy machine a step may take long enough to be divided.
+    context.limit_submits(Duration::MAX);
     let mut reports = vec![];
     simulation
         .run(101, |report| {
@@ -55,6 +71,28 @@ fn a_steady_run_submits_once_a_step_and_never_waits() {
     let submits: Vec<u64> = reports.iter().map(|r| r.submits).collect();
     assert_eq!(submits.iter().sum::<u64>(), 101, "{submits:?}");
     assert!(submits[1..].iter().all(|&count| count <= 1), "{submits:?}");
+}
+
+// A gas, one step ahead; and spheres that come to rest, whose steps have several substeps.
+#[test]
+fn a_long_step_is_divided_into_submits_and_keeps_its_bits() {
+    for (name, system) in [("gas", gas(4000, 91)), ("falling", falling())] {
+        let [whole, divided] = [Duration::MAX, Duration::from_micros(100)].map(|longest| {
+            let (context, mut simulation) = start_alone(&system);
+            context.limit_submits(longest);
+            let mut submits = vec![];
+            let report = |report: &carom::StepReport| {
+                submits.push((report.submits, report.dispatches));
+                ControlFlow::Continue(())
+            };
+            simulation.run(12, report).unwrap();
+            (simulation.state_hash(), submits)
+        });
+        println!("{name}: (submits, dispatches) {:?}, divided {:?}", whole.1, divided.1);
+        assert_eq!(whole.0, divided.0, "{name}");
+        let total = |of: &[(u64, u64)]| of.iter().map(|(submits, _)| submits).sum::<u64>();
+        assert!(total(&divided.1) > 8 * total(&whole.1), "{name}");
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Takes a step one substep at a time, and waits for each substep to complete. A crowded substep is halved, and the substeps
 //! completed before it are kept.
 
+use std::time::Instant;
+
 use super::{GpuExecutor, words};
 use crate::{
     Error, Impact,
@@ -194,11 +196,12 @@ impl GpuExecutor {
             step_plan.dispatch_budget,
             self.timing.as_mut(),
             self.host.domain.half_drag() > 0.0,
-        );
+        )
+        .divide(self.submit_queue.pace.most_dispatches(&self.context, self.host.domain.statistics.count));
         encoder.begin();
         encode(&mut encoder, &self.submit_queue.middle);
-        let end = encoder.current;
-        self.retries.dispatches += encoder.dispatches;
+        let (end, dispatches, submitted) = (encoder.current, encoder.dispatches, Instant::now());
+        self.retries.dispatches += dispatches;
         self.retries.waits += 1;
         let pending = self.submit_queue.send(&self.context, &self.buffers, encoder)?;
         self.current = end;
@@ -207,6 +210,9 @@ impl GpuExecutor {
         if let Some(timing) = &mut self.timing {
             timing.read(&self.context)?;
         }
-        Ok(words(&bytes))
+        let words = words(&bytes);
+        let measured = if words[HALT as usize] == 0 { dispatches } else { 0 };
+        self.submit_queue.pace.measured(submitted, submitted, measured);
+        Ok(words)
     }
 }
