@@ -86,7 +86,7 @@ fn follow_row(i: u32, number: u32) {
     } else {
         // No impact has happened: gap and normal are those of the start.
         if now == 0.0 && nodes[j].clock == 0.0 { return; }
-        let apart = in_lab(i, j, shift_of(pool[at + CODE_PLACE]));
+        let apart = in_lab(i, j, shift_of(code_of_constraint(at)));
         let distance = length(apart.d);
         if distance > 0.0 {
             turn_constraint(at, apart.d / distance);
@@ -261,12 +261,14 @@ var<workgroup> group_bodies: array<vec4f, 2u * MOST_STAGED>;
 // Row of the constraint at a place of the order.
 fn ordered_row(place: u32) -> u32 { return (frame.at_constraints + pool_word(frame.at_ordered + place) * CONSTRAINT_STRIDE) / 4u; }
 
-// A contact constraint without the fields that only some constraints need: moment, resistance to rolling and twisting, partner, wall.
-fn pressing_constraint(row: u32, masses: vec4f) -> ContactConstraint {
+// A contact constraint without the fields that only some constraints need: moment, partner, wall.
+fn pressing_constraint(row: u32, masses: vec4u) -> ContactConstraint {
     let normal = float_row(row);
     let push = float_row(row + IMPULSE_PLACE / 4u);
     let impulse = ContactImpulse(push.x, push.yzw, vec3f(0.0));
-    return ContactConstraint(0u, 0u, normal.xyz, normal.w, masses.y, masses.x, impulse, masses.z, 0.0, 0.0, vec3f(0.0), 0u);
+    let scales = bitcast<vec2f>(masses.xy);
+    let surface = masses.z & ((1u << SURFACE_BITS) - 1u);
+    return ContactConstraint(0u, 0u, normal.xyz, normal.w, scales.y, scales.x, impulse, surface, vec3f(0.0), 0u);
 }
 
 fn load_wall(row: u32, constraint: ptr<function, ContactConstraint>) {
@@ -281,19 +283,27 @@ fn solve_pair(row: u32, pressing: ContactConstraint, pair: ptr<function, Pair>, 
     if (*pair).a.inverse_mass + (*pair).b.inverse_mass == 0.0 { return 0.0; }
     var constraint = pressing;
     var impulse = constraint.impulse;
-    var change = press(constraint, pair, &impulse, warms, relaxation);
+    let surface = surface_at(constraint.surface);
+    var change = press(constraint, surface.friction, pair, &impulse, warms, relaxation);
     rows[row + IMPULSE_PLACE / 4u] = bitcast<vec4u>(vec4f(impulse.normal, impulse.tangent));
     // A loop, because some drivers execute a branch for all.
     for (var is_left = resists; is_left; is_left = false) {
-        let moment = float_row(row + MOMENT_PLACE / 4u);
-        constraint.impulse.moment = moment.xyz;
-        constraint.rolling = moment.w;
-        constraint.twisting = float_row(row + TWISTING_PLACE / 4u).x;
-        impulse.moment = moment.xyz;
-        change = max(change, roll(constraint, pair, &impulse, warms));
-        rows[row + MOMENT_PLACE / 4u] = bitcast<vec4u>(vec4f(impulse.moment, moment.w));
+        // The partner follows the moment.
+        let words = rows[row + MOMENT_PLACE / 4u];
+        constraint.impulse.moment = bitcast<vec3f>(words.xyz);
+        impulse.moment = constraint.impulse.moment;
+        let resistance = vec2f(surface.rolling, surface.twisting) * reduced_radius(*pair);
+        change = max(change, roll(constraint, resistance, pair, &impulse, warms));
+        rows[row + MOMENT_PLACE / 4u] = vec4u(bitcast<vec3u>(impulse.moment), words.w);
     }
     return change / constraint.mass;
+}
+
+// Of a wall, the radius of the sphere.
+fn reduced_radius(pair: Pair) -> f32 {
+    let radius = pair.a.radius;
+    if pair.b.radius == 0.0 { return radius; }
+    return radius * pair.b.radius / (radius + pair.b.radius);
 }
 
 fn wall_partner(constraint: ContactConstraint) -> Partner {
@@ -318,7 +328,7 @@ fn stage_partner(local: u32, p: Partner) {
 fn solve_staged(place: u32, warms: bool, relaxation: f32) -> f32 {
     let row = ordered_row(place);
     let masses = rows[row + MASS_PLACE / 4u];
-    var constraint = pressing_constraint(row, bitcast<vec4f>(masses));
+    var constraint = pressing_constraint(row, masses);
     let a = masses.w & (RESISTS - 1u);
     let b = masses.w >> 16u;
     if HAS_SHAPES && b == NOT_STAGED { load_wall(row, &constraint); }
@@ -350,7 +360,7 @@ fn put_partner(i: u32, p: Partner) {
 fn solve_unstaged(place: u32, warms: bool, relaxation: f32) -> f32 {
     let row = ordered_row(place);
     let masses = rows[row + MASS_PLACE / 4u];
-    var constraint = pressing_constraint(row, bitcast<vec4f>(masses));
+    var constraint = pressing_constraint(row, masses);
     let i = masses.w & ~WALL;
     let j = rows[row + PARTNER_PLACE / 4u][PARTNER_PLACE % 4u];
     let is_wall = (j & WALL) != 0u;
@@ -646,7 +656,7 @@ fn given_velocity(i: u32) -> vec3f {
 // Whether a constraint of the candidate with this code is with sphere i. Across a short period, i may touch several images of
 // the candidate.
 fn is_with(constraint: u32, i: u32, code: u32) -> bool {
-    return constraint_partner(constraint) == i && pool[place_of_constraint(constraint) + CODE_PLACE] + code == CODES - 1u;
+    return constraint_partner(constraint) == i && code_of_constraint(place_of_constraint(constraint)) + code == CODES - 1u;
 }
 
 fn push_of(number: u32) -> vec3f {

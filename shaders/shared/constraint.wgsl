@@ -26,10 +26,8 @@ struct ContactConstraint {
     // Reduced mass along the normal.
     mass: f32,
     impulse: ContactImpulse,
-    friction: f32,
-    // Times the reduced radius.
-    rolling: f32,
-    twisting: f32,
+    // Number of the pair of materials.
+    surface: u32,
     // Velocity of the wall at the contact, and the index of its motion plus 1.
     wall_velocity: vec3f,
     mover: u32,
@@ -54,6 +52,11 @@ fn put_vector(at: u32, v: vec3f) {
 
 fn place_of_constraint(constraint: u32) -> u32 { return frame.at_constraints + constraint * CONSTRAINT_STRIDE; }
 
+fn surface_of_constraint(at: u32) -> u32 { return pool[at + SURFACE_PLACE] & ((1u << SURFACE_BITS) - 1u); }
+
+// Cells to the partner's image, encoded as in a candidate.
+fn code_of_constraint(at: u32) -> u32 { return (pool[at + SURFACE_PLACE] >> SURFACE_BITS) & 31u; }
+
 fn impulse_of(constraint: u32) -> ContactImpulse {
     let at = place_of_constraint(constraint);
     return ContactImpulse(word(at + IMPULSE_PLACE), vector(at + IMPULSE_PLACE + 1u), vector(at + MOMENT_PLACE));
@@ -65,12 +68,11 @@ fn put_constraint(constraint: u32, r: ContactConstraint) {
     pool[at + CLOSING_PLACE] = bitcast<u32>(r.closing);
     pool[at + IMPULSE_PLACE] = bitcast<u32>(r.impulse.normal);
     put_vector(at + IMPULSE_PLACE + 1u, r.impulse.tangent);
-    put_vector(at + MASS_PLACE, vec3f(r.mass, r.share, r.friction));
+    pool[at + MASS_PLACE] = bitcast<u32>(r.mass);
+    pool[at + MASS_PLACE + 1u] = bitcast<u32>(r.share);
+    pool[at + SURFACE_PLACE] = r.surface | (r.code << SURFACE_BITS);
     put_vector(at + MOMENT_PLACE, r.impulse.moment);
-    pool[at + ROLLING_PLACE] = bitcast<u32>(r.rolling);
-    pool[at + TWISTING_PLACE] = bitcast<u32>(r.twisting);
     pool[at + PARTNER_PLACE] = r.j;
-    pool[at + CODE_PLACE] = r.code;
     if HAS_SHAPES && (r.j & WALL) != 0u {
         put_vector(at + WALL_VELOCITY_PLACE, r.wall_velocity);
         pool[at + WALL_VELOCITY_PLACE + 3u] = r.mover;
@@ -128,9 +130,9 @@ fn clamped(v: vec3f, most: f32) -> vec3f {
 fn largest(v: vec3f) -> f32 { return max(max(abs(v.x), abs(v.y)), abs(v.z)); }
 
 // Changes the push of a constraint, its normal and its tangential impulse, for the present velocities of its spheres, and applies
-// the change. `relaxation` is a factor on the change of the normal impulse. A warm start applies the push that the constraint has.
+// the change. `friction` is the coefficient. `relaxation` is a factor on the change of the normal impulse. A warm start applies the push that the constraint has.
 // Returns the change of the velocity, times the mass.
-fn press(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool, relaxation: f32) -> f32 {
+fn press(constraint: ContactConstraint, friction: f32, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool, relaxation: f32) -> f32 {
     let normal_before = select(constraint.impulse.normal, 0.0, warms);
     let speed = dot(constraint.normal, (*pair).a.velocity - (*pair).b.velocity);
     let solved = max(normal_before + (-constraint.closing - speed) * (constraint.mass * relaxation), 0.0);
@@ -139,21 +141,22 @@ fn press(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<
     if (*impulse).normal == 0.0 && normal_before == 0.0 { return 0.0; }
     push(pair, constraint.normal * ((*impulse).normal - normal_before));
     let pressed = abs((*impulse).normal - normal_before);
-    if constraint.friction <= 0.0 { return pressed; }
+    if friction <= 0.0 { return pressed; }
     let before = select(constraint.impulse.tangent, vec3f(0.0), warms);
     let turning = (*pair).a.spin * (*pair).a.arm + (*pair).b.spin * (*pair).b.arm;
     let surfaces = ((*pair).a.velocity - (*pair).b.velocity) - cross(turning, constraint.normal);
     let slip = surfaces - constraint.normal * dot(constraint.normal, surfaces);
     // A tangential impulse also turns a sphere: it moves the surfaces 1 + 5/2 times as far.
     let mass = constraint.mass / (1.0 + 2.5 * constraint.share * constraint.share);
-    let rubbed = clamped(before - slip * mass, constraint.friction * (*impulse).normal);
+    let rubbed = clamped(before - slip * mass, friction * (*impulse).normal);
     (*impulse).tangent = select(rubbed, constraint.impulse.tangent, warms);
     rub(pair, constraint.normal, (*impulse).tangent - before);
     return max(pressed, largest((*impulse).tangent - before));
 }
 
-// The same for the angular impulse of a constraint that resists rolling or twisting, after its push.
-fn roll(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool) -> f32 {
+// The same for the angular impulse of a constraint that resists rolling or twisting, after its push: `resistance` to the one and to
+// the other, times the reduced radius.
+fn roll(constraint: ContactConstraint, resistance: vec2f, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool) -> f32 {
     let normal_before = select(constraint.impulse.normal, 0.0, warms);
     if (*impulse).normal == 0.0 && normal_before == 0.0 { return 0.0; }
     let before = select(constraint.impulse.moment, vec3f(0.0), warms);
@@ -161,8 +164,8 @@ fn roll(constraint: ContactConstraint, pair: ptr<function, Pair>, impulse: ptr<f
     let inertia = 2.5 / (turnability((*pair).a) + turnability((*pair).b));
     let wanted = before - spin * inertia;
     let along = constraint.normal * dot(constraint.normal, wanted);
-    let rolled = clamped(wanted - along, constraint.rolling * (*impulse).normal);
-    let solved = rolled + clamped(along, constraint.twisting * (*impulse).normal);
+    let rolled = clamped(wanted - along, resistance.x * (*impulse).normal);
+    let solved = rolled + clamped(along, resistance.y * (*impulse).normal);
     (*impulse).moment = select(solved, constraint.impulse.moment, warms);
     twist(pair, (*impulse).moment - before);
     // Expressed as surface velocity: 5/2 of the angular impulse over the radius.

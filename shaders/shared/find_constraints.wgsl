@@ -98,7 +98,8 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     let rank = tags[i].rank;
     let their_rank = tags[j].rank;
     if their_rank <= rank { return false; }
-    let surface = surface_of(material_of(i), material_of(j));
+    let number = surface_number(material_of(i), material_of(j));
+    let surface = surface_at(number);
     if surface.restitution >= 1.0 { return false; }
     let inverse_mass = bodies[i].inverse_mass + bodies[j].inverse_mass;
     if inverse_mass == 0.0 { return false; }
@@ -156,12 +157,10 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
         if !rests_now(gap, diameter, approach, past, both_rested) { return false; }
     }
     let share = distance / diameter;
-    let reduced = radius * their_radius / diameter;
     // A sleeping sphere touches one that has moved recently.
     if !again && timer_elapsed(i) != timer_elapsed(j) && !(is_nearly_asleep(i) && is_nearly_asleep(j)) { wake_around(select(j, i, timer_elapsed(i)), STIRRED); }
     let impulse = warmed(past, normal, scale, !again && !may_move(i) && !may_move(j));
-    *constraint = ContactConstraint(j, c.link, normal, closing, share, 1.0 / inverse_mass, impulse, surface.friction,
-        surface.rolling * reduced, surface.twisting * reduced, vec3f(0.0), 0u);
+    *constraint = ContactConstraint(j, c.link, normal, closing, share, 1.0 / inverse_mass, impulse, number, vec3f(0.0), 0u);
     return true;
 }
 
@@ -193,8 +192,8 @@ fn instant_now(i: u32, again: bool) -> Instant {
 }
 
 fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<function, ContactConstraint>) -> bool {
-    let surface = surface_of(material_of(i), side.material);
-    if surface.restitution >= 1.0 { return false; }
+    let surface = surface_number(material_of(i), side.material);
+    if surface_at(surface).restitution >= 1.0 { return false; }
     let j = side.partner;
     let number = wall_of_constraint(j);
     let radius = bodies[i].radius;
@@ -220,8 +219,8 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
         if !rests_now(side.gap, 2.0 * radius, approach, past, has_rested(rank)) { return false; }
     }
     let impulse = warmed(past, side.normal, scale, !again && !may_move(i));
-    *constraint = ContactConstraint(j, 0u, side.normal, closing_speed(side.gap, 2.0 * radius, frame.h), 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface.friction,
-        surface.rolling * radius, surface.twisting * radius, side.wall_velocity, side.mover);
+    *constraint = ContactConstraint(j, 0u, side.normal, closing_speed(side.gap, 2.0 * radius, frame.h), 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface,
+        side.wall_velocity, side.mover);
     return true;
 }
 

@@ -67,11 +67,12 @@ fn choose_colours(member: u32, block_colour: u32, i: u32) {
             atomicAdd(&group_colours[member * COLOUR_PLACES + colour], 1u);
             let own_index = local_index(member, place, i);
             let partner_index = local_index(member, partner_place, partner);
-            let resists = word(at + ROLLING_PLACE) != 0.0 || word(at + TWISTING_PLACE) != 0.0;
+            let surface = surface_at(surface_of_constraint(at));
+            let resists = surface.rolling != 0.0 || surface.twisting != 0.0;
             let flag = select(0u, RESISTS, resists);
             pool[at + LOCALS_PLACE] = own_index | flag | (select(partner_index, NOT_STAGED, is_wall) << 16u);
         }
-        pool[at + COLOUR_PLACE] = colour;
+        pool[at + SURFACE_PLACE] = (pool[at + SURFACE_PLACE] & ((1u << COLOUR_SHIFT) - 1u)) | (colour << COLOUR_SHIFT);
     }
     atomicStore(&work[place], colours);
 }
@@ -82,7 +83,7 @@ fn put_in_order(member: u32, i: u32) {
     let end = constraint_end(i);
     for (var constraint = constraint_begin(i); constraint < end; constraint++) {
         let at = place_of_constraint(constraint);
-        let colour = pool[at + COLOUR_PLACE];
+        let colour = pool[at + SURFACE_PLACE] >> COLOUR_SHIFT;
         if colour >= COLOUR_PLACES { continue; }
         let place = atomicAdd(&group_colours[member * COLOUR_PLACES + colour], 1u);
         pool[frame.at_ordered + place] = constraint;

@@ -223,8 +223,13 @@ fn restitution_at(surface: Surface, speed: f32) -> f32 {
     return surface.restitution;
 }
 
-fn surface_of(a: u32, b: u32) -> Surface {
-    let at = frame.at_surfaces + SURFACE_ROWS * (a * frame.material_count + b);
+// Number of a pair of materials.
+fn surface_number(a: u32, b: u32) -> u32 { return a * frame.material_count + b; }
+
+fn surface_of(a: u32, b: u32) -> Surface { return surface_at(surface_number(a, b)); }
+
+fn surface_at(number: u32) -> Surface {
+    let at = frame.at_surfaces + SURFACE_ROWS * number;
     let first = world[at];
     return Surface(first.x, first.y, first.z, first.w, world[at + 1u].x);
 }

@@ -346,6 +346,13 @@ impl BufferLayout {
                 most * SCAN_PART as usize
             )));
         }
+        let surfaces = self.static_world.materials.pow(2);
+        if self.slots > 0 && surfaces > 1 << SURFACE_BITS {
+            return Err(Error::Capacity(format!(
+                "{surfaces} pairs of materials, but the gpu backend tells apart {} where contacts rest; use fewer materials",
+                1 << SURFACE_BITS
+            )));
+        }
         let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         let Some((name, bytes)) = self.first_above(most) else { return Ok(()) };
         let fitting = self.most_fitting(most, buckets, u64::from(self.room));
@@ -415,6 +422,19 @@ mod tests {
     fn what_is_too_large_is_refused_with_the_number_that_fits() {
         refuses(0);
         refuses(1);
+    }
+
+    #[test]
+    fn more_pairs_of_materials_than_a_contact_tells_apart_are_refused() {
+        let layout = |materials, slots| {
+            let static_world = StaticWorld { materials, ..StaticWorld::default() };
+            BufferLayout::new(100, 100, static_world, slots, Capacities::for_spheres(100, false))
+        };
+        let limits = wgpu::Limits::default();
+        assert_eq!(layout(1448, 8).check(&limits, 100), Ok(()));
+        let refused = layout(1449, 8).check(&limits, 100).unwrap_err();
+        assert!(refused.to_string().contains("2099601 pairs of materials"), "{refused}");
+        assert_eq!(layout(1449, 0).check(&limits, 100), Ok(()));
     }
 
     // With so many places of blocks for a hundred spheres.

@@ -412,25 +412,26 @@ words! {
     LOG_WORDS = 14;
 
     /// Words of a contact constraint, and of its warm-start data.
-    CONSTRAINT_WORDS = 20;
+    CONSTRAINT_WORDS = 16;
     /// Words of a contact constraint if walls may move.
-    MOVING_CONSTRAINT_WORDS = 24;
+    MOVING_CONSTRAINT_WORDS = 20;
     IMPULSE_WORDS = 8;
     /// Places in a contact constraint, in rows of four words. The normal is at its start; the tangential impulse follows the normal
-    /// one, and share and friction follow the mass.
+    /// one, and the share follows the mass.
     CLOSING_PLACE = 3;
     IMPULSE_PLACE = 4;
     MASS_PLACE = 8;
+    /// The pair of materials, as a row of the matrix of surfaces; from [`SURFACE_BITS`] on the cells to the partner's image, as in a
+    /// candidate; from `COLOUR_SHIFT` on the colour.
+    SURFACE_PLACE = 10;
+    SURFACE_BITS = 21;
+    COLOUR_SHIFT = SURFACE_BITS + 5;
     /// Indices of both spheres in their block: 15 bits, [`RESISTS`], and from bit 16 on the partner or [`NOT_STAGED`]. In a block with too many
     /// spheres, the index of the first sphere, with bit 31 for resistance.
     LOCALS_PLACE = 11;
     MOMENT_PLACE = 12;
-    ROLLING_PLACE = 15;
-    TWISTING_PLACE = 16;
-    PARTNER_PLACE = 17;
-    CODE_PLACE = 18;
-    COLOUR_PLACE = 19;
-    WALL_VELOCITY_PLACE = 20;
+    PARTNER_PLACE = 15;
+    WALL_VELOCITY_PLACE = 16;
     /// Velocity and spin of a sphere before its contacts were solved.
     BEGIN_WORDS = 6;
 

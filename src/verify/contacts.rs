@@ -9,8 +9,8 @@ use crate::gpu::{
     host_mirror::HostMirror,
     layout::{
         ASLEEP_COUNT, CONSTRAINED, CONSTRAINT_COUNT, CONVERTED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
-        IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MASS_PLACE, MOMENT_PLACE, PAST_H,
-        RANK_WORDS, RESTED, ROLLING_PLACE, STIRRED, TWISTING_PLACE, WALL, WALL_VELOCITY_PLACE,
+        IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MASS_PLACE, MOMENT_PLACE, PARTNER_PLACE,
+        PAST_H, RANK_WORDS, RESTED, STIRRED, SURFACE_BITS, SURFACE_PLACE, WALL, WALL_VELOCITY_PLACE,
         WARM_START_HEAD, constraint_words,
     },
 };
@@ -123,14 +123,13 @@ fn put_constraints(twin: &Twin, layout: &BufferLayout, memory: &mut Memory) {
                 let at = at + place as usize;
                 memory.pool[at..at + words.len()].copy_from_slice(words);
             };
-            let [rolling, twisting] = constraint.resistance;
             let impulse = words_of(&constraint.impulse);
             put(0, &[n.x, n.y, n.z, constraint.closing].map(f32::to_bits));
             put(IMPULSE_PLACE, &impulse[..4]);
-            put(MASS_PLACE, &[constraint.masses[0], constraint.share, constraint.friction].map(f32::to_bits));
+            put(MASS_PLACE, &[constraint.masses[0], constraint.share].map(f32::to_bits));
+            put(SURFACE_PLACE, &[surface_number(twin, i, constraint.j) | constraint.code << SURFACE_BITS]);
             put(MOMENT_PLACE, &impulse[4..]);
-            put(ROLLING_PLACE, &[rolling.to_bits()]);
-            put(TWISTING_PLACE, &[twisting.to_bits(), constraint.j, constraint.code]);
+            put(PARTNER_PLACE, &[constraint.j]);
             if let Some(wall_velocity) = core.constraints.wall_velocity_of(i, constraint)
                 && let Some(mover) = mover_of(twin, constraint.j)
             {
@@ -188,6 +187,20 @@ pub fn feature_hits_of(twin: &Twin, i: usize, feature: u32) -> u32 {
 }
 
 // The mover of the wall of a contact constraint.
+// Number of the pair of materials of a sphere and its partner.
+fn surface_number(twin: &Twin, i: usize, partner: u32) -> u32 {
+    let (world, state) = (&twin.core.domain.world, &twin.core.state);
+    let wall = || {
+        let wall = constants::wall_of(partner);
+        match world.walls.get(wall) {
+            Some(plane) => plane.material,
+            None => world.features.all[wall - world.walls.len()].material,
+        }
+    };
+    let theirs = if partner & WALL == 0 { state.material(partner as usize).into() } else { wall() };
+    (usize::from(state.material(i)) * world.material_count + theirs) as u32
+}
+
 fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
     let world = &twin.core.domain.world;
     let wall = constants::wall_of(partner);
