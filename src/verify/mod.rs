@@ -14,6 +14,7 @@ mod error_bounds;
 mod findings;
 mod harness;
 mod memory;
+mod scatter;
 mod sensitivity;
 mod stages;
 #[cfg(test)]

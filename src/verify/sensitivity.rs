@@ -15,11 +15,11 @@ use super::error_bounds::Step;
 use crate::{Error, System, scene::rng::SeededRng};
 
 /// Largest number of repetitions. If rounding decides whether an impact happens, about half of the repetitions show it.
-const REPETITIONS: u64 = 16;
+pub(super) const REPETITIONS: u64 = 16;
 
 /// Ratio of the gpu engine's differences to the largest ones of the repetitions up to which both count as equal. A few
 /// repetitions of a distribution with long tails do not show its largest values.
-const SPREAD: f64 = 2.0;
+pub(super) const SPREAD: f64 = 2.0;
 
 /// How far the gpu engine is from the cpu engine, as a share of the scatter; at most 1 if they agree. `repeat` takes the
 /// step on the cpu engine from another state, and returns none if that state has no next step; `rounding` is as in [`error_bounds`](super::error_bounds).

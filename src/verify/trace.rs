@@ -1,12 +1,16 @@
 //! Traces a step pass by pass. The device runs every pass on the input of its CPU twin, and the trace either ends at the
-//! first pass whose results differ, or goes through all passes and sums up each stage.
+//! first pass whose results differ, or goes through all passes and sums up each stage. Where a solve of contacts differs, the
+//! twin repeats it with other rounding errors.
 
 use super::{
     Mismatch, StageAgreement,
     findings::{Difference, Findings},
     harness::{Device, Harness},
     memory::Memory,
+    scatter::{Scatter, round_differently},
+    sensitivity::REPETITIONS,
     stages,
+    twin::Twin,
 };
 use crate::gpu::{Context, layout::DENSE_ROUNDS};
 use crate::{
@@ -67,12 +71,13 @@ fn trace(
 ) -> Result<Vec<(&'static str, Tally)>, Error> {
     let mut ample = 1;
     loop {
-        let harness = Harness::of_step(system, context, &last_contact, time, ample)?;
+        let begin = || Harness::of_step(system, context, &last_contact, time, ample);
+        let harness = begin()?;
         let device = harness.device()?;
         let tallies = STAGES.iter().map(|stage| (stage.name, Tally::default())).collect();
-        let mut trace = Trace { harness, device, scale, ends_at_first, tallies };
-        match trace.run() {
-            Ok(()) | Err(End::Found) => return Ok(trace.tallies),
+        let mut trace = Trace { harness, device, begin: &begin, scale, ends_at_first, passes: 0, tallies };
+        match trace.go_through_step() {
+            Ok(()) | Err(End::Reached) => return Ok(trace.tallies),
             Err(End::Failed(error)) => return Err(error),
             Err(End::Full) => ample *= 4,
         }
@@ -113,29 +118,45 @@ impl Tally {
 struct Trace<'a> {
     harness: Harness<'a>,
     device: Device<'a>,
+    /// Prepares both sides for the step once more.
+    begin: &'a dyn Fn() -> Result<Harness<'a>, Error>,
     scale: f32,
     /// Whether the trace ends at the first pass that differs.
     ends_at_first: bool,
+    /// Passes so far.
+    passes: u64,
     tallies: Vec<(&'static str, Tally)>,
 }
 
-/// Why the trace ends before the step does.
+/// Executes the schedule on the twin alone, up to a pass whose input it changes by rounding errors.
+struct Repetition<'a> {
+    harness: Harness<'a>,
+    /// Passes before that pass.
+    left: u64,
+    seed: u64,
+}
+
+/// Why an execution ends before the step does.
 enum End {
-    /// A pass differs; its tally has the difference.
-    Found,
+    /// A pass differs, and its tally has the difference; or the last pass of a repetition is done.
+    Reached,
     Failed(Error),
     /// The state of the twin does not fit into the buffers.
     Full,
 }
 
-impl Trace<'_> {
-    fn run(&mut self) -> Result<(), End> {
-        let last = self.harness.frames.len() - 1;
+/// What goes through the passes of a step.
+trait Walker<'a>: Executor<Error = End> {
+    fn harness(&mut self) -> &mut Harness<'a>;
+
+    fn go_through_step(&mut self) -> Result<(), End> {
+        let last = self.harness().frames.len() - 1;
         for k in 0..last {
-            let frame = self.harness.frames[k];
-            self.harness.site.frame = frame;
-            self.harness.twin.enter(k, &frame);
-            if k.is_multiple_of(self.harness.substeps_per_build) {
+            let harness = self.harness();
+            let frame = harness.frames[k];
+            harness.site.frame = frame;
+            harness.twin.enter(k, &frame);
+            if k.is_multiple_of(harness.substeps_per_build) {
                 execute(BROAD_PHASE, self)?;
             }
             if k == 0 {
@@ -144,8 +165,65 @@ impl Trace<'_> {
             execute_rounds(self)?;
             execute(SUBSTEP_END, self)?;
         }
-        self.harness.site.frame = self.harness.frames[last];
+        let harness = self.harness();
+        harness.site.frame = harness.frames[last];
         execute(STEP_END, self)
+    }
+}
+
+impl<'a> Walker<'a> for Trace<'a> {
+    fn harness(&mut self) -> &mut Harness<'a> {
+        &mut self.harness
+    }
+}
+
+impl<'a> Walker<'a> for Repetition<'a> {
+    fn harness(&mut self) -> &mut Harness<'a> {
+        &mut self.harness
+    }
+}
+
+// Whether another round is compared. Goes through the rounds that are not.
+fn begin_round(harness: &mut Harness) -> Result<bool, End> {
+    let Harness { site, twin, .. } = harness;
+    if twin.is_pending() && twin.rounds.round < MOST_ROUNDS {
+        site.round = twin.rounds.round.min(DENSE_ROUNDS + 1);
+        return Ok(true);
+    }
+    twin.finish_rounds();
+    twin.failed.take().map_or(Ok(false), |error| Err(End::Failed(error)))
+}
+
+impl<'a> Repetition<'a> {
+    // The twin after a pass whose input differs by rounding errors.
+    fn of_pass(harness: Harness<'a>, passes: u64, seed: u64) -> Result<Twin, End> {
+        let mut repetition = Self { harness, left: passes, seed };
+        match repetition.go_through_step() {
+            Ok(()) | Err(End::Reached) => Ok(repetition.harness.twin),
+            Err(end) => Err(end),
+        }
+    }
+}
+
+impl Executor for Repetition<'_> {
+    type Error = End;
+
+    fn has(&self, when: When) -> bool {
+        self.harness.twin.has(when)
+    }
+
+    fn run(&mut self, entry: &Entry) -> Result<(), End> {
+        let twin = &mut self.harness.twin;
+        if self.left == 0 {
+            round_differently(twin, self.seed);
+        }
+        (stages::of(entry.pass).twin)(twin);
+        self.left = self.left.checked_sub(1).ok_or(End::Reached)?;
+        Ok(())
+    }
+
+    fn begin_round(&mut self) -> Result<bool, End> {
+        begin_round(&mut self.harness)
     }
 }
 
@@ -157,7 +235,10 @@ impl Executor for Trace<'_> {
     }
 
     fn run(&mut self, entry: &Entry) -> Result<(), End> {
-        let Self { harness: Harness { site, twin, .. }, device, scale, ends_at_first, tallies } = self;
+        let Self { harness, device, begin, scale, ends_at_first, passes, tallies } = self;
+        let Harness { site, twin, .. } = harness;
+        let before = *passes;
+        *passes += 1;
         let tally = tallies.iter_mut().find(|(stage, _)| *stage == entry.stage);
         let (_, tally) = tally.expect("a stage of the table");
         let comparison = stages::of(entry.pass);
@@ -172,20 +253,30 @@ impl Executor for Trace<'_> {
             tally.halted += 1;
             return Ok(());
         };
-        let mut findings = Findings::new(&twin.core.state.id, twin.core.domain.units, *scale);
+        let none = || Findings::new(&twin.core.state.id, twin.core.domain.units, *scale);
+        let mut findings = none();
         (comparison.compare)(site, &input, twin, &output, &mut findings);
+        if let Some(compare) = stages::scattered(entry.pass) {
+            let mut scatter = Scatter::default();
+            for seed in 0..REPETITIONS {
+                // Values that have to be equal do not scatter.
+                let must_be_equal = |difference: &Difference| difference.allowed == 0.0;
+                if findings.is_clean() || findings.differences.iter().any(must_be_equal) {
+                    break;
+                }
+                let repetition = Repetition::of_pass(begin().map_err(End::Failed)?, before, seed)?;
+                scatter.include(twin, &repetition);
+                findings = none();
+                findings.near_ties += 1;
+                compare(site, twin, &output, &scatter, &mut findings);
+            }
+        }
         let ends = *ends_at_first && !findings.is_clean();
         tally.add(findings);
-        if ends { Err(End::Found) } else { Ok(()) }
+        if ends { Err(End::Reached) } else { Ok(()) }
     }
 
     fn begin_round(&mut self) -> Result<bool, End> {
-        let Harness { site, twin, .. } = &mut self.harness;
-        if twin.is_pending() && twin.rounds.round < MOST_ROUNDS {
-            site.round = twin.rounds.round.min(DENSE_ROUNDS + 1);
-            return Ok(true);
-        }
-        twin.finish_rounds();
-        twin.failed.take().map_or(Ok(false), |error| Err(End::Failed(error)))
+        begin_round(&mut self.harness)
     }
 }

@@ -27,12 +27,16 @@ use super::{
     findings::{Findings, OVERALL, Tolerances},
     harness::{Bindings, Site},
     memory::{Memory, columns},
+    scatter::Scatter,
     twin::Twin,
 };
 use crate::{gpu::encode::Dispatch, step::schedule::Pass};
 
 /// Compares the memory that a pass left (the fourth argument) with the twin after the pass, given the memory before it.
 pub type Compare = fn(&Site, &Memory, &Twin, &Memory, &mut Findings);
+
+/// The same with the scatter of repetitions of the pass on the twin.
+pub type CompareScattered = fn(&Site, &Twin, &Memory, &Scatter, &mut Findings);
 
 /// How a pass is run and compared.
 pub struct Comparison {
@@ -72,6 +76,15 @@ const COMPARISONS: &[Comparison] = &[
 /// The comparison of a pass.
 pub fn of(pass: Pass) -> &'static Comparison {
     COMPARISONS.iter().find(|comparison| comparison.pass == pass).expect("a comparison of every pass")
+}
+
+/// The comparison of a pass that passes rounding errors on from sphere to sphere, for results beyond the usual tolerance.
+pub fn scattered(pass: Pass) -> Option<CompareScattered> {
+    match pass {
+        Pass::SolveFirst => Some(rest::solve_first),
+        Pass::SolveAfter => Some(rest::solve),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
