@@ -178,7 +178,19 @@ fn mark_near(i: u32, batch: u32, wakes: bool) {
     }
 }
 
-fn place_of_begin(i: u32) -> u32 { return frame.at_begin + i * BEGIN_WORDS; }
+fn velocity_at_begin(i: u32) -> vec3f { return begin_vector(frame.at_begin + i * BEGIN_WORDS); }
+fn spin_at_begin(i: u32) -> vec3f { return begin_vector(frame.at_begin + i * BEGIN_WORDS + 3u); }
+fn put_velocity_at_begin(i: u32, velocity: vec3f) { put_begin_vector(frame.at_begin + i * BEGIN_WORDS, velocity); }
+fn put_spin_at_begin(i: u32, spin: vec3f) { put_begin_vector(frame.at_begin + i * BEGIN_WORDS + 3u, spin); }
+
+fn begin_vector(at: u32) -> vec3f {
+    return bitcast<vec3f>(vec3u(atomicLoad(&work[at]), atomicLoad(&work[at + 1u]), atomicLoad(&work[at + 2u])));
+}
+
+fn put_begin_vector(at: u32, v: vec3f) {
+    let bits = bitcast<vec3u>(v);
+    for (var axis = 0u; axis < 3u; axis++) { atomicStore(&work[at + axis], bits[axis]); }
+}
 
 // Moves a sphere that begins to bounce to the place and time of its first bounce.
 fn fly(i: u32) {
@@ -193,7 +205,7 @@ fn fly(i: u32) {
 
 // Gives a sphere that wakes the velocity that the impulses on it amount to, so that no momentum is lost.
 fn receive(i: u32) {
-    let velocity = vector(place_of_begin(i));
+    let velocity = velocity_at_begin(i);
     bodies[i].velocity += velocity;
     let way = velocity * (frame.h - nodes[i].clock);
     nodes[i].loss += (dot(frame.gravity, way) - 0.5 * dot(velocity, velocity)) / abs(bodies[i].inverse_mass);
@@ -209,8 +221,8 @@ fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
         if batch_of_dispatch() > 1u && (atomicLoad(&work[frame.at_stirred + i]) & GIVEN) != 0u { receive(i); }
         let velocity = bodies[i].velocity;
-        put_vector(place_of_begin(i), velocity);
-        put_vector(place_of_begin(i) + 3u, tags[i].spin);
+        put_velocity_at_begin(i, velocity);
+        put_spin_at_begin(i, tags[i].spin);
         if batch_of_dispatch() > 0u && orders(batch_of_dispatch()) {
             for (var k = 0u; k < ALL_COLOUR_WORDS; k++) { atomicStore(&work[frame.at_colour_words + i * ALL_COLOUR_WORDS + k], 0u); }
         }
@@ -395,7 +407,7 @@ var<workgroup> group_colour_count: u32;
 fn stage_spheres(block: OrderedBlock, lane: u32) {
     if block.spheres > MOST_STAGED { return; }
     for (var k = lane; k < block.spheres; k += REST_GROUP) {
-        let i = pool_word(block.first + k);
+        let i = atomicLoad(&work[block.first + k]);
         let body = bodies[i];
         let moves = body.inverse_mass > 0.0;
         group_bodies[2u * k] = select(vec4f(0.0), vec4f(body.velocity, body.inverse_mass), moves);
@@ -406,7 +418,7 @@ fn stage_spheres(block: OrderedBlock, lane: u32) {
 fn put_spheres(block: OrderedBlock, lane: u32) {
     if block.spheres > MOST_STAGED { return; }
     for (var k = lane; k < block.spheres; k += REST_GROUP) {
-        let i = pool_word(block.first + k);
+        let i = atomicLoad(&work[block.first + k]);
         let motion = group_bodies[2u * k];
         if motion.w <= 0.0 { continue; }
         bodies[i].velocity = motion.xyz;
@@ -538,8 +550,8 @@ fn rest_leave(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             bodies[i].inverse_mass = inverse_mass;
             tags[i].spin = vec3f(0.0);
         }
-        let before = vector(place_of_begin(i));
-        let spin_before = vector(place_of_begin(i) + 3u);
+        let before = velocity_at_begin(i);
+        let spin_before = spin_at_begin(i);
         let was = rested(i);
         var clock = 0.0;
         if batch > 0u { clock = nodes[i].clock; }
@@ -593,7 +605,7 @@ fn rest_ahead(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             atomicMax(&work[AHEAD + batch - 1u], bitcast<u32>(1.0));
             mark_near(i, batch, imbalance > 1u);
             wake_around(i, WAKES_NEXT);
-            put_vector(place_of_begin(i), given_velocity(i));
+            put_velocity_at_begin(i, given_velocity(i));
             atomicOr(&work[frame.at_stirred + i], GIVEN);
         }
         let end = list_end(i);

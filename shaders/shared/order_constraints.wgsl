@@ -38,7 +38,7 @@ fn local_index(member: u32, place: u32, i: u32) -> u32 {
     if local == 0u {
         local = atomicAdd(&group_spheres[member], 1u) + 1u;
         atomicStore(&work[place + 1u], local);
-        pool[frame.at_block_spheres + 2u * atomicLoad(&group_firsts[member]) + local - 1u] = i;
+        atomicStore(&work[frame.at_block_spheres + 2u * atomicLoad(&group_firsts[member]) + local - 1u], i);
     }
     return local - 1u;
 }

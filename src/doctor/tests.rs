@@ -3,8 +3,12 @@
 
 use std::time::Duration;
 
-use super::{Doctor, SECTIONS, Section, Settings, Status};
-use crate::{Error, gpu::Context};
+use super::{Doctor, SECTIONS, Section, Settings, Status, systems};
+use crate::{
+    Error,
+    gpu::{Context, buffer_layout::Capacities, host_mirror::HostMirror},
+    state::columns::NEVER,
+};
 
 // The only section that runs, with this much time, on a device with these errors (module, text, replacement).
 fn examine(name: &'static str, seconds: u64, slips: &[[&'static str; 3]]) -> Section {
@@ -197,5 +201,23 @@ fn unknown_sections_and_tolerances_that_are_none_are_refused() {
     for tolerance in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let settings = Settings { tolerance: Some(tolerance), ..Settings::default() };
         assert!(Doctor::new(settings, &never).is_err());
+    }
+}
+
+// Bindings of 2 GiB are what most GPUs allow. Nothing is allocated.
+#[test]
+fn ten_million_spheres_fit_into_bindings_of_2_gib() {
+    let limits = wgpu::Limits {
+        max_buffer_size: 1 << 31,
+        max_storage_buffer_binding_size: 1 << 31,
+        ..wgpu::Limits::default()
+    };
+    for (name, system) in [("gas", systems::gas(50_000, 1)), ("pile", systems::pile([24, 40]))] {
+        let system = system.unwrap();
+        let host = HostMirror::for_first_step(&system, |_| NEVER).0;
+        let layout = host.layout(Capacities::for_spheres(system.spheres.len(), false));
+        let (layout, buckets) = layout.scaled_to(10_000_000, host.domain.grid.buckets);
+        println!("{name}: {:.0} bytes per sphere, in {:?}", layout.bytes() as f64 / 1e7, layout.sizes());
+        assert_eq!(layout.check(&limits, buckets), Ok(()), "{name}");
     }
 }

@@ -70,6 +70,11 @@ macro_rules! regions {
                 slot_starts: [1; s.resting(s.order_keys() + 1)],
                 /// First sphere of each cell in that order, and the end.
                 order: [2; s.resting(s.spheres)],
+                /// Velocity and spin of each sphere before its contacts are solved. In this buffer, like the next region, because the pool
+                /// of many spheres would exceed a binding.
+                begin: [BEGIN_WORDS; s.resting(s.spheres)],
+                /// Spheres of the constraints of each block: two for each constraint at most.
+                block_spheres: [2; s.constraints()],
                 /// Work on contacts that rest, then impulse, angular impulse and work of each wall.
                 wall_loads: [1; s.wall_load_words()],
                 /// Spheres in the boxes of sinks and sources; the report ends with them.
@@ -95,13 +100,9 @@ macro_rules! regions {
                 frozen: [FROZEN_WORDS; fours(s.capacities.frozen)],
                 /// Recorded impacts.
                 log: [LOG_WORDS; fours(s.capacities.log)],
-                /// Velocity and spin of each sphere before its contacts are solved.
-                begin: [BEGIN_WORDS; fours(s.resting(s.spheres))],
                 constraints: [constraint_words(s.static_world.has_shapes); fours(s.constraints())],
                 /// Constraints in solving order. A batch orders each constraint at most once, so there is always room.
                 ordered: [1; fours(s.constraints())],
-                /// Spheres of the constraints of each block: two for each constraint at most.
-                block_spheres: [2; fours(s.constraints())],
                 /// The blocks with constraints to be solved, by colour.
                 ordered_blocks: [BLOCK_WORDS; s.order_keys() / u64::from(INNER_COLOURS)],
             }
