@@ -6,6 +6,9 @@
 // not round each other; 10 energy lost; 11 virial; 12 work of relax.
 var<workgroup> parts: array<array<f32, AUDIT_SUMS>, GROUP>;
 
+// Spheres of each speed class.
+var<workgroup> classes_of_group: array<atomic<u32>, CLASSES>;
+
 struct Sums {
     kinetic: f32,
     momentum: vec3f,
@@ -34,7 +37,7 @@ fn add_sphere(i: u32, sums: ptr<function, Sums>) {
     // The bits of the square give the class without a scale. Fixed spheres move too, relative to the drift.
     let relative = body.velocity - frame.drift;
     let class_index = min(bitcast<u32>(dot(relative, relative)) >> CLASS_SHIFT, CLASSES - 1u);
-    atomicAdd(&work[CLASS_COUNTS + class_index], 1u);
+    atomicAdd(&classes_of_group[class_index], 1u);
     if body.inverse_mass == 0.0 { return; }
     let mass = 1.0 / body.inverse_mass;
     let inertia = 0.4 * body.radius * body.radius;
@@ -89,6 +92,10 @@ fn audit(
     workgroupBarrier();
     if lane < AUDIT_SUMS && !halted {
         atomicStore(&work[PART_WORDS + group.x * AUDIT_SUMS + lane], bitcast<u32>(parts[0][lane]));
+    }
+    for (var k = lane; k < CLASSES; k += GROUP) {
+        let count = atomicLoad(&classes_of_group[k]);
+        if count > 0u { atomicAdd(&work[CLASS_COUNTS + k], count); }
     }
     check_loops();
 }

@@ -257,9 +257,9 @@ fn walls_in_reach(i: u32) -> u32 {
     let path = frame.motion_margin + frame.drift_reach;
     for (var plane = 0u; HAS_WALLS && plane < wall_count(); plane++) {
         let wall = frame.at_motion + WALL_ROWS * plane;
-        let normal = world[wall].xyz;
+        let normal = world_row(wall).xyz;
         let cells = tags[i].cell - bitcast<vec3i>(world[wall + 1u].xyz);
-        let to = cells_shift(cells) + (bodies[i].offset - world[wall + 2u].xyz);
+        let to = cells_shift(cells) + (bodies[i].offset - world_row(wall + 2u).xyz);
         let gap = dot(normal, to) - bodies[i].radius;
         if gap <= path * 1.001 + frame.slop { reached |= 1u << min(plane, 31u); }
     }
@@ -269,7 +269,7 @@ fn walls_in_reach(i: u32) -> u32 {
 // Whether one of these planes moves.
 fn any_moves(planes: u32) -> u32 {
     for (var plane = 0u; planes != 0u && plane < wall_count(); plane++) {
-        let mover = bitcast<u32>(world[frame.at_motion + WALL_ROWS * plane + 3u].x);
+        let mover = world[frame.at_motion + WALL_ROWS * plane + 3u].x;
         if mover != 0u && (planes & (1u << min(plane, 31u))) != 0u { return WALL_MOVES; }
     }
     return 0u;

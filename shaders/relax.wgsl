@@ -128,15 +128,21 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         let inverse = bodies[i].inverse_mass;
         if inverse > 0.0 {
             var contacts = 0.0;
+            // From dynamic candidates, in units of `quantum`: the order of these differs from run to run, and a sum of integers does not
+            // depend on it.
+            var whole = vec3i(0);
+            let quantum = frame.radius_max * exp2(-23.0);
             var cursor = candidates(i);
             while next(&cursor) {
                 let overlap = pair_overlap(i, bodies[i].offset, bodies[i].radius, cursor.other, cursor.shift);
                 if overlap.depth > RELAX_FROM && !is_listed(i, cursor) {
                     let share = inverse / (inverse + bodies[cursor.other].inverse_mass);
-                    push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share);
+                    let part = overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share);
+                    if cursor.link < CODES { push += part; } else { whole += vec3i(floor(part / quantum + 0.5)); }
                     contacts += 1.0;
                 }
             }
+            push += vec3f(whole) * quantum;
             for (var plane = 0u; plane < wall_count(); plane++) {
                 if !meets_wall(i, plane) { continue; }
                 let overlap = wall_overlap(i, plane);

@@ -1,33 +1,7 @@
 // Stage `rest`: finds and solves resting contacts, once before the launch and again after the rounds. Twins:
-// src/cpu/rest.rs and src/cpu/constraints.rs, which give the reasons. shared/constraint.wgsl solves one constraint,
-// shared/find_constraints.wgsl finds the constraints, shared/blocks.wgsl orders their cells, and shared/order_constraints.wgsl
-// orders the constraints of a block.
-
-// The dispatch number encodes iteration and colour. Iterations are numbered consecutively: first those before the launch (0
-// applies the warm-start impulses, if any), then the batches after the rounds, each with twice as many as the one
-// before.
-fn pass_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> COLOUR_BITS; }
-fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & ALL_COLOURS; }
-
-fn batch_of_dispatch() -> u32 {
-    let number = pass_of_dispatch();
-    if number <= ITERATIONS_BEFORE { return 0u; }
-    return 1u + firstLeadingBit((number - ITERATIONS_BEFORE - 1u) / ITERATIONS_AFTER + 1u);
-}
-
-// First solving iteration of a batch. Numbering: `first_iteration` of src/gpu/layout.rs.
-fn first_solving_iteration(batch: u32) -> u32 {
-    if batch == 0u { return 1u; }
-    return ITERATIONS_BEFORE + 1u + ITERATIONS_AFTER * ((1u << (batch - 1u)) - 1u);
-}
-
-// Whether to solve: constraints exist, and the last batch still drives spheres into others.
-fn is_active(batch: u32) -> bool {
-    if is_halted() { return false; }
-    if batch >= 2u { return bitcast<f32>(atomicLoad(&work[AHEAD + batch - 2u])) > DEEP; }
-    let has_constraints = atomicLoad(&work[CONSTRAINT_COUNT]) > 0u;
-    return has_constraints || (batch == 1u && atomicLoad(&work[CONVERTED]) > 0u);
-}
+// src/cpu/rest.rs and src/cpu/constraints.rs, which give the reasons. shared/find_constraints.wgsl finds the constraints,
+// shared/blocks.wgsl orders their cells, shared/order_constraints.wgsl orders the constraints of a block, and
+// shared/solve_constraints.wgsl solves them.
 
 // Copies the data that the previous state copy kept; `pool` here is that of the other copy. A copy command would run
 // even in a halted step.
@@ -42,16 +16,33 @@ fn rest_hand(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
 
 // Finds the resting contacts at the start of a substep and warm-starts them.
 @compute @workgroup_size(GROUP)
-fn rest_find(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn rest_find(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
     begin(groups);
-    if is_halted() { return; }
     let past_h = warm_start_word(PAST_H);
     var scale = 0.0;
     if past_h > 0.0 { scale = frame.h / past_h; }
     // Later stages look up past constraints by rank.
-    if id.x == 0u { atomicStore(&warm_start[IMPULSE_COUNT], 0u); }
-    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        renew_constraints(i, false, scale);
+    if group.x == 0u && lane == 0u && !is_halted() { atomicStore(&warm_start[IMPULSE_COUNT], 0u); }
+    let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
+    for (var block = group.x; block < blocks; block += groups.x) {
+        let i = block * GROUP + lane;
+        let is_there = i < frame.sphere_count && !is_halted();
+        var first = 0u;
+        var count = 0u;
+        // A single loop keeps the inlined code from being duplicated.
+        for (var k = 0u; k < 2u; k++) {
+            if k == 1u { first = take_constraints_together(count, lane); }
+            let has_any = count > 0u && first != NO_ROOM;
+            if is_there && (k == 0u || has_any) { count = constraints_of(i, false, scale, k == 1u, first); }
+        }
+        if is_there && first != NO_ROOM {
+            atomicStore(&work[frame.at_constraint_heads + 2u * i], first);
+            atomicStore(&work[frame.at_constraint_heads + 2u * i + 1u], count);
+        }
     }
     check_loops();
 }
@@ -149,9 +140,6 @@ fn activate_near(i: u32, is_converted: bool, any_sleeps: bool) {
     if is_changed || is_beside_awake { mark_near(i, 0u, is_struck); }
 }
 
-// Whether a batch after the rounds solves a block.
-fn is_active_block(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_active_blocks + block]) / 2u == batch; }
-
 // Whether all spheres of a block wake before a batch.
 fn wakes_block(block: u32, batch: u32) -> bool { return atomicLoad(&work[frame.at_active_blocks + block]) == 2u * batch + 1u; }
 
@@ -212,298 +200,47 @@ fn receive(i: u32) {
     atomicAnd(&work[frame.at_stirred + i], ~GIVEN);
 }
 
+var<workgroup> asleep_of_group: atomic<u32>;
+
 // Replaces each sphere's velocity by its velocity in the lab at the end of the substep. Meanwhile the inverse mass of a
 // sleeping sphere is negative.
 @compute @workgroup_size(GROUP)
-fn rest_enter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn rest_enter(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
     begin(groups);
-    if !is_active(batch_of_dispatch()) { return; }
-    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        if batch_of_dispatch() > 1u && (atomicLoad(&work[frame.at_stirred + i]) & GIVEN) != 0u { receive(i); }
+    let batch = batch_of_dispatch();
+    var asleep = 0u;
+    // No early return, because all lanes have to reach the barrier.
+    let end = select(0u, frame.sphere_count, is_active(batch));
+    for (var i = id.x; i < end; i += groups.x * GROUP) {
+        if batch > 1u && (atomicLoad(&work[frame.at_stirred + i]) & GIVEN) != 0u { receive(i); }
         let velocity = bodies[i].velocity;
         put_velocity_at_begin(i, velocity);
         put_spin_at_begin(i, tags[i].spin);
-        if batch_of_dispatch() > 0u && orders(batch_of_dispatch()) {
+        if batch > 0u && orders(batch) {
             for (var k = 0u; k < ALL_COLOUR_WORDS; k++) { atomicStore(&work[frame.at_colour_words + i * ALL_COLOUR_WORDS + k], 0u); }
         }
         if bodies[i].inverse_mass == 0.0 { continue; }
-        if batch_of_dispatch() == 1u {
+        if batch == 1u {
             fly(i);
             if timer_elapsed(i) && wakes_block(number_of_block(tags[i].cell), 1u) { atomicOr(&work[frame.at_stirred + i], STIRRED); }
         }
         if sleeps(i) {
             bodies[i].velocity = vec3f(0.0);
             bodies[i].inverse_mass = -bodies[i].inverse_mass;
-            if batch_of_dispatch() == 0u { atomicAdd(&work[ASLEEP_COUNT], 1u); }
+            asleep += 1u;
         } else {
             bodies[i].velocity = velocity + frame.gravity * (frame.h - 0.5 * rested(i));
         }
     }
-    check_loops();
-}
-
-// First iteration and the one after the last; likewise for colours.
-var<workgroup> group_plan: vec4u;
-var<workgroup> group_blocks: u32;
-var<workgroup> group_change: atomic<u32>;
-var<workgroup> group_most: f32;
-
-// Range that a dispatch solves: one iteration over blocks of one colour, or, if one workgroup suffices, several over
-// all.
-fn plan_of_dispatch() -> vec4u {
-    let batch = batch_of_dispatch();
-    let number = pass_of_dispatch();
-    let colour = colour_of_dispatch();
-    if !is_active(batch) { return vec4u(0u); }
-    // Iterations end when no constraint changes any velocity.
-    if number > first_solving_iteration(batch) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
-    if colour != ALL_COLOURS { return vec4u(number, number + 1u, colour, colour + 1u); }
-    return vec4u(number, select(number + ITERATIONS_AFTER, ITERATIONS_BEFORE + 1u, batch == 0u), 0u, COLOURS);
-}
-
-// The solver reads and writes rows of four words, because at least one driver (llvmpipe) goes through the lanes for each load.
-@group(1) @binding(7) var<storage, read_write> rows: array<vec4u>;
-
-fn pool_word(at: u32) -> u32 { return rows[at / 4u][at % 4u]; }
-fn float_row(at: u32) -> vec4f { return bitcast<vec4f>(rows[at]); }
-
-// Velocity and inverse mass, then spin and radius of each sphere of the block.
-var<workgroup> group_bodies: array<vec4f, 2u * MOST_STAGED>;
-
-// Row of the constraint at a place of the order.
-fn ordered_row(place: u32) -> u32 { return (frame.at_constraints + pool_word(frame.at_ordered + place) * CONSTRAINT_STRIDE) / 4u; }
-
-// A contact constraint without the fields that only some constraints need: moment, partner, wall.
-fn pressing_constraint(row: u32, masses: vec4u) -> ContactConstraint {
-    let normal = float_row(row);
-    let push = float_row(row + IMPULSE_PLACE / 4u);
-    let impulse = ContactImpulse(push.x, push.yzw, vec3f(0.0));
-    let scales = bitcast<vec2f>(masses.xy);
-    let surface = masses.z & ((1u << SURFACE_BITS) - 1u);
-    return ContactConstraint(0u, 0u, normal.xyz, normal.w, scales.y, scales.x, impulse, surface, vec3f(0.0), 0u);
-}
-
-fn load_wall(row: u32, constraint: ptr<function, ContactConstraint>) {
-    let wall = rows[row + WALL_VELOCITY_PLACE / 4u];
-    (*constraint).wall_velocity = bitcast<vec3f>(wall.xyz);
-    (*constraint).mover = wall.w;
-}
-
-// Solves a constraint for its pair, and stores its impulse.
-fn solve_pair(row: u32, pressing: ContactConstraint, pair: ptr<function, Pair>, resists: bool, warms: bool, relaxation: f32) -> f32 {
-    // Neither side moves any longer, because both were stopped in the rounds: the impulse stays.
-    if (*pair).a.inverse_mass + (*pair).b.inverse_mass == 0.0 { return 0.0; }
-    var constraint = pressing;
-    var impulse = constraint.impulse;
-    let surface = surface_at(constraint.surface);
-    var change = press(constraint, surface.friction, pair, &impulse, warms, relaxation);
-    rows[row + IMPULSE_PLACE / 4u] = bitcast<vec4u>(vec4f(impulse.normal, impulse.tangent));
-    // A loop, because some drivers execute a branch for all.
-    for (var is_left = resists; is_left; is_left = false) {
-        // The partner follows the moment.
-        let words = rows[row + MOMENT_PLACE / 4u];
-        constraint.impulse.moment = bitcast<vec3f>(words.xyz);
-        impulse.moment = constraint.impulse.moment;
-        let resistance = vec2f(surface.rolling, surface.twisting) * reduced_radius(*pair);
-        change = max(change, roll(constraint, resistance, pair, &impulse, warms));
-        rows[row + MOMENT_PLACE / 4u] = vec4u(bitcast<vec3u>(impulse.moment), words.w);
-    }
-    return change / constraint.mass;
-}
-
-// Of a wall, the radius of the sphere.
-fn reduced_radius(pair: Pair) -> f32 {
-    let radius = pair.a.radius;
-    if pair.b.radius == 0.0 { return radius; }
-    return radius * pair.b.radius / (radius + pair.b.radius);
-}
-
-fn wall_partner(constraint: ContactConstraint) -> Partner {
-    var spin = vec3f(0.0);
-    if HAS_SHAPES && constraint.mover != 0u { spin = wall_velocity_of(constraint.mover).spin; }
-    return Partner(constraint.wall_velocity, 0.0, spin, 0.0, 0.0, 0.0);
-}
-
-fn staged_partner(local: u32, share: f32) -> Partner {
-    let motion = group_bodies[2u * local];
-    let spin = group_bodies[2u * local + 1u];
-    return Partner(motion.xyz, motion.w, spin.xyz, spin.w, spin.w * share, 2.5 / spin.w);
-}
-
-fn stage_partner(local: u32, p: Partner) {
-    if p.inverse_mass <= 0.0 { return; }
-    group_bodies[2u * local] = vec4f(p.velocity, p.inverse_mass);
-    group_bodies[2u * local + 1u] = vec4f(p.spin, p.radius);
-}
-
-// Solves the constraint at a place of the order, with the spheres of its block in the memory of the workgroup.
-fn solve_staged(place: u32, warms: bool, relaxation: f32) -> f32 {
-    let row = ordered_row(place);
-    let masses = rows[row + MASS_PLACE / 4u];
-    var constraint = pressing_constraint(row, masses);
-    let a = masses.w & (RESISTS - 1u);
-    let b = masses.w >> 16u;
-    if HAS_SHAPES && b == NOT_STAGED { load_wall(row, &constraint); }
-    var pair = Pair(staged_partner(a, constraint.share), wall_partner(constraint));
-    if b != NOT_STAGED { pair.b = staged_partner(b, constraint.share); }
-    let change = solve_pair(row, constraint, &pair, (masses.w & RESISTS) != 0u, warms, relaxation);
-    stage_partner(a, pair.a);
-    if b != NOT_STAGED { stage_partner(b, pair.b); }
-    return change;
-}
-
-fn partner(i: u32, share: f32) -> Partner {
-    let body = bodies[i];
-    // Negative if the sphere sleeps.
-    let still = body.inverse_mass <= 0.0;
-    let velocity = select(body.velocity, vec3f(0.0), still);
-    return Partner(velocity, max(body.inverse_mass, 0.0), tags[i].spin, body.radius, body.radius * share, 2.5 / body.radius);
-}
-
-fn put_partner(i: u32, p: Partner) {
-    if p.inverse_mass > 0.0 {
-        bodies[i].velocity = p.velocity;
-        tags[i].spin = p.spin;
-    }
-}
-
-// Solves the constraint at a place of the order with its spheres in the buffers, because the block has too many spheres for the
-// memory of a workgroup.
-fn solve_unstaged(place: u32, warms: bool, relaxation: f32) -> f32 {
-    let row = ordered_row(place);
-    let masses = rows[row + MASS_PLACE / 4u];
-    var constraint = pressing_constraint(row, masses);
-    let i = masses.w & ~WALL;
-    let j = rows[row + PARTNER_PLACE / 4u][PARTNER_PLACE % 4u];
-    let is_wall = (j & WALL) != 0u;
-    if HAS_SHAPES && is_wall { load_wall(row, &constraint); }
-    var pair = Pair(partner(i, constraint.share), wall_partner(constraint));
-    if !is_wall { pair.b = partner(j, constraint.share); }
-    let change = solve_pair(row, constraint, &pair, (masses.w & WALL) != 0u, warms, relaxation);
-    put_partner(i, pair.a);
-    if !is_wall { put_partner(j, pair.b); }
-    return change;
-}
-
-// A block with constraints to be solved.
-struct OrderedBlock {
-    colours: u32,
-    spheres: u32,
-    // Index of the first sphere in the list of all blocks.
-    first: u32,
-    // Index of the start of each colour.
-    starts: u32,
-    // Number of the block: by its colour, then its slot.
-    number: u32,
-}
-
-fn ordered_block(colour: u32, number: u32) -> OrderedBlock {
-    let head = frame.at_ordered_blocks + BLOCK_WORDS * (colour * frame.slots + number);
-    return OrderedBlock(pool_word(head), pool_word(head + 1u), frame.at_block_spheres + 2u * pool_word(head + 2u), head + COLOUR_STARTS, pool_word(head + 3u));
-}
-
-var<workgroup> group_colour_count: u32;
-
-fn stage_spheres(block: OrderedBlock, lane: u32) {
-    if block.spheres > MOST_STAGED { return; }
-    for (var k = lane; k < block.spheres; k += REST_GROUP) {
-        let i = atomicLoad(&work[block.first + k]);
-        let body = bodies[i];
-        let moves = body.inverse_mass > 0.0;
-        group_bodies[2u * k] = select(vec4f(0.0), vec4f(body.velocity, body.inverse_mass), moves);
-        group_bodies[2u * k + 1u] = vec4f(tags[i].spin, body.radius);
-    }
-}
-
-fn put_spheres(block: OrderedBlock, lane: u32) {
-    if block.spheres > MOST_STAGED { return; }
-    for (var k = lane; k < block.spheres; k += REST_GROUP) {
-        let i = atomicLoad(&work[block.first + k]);
-        let motion = group_bodies[2u * k];
-        if motion.w <= 0.0 { continue; }
-        bodies[i].velocity = motion.xyz;
-        tags[i].spin = group_bodies[2u * k + 1u].xyz;
-    }
-}
-
-// Solves the constraints of one colour of a block side by side; those that fit no colour one after the other.
-fn solve_colour(block: OrderedBlock, colour: u32, lane: u32, warms: bool) -> f32 {
-    let relaxation = select(1.0, OVER_RELAXATION, batch_of_dispatch() > 1u);
-    let end = pool_word(block.starts + colour + 1u);
-    var place = pool_word(block.starts + colour) + lane;
-    var step = REST_GROUP;
-    if colour == CONSTRAINT_COLOURS {
-        place = select(end, place, lane == 0u);
-        step = 1u;
-    }
-    let is_staged = block.spheres <= MOST_STAGED;
-    var change = 0.0;
-    // Two loops, because some drivers execute both sides of a branch.
-    for (; place < end && is_staged; place += step) { change = max(change, solve_staged(place, warms, relaxation)); }
-    for (; place < end; place += step) { change = max(change, solve_unstaged(place, warms, relaxation)); }
-    return change;
-}
-
-// Solves the constraints of a block in an iteration, unless the block is not active. Returns the largest change of a velocity in the
-// last sweep.
-fn solve_block(block: OrderedBlock, lane: u32, number: u32) -> f32 {
-    let batch = batch_of_dispatch();
-    let warms = number == 0u;
-    if lane == 0u { group_colour_count = select(0u, block.colours, batch == 0u || is_active_block(block.number, batch)); }
-    let colours = workgroupUniformLoad(&group_colour_count);
-    if colours == 0u { return 0.0; }
-    stage_spheres(block, lane);
+    if asleep > 0u && batch == 0u { atomicAdd(&asleep_of_group, asleep); }
     workgroupBarrier();
-    let visits = colours * select(SWEEPS, 1u, warms);
-    var change = 0.0;
-    for (var k = 0u; k < visits; k++) {
-        if k % colours == 0u { change = 0.0; }
-        change = max(change, solve_colour(block, k % colours, lane, warms));
-        storageBarrier();
-        workgroupBarrier();
-    }
-    put_spheres(block, lane);
-    // The first batch after the rounds solves the block again.
-    if number == ITERATIONS_BEFORE && change > frame.unsettled { atomicMax(&work[frame.at_active_blocks + block.number], 2u); }
-    storageBarrier();
-    workgroupBarrier();
-    return change;
-}
-
-// Number of blocks with constraints of a colour.
-fn count_blocks(colour: u32) -> u32 {
-    let last = atomicLoad(&work[LAST_ORDERED]);
-    if last == 0u { return 0u; }
-    return atomicLoad(&work[block_counter(last - 1u, colour)]);
-}
-
-// Solves the contacts of the blocks; the lanes of one workgroup share a block.
-@compute @workgroup_size(REST_GROUP)
-fn rest_solve(
-    @builtin(workgroup_id) group: vec3u,
-    @builtin(num_workgroups) groups: vec3u,
-    @builtin(local_invocation_index) lane: u32,
-) {
-    begin(groups);
-    if lane == 0u { group_plan = plan_of_dispatch(); }
-    let plan = workgroupUniformLoad(&group_plan);
-    for (var number = plan.x; number < plan.y; number++) {
-        var change = 0.0;
-        for (var colour = plan.z; colour < plan.w; colour++) {
-            if lane == 0u { group_blocks = count_blocks(colour); }
-            let blocks = workgroupUniformLoad(&group_blocks);
-            for (var k = group.x; k < blocks; k += groups.x) { change = max(change, solve_block(ordered_block(colour, k), lane, number)); }
-        }
-        // The bit patterns of positive floats have the order of their values.
-        if change > 0.0 { atomicMax(&group_change, bitcast<u32>(change)); }
-        workgroupBarrier();
-        if lane == 0u {
-            let found = atomicExchange(&group_change, 0u);
-            if number > 0u && found > 0u { atomicMax(&work[CHANGES + number], found); }
-            group_most = bitcast<f32>(found);
-        }
-        let most = workgroupUniformLoad(&group_most);
-        if number > 0u && most <= frame.settled { break; }
+    if lane == 0u {
+        let count = atomicLoad(&asleep_of_group);
+        if count > 0u { atomicAdd(&work[ASLEEP_COUNT], count); }
     }
     check_loops();
 }
@@ -761,37 +498,52 @@ fn feel_constraint(i: u32, number: u32) {
     feel_wall(wall, push, impulse.moment, velocity, spin, tags[i].cell, point);
 }
 
+// Keeps the impulses of the contacts of sphere i from place `first` on, and its sleep timer.
+fn keep_contacts(i: u32, first: u32, count: u32) {
+    var at = place_of_impulse(first);
+    for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
+        var key = constraint_partner(constraint);
+        if (key & WALL) == 0u { key = tags[key].rank; }
+        atomicStore(&warm_start[at], key);
+        // A bounce ends with the substep.
+        let bounces = word(place_of_constraint(constraint) + CLOSING_PLACE) < 0.0;
+        for (var k = 0u; k < IMPULSE_WORDS - 1u; k++) {
+            let place = select(MOMENT_PLACE - 4u, IMPULSE_PLACE, k < 4u) + k;
+            atomicStore(&warm_start[at + 1u + k], select(pool[place_of_constraint(constraint) + place], 0u, bounces));
+        }
+        at += IMPULSE_WORDS;
+        feel_constraint(i, constraint);
+    }
+    let in_contact = atomicLoad(&work[frame.at_in_contact + i]) == LASTING;
+    let head = rank_head(tags[i].rank);
+    atomicStore(&warm_start[head], first);
+    atomicStore(&warm_start[head + 1u], count | select(0u, RESTED, in_contact));
+    var sleep_timer = STILL - atomicLoad(&work[frame.at_woken + i]);
+    if sleep_timer < STILL && atomicLoad(&work[frame.at_stirred + i]) != 0u { sleep_timer = min(sleep_timer, SLEEP - SPREAD); }
+    atomicStore(&warm_start[head + 2u], sleep_timer);
+    // Reading first keeps the memory shared.
+    if sleep_timer < SLEEP && atomicLoad(&work[WAKE_STATE]) == 0u { atomicOr(&work[WAKE_STATE], AWAKE); }
+}
+
 // Keeps the impulses to warm-start the next substep.
 @compute @workgroup_size(GROUP)
-fn rest_keep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn rest_keep(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
     begin(groups);
-    if is_halted() { return; }
-    if id.x == 0u { atomicStore(&warm_start[PAST_H], bitcast<u32>(frame.h)); }
-    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let count = constraint_end(i) - constraint_begin(i);
-        let first = atomicAdd(&warm_start[IMPULSE_COUNT], count);
-        var at = place_of_impulse(first);
-        for (var constraint = constraint_begin(i); constraint < constraint_end(i); constraint++) {
-            var key = constraint_partner(constraint);
-            if (key & WALL) == 0u { key = tags[key].rank; }
-            atomicStore(&warm_start[at], key);
-            // A bounce ends with the substep.
-            let bounces = word(place_of_constraint(constraint) + CLOSING_PLACE) < 0.0;
-            for (var k = 0u; k < IMPULSE_WORDS - 1u; k++) {
-                let place = select(MOMENT_PLACE - 4u, IMPULSE_PLACE, k < 4u) + k;
-                atomicStore(&warm_start[at + 1u + k], select(pool[place_of_constraint(constraint) + place], 0u, bounces));
-            }
-            at += IMPULSE_WORDS;
-            feel_constraint(i, constraint);
-        }
-        let in_contact = atomicLoad(&work[frame.at_in_contact + i]) == LASTING;
-        let head = rank_head(tags[i].rank);
-        atomicStore(&warm_start[head], first);
-        atomicStore(&warm_start[head + 1u], count | select(0u, RESTED, in_contact));
-        var sleep_timer = STILL - atomicLoad(&work[frame.at_woken + i]);
-        if sleep_timer < STILL && atomicLoad(&work[frame.at_stirred + i]) != 0u { sleep_timer = min(sleep_timer, SLEEP - SPREAD); }
-        atomicStore(&warm_start[head + 2u], sleep_timer);
-        if sleep_timer < SLEEP { atomicOr(&work[WAKE_STATE], AWAKE); }
+    if group.x == 0u && lane == 0u && !is_halted() { atomicStore(&warm_start[PAST_H], bitcast<u32>(frame.h)); }
+    let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
+    for (var block = group.x; block < blocks; block += groups.x) {
+        let i = block * GROUP + lane;
+        let is_there = i < frame.sphere_count && !is_halted();
+        var count = 0u;
+        if is_there { count = constraint_end(i) - constraint_begin(i); }
+        let place = place_in_group(count, lane);
+        if lane == 0u { first_of_group = atomicAdd(&warm_start[IMPULSE_COUNT], atomicLoad(&total_of_group)); }
+        let first = workgroupUniformLoad(&first_of_group) + place;
+        if is_there { keep_contacts(i, first, count); }
     }
     check_loops();
 }

@@ -41,7 +41,7 @@ fn frustum_time(frustum: Frustum, x: vec3f, w: vec3f, near: Near, gap: f32) -> f
 }
 
 fn cap_time(p: WallFeature, x: vec3f, w: vec3f, radius: f32) -> f32 {
-    let own = world[p.at + 3u].w;
+    let own = world_row(p.at + 3u).w;
     let size = length(x);
     let over = size - own;
     let square = dot(w, w);
@@ -57,7 +57,7 @@ fn cap_time(p: WallFeature, x: vec3f, w: vec3f, radius: f32) -> f32 {
         let c = (size - room) * (size + room);
         whole = sqrt(max(way * way - square * c, 0.0)) / square - way / square;
     }
-    if world[p.at + 4u].z != 0.0 { return whole; }
+    if world_row(p.at + 4u).z != 0.0 { return whole; }
     let rim = rim_at(p);
     let near = near_frustum(rim, x);
     let gap = near.distance - radius;
@@ -82,7 +82,7 @@ fn chord_time(p: WallFeature, s: Sight, near: Near) -> f32 {
         if dot(near.normal, s.x) < 0.0 && way <= 0.0 && square >= SMALLEST { return -2.0 * way / square; }
     }
     if p.kind == KIND_FRUSTUM {
-        let axis = world[p.at + 3u].xyz;
+        let axis = world_row(p.at + 3u).xyz;
         let place = place_by(axis, s.x);
         let inward = -dot(near.normal, place.out);
         let rise = dot(near.normal, axis) * dot(axis, s.w);

@@ -6,7 +6,7 @@
 @group(1) @binding(3) var<storage, read_write> tags: array<Tag>;
 @group(1) @binding(4) var<storage, read_write> lists: array<u32>;
 @group(1) @binding(5) var<storage, read_write> work: array<atomic<u32>>;
-@group(1) @binding(6) var<storage, read> world: array<vec4f>;
+@group(1) @binding(6) var<storage, read> world: array<vec4u>;
 @group(1) @binding(7) var<storage, read_write> nodes: array<Node>;
 
 // Parts of a cell along each axis at a level.

@@ -15,8 +15,8 @@ struct WallFeature {
 
 fn feature_at(number: u32) -> WallFeature {
     let at = frame.at_features + FEATURE_ROWS * number;
-    let rest = bitcast<vec4u>(world[at + 2u]);
-    return WallFeature(at, bitcast<u32>(world[at].w), bitcast<u32>(world[at + 1u].w), rest.x, rest.y, rest.z != 0u);
+    let rest = world[at + 2u];
+    return WallFeature(at, world[at].w, world[at + 1u].w, rest.x, rest.y, rest.z != 0u);
 }
 
 // Motion of a wall in the present substep.
@@ -33,10 +33,10 @@ fn wall_velocity_of(mover: u32) -> WallVelocity {
     let at = frame.at_movers + MOVER_ROWS * (mover - 1u);
     return WallVelocity(
         bitcast<vec3i>(world[at].xyz),
-        world[at + 1u].xyz,
-        world[at + 2u].xyz,
-        world[at + 3u].xyz,
-        mat3x3f(world[at + 4u].xyz, world[at + 5u].xyz, world[at + 6u].xyz),
+        world_row(at + 1u).xyz,
+        world_row(at + 2u).xyz,
+        world_row(at + 3u).xyz,
+        mat3x3f(world_row(at + 4u).xyz, world_row(at + 5u).xyz, world_row(at + 6u).xyz),
     );
 }
 
@@ -46,7 +46,7 @@ fn arm_of(wall_velocity: WallVelocity, cell: vec3i, offset: vec3f, t: f32) -> ve
 }
 
 // Whether a wall is present in this substep.
-fn is_there(wall: u32) -> bool { return bitcast<u32>(world[frame.at_sites + SITE_ROWS * wall + 1u].w) != 0u; }
+fn is_there(wall: u32) -> bool { return world[frame.at_sites + SITE_ROWS * wall + 1u].w != 0u; }
 
 // Rotates a vector by axis times angle; the angle is at most about half a radian.
 fn turned(v: vec3f, by: vec3f) -> vec3f {
@@ -75,7 +75,7 @@ struct Sight {
 
 // A sphere with acceleration g in the frame of a wall feature.
 fn sight_of(p: WallFeature, o: Instant, g: vec3f) -> Sight {
-    let place = world[p.at + 1u].xyz;
+    let place = world_row(p.at + 1u).xyz;
     if p.mover == 0u {
         let cell = bitcast<vec3i>(world[p.at].xyz);
         return Sight(cells_shift(o.cell - cell) + (o.offset - place), o.velocity, length(g));
@@ -122,14 +122,14 @@ struct Frustum {
 }
 
 fn frustum_at(p: WallFeature) -> Frustum {
-    let axis = world[p.at + 3u];
-    let line = world[p.at + 4u];
-    return Frustum(axis.xyz, axis.w, line.xy, line.zw, world[p.at + 5u]);
+    let axis = world_row(p.at + 3u);
+    let line = world_row(p.at + 4u);
+    return Frustum(axis.xyz, axis.w, line.xy, line.zw, world_row(p.at + 5u));
 }
 
 // The rim of a spherical cap: a ring without width.
 fn rim_at(p: WallFeature) -> Frustum {
-    return Frustum(world[p.at + 3u].xyz, 0.0, world[p.at + 4u].xy, vec2f(1.0, 0.0), vec4f(0.0));
+    return Frustum(world_row(p.at + 3u).xyz, 0.0, world_row(p.at + 4u).xy, vec2f(1.0, 0.0), vec4f(0.0));
 }
 
 // A unit vector perpendicular to another one, by the formula of glam.
@@ -175,8 +175,8 @@ fn near_frustum(frustum: Frustum, x: vec3f) -> Near {
 }
 
 fn near_cap(p: WallFeature, x: vec3f) -> Near {
-    let axis = world[p.at + 3u];
-    let rim = world[p.at + 4u];
+    let axis = world_row(p.at + 3u);
+    let rim = world_row(p.at + 4u);
     let height = dot(axis.xyz, x);
     let out = x - axis.xyz * height;
     let far = length(out);
@@ -199,8 +199,8 @@ fn near_cap(p: WallFeature, x: vec3f) -> Near {
 // Regions of a triangle by Ericson, Real-Time Collision Detection (2005), 5.1.5: finds the region of the nearest point, then
 // computes the vector once.
 fn near_triangle(p: WallFeature, x: vec3f) -> Near {
-    let ab = world[p.at + 3u].xyz;
-    let ac = world[p.at + 4u].xyz;
+    let ab = world_row(p.at + 3u).xyz;
+    let ac = world_row(p.at + 4u).xyz;
     let d1 = dot(ab, x);
     let d2 = dot(ac, x);
     let bx = x - ab;
@@ -212,29 +212,29 @@ fn near_triangle(p: WallFeature, x: vec3f) -> Near {
     let vc = d1 * d4 - d3 * d2;
     let vb = d5 * d2 - d1 * d6;
     let va = d3 * d6 - d5 * d4;
-    let facing = vec3f(world[p.at + 3u].w, world[p.at + 4u].w, world[p.at + 5u].w);
+    let facing = vec3f(world_row(p.at + 3u).w, world_row(p.at + 4u).w, world_row(p.at + 5u).w);
     var v = vec3f(0.0);
     // Directions in which the surface continues: one direction at an edge, a fan at a corner.
     var gate = vec3f(0.0);
     var fan = vec2u(0u);
     if d1 <= 0.0 && d2 <= 0.0 {
         v = x;
-        fan = vec2u(bitcast<u32>(world[p.at + 6u].w), bitcast<u32>(world[p.at + 7u].w));
+        fan = vec2u(world[p.at + 6u].w, world[p.at + 7u].w);
     } else if d3 >= 0.0 && d4 <= d3 {
         v = bx;
-        fan = bitcast<vec2u>(world[p.at + 8u].xy);
+        fan = world[p.at + 8u].xy;
     } else if d6 >= 0.0 && d5 <= d6 {
         v = cx;
-        fan = bitcast<vec2u>(world[p.at + 8u].zw);
+        fan = world[p.at + 8u].zw;
     } else if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
         v = x - ab * (d1 / (d1 - d3));
-        gate = world[p.at + 5u].xyz;
+        gate = world_row(p.at + 5u).xyz;
     } else if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
         v = x - ac * (d2 / (d2 - d6));
-        gate = world[p.at + 7u].xyz;
+        gate = world_row(p.at + 7u).xyz;
     } else if va <= 0.0 && d4 >= d3 && d5 >= d6 {
         v = bx - (ac - ab) * ((d4 - d3) / ((d4 - d3) + (d5 - d6)));
-        gate = world[p.at + 6u].xyz;
+        gate = world_row(p.at + 6u).xyz;
     } else {
         let height = dot(facing, x);
         return Near(abs(height), select(facing, -facing, height < 0.0), false);
@@ -244,7 +244,7 @@ fn near_triangle(p: WallFeature, x: vec3f) -> Near {
     if distance > 0.0 { normal = v / distance; }
     var shadowed = dot(normal, gate) > LEAN;
     for (var k = fan.x; k < fan.y && !shadowed; k++) {
-        shadowed = dot(normal, world[frame.at_fans + k].xyz) > LEAN;
+        shadowed = dot(normal, world_row(frame.at_fans + k).xyz) > LEAN;
     }
     return Near(distance, normal, shadowed);
 }
@@ -291,17 +291,18 @@ fn enter_set(seeker: ptr<function, Seeker>) {
     let at = frame.at_sets + SET_ROWS * (*seeker).next_set;
     let place = world[at];
     let offset = world[at + 1u];
-    let tree = bitcast<vec4u>(world[at + 2u]);
-    let mover = bitcast<u32>(place.w);
+    let centre = bitcast<vec3f>(offset.xyz);
+    let tree = world[at + 2u];
+    let mover = place.w;
     let cell = (*seeker).cell;
-    var a = cells_shift(cell - bitcast<vec3i>(place.xyz)) + ((*seeker).start - offset.xyz);
-    var b = cells_shift(cell - bitcast<vec3i>(place.xyz)) + ((*seeker).to - offset.xyz);
+    var a = cells_shift(cell - bitcast<vec3i>(place.xyz)) + ((*seeker).start - centre);
+    var b = cells_shift(cell - bitcast<vec3i>(place.xyz)) + ((*seeker).to - centre);
     var slack = (*seeker).reach;
     if mover != 0u {
         let wall_velocity = wall_velocity_of(mover);
         a = arm_of(wall_velocity, cell, (*seeker).start, (*seeker).span.x);
         b = arm_of(wall_velocity, cell, (*seeker).to, (*seeker).span.y);
-        if bitcast<u32>(offset.w) != 0u {
+        if offset.w != 0u {
             a = a * wall_velocity.turn;
             b = b * wall_velocity.turn;
             slack += length(wall_velocity.spin) * (*seeker).whirl * max(length(a), length(b));
@@ -325,13 +326,13 @@ fn seek_next(seeker: ptr<function, Seeker>) -> bool {
         let at = frame.at_tree + NODE_ROWS * (*seeker).node;
         let low = world[at];
         let high = world[at + 1u];
-        if all(low.xyz <= (*seeker).high) && all(high.xyz >= (*seeker).low) {
-            let leaf = bitcast<u32>(high.w);
+        if all(bitcast<vec3f>(low.xyz) <= (*seeker).high) && all(bitcast<vec3f>(high.xyz) >= (*seeker).low) {
+            let leaf = high.w;
             (*seeker).leaf = leaf >> LEAF_BITS;
             (*seeker).leaf_end = (leaf >> LEAF_BITS) + (leaf & ((1u << LEAF_BITS) - 1u));
             (*seeker).node += 1u;
         } else {
-            (*seeker).node = bitcast<u32>(low.w);
+            (*seeker).node = low.w;
         }
     }
     (*seeker).found = (*seeker).leaf;

@@ -284,6 +284,26 @@ fn take_constraints(count: u32) -> u32 {
     return NO_ROOM;
 }
 
+var<workgroup> total_of_group: atomic<u32>;
+var<workgroup> first_of_group: u32;
+
+// Places of the elements of a lane among those of its workgroup.
+fn place_in_group(count: u32, lane: u32) -> u32 {
+    if lane == 0u { atomicStore(&total_of_group, 0u); }
+    workgroupBarrier();
+    let place = atomicAdd(&total_of_group, count);
+    workgroupBarrier();
+    return place;
+}
+
+// Allocates constraints for each lane; all lanes of the workgroup take part.
+fn take_constraints_together(count: u32, lane: u32) -> u32 {
+    let place = place_in_group(count, lane);
+    if lane == 0u { first_of_group = take_constraints(atomicLoad(&total_of_group)); }
+    let first = workgroupUniformLoad(&first_of_group);
+    return select(first + place, NO_ROOM, first == NO_ROOM);
+}
+
 // Counts the constraints of sphere i, allocates space if their number grew, and stores them. A single loop keeps the
 // inlined code from being duplicated.
 fn renew_constraints(i: u32, again: bool, scale: f32) {

@@ -24,6 +24,9 @@ fn cell_count(axis: u32) -> i32 { return frame.count[axis] + i32(opaque_zero); }
 fn wall_count() -> u32 { return frame.wall_count | opaque_zero; }
 fn sleep_ticks() -> u32 { return frame.sleep_ticks | opaque_zero; }
 
+// A row of the world as floats. Rows are read as integers, because a driver may flush integers that look like denormal floats.
+fn world_row(at: u32) -> vec4f { return bitcast<vec4f>(world[at]); }
+
 // Vector between cells.
 fn cells_shift(cells: vec3i) -> vec3f { return vec3f(cells) * frame.edge; }
 

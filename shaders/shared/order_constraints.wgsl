@@ -26,9 +26,6 @@ fn orders(batch: u32) -> bool {
 
 fn place_of_colours(i: u32, colour: u32) -> u32 { return frame.at_colour_words + i * ALL_COLOUR_WORDS + colour * COLOUR_WORDS; }
 
-// Counter of the blocks with constraints of a block colour.
-fn block_counter(batch: u32, colour: u32) -> u32 { return BLOCK_COUNTS + batch * COLOURS + colour; }
-
 // First cell of an inner colour of a block, as an index into the order of cells.
 fn cells_begin(block: u32, inner: u32) -> u32 { return atomicLoad(&work[frame.at_slot_starts + block * INNER_COLOURS + inner]); }
 

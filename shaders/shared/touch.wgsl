@@ -38,7 +38,7 @@ fn bend_of(p: WallFeature, s: Sight, near: Near, radius: f32) -> f32 {
         return dot(across, across) / max(length(s.x), 0.5 * radius);
     }
     if p.kind == KIND_FRUSTUM {
-        let axis = world[p.at + 3u].xyz;
+        let axis = world_row(p.at + 3u).xyz;
         let out = s.x - axis * dot(axis, s.x);
         let far = length(out);
         if far == 0.0 { return 0.0; }

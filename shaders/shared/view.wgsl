@@ -5,7 +5,7 @@
 @group(1) @binding(2) var<storage, read_write> nodes: array<Node>;
 @group(1) @binding(4) var<storage, read> lists: array<u32>;
 @group(1) @binding(5) var<storage, read_write> work: array<atomic<u32>>;
-@group(1) @binding(6) var<storage, read> world: array<vec4f>;
+@group(1) @binding(6) var<storage, read> world: array<vec4u>;
 @group(1) @binding(7) var<storage, read_write> pool: array<u32>;
 
 // The present round: from a uniform in a dispatch, counted by the tail.
@@ -179,12 +179,12 @@ struct Wall {
 
 fn wall_of(plane: u32) -> Wall {
     let at = frame.at_motion + WALL_ROWS * plane;
-    let a = world[at];
+    let a = world_row(at);
     let b = world[at + 1u];
-    let c = world[at + 2u];
-    var wall = Wall(a.xyz, a.w, bitcast<vec3i>(b.xyz), bitcast<u32>(b.w), c.xyz, 0.0, 0u, plane, true);
+    let c = world_row(at + 2u);
+    var wall = Wall(a.xyz, a.w, bitcast<vec3i>(b.xyz), b.w, c.xyz, 0.0, 0u, plane, true);
     if HAS_SHAPES {
-        let d = bitcast<vec4u>(world[at + 3u]);
+        let d = world[at + 3u];
         wall.speed = c.w;
         wall.mover = d.x;
         wall.number = d.y;
@@ -205,7 +205,7 @@ fn walls_of(i: u32) -> u32 {
 fn material_of(i: u32) -> u32 {
     if (frame.material_count | opaque_zero) <= 1u { return 0u; }
     let rank = tags[i].rank;
-    return bitcast<u32>(world[frame.at_materials + rank / 4u][rank % 4u]);
+    return world[frame.at_materials + rank / 4u][rank % 4u];
 }
 
 // Surface properties of a pair of materials.
@@ -230,6 +230,6 @@ fn surface_of(a: u32, b: u32) -> Surface { return surface_at(surface_number(a, b
 
 fn surface_at(number: u32) -> Surface {
     let at = frame.at_surfaces + SURFACE_ROWS * number;
-    let first = world[at];
-    return Surface(first.x, first.y, first.z, first.w, world[at + 1u].x);
+    let first = world_row(at);
+    return Surface(first.x, first.y, first.z, first.w, world_row(at + 1u).x);
 }

@@ -28,7 +28,7 @@ fn add_exactly(at: u32, x: f32) {
 // turns with `spin` at `point`, an offset in the cell.
 fn feel_wall(wall: u32, push: vec3f, turn: vec3f, wall_velocity: vec3f, spin: vec3f, cell: vec3i, point: vec3f) {
     let site = frame.at_sites + SITE_ROWS * wall;
-    let arm = cells_shift(cell - bitcast<vec3i>(world[site].xyz)) + (point - world[site + 1u].xyz);
+    let arm = cells_shift(cell - bitcast<vec3i>(world[site].xyz)) + (point - world_row(site + 1u).xyz);
     let twist = cross(arm, push) + turn;
     let at = frame.at_wall_loads + 3u + WALL_LOAD_WORDS * wall;
     for (var axis = 0u; axis < 3u; axis++) {

@@ -23,9 +23,9 @@ fn height_over(i: u32, axis: u32, cell: i32, offset: f32, cells: i32) -> Height 
 // Whether an image of a sphere is between the two faces of a box across an axis.
 fn is_between(i: u32, axis: u32, number: u32, cells: i32) -> bool {
     let at = frame.at_watches + WATCH_ROWS * number;
-    let low = height_over(i, axis, bitcast<vec4i>(world[at + 1u])[axis], world[at][axis], cells);
-    let high = height_over(i, axis, bitcast<vec4i>(world[at + 3u])[axis], world[at + 2u][axis], cells);
-    let reach = world[at].w * bodies[i].radius;
+    let low = height_over(i, axis, bitcast<vec4i>(world[at + 1u])[axis], world_row(at)[axis], cells);
+    let high = height_over(i, axis, bitcast<vec4i>(world[at + 3u])[axis], world_row(at + 2u)[axis], cells);
+    let reach = world_row(at).w * bodies[i].radius;
     return low.value >= -(reach + low.error) && high.value <= reach + high.error;
 }
 

@@ -36,6 +36,11 @@ impl AdapterKind {
         matches!(self, Self::Discrete | Self::Integrated | Self::Virtual)
     }
 
+    /// Returns true for a driver that is known to compute on the processor. An adapter of unknown kind is most likely a GPU.
+    pub fn is_software(self) -> bool {
+        self == Self::Software
+    }
+
     // Order of preference; the lowest rank is chosen.
     fn rank(self, low_power: bool) -> u8 {
         match self {
@@ -94,6 +99,11 @@ impl AdapterInfo {
     /// Returns true for a GPU (discrete, integrated or virtual), false for software.
     pub fn is_hardware(&self) -> bool {
         self.kind.is_hardware()
+    }
+
+    /// See [`AdapterKind::is_software`].
+    pub fn is_software(&self) -> bool {
+        self.kind.is_software()
     }
 }
 
@@ -206,6 +216,7 @@ fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
 fn found(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
     descriptor.backends = backends;
+    refuse_fxc(&mut descriptor);
     found_by(&wgpu::Instance::new(descriptor), backends)
 }
 
@@ -214,7 +225,17 @@ fn found(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
 pub(crate) fn instance_on(display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>) -> wgpu::Instance {
     let mut descriptor = wgpu::InstanceDescriptor::new_with_display_handle(display).with_env();
     descriptor.backends = allowed_backends().0;
+    refuse_fxc(&mut descriptor);
     wgpu::Instance::new(descriptor)
+}
+
+// Leaves out DirectX 12 where the compiler DXC is missing. The older FXC compiles for minutes, and refuses loops of the shaders. A user
+// can ask for it: WGPU_DX12_COMPILER=fxc.
+fn refuse_fxc(descriptor: &mut wgpu::InstanceDescriptor) {
+    let compiler = &mut descriptor.backend_options.dx12.shader_compiler;
+    if matches!(compiler, wgpu::Dx12Compiler::Auto) {
+        *compiler = wgpu::Dx12Compiler::DynamicDxc { dxc_path: "dxcompiler.dll".to_owned() };
+    }
 }
 
 fn found_by(instance: &wgpu::Instance, backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
@@ -263,6 +284,8 @@ fn what_to_install() -> &'static str {
     if cfg!(target_os = "linux") {
         "; install the Vulkan driver of the GPU's vendor, or a software adapter \
          (Debian, Ubuntu: apt-get install mesa-vulkan-drivers)"
+    } else if cfg!(windows) {
+        "; install the driver of the GPU's vendor (DirectX 12 also needs dxcompiler.dll and dxil.dll beside the program)"
     } else {
         "; install the driver of the GPU's vendor"
     }

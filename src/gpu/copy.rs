@@ -88,7 +88,7 @@ impl Context {
 
     fn two_buffers(&self) -> Result<(wgpu::Buffer, wgpu::Buffer), Error> {
         let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        let most = if self.is_hardware() { MOST_BYTES } else { MOST_SOFTWARE_BYTES };
+        let most = if self.info().is_software() { MOST_SOFTWARE_BYTES } else { MOST_BYTES };
         let mut bytes = most.min(self.device.limits().max_buffer_size);
         loop {
             let make = || make_buffer(self, "copy", bytes, usage);

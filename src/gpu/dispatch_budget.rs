@@ -59,7 +59,7 @@ impl DispatchBudget {
     /// The initial budget of a device.
     pub fn new(context: &Context) -> Self {
         let (calm, patience, lowered, walks) = (0, PATIENCE.0, false, Walks::FIRST);
-        if context.is_hardware() {
+        if !context.info().is_software() {
             // Some drivers' watchdogs kill long dispatches; a dispatch without remaining work ends at once.
             Self {
                 enough: MOST_GROUPS,

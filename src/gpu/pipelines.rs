@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{
     Context,
     layout::{Frame, Round},
-    shaders::{Group, Module, Variant, rest_lanes},
+    shaders::{Adapted, Group, Module, Variant},
 };
 use crate::Error;
 
@@ -130,7 +130,7 @@ fn checked<T>(context: &Context, create: impl FnOnce() -> T) -> Result<T, Error>
 }
 
 fn shader_module(context: &Context, module: &Module, variant: Variant) -> wgpu::ShaderModule {
-    let text = module.source(variant, rest_lanes(context.is_hardware()));
+    let text = module.source(variant, Adapted::to(context));
     #[cfg(test)]
     let text = context.with_slips(module.name, text);
     context.device.create_shader_module(wgpu::ShaderModuleDescriptor {

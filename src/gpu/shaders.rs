@@ -1,6 +1,9 @@
 //! The shaders: the source files of each module, and the constants that Rust and WGSL share.
 
-use super::layout::{WORDS, constraint_words, structs_as_wgsl};
+use super::{
+    Context,
+    layout::{WORDS, constraint_words, structs_as_wgsl},
+};
 use crate::state::constants;
 use crate::{
     state::{columns, constants::CRUSHED, grid, levels, sums},
@@ -10,10 +13,23 @@ use crate::{
 /// A time beyond all times: no impact. WGSL has no infinity.
 pub const NO_IMPACT: f32 = 3e38;
 
-/// Lanes that solve the contact constraints of a block. Their number does not change the result.
-pub fn rest_lanes(is_hardware: bool) -> u32 {
-    // A software adapter runs eight lanes at a time, and pays for every further eight at each barrier.
-    if is_hardware { 64 } else { 8 }
+/// What the text of a shader depends on besides the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adapted {
+    /// Lanes that solve the contact constraints of a block. Their number does not change the result.
+    pub rest_lanes: u32,
+    /// Storage can be marked `@coherent`.
+    pub has_coherent: bool,
+}
+
+impl Adapted {
+    /// For the device of a context.
+    pub fn to(context: &Context) -> Self {
+        // A software adapter runs eight lanes at a time, and pays for every further eight at each barrier.
+        let rest_lanes = if context.info().is_software() { 8 } else { 64 };
+        let has_coherent = context.device.features().contains(wgpu::Features::MEMORY_DECORATION_COHERENT);
+        Self { rest_lanes, has_coherent }
+    }
 }
 
 /// Further than any slab of cells.
@@ -66,6 +82,9 @@ const APPROACH: &str = shader!("shared/approach");
 const WALL_LOADS: &str = shader!("shared/wall_loads");
 const WALL: &str = shader!("shared/wall");
 const WARM_START: &str = shader!("shared/warm_start");
+
+const CONSTRAINT: &str = shader!("shared/constraint");
+const ITERATIONS: &str = shader!("shared/iterations");
 const REMOVAL: &str = shader!("shared/removal");
 
 /// All modules in the order of the stages; then the one that finishes the rounds, and those for sinks and sources.
@@ -135,7 +154,6 @@ pub const MODULES: &[Module] = &[
             "rest_find",
             "rest_update",
             "rest_enter",
-            "rest_solve",
             "rest_mark",
             "rest_leave",
             "rest_ahead",
@@ -146,13 +164,20 @@ pub const MODULES: &[Module] = &[
             FEATURE,
             TOUCH,
             shader!("shared/blocks"),
-            shader!("shared/constraint"),
+            CONSTRAINT,
+            ITERATIONS,
             WARM_START,
             shader!("shared/find_constraints"),
             shader!("shared/order_constraints"),
             WALL_LOADS,
             shader!("rest"),
         ],
+    },
+    Module {
+        name: "solve_constraints",
+        group: Group::Rest,
+        entries: &["rest_solve"],
+        parts: &[FEATURE, CONSTRAINT, ITERATIONS, shader!("shared/solve_constraints")],
     },
     Module { name: "advance", group: Group::Substep, entries: &["advance"], parts: &[shader!("advance")] },
     Module {
@@ -195,6 +220,9 @@ pub const MODULES: &[Module] = &[
         parts: &[WARM_START, REMOVAL, shader!("shared/remove_contacts")],
     },
 ];
+
+/// Modules in which the lanes of a workgroup pass values through storage.
+const PASSES_THROUGH_STORAGE: &[&str] = &["rounds", "solve_constraints"];
 
 /// Modules that only systems with sinks or sources need.
 const OF_FLOW: &[&str] = &["watch", "remove", "remove_contacts"];
@@ -244,8 +272,8 @@ impl Variant {
 }
 
 impl Module {
-    /// The whole text. `rest_lanes` is the number of lanes that solve the contact constraints of a block.
-    pub fn source(&self, variant: Variant, rest_lanes: u32) -> String {
+    /// The whole text for an adapter.
+    pub fn source(&self, variant: Variant, Adapted { rest_lanes, has_coherent }: Adapted) -> String {
         let mut text = shared_constants();
         text.push_str(&format!("const REST_GROUP = {rest_lanes}u;\n"));
         for (name, value) in [
@@ -268,6 +296,11 @@ impl Module {
         for part in [LAYOUT].iter().chain(buffers).chain(&[HALT]).chain(self.parts) {
             text.push_str(part);
             text.push('\n');
+        }
+        if has_coherent && PASSES_THROUGH_STORAGE.contains(&self.name) {
+            // A barrier alone does not make plain values in storage visible to other lanes in the memory model of GLSL, which naga
+            // emits for Vulkan.
+            text = text.replace(") var<storage, read_write>", ") @coherent var<storage, read_write>");
         }
         text
     }
@@ -373,6 +406,9 @@ mod tests {
 
     use super::*;
 
+    /// On any adapter with WebGPU's features alone.
+    const PORTABLE: Adapted = Adapted { rest_lanes: 64, has_coherent: false };
+
     fn module(text: &str) -> naga::Module {
         naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(text)))
     }
@@ -380,14 +416,21 @@ mod tests {
     #[test]
     fn every_module_is_valid_and_has_its_entry_points() {
         for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
-            let text = wanted.source(variant, rest_lanes(true));
-            let module = module(&text);
-            let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
-            validator
-                .validate(&module)
-                .unwrap_or_else(|e| panic!("{}: {}", wanted.name, e.emit_to_string(&text)));
-            let entries: Vec<_> = module.entry_points.iter().map(|e| e.name.as_str()).collect();
-            assert_eq!(entries, wanted.entries, "{}", wanted.name);
+            let adapted = Adapted { has_coherent: true, ..PORTABLE };
+            for (adapted, capabilities) in
+                [(PORTABLE, Capabilities::empty()), (adapted, Capabilities::MEMORY_DECORATION_COHERENT)]
+            {
+                let text = wanted.source(variant, adapted);
+                let module = module(&text);
+                let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+                validator
+                    .validate(&module)
+                    .unwrap_or_else(|e| panic!("{}: {}", wanted.name, e.emit_to_string(&text)));
+                let entries: Vec<_> = module.entry_points.iter().map(|e| e.name.as_str()).collect();
+                assert_eq!(entries, wanted.entries, "{}", wanted.name);
+                let passes = adapted.has_coherent && PASSES_THROUGH_STORAGE.contains(&wanted.name);
+                assert_eq!(text.contains("@coherent"), passes, "{}", wanted.name);
+            }
         }
     }
 
@@ -400,7 +443,7 @@ mod tests {
         let mut validated = 0;
         for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
             let path = folder.path().join(wanted.name).with_extension("wgsl");
-            std::fs::write(&path, wanted.source(variant, rest_lanes(true))).unwrap();
+            std::fs::write(&path, wanted.source(variant, PORTABLE)).unwrap();
             let output = match Command::new("tint").arg("--format").arg("wgsl").arg(&path).output() {
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                     println!("tint is not on the PATH: no module was validated with it");

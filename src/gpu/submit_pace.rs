@@ -44,7 +44,7 @@ impl SubmitPace {
 
     /// Most dispatches of a submit, for so many spheres.
     pub fn most_dispatches(&self, context: &Context, spheres: usize) -> u64 {
-        let (least, per_sphere) = if context.is_hardware() { HARDWARE } else { SOFTWARE };
+        let (least, per_sphere) = if context.info().is_software() { SOFTWARE } else { HARDWARE };
         let seconds = self.per_dispatch.unwrap_or(least + per_sphere * spheres as f64);
         most_dispatches(context.longest_submit(), seconds)
     }

@@ -360,22 +360,25 @@ fn a_solve_may_scatter_as_rounding_makes_it_and_an_error_in_it_is_named() {
     assert_eq!(found(&lockstep.context), None);
     // An over-relaxation that is slightly too weak, an error of a hundredth of a closing speed, and one in a single sphere
     // among those whose solve scatters most.
-    for (text, instead) in [
+    for (module, text, instead) in [
         (
+            "solve_constraints",
             "select(1.0, OVER_RELAXATION, batch_of_dispatch() > 1u)",
             "select(1.0, 1.899, batch_of_dispatch() > 1u)",
         ),
         (
+            "solve_constraints",
             "solved = max(normal_before + (-constraint.closing - speed)",
             "solved = max(normal_before + (-1.01 * constraint.closing - speed)",
         ),
         (
+            "rest",
             "    bodies[i].velocity = u;\n",
             "    bodies[i].velocity = u;\n    if batch == 4u && tags[i].rank == 413u { bodies[i].velocity.x += 3e-5; }\n",
         ),
     ] {
         let context = self::context();
-        context.slip("rest", text, instead);
+        context.slip(module, text, instead);
         let (stage, difference) = found(&context).expect("the error goes unnoticed");
         println!("{instead}: {difference:?}");
         assert_eq!(stage, "rest");
