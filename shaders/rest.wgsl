@@ -236,12 +236,14 @@ fn rest_enter(
             bodies[i].velocity = velocity + frame.gravity * (frame.h - 0.5 * rested(i));
         }
     }
-    if asleep > 0u && batch == 0u { atomicAdd(&asleep_of_group, asleep); }
-    workgroupBarrier();
-    if lane == 0u {
-        let count = atomicLoad(&asleep_of_group);
-        if count > 0u { atomicAdd(&work[ASLEEP_COUNT], count); }
+    if batch > 0u { asleep = 0u; }
+    if SUMS_IN_GROUP {
+        if asleep > 0u { atomicAdd(&asleep_of_group, asleep); }
+        workgroupBarrier();
+        asleep = 0u;
+        if lane == 0u { asleep = atomicLoad(&asleep_of_group); }
     }
+    if asleep > 0u { atomicAdd(&work[ASLEEP_COUNT], asleep); }
     check_loops();
 }
 
@@ -498,6 +500,14 @@ fn feel_constraint(i: u32, number: u32) {
     feel_wall(wall, push, impulse.moment, velocity, spin, tags[i].cell, point);
 }
 
+// Allocates impulses for each lane; all lanes of the workgroup take part.
+fn take_impulses_together(count: u32, lane: u32) -> u32 {
+    if !SUMS_IN_GROUP { return atomicAdd(&warm_start[IMPULSE_COUNT], count); }
+    let place = place_in_group(count, lane);
+    if lane == 0u { first_of_group = atomicAdd(&warm_start[IMPULSE_COUNT], atomicLoad(&total_of_group)); }
+    return workgroupUniformLoad(&first_of_group) + place;
+}
+
 // Keeps the impulses of the contacts of sphere i from place `first` on, and its sleep timer.
 fn keep_contacts(i: u32, first: u32, count: u32) {
     var at = place_of_impulse(first);
@@ -540,9 +550,7 @@ fn rest_keep(
         let is_there = i < frame.sphere_count && !is_halted();
         var count = 0u;
         if is_there { count = constraint_end(i) - constraint_begin(i); }
-        let place = place_in_group(count, lane);
-        if lane == 0u { first_of_group = atomicAdd(&warm_start[IMPULSE_COUNT], atomicLoad(&total_of_group)); }
-        let first = workgroupUniformLoad(&first_of_group) + place;
+        let first = take_impulses_together(count, lane);
         if is_there { keep_contacts(i, first, count); }
     }
     check_loops();

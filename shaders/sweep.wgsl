@@ -1,36 +1,63 @@
 // Stage `sweep`: the earliest impact of each sphere over its candidates and the walls. Twin: src/cpu/sweep.rs; the sweep
 // itself is in shared/impact.wgsl.
 
-fn keep_event(i: u32, event: Event) {
+// Stores the next event of sphere i, unless the sphere is apart. Returns whether an impact is pending.
+fn sweep_listed(i: u32) -> bool {
+    let a = mover(i);
+    let end = list_end(i);
+    var search = Search(NO_EVENT, 0.0, false);
+    for (var at = list_begin(i); at < end; at++) {
+        consider(a, candidate(at), true, &search);
+    }
+    if search.is_tied || atomicLoad(&work[frame.at_heads + i]) != 0u {
+        let slot = atomicAdd(&work[LAUNCH_BLOCK + AFFECTED], 1u);
+        atomicStore(&work[frame.at_near + slot], i);
+        return false;
+    }
+    var event = NO_EVENT;
+    // Fixed spheres sweep nothing; others sweep against them.
+    if a.inverse_mass != 0.0 {
+        event = event_of(a, search);
+        consider_walls(i, &event);
+        consider_features(i, &event);
+    }
     next_events[i].event = event;
-    if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
+    return is_some(event);
+}
+
+var<workgroup> pending_of_group: atomic<u32>;
+var<workgroup> first_of_group: u32;
+
+// Places for the pending spheres of each lane in the list of the first round; all lanes of the workgroup take part.
+fn take_pending_together(count: u32, lane: u32) -> u32 {
+    if !SUMS_IN_GROUP {
+        var place = 0u;
+        if count > 0u { place = atomicAdd(&work[ROUND_BLOCKS + PENDING], count); }
+        return place;
+    }
+    if lane == 0u { atomicStore(&pending_of_group, 0u); }
+    workgroupBarrier();
+    let place = atomicAdd(&pending_of_group, count);
+    workgroupBarrier();
+    if lane == 0u { first_of_group = atomicAdd(&work[ROUND_BLOCKS + PENDING], atomicLoad(&pending_of_group)); }
+    return workgroupUniformLoad(&first_of_group) + place;
 }
 
 // Sweeps spheres that meet no fast sphere.
 @compute @workgroup_size(GROUP)
-fn sweep(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn sweep(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
     begin(groups);
-    if is_halted() { return; }
-    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let a = mover(i);
-        let end = list_end(i);
-        var search = Search(NO_EVENT, 0.0, false);
-        for (var at = list_begin(i); at < end; at++) {
-            consider(a, candidate(at), true, &search);
-        }
-        if search.is_tied || atomicLoad(&work[frame.at_heads + i]) != 0u {
-            let slot = atomicAdd(&work[LAUNCH_BLOCK + AFFECTED], 1u);
-            atomicStore(&work[frame.at_near + slot], i);
-            continue;
-        }
-        var event = NO_EVENT;
-        // Fixed spheres sweep nothing; others sweep against them.
-        if a.inverse_mass != 0.0 {
-            event = event_of(a, search);
-            consider_walls(i, &event);
-            consider_features(i, &event);
-        }
-        keep_event(i, event);
+    let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
+    for (var block = group.x; block < blocks; block += groups.x) {
+        let i = block * GROUP + lane;
+        var is_pending = false;
+        if i < frame.sphere_count && !is_halted() { is_pending = sweep_listed(i); }
+        let place = take_pending_together(u32(is_pending), lane);
+        if is_pending { atomicStore(&work[at_pending(0u) + place], i); }
     }
     check_loops();
 }
@@ -43,7 +70,9 @@ fn sweep_apart(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
     let apart = atomicLoad(&work[LAUNCH_BLOCK + AFFECTED]);
     for (var slot = id.x; slot < apart; slot += groups.x * GROUP) {
         let i = atomicLoad(&work[frame.at_near + slot]);
-        keep_event(i, sweep_sphere(i, true));
+        let event = sweep_sphere(i, true);
+        next_events[i].event = event;
+        if is_some(event) { atomicStore(&work[at_pending(0u) + count_up(PENDING)], i); }
     }
     check_loops();
 }

@@ -298,6 +298,11 @@ fn place_in_group(count: u32, lane: u32) -> u32 {
 
 // Allocates constraints for each lane; all lanes of the workgroup take part.
 fn take_constraints_together(count: u32, lane: u32) -> u32 {
+    if !SUMS_IN_GROUP {
+        var first = 0u;
+        if count > 0u { first = take_constraints(count); }
+        return first;
+    }
     let place = place_in_group(count, lane);
     if lane == 0u { first_of_group = take_constraints(atomicLoad(&total_of_group)); }
     let first = workgroupUniformLoad(&first_of_group);

@@ -364,8 +364,9 @@ pub enum Plotted {
 #[derive(Args, Debug)]
 #[command(after_help = "In the window, ? lists keys and mouse actions.")]
 pub struct ViewArguments {
-    /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
-    pub scene: String,
+    /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`. Default: marbles, on a GPU as many as the
+    /// first steps show to run in real time.
+    pub scene: Option<String>,
     /// Backend that simulates the scene. The window can switch to another backend.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,

@@ -6,6 +6,7 @@ mod atomic_file;
 mod bench;
 mod command_error;
 mod contacts;
+mod demo;
 mod doctor;
 mod interrupt;
 mod metrics;

@@ -9,6 +9,7 @@ use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, OnLossChoice, RunArguments};
 use super::command_error::{CommandError, Exit};
 use super::contacts::{self, Contacts};
+use super::demo;
 use super::interrupt::{self, Phase};
 use super::metrics::Metrics;
 use super::output::Output;
@@ -248,30 +249,20 @@ fn recover<T>(read: Result<T, Error>, failed: &mut Option<Error>) -> Option<T> {
     }
 }
 
-// A GPU can handle more marbles, in a larger tray.
-const MARBLES_ON_GPU: [&str; 6] = [
-    "spheres.0.random.count=20000",
-    "spheres.0.random.min=[0.02, 0.02, 0.66]",
-    "spheres.0.random.max=[1.1, 1.18, 2.2]",
-    "bounds.max=[2.4, 1.2, 2.2]",
-    "walls.0.box.center=[0.54, 0.6, 0.3]",
-    "walls.0.box.size=[1.3, 1.2, 0.04]",
-];
-
 /// Runs `carom` without arguments: a short demonstration, and suggestions for further commands.
 pub fn demonstrate() -> Result<Exit, CommandError> {
     let command = std::env::args().next().unwrap_or_else(|| "carom".to_owned());
     let chosen = choose(BackendChoice::Auto, None)?;
-    let settings = if chosen.is_on_adapter() { &MARBLES_ON_GPU[..] } else { &[] };
+    let source = demo::scene(&chosen)?;
     let arguments = RunArguments {
-        scene: "marbles".to_owned(),
+        scene: source.name.clone(),
         backend: BackendChoice::Auto,
         adapter: None,
         threads: 0,
         steps: None,
         time: None,
         seed: None,
-        settings: settings.iter().map(|setting| (*setting).to_owned()).collect(),
+        settings: vec![],
         out: None,
         every: None,
         log_every: None,
@@ -282,7 +273,6 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         json: false,
         quiet: false,
     };
-    let source = source::scene(&arguments.scene, &arguments.settings, None)?;
     let steps = step_count(&arguments, &source.scene)?;
     let exit = run_on(chosen, &arguments, source, steps)?;
     if exit == Exit::Done {

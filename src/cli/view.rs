@@ -3,13 +3,24 @@
 use carom::viewer::{self, Settings};
 use carom::{Backend, Error};
 
+use super::adapters::choose;
 use super::arguments::{BackendChoice, ViewArguments};
 use super::command_error::{CommandError, Exit};
+use super::demo;
 use super::source::{self, Source};
 
 /// Runs `carom view`.
 pub fn view(arguments: ViewArguments) -> Result<Exit, CommandError> {
-    let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
+    let Source { name, scene } = match &arguments.scene {
+        Some(name) => source::scene(name, &arguments.settings, arguments.seed)?,
+        None if arguments.settings.is_empty() && arguments.seed.is_none() => {
+            demo::scene(&choose(arguments.backend, arguments.adapter.as_deref())?)?
+        }
+        None => {
+            let text = "--set and --seed change a scene; name it, as in `carom view marbles --seed 2`";
+            return Err(CommandError::usage(text.to_owned()));
+        }
+    };
     let backend = match arguments.backend {
         BackendChoice::Auto => None,
         BackendChoice::Gpu => Some(Backend::Gpu),

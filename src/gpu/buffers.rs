@@ -2,7 +2,7 @@
 
 use super::{
     Context,
-    buffer_layout::BufferLayout,
+    buffer_layout::{BufferLayout, Capacities},
     host_mirror::HostMirror,
     layout::{
         Body, COLOUR_BITS, Frame, LAUNCH, MOST_ITERATIONS, MOST_WIDE_ROUNDS, RANK_WORDS, Round, Tag,
@@ -117,7 +117,7 @@ impl Buffers {
         let rounds = make_rounds(context)?;
         let (bodies, tags, warm_start) = ([body_a, body_b], [tag_a, tag_b], [warm_start_a, warm_start_b]);
         if let Some(before) = before {
-            keep(context, before, &layout, [&bodies, &tags, &warm_start]);
+            keep(context, before, &layout, &work, [&bodies, &tags, &warm_start]);
         }
         let group = |layout, buffers: [&wgpu::Buffer; 8]| {
             let entries: Vec<_> = (0..)
@@ -310,15 +310,24 @@ fn make_rounds(context: &Context) -> Result<wgpu::Buffer, Error> {
     Ok(rounds)
 }
 
-// The state and the warm-start data outlive buffers that become too small. The warm-start data is indexed by rank, whatever the
+// The state and the warm-start data outlive buffers that become too small, and the results of the broad phase where only constraints
+// need more room. The warm-start data is indexed by rank, whatever the
 // capacity; the impulses follow the heads of all ranks for which there is room.
 fn keep(
     context: &Context,
     before: &Buffers,
     layout: &BufferLayout,
+    work: &wgpu::Buffer,
     [bodies, tags, warm_start]: [&[wgpu::Buffer; 2]; 3],
 ) {
     let mut encoder = context.device.create_command_encoder(&Default::default());
+    // Room for more constraints changes only the end of the buffer. What the broad phase wrote stays valid.
+    let capacities = Capacities { constraints: layout.capacities.constraints, ..before.layout.capacities };
+    let only_end_moves = BufferLayout { capacities, ..*layout } == *layout
+        && (before.layout.room, before.layout.block_spheres) == (layout.room, layout.block_spheres);
+    if before.work != *work && only_end_moves {
+        encoder.copy_buffer_to_buffer(&before.work, 0, work, 0, before.work.size().min(work.size()));
+    }
     let impulses = |room: u32| 4 * u64::from(WARM_START_HEAD + RANK_WORDS * room);
     let (old, new) = (impulses(before.layout.room), impulses(layout.room));
     let moves = old != new && layout.slots > 0;

@@ -221,10 +221,9 @@ fn what_is_not_finite_stops_the_step_that_is_under_way() {
     assert_eq!((a.pair_impacts, a.nonfinite), (b.pair_impacts, b.nonfinite));
 }
 
-// Resting contacts, in whole steps and substep-wise, with small and large capacities; several broad phases in a step.
-#[test]
-fn a_pile_does_not_see_that_buffers_grow_nor_how_its_steps_are_taken() {
-    let mut system = Scene::new(0.1)
+// Layers that fall and come to rest.
+fn pile() -> System {
+    Scene::new(0.1)
         .seed(84)
         .gravity([0.0, 0.0, -1.0])
         .surface("default", Surface { restitution: 0.5, friction: 0.5, ..Surface::default() }, 1.9)
@@ -232,7 +231,13 @@ fn a_pile_does_not_see_that_buffers_grow_nor_how_its_steps_are_taken() {
         .walled()
         .fill(Fill::lattice([4, 4, 6], 1.1).origin(DVec3::splat(0.55)).temperature(1e-3))
         .build()
-        .unwrap();
+        .unwrap()
+}
+
+// Resting contacts, in whole steps and substep-wise, with small and large capacities; several broad phases in a step.
+#[test]
+fn a_pile_does_not_see_that_buffers_grow_nor_how_its_steps_are_taken() {
+    let mut system = pile();
     compare(&mut system, 14);
     let room = Capacities::for_spheres(system.spheres.len(), true);
     let (whole, _) = run_in(&system, room, 14, true, false);
@@ -280,4 +285,25 @@ fn a_world_that_sleeps_costs_no_dispatch() {
     engine.read(&mut spheres[1]).unwrap();
     assert_eq!(spheres[0], spheres[1]);
     assert!(!engine.contacts().unwrap().is_empty(), "they bear what they bore");
+}
+
+// Counters summed per workgroup, as on a GPU, and counters that each sphere changes, as on llvmpipe.
+#[test]
+fn counters_give_the_same_states_summed_per_workgroup_and_singly() {
+    const TEXTS: [&str; 2] = ["const SUMS_IN_GROUP = false;", "const SUMS_IN_GROUP = true;"];
+    let [usual, other] = [(); 2].map(|()| Context::open(None).expect("an adapter"));
+    let [from, to] = if usual.info().is_software() { TEXTS } else { [TEXTS[1], TEXTS[0]] };
+    ["sweep", "rest"].iter().for_each(|module| other.slip(module, from, to));
+    for (name, system, steps) in [("gas", gas(3000, 85), 6), ("pile", pile(), 25)] {
+        let [a, b] = [&usual, &other].map(|context| {
+            let room = Capacities::for_spheres(system.spheres.len(), false);
+            let mut engine = GpuEngine::with(&system, context.clone(), room, false, |_| NEVER, 0.0).unwrap();
+            let step = |step| engine.step(f64::from(step) * system.dt, None, false).unwrap();
+            let reports: Vec<StepReport> = (0..steps).map(step).collect();
+            let mut spheres = system.spheres.clone();
+            engine.read(&mut spheres).unwrap();
+            (spheres, reports.iter().map(|r| (r.pair_impacts, r.asleep)).collect::<Vec<_>>())
+        });
+        assert!(a == b, "{name}: other states");
+    }
 }

@@ -70,15 +70,16 @@ macro_rules! regions {
                 slot_starts: [1; s.resting(s.order_keys() + 1)],
                 /// First sphere of each cell in that order, and the end.
                 order: [2; s.resting(s.spheres)],
-                /// Velocity and spin of each sphere before its contacts are solved. In this buffer, like the next region, because the pool
-                /// of many spheres would exceed a binding.
-                begin: [BEGIN_WORDS; s.resting(s.spheres)],
-                /// Spheres of the constraints of each block: two for each constraint at most.
-                block_spheres: [2; s.constraints()],
                 /// Work on contacts that rest, then impulse, angular impulse and work of each wall.
                 wall_loads: [1; s.wall_load_words()],
                 /// Spheres in the boxes of sinks and sources; the report ends with them.
                 watched: [WATCH_WORDS; s.watch_capacity()],
+                /// Velocity and spin of each sphere before its contacts are solved. In this buffer, like the next region, because the pool
+                /// of many spheres would exceed a binding.
+                begin: [BEGIN_WORDS; s.resting(s.spheres)],
+                /// Spheres of the constraints of each block: two for each constraint at most. Last, so that other regions keep their
+                /// offsets if the room for constraints grows.
+                block_spheres: [2; s.constraints()],
             }
             // Before the regions: begin and end of each sphere's list.
             buffer list_words after [2; s.spheres] {

@@ -20,15 +20,19 @@ pub struct Adapted {
     pub rest_lanes: u32,
     /// Storage can be marked `@coherent`.
     pub has_coherent: bool,
+    /// Workgroups sum what their lanes count before they add it to a counter in storage.
+    pub sums_in_group: bool,
 }
 
 impl Adapted {
     /// For the device of a context.
     pub fn to(context: &Context) -> Self {
         // A software adapter runs eight lanes at a time, and pays for every further eight at each barrier.
-        let rest_lanes = if context.info().is_software() { 8 } else { 64 };
+        let is_software = context.info().is_software();
+        let rest_lanes = if is_software { 8 } else { 64 };
         let has_coherent = context.device.features().contains(wgpu::Features::MEMORY_DECORATION_COHERENT);
-        Self { rest_lanes, has_coherent }
+        // On a GPU every sphere would add to one address; on llvmpipe the barriers cost a fifth of stage `rest` more than that.
+        Self { rest_lanes, has_coherent, sums_in_group: !is_software }
     }
 }
 
@@ -273,9 +277,15 @@ impl Variant {
 
 impl Module {
     /// The whole text for an adapter.
-    pub fn source(&self, variant: Variant, Adapted { rest_lanes, has_coherent }: Adapted) -> String {
+    pub fn source(
+        &self,
+        variant: Variant,
+        Adapted { rest_lanes, has_coherent, sums_in_group }: Adapted,
+    ) -> String {
         let mut text = shared_constants();
-        text.push_str(&format!("const REST_GROUP = {rest_lanes}u;\n"));
+        text.push_str(&format!(
+            "const REST_GROUP = {rest_lanes}u;\nconst SUMS_IN_GROUP = {sums_in_group};\n"
+        ));
         for (name, value) in [
             ("IS_DIRECT", variant.is_direct),
             ("HAS_WALLS", variant.has_walls),
@@ -407,7 +417,7 @@ mod tests {
     use super::*;
 
     /// On any adapter with WebGPU's features alone.
-    const PORTABLE: Adapted = Adapted { rest_lanes: 64, has_coherent: false };
+    const PORTABLE: Adapted = Adapted { rest_lanes: 64, has_coherent: false, sums_in_group: true };
 
     fn module(text: &str) -> naga::Module {
         naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(text)))
@@ -416,7 +426,7 @@ mod tests {
     #[test]
     fn every_module_is_valid_and_has_its_entry_points() {
         for (wanted, variant) in MODULES.iter().flat_map(|m| Variant::all().map(move |v| (m, v))) {
-            let adapted = Adapted { has_coherent: true, ..PORTABLE };
+            let adapted = Adapted { rest_lanes: 8, has_coherent: true, sums_in_group: false };
             for (adapted, capabilities) in
                 [(PORTABLE, Capabilities::empty()), (adapted, Capabilities::MEMORY_DECORATION_COHERENT)]
             {

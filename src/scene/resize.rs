@@ -7,7 +7,7 @@ use crate::Error;
 
 impl Scene {
     /// The scene with `count` spheres in total in its random fills, at the same volume fraction: the box, the regions
-    /// and the walls grow with the fills; all other spheres stay.
+    /// and the walls grow with the fills, and the camera moves away; all other spheres stay.
     ///
     /// # Errors
     /// [`Error::Invalid`] if no random fill has a count.
@@ -42,6 +42,9 @@ fn resized(scene: &Scene, count: u32) -> Result<Scene, Error> {
     let origin = scene.bounds.min.unwrap_or(DVec3::ZERO);
     let place = |x: DVec3| origin + (x - origin) * scale;
     scene.bounds.max = scene.bounds.max.map(place);
+    for point in [&mut scene.view.eye, &mut scene.view.target] {
+        *point = point.map(place);
+    }
     for fill in &mut scene.fills {
         if let Shape::Random(random) = &mut fill.shape {
             random.region = random.region.map(|(min, max)| (place(min), place(max)));
@@ -67,7 +70,7 @@ fn random_counts(scene: &mut Scene) -> Vec<&mut u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{Fill, Placed};
+    use crate::scene::{Fill, Placed, View};
 
     #[test]
     fn the_volume_fraction_stays() {
@@ -75,7 +78,10 @@ mod tests {
             .bounds([1.0, 1.0, 1.0], [9.0, 9.0, 9.0])
             .fill(Fill::random(100))
             .fill(Fill::random(50).diameter(0.5));
+        let scene = Scene { view: View { eye: Some(DVec3::splat(3.0)), ..scene.view.clone() }, ..scene };
         let larger = resized(&scene, 1200).unwrap();
+        assert!((larger.view.eye.unwrap() - DVec3::splat(5.0)).length() < 1e-12);
+        assert_eq!(larger.view.target, None);
         let edge = larger.bounds.max.unwrap() - DVec3::ONE;
         assert!((edge - DVec3::splat(16.0)).length() < 1e-12);
         let mut copy = larger.clone();
