@@ -1,10 +1,11 @@
-//! Section `compile`: time to compile the pipelines of every variant that the built-in scenes need.
+//! Section `compile`: time from opening a device to its first steps, and to compile the pipelines of every variant that the built-in
+//! scenes need.
 
 use std::time::Instant;
 
-use super::{Examination, Table, Target};
+use super::{Examination, Table, Target, systems};
 use crate::{
-    Error,
+    Backend, Error, Options, Simulation,
     files::BUILTIN,
     gpu::{host_mirror::HostMirror, pipelines::Pipelines, shaders::Variant},
     state::columns::NEVER,
@@ -12,6 +13,7 @@ use crate::{
 
 /// Runs the section.
 pub fn run(examination: &mut Examination, target: &Target) -> Result<(), Error> {
+    start(examination, target)?;
     let variants = variants(examination)?;
     // Its cache is empty, and stays apart from that of the user.
     let context = target.context.open_again(target.adapter.as_deref())?;
@@ -48,6 +50,37 @@ pub fn run(examination: &mut Examination, target: &Target) -> Result<(), Error> 
         "a driver may keep a cache of its own, which makes `cold` shorter than the first start of a program",
     );
     context.check()
+}
+
+// The phases of the start of a program. A driver that compiles a shader when it is first used does so in the first step.
+fn start(examination: &mut Examination, target: &Target) -> Result<(), Error> {
+    let columns =
+        ["system", "open_device", "pipelines", "buffers", "first_step", "second_step", "until_first_step"];
+    let mut table = Table::new("start_seconds", &columns);
+    for (name, system) in [("gas", systems::gas(4096, 31)?), ("pile", systems::layers(12, 8)?)] {
+        if examination.is_over(|| format!("the start of a {name}")) {
+            break;
+        }
+        let mut last = Instant::now();
+        let mut phase = || std::mem::replace(&mut last, Instant::now()).elapsed().as_secs_f64();
+        let context = target.context.open_again(target.adapter.as_deref())?;
+        let open = phase();
+        context.pipelines(HostMirror::for_first_step(&system, |_| NEVER).0.variant())?;
+        let pipelines = phase();
+        let options = Options { backend: Backend::Gpu, context: Some(context), ..Options::default() };
+        let mut simulation = Simulation::new(system, options)?;
+        let buffers = phase();
+        simulation.step()?;
+        let first = phase();
+        simulation.step()?;
+        let second = phase();
+        let total = open + pipelines + buffers + first;
+        let mut row = vec![name.into()];
+        row.extend([open, pipelines, buffers, first, second, total].map(Into::into));
+        table.row(row);
+    }
+    examination.table(table);
+    Ok(())
 }
 
 // The variants that the built-in scenes need, each with the names of its scenes.

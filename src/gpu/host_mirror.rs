@@ -1,5 +1,7 @@
 //! The host's copy of the system: units, cells, world, and the conversion of spheres to and from the device.
 
+use rayon::prelude::*;
+
 use super::{
     Context,
     buffer_layout::{BufferLayout, Capacities},
@@ -113,21 +115,31 @@ impl HostMirror {
     /// The state as the device stores it. Ids become ranks.
     pub fn records(&self, state: &State) -> (Vec<Body>, Vec<Tag>) {
         let (mut bodies, mut tags) = (vec![], vec![]);
-        for i in 0..state.len() {
-            bodies.push(Body {
+        let record = |i: usize| {
+            let body = Body {
                 offset: state.offset(i),
                 radius: state.radius(i),
                 velocity: state.velocity(i),
                 inverse_mass: state.inverse_mass(i),
-            });
-            tags.push(Tag {
+            };
+            let tag = Tag {
                 cell: state.cell[i].truncate(),
-                rank: self.ids.binary_search(&state.id[i]).expect("an id of the system") as u32,
+                rank: self.rank_of(state.id[i]),
                 spin: state.spin[i].truncate(),
                 last_contact: state.spin[i].w,
-            });
-        }
+            };
+            (body, tag)
+        };
+        (0..state.len()).into_par_iter().map(record).unzip_into_vecs(&mut bodies, &mut tags);
         (bodies, tags)
+    }
+
+    // In most systems the ids count from 0.
+    fn rank_of(&self, id: u32) -> u32 {
+        if self.ids.get(id as usize) == Some(&id) {
+            return id;
+        }
+        self.ids.binary_search(&id).expect("an id of the system") as u32
     }
 
     /// Whether the buffers and the cells still suit the system after this many spheres have gone and these have come.
