@@ -83,7 +83,7 @@
 //!
 //! All backends take the same [`System`]. The exact backend has no resting contacts, and it returns
 //! [`Error::Unsupported`] for friction, for threshold speeds, and for walls other than planes at rest. On the GPU a step
-//! is one submit, and [`Simulation::run`] submits the next step before it waits for the report of the current one.
+//! is one submit unless it takes long, and [`Simulation::run`] submits the next step before it waits for the report of the current one.
 //! `Simulation::state_buffers` gives a renderer access to the state on the device, without a copy.
 //!
 //! # Physics

@@ -138,8 +138,8 @@ pub struct StepReport {
     pub cpu_steps: u64,
     /// Dispatches of the step on the device; 0 on engines without one.
     pub dispatches: u64,
-    /// Submissions to the device since the last report. Usually one a step; edits, reads, grown buffers and halved substeps
-    /// add more.
+    /// Submissions to the device since the last report. Usually one a step; long steps, edits, reads, grown buffers and halved
+    /// substeps add more.
     pub submits: u64,
     /// Number of times that the host waited while the device was idle, or for a step that it then called off.
     pub blocking_reads: u64,
