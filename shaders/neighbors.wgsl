@@ -70,7 +70,7 @@ fn search_row(finder: ptr<function, Finder>, start: u32, end: u32, dy: i32, dz: 
     let own_x = u32((*finder).cell.x) - 1u;
     let code = u32(9 * dz + 3 * dy + 13);
     for (var j = start; j < end; j++) {
-        let word = nodes[j].touched;
+        let word = lists[frame.at_rough_places + j];
         let outside = word >= OUTSIDE;
         // -1, 0, 1 for the left, the middle and the right cell.
         let side = select(i32((word - own_x) & 3u) - 1, wrapped, wrapped != 0);

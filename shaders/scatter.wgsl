@@ -42,8 +42,7 @@ fn scatter(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
         let body = source_bodies[i];
         bodies[place] = body;
         tags[place] = tag;
-        // Unused until the launch.
-        nodes[place].touched = rough_place(body, tag);
+        lists[frame.at_rough_places + place] = rough_place(body, tag);
         nodes[place].motion_margin = frame.motion_margin;
         if is_first_build() {
             nodes[place].loss = 0.0;

@@ -83,6 +83,8 @@ macro_rules! regions {
             }
             // Before the regions: begin and end of each sphere's list.
             buffer list_words after [2; s.spheres] {
+                /// Place of each sphere in its cell, in one word that the search for candidates reads.
+                rough_places: [1; s.spheres],
                 /// Bits of the planes in reach of each sphere.
                 walls: [1; s.spheres],
                 /// End of the wall features behind each sphere's list.

@@ -57,6 +57,7 @@ fn a_slip_in_neighbors_is_noticed() {
         notices(&start(kind, 65), case, input, output);
     }
     // Hashed cells are searched without.
-    let rough: &[Slip] = &[("a rough place", |m, _, _| m.nodes[30].touched ^= 512 << 2)];
+    let rough: &[Slip] =
+        &[("a rough place", |m, layout, _| m.lists[layout.rough_places as usize + 30] ^= 512 << 2)];
     notices(&start("gas", 65), case, rough, &[]);
 }

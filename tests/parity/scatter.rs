@@ -37,7 +37,7 @@ fn a_slip_in_scatter_is_noticed() {
     let output: &[Slip] = &[
         ("a last contact", |m, _, _| m.tags[1][64].last_contact -= 1e29),
         ("a motion margin", |m, _, _| m.nodes[10].motion_margin *= 1.0 + 1e-6),
-        ("a rough place", |m, _, _| m.nodes[10].touched ^= 512 << 12),
+        ("a rough place", |m, layout, _| m.lists[layout.rough_places as usize + 10] ^= 512 << 12),
     ];
     for kind in ["gas", "open"] {
         notices(&start(kind, 65), case, input, output);

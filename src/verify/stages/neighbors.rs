@@ -26,8 +26,9 @@ pub const COMPARISON: Comparison = Comparison {
     input: |site, twin| {
         let mut input = Memory::of(site, twin);
         let edge = twin.core.domain.grid.edge;
-        for (i, node) in input.nodes.iter_mut().enumerate() {
-            node.touched = rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], edge);
+        for i in 0..twin.core.state.len() {
+            let place = rough_place(&input.bodies[PRESENT][i], &input.tags[PRESENT][i], edge);
+            input.lists[site.layout.rough_places as usize + i] = place;
         }
         input
     },

@@ -25,17 +25,17 @@ fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: 
     for i in 0..bodies.len() {
         let found = (output.bodies[PRESENT][i], output.tags[PRESENT][i]);
         findings.sphere(i, found, (bodies[i], tags[i]), Tolerances::default());
-        let touched = output.nodes[i].touched;
+        let found = output.lists[site.layout.rough_places as usize + i];
         // The sums of the step begin anew.
         let (loss, virial, relax_work, motion_margin) = (0.0, 0.0, 0.0, twin.motion_margin);
-        let node = Node { loss, virial, relax_work, motion_margin, touched, ..input.nodes[i] };
+        let node = Node { loss, virial, relax_work, motion_margin, ..input.nodes[i] };
         findings.node(i, output.nodes[i], node);
         // A step of the rough place may be rounded to its neighbour.
         let rough = rough_place(&bodies[i], &tags[i], edge);
         let step = |word: u32, k: u32| (word >> (2 + 10 * k) & 1023) as i32;
-        let apart = (0..3).map(|k| (step(touched, k) - step(rough, k)).abs()).max();
-        if touched & 3 != rough & 3 || apart > Some(1) {
-            findings.equal("rough place", i, touched, rough);
+        let apart = (0..3).map(|k| (step(found, k) - step(rough, k)).abs()).max();
+        if found & 3 != rough & 3 || apart > Some(1) {
+            findings.equal("rough place", i, found, rough);
         }
         findings.compared += 1;
     }
