@@ -21,7 +21,10 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
     // Uniform over all invocations: this stage does not write it.
     round = max(atomicLoad(&work[TAIL_ROUND]), frame.wide_rounds);
     if counter(PENDING) > 0u {
-        if id.x == 0u { halt(HALT_UNFINISHED); }
+        if id.x == 0u {
+            atomicMax(&work[LEFT_PENDING], counter(PENDING));
+            halt(HALT_UNFINISHED);
+        }
         return;
     }
     if is_strict() && atomicLoad(&work[LATE_COUNT]) > 0u {

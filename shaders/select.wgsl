@@ -64,7 +64,10 @@ fn select_impacts(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgro
     round = round_of_dispatch.number;
     if is_halted() { return; }
     let pending = counter(PENDING);
-    if id.x == 0u { note_busy(pending); }
+    if id.x == 0u {
+        note_busy(pending);
+        if pending > 0u && round >= longest_chain() { halt(HALT_STUCK); }
+    }
     for (var slot = id.x; slot < pending; slot += groups.x * GROUP) { select_pending(slot); }
     check_loops();
 }

@@ -275,6 +275,9 @@ fn note_busy(pending: u32) {
     if pending > BUSY_PENDING { atomicMax(&work[BUSY_ROUNDS], round + 1u); }
 }
 
+// Rounds of a substep; longer chains of impacts are left to the CPU.
+fn longest_chain() -> u32 { return select(0xffffffffu, LONG_ROUNDS, has_flag(FLAG_LEAVES_CHAINS)); }
+
 // Decides on a pending sphere's impact.
 fn select_pending(slot: u32) {
     let i = atomicLoad(&work[at_pending(round) + slot]);

@@ -253,7 +253,7 @@ fn recover<T>(read: Result<T, Error>, failed: &mut Option<Error>) -> Option<T> {
 pub fn demonstrate() -> Result<Exit, CommandError> {
     let command = std::env::args().next().unwrap_or_else(|| "carom".to_owned());
     let chosen = choose(BackendChoice::Auto, None)?;
-    let source = demo::scene(&chosen)?;
+    let source = demo::scene(&chosen, &mut Screen::new(false, false))?;
     let arguments = RunArguments {
         scene: source.name.clone(),
         backend: BackendChoice::Auto,

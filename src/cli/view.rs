@@ -7,6 +7,7 @@ use super::adapters::choose;
 use super::arguments::{BackendChoice, ViewArguments};
 use super::command_error::{CommandError, Exit};
 use super::demo;
+use super::screen::Screen;
 use super::source::{self, Source};
 
 /// Runs `carom view`.
@@ -14,7 +15,8 @@ pub fn view(arguments: ViewArguments) -> Result<Exit, CommandError> {
     let Source { name, scene } = match &arguments.scene {
         Some(name) => source::scene(name, &arguments.settings, arguments.seed)?,
         None if arguments.settings.is_empty() && arguments.seed.is_none() => {
-            demo::scene(&choose(arguments.backend, arguments.adapter.as_deref())?)?
+            let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
+            demo::scene(&chosen, &mut Screen::new(false, false))?
         }
         None => {
             let text = "--set and --seed change a scene; name it, as in `carom view marbles --seed 2`";

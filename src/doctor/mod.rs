@@ -201,7 +201,7 @@ impl Target {
     }
 
     fn is_software(&self) -> bool {
-        !self.context.is_hardware()
+        self.context.info().is_software()
     }
 }
 

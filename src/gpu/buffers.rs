@@ -2,7 +2,7 @@
 
 use super::{
     Context,
-    buffer_layout::{BufferLayout, Capacities},
+    buffer_layout::BufferLayout,
     host_mirror::HostMirror,
     layout::{
         Body, COLOUR_BITS, Frame, LAUNCH, MOST_ITERATIONS, MOST_WIDE_ROUNDS, RANK_WORDS, Round, Tag,
@@ -310,9 +310,9 @@ fn make_rounds(context: &Context) -> Result<wgpu::Buffer, Error> {
     Ok(rounds)
 }
 
-// The state and the warm-start data outlive buffers that become too small, and the results of the broad phase where only constraints
-// need more room. The warm-start data is indexed by rank, whatever the
-// capacity; the impulses follow the heads of all ranks for which there is room.
+// The state and the warm-start data outlive buffers that become too small; so do the results of the broad phase, if only the pool
+// and the end of the buffer `work` grow. The warm-start data is indexed by rank, whatever the capacity; the impulses follow the heads
+// of all ranks for which there is room.
 fn keep(
     context: &Context,
     before: &Buffers,
@@ -322,9 +322,8 @@ fn keep(
 ) {
     let mut encoder = context.device.create_command_encoder(&Default::default());
     // Room for more constraints changes only the end of the buffer. What the broad phase wrote stays valid.
-    let capacities = Capacities { constraints: layout.capacities.constraints, ..before.layout.capacities };
-    let only_end_moves = BufferLayout { capacities, ..*layout } == *layout
-        && (before.layout.room, before.layout.block_spheres) == (layout.room, layout.block_spheres);
+    let regions = |of: &BufferLayout| (of.room, of.slots, of.capacities.entries, of.block_spheres);
+    let only_end_moves = regions(layout) == regions(&before.layout);
     if before.work != *work && only_end_moves {
         encoder.copy_buffer_to_buffer(&before.work, 0, work, 0, before.work.size().min(work.size()));
     }

@@ -132,7 +132,7 @@ impl Context {
         &self.shared.info
     }
 
-    /// Returns true for a GPU, false for a software adapter.
+    /// Returns true for a discrete, integrated or virtual GPU; false for a software adapter, and for an adapter of unknown kind.
     pub fn is_hardware(&self) -> bool {
         self.shared.info.is_hardware()
     }
@@ -214,12 +214,18 @@ impl Context {
     /// # Errors
     /// As [`Pipelines::new`].
     pub(crate) fn pipelines(&self, variant: Variant) -> Result<Arc<Pipelines>, Error> {
-        let mut made = self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipelines) = made.iter().find(|p| p.variant == variant) {
-            return Ok(pipelines.clone());
+        let made = || self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = |made: &[Arc<Pipelines>]| made.iter().find(|p| p.variant == variant).cloned();
+        if let Some(pipelines) = find(&made()) {
+            return Ok(pipelines);
         }
-        let pipelines = Arc::new(Pipelines::new(self, variant)?);
-        made.push(pipelines.clone());
+        // Without the lock: a thread of the pool that waits for others to compile may begin another call of this function.
+        let compiled = Arc::new(Pipelines::new(self, variant)?);
+        let mut made = made();
+        let pipelines = find(&made).unwrap_or_else(|| {
+            made.push(compiled.clone());
+            compiled
+        });
         Ok(pipelines)
     }
 

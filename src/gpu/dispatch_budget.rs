@@ -47,6 +47,23 @@ struct Walks {
 
 impl Walks {
     const FIRST: Self = Self { encoded: true, calm: 0, patience: WALKS_PATIENCE.0 };
+
+    // Records a step, with a fast sphere or without. Returns whether the next step has the dispatches.
+    fn goes_on(&mut self, walked: bool) -> bool {
+        self.calm = if walked { 0 } else { self.calm + 1 };
+        self.encoded &= self.calm <= self.patience;
+        self.encoded
+    }
+
+    // Returns false if the dispatches were not left out.
+    fn come_back(&mut self) -> bool {
+        let was_left_out = !self.encoded;
+        if was_left_out {
+            let patience = (2 * self.patience).min(WALKS_PATIENCE.1);
+            *self = Self { encoded: true, calm: 0, patience };
+        }
+        was_left_out
+    }
 }
 
 /// Initial and largest number of steps before a smaller budget is tried. Each premature try costs one repeated step.
@@ -96,8 +113,7 @@ impl DispatchBudget {
         if self.calm > self.patience {
             *self = Self { patience: self.patience, lowered: true, walks: self.walks, ..Self::new(context) };
         }
-        self.walks.calm = if walked { 0 } else { self.walks.calm + 1 };
-        self.walks.encoded &= self.walks.calm <= self.walks.patience;
+        self.walks.goes_on(walked);
     }
 
     /// Whether dispatches search the paths of fast spheres.
@@ -107,12 +123,13 @@ impl DispatchBudget {
 
     /// Adds the dispatches for fast spheres after one appeared without them. Returns false if they were there.
     pub fn walk(&mut self) -> bool {
-        let walks = &mut self.walks;
-        let was_left_out = !walks.encoded;
-        if was_left_out {
-            *walks = Walks { encoded: true, calm: 0, patience: (2 * walks.patience).min(WALKS_PATIENCE.1) };
-        }
-        was_left_out
+        self.walks.come_back()
+    }
+
+    /// Leaves out the dispatches for fast spheres.
+    #[cfg(test)]
+    pub fn leave_out_walks(&mut self) {
+        self.walks.encoded = false;
     }
 
     /// The same budget with the dispatches for fast spheres.
@@ -196,5 +213,25 @@ mod tests {
         let mut lowered = calm;
         assert!(lowered.more_batches(2));
         assert_eq!(lowered.batches, ITERATION_BATCHES);
+    }
+
+    #[test]
+    fn walks_are_left_out_after_quiet_steps_and_come_back_for_longer() {
+        let mut walks = Walks::FIRST;
+        let quiet_steps = |walks: &mut Walks| (1..).find(|_| !walks.goes_on(false)).unwrap();
+        assert_eq!(quiet_steps(&mut walks), WALKS_PATIENCE.0 + 1);
+        assert!(walks.come_back() && walks.encoded);
+        assert!(!walks.come_back(), "they are there");
+        for _ in 0..WALKS_PATIENCE.0 {
+            assert!(walks.goes_on(false));
+        }
+        // A fast sphere begins the count anew.
+        assert!(walks.goes_on(true));
+        assert_eq!(quiet_steps(&mut walks), 2 * WALKS_PATIENCE.0 + 1);
+        for _ in 0..20 {
+            walks.encoded = false;
+            walks.come_back();
+        }
+        assert_eq!(walks.patience, WALKS_PATIENCE.1);
     }
 }

@@ -22,8 +22,7 @@ use super::{
     impacts,
     layout::{
         HALT, HALT_CUT, HALT_ITERATIONS, HALT_LATE, HALT_OVERFLOW, HALT_STUCK, HALT_TOO_LONG,
-        HALT_UNFINISHED, HALT_WALKS, MOST_TAIL_PENDING, PENDING, ROUND_BLOCKS, ROUND_WORDS, TAIL_ROUND,
-        TOO_LONG,
+        HALT_UNFINISHED, HALT_WALKS, LEFT_PENDING, MOST_TAIL_PENDING, TOO_LONG,
     },
     pipelines::Pipelines,
     step_plan::StepPlan,
@@ -50,6 +49,10 @@ use crate::{
 /// Most rounds that finish each substep of a whole step. A whole step that needs more is repeated; a step taken
 /// substep-wise repeats only the substeps that need more.
 const MOST_TAIL_ROUNDS: u32 = 512;
+
+/// Repetitions of a whole step before its substeps are taken one by one: in a step in which the whole world lands, one substep after the
+/// other asks for more room.
+const MOST_REPETITIONS: u32 = 3;
 
 /// Rounds over the whole array before the first report.
 const FIRST_WIDE_ROUNDS: u32 = 8;
@@ -81,8 +84,9 @@ pub struct GpuExecutor {
     /// All spheres sleep: no step changes anything.
     is_idle: bool,
     dispatch_budget: DispatchBudget,
-    /// Rounds of the last reported step with more pending spheres than one workgroup does well.
-    busy_rounds: u32,
+    /// Rounds with more pending spheres than one workgroup does well, of the last two reported steps. Each step follows the step
+    /// two before it, whether it was submitted ahead or not.
+    pub(super) busy_rounds: [u32; 2],
     timing: Option<Timing>,
     /// End time of the last reported step.
     end: f64,
@@ -172,7 +176,7 @@ impl GpuExecutor {
             has_chains: false,
             is_idle: false,
             dispatch_budget,
-            busy_rounds: FIRST_WIDE_ROUNDS,
+            busy_rounds: [FIRST_WIDE_ROUNDS; 2],
             timing,
             end: time,
             has_stepped: false,
@@ -185,12 +189,22 @@ impl GpuExecutor {
         Ok((executor, sums, deepest))
     }
 
-    // The step plan of a request.
-    fn step_plan(&self, step: &StepRequest, watched: BoxSet) -> StepPlan {
+    #[cfg(test)]
+    pub(super) fn leave_out_walks(&mut self) {
+        self.dispatch_budget.leave_out_walks();
+    }
+
+    #[cfg(test)]
+    pub(super) fn add_batches(&mut self) {
+        self.dispatch_budget.more_batches(1);
+    }
+
+    // The step plan of a request, after a step with so many busy rounds.
+    fn step_plan(&self, step: &StepRequest, watched: BoxSet, busy_rounds: u32) -> StepPlan {
         let Domain { system, world, statistics, .. } = &self.host.domain;
         StepPlan {
             plan: step.plan,
-            wide_rounds: StepPlan::wide_rounds(statistics.count, self.busy_rounds),
+            wide_rounds: StepPlan::wide_rounds(statistics.count, busy_rounds),
             record: step.records,
             strict: system.solver.strict_order || (!world.rests && statistics.count <= MOST_SPHERES_IN_ORDER),
             leaves_chains: !world.rests,
@@ -211,7 +225,7 @@ impl GpuExecutor {
 
     // Submits the step after the one in flight, if this leaves the start of the one in flight intact.
     fn submit_ahead(&mut self, next: &StepRequest) -> Result<(), Error> {
-        let step_plan = self.step_plan(next, self.watches[1]);
+        let step_plan = self.step_plan(next, self.watches[1], self.busy_rounds[1]);
         if !self.is_idle && self.timing.is_none() && next.plan.regrid.is_none() && step_plan.builds_once() {
             self.ahead = Some(self.submit(next, step_plan)?);
         }
@@ -249,6 +263,7 @@ impl GpuExecutor {
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error> {
         self.retries.waits += u64::from(self.ahead.is_none());
+        let mut repetitions = 0;
         loop {
             let mut step_plan = in_flight.step_plan;
             let begun = (in_flight.start, step_plan);
@@ -300,6 +315,10 @@ impl GpuExecutor {
                 }
                 step_plan.dispatch_budget = self.dispatch_budget.within(MOST_TAIL_ROUNDS);
             }
+            repetitions += 1;
+            if repetitions > MOST_REPETITIONS && step_plan.substep_count() > 1 {
+                return self.take_substep_wise(step, step_plan, impacts);
+            }
             in_flight = self.submit(step, step_plan)?;
             self.retries.waits += 1;
         }
@@ -307,7 +326,7 @@ impl GpuExecutor {
 
     // Adds rounds to a substep that left pending impacts: over the whole array if they are many, else in one workgroup.
     fn add_rounds(&mut self, step_plan: &mut StepPlan, words: &[u32], most_rounds: u32) -> bool {
-        let is_crowded = left_pending(words, step_plan.wide_rounds) > MOST_TAIL_PENDING;
+        let is_crowded = words[LEFT_PENDING as usize] > MOST_TAIL_PENDING;
         is_crowded && step_plan.widen()
             || self.dispatch_budget.go_on(most_rounds)
             || !is_crowded && step_plan.widen()
@@ -322,7 +341,7 @@ impl GpuExecutor {
         device: DeviceCounts,
     ) -> Taken {
         self.dispatch_budget.ended_well(&self.context, device.walked);
-        self.busy_rounds = device.busy_rounds;
+        self.busy_rounds = [self.busy_rounds[1], device.busy_rounds];
         self.is_idle = self.rests_for_ever(&device, step.begin);
         self.watched = Watched::of_report(words, begun.1.watched, &self.host, &self.buffers.layout);
         self.begun = Some(begun);
@@ -393,7 +412,7 @@ impl StepEngine for GpuExecutor {
                     self.has_stepped = true;
                     return Ok(taken);
                 }
-                let step_plan = self.step_plan(step, self.watches[0]);
+                let step_plan = self.step_plan(step, self.watches[0], self.busy_rounds[0]);
                 if step.was_halved || std::mem::take(&mut self.substep_wise) {
                     let taken = self.take_substep_wise(step, step_plan, impacts)?;
                     self.has_stepped = true;
@@ -514,12 +533,6 @@ impl StepEngine for GpuExecutor {
 
 fn words(bytes: &[u8]) -> Vec<u32> {
     bytemuck::pod_collect_to_vec(bytes)
-}
-
-// The pending spheres that the last round of a substep left.
-fn left_pending(words: &[u32], wide_rounds: u32) -> u32 {
-    let round = words[TAIL_ROUND as usize].max(wide_rounds);
-    words[(ROUND_BLOCKS + ROUND_WORDS * (wide_rounds + (round & 1)) + PENDING) as usize]
 }
 
 // One value per sphere in the order of the ids.

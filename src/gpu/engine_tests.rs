@@ -307,3 +307,71 @@ fn counters_give_the_same_states_summed_per_workgroup_and_singly() {
         assert!(a == b, "{name}: other states");
     }
 }
+
+// A gas whose fast spheres appear in the fourth step, and a layer of 2,304 inelastic spheres that lands at once, in several substeps.
+fn surprising() -> [(&'static str, System, u32); 2] {
+    let mut gas = gas(2500, 86);
+    for sphere in gas.spheres.iter_mut().step_by(100) {
+        // Heavy spheres that drive light ones away.
+        sphere.mass = 1e4;
+        sphere.velocity *= 3.0;
+    }
+    let layer = Scene::new(0.3)
+        .seed(87)
+        .gravity([0.0, 0.0, -1.0])
+        .surface("default", Surface { restitution: 0.9, ..Surface::default() }, 1.9)
+        .bounds([0.0; 3], [53.0, 53.0, 6.0])
+        .walled()
+        .fill(Fill::lattice([48, 48, 1], 1.1).origin(DVec3::new(0.6, 0.6, 0.9)).temperature(1e-4))
+        .build()
+        .unwrap();
+    [("gas", gas, 7), ("layer", layer, 3)]
+}
+
+// The dispatch budget changes the costs alone: walks left out, rounds over the whole array, steps ahead and in pieces.
+#[test]
+fn the_dispatch_budget_changes_no_state() {
+    for (name, system, steps) in surprising() {
+        let room = Capacities::for_spheres(system.spheres.len(), false);
+        let run = |walks: bool, wide_rounds: Option<u32>, ahead: bool, in_pieces: bool, pushes: bool| {
+            let mut engine = GpuEngine::with(&system, context(), room, false, |_| NEVER, 0.0).unwrap();
+            let (mut dispatches, mut overlaps) = (vec![], vec![]);
+            for step in 0..steps {
+                if !walks {
+                    engine.engine.leave_out_walks();
+                }
+                if let Some(rounds) = wide_rounds {
+                    engine.engine.busy_rounds = [rounds; 2];
+                }
+                if pushes {
+                    engine.engine.add_batches();
+                }
+                engine.engine.substep_wise = in_pieces;
+                let report =
+                    engine.step(f64::from(step) * system.dt, None, ahead && step + 1 < steps).unwrap();
+                dispatches.push(report.dispatches);
+                overlaps.push(report.deepest_overlap);
+            }
+            let mut spheres = system.spheres.clone();
+            engine.read(&mut spheres).unwrap();
+            println!("{name}, {walks} {wide_rounds:?} {ahead} {in_pieces} {pushes}: {dispatches:?}");
+            ((spheres, overlaps), dispatches.iter().sum::<u64>())
+        };
+        let (usual, most) = run(true, None, false, false, false);
+        for (walks, wide_rounds, ahead, in_pieces, pushes) in [
+            (true, None, true, false, true),
+            (false, None, true, false, false),
+            (false, None, false, true, false),
+            (true, Some(0), true, false, false),
+            (true, Some(0), false, true, true),
+            (true, Some(3), true, false, false),
+            (true, Some(48), false, false, false),
+        ] {
+            let (found, dispatches) = run(walks, wide_rounds, ahead, in_pieces, pushes);
+            assert!(found == usual, "{name}: {walks}, {wide_rounds:?}, {ahead}, {in_pieces}, {pushes}");
+            // A budget that does not suffice costs few repetitions.
+            let bound = if wide_rounds == Some(48) { 30 } else { 5 };
+            assert!(dispatches < bound * most, "{name}: {dispatches} dispatches, {most} before");
+        }
+    }
+}

@@ -476,7 +476,8 @@ words! {
     ITERATIONS_AFTER = constants::ITERATIONS_AFTER;
     SWEEPS = constants::SWEEPS;
     RELAX_PUSHES = constants::RELAX_PUSHES;
-    /// Flag in the number of the last push, if a step that needs more pushes is repeated.
+    /// Flag in the number of the last push, or of the measurement where no push follows, if a step that needs more pushes is
+    /// repeated.
     LAST_PUSH = 1 << 8;
     /// Mark of spheres whose contacts last until the next substep. It exceeds the numbers of all batches.
     LASTING = ITERATION_BATCHES + 2;
@@ -530,6 +531,8 @@ words! {
     FROZEN_NEEDED = 5;
     LOG_NEEDED = 6;
     CONSTRAINTS_NEEDED = 8;
+    /// Pending spheres that the rounds of a substep left.
+    LEFT_PENDING = 9;
     /// Something is not finite: the steps after this one leave what was there before.
     BROKEN = 7;
     STICKY_END = 16;

@@ -119,7 +119,7 @@ fn no_dispatch_compiles_its_shader_anew() {
             }
         }
     }
-    assert!(context.is_hardware() || compiled_code() > 0, "no code is counted");
+    assert!(!context.info().is_software() || compiled_code() > 0, "no code is counted");
     assert!(recompiled.is_empty(), "see `opaque_zero` in shaders/shared/layout.wgsl: {recompiled:?}");
 }
 

@@ -1,5 +1,6 @@
-//! Divides a step into submits that take a bounded time: drivers reset a device that is busy with one submit for too long
-//! (Windows after 2 s, others after 5 to 10 s), and the display waits for it.
+//! Divides a step into submits of a bounded number of dispatches: drivers reset a device that is busy with one submit for too long
+//! (Windows after 2 s, others after 5 to 10 s), and the display waits for it. The mean time of a dispatch decides, so a submit with
+//! several of the longest dispatches in a row takes longer than the rest.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,8 @@ use super::Context;
 /// Expected share of the longest submit that a submit takes: dispatches differ in length.
 const SHARE: f64 = 0.5;
 
-/// Assumed time of a dispatch before the first measurement (s): a constant, and a part per sphere. Of the longer dispatches on an
-/// integrated GPU, and on a software adapter with two cores.
+/// Assumed time of a dispatch before the first measurement (s): a constant, and a part per sphere. A guess for GPUs; for a software
+/// adapter the mean of a gas on llvmpipe with two cores.
 const HARDWARE: (f64, f64) = (1e-5, 3e-9);
 const SOFTWARE: (f64, f64) = (2e-5, 3e-8);
 
@@ -18,7 +19,7 @@ const SOFTWARE: (f64, f64) = (2e-5, 3e-8);
 pub struct SubmitPace {
     /// Seconds per dispatch, if measured.
     per_dispatch: Option<f64>,
-    /// When the device finished the last measured work.
+    /// When the device finished the last measured work; `None` before the first work, during which a driver may compile shaders.
     finished: Option<Instant>,
 }
 
@@ -26,11 +27,11 @@ impl SubmitPace {
     /// Records that dispatches submitted at an instant are finished; the host has waited for them since `waited`.
     pub fn measured(&mut self, submitted: Instant, waited: Instant, dispatches: u64) {
         let now = Instant::now();
-        let begin = self.finished.map_or(submitted, |finished| finished.max(submitted));
-        self.finished = Some(now);
+        let Some(finished) = self.finished.replace(now) else { return };
         if dispatches == 0 {
             return;
         }
+        let begin = finished.max(submitted);
         let found = now.duration_since(begin).as_secs_f64() / dispatches as f64;
         // A host that comes late, a paused viewer for example, learns only how long the work took at most.
         let is_late = now.duration_since(waited) < now.duration_since(begin) / 8;
@@ -38,6 +39,7 @@ impl SubmitPace {
             Some(before) if is_late => before.min(found),
             // One quiet step among slow ones does not make the next submit too long.
             Some(before) => found.max(before / 2.0),
+            None if is_late => return,
             None => found,
         });
     }
@@ -71,6 +73,9 @@ mod tests {
     #[test]
     fn the_time_of_a_dispatch_counts_from_the_end_of_the_work_before_it() {
         let mut pace = SubmitPace::default();
+        // The first work says nothing.
+        pace.measured(Instant::now(), Instant::now(), 10);
+        assert_eq!(pace.per_dispatch, None);
         let submitted = Instant::now();
         std::thread::sleep(Duration::from_millis(20));
         pace.measured(submitted, submitted, 10);

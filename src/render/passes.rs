@@ -56,7 +56,7 @@ pub struct Effort {
 
 impl Effort {
     pub fn of(context: &Context) -> Self {
-        if context.is_hardware() {
+        if !context.info().is_software() {
             Self { occlusion_taps: 24, shadow_taps: 4, shadow_size: 4096 }
         } else {
             Self { occlusion_taps: 10, shadow_taps: 1, shadow_size: 1024 }

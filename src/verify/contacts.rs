@@ -186,7 +186,6 @@ pub fn feature_hits_of(twin: &Twin, i: usize, feature: u32) -> u32 {
     u32::from(twin.core.lists.hits(i, partner)).min(HITS)
 }
 
-// The mover of the wall of a contact constraint.
 // Number of the pair of materials of a sphere and its partner.
 fn surface_number(twin: &Twin, i: usize, partner: u32) -> u32 {
     let (world, state) = (&twin.core.domain.world, &twin.core.state);
@@ -201,6 +200,7 @@ fn surface_number(twin: &Twin, i: usize, partner: u32) -> u32 {
     (usize::from(state.material(i)) * world.material_count + theirs) as u32
 }
 
+// The mover of the wall of a contact constraint.
 fn mover_of(twin: &Twin, partner: u32) -> Option<u32> {
     let world = &twin.core.domain.world;
     let wall = constants::wall_of(partner);

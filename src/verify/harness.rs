@@ -86,7 +86,7 @@ impl Device<'_> {
             // The name labels the pass.
             _ => encoder.stage("audit", group, 0, dispatches),
         }
-        context.queue.submit([encoder.encoder.finish()]);
+        context.queue.submit(encoder.finish());
         let output = Memory::download(context, buffers, layout)?;
         context.check()?;
         Ok(output)

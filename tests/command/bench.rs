@@ -218,9 +218,8 @@ fn a_row_on_a_device_says_what_the_device_did() {
     let number = |of: &Value| of.as_f64().unwrap_or_else(|| panic!("{of} in {row}"));
     let device = &row["device"];
     assert_eq!(row["steps"], 20);
-    // Each step has one submit, unless the machine is so busy that steps are divided; the idle host waits only for the last.
-    let submits = number(&device["submits_per_step"]);
-    assert!((1.0..2.0).contains(&submits), "{submits} submits per step");
+    // A busy machine divides steps; the idle host waits only for the last.
+    assert!(number(&device["submits_per_step"]) >= 1.0);
     assert_eq!(number(&device["blocking_reads_per_step"]), 1.0 / 20.0);
     assert!(number(&device["dispatches_per_step"]) >= STAGES.len() as f64);
     // Every step reads and writes at least both copies of 200 spheres of 64 bytes.

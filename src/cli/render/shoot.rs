@@ -236,7 +236,7 @@ fn open(adapter: Option<&str>) -> Result<Context, CommandError> {
 fn backend(choice: BackendChoice, context: &Context) -> (Backend, Option<String>) {
     let info = context.info();
     let drawn = format!("note: {info} draws");
-    let note = (!context.is_hardware()).then(|| format!("{drawn}: a software adapter, not a GPU"));
+    let note = context.info().is_software().then(|| format!("{drawn}: a software adapter, not a GPU"));
     match choice {
         BackendChoice::Gpu => (Backend::Gpu, note),
         BackendChoice::Exact => (Backend::Exact, note),

@@ -60,12 +60,13 @@ impl GpuExecutor {
                 self.dispatch_budget,
                 None,
                 false,
-            );
+            )
+            .divide(self.submit_queue.pace.most_dispatches(&self.context, self.host.domain.statistics.count));
             encoder.begin();
             encoder.broad_phase(0, false);
             encoder.measure(0);
             let after = encoder.current;
-            self.context.queue.submit([encoder.encoder.finish()]);
+            self.context.queue.submit(encoder.finish());
             let bytes = 4 * self.buffers.layout.report_words();
             let words = words(&download(&self.context, &[(&self.buffers.work, 0, bytes)])?[0]);
             let halt = words[HALT as usize];
