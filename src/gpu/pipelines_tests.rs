@@ -1,9 +1,10 @@
-//! Tests that no dispatch makes the driver recompile a shader.
+//! Tests that no dispatch makes the driver recompile a shader, and that threads may request pipelines at once.
 
 use std::{fs, ops::ControlFlow, sync::Arc};
 
 use bytemuck::Zeroable;
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::{
     Context,
@@ -151,4 +152,15 @@ fn no_step_compiles_its_shaders_anew() {
 fn resident_bytes() -> u64 {
     let pages = fs::read_to_string("/proc/self/statm").unwrap();
     4096 * pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+}
+
+// Compilation uses the same pool: a thread that waits for parts of it may begin another request.
+#[test]
+fn many_threads_of_the_pool_may_request_pipelines_at_once() {
+    let context = Context::open(None).expect("an adapter");
+    let variants: Vec<Variant> = Variant::all().take(2).collect();
+    let made: Vec<_> = (0..12).into_par_iter().map(|k| context.pipelines(variants[k % 2]).unwrap()).collect();
+    for pair in made.windows(3) {
+        assert!(Arc::ptr_eq(&pair[0], &pair[2]) && !Arc::ptr_eq(&pair[0], &pair[1]));
+    }
 }
