@@ -104,10 +104,10 @@ fn rest_update(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups
             let is_stirred = (atomicLoad(&work[frame.at_stirred + i]) & WAKES_NEXT) != 0u;
             if is_stirred || (wakes_block(block, batch) && sleeps(i)) { atomicOr(&work[frame.at_stirred + i], STIRRED); }
             if !is_active_block(block, batch) { continue; }
-            renew_constraints(i, true, 1.0);
+            renew_constraints(i);
         } else {
             let is_converted = any_converted && has_converted(i);
-            if is_converted { renew_constraints(i, true, 1.0); }
+            if is_converted { renew_constraints(i); }
             activate_near(i, is_converted, any_sleeps);
         }
         // In the first batch, constraints of blocks that are not active stay the same: no partner has had an impact.

@@ -25,9 +25,6 @@ fn sweep_listed(i: u32) -> bool {
     return is_some(event);
 }
 
-var<workgroup> pending_of_group: atomic<u32>;
-var<workgroup> first_of_group: u32;
-
 // Places for the pending spheres of each lane in the list of the first round; all lanes of the workgroup take part.
 fn take_pending_together(count: u32, lane: u32) -> u32 {
     if !SUMS_IN_GROUP {
@@ -35,11 +32,8 @@ fn take_pending_together(count: u32, lane: u32) -> u32 {
         if count > 0u { place = atomicAdd(&work[ROUND_BLOCKS + PENDING], count); }
         return place;
     }
-    if lane == 0u { atomicStore(&pending_of_group, 0u); }
-    workgroupBarrier();
-    let place = atomicAdd(&pending_of_group, count);
-    workgroupBarrier();
-    if lane == 0u { first_of_group = atomicAdd(&work[ROUND_BLOCKS + PENDING], atomicLoad(&pending_of_group)); }
+    let place = place_in_group(count, lane);
+    if lane == 0u { first_of_group = atomicAdd(&work[ROUND_BLOCKS + PENDING], atomicLoad(&total_of_group)); }
     return workgroupUniformLoad(&first_of_group) + place;
 }
 

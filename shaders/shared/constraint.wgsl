@@ -52,10 +52,10 @@ fn put_vector(at: u32, v: vec3f) {
 
 fn place_of_constraint(constraint: u32) -> u32 { return frame.at_constraints + constraint * CONSTRAINT_STRIDE; }
 
-fn surface_of_constraint(at: u32) -> u32 { return pool[at + SURFACE_PLACE] & ((1u << SURFACE_BITS) - 1u); }
+fn surface_of_constraint(at: u32) -> u32 { return pool[at + SURFACE_PLACE] & SURFACE_MASK; }
 
 // Cells to the partner's image, encoded as in a candidate.
-fn code_of_constraint(at: u32) -> u32 { return (pool[at + SURFACE_PLACE] >> SURFACE_BITS) & 31u; }
+fn code_of_constraint(at: u32) -> u32 { return (pool[at + SURFACE_PLACE] >> SURFACE_BITS) & CODE_MASK; }
 
 fn impulse_of(constraint: u32) -> ContactImpulse {
     let at = place_of_constraint(constraint);

@@ -284,18 +284,6 @@ fn take_constraints(count: u32) -> u32 {
     return NO_ROOM;
 }
 
-var<workgroup> total_of_group: atomic<u32>;
-var<workgroup> first_of_group: u32;
-
-// Places of the elements of a lane among those of its workgroup.
-fn place_in_group(count: u32, lane: u32) -> u32 {
-    if lane == 0u { atomicStore(&total_of_group, 0u); }
-    workgroupBarrier();
-    let place = atomicAdd(&total_of_group, count);
-    workgroupBarrier();
-    return place;
-}
-
 // Allocates constraints for each lane; all lanes of the workgroup take part.
 fn take_constraints_together(count: u32, lane: u32) -> u32 {
     if !SUMS_IN_GROUP {
@@ -309,9 +297,9 @@ fn take_constraints_together(count: u32, lane: u32) -> u32 {
     return select(first + place, NO_ROOM, first == NO_ROOM);
 }
 
-// Counts the constraints of sphere i, allocates space if their number grew, and stores them. A single loop keeps the
-// inlined code from being duplicated.
-fn renew_constraints(i: u32, again: bool, scale: f32) {
+// After the rounds: counts the constraints of sphere i, allocates space if their number grew, and stores them. A single loop
+// keeps the inlined code from being duplicated.
+fn renew_constraints(i: u32) {
     let before = constraint_end(i) - constraint_begin(i);
     var first = constraint_begin(i);
     var count = 0u;
@@ -323,7 +311,7 @@ fn renew_constraints(i: u32, again: bool, scale: f32) {
             if first == NO_ROOM { return; }
         }
         new_converted = 0u;
-        if k == 0u || count > 0u { count = constraints_of(i, again, scale, k == 1u, first); }
+        if k == 0u || count > 0u { count = constraints_of(i, true, 1.0, k == 1u, first); }
     }
     if new_converted > 0u { atomicAdd(&work[CROWDED_COUNT], new_converted); }
     atomicStore(&work[frame.at_constraint_heads + 2u * i], first);

@@ -72,6 +72,7 @@ fn rounds(@builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) g
     pending = select(pending, 0u, (pending > MOST_TAIL_PENDING) & (frame.wide_rounds < MOST_WIDE_ROUNDS));
     // More pending spheres than this are quicker to split than to finish, if the substep can be split.
     let crowd = select(max(frame.sphere_count / 20u, CROWD), 0xffffffffu, (frame.flags & FLAG_SHORTEST) != 0u);
+    // As `longest_chain`, from the uniform alone: barriers need control flow that the compiler can prove uniform.
     let long = select(0xffffffffu, LONG_ROUNDS, (frame.flags & FLAG_LEAVES_CHAINS) != 0u);
     // After so many rounds another dispatch continues.
     let end = number + frame.tail_rounds;

@@ -38,7 +38,7 @@ fn pressing_constraint(row: u32, masses: vec4u) -> ContactConstraint {
     let push = float_row(row + IMPULSE_PLACE / 4u);
     let impulse = ContactImpulse(push.x, push.yzw, vec3f(0.0));
     let scales = bitcast<vec2f>(masses.xy);
-    let surface = masses.z & ((1u << SURFACE_BITS) - 1u);
+    let surface = masses.z & SURFACE_MASK;
     return ContactConstraint(0u, 0u, normal.xyz, normal.w, scales.y, scales.x, impulse, surface, vec3f(0.0), 0u);
 }
 

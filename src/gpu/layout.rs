@@ -429,6 +429,8 @@ words! {
     /// candidate; from `COLOUR_SHIFT` on the colour.
     SURFACE_PLACE = 10;
     SURFACE_BITS = 21;
+    SURFACE_MASK = (1 << SURFACE_BITS) - 1;
+    CODE_MASK = 31;
     COLOUR_SHIFT = SURFACE_BITS + 5;
     /// Indices of both spheres in their block: 15 bits, [`RESISTS`], and from bit 16 on the partner or [`NOT_STAGED`]. In a block with too many
     /// spheres, the index of the first sphere, with bit 31 for resistance.

@@ -13,7 +13,7 @@ use crate::{
 /// A time beyond all times: no impact. WGSL has no infinity.
 pub const NO_IMPACT: f32 = 3e38;
 
-/// What the text of a shader depends on besides the system.
+/// The properties of an adapter that change the text of the shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adapted {
     /// Lanes that solve the contact constraints of a block. Their number does not change the result.
@@ -89,6 +89,7 @@ const WARM_START: &str = shader!("shared/warm_start");
 
 const CONSTRAINT: &str = shader!("shared/constraint");
 const ITERATIONS: &str = shader!("shared/iterations");
+const GROUP_SUMS: &str = shader!("shared/group_sums");
 const REMOVAL: &str = shader!("shared/removal");
 
 /// All modules in the order of the stages; then the one that finishes the rounds, and those for sinks and sources.
@@ -122,7 +123,7 @@ pub const MODULES: &[Module] = &[
         name: "sweep",
         group: Group::Substep,
         entries: &["sweep", "sweep_apart", "sweep_mark", "sweep_touched"],
-        parts: &[FEATURE, TOUCH, IMPACT, APPROACH, CAUSALITY, RESWEEP, shader!("sweep")],
+        parts: &[FEATURE, TOUCH, IMPACT, APPROACH, CAUSALITY, RESWEEP, GROUP_SUMS, shader!("sweep")],
     },
     Module {
         name: "select",
@@ -171,6 +172,7 @@ pub const MODULES: &[Module] = &[
             CONSTRAINT,
             ITERATIONS,
             WARM_START,
+            GROUP_SUMS,
             shader!("shared/find_constraints"),
             shader!("shared/order_constraints"),
             WALL_LOADS,

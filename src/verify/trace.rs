@@ -145,7 +145,7 @@ enum End {
     Full,
 }
 
-/// What goes through the passes of a step.
+/// Executes the passes of a step in the order of the schedule.
 trait Walker<'a>: Executor<Error = End> {
     fn harness(&mut self) -> &mut Harness<'a>;
 

@@ -17,9 +17,9 @@ use crate::{
         buffer_layout::BufferLayout,
         encode::{self, Solving},
         layout::{
-            ASLEEP_COUNT, CLOSING_PLACE, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_PLACE, IMPULSE_WORDS,
-            INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MOMENT_PLACE, PARTNER_PLACE, PAST_H, RESTED, STIRRED,
-            SURFACE_BITS, SURFACE_PLACE, WALL, constraint_words,
+            ASLEEP_COUNT, CLOSING_PLACE, CODE_MASK, CONSTRAINED, HITS, IMPULSE_COUNT, IMPULSE_PLACE,
+            IMPULSE_WORDS, INDEX_MASK, INNER_COLOURS, LAST_IN_CONTACT, MOMENT_PLACE, PARTNER_PLACE, PAST_H,
+            RESTED, STIRRED, SURFACE_BITS, SURFACE_PLACE, WALL, constraint_words,
         },
     },
     state::{
@@ -207,7 +207,7 @@ fn found(output: &Memory, layout: &BufferLayout, i: usize) -> BTreeMap<(u32, u32
         let v = |k: u32| Vec3::new(f(k), f(k + 1), f(k + 2));
         let (normal, tangent) = (f(IMPULSE_PLACE), v(IMPULSE_PLACE + 1));
         let impulse = ContactImpulse { normal, tangent, moment: v(MOMENT_PLACE) };
-        let code = words[SURFACE_PLACE as usize] >> SURFACE_BITS & 31;
+        let code = words[SURFACE_PLACE as usize] >> SURFACE_BITS & CODE_MASK;
         let key = (words[PARTNER_PLACE as usize], code);
         (key, Found { normal: v(0), closing: f(CLOSING_PLACE), impulse })
     };
