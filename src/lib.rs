@@ -151,7 +151,7 @@ pub mod viewer;
 mod walls;
 
 pub use error::Error;
-pub use simulation::{OnLoss, Options, Simulation, Summary};
+pub use simulation::{Checkpoint, OnLoss, Options, Simulation, Summary};
 pub use state::partner::Partner;
 pub use step::contact::{Cells, Contact, contact_stress};
 pub use step::engine::Backend;

@@ -1,5 +1,6 @@
 //! The main interface of the library: [`Simulation`], a system of spheres with the engine that steps it.
 
+mod checkpoint;
 mod compress;
 mod contact_stress;
 mod edit;
@@ -15,7 +16,8 @@ use std::ops::ControlFlow;
 use xxhash_rust::xxh3::Xxh3;
 
 use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
-pub use self::{recovery::OnLoss, summary::Summary};
+pub(crate) use self::checkpoint::RunState;
+pub use self::{checkpoint::Checkpoint, recovery::OnLoss, summary::Summary};
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{Backend, Contact, Error, Impact, Sphere, StepReport, System, step::engine::Engine};

@@ -72,7 +72,9 @@
 //!   | ^^^ did you mean `dt`?");
 //! ```
 
+mod atomic;
 mod builtin;
+mod checkpoint;
 mod convert;
 mod deserialize;
 mod error;
@@ -86,6 +88,7 @@ mod spheres;
 mod tree;
 
 pub use builtin::{BUILTIN, Builtin, builtin};
+pub use checkpoint::{CheckpointError, read_checkpoint, write_checkpoint};
 pub use error::{SceneError, SceneErrorKind};
 pub use load::{load_scene, parse_scene};
 pub use mesh::read_mesh;

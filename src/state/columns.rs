@@ -23,7 +23,7 @@ pub struct Found {
 }
 
 /// All spheres, one entry each in every array.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct State {
     /// Offset inside the cell, radius.
     pub place: Vec<Vec4>,
