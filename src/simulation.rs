@@ -15,9 +15,9 @@ use std::ops::ControlFlow;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
 pub(crate) use self::checkpoint::RunState;
 pub use self::{checkpoint::Checkpoint, recovery::OnLoss, summary::Summary};
+use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{Backend, Contact, Error, Impact, Sphere, StepReport, System, step::engine::Engine};

@@ -111,7 +111,8 @@ impl From<OnLossChoice> for OnLoss {
 #[derive(Args, Debug)]
 pub struct RunArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
-    pub scene: String,
+    #[arg(required_unless_present = "resume")]
+    pub scene: Option<String>,
     /// Backend that simulates the scene.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
@@ -143,6 +144,13 @@ pub struct RunArguments {
     /// With --out: also write the state after every N-th step.
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
+    /// With --out: write a checkpoint after every N-th step and after the last one, and keep the last two.
+    #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint, which holds the scene and its settings. --steps and --time count from there; without them the
+    /// run goes on to the step at which the first run was to end.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
     /// Print a row of figures every N steps; default: about 20 rows in total.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub log_every: Option<u64>,

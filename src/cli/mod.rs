@@ -4,6 +4,7 @@ mod adapters;
 mod arguments;
 mod atomic_file;
 mod bench;
+mod checkpoints;
 mod command_error;
 mod contacts;
 mod convert;

@@ -9,6 +9,7 @@ use carom::{Backend, CompressionStage, Error, Options, Simulation, Sphere, StepR
 
 use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, OnLossChoice, RunArguments};
+use super::checkpoints::{self, Checkpoints, Resumed, RunLabels};
 use super::command_error::{CommandError, Exit};
 use super::contacts::{self, Contacts};
 use super::demo;
@@ -28,24 +29,70 @@ const STEPS_MAX: f64 = 1e15;
 
 /// Runs `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
-    let source = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
-    let steps = step_count(arguments, &source.scene)?;
     contacts::check_path(arguments)?;
+    if let Some(path) = &arguments.resume {
+        let resumed = checkpoints::resumed(path, arguments)?;
+        let backend = checkpoints::backend(arguments.backend, &resumed.checkpoint)?;
+        let chosen = choose(backend, arguments.adapter.as_deref())?;
+        let start = resume(&chosen, arguments, resumed)?;
+        return run_on(&chosen, arguments, start);
+    }
+    let name = arguments.scene.as_deref().unwrap_or_default();
+    let source = source::scene(name, &arguments.settings, arguments.seed)?;
+    let steps = step_count(arguments, &source.scene)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
-    run_on(chosen, arguments, source, steps)
+    let start = begin(&chosen, arguments, source, steps)?;
+    run_on(&chosen, arguments, start)
 }
 
-fn run_on(
-    chosen: Chosen,
+/// A simulation to step up to a step, with what the user should know about it.
+struct Start {
+    simulation: Simulation,
+    labels: RunLabels,
+    end: u64,
+    notes: Vec<String>,
+}
+
+// Starts the simulation of a scene.
+fn begin(
+    chosen: &Chosen,
     arguments: &RunArguments,
     source: Source,
     steps: u64,
-) -> Result<Exit, CommandError> {
+) -> Result<Start, CommandError> {
     let Source { name, scene } = source;
-    let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
-    let options = Options { on_loss: arguments.on_loss.into(), ..chosen.options(arguments.threads) };
-    let mut simulation = Simulation::new(system, options)?;
+    let simulation = Simulation::new(system, options(chosen, arguments))?;
+    let notes = notes.iter().map(|note| format!("note: {note}")).collect();
+    Ok(Start { simulation, labels: RunLabels::of(arguments, &name), end: steps, notes })
+}
+
+// Goes on from a checkpoint.
+fn resume(chosen: &Chosen, arguments: &RunArguments, resumed: Resumed) -> Result<Start, CommandError> {
+    let Resumed { checkpoint, labels, end } = resumed;
+    let done = checkpoint.steps();
+    let end = match (arguments.steps, arguments.time, end) {
+        (Some(steps), ..) => done + steps,
+        (None, Some(time), _) => done + steps_of_time(time, checkpoint.system().dt)?,
+        (None, None, Some(end)) if end > done => end,
+        (None, None, _) => {
+            return Err(CommandError::usage(format!(
+                "the run of the checkpoint has ended at its step {done}; --steps or --time tell how far it goes on"
+            )));
+        }
+    };
+    let notes = checkpoints::note(chosen.backend, &checkpoint).into_iter().collect();
+    let simulation = Simulation::resume(checkpoint, options(chosen, arguments))?;
+    Ok(Start { simulation, labels, end, notes })
+}
+
+fn options(chosen: &Chosen, arguments: &RunArguments) -> Options {
+    Options { on_loss: arguments.on_loss.into(), ..chosen.options(arguments.threads) }
+}
+
+fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exit, CommandError> {
+    let Start { mut simulation, labels, end: steps, notes } = start;
+    let mut screen = Screen::new(arguments.quiet, arguments.json);
     if arguments.contacts.is_some() {
         // Fail early if this backend cannot report contacts.
         simulation.contacts()?;
@@ -56,12 +103,16 @@ fn run_on(
     let metrics = arguments.metrics.as_deref().map(|path| Metrics::create(path, sinks)).transpose()?;
     let walls = arguments.walls.as_deref().map(|path| Walls::create(path, &simulation)).transpose()?;
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
+    let mut checkpoints = Checkpoints::of(arguments, &labels, steps);
+    let done = simulation.steps();
     screen.line(&format!(
-        "{name}: {}, {} of {} on {}",
+        "{}: {}, {} of {} on {}{}",
+        labels.scene,
         counted(simulation.sphere_count() as u64, "sphere"),
-        counted(steps, "step"),
-        number(scene.world.dt, 4),
-        chosen.describe()
+        counted(steps - done, "step"),
+        number(simulation.system().dt, 4),
+        chosen.describe(),
+        if done > 0 { format!(", after step {done}") } else { String::new() }
     ));
     if let Some(note) = &chosen.note {
         screen.note(note);
@@ -69,9 +120,9 @@ fn run_on(
     if chosen.backend == Backend::Exact && arguments.threads > 1 {
         screen.note("note: the exact backend runs on one thread");
     }
-    notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
+    notes.iter().for_each(|note| screen.note(note));
 
-    let log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
+    let log = Log::new(arguments.log_every.unwrap_or_else(|| (steps - done).div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
     let progress = Progress::start(&mut screen, steps);
     let is_asked_for_more =
@@ -89,7 +140,8 @@ fn run_on(
         is_on_cpu: false,
     };
     interrupt::enter(Phase::Stepping);
-    let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_mut())?;
+    let mut failed =
+        step_to_end(&mut simulation, steps, &mut watch, (output.as_mut(), checkpoints.as_mut()))?;
     interrupt::enter(Phase::Writing);
     watch.finish(simulation.report())?;
 
@@ -101,6 +153,11 @@ fn run_on(
         write_last_state(output, &simulation, spheres, failed.is_some(), &mut screen)?;
         output.finish()?;
     }
+    let is_interrupted = failed.is_none() && simulation.steps() < steps && interrupt::requested();
+    let last = match &mut checkpoints {
+        Some(checkpoints) if failed.is_none() => checkpoints.write_last(&mut simulation, is_interrupted)?,
+        _ => None,
+    };
     match contact_file {
         Some(file) if failed.is_none() => file.write(&simulation)?,
         Some(_) => screen.note("note: a step that failed has no contacts; none are written"),
@@ -121,8 +178,11 @@ fn run_on(
     if let Some(error) = failed {
         return Err(run_failed(&error, arguments.on_loss));
     }
-    if simulation.steps() < steps && interrupt::requested() {
-        screen.note(&format!("interrupted after step {} of {}", simulation.steps(), steps));
+    if is_interrupted {
+        let on = last.map_or("--out DIR would have kept a checkpoint to resume from".to_owned(), |path| {
+            format!("to go on: carom run --resume {}", path.display())
+        });
+        screen.note(&format!("interrupted after step {} of {}; {on}", simulation.steps(), steps));
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
@@ -201,20 +261,24 @@ impl Watch<'_> {
     }
 }
 
-// Runs all steps, without a stop except for intermediate states, because an engine on a device runs a step ahead of its
+// Runs all steps, without a stop except for intermediate states and checkpoints, because an engine on a device runs a step ahead of its
 // reports. Returns the error that ends the run early.
 fn step_to_end(
     simulation: &mut Simulation,
     steps: u64,
     watch: &mut Watch,
-    mut output: Option<&mut Output>,
+    (mut output, mut checkpoints): (Option<&mut Output>, Option<&mut Checkpoints>),
 ) -> Result<Option<Error>, CommandError> {
     while simulation.steps() < steps && !watch.is_over() {
         let left = steps - simulation.steps();
-        let to_next = output.as_ref().and_then(|output| output.steps_to_next(simulation.steps()));
-        let without_stop = to_next.map_or(left, |count| count.min(left));
+        let to_state = output.as_ref().and_then(|output| output.steps_to_next(simulation.steps()));
+        let to_checkpoint = checkpoints.as_ref().and_then(|c| c.steps_to_next(simulation.steps()));
+        let without_stop = [to_state, to_checkpoint].into_iter().flatten().fold(left, u64::min);
         if let Err(error) = simulation.run_watched(without_stop, |simulation| watch.see(simulation)) {
             return Ok(Some(error));
+        }
+        if let Some(checkpoints) = &mut checkpoints {
+            checkpoints.write_if_due(simulation)?;
         }
         let Some(output) = &mut output else { continue };
         let Some(name) = output.name_between(simulation.steps()) else { continue };
@@ -261,7 +325,7 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
     let chosen = choose(BackendChoice::Auto, None)?;
     let source = demo::scene(&chosen, &mut Screen::new(false, false))?;
     let arguments = RunArguments {
-        scene: source.name.clone(),
+        scene: Some(source.name.clone()),
         backend: BackendChoice::Auto,
         adapter: None,
         threads: 0,
@@ -272,6 +336,8 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         out: None,
         every: None,
         formats: vec![],
+        checkpoint_every: None,
+        resume: None,
         log_every: None,
         metrics: None,
         contacts: None,
@@ -281,7 +347,8 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         quiet: false,
     };
     let steps = step_count(&arguments, &source.scene)?;
-    let exit = run_on(chosen, &arguments, source, steps)?;
+    let start = begin(&chosen, &arguments, source, steps)?;
+    let exit = run_on(&chosen, &arguments, start)?;
     if exit == Exit::Done {
         Screen::new(false, false).line(&format!(
             "\nTry next:\n  \
@@ -312,7 +379,10 @@ fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, CommandErr
     let Some(time) = arguments.time else {
         return Ok(arguments.steps.unwrap_or(scene.world.steps));
     };
-    let dt = scene.world.dt;
+    steps_of_time(time, scene.world.dt)
+}
+
+fn steps_of_time(time: f64, dt: f64) -> Result<u64, CommandError> {
     let exact = time / dt;
     if exact.is_nan() || exact > STEPS_MAX {
         return Err(CommandError::usage(format!(

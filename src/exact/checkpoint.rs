@@ -131,16 +131,22 @@ mod tests {
             let mut system = System {
                 dt: 0.05,
                 gravity,
-                bounds: Bounds { max: DVec3::splat(12.0), sides: [Side::Periodic, Side::Wall, open], ..Bounds::default() },
+                bounds: Bounds {
+                    max: DVec3::splat(12.0),
+                    sides: [Side::Periodic, Side::Wall, open],
+                    ..Bounds::default()
+                },
                 ..System::default()
             };
             for k in 0..216_u32 {
                 let place = glam::UVec3::new(k % 6, k / 6 % 6, k / 36).as_dvec3() * 2.0 + 0.7;
-                let velocity = DVec3::new(f64::from(k * 7 % 11) - 5.0, f64::from(k * 5 % 13) - 6.0, f64::from(k % 3));
+                let velocity =
+                    DVec3::new(f64::from(k * 7 % 11) - 5.0, f64::from(k * 5 % 13) - 6.0, f64::from(k % 3));
                 system.spheres.push(Sphere { id: 3 * k, position: place, velocity, ..Sphere::default() });
             }
             let mut whole = ExactEngine::new(&system).unwrap();
-            let step = |engine: &mut ExactEngine, k: u32| engine.step(f64::from(k) * 0.05, None, false).unwrap();
+            let step =
+                |engine: &mut ExactEngine, k: u32| engine.step(f64::from(k) * 0.05, None, false).unwrap();
             (0..60).for_each(|k| drop(step(&mut whole, k)));
             whole.read(&mut system.spheres).unwrap();
             let mut resumed = ExactEngine::resume(&system, &whole.state()).unwrap();

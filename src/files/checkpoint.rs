@@ -9,8 +9,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
-    fmt, fs,
-    io,
+    fmt, fs, io,
     path::Path,
 };
 
@@ -220,8 +219,12 @@ fn arrays_of(checkpoint: &Checkpoint) -> io::Result<Arrays> {
         }
     };
     let world = System { spheres: vec![], ..system.clone() };
-    let head =
-        Head { labels: Cow::Borrowed(labels), run: Cow::Borrowed(run), system: Cow::Borrowed(&world), engine };
+    let head = Head {
+        labels: Cow::Borrowed(labels),
+        run: Cow::Borrowed(run),
+        system: Cow::Borrowed(&world),
+        engine,
+    };
     let mut bytes = vec![];
     ciborium::into_writer(&head, &mut bytes).map_err(io::Error::other)?;
     arrays.insert("head", Array::of(bytes));
@@ -244,9 +247,9 @@ fn add_staged(arrays: &mut Arrays, state: &StagedState) {
     };
     arrays.insert("contacts.sphere", Array::of(kept.iter().map(|(kept, _)| kept.sphere)));
     arrays.insert("contacts.partner", Array::rows(kept.iter().map(|(kept, _)| partner(kept))));
-    let impulses = kept.iter().map(|(_, ContactImpulse { normal, tangent: t, moment: m })| {
-        [*normal, t.x, t.y, t.z, m.x, m.y, m.z]
-    });
+    let impulses = kept
+        .iter()
+        .map(|(_, ContactImpulse { normal, tangent: t, moment: m })| [*normal, t.x, t.y, t.z, m.x, m.y, m.z]);
     arrays.insert("contacts.impulse", Array::rows(impulses));
     arrays.insert("sleep.id", Array::of(warm_start.sleep_timers.iter().map(|timer| timer.0)));
     arrays.insert("sleep.ticks", Array::of(warm_start.sleep_timers.iter().map(|timer| timer.1)));
@@ -280,8 +283,8 @@ fn add_exact(arrays: &mut Arrays, state: &ExactState) {
 /// was written by a newer version.
 pub fn read_checkpoint(path: &Path) -> Result<Checkpoint, CheckpointError> {
     let name = path.display();
-    let bytes =
-        fs::read(path).map_err(|error| CheckpointError { message: format!("cannot read {name}: {error}") })?;
+    let bytes = fs::read(path)
+        .map_err(|error| CheckpointError { message: format!("cannot read {name}: {error}") })?;
     parse_checkpoint(&bytes).map_err(|error| CheckpointError { message: format!("{name}: {error}") })
 }
 
@@ -319,9 +322,7 @@ pub(super) fn parse_checkpoint(bytes: &[u8]) -> Result<Checkpoint, CheckpointErr
         .map_err(|error| CheckpointError { message: format!("its head cannot be read: {error}") })?;
     let spheres = read.spheres()?;
     let engine = match head.engine {
-        EngineHead::Staged { head, h } => {
-            EngineState::Staged(Box::new(read.staged(*head, h, &spheres)?))
-        }
+        EngineHead::Staged { head, h } => EngineState::Staged(Box::new(read.staged(*head, h, &spheres)?)),
         EngineHead::Exact(head) => EngineState::Exact(Box::new(read.exact(head, spheres.len())?)),
     };
     Ok(Checkpoint {
@@ -343,7 +344,9 @@ impl Read<'_> {
             Ok(view) if view.dtype() == T::DTYPE => {
                 Ok(view.data().chunks_exact(T::SIZE).map(T::take).collect())
             }
-            Ok(view) => refused(format!("the array {name} is of type {:?} instead of {:?}", view.dtype(), T::DTYPE)),
+            Ok(view) => {
+                refused(format!("the array {name} is of type {:?} instead of {:?}", view.dtype(), T::DTYPE))
+            }
             Err(_) => refused(format!("there is no array {name}")),
         }
     }
@@ -358,7 +361,11 @@ impl Read<'_> {
         same(name, self.of(name)?, count)
     }
 
-    fn all_rows<T: Element, const N: usize>(&self, name: &str, count: usize) -> Result<Vec<[T; N]>, CheckpointError> {
+    fn all_rows<T: Element, const N: usize>(
+        &self,
+        name: &str,
+        count: usize,
+    ) -> Result<Vec<[T; N]>, CheckpointError> {
         same(name, self.rows(name)?, count)
     }
 
@@ -372,8 +379,11 @@ impl Read<'_> {
         if !ids.is_sorted_by(|a, b| a < b) {
             return refused("the ids do not ascend");
         }
-        let [position, velocity, spin] =
-            [self.vectors("position", count)?, self.vectors("velocity", count)?, self.vectors("spin", count)?];
+        let [position, velocity, spin] = [
+            self.vectors("position", count)?,
+            self.vectors("velocity", count)?,
+            self.vectors("spin", count)?,
+        ];
         let (radius, mass) = (self.all::<f64>("radius", count)?, self.all::<f64>("mass", count)?);
         let (material, fixed) = (self.all::<u16>("material", count)?, self.all::<u8>("fixed", count)?);
         Ok((0..count)

@@ -1,7 +1,10 @@
 //! Checkpoints: the complete state of a simulation between two steps.
 
 use super::{
-    Disturbed, Options, Simulation, Summary, compress::Squeeze, flow::Flow, recovery::Recovery,
+    Disturbed, Options, Simulation, Summary,
+    compress::Squeeze,
+    flow::Flow,
+    recovery::Recovery,
     start::{resume_engine, start_engine},
 };
 use crate::{Backend, Error, Sphere, StepReport, System, step::checkpoint::EngineState};

@@ -3,7 +3,10 @@
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{
-    Backend, Error, System, WallShape, cpu::CpuEngine, exact::ExactEngine, simulation::Options,
+    Backend, Error, System, WallShape,
+    cpu::CpuEngine,
+    exact::ExactEngine,
+    simulation::Options,
     step::{checkpoint::EngineState, engine::Engine},
 };
 

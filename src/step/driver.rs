@@ -11,7 +11,11 @@ use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     state::{
         columns::{Found, State},
-        constants::CRUSHED, sums::Sums, units::Units, warm_start::WarmStartCache},
+        constants::CRUSHED,
+        sums::Sums,
+        units::Units,
+        warm_start::WarmStartCache,
+    },
     step::{
         checkpoint::{DriverState, EngineState, ExecutorState, StagedHead, StagedState},
         domain::Domain,
