@@ -289,7 +289,10 @@ pub fn read_checkpoint(path: &Path) -> Result<Checkpoint, CheckpointError> {
 }
 
 /// Reads a checkpoint from the bytes of a file.
-pub(super) fn parse_checkpoint(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
+///
+/// # Errors
+/// As [`read_checkpoint`].
+pub fn parse_checkpoint(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
     let foreign = "this is no checkpoint of carom, or only a part of one";
     let Ok((_, metadata)) = SafeTensors::read_metadata(bytes) else { return refused(foreign) };
     let mut metadata: BTreeMap<String, String> =

@@ -8,6 +8,7 @@ mod tiers;
 mod adapters;
 mod arguments;
 mod bench;
+mod checkpoints;
 mod contacts;
 mod demo;
 #[cfg(feature = "gpu")]
