@@ -77,6 +77,7 @@ mod convert;
 mod deserialize;
 mod error;
 mod format;
+mod frame;
 mod load;
 mod mesh;
 mod origin;
@@ -87,7 +88,8 @@ mod tree;
 
 pub use builtin::{BUILTIN, Builtin, builtin};
 pub use error::{SceneError, SceneErrorKind};
+pub use frame::{Frame, FrameBounds};
 pub use load::{load_scene, parse_scene};
 pub use mesh::read_mesh;
 pub use schema::scene_schema;
-pub use spheres::write_spheres;
+pub use spheres::{read_frames, write_spheres};

@@ -1,32 +1,36 @@
 //! Reads spheres from comma-separated values.
 
-use csv::{ReaderBuilder, Trim};
+use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::{BadLine, Layout};
-use crate::scene::Placed;
+use super::{FileFault, columns::Layout};
+use crate::files::frame::Frame;
 
-pub(super) fn parse(text: &str) -> Result<Vec<Placed>, BadLine> {
+/// Reads the only frame of a file.
+pub(super) fn read(text: &str, sink: &mut dyn FnMut(Frame)) -> Result<(), FileFault> {
     let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
     let layout = match reader.headers() {
-        Ok(header) => Layout::new(header.iter()).map_err(|what| (1, what))?,
+        Ok(header) => Layout::new(header.iter()).map_err(|what| FileFault::at(1, what))?,
         Err(error) => return Err(bad_line(&error)),
     };
     let mut spheres = vec![];
-    for record in reader.records() {
-        let record = record.map_err(|error| bad_line(&error))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let words: Vec<&str> = record.iter().collect();
-        spheres.push(layout.read(&words).map_err(|what| (line, what))?);
+    let mut record = StringRecord::new();
+    while reader.read_record(&mut record).map_err(|error| bad_line(&error))? {
+        let sphere = layout.read(|place| record.get(place));
+        spheres.push(sphere.map_err(|what| {
+            let line = record.position().map_or(0, csv::Position::line);
+            FileFault::at(line, what)
+        })?);
     }
-    Ok(spheres)
+    sink(Frame { spheres, ..Frame::default() });
+    Ok(())
 }
 
-fn bad_line(error: &csv::Error) -> BadLine {
+fn bad_line(error: &csv::Error) -> FileFault {
     let line = error.position().map_or(1, csv::Position::line);
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            (line, format!("{len} values; the header names {expected_len}"))
+            FileFault::at(line, format!("{len} values; the header names {expected_len}"))
         }
-        _ => (line, error.to_string()),
+        _ => FileFault::at(line, error.to_string()),
     }
 }
