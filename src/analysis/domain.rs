@@ -94,6 +94,11 @@ impl Domain {
         p
     }
 
+    /// The axes in use that are not periodic.
+    pub fn axes_without_period(&self) -> impl Iterator<Item = usize> + '_ {
+        self.axes().filter(|axis| !self.periodic[*axis])
+    }
+
     /// The axes in use.
     pub(super) fn axes(&self) -> std::ops::Range<usize> {
         0..self.dimensions.count()
