@@ -9,7 +9,8 @@ use crate::{Dimensions, Error};
 
 /// Largest number of kinds of spheres; the number of pairs of kinds grows with its square.
 const MOST_KINDS: usize = 64;
-/// Range above contact, in diameters, of the parabola through g(r) that gives the contact value.
+/// Range above contact, in diameters, of the fit to g(r) that gives the contact value. A longer range needs more than a parabola at
+/// volume fractions near 0.4; a shorter one has fewer pairs.
 const CONTACT_RANGE: f64 = 0.25;
 
 /// The radial distribution function g(r): the number of pairs at distance r over the number in an ideal gas of the same spheres
@@ -55,21 +56,22 @@ impl RadialDistribution {
         self.per_center * pairs as f64 / self.centers as f64
     }
 
-    /// g(r) at contact, extrapolated from distances up to 1.25 diameters by a parabola, for equal spheres of this diameter. The
-    /// bins are weighted by their pairs. `None` if fewer than four bins with pairs lie in this range.
+    /// g(r) at contact, for equal spheres of this diameter: the exponential of a parabola in r that is fitted to ln g(r) from contact
+    /// to 1.25 diameters, with the pairs of each bin as its weight. `None` if fewer than four bins with pairs lie in this range.
     pub fn contact_value(&self, diameter: f64) -> Option<f64> {
         let (mut matrix, mut right, mut bins) = (DMat3::ZERO, DVec3::ZERO, 0);
         for (bin, g) in self.g.iter().enumerate() {
             let x = self.radius(bin) / diameter - 1.0;
             let is_above = bin as f64 * self.bin_width >= diameter * (1.0 - 1e-9);
             if is_above && x <= CONTACT_RANGE && self.pairs[bin] > 0 {
-                let (powers, weight) = (DVec3::new(1.0, x, x * x), self.ideal_pairs[bin] / g);
+                // The variance of ln g is one over the number of pairs.
+                let (powers, weight) = (DVec3::new(1.0, x, x * x), self.pairs[bin] as f64);
                 matrix += DMat3::from_cols(powers * powers.x, powers * powers.y, powers * powers.z) * weight;
-                right += powers * (weight * g);
+                right += powers * (weight * g.ln());
                 bins += 1;
             }
         }
-        (bins >= 4).then(|| (matrix.inverse() * right).x).filter(|value| value.is_finite())
+        (bins >= 4).then(|| (matrix.inverse() * right).x.exp()).filter(|value| value.is_finite())
     }
 
     /// The average over several states: the sum of the pairs over the sum of the expected pairs. `None` if there are none, or if

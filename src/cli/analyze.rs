@@ -208,8 +208,12 @@ fn measure(arguments: &AnalyzeArguments) -> Result<Exit, CommandError> {
     if let Some(folder) = &arguments.out {
         write(folder, &sections, &object)?;
     }
-    for section in &sections {
-        section.notes.iter().for_each(|note| screen.note(&format!("note: {}: {note}", section.stem)));
+    let mut told = vec![];
+    for note in sections.iter().flat_map(|section| &section.notes) {
+        if !told.contains(&note) {
+            screen.note(&format!("note: {note}"));
+            told.push(note);
+        }
     }
     if arguments.json {
         print_object(&object)?;

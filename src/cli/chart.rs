@@ -272,10 +272,18 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-fn decades(least: f64, most: f64) -> Vec<f64> {
+// Logarithms of powers of ten and, where they are few, of 2 and 5 times these; on a short axis, of values of any form.
+fn powers(least: f64, most: f64) -> Vec<f64> {
     let every = ((most - least) / 8.0).ceil().max(1.0);
-    let first = (least / every).ceil() as i64;
-    (first..=(most / every).floor() as i64).map(|k| k as f64 * every).collect()
+    let steps: &[f64] = if most - least < 3.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let first = (least / every).floor() as i64;
+    let decades = (first..=(most / every).floor() as i64).map(|k| k as f64 * every);
+    let ticks = decades.flat_map(|decade| steps.iter().map(move |step| decade + step.log10()));
+    let ticks: Vec<f64> = ticks.filter(|tick| (least..=most).contains(tick)).collect();
+    if ticks.len() < 2 {
+        return round_values(10f64.powf(least), 10f64.powf(most)).into_iter().map(f64::log10).collect();
+    }
+    ticks
 }
 
 // About six values of the form 1, 2 or 5 times a power of ten.
@@ -341,12 +349,10 @@ mod tests {
         assert_eq!(labels(Axis::new([0.0, 5.0].into_iter(), false, false)), ["0", "1", "2", "3", "4", "5"]);
         assert_eq!(
             labels(Axis::new([-3.0, 1.0].into_iter(), true, false)),
-            ["1e-3", "0.01", "0.1", "1", "10"].map(String::from).map(|t| if t == "1e-3" {
-                "0.001".to_owned()
-            } else {
-                t
-            })
+            ["0.001", "0.01", "0.1", "1", "10"]
         );
+        assert_eq!(labels(Axis::new([0.0, 1.0].into_iter(), true, false)), ["1", "2", "5", "10"]);
+        assert_eq!(labels(Axis::new([0.1, 0.15].into_iter(), true, false)).len(), 5);
         for values in [[1e-9, 2e-9], [7.0, 7.0], [0.0, 0.0], [-4e8, 3e9]] {
             let axis = Axis::new(values.into_iter(), false, true);
             assert!(

@@ -168,9 +168,12 @@ pub fn energy(input: &Input) -> Result<Section, CommandError> {
     let Some(last) = steps.times.len().checked_sub(1) else {
         return Err(CommandError::usage("the metrics file has no steps"));
     };
-    let labels = ["kinetic", "potential", "total"];
-    let series = labels.iter().zip(&steps.energies).map(|(label, energies)| {
-        Series::new(*label, Form::Line, steps.times.iter().copied().zip(energies.iter().copied()).collect())
+    // The total comes first, so that it does not hide the others; an energy that is always 0 only compresses the axis.
+    let shown = [(2, "total"), (0, "kinetic"), (1, "potential")];
+    let is_shown = |(column, _): &(usize, &str)| steps.energies[*column].iter().any(|energy| *energy != 0.0);
+    let series = shown.into_iter().filter(is_shown).map(|(column, label)| {
+        let points = steps.times.iter().copied().zip(steps.energies[column].iter().copied());
+        Series::new(label, Form::Line, points.collect())
     });
     let chart = Chart {
         title: "Energy over time".to_owned(),
