@@ -243,8 +243,7 @@ impl Axis {
         let space = if b - a > 1e-9 * a.abs().max(b.abs()) { 0.04 * (b - a) } else { 0.1 * a.abs().max(1.0) };
         let starts_at_zero = a == 0.0 && !logarithmic;
         let (least, most) = (if starts_at_zero { 0.0 } else { a - space }, b + space);
-        let ticks =
-            if logarithmic && most - least >= 2.0 { decades(least, most) } else { round_values(least, most) };
+        let ticks = if logarithmic { powers(least, most) } else { round_values(least, most) };
         Self { least, most, ticks, logarithmic }
     }
 }
