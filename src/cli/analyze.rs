@@ -68,7 +68,7 @@ pub struct AnalyzeArguments {
     /// Largest gap of two spheres in contact, over the sum of their radii.
     #[arg(long, value_name = "X", default_value_t = 1e-3, allow_negative_numbers = true, value_parser = fraction)]
     pub tolerance: f64,
-    /// Contacts below which a sphere is a rattler. Default: 4, in 2D 3, for frictionless spheres.
+    /// Contacts below which a sphere is a rattler. Default: 4, in 2D 3; 2 if the scene of --scene has friction.
     #[arg(long, value_name = "N")]
     pub least_contacts: Option<u32>,
     /// Axis of the profile of the packing fraction. Default: z, in 2D y.

@@ -16,6 +16,7 @@ use super::{
 use crate::cli::{
     chart::{Chart, Form, Series},
     command_error::CommandError,
+    text::number,
 };
 
 /// Default range of rdf, in mean diameters.
@@ -145,7 +146,7 @@ pub fn speeds(input: &Input, arguments: &AnalyzeArguments) -> Result<Vec<Section
 fn speed_section(stem: String, of: &SpeedDistribution, has_classes: bool) -> Section {
     let title = match of.mass {
         None => "Speeds of all spheres, in thermal speeds sqrt(T / mass)".to_owned(),
-        Some(mass) if has_classes => format!("Speeds of the spheres of mass {mass}"),
+        Some(mass) if has_classes => format!("Speeds of the spheres of mass {}", number(mass, 6)),
         Some(_) => "Speeds".to_owned(),
     };
     let bins = 0..of.counts.len();
@@ -215,7 +216,10 @@ pub fn packing(input: &Input, arguments: &AnalyzeArguments) -> Result<Section, C
 
 /// Contacts by distance.
 pub fn coordination(input: &Input, arguments: &AnalyzeArguments) -> Result<Section, CommandError> {
-    let least = arguments.least_contacts.unwrap_or(input.dimensions.count() as u32 + 1);
+    let has_friction =
+        input.system.as_ref().is_some_and(|s| s.materials.surfaces().iter().any(|s| s.friction > 0.0));
+    let default = if has_friction { 2 } else { input.dimensions.count() as u32 + 1 };
+    let least = arguments.least_contacts.unwrap_or(default);
     let states = input.chosen(arguments);
     let mut found: Vec<Coordination> = vec![];
     for state in states {
