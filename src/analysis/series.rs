@@ -55,7 +55,7 @@ pub fn flow_rate(times: &[f64], increments: &[u64], bins: usize) -> Result<FlowR
     }
     let total: u64 = increments.iter().sum();
     let flowing = || times.iter().zip(increments).filter(|(_, n)| **n > 0).map(|(t, _)| *t);
-    let active = flowing().next().zip(flowing().last()).map(|(a, b)| [a, b]);
+    let active = flowing().next().zip(flowing().next_back()).map(|(a, b)| [a, b]);
     let mut sum = 0;
     let running: Vec<u64> = increments
         .iter()

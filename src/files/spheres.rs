@@ -1,23 +1,39 @@
 //! Reads and writes files of spheres: one module for each format.
 
+mod binary;
 mod columns;
 mod csv;
+mod gzip;
+mod lammps_data;
+mod lammps_dump;
+mod npz;
+mod ply;
+mod table;
+mod vtp;
 mod write;
 mod xyz;
 
-use std::{ffi::OsStr, fs, path::Path};
+use std::{borrow::Cow, ffi::OsStr, fs, path::Path};
 
 use super::{error::SceneError, frame::Frame};
 use crate::scene::{Material, Placed};
 
-pub use write::write_spheres;
+pub use write::{WRITTEN_ENDINGS, write_frames, write_series, write_snapshot, write_spheres};
 
-/// Reads all states of a file of spheres; the ending of its name gives the format.
+/// Endings of the names of the files that are read.
+pub const READ_ENDINGS: [&str; 9] = ["csv", "xyz", "lammpstrj", "dump", "data", "lmp", "vtp", "npz", "ply"];
+
+/// Reads all states of a file of spheres; the ending of its name gives the format, one of [`READ_ENDINGS`]. Texts may be
+/// compressed, with `.gz` behind the ending.
 ///
 /// `.csv`: a header names the columns `id,x,y,z,vx,vy,vz,radius,mass,wx,wy,wz,fixed,material` in any order; `x`, `y` and
 /// `radius` are required. `.xyz`: extended XYZ with the properties `pos` and `radius`, and optionally `id`, `velo`, `mass`,
-/// `spin`, `fixed` and `species` (the material); other properties are skipped. `Lattice`, `Origin`, `pbc`, `Time` and `Step`
-/// are read from its second line. A `.csv` file has one frame without time and box, an `.xyz` file any number of frames.
+/// `omega` or `spin`, `fixed` and `species` (the material); other properties are skipped. `Lattice`, `Origin`, `pbc`, `Time` and `Step`
+/// are read from its second line. `docs/files.md` in the repository describes all formats.
+///
+/// No count in a file is trusted before the bytes behind it are there: reading takes at most 80 times the size of the
+/// file or, if it is compressed, of its content. The content of a compressed file is at most 100 times as large as the
+/// file and 16 MiB; a larger one is an error.
 ///
 /// # Errors
 /// [`SceneError`] if the file is missing or if its content is invalid; the message names the file and, in a text, the line.
@@ -29,9 +45,15 @@ pub fn read_frames(path: &Path) -> Result<Vec<Frame>, SceneError> {
     Ok(frames)
 }
 
+/// Name of the format that the ending of a file's name gives; `None` if it is none of a file of spheres.
+pub fn format_name(path: &Path) -> Option<&'static str> {
+    Ending::of(path).map(|ending| ending.format.name())
+}
+
 /// Reads the spheres of the last frame of a file, for a scene with these materials.
 ///
-/// A species of an `.xyz` file may be an element of chemistry; one that is not a material of the scene is left out.
+/// A species of extended XYZ may be an element of chemistry, and a type of LAMMPS may be a number; one that is not a
+/// material of the scene is left out.
 pub(crate) fn parse_spheres(
     path: &Path,
     bytes: &[u8],
@@ -39,9 +61,14 @@ pub(crate) fn parse_spheres(
 ) -> Result<Vec<Placed>, SceneError> {
     let mut last = Frame::default();
     parse(path, bytes, &mut |frame| last = frame)?;
-    if path.extension() == Some(OsStr::new("xyz")) {
+    let format = Ending::of(path).map(|ending| ending.format);
+    if matches!(format, Some(Format::Xyz | Format::LammpsDump | Format::LammpsData)) {
+        // These formats separate words by blanks, so a name with blanks was written with underscores.
+        let words: Vec<String> = materials.iter().map(|material| table::word(&material.name)).collect();
         for sphere in &mut last.spheres {
-            sphere.material.take_if(|species| !materials.iter().any(|m| m.name == *species));
+            let Some(species) = sphere.material.take() else { continue };
+            let place = words.iter().position(|word| *word == species);
+            sphere.material = place.map(|place| materials[place].name.clone());
         }
     }
     Ok(last.spheres)
@@ -54,22 +81,108 @@ struct FileFault {
 }
 
 impl FileFault {
+    fn of(what: String) -> Self {
+        Self { line: None, what }
+    }
+
     fn at(line: u64, what: String) -> Self {
         Self { line: Some(line), what }
+    }
+}
+
+/// A format of files of spheres.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Csv,
+    Xyz,
+    LammpsDump,
+    LammpsData,
+    Vtp,
+    Npz,
+    Ply,
+}
+
+impl Format {
+    /// Whether a file may hold several frames.
+    fn holds_frames(self) -> bool {
+        matches!(self, Self::Xyz | Self::LammpsDump)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "CSV",
+            Self::Xyz => "extended XYZ",
+            Self::LammpsDump => "LAMMPS dump",
+            Self::LammpsData => "LAMMPS data",
+            Self::Vtp => "VTK poly data",
+            Self::Npz => "NumPy archive",
+            Self::Ply => "PLY",
+        }
+    }
+
+    fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::Xyz | Self::LammpsDump | Self::LammpsData)
+    }
+}
+
+/// What the ending of a file's name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ending {
+    format: Format,
+    is_packed: bool,
+}
+
+impl Ending {
+    /// The ending of a name; `None` if it is none of a file of spheres.
+    fn of(path: &Path) -> Option<Self> {
+        let is_packed = path.extension() == Some(OsStr::new("gz"));
+        let stem = if is_packed { path.file_stem().map(Path::new)? } else { path };
+        let format = match stem.extension().and_then(OsStr::to_str)? {
+            "csv" => Format::Csv,
+            "xyz" => Format::Xyz,
+            "lammpstrj" | "dump" => Format::LammpsDump,
+            "data" | "lmp" => Format::LammpsData,
+            "vtp" => Format::Vtp,
+            "npz" => Format::Npz,
+            "ply" => Format::Ply,
+            _ => return None,
+        };
+        (format.is_text() || !is_packed).then_some(Self { format, is_packed })
+    }
+
+    /// Endings as a text for messages.
+    fn list(endings: &[&str]) -> String {
+        endings.iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(", ")
     }
 }
 
 /// Reads the frames of a file one by one.
 fn parse(path: &Path, bytes: &[u8], sink: &mut dyn FnMut(Frame)) -> Result<(), SceneError> {
     let name = path.display().to_string();
-    let read = match path.extension().and_then(OsStr::to_str) {
-        Some("csv") => csv::read,
-        Some("xyz") => xyz::read,
-        _ => return Err(SceneError::invalid(format!("{name}: spheres are read from .csv and .xyz files"))),
+    let Some(Ending { format, is_packed }) = Ending::of(path) else {
+        return Err(SceneError::invalid(format!(
+            "{name}: spheres are read from files with the endings {}; .gz may follow those of texts",
+            Ending::list(&READ_ENDINGS)
+        )));
     };
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| SceneError::invalid(format!("{name}: not a text: {error}")))?;
-    read(text, sink).map_err(|FileFault { line, what }| {
+    let mut read = || {
+        let bytes = match is_packed {
+            true => Cow::from(gzip::unpack(bytes).map_err(FileFault::of)?),
+            false => Cow::from(bytes),
+        };
+        let read_text = match format {
+            Format::Csv => csv::read,
+            Format::Xyz => xyz::read,
+            Format::LammpsDump => lammps_dump::read,
+            Format::LammpsData => lammps_data::read,
+            Format::Vtp => return vtp::read(&bytes, sink),
+            Format::Npz => return npz::read(&bytes, sink),
+            Format::Ply => return ply::read(&bytes, sink),
+        };
+        let text = std::str::from_utf8(&bytes);
+        read_text(text.map_err(|error| FileFault::of(format!("not a text: {error}")))?, sink)
+    };
+    read().map_err(|FileFault { line, what }| {
         let place = line.map_or(String::new(), |line| format!("{line}:"));
         SceneError::invalid(format!("{name}:{place} {what}"))
     })

@@ -93,11 +93,18 @@ def displacement(name, paths):
     wrapped = np.array([positions for _, positions, _ in frames])
     steps = np.diff(wrapped, axis=0)
     images = np.concatenate([np.zeros((1, *wrapped.shape[1:])), -np.cumsum(np.round(steps / size), axis=0)])
-    msd = freud.msd.MSD(box_of(size), mode="window")
-    msd.compute(wrapped, images.astype(np.int32))
     ours = table(FOLDER / name / "msd.csv", "msd")
-    theirs = np.asarray(msd.msd)
-    check(f"{name}: mean-square displacement", np.abs(theirs - ours).max() / ours.max(), 1e-5)
+
+    def theirs(positions, images):
+        msd = freud.msd.MSD(box_of(size), mode="window")
+        return np.asarray(msd.compute(positions, images.astype(np.int32)).msd)
+
+    # freud's window mode is the difference of sums of squares of the positions, in f32: it loses digits where paths are short
+    # and the box is large. Paths that start at the origin have the same displacements and small squares.
+    check(f"{name}: mean-square displacement", np.abs(theirs(wrapped, images) - ours).max() / ours.max(), 1e-3)
+    paths = np.concatenate([np.zeros((1, *wrapped.shape[1:])), np.cumsum(steps - size * np.round(steps / size), axis=0)])
+    found = theirs(paths, np.zeros(paths.shape))
+    check(f"{name}: mean-square displacement, paths from the origin", np.abs(found - ours).max() / ours.max(), 1e-5)
 
 
 def lattice():

@@ -226,8 +226,9 @@ fn two_dimensions_are_recognized() {
 #[test]
 fn materials_have_their_own_distributions() {
     let place = Place::new();
-    let site =
-        |k: u32| format!("{},{},{},0.5,{}\n", k % 4, k / 4 % 4, k / 16, if k % 2 == 0 { "a/b" } else { "c" });
+    let site = |k: u32| {
+        format!("{},{},{},0.5,{}\n", k % 4, k / 4 % 4, k / 16, if k.is_multiple_of(2) { "a/b" } else { "c" })
+    };
     let rows: String = (0..64).map(site).collect();
     place.write("two.csv", &format!("x,y,z,radius,material\n{rows}"));
     let run = ["analyze", "two.csv", "--what", "rdf", "--partial", "--range", "1.5", "--json", "--out", "a"];

@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod failed;
 mod files;
+mod formats;
 mod harness;
 mod json;
 mod mangled;

@@ -74,7 +74,7 @@ impl Input {
         let scene = arguments.scene.as_deref();
         let scene = scene.map(|name| source::scene(name, &arguments.settings, None)).transpose()?;
         let system = scene.map(|source| source.scene.build()).transpose()?;
-        let (mut frames, mut contact_list, mut steps) = (vec![], None, None);
+        let (mut frames, mut contact_list, mut steps): (Vec<Frame>, _, _) = (vec![], None, None);
         for path in &arguments.files {
             let twice = |what| {
                 Err(CommandError::usage(format!("{}: a second file of {what}; give one", path.display())))
@@ -93,6 +93,12 @@ impl Input {
             (None, Some(system)) => system.dimensions,
             (None, None) => detect_dimensions(&frames, contact_list.as_deref()),
         };
+        if let Some(system) = &system {
+            // Some formats have the step of a state, but not its time.
+            for frame in &mut frames {
+                frame.time = frame.time.or(frame.step.map(|step| step as f64 * system.dt));
+            }
+        }
         let mut input = Self {
             states: vec![],
             materials: vec![],

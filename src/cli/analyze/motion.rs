@@ -17,7 +17,8 @@ pub fn displacement(input: &Input, arguments: &AnalyzeArguments) -> Result<Secti
     let mut states = vec![];
     for state in &input.states {
         let Some(time) = state.time else {
-            let text = "a displacement needs the time of each state; .csv files have none, .xyz files do";
+            let text = "a displacement needs the time of each state; .csv files have none, .xyz files do; of a file with steps, --scene gives \
+                        the time";
             return Err(CommandError::usage(text));
         };
         states.push(Snapshot { time, ids: state.ids.clone(), positions: state.positions.clone() });

@@ -1,18 +1,25 @@
-//! Reads extended XYZ: for each frame a count, a line of `key=value` pairs, and a line for each sphere.
+//! Extended XYZ: for each frame a count, a line of `key=value` pairs, and a line for each sphere.
+
+use std::io::{self, Write};
 
 use glam::DVec3;
 
-use super::{FileFault, columns::Layout};
-use crate::files::frame::{Frame, FrameBounds};
+use super::{FileFault, columns::Layout, table::Table};
+use crate::{
+    Sphere,
+    files::frame::{Frame, FrameBounds},
+};
 
 /// The columns of each known property.
-const PROPERTIES: [(&str, &[&str]); 8] = [
+const PROPERTIES: [(&str, &[&str]); 9] = [
     ("id", &["id"]),
     ("species", &["material"]),
     ("pos", &["x", "y", "z"]),
     ("velo", &["vx", "vy", "vz"]),
     ("radius", &["radius"]),
     ("mass", &["mass"]),
+    // The name that OVITO reads as an angular velocity; it takes `spin` for a single number.
+    ("omega", &["wx", "wy", "wz"]),
     ("spin", &["wx", "wy", "wz"]),
     ("fixed", &["fixed"]),
 ];
@@ -126,4 +133,58 @@ fn layout(pairs: &[(&str, &str)]) -> Result<(Layout, usize), String> {
         width += columns;
     }
     Ok((layout.complete()?, width))
+}
+
+/// Writes a state; several states in succession are a trajectory.
+pub(super) fn write(out: &mut dyn Write, table: &Table) -> io::Result<()> {
+    writeln!(out, "{}", table.spheres.len())?;
+    if let Some(FrameBounds { min, max, periodic }) = table.bounds {
+        let size = max - min;
+        write!(
+            out,
+            "Lattice=\"{:?} 0.0 0.0 0.0 {:?} 0.0 0.0 0.0 {:?}\" Origin=\"{:?} {:?} {:?}\" ",
+            size.x, size.y, size.z, min.x, min.y, min.z,
+        )?;
+        write_properties(out, table)?;
+        write!(out, " pbc=\"{}\"", periodic.map(|is| if is { "T" } else { "F" }).join(" "))?;
+    } else {
+        write_properties(out, table)?;
+    }
+    if let Some(time) = table.time {
+        write!(out, " Time={time:?}")?;
+    }
+    if let Some(step) = table.step {
+        write!(out, " Step={step}")?;
+    }
+    writeln!(out)?;
+    let species = table.words();
+    for sphere in table.spheres.iter() {
+        let Sphere { id, position: p, velocity: v, spin: w, radius, mass, .. } = sphere;
+        let species = &species[usize::from(sphere.material)];
+        write!(out, "{id} {species} {:?} {:?} {:?} {:?} {:?} {:?}", p.x, p.y, p.z, v.x, v.y, v.z)?;
+        write!(out, " {radius:?}")?;
+        if table.has_mass {
+            write!(out, " {mass:?}")?;
+        }
+        if table.has_spin {
+            write!(out, " {:?} {:?} {:?}", w.x, w.y, w.z)?;
+        }
+        if table.has_fixed {
+            write!(out, " {}", if sphere.fixed { "T" } else { "F" })?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_properties(out: &mut dyn Write, table: &Table) -> io::Result<()> {
+    write!(out, "Properties=id:I:1:species:S:1:pos:R:3:velo:R:3:radius:R:1")?;
+    for (needed, property) in
+        [(table.has_mass, ":mass:R:1"), (table.has_spin, ":omega:R:3"), (table.has_fixed, ":fixed:L:1")]
+    {
+        if needed {
+            write!(out, "{property}")?;
+        }
+    }
+    Ok(())
 }
