@@ -127,6 +127,7 @@
 //! - `cli`: the `carom` command.
 #![warn(missing_docs)]
 
+pub mod analysis;
 mod cpu;
 #[cfg(all(feature = "gpu", feature = "files"))]
 pub mod doctor;

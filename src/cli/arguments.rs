@@ -6,6 +6,7 @@ use carom::OnLoss;
 use carom::files::WRITTEN_ENDINGS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::analyze::AnalyzeArguments;
 use super::convert::ConvertArguments;
 use super::info::InfoArguments;
 use super::output::DEFAULT_FORMATS;
@@ -59,6 +60,8 @@ pub enum Command {
     Schema,
     /// List the adapters that the gpu backend can run on.
     Adapters(AdaptersArguments),
+    /// Measure structure, speeds, contacts, displacement and flow in the files that a run has written.
+    Analyze(AnalyzeArguments),
     /// Measure the speed of scenes, and print and check physical results beside it.
     Bench(BenchArguments),
     /// Open a window on a scene.
@@ -436,14 +439,14 @@ fn window_size(text: &str) -> Result<[u32; 2], String> {
 // More threads than any machine has would only fail later, inside the thread pool.
 const THREADS_MAX: usize = 1024;
 
-fn thread_count(text: &str) -> Result<usize, String> {
+pub fn thread_count(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(count) if count <= THREADS_MAX => Ok(count),
         _ => Err(format!("expected a whole number from 0 to {THREADS_MAX}")),
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("expected a finite number above 0".to_owned()),
@@ -495,7 +498,7 @@ fn picture_size(text: &str) -> Result<PictureSize, String> {
     }
 }
 
-fn range(text: &str) -> Result<(f64, f64), String> {
+pub fn range(text: &str) -> Result<(f64, f64), String> {
     let ends: Vec<f64> = text.split(',').filter_map(|n| n.trim().parse().ok()).collect();
     match ends[..] {
         [low, high]
@@ -514,7 +517,7 @@ fn sphere_count(text: &str) -> Result<u32, String> {
     }
 }
 
-fn assignment(text: &str) -> Result<String, String> {
+pub fn assignment(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
         _ => Err("expected KEY=VALUE, as in world.dt=0.001".to_owned()),

@@ -6,6 +6,7 @@ mod tiers;
 
 #[cfg(feature = "gpu")]
 mod adapters;
+mod analyze;
 mod arguments;
 mod bench;
 mod checkpoints;
