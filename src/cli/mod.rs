@@ -9,6 +9,7 @@ mod contacts;
 mod demo;
 mod doctor;
 mod interrupt;
+mod memory;
 mod metrics;
 mod output;
 mod record;

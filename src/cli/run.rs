@@ -23,12 +23,15 @@ use super::walls::Walls;
 const LOG_ROWS: u64 = 20;
 // Longest run in steps; a longer one is a typing error, or can be run in parts.
 const STEPS_MAX: f64 = 1e15;
+// Most states of a run; more files in a folder bring most file systems to a halt.
+const STATES_MAX: u64 = 10_000_000;
 
 /// Runs `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
     let source = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &source.scene)?;
     contacts::check_path(arguments)?;
+    check_states(arguments, steps)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
     run_on(chosen, arguments, source, steps)
 }
@@ -303,7 +306,16 @@ fn is_finite(spheres: &[Sphere]) -> bool {
 
 fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, CommandError> {
     let Some(time) = arguments.time else {
-        return Ok(arguments.steps.unwrap_or(scene.world.steps));
+        let (option, steps) = match arguments.steps {
+            Some(steps) => ("--steps", steps),
+            None => ("world.steps", scene.world.steps),
+        };
+        if steps as f64 > STEPS_MAX {
+            return Err(CommandError::usage(format!(
+                "{option} is {steps}; at most {STEPS_MAX:e} steps can be run"
+            )));
+        }
+        return Ok(steps);
     };
     let dt = scene.world.dt;
     let exact = time / dt;
@@ -314,6 +326,19 @@ fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, CommandErr
     }
     // 10/(1/60) may round to just above 600; a millionth of a step does not add another step.
     Ok((exact - 1e-6).ceil().max(1.0) as u64)
+}
+
+// Refuses --every with more states than a folder can hold in practice.
+fn check_states(arguments: &RunArguments, steps: u64) -> Result<(), CommandError> {
+    let states = arguments.every.map_or(0, |every| steps / every);
+    if states > STATES_MAX {
+        return Err(CommandError::usage(format!(
+            "--every {} writes {states} states in {steps} steps; at most {STATES_MAX} can be written: choose a larger \
+             interval or fewer steps",
+            arguments.every.unwrap_or(1)
+        )));
+    }
+    Ok(())
 }
 
 // Whether the collisions were resolved in order.

@@ -16,6 +16,7 @@ use crate::{
         plan::{self, Past, Plan, Substep},
         watch::BoxSet,
     },
+    system::limits::MOST_NEEDED,
 };
 
 /// Counters and sums of a step, in scaled units.
@@ -366,6 +367,13 @@ impl<E: StepEngine> Driver<E> {
             // The new cells may allow a smaller margin than requested.
             self.engine.regrid(motion_margin)?;
             request = self.request(self.step, records);
+        }
+        let needed = request.plan.needed;
+        if needed > MOST_NEEDED {
+            return Err(Error::NoProgress(format!(
+                "the spheres are so fast at time {begin} that a step needs {needed:.1e} substeps; at most {MOST_NEEDED:e} \
+                 are accepted: choose a smaller dt"
+            )));
         }
         let next = (more && !records).then(|| self.request(self.step + 1, false));
         let taken = self.engine.take(&request, next.as_ref(), impacts.as_deref_mut())?;

@@ -17,6 +17,7 @@ mod files;
 mod harness;
 mod json;
 mod mangled;
+mod mutated;
 #[cfg(feature = "render")]
 mod render;
 mod reproducible;
