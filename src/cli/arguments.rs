@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 
 use carom::OnLoss;
+use carom::files::WRITTEN_ENDINGS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::convert::ConvertArguments;
+use super::info::InfoArguments;
+use super::output::DEFAULT_FORMATS;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -66,6 +71,10 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// Draw pictures or a film of a scene, without a display.
     Render(RenderArguments),
+    /// Convert a file of spheres to another format.
+    Convert(ConvertArguments),
+    /// Describe a file of spheres: frames, box, radii, energy.
+    Info(InfoArguments),
 }
 
 /// A backend, as named by the user.
@@ -124,9 +133,13 @@ pub struct RunArguments {
     /// Replace a value of the scene, as in `--set world.dt=0.001`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub settings: Vec<String>,
-    /// Write the final state to DIR as final.csv and final.xyz.
+    /// Write the final state to DIR as final.csv and final.xyz, or in the formats of --format.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Formats of the states in --out, by the endings of their files; see docs/files.md.
+    #[arg(long = "format", value_name = "A,B", value_delimiter = ',', default_value = DEFAULT_FORMATS,
+        value_parser = WRITTEN_ENDINGS)]
+    pub formats: Vec<String>,
     /// With --out: also write the state after every N-th step.
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,

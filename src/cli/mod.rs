@@ -6,8 +6,10 @@ mod atomic_file;
 mod bench;
 mod command_error;
 mod contacts;
+mod convert;
 mod demo;
 mod doctor;
+mod info;
 mod interrupt;
 mod memory;
 mod metrics;
@@ -54,6 +56,8 @@ pub fn main() -> ExitCode {
         Some(Command::Doctor(arguments)) => doctor::doctor(&arguments),
         Some(Command::Verify(arguments)) => verify::verify(&arguments),
         Some(Command::Render(arguments)) => render::render(&arguments),
+        Some(Command::Convert(arguments)) => convert::convert(&arguments),
+        Some(Command::Info(arguments)) => info::info(&arguments),
         #[cfg(feature = "viewer")]
         Some(Command::View(arguments)) => view::view(arguments),
     };

@@ -1,6 +1,8 @@
 //! `carom run`: steps a scene to its end.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use carom::scene::Scene;
 use carom::{Backend, CompressionStage, Error, Options, Simulation, Sphere, StepReport, Summary};
@@ -52,8 +54,7 @@ fn run_on(
         simulation.contacts()?;
     }
 
-    let output =
-        arguments.out.as_deref().map(|folder| Output::create(folder, arguments.every)).transpose()?;
+    let mut output = Output::of(arguments)?;
     let sinks = &simulation.system().sinks;
     let metrics = arguments.metrics.as_deref().map(|path| Metrics::create(path, sinks)).transpose()?;
     let walls = arguments.walls.as_deref().map(|path| Walls::create(path, &simulation)).transpose()?;
@@ -86,11 +87,12 @@ fn run_on(
         progress,
         is_asked_for_more,
         failure: None,
+        output_failed: output.as_ref().map(Output::failure_flag),
         is_crushing: false,
         is_on_cpu: false,
     };
     interrupt::enter(Phase::Stepping);
-    let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_ref())?;
+    let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_mut())?;
     interrupt::enter(Phase::Writing);
     watch.finish(simulation.report())?;
 
@@ -98,8 +100,9 @@ fn run_on(
     recover(simulation.recover(), &mut failed);
     let spheres = recover(simulation.try_spheres(), &mut failed);
     let state_hash = recover(simulation.try_state_hash(), &mut failed);
-    if let Some(output) = &output {
-        write_last_state(output, &simulation, spheres.as_deref(), failed.is_some(), &mut screen)?;
+    if let Some(output) = &mut output {
+        write_last_state(output, &simulation, spheres, failed.is_some(), &mut screen)?;
+        output.finish()?;
     }
     match contact_file {
         Some(file) if failed.is_none() => file.write(&simulation)?,
@@ -148,6 +151,8 @@ struct Watch<'a> {
     // Whether the run is still useful after the reader of the screen has gone.
     is_asked_for_more: bool,
     failure: Option<CommandError>,
+    // Set by the thread that writes states if it cannot.
+    output_failed: Option<Arc<AtomicBool>>,
     // Whether the note about crushed spheres has been printed.
     is_crushing: bool,
     // Whether the note about the loss of the device has been printed.
@@ -156,7 +161,9 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     fn is_over(&self) -> bool {
-        interrupt::requested() || self.failure.is_some() || (self.screen.closed() && !self.is_asked_for_more)
+        let has_failed = self.output_failed.as_ref().is_some_and(|failed| failed.load(Ordering::Relaxed));
+        let is_unwatched = self.screen.closed() && !self.is_asked_for_more;
+        interrupt::requested() || self.failure.is_some() || has_failed || is_unwatched
     }
 
     // Handles a finished step.
@@ -203,20 +210,19 @@ fn step_to_end(
     simulation: &mut Simulation,
     steps: u64,
     watch: &mut Watch,
-    output: Option<&Output>,
+    mut output: Option<&mut Output>,
 ) -> Result<Option<Error>, CommandError> {
     while simulation.steps() < steps && !watch.is_over() {
         let left = steps - simulation.steps();
-        let to_next = output.and_then(|output| output.steps_to_next(simulation.steps()));
+        let to_next = output.as_ref().and_then(|output| output.steps_to_next(simulation.steps()));
         let without_stop = to_next.map_or(left, |count| count.min(left));
         if let Err(error) = simulation.run_watched(without_stop, |simulation| watch.see(simulation)) {
             return Ok(Some(error));
         }
-        let Some((output, name)) = output.and_then(|o| Some((o, o.name_between(simulation.steps())?))) else {
-            continue;
-        };
+        let Some(output) = &mut output else { continue };
+        let Some(name) = output.name_between(simulation.steps()) else { continue };
         match simulation.recover().and_then(|()| simulation.try_spheres()) {
-            Ok(spheres) => output.write(&name, simulation, &spheres)?,
+            Ok(spheres) => output.write(&name, simulation, spheres)?,
             Err(error) => return Ok(Some(error)),
         }
     }
@@ -225,16 +231,16 @@ fn step_to_end(
 
 // Writes the state at the end of a run, or prints why there is none.
 fn write_last_state(
-    output: &Output,
+    output: &mut Output,
     simulation: &Simulation,
-    spheres: Option<&[Sphere]>,
+    spheres: Option<Vec<Sphere>>,
     has_failed: bool,
     screen: &mut Screen,
 ) -> Result<(), CommandError> {
     match spheres {
         Some(spheres) if !has_failed => output.write("final", simulation, spheres)?,
         // The state after a failure is for inspection, not for continuation.
-        Some(spheres) if is_finite(spheres) => output.write("last-good", simulation, spheres)?,
+        Some(spheres) if is_finite(&spheres) => output.write("last-good", simulation, spheres)?,
         Some(_) => screen.note("note: the engine keeps no finite state after this failure; none is written"),
         None => screen.note("note: the state was lost with the device; none is written"),
     }
@@ -268,6 +274,7 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         settings: vec![],
         out: None,
         every: None,
+        formats: vec![],
         log_every: None,
         metrics: None,
         contacts: None,

@@ -1,4 +1,4 @@
-//! Scene files (TOML), sphere files (CSV, extended XYZ) and meshes (STL, OBJ).
+//! Scene files (TOML), files of spheres (CSV, extended XYZ, LAMMPS, VTP, NumPy, PLY) and meshes (STL, OBJ).
 //!
 //! A scene file has the fields of a [`Scene`](crate::scene::Scene) as keys. Every key except `world.dt` is optional; unknown
 //! keys are refused. [`scene_schema`] describes every key.
@@ -77,17 +77,24 @@ mod convert;
 mod deserialize;
 mod error;
 mod format;
+mod frame;
 mod load;
 mod mesh;
 mod origin;
 mod parse_error;
 mod schema;
+mod snapshot;
 mod spheres;
 mod tree;
 
 pub use builtin::{BUILTIN, Builtin, builtin};
 pub use error::{SceneError, SceneErrorKind};
+pub use frame::{Frame, FrameBounds};
 pub use load::{load_scene, parse_scene};
 pub use mesh::read_mesh;
 pub use schema::scene_schema;
-pub use spheres::write_spheres;
+pub use snapshot::Snapshot;
+pub use spheres::{
+    READ_ENDINGS, WRITTEN_ENDINGS, format_name, read_frames, write_frames, write_series, write_snapshot,
+    write_spheres,
+};

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use carom::{
     Sphere, System,
-    files::{SceneErrorKind, builtin, parse_scene, write_spheres},
+    files::{FrameBounds, SceneErrorKind, builtin, parse_scene, read_frames, write_spheres},
     scene::{Fill, Placed, Scene},
 };
 use glam::DVec3;
@@ -160,7 +160,11 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
         ("a.xyz", "1\nProperties=pos:R\n".into(), "a.xyz:2: Properties is cut short"),
         ("a.xyz", "1\nProperties=pos:R:2\n".into(), "a.xyz:2: property pos has 2 columns; expected 3"),
         ("a.xyz", format!("2\n{properties}\n1 0 0 0 0.5\n"), "a.xyz:3: the file ends after 1 of 2 spheres"),
-        ("a.xyz", format!("1\n{properties}\n1 0 0 0 0.5\n1\n"), "a.xyz:4: there is more after 1 spheres"),
+        (
+            "a.xyz",
+            format!("1\n{properties}\n1 0 0 0 0.5\n1\n"),
+            "a.xyz:5: the line with Properties is missing",
+        ),
         ("a.xyz", format!("1\n{properties}\n1 0 0 0\n"), "a.xyz:3: 4 values; Properties names 5"),
         ("a.xyz", format!("1\n{properties}\n1 0 0 0 0\n"), "a.xyz:3: radius is 0; expected a number > 0"),
         ("a.npy", "x".into(), "spheres are read from .csv and .xyz files"),
@@ -178,4 +182,29 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
     let text = "[world]\ndt = 0.01\n[[spheres]]\nfile = \"b.csv\"\n";
     let error = parse_scene(text, "test.toml", Some(folder.path()), &[]).unwrap_err().to_string();
     assert!(error.contains("b.csv: not a text"), "{error}");
+}
+
+#[test]
+fn a_trajectory_has_several_frames_and_a_scene_takes_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.xyz");
+    let frame = |x: f64, time: f64| {
+        format!(
+            "1\nLattice=\"2 0 0 0 3 0 0 0 4\" Origin='-1 0 1' Properties=pos:R:3:radius:R:1 pbc=\"T F T\" Time={time}\n\
+             {x} 0 0 0.5\n"
+        )
+    };
+    fs::write(&path, frame(1.0, 0.25) + "\n" + &frame(2.0, 0.5) + "\n\n").unwrap();
+    let frames = read_frames(&path).unwrap();
+    assert_eq!(frames.iter().map(|frame| frame.time).collect::<Vec<_>>(), [Some(0.25), Some(0.5)]);
+    assert_eq!(frames[0].spheres[0].position, DVec3::X);
+    let bounds = FrameBounds {
+        min: DVec3::new(-1.0, 0.0, 1.0),
+        max: DVec3::new(1.0, 3.0, 5.0),
+        periodic: [true, false, true],
+    };
+    assert_eq!(frames[1].bounds, Some(bounds));
+    assert_eq!(read_back(folder.path(), "a.xyz", "")[0].position, 2.0 * DVec3::X);
+    let missing = read_frames(&folder.path().join("b.xyz")).unwrap_err();
+    assert_eq!(missing.kind(), SceneErrorKind::Missing);
 }
