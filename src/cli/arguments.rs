@@ -6,6 +6,7 @@ use carom::OnLoss;
 use carom::files::WRITTEN_ENDINGS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::completions::CompletionsArguments;
 use super::convert::ConvertArguments;
 use super::info::InfoArguments;
 use super::output::DEFAULT_FORMATS;
@@ -44,6 +45,9 @@ Sections, in their order:
 #[derive(Debug, Parser)]
 #[command(name = "carom", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Arguments {
+    /// Print log messages on stderr: what is rare and of interest with -v, decisions of the engines too with -vv.
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -71,6 +75,8 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// Draw pictures or a film of a scene, without a display.
     Render(RenderArguments),
+    /// Print a script that completes the command line in a shell.
+    Completions(CompletionsArguments),
     /// Convert a file of spheres to another format.
     Convert(ConvertArguments),
     /// Describe a file of spheres: frames, box, radii, energy.
@@ -157,6 +163,12 @@ pub struct RunArguments {
     /// gpu backend.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub contacts: Option<PathBuf>,
+    /// Write each impact to FILE (.csv, or .bin for NumPy): time, ids, point, normal, impulse; see docs/command.md.
+    #[arg(long, value_name = "FILE", value_parser = events_path)]
+    pub events: Option<PathBuf>,
+    /// Take a few steps, and print what the run would take: memory, time and size of the output. No file is written.
+    #[arg(long)]
+    pub dry_run: bool,
     /// What to do if the device of the gpu backend is lost (driver reset, unplugged).
     #[arg(long, value_enum, default_value = "stop")]
     pub on_loss: OnLossChoice,
@@ -519,6 +531,10 @@ fn metrics_path(text: &str) -> Result<PathBuf, String> {
 
 fn contacts_path(text: &str) -> Result<PathBuf, String> {
     path_with_ending(text, &["csv"])
+}
+
+fn events_path(text: &str) -> Result<PathBuf, String> {
+    path_with_ending(text, &["csv", "bin"])
 }
 
 fn svg_path(text: &str) -> Result<PathBuf, String> {

@@ -5,12 +5,16 @@ mod arguments;
 mod atomic_file;
 mod bench;
 mod command_error;
+mod completions;
 mod contacts;
 mod convert;
 mod demo;
 mod doctor;
+mod dry_run;
+mod events;
 mod info;
 mod interrupt;
+mod logs;
 mod memory;
 mod metrics;
 mod output;
@@ -44,6 +48,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(exit as u8);
         }
     };
+    logs::install(arguments.verbose);
     adapters::keep_layers_silent();
     interrupt::listen();
     let result = match arguments.command {
@@ -57,6 +62,7 @@ pub fn main() -> ExitCode {
         Some(Command::Verify(arguments)) => verify::verify(&arguments),
         Some(Command::Render(arguments)) => render::render(&arguments),
         Some(Command::Convert(arguments)) => convert::convert(&arguments),
+        Some(Command::Completions(arguments)) => completions::completions(&arguments),
         Some(Command::Info(arguments)) => info::info(&arguments),
         #[cfg(feature = "viewer")]
         Some(Command::View(arguments)) => view::view(arguments),

@@ -12,6 +12,8 @@ use super::arguments::{BackendChoice, OnLossChoice, RunArguments};
 use super::command_error::{CommandError, Exit};
 use super::contacts::{self, Contacts};
 use super::demo;
+use super::dry_run::dry_run;
+use super::events::{self, Events};
 use super::interrupt::{self, Phase};
 use super::metrics::Metrics;
 use super::output::Output;
@@ -33,6 +35,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
     let source = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &source.scene)?;
     contacts::check_path(arguments)?;
+    events::check_path(arguments)?;
     check_states(arguments, steps)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
     run_on(chosen, arguments, source, steps)
@@ -47,17 +50,26 @@ fn run_on(
     let Source { name, scene } = source;
     let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
-    let options = Options { on_loss: arguments.on_loss.into(), ..chosen.options(arguments.threads) };
+    let options = Options {
+        on_loss: arguments.on_loss.into(),
+        record_impacts: arguments.events.is_some(),
+        ..chosen.options(arguments.threads)
+    };
+    tracing::info!("the backend is {}", chosen.describe());
     let mut simulation = Simulation::new(system, options)?;
     if arguments.contacts.is_some() {
         // Fail early if this backend cannot report contacts.
         simulation.contacts()?;
     }
 
+    if arguments.dry_run {
+        return dry_run(arguments, &chosen, simulation, steps, &mut screen);
+    }
     let mut output = Output::of(arguments)?;
     let sinks = &simulation.system().sinks;
     let metrics = arguments.metrics.as_deref().map(|path| Metrics::create(path, sinks)).transpose()?;
     let walls = arguments.walls.as_deref().map(|path| Walls::create(path, &simulation)).transpose()?;
+    let events = arguments.events.as_deref().map(|path| Events::create(path, &simulation)).transpose()?;
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     screen.line(&format!(
         "{name}: {}, {} of {} on {}",
@@ -77,12 +89,17 @@ fn run_on(
     let log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
     let progress = Progress::start(&mut screen, steps);
-    let is_asked_for_more =
-        arguments.json || output.is_some() || metrics.is_some() || contact_file.is_some() || walls.is_some();
+    let is_asked_for_more = arguments.json
+        || output.is_some()
+        || metrics.is_some()
+        || contact_file.is_some()
+        || walls.is_some()
+        || events.is_some();
     let mut watch = Watch {
         screen: &mut screen,
         metrics,
         walls,
+        events,
         log,
         progress,
         is_asked_for_more,
@@ -146,6 +163,7 @@ struct Watch<'a> {
     screen: &'a mut Screen,
     metrics: Option<Metrics>,
     walls: Option<Walls>,
+    events: Option<Events>,
     log: Log,
     progress: Progress,
     // Whether the run is still useful after the reader of the screen has gone.
@@ -188,6 +206,9 @@ impl Watch<'_> {
         if let (Some(walls), None) = (&mut self.walls, &self.failure) {
             self.failure = walls.add(simulation).err();
         }
+        if let (Some(events), None) = (&mut self.events, &self.failure) {
+            self.failure = events.add(simulation).err();
+        }
         self.log.add(self.screen, report);
         self.progress.advance(self.screen, report.step);
         if self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -200,6 +221,7 @@ impl Watch<'_> {
             return Err(failure);
         }
         self.walls.map_or(Ok(()), Walls::finish)?;
+        self.events.map_or(Ok(0), Events::finish)?;
         self.metrics.map_or(Ok(()), Metrics::finish)
     }
 }
@@ -278,6 +300,8 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         log_every: None,
         metrics: None,
         contacts: None,
+        events: None,
+        dry_run: false,
         walls: None,
         on_loss: OnLossChoice::Stop,
         json: false,
@@ -441,6 +465,9 @@ fn describe_end(
     }
     if let Some(path) = &arguments.walls {
         screen.line(&format!("walls     {}", path.display()));
+    }
+    if let Some(path) = &arguments.events {
+        screen.line(&format!("events    {}", path.display()));
     }
 }
 

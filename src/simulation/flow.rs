@@ -13,6 +13,7 @@ use crate::{
     Error, Partner, Sink, SinkCount, Source, Sphere, StepReport, System,
     simulation::summary::Exchange,
     step::watch::{BoxSet, source_box},
+    trace::debug,
 };
 
 /// Checks of the sinks without a removal after which the next step begins before the check. A step that is called off costs
@@ -202,6 +203,7 @@ impl Simulation {
             self.flow.ran_ahead = false;
         }
         let gone = self.flow.gone(&self.system.spheres);
+        debug!("step {}: {} spheres leave, {} arrive", self.step + 1, gone.len(), pour.spheres.len());
         if self.engine.exchange(&gone, &pour.spheres)? {
             self.flow.let_go(&mut self.system.spheres);
             self.system.spheres.extend(&pour.spheres);

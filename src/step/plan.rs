@@ -8,12 +8,8 @@ use glam::{DVec3, Vec3};
 use crate::{
     state::{frame::Frame, sums::Sums},
     step::domain::Domain,
-    system::limits::MOST_SUBSTEPS,
+    system::limits::{COLLISIONS_PER_SUBSTEP, MOST_SUBSTEPS},
 };
-
-/// Target for the collisions per sphere in a substep. Above it, rounds grow faster than the substeps they save. (Rounds
-/// by collisions per sphere: 0.1: 3, 0.3: 5, 1: 11.)
-const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 
 /// Path in a substep, in cells, that the fastest fiftieth of the spheres may travel. Longer paths make lists of hundreds
 /// of candidates, and the causality check visits the candidates of candidates.

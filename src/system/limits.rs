@@ -3,6 +3,10 @@
 /// Most substeps that the planner chooses.
 pub const MOST_SUBSTEPS: f64 = 4096.0;
 
+/// Target for the collisions per sphere in a substep. Above it, rounds grow faster than the substeps they save. (Rounds
+/// by collisions per sphere: 0.1: 3, 0.3: 5, 1: 11.)
+pub const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
+
 /// Largest angle by which a wall turns in a substep, and by which the phase of an oscillation advances (radian). At this
 /// value the chord of an oscillation is 0.1% shorter than its arc, and the series for the rotation is accurate to f32.
 pub const MOST_TURN: f64 = 0.1;

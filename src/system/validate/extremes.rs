@@ -7,7 +7,8 @@ use crate::{
     Side, Source, System,
     system::{
         limits::{
-            LEAST_STRIDE, MAGNITUDES, MOST_NEEDED, MOST_POURED, MOST_RATIO, MOST_SUBSTEPS, WIDEST, rest_need,
+            COLLISIONS_PER_SUBSTEP, LEAST_STRIDE, MAGNITUDES, MOST_NEEDED, MOST_POURED, MOST_RATIO,
+            MOST_SUBSTEPS, WIDEST, rest_need,
         },
         region::{Region, content},
         validate::{AXES, require},
@@ -69,7 +70,23 @@ impl System {
         }
         let unit = self.length_scale().unwrap_or(largest);
         self.inspect_wall_speeds(unit)?;
-        self.inspect_speeds(unit)
+        self.inspect_speeds(unit)?;
+        self.inspect_collisions()
+    }
+
+    /// Rejects a gas in a box in which spheres collide more often in a step than a step can resolve.
+    fn inspect_collisions(&self) -> Result<(), ValidationError> {
+        let Some(between) = self.enskog_time() else { return Ok(()) };
+        let (collisions, most) = (self.dt / between, COLLISIONS_PER_SUBSTEP * MOST_SUBSTEPS);
+        // Without motion the time is infinite; where the box is absurd, it may be NaN.
+        if collisions.is_nan() || collisions <= most {
+            return Ok(());
+        }
+        Err(ValidationError::field(
+            "world.dt",
+            format!("each sphere collides about {collisions:.1e} times in a step of {:e}", self.dt),
+            format!("at most {most:.0} are accepted: choose a smaller world.dt or lower speeds"),
+        ))
     }
 
     // The diameters of all spheres that exist or may come.
@@ -175,7 +192,9 @@ impl System {
 
 /// Rejects a gravity that would need too many substeps for spheres of the smallest size in steps of `dt`.
 pub(crate) fn inspect_need(dt: f64, gravity: DVec3, smallest: &Size) -> Result<(), ValidationError> {
-    let needed = rest_need(dt, gravity.length(), smallest.diameter);
+    // For resting contacts, and for the speed that a fall reaches within the step.
+    let fall = gravity.length() * dt * dt / (LEAST_STRIDE * smallest.diameter);
+    let needed = rest_need(dt, gravity.length(), smallest.diameter).max(fall);
     // NaN comes from values that other checks refuse.
     if needed.is_nan() || needed <= MOST_NEEDED {
         return Ok(());
