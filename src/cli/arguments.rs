@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::completions::CompletionsArguments;
 use super::convert::ConvertArguments;
+use super::examples;
 use super::info::InfoArguments;
 use super::output::DEFAULT_FORMATS;
 
@@ -22,11 +23,11 @@ Exit codes:
   130  interrupted";
 
 const SCHEMA_EXAMPLE: &str = "\
-Example:
-  carom schema > scene.schema.json
-
 Editors with Taplo support, for example VS Code with Even Better TOML, complete and check a scene that begins with the line
-  #:schema ./scene.schema.json";
+  #:schema ./scene.schema.json
+
+Examples:
+  carom schema > scene.schema.json";
 
 const DOCTOR_HELP: &str = "\
 Sections, in their order:
@@ -43,7 +44,7 @@ Sections, in their order:
 
 /// Simulate colliding spheres: gases, grains, billiards. Collisions are resolved in order, and fast spheres do not tunnel.
 #[derive(Debug, Parser)]
-#[command(name = "carom", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "carom", version, after_help = format!("{EXIT_CODES}\n\n{}", examples::CAROM), disable_help_subcommand = true)]
 pub struct Arguments {
     /// Print log messages on stderr: what is rare and of interest with -v, decisions of the engines too with -vv.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
@@ -71,7 +72,7 @@ pub enum Command {
     /// Run the gpu and the cpu backend in lockstep and name the first step, stage and sphere that differ.
     Verify(VerifyArguments),
     /// Examine the gpu backend on this machine: whether it works, how fast it is, and what is wrong if it does not work.
-    #[command(after_help = DOCTOR_HELP)]
+    #[command(after_help = format!("{DOCTOR_HELP}\n\n{}", examples::DOCTOR))]
     Doctor(DoctorArguments),
     /// Draw pictures or a film of a scene, without a display.
     Render(RenderArguments),
@@ -115,6 +116,7 @@ impl From<OnLossChoice> for OnLoss {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::RUN)]
 pub struct RunArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
@@ -181,6 +183,7 @@ pub struct RunArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::SCENES)]
 pub struct ScenesArguments {
     /// Print the file of this built-in scene, as a start for a scene of your own.
     #[arg(long, value_name = "NAME")]
@@ -188,6 +191,7 @@ pub struct ScenesArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::ADAPTERS)]
 pub struct AdaptersArguments {
     /// Print one JSON object on stdout.
     #[arg(long)]
@@ -195,6 +199,7 @@ pub struct AdaptersArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::BENCH)]
 pub struct BenchArguments {
     /// Scenes to measure: names of built-in scenes, or scene files.
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "gas")]
@@ -234,6 +239,7 @@ pub struct BenchArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::VERIFY)]
 pub struct VerifyArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
@@ -296,6 +302,7 @@ pub struct DoctorArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::RENDER)]
 pub struct RenderArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
@@ -387,7 +394,7 @@ pub enum Plotted {
 
 #[cfg(feature = "viewer")]
 #[derive(Args, Debug)]
-#[command(after_help = "In the window, ? lists keys and mouse actions.")]
+#[command(after_help = examples::VIEW)]
 pub struct ViewArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`. Default: marbles, on a GPU as many as the
     /// first steps show to run in real time.
@@ -558,6 +565,39 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    // The words of the examples at the end of a help text, without comments and redirections.
+    fn examples_of(help: &str) -> Vec<Vec<String>> {
+        let lines = help.rsplit_once("Examples:\n").map_or("", |(_, examples)| examples).lines();
+        let command = |line: &str| {
+            let line = line.strip_prefix("  ")?;
+            // Two blanks separate a comment.
+            let line = line.split("  ").next()?.split([ '>', '|' ]).next()?;
+            line.starts_with("carom").then(|| line.split_whitespace().map(str::to_owned).collect())
+        };
+        lines.filter_map(command).collect()
+    }
+
+    #[test]
+    fn every_help_ends_with_examples_that_parse() {
+        let mut whole = Arguments::command();
+        whole.build();
+        let names: Vec<Option<String>> =
+            std::iter::once(None).chain(whole.get_subcommands().map(|c| Some(c.get_name().to_owned()))).collect();
+        assert!(names.len() > 9, "{names:?}");
+        for name in names {
+            let command = name.as_ref().map_or(&whole, |name| whole.find_subcommand(name).unwrap());
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = examples_of(&help);
+            assert!(!examples.is_empty(), "{name:?} has no examples at the end of its help");
+            let last = help.lines().last().unwrap();
+            assert!(last.starts_with("  carom"), "{name:?} ends with {last:?}");
+            for words in examples {
+                assert!(name.as_ref().is_none_or(|name| words[1] == *name), "{words:?} is no example of {name:?}");
+                Arguments::try_parse_from(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+            }
+        }
     }
 
     #[test]

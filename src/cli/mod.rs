@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod dry_run;
 mod events;
+mod examples;
 mod info;
 mod interrupt;
 mod logs;

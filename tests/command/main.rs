@@ -12,6 +12,9 @@ mod contacts;
 mod demo;
 #[cfg(feature = "gpu")]
 mod doctor;
+mod dry_run;
+mod events;
+mod extremes;
 mod failed;
 mod files;
 mod harness;
