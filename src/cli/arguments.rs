@@ -573,7 +573,7 @@ mod tests {
         let command = |line: &str| {
             let line = line.strip_prefix("  ")?;
             // Two blanks separate a comment.
-            let line = line.split("  ").next()?.split([ '>', '|' ]).next()?;
+            let line = line.split("  ").next()?.split(['>', '|']).next()?;
             line.starts_with("carom").then(|| line.split_whitespace().map(str::to_owned).collect())
         };
         lines.filter_map(command).collect()
@@ -583,8 +583,9 @@ mod tests {
     fn every_help_ends_with_examples_that_parse() {
         let mut whole = Arguments::command();
         whole.build();
-        let names: Vec<Option<String>> =
-            std::iter::once(None).chain(whole.get_subcommands().map(|c| Some(c.get_name().to_owned()))).collect();
+        let names: Vec<Option<String>> = std::iter::once(None)
+            .chain(whole.get_subcommands().map(|c| Some(c.get_name().to_owned())))
+            .collect();
         assert!(names.len() > 9, "{names:?}");
         for name in names {
             let command = name.as_ref().map_or(&whole, |name| whole.find_subcommand(name).unwrap());
@@ -594,7 +595,10 @@ mod tests {
             let last = help.lines().last().unwrap();
             assert!(last.starts_with("  carom"), "{name:?} ends with {last:?}");
             for words in examples {
-                assert!(name.as_ref().is_none_or(|name| words[1] == *name), "{words:?} is no example of {name:?}");
+                assert!(
+                    name.as_ref().is_none_or(|name| words[1] == *name),
+                    "{words:?} is no example of {name:?}"
+                );
                 Arguments::try_parse_from(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
             }
         }

@@ -20,8 +20,8 @@ const TRIES: usize = 2000;
 /// Additional tries, for runs of few spheres.
 const SPARE_TRIES: usize = 100_000;
 /// Consecutive positions without a free one after which a fill counts as full: where one in a thousand is free, a run of so
-/// many has a probability of e^-500.
-const DRY_TRIES: usize = 500_000;
+/// many has a probability of e^-200.
+const DRY_TRIES: usize = 200_000;
 /// Positions drawn in a batch.
 const BATCH: usize = 1 << 20;
 

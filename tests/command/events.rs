@@ -8,7 +8,7 @@ use crate::harness::Place;
 const DILUTE: &str = r#"
 [world]
 dt = 0.02
-steps = 40
+steps = 80
 seed = 11
 [materials.default]
 density = 3.8197186
@@ -18,7 +18,7 @@ y = "periodic"
 z = "periodic"
 [[spheres]]
 random = { count = 60, volume_fraction = 0.02, diameter = 1.0 }
-temperature = 6.0
+temperature = 24.0
 "#;
 
 struct Event {
@@ -94,7 +94,11 @@ fn the_impulses_of_a_sphere_add_up_to_its_change_of_momentum() {
             let gained = momenta.get(id).copied().unwrap_or_default();
             for axis in 0..3 {
                 let change = 2.0 * (after[id][axis] - velocity[axis]);
-                assert!((change - gained[axis]).abs() < 1e-4, "{backend}, sphere {id}: {change} {}", gained[axis]);
+                assert!(
+                    (change - gained[axis]).abs() < 1e-4,
+                    "{backend}, sphere {id}: {change} {}",
+                    gained[axis]
+                );
             }
         }
     }
@@ -106,7 +110,9 @@ fn cpu_and_exact_list_the_same_impacts_of_a_dilute_gas() {
     place.write("dilute.toml", DILUTE);
     let lists = ["cpu", "exact"].map(|backend| {
         let file = format!("{backend}.csv");
-        place.carom(&["run", "dilute.toml", "--steps", "12", "--backend", backend, "--events", &file]).expect(0);
+        place
+            .carom(&["run", "dilute.toml", "--steps", "40", "--backend", backend, "--events", &file])
+            .expect(0);
         events(&place, &file)
     });
     assert!(lists[0].len() > 8, "{} impacts", lists[0].len());

@@ -34,7 +34,8 @@ fn systems() -> [System; 2] {
     [plain, rich]
 }
 
-fn written(ending: &str) -> Vec<Vec<u8>> {
+/// Two files that carom writes with this ending.
+pub fn written(ending: &str) -> Vec<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(format!("a.{ending}"));
     let write = |system: &System| {
@@ -44,12 +45,11 @@ fn written(ending: &str) -> Vec<Vec<u8>> {
     systems().iter().map(write).collect()
 }
 
-pub fn csv() -> Vec<Vec<u8>> {
-    written("csv")
-}
-
-pub fn xyz() -> Vec<Vec<u8>> {
-    written("xyz")
+/// A LAMMPS data file.
+pub fn data() -> Vec<Vec<u8>> {
+    let text = "packing\n\n2 atoms\n1 atom types\n0 2 xlo xhi\n0 2 ylo yhi\n0 2 zlo zhi\n\nAtoms # sphere\n\n\
+                1 1 0.5 2.5 0.25 0 1.5\n2 1 0.5 2.5 0.75 0 1.5\n\nVelocities\n\n1 0 0 1 0 0 0\n2 0 0 1 0 0 0\n";
+    vec![text.as_bytes().to_vec()]
 }
 
 // A tetrahedron.
