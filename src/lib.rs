@@ -124,6 +124,7 @@
 //! - `gpu`: `Backend::Gpu`, and the modules `gpu` (adapters, devices, buffers) and `verify`; with `files` also `doctor`.
 //! - `render`: draws pictures without a window.
 //! - `viewer`: a window on a running simulation.
+//! - `trace`: logs rare occurrences by the crate `tracing`: new cells, grown buffers, repeated steps, the loss of a device.
 //! - `cli`: the `carom` command.
 #![warn(missing_docs)]
 
@@ -145,6 +146,7 @@ mod state;
 mod step;
 mod system;
 pub mod toolbox;
+mod trace;
 #[cfg(feature = "gpu")]
 pub mod verify;
 #[cfg(feature = "viewer")]
@@ -155,7 +157,7 @@ pub use error::Error;
 pub use simulation::{Checkpoint, OnLoss, Options, Simulation, Summary};
 pub use state::partner::Partner;
 pub use step::contact::{Cells, Contact, contact_stress};
-pub use step::engine::Backend;
+pub use step::engine::{Backend, DeviceBuffer};
 pub use step::report::{Impact, Measure, StepReport, WallLoad};
 pub use step::schedule;
 pub use system::compression::{Compressed, Compression, CompressionStage};

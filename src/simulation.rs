@@ -20,7 +20,9 @@ pub use self::{checkpoint::Checkpoint, recovery::OnLoss, summary::Summary};
 use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
 #[cfg(feature = "gpu")]
 use crate::gpu;
-use crate::{Backend, Contact, Error, Impact, Sphere, StepReport, System, step::engine::Engine};
+use crate::{
+    Backend, Contact, DeviceBuffer, Error, Impact, Sphere, StepReport, System, step::engine::Engine,
+};
 
 /// How a [`Simulation`] runs. Only the backend and the adapter can change the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -301,6 +303,11 @@ impl Simulation {
     /// Size of all buffers that grow with the number of spheres (bytes).
     pub fn memory_bytes(&self) -> usize {
         self.engine.memory_bytes()
+    }
+
+    /// The buffers on the device with their limits; empty except with `Backend::Gpu`. Some grow during a run.
+    pub fn device_buffers(&self) -> Vec<DeviceBuffer> {
+        self.engine.device_buffers()
     }
 
     /// The engine in use.

@@ -227,7 +227,7 @@ fn nothing_is_left_half_done() {
 
 // The layers of the library, lowest first; a module imports from its own layer and from lower ones.
 const LAYERS: &[&[&str]] = &[
-    &["error", "toolbox"],
+    &["error", "toolbox", "trace"],
     &["system"],
     &["scene"],
     &["state"],

@@ -7,7 +7,9 @@ use carom::files::WRITTEN_ENDINGS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::analyze::AnalyzeArguments;
+use super::completions::CompletionsArguments;
 use super::convert::ConvertArguments;
+use super::examples;
 use super::info::InfoArguments;
 use super::output::DEFAULT_FORMATS;
 
@@ -22,11 +24,11 @@ Exit codes:
   130  interrupted";
 
 const SCHEMA_EXAMPLE: &str = "\
-Example:
-  carom schema > scene.schema.json
-
 Editors with Taplo support, for example VS Code with Even Better TOML, complete and check a scene that begins with the line
-  #:schema ./scene.schema.json";
+  #:schema ./scene.schema.json
+
+Examples:
+  carom schema > scene.schema.json";
 
 const DOCTOR_HELP: &str = "\
 Sections, in their order:
@@ -43,8 +45,11 @@ Sections, in their order:
 
 /// Simulate colliding spheres: gases, grains, billiards. Collisions are resolved in order, and fast spheres do not tunnel.
 #[derive(Debug, Parser)]
-#[command(name = "carom", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "carom", version, after_help = format!("{EXIT_CODES}\n\n{}", examples::CAROM), disable_help_subcommand = true)]
 pub struct Arguments {
+    /// Print log messages on stderr: what is rare and of interest with -v, decisions of the engines too with -vv.
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -70,10 +75,12 @@ pub enum Command {
     /// Run the gpu and the cpu backend in lockstep and name the first step, stage and sphere that differ.
     Verify(VerifyArguments),
     /// Examine the gpu backend on this machine: whether it works, how fast it is, and what is wrong if it does not work.
-    #[command(after_help = DOCTOR_HELP)]
+    #[command(after_help = format!("{DOCTOR_HELP}\n\n{}", examples::DOCTOR))]
     Doctor(DoctorArguments),
     /// Draw pictures or a film of a scene, without a display.
     Render(RenderArguments),
+    /// Print a script that completes the command line in a shell.
+    Completions(CompletionsArguments),
     /// Convert a file of spheres to another format.
     Convert(ConvertArguments),
     /// Describe a file of spheres: frames, box, radii, energy.
@@ -112,6 +119,7 @@ impl From<OnLossChoice> for OnLoss {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::RUN)]
 pub struct RunArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     #[arg(required_unless_present = "resume")]
@@ -168,6 +176,12 @@ pub struct RunArguments {
     /// gpu backend.
     #[arg(long, value_name = "FILE", value_parser = contacts_path)]
     pub contacts: Option<PathBuf>,
+    /// Write each impact to FILE (.csv, or .bin for NumPy): time, ids, point, normal, impulse; see docs/command.md.
+    #[arg(long, value_name = "FILE", value_parser = events_path)]
+    pub events: Option<PathBuf>,
+    /// Take a few steps, and print what the run would take: memory, time and size of the output. No file is written.
+    #[arg(long)]
+    pub dry_run: bool,
     /// What to do if the device of the gpu backend is lost (driver reset, unplugged).
     #[arg(long, value_enum, default_value = "stop")]
     pub on_loss: OnLossChoice,
@@ -180,6 +194,7 @@ pub struct RunArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::SCENES)]
 pub struct ScenesArguments {
     /// Print the file of this built-in scene, as a start for a scene of your own.
     #[arg(long, value_name = "NAME")]
@@ -187,6 +202,7 @@ pub struct ScenesArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::ADAPTERS)]
 pub struct AdaptersArguments {
     /// Print one JSON object on stdout.
     #[arg(long)]
@@ -194,6 +210,7 @@ pub struct AdaptersArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::BENCH)]
 pub struct BenchArguments {
     /// Scenes to measure: names of built-in scenes, or scene files.
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "gas")]
@@ -233,6 +250,7 @@ pub struct BenchArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::VERIFY)]
 pub struct VerifyArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
@@ -295,6 +313,7 @@ pub struct DoctorArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = examples::RENDER)]
 pub struct RenderArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
     pub scene: String,
@@ -386,7 +405,7 @@ pub enum Plotted {
 
 #[cfg(feature = "viewer")]
 #[derive(Args, Debug)]
-#[command(after_help = "In the window, ? lists keys and mouse actions.")]
+#[command(after_help = examples::VIEW)]
 pub struct ViewArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`. Default: marbles, on a GPU as many as the
     /// first steps show to run in real time.
@@ -532,6 +551,10 @@ fn contacts_path(text: &str) -> Result<PathBuf, String> {
     path_with_ending(text, &["csv"])
 }
 
+fn events_path(text: &str) -> Result<PathBuf, String> {
+    path_with_ending(text, &["csv", "bin"])
+}
+
 fn svg_path(text: &str) -> Result<PathBuf, String> {
     path_with_ending(text, &["svg"])
 }
@@ -553,6 +576,43 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    // The words of the examples at the end of a help text, without comments and redirections.
+    fn examples_of(help: &str) -> Vec<Vec<String>> {
+        let lines = help.rsplit_once("Examples:\n").map_or("", |(_, examples)| examples).lines();
+        let command = |line: &str| {
+            let line = line.strip_prefix("  ")?;
+            // Two blanks separate a comment.
+            let line = line.split("  ").next()?.split(['>', '|']).next()?;
+            line.starts_with("carom").then(|| line.split_whitespace().map(str::to_owned).collect())
+        };
+        lines.filter_map(command).collect()
+    }
+
+    #[test]
+    fn every_help_ends_with_examples_that_parse() {
+        let mut whole = Arguments::command();
+        whole.build();
+        let names: Vec<Option<String>> = std::iter::once(None)
+            .chain(whole.get_subcommands().map(|c| Some(c.get_name().to_owned())))
+            .collect();
+        assert!(names.len() > 9, "{names:?}");
+        for name in names {
+            let command = name.as_ref().map_or(&whole, |name| whole.find_subcommand(name).unwrap());
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = examples_of(&help);
+            assert!(!examples.is_empty(), "{name:?} has no examples at the end of its help");
+            let last = help.lines().last().unwrap();
+            assert!(last.starts_with("  carom"), "{name:?} ends with {last:?}");
+            for words in examples {
+                assert!(
+                    name.as_ref().is_none_or(|name| words[1] == *name),
+                    "{words:?} is no example of {name:?}"
+                );
+                Arguments::try_parse_from(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+            }
+        }
     }
 
     #[test]

@@ -41,7 +41,9 @@ impl AtomicFile {
     /// Renames the file to its final name.
     pub fn commit(self) -> Result<(), CommandError> {
         let file = self.file.into_inner().map_err(|e| cannot_write(&self.path, e.error()))?;
-        file.persist(&self.path).map(drop).map_err(|e| cannot_write(&self.path, &e.error))
+        file.persist(&self.path).map_err(|e| cannot_write(&self.path, &e.error))?;
+        tracing::info!("wrote {}", self.path.display());
+        Ok(())
     }
 }
 

@@ -8,12 +8,18 @@ mod bench;
 mod chart;
 mod checkpoints;
 mod command_error;
+mod completions;
 mod contacts;
 mod convert;
 mod demo;
 mod doctor;
+mod dry_run;
+mod events;
+mod examples;
 mod info;
 mod interrupt;
+mod logs;
+mod memory;
 mod metrics;
 mod output;
 mod record;
@@ -46,6 +52,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(exit as u8);
         }
     };
+    logs::install(arguments.verbose);
     adapters::keep_layers_silent();
     interrupt::listen();
     let result = match arguments.command {
@@ -60,6 +67,7 @@ pub fn main() -> ExitCode {
         Some(Command::Verify(arguments)) => verify::verify(&arguments),
         Some(Command::Render(arguments)) => render::render(&arguments),
         Some(Command::Convert(arguments)) => convert::convert(&arguments),
+        Some(Command::Completions(arguments)) => completions::completions(&arguments),
         Some(Command::Info(arguments)) => info::info(&arguments),
         #[cfg(feature = "viewer")]
         Some(Command::View(arguments)) => view::view(arguments),

@@ -138,6 +138,7 @@ impl Files {
             for format in &self.formats {
                 let path = self.folder.join(format!("{}.{format}", task.stem));
                 write_snapshot(&path, &task.snapshot).map_err(|e| cannot_write(&path, &e))?;
+                tracing::info!("wrote {}", path.display());
             }
             if let Some(series) = self.series.as_mut().filter(|_| task.in_series) {
                 series.add(task.snapshot.time, format!("{}.vtp", task.stem));

@@ -13,6 +13,8 @@ use super::checkpoints::{self, Checkpoints, Resumed, RunLabels};
 use super::command_error::{CommandError, Exit};
 use super::contacts::{self, Contacts};
 use super::demo;
+use super::dry_run::dry_run;
+use super::events::{self, Events};
 use super::interrupt::{self, Phase};
 use super::metrics::Metrics;
 use super::output::Output;
@@ -26,10 +28,13 @@ use super::walls::Walls;
 const LOG_ROWS: u64 = 20;
 // Longest run in steps; a longer one is a typing error, or can be run in parts.
 const STEPS_MAX: f64 = 1e15;
+// Most states of a run; more files in a folder bring most file systems to a halt.
+const STATES_MAX: u64 = 10_000_000;
 
 /// Runs `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
     contacts::check_path(arguments)?;
+    events::check_path(arguments)?;
     if let Some(path) = &arguments.resume {
         let resumed = checkpoints::resumed(path, arguments)?;
         let backend = checkpoints::backend(arguments.backend, &resumed.checkpoint)?;
@@ -40,6 +45,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
     let name = arguments.scene.as_deref().unwrap_or_default();
     let source = source::scene(name, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &source.scene)?;
+    check_states(arguments, steps)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
     let start = begin(&chosen, arguments, source, steps)?;
     run_on(&chosen, arguments, start)
@@ -72,7 +78,7 @@ fn resume(chosen: &Chosen, arguments: &RunArguments, resumed: Resumed) -> Result
     let Resumed { checkpoint, labels, end } = resumed;
     let done = checkpoint.steps();
     let end = match (arguments.steps, arguments.time, end) {
-        (Some(steps), ..) => done + steps,
+        (Some(steps), ..) => done + limited("--steps", steps)?,
         (None, Some(time), _) => done + steps_of_time(time, checkpoint.system().dt)?,
         (None, None, Some(end)) if end > done => end,
         (None, None, _) => {
@@ -81,27 +87,37 @@ fn resume(chosen: &Chosen, arguments: &RunArguments, resumed: Resumed) -> Result
             )));
         }
     };
+    check_states(arguments, end - done)?;
     let notes = checkpoints::note(chosen.backend, &checkpoint).into_iter().collect();
     let simulation = Simulation::resume(checkpoint, options(chosen, arguments))?;
     Ok(Start { simulation, labels, end, notes })
 }
 
 fn options(chosen: &Chosen, arguments: &RunArguments) -> Options {
-    Options { on_loss: arguments.on_loss.into(), ..chosen.options(arguments.threads) }
+    Options {
+        on_loss: arguments.on_loss.into(),
+        record_impacts: arguments.events.is_some(),
+        ..chosen.options(arguments.threads)
+    }
 }
 
 fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exit, CommandError> {
     let Start { mut simulation, labels, end: steps, notes } = start;
     let mut screen = Screen::new(arguments.quiet, arguments.json);
+    tracing::info!("the backend is {}", chosen.describe());
     if arguments.contacts.is_some() {
         // Fail early if this backend cannot report contacts.
         simulation.contacts()?;
     }
 
+    if arguments.dry_run {
+        return dry_run(arguments, &chosen, simulation, steps, &mut screen);
+    }
     let mut output = Output::of(arguments)?;
     let sinks = &simulation.system().sinks;
     let metrics = arguments.metrics.as_deref().map(|path| Metrics::create(path, sinks)).transpose()?;
     let walls = arguments.walls.as_deref().map(|path| Walls::create(path, &simulation)).transpose()?;
+    let events = arguments.events.as_deref().map(|path| Events::create(path, &simulation)).transpose()?;
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     let mut checkpoints = Checkpoints::of(arguments, &labels, steps);
     let done = simulation.steps();
@@ -125,12 +141,17 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     let log = Log::new(arguments.log_every.unwrap_or_else(|| (steps - done).div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
     let progress = Progress::start(&mut screen, steps);
-    let is_asked_for_more =
-        arguments.json || output.is_some() || metrics.is_some() || contact_file.is_some() || walls.is_some();
+    let is_asked_for_more = arguments.json
+        || output.is_some()
+        || metrics.is_some()
+        || contact_file.is_some()
+        || walls.is_some()
+        || events.is_some();
     let mut watch = Watch {
         screen: &mut screen,
         metrics,
         walls,
+        events,
         log,
         progress,
         is_asked_for_more,
@@ -203,6 +224,7 @@ struct Watch<'a> {
     screen: &'a mut Screen,
     metrics: Option<Metrics>,
     walls: Option<Walls>,
+    events: Option<Events>,
     log: Log,
     progress: Progress,
     // Whether the run is still useful after the reader of the screen has gone.
@@ -245,6 +267,9 @@ impl Watch<'_> {
         if let (Some(walls), None) = (&mut self.walls, &self.failure) {
             self.failure = walls.add(simulation).err();
         }
+        if let (Some(events), None) = (&mut self.events, &self.failure) {
+            self.failure = events.add(simulation).err();
+        }
         self.log.add(self.screen, report);
         self.progress.advance(self.screen, report.step);
         if self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -257,6 +282,7 @@ impl Watch<'_> {
             return Err(failure);
         }
         self.walls.map_or(Ok(()), Walls::finish)?;
+        self.events.map_or(Ok(0), Events::finish)?;
         self.metrics.map_or(Ok(()), Metrics::finish)
     }
 }
@@ -341,6 +367,8 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         log_every: None,
         metrics: None,
         contacts: None,
+        events: None,
+        dry_run: false,
         walls: None,
         on_loss: OnLossChoice::Stop,
         json: false,
@@ -377,9 +405,22 @@ fn is_finite(spheres: &[Sphere]) -> bool {
 
 fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, CommandError> {
     let Some(time) = arguments.time else {
-        return Ok(arguments.steps.unwrap_or(scene.world.steps));
+        let (option, steps) = match arguments.steps {
+            Some(steps) => ("--steps", steps),
+            None => ("world.steps", scene.world.steps),
+        };
+        return limited(option, steps);
     };
     steps_of_time(time, scene.world.dt)
+}
+
+fn limited(option: &str, steps: u64) -> Result<u64, CommandError> {
+    if steps as f64 > STEPS_MAX {
+        return Err(CommandError::usage(format!(
+            "{option} is {steps}; at most {STEPS_MAX:e} steps can be run"
+        )));
+    }
+    Ok(steps)
 }
 
 fn steps_of_time(time: f64, dt: f64) -> Result<u64, CommandError> {
@@ -391,6 +432,19 @@ fn steps_of_time(time: f64, dt: f64) -> Result<u64, CommandError> {
     }
     // 10/(1/60) may round to just above 600; a millionth of a step does not add another step.
     Ok((exact - 1e-6).ceil().max(1.0) as u64)
+}
+
+// Refuses --every with more states than a folder can hold in practice.
+fn check_states(arguments: &RunArguments, steps: u64) -> Result<(), CommandError> {
+    let states = arguments.every.map_or(0, |every| steps / every);
+    if states > STATES_MAX {
+        return Err(CommandError::usage(format!(
+            "--every {} writes {states} states in {steps} steps; at most {STATES_MAX} can be written: choose a larger \
+             interval or fewer steps",
+            arguments.every.unwrap_or(1)
+        )));
+    }
+    Ok(())
 }
 
 // Whether the collisions were resolved in order.
@@ -486,6 +540,9 @@ fn describe_end(
     }
     if let Some(path) = &arguments.walls {
         screen.line(&format!("walls     {}", path.display()));
+    }
+    if let Some(path) = &arguments.events {
+        screen.line(&format!("events    {}", path.display()));
     }
 }
 

@@ -19,7 +19,7 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, CommandError> {
     for scene in BUILTIN {
         table.row(vec![
             scene.name.to_owned(),
-            source::sphere_count(&scene.load(&[])?)?.to_string(),
+            scene.load(&[])?.sphere_count()?.to_string(),
             scene.summary.to_owned(),
         ]);
     }

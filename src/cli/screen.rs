@@ -86,6 +86,20 @@ fn write_stderr(text: &str) -> io::Result<()> {
     anstream::stderr().lock().write_all(text.as_bytes())
 }
 
+/// A writer of whole log messages to stderr.
+pub struct StderrLines;
+
+impl Write for StderrLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        anstream::stderr().lock().write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Progress of a run: done, rate, remaining time.
 pub struct Progress {
     total: u64,

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use carom::files::{BUILTIN, Builtin, SceneError, builtin as find_builtin, load_scene};
-use carom::scene::{LatticeKind, Scene, Shape};
+use carom::scene::Scene;
 
 use super::command_error::CommandError;
+use super::memory;
 
 /// A scene, with its name for messages.
 pub struct Source {
@@ -33,29 +34,13 @@ pub fn scene(name: &str, settings: &[String], seed: Option<u64>) -> Result<Sourc
         }
         None => return Err(unknown(name)),
     };
+    memory::check(&scene)?;
     Ok(Source { name: name.to_owned(), scene })
 }
 
 /// A built-in scene by name.
 pub fn builtin(name: &str) -> Result<&'static Builtin, CommandError> {
     find_builtin(name).ok_or_else(|| unknown(name))
-}
-
-/// Number of spheres of a scene; random fills without a count are drawn to count them.
-pub fn sphere_count(scene: &Scene) -> Result<u64, CommandError> {
-    let counts = scene.fills.iter().map(|fill| match &fill.shape {
-        Shape::Random(random) => random.count,
-        Shape::Lattice(lattice) => {
-            let in_cell = if lattice.kind == LatticeKind::Fcc { 4 } else { 1 };
-            Some(in_cell * lattice.count.iter().product::<u64>())
-        }
-        Shape::At(spheres) => Some(spheres.len() as u64),
-        Shape::Source(_) => Some(0),
-    });
-    match counts.sum() {
-        Some(count) => Ok(count),
-        None => Ok(scene.build()?.spheres.len() as u64),
-    }
 }
 
 fn unknown(name: &str) -> CommandError {

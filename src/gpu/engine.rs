@@ -31,7 +31,7 @@ use super::{
     watch::Watched,
 };
 use crate::{
-    Contact, Error, Impact, Measure, Sphere, StepReport, System,
+    Contact, DeviceBuffer, Error, Impact, Measure, Sphere, StepReport, System,
     cpu::neighbors::Candidate,
     state::{
         columns::{Found, NEVER, State},
@@ -45,6 +45,7 @@ use crate::{
         driver::{Driver, StepEngine, StepRequest, Taken},
         watch::BoxSet,
     },
+    trace::debug,
 };
 
 /// Most rounds that finish each substep of a whole step. A whole step that needs more is repeated; a step taken
@@ -331,6 +332,7 @@ impl GpuExecutor {
             self.go_back(begun);
             if halt & HALT_OVERFLOW != 0 {
                 self.retries.overflows += 1;
+                debug!("a buffer of the device was full; the step is repeated with larger buffers");
                 self.grow(&words)?;
             } else {
                 self.reallocate(self.buffers.layout.capacities)?;
@@ -553,6 +555,13 @@ impl StepEngine for GpuExecutor {
 
     fn memory_bytes(&self) -> usize {
         (self.buffers.layout.bytes() + self.submit_queue.bytes()) as usize
+    }
+
+    fn device_buffers(&self) -> Vec<DeviceBuffer> {
+        let limits = self.context.device.limits();
+        let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let sizes = self.buffers.layout.sizes().into_iter();
+        sizes.map(|(name, bytes)| DeviceBuffer { name, bytes, limit }).collect()
     }
 
     fn renewed(&self, system: &System, time: f64) -> Result<(Self, Sums, f32), Error> {

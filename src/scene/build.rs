@@ -80,6 +80,16 @@ impl Scene {
         self.outline().map(drop).map_err(|invalid| self.explain(invalid, &[]))
     }
 
+    /// Number of spheres that [`build`](Self::build) would place, without drawing positions. Spheres of a lattice that lie
+    /// outside the wall named by [`Fill::inside`] count too.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn sphere_count(&self) -> Result<u64, Error> {
+        let (_, counts) = self.outline().map_err(|invalid| self.explain(invalid, &[]))?;
+        Ok(counts.iter().fold(0, |sum: u64, &count| sum.saturating_add(count)))
+    }
+
     /// The world without spheres, and the number of spheres in each group.
     fn outline(&self) -> Result<(System, Vec<u64>), ValidationError> {
         self.inspect()?;

@@ -7,8 +7,11 @@ use crate::{
     Dimensions, Side, Surface, WallShape,
     scene::{DEFAULT_MATERIAL, Fill, Lattice, LatticeKind, Motion, Pair, Random, Scene, Shape},
     system::{
-        validate::{finite, inspect_surface},
-        validation_error::ValidationError,
+        validate::{
+            extremes::{Size, inspect_need, inspect_ratio},
+            finite, inspect_surface,
+        },
+        validation_error::{Place, ValidationError},
     },
 };
 
@@ -57,6 +60,7 @@ impl Scene {
         for (index, fill) in self.fills.iter().enumerate() {
             self.inspect_fill(fill, &format!("spheres[{index}]"))?;
         }
+        self.inspect_sizes()?;
         for (path, corner) in [("bounds.min", self.bounds.min), ("bounds.max", self.bounds.max)] {
             corner.map_or(Ok(()), |corner| finite(path, corner))?;
         }
@@ -83,6 +87,43 @@ impl Scene {
             }
             _ => None,
         })
+    }
+
+    /// Checks the diameters of all groups before positions are drawn, because drawing sizes too far apart would not end.
+    fn inspect_sizes(&self) -> Result<(), ValidationError> {
+        let mut sizes = vec![];
+        for (index, fill) in self.fills.iter().enumerate() {
+            let mut add = |diameter: f64, field: &str| {
+                // Other checks refuse what is no size.
+                if !(diameter > 0.0 && diameter.is_finite()) {
+                    return;
+                }
+                let path = format!("spheres[{index}].{field}");
+                sizes.push(Size { diameter, name: path.clone(), place: Place::Field(path) });
+            };
+            match &fill.shape {
+                Shape::Random(random) => {
+                    let field = field_of_diameters(&random.diameters);
+                    random.diameters.iter().for_each(|&(d, _)| add(d, &format!("random.{field}")));
+                }
+                Shape::Source(source) => {
+                    let field = field_of_diameters(&source.diameters);
+                    source.diameters.iter().for_each(|&(d, _)| add(d, &format!("source.{field}")));
+                }
+                Shape::Lattice(lattice) => add(lattice.diameter, "lattice.diameter"),
+                Shape::At(spheres) => {
+                    let size = |place: &usize| spheres[*place].radius;
+                    let order = |a: &usize, b: &usize| size(a).total_cmp(&size(b));
+                    let all = || 0..spheres.len();
+                    for place in [all().min_by(order), all().max_by(order)].into_iter().flatten() {
+                        add(2.0 * size(&place), &format!("at[{place}].radius"));
+                    }
+                }
+            }
+        }
+        let smallest = sizes.iter().min_by(|a, b| a.diameter.total_cmp(&b.diameter)).cloned();
+        inspect_ratio(sizes.into_iter())?;
+        smallest.map_or(Ok(()), |smallest| inspect_need(self.world.dt, self.world.gravity, &smallest))
     }
 
     fn known_material(&self, name: &str, path: &str) -> Result<(), ValidationError> {
@@ -214,6 +255,10 @@ impl Scene {
         }
         Ok(())
     }
+}
+
+fn field_of_diameters(diameters: &[(f64, f64)]) -> &'static str {
+    if diameters.len() == 1 { "diameter" } else { "diameters" }
 }
 
 const AXES: [&str; 3] = ["x", "y", "z"];

@@ -19,6 +19,9 @@ use crate::{
 const TRIES: usize = 2000;
 /// Additional tries, for runs of few spheres.
 const SPARE_TRIES: usize = 100_000;
+/// Consecutive positions without a free one after which a fill counts as full: where one in a thousand is free, a run of so
+/// many has a probability of e^-200.
+const DRY_TRIES: usize = 200_000;
 /// Positions drawn in a batch.
 const BATCH: usize = 1 << 20;
 
@@ -68,7 +71,7 @@ pub(crate) fn scatter(site: &Site, runs: &[Run], rng: &mut SeededRng) -> Option<
         let start = grid.rounds().len();
         let end = start + run.count;
         let mut sorted = start;
-        let mut tried = 0;
+        let (mut tried, mut dry) = (0, 0);
         let mut share: f64 = 1.0;
         while grid.rounds().len() < end {
             let missing = end - grid.rounds().len();
@@ -76,12 +79,14 @@ pub(crate) fn scatter(site: &Site, runs: &[Run], rng: &mut SeededRng) -> Option<
             let free = draw(site, &grid, run, batch, rng);
             let taken = settle(site, run, &free, missing);
             share = (taken.len() as f64 / batch as f64).max(1e-4);
+            let taken_any = !taken.is_empty();
             for center in taken {
                 grid.push(SphereProxy { center, radius: run.radius });
             }
             tried += batch;
+            dry = if taken_any { 0 } else { dry + batch };
             let now = grid.rounds().len();
-            if now < end && tried > TRIES * run.count + SPARE_TRIES {
+            if now < end && (tried > TRIES * run.count + SPARE_TRIES || dry > DRY_TRIES) {
                 return None;
             }
             if now == end || now - start > 2 * (sorted - start) {

@@ -13,6 +13,7 @@ use crate::{
     Error, Partner, Sink, SinkCount, Source, Sphere, StepReport, System,
     simulation::summary::Exchange,
     step::watch::{BoxSet, source_box},
+    trace::debug,
 };
 
 /// Checks of the sinks without a removal after which the next step begins before the check. A step that is called off costs
@@ -154,13 +155,14 @@ impl Simulation {
     /// Reloads the engine, which costs about as much as a step of a few substeps, and wakes sleeping spheres.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a gravity that is not finite, lies along a periodic axis or points out of the plane of a 2D
-    /// world; then nothing changes. Otherwise the errors of [`step`](Self::step).
+    /// [`Error::Invalid`] for a gravity that is not finite, lies along a periodic axis, points out of the plane of a 2D
+    /// world or needs more than 1e6 substeps in a step; then nothing changes. Otherwise the errors of [`step`](Self::step).
     pub fn set_gravity(&mut self, gravity: DVec3) -> Result<(), Error> {
         if gravity == self.system.gravity {
             return Ok(());
         }
         System { gravity, spheres: vec![], ..self.system.clone() }.inspect_world()?;
+        self.system.inspect_need(gravity)?;
         self.with_recovery(|simulation| simulation.replace_gravity(gravity))
     }
 
@@ -203,6 +205,7 @@ impl Simulation {
             self.flow.ran_ahead = false;
         }
         let gone = self.flow.gone(&self.system.spheres);
+        debug!("step {}: {} spheres leave, {} arrive", self.step + 1, gone.len(), pour.spheres.len());
         if self.engine.exchange(&gone, &pour.spheres)? {
             self.flow.let_go(&mut self.system.spheres);
             self.system.spheres.extend(&pour.spheres);

@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::{Simulation, flow::Progress};
 use crate::{
     Error, Plane, Source, Sphere, System, Wall,
-    scene::{rng::SeededRng, scatter::is_free},
+    scene::{MAX_SPHERES, rng::SeededRng, scatter::is_free},
     state::columns::Found,
     step::watch::{BoxSet, source_box},
     system::{
@@ -96,9 +96,15 @@ impl Simulation {
             let progress = &mut pour.sources[site.number];
             let sphere = site.draw(progress.poured, axes);
             let rng = site.rng(&format!("place {}", progress.tries), progress.poured);
+            if self.system.spheres.len() + pour.spheres.len() >= MAX_SPHERES as usize {
+                return Err(Error::Capacity(format!(
+                    "{}: there are {MAX_SPHERES} spheres, and no more are possible; give the source a count",
+                    site.source.name
+                )));
+            }
             let Some(center) = site.place(&grid, planes, &walls, sphere.radius, rng, axes) else {
                 progress.tries += 1;
-                pour.waiting += left;
+                pour.waiting = pour.waiting.saturating_add(left);
                 break;
             };
             let id = u32::try_from(self.flow.next_id + pour.spheres.len() as u64);

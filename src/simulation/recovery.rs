@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Options, Simulation, compress::Squeeze, flow::Flow, start::start_engine};
-use crate::{Backend, Error, Summary, System, state::warm_start::WarmStartCache};
+use crate::{Backend, Error, Summary, System, state::warm_start::WarmStartCache, trace::info};
 
 /// Time between two copies of the state. A shorter time costs downloads; a longer one costs steps to repeat.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -158,6 +158,7 @@ impl Simulation {
         };
         self.engine.restore(&warm_start)?;
         self.options = options;
+        info!("the device is lost ({reason}); from step {} on the run is on cpu", self.step + 1);
         self.recovery.loss = Some(reason);
         while self.step < reported && !self.edited {
             self.advance_once(false)?;

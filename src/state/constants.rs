@@ -5,6 +5,8 @@
 //! adds in a substep; times are fractions of the substep. The comment on each constant states the consequence of a larger
 //! or smaller value.
 
+use crate::system::limits::{MOST_SUBSTEPS, REST_SUBSTEP, rest_need};
+
 // ---- partners ------------------------------------------------------------------------------------------------------
 
 /// Marks a partner that is a wall.
@@ -196,13 +198,10 @@ pub const COLOURS: usize = 8;
 /// that fit none of the colours are solved one after the other. A sphere among equal ones has at most 12 contacts.
 pub const CONSTRAINT_COLOURS: usize = 32;
 
-/// Longest substep with resting contacts, in units of sqrt(d/g). At .026 a pile at rest keeps overlaps of .0035.
-const REST_SUBSTEP: f64 = 0.0175;
-
 /// Least number of substeps for resting contacts in a step of `dt`, so that no substep exceeds [`REST_SUBSTEP`]. All
 /// arguments are in one unit system.
 pub fn rest_substeps(dt: f64, gravity: f64, diameter: f64) -> f64 {
-    (dt * (gravity / diameter).sqrt() / REST_SUBSTEP).ceil().clamp(1.0, crate::system::limits::MOST_SUBSTEPS)
+    rest_need(dt, gravity, diameter).ceil().clamp(1.0, MOST_SUBSTEPS)
 }
 
 // ---- sleep ---------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ use crate::{
         levels::{CLASSES, Class},
         units::{self, Units},
     },
+    system::limits::LEAST_STRIDE,
 };
 
 /// In a system so dilute that a sphere has at most this many candidates, motion margins may be longer.
@@ -74,7 +75,7 @@ impl SystemStatistics {
             margin_least: 0.02 * mean_diameter,
             // A quarter of a diameter for each sphere, so half a diameter of skin. More if lists stay short, as long as
             // offsets in a cell stay precise: up to 4 diameters they are rounded to 1e-7.
-            margin_most: (0.5 * reach - radius_max).clamp(0.25 * mean_diameter, 1.5 * mean_diameter),
+            margin_most: (0.5 * reach - radius_max).clamp(LEAST_STRIDE * mean_diameter, 1.5 * mean_diameter),
         }
     }
 }

@@ -19,10 +19,12 @@ use crate::{
     step::{
         checkpoint::{DriverState, EngineState, ExecutorState, StagedHead, StagedState},
         domain::Domain,
-        engine::Engine,
+        engine::{DeviceBuffer, Engine},
         plan::{self, Past, Plan, Substep},
         watch::BoxSet,
     },
+    system::limits::MOST_NEEDED,
+    trace::debug,
 };
 
 /// Counters and sums of a step, in scaled units.
@@ -226,6 +228,11 @@ pub trait StepEngine: Send {
     /// Bytes of all buffers that grow with the number of spheres.
     fn memory_bytes(&self) -> usize;
 
+    /// As [`Engine::device_buffers`].
+    fn device_buffers(&self) -> Vec<DeviceBuffer> {
+        vec![]
+    }
+
     /// The same engine with other spheres. For ids that survive, the times of their last contacts are kept.
     ///
     /// # Errors
@@ -384,9 +391,17 @@ impl<E: StepEngine> Driver<E> {
         if !self.engine.is_under_way()
             && let Some(motion_margin) = request.plan.regrid
         {
+            debug!("new cells at time {begin}, for a motion margin of {motion_margin:.3} scaled units");
             // The new cells may allow a smaller margin than requested.
             self.engine.regrid(motion_margin)?;
             request = self.request(self.step, records);
+        }
+        let needed = request.plan.needed;
+        if needed > MOST_NEEDED {
+            return Err(Error::NoProgress(format!(
+                "the spheres are so fast at time {begin} that a step needs {needed:.1e} substeps; at most {MOST_NEEDED:e} \
+                 are accepted: choose a smaller dt"
+            )));
         }
         let next = (more && !records).then(|| self.request(self.step + 1, false));
         let taken = self.engine.take(&request, next.as_ref(), impacts.as_deref_mut())?;
@@ -425,6 +440,9 @@ impl<E: StepEngine> Driver<E> {
             self.history.pop_front();
         }
         self.was_halved = counts.halvings > 0;
+        if self.was_halved {
+            debug!("the step that ends at time {end} repeated {} substeps as halves", counts.halvings);
+        }
         let mut report = match instead {
             Some(instead) => {
                 let (report, felt) = *instead;
@@ -522,6 +540,10 @@ impl<E: StepEngine> Engine for Driver<E> {
         self.engine.memory_bytes()
     }
 
+    fn device_buffers(&self) -> Vec<DeviceBuffer> {
+        self.engine.device_buffers()
+    }
+
     fn contacts(&self) -> Result<Vec<Contact>, Error> {
         self.engine.contacts()
     }
@@ -532,6 +554,7 @@ impl<E: StepEngine> Engine for Driver<E> {
 
     fn reload(&mut self, system: &System) -> Result<(), Error> {
         let (engine, sums, deepest) = self.engine.renewed(system, self.time)?;
+        debug!("the engine is reloaded at time {} with {} spheres", self.time, system.spheres.len());
         *self = Self::start(engine, sums, deepest, self.time);
         Ok(())
     }

@@ -45,6 +45,17 @@ impl Backend {
     }
 }
 
+/// Size of a buffer on a device; see [`Simulation::device_buffers`](crate::Simulation::device_buffers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceBuffer {
+    /// Name of the buffer; buffers that exist twice have one name.
+    pub name: &'static str,
+    /// Size (bytes).
+    pub bytes: u64,
+    /// Largest size that the device can bind (bytes).
+    pub limit: u64,
+}
+
 /// Interface of every engine.
 pub(crate) trait Engine: Send {
     /// Takes one step of `dt`. If given, `impacts` receives the impacts of the step in the order of their times. The
@@ -90,6 +101,10 @@ pub(crate) trait Engine: Send {
     fn measure(&self) -> Measure;
     /// Bytes of all buffers that grow with the number of spheres.
     fn memory_bytes(&self) -> usize;
+    /// The buffers on a device; empty without a device.
+    fn device_buffers(&self) -> Vec<DeviceBuffer> {
+        vec![]
+    }
     /// Contacts that lasted throughout the last substep, sorted by id.
     ///
     /// # Errors

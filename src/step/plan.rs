@@ -8,12 +8,8 @@ use glam::{DVec3, Vec3};
 use crate::{
     state::{frame::Frame, sums::Sums},
     step::domain::Domain,
-    system::limits::MOST_SUBSTEPS,
+    system::limits::{COLLISIONS_PER_SUBSTEP, MOST_SUBSTEPS},
 };
-
-/// Target for the collisions per sphere in a substep. Above it, rounds grow faster than the substeps they save. (Rounds
-/// by collisions per sphere: 0.1: 3, 0.3: 5, 1: 11.)
-const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 
 /// Path in a substep, in cells, that the fastest fiftieth of the spheres may travel. Longer paths make lists of hundreds
 /// of candidates, and the causality check visits the candidates of candidates.
@@ -87,6 +83,8 @@ pub struct Plan {
     pub drift: DVec3,
     /// Motion margin that new cells should allow, if the present cells are unsuitable.
     pub regrid: Option<f64>,
+    /// Number of substeps that the speeds of the bulk need, not limited by [`MOST_SUBSTEPS`]. It may be infinite.
+    pub needed: f64,
 }
 
 /// Limits on a plan.
@@ -166,10 +164,10 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     let limit = f64::from(limits.margin_limit);
     let regrid = (wanted > 1.3 * limits.made_for || wanted < 0.5 * limits.made_for).then_some(wanted);
     let mut substeps = by_collisions(limits, past);
+    // The lists should cover the bulk. A few fast spheres cost less as fast spheres than broad phases of all.
+    let sudden = past.sudden_speed(limits);
+    let bulk = (1.02 * f64::from(past.sums.bulk_speed) + sudden) * limits.dt;
     if limits.substeps == 0 {
-        // The lists should cover the bulk. A few fast spheres cost less as fast spheres than broad phases of all.
-        let sudden = past.sudden_speed(limits);
-        let bulk = (1.02 * f64::from(past.sums.bulk_speed) + sudden) * limits.dt;
         // Many fast spheres traverse their paths again after each of many impacts, so short paths pay off.
         let crowd = (f64::from(past.sums.crowd_speed) + sudden) * limits.dt / (CROWD_PATH * limits.cell);
         substeps = substeps.max((bulk / limit).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
@@ -183,6 +181,7 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
         motion_margin: (path * substeps_per_build).max(limits.margin_least.min(limit)).min(limit) as f32,
         drift: past.sums.drift,
         regrid,
+        needed: bulk / limits.margin_most.max(limit),
     }
 }
 

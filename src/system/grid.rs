@@ -9,6 +9,8 @@ use crate::system::space::{Space, SphereProxy, corners, spatial_order};
 const NONE: u32 = u32::MAX;
 /// Cells per sphere up to which a level stores a table of all cells; sparser levels use a hash table.
 const DENSE: f64 = 16.0;
+/// Cells in reach, per sphere of a level, beyond which a search visits the spheres instead of the cells.
+const CELLS_PER_MEMBER: f64 = 8.0;
 /// Cells along x that a search handles together; only spheres much larger than those of the level need more.
 const ROW: usize = 8;
 
@@ -23,6 +25,8 @@ struct Level {
     wraps: [bool; 3],
     hashed: bool,
     heads: Vec<u32>,
+    /// Indices of the spheres of the level.
+    members: Vec<u32>,
 }
 
 /// Spheres sorted into cells. Spheres may be added and moved at any time.
@@ -58,12 +62,18 @@ impl Grid {
 
     /// Replaces all spheres.
     pub(crate) fn hold(&mut self, rounds: Vec<SphereProxy>) {
-        self.levels.iter_mut().for_each(|level| level.heads.fill(NONE));
+        for level in &mut self.levels {
+            level.heads.fill(NONE);
+            level.members.clear();
+        }
         self.next = vec![NONE; rounds.len()];
         self.rounds = rounds;
         // In reverse, so that each cell's list runs forwards.
         for index in (0..self.rounds.len()).rev() {
             self.insert(index);
+        }
+        for index in 0..self.rounds.len() {
+            self.enlist(index);
         }
     }
 
@@ -80,6 +90,12 @@ impl Grid {
         self.rounds.push(round);
         self.next.push(NONE);
         self.insert(self.rounds.len() - 1);
+        self.enlist(self.rounds.len() - 1);
+    }
+
+    fn enlist(&mut self, index: usize) {
+        let level = self.level_of(self.rounds[index].radius);
+        self.levels[level].members.push(index as u32);
     }
 
     pub(crate) fn rounds(&self) -> &[SphereProxy] {
@@ -174,12 +190,20 @@ impl Grid {
         reach: f64,
         f: &mut impl FnMut(usize, DVec3) -> bool,
     ) -> bool {
+        let [x, y, z] = [0, 1, 2].map(|axis| level.range(axis, center[axis], reach));
+        // A large sphere reaches over billions of cells of a level of small ones; testing all of these takes less time.
+        let cells: f64 = [&x, &y, &z].map(|range| (range.end - range.start) as f64).iter().product();
+        if cells > CELLS_PER_MEMBER * (level.members.len() + 1024) as f64 {
+            let test = |&index: &u32| {
+                f(index as usize, self.space.separation(center, self.rounds[index as usize].center))
+            };
+            return level.members.iter().any(test);
+        }
         let own = level.cell(center);
         let home = level.slot(own);
         if self.scan(level, home, own, center, f) {
             return true;
         }
-        let [x, y, z] = [0, 1, 2].map(|axis| level.range(axis, center[axis], reach));
         let limit = reach * reach;
         for first in x.clone().step_by(ROW) {
             let mut row = [(0, 0.0); ROW];
@@ -244,6 +268,7 @@ impl Level {
             wraps: [false; 3],
             hashed: false,
             heads: vec![],
+            members: vec![],
         };
         // Beyond 2^40 cells along an axis the cell arithmetic would lose exactness, so the edge grows instead.
         const MOST: f64 = (1u64 << 40) as f64;

@@ -3,6 +3,41 @@
 /// Most substeps that the planner chooses.
 pub const MOST_SUBSTEPS: f64 = 4096.0;
 
+/// Target for the collisions per sphere in a substep. Above it, rounds grow faster than the substeps they save. (Rounds
+/// by collisions per sphere: 0.1: 3, 0.3: 5, 1: 11.)
+pub const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
+
 /// Largest angle by which a wall turns in a substep, and by which the phase of an oscillation advances (radian). At this
 /// value the chord of an oscillation is 0.1% shorter than its arc, and the series for the rotation is accurate to f32.
 pub const MOST_TURN: f64 = 0.1;
+
+/// Longest substep with resting contacts, in units of sqrt(d/g). At .026 a pile at rest keeps overlaps of .0035.
+pub const REST_SUBSTEP: f64 = 0.0175;
+
+/// Number of substeps above which a step is refused. A step takes at most [`MOST_SUBSTEPS`]: with a need a little above it,
+/// accuracy suffers; with a need above this number the input is wrong, and the step would take hours.
+pub const MOST_NEEDED: f64 = 1e6;
+
+/// Path in a substep, in mean diameters, that candidate lists always allow; in dilute systems they allow more.
+pub const LEAST_STRIDE: f64 = 0.25;
+
+/// Largest ratio of two diameters. Cells are as wide as the largest spheres, and the finest parts of a cell are a 64th of
+/// it: at a much larger ratio every small sphere would be compared with every other one.
+pub const MOST_RATIO: f64 = 1e4;
+
+/// Largest length of a bounded axis, in diameters of the largest sphere. Cells are numbered up to 2^28; in a longer box
+/// they grow, and the positions in them become coarser than 1e-6 of a diameter.
+pub const WIDEST: f64 = 1e9;
+
+/// Range of steps, diameters and masses. Beyond it, scaled units no longer match the system, and squares overflow.
+pub const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-70..=1e70;
+
+/// Most spheres that a source may pour in a step. Each is placed after a search for a free position, so that more take
+/// minutes.
+pub const MOST_POURED: f64 = 1e7;
+
+/// Number of substeps that resting contacts need in a step of `dt`, so that none exceeds [`REST_SUBSTEP`]; not limited. All
+/// arguments are in one unit system.
+pub fn rest_need(dt: f64, gravity: f64, diameter: f64) -> f64 {
+    dt * (gravity / diameter).sqrt() / REST_SUBSTEP
+}

@@ -14,12 +14,16 @@ mod contacts;
 mod demo;
 #[cfg(feature = "gpu")]
 mod doctor;
+mod dry_run;
+mod events;
+mod extremes;
 mod failed;
 mod files;
 mod formats;
 mod harness;
 mod json;
 mod mangled;
+mod mutated;
 #[cfg(feature = "render")]
 mod render;
 mod reproducible;

@@ -164,7 +164,7 @@ fn cases(arguments: &BenchArguments, backends: &[Chosen]) -> Result<Vec<Case>, C
                 })?,
                 None => source.scene.clone(),
             };
-            let label = format!("{}, {}", source.name, counted(source::sphere_count(&scene)?, "sphere"));
+            let label = format!("{}, {}", source.name, counted(scene.sphere_count()?, "sphere"));
             for chosen in backends {
                 // The exact engine is serial and an adapter has its own threads: one case, whatever the threads.
                 let threads = match chosen.backend {

@@ -12,6 +12,7 @@ use crate::{
         },
     },
     state::columns::State,
+    trace::debug,
 };
 
 /// Ratio of the new capacity to the required one, so that a growing system does not repeat every step.
@@ -35,6 +36,11 @@ impl GpuExecutor {
         let layout = self.host.layout(capacities);
         if layout != self.buffers.layout {
             layout.check(&self.context.device.limits(), self.host.domain.grid.buckets)?;
+            debug!(
+                "the buffers on the device grow from {} to {} bytes",
+                self.buffers.layout.bytes(),
+                layout.bytes()
+            );
             self.buffers = Buffers::new(&self.context, &self.pipelines, layout, Some(&self.buffers))?;
         }
         self.context.queue.write_buffer(&self.buffers.work, 0, &[0; 4 * STICKY_END as usize]);

@@ -9,6 +9,7 @@ use crate::{
         driver::{StepCounts, StepRequest, Taken},
         engine::Engine,
     },
+    trace::debug,
 };
 
 impl GpuExecutor {
@@ -19,6 +20,7 @@ impl GpuExecutor {
         step: &StepRequest,
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error> {
+        debug!("the CPU stages compute the step that begins at time {}", step.begin);
         let state = self.download(self.current)?;
         let contacts: Vec<f32> = by_rank(&state, &self.host.ids, |i| state.spin[i].w);
         let system = self.system_of(&state);

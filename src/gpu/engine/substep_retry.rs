@@ -22,6 +22,7 @@ use crate::{
         driver::{Attempt, StepCounts, StepRequest, Taken, walk},
         plan::{MOST_HALVINGS, Substep},
     },
+    trace::debug,
 };
 
 /// Ordinary number of rounds of a substep: crowded substeps are halved before they need more.
@@ -116,6 +117,7 @@ impl GpuExecutor {
         }
         let again = if halt & HALT_OVERFLOW != 0 {
             self.retries.overflows += 1;
+            debug!("a buffer of the device was full; the substep is repeated with larger buffers");
             self.grow(&words)?;
             true
         } else {

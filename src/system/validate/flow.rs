@@ -48,7 +48,8 @@ impl System {
         let exists = usize::from(source.material) < self.materials.len();
         require(exists, &format!("{path}.material"), source.material, &self.material_range())?;
         self.inspect_periods(source.largest_radius())?;
-        self.inspect_place(source, path)
+        self.inspect_place(source, path)?;
+        self.inspect_source_rate(source, path)
     }
 
     fn inspect_sink(&self, sink: &Sink, path: &str) -> Result<(), ValidationError> {

@@ -7,6 +7,7 @@ use crate::{
     Dimensions, Sphere, System, Wall,
     system::{
         grid::Grid,
+        limits::MAGNITUDES,
         space::{Space, SphereProxy, spatial_order},
         validate::AXES,
         validation_error::ValidationError,
@@ -43,6 +44,8 @@ impl System {
             return Err(invalid);
         }
         self.inspect_ids()?;
+        self.inspect_extremes()?;
+        self.inspect_need(self.gravity)?;
         let largest = self.spheres.par_iter().map(|s| s.radius).reduce(|| 0.0, f64::max);
         self.inspect_periods(largest)?;
         self.inspect_squeezed()?;
@@ -61,6 +64,9 @@ impl System {
         }
         if !positive(sphere.mass) {
             return wrong("mass", &sphere.mass, "a mass is finite and > 0, also when the sphere is fixed");
+        }
+        if !MAGNITUDES.contains(&sphere.mass) {
+            return wrong("mass", &format!("{:e}", sphere.mass), "a mass lies between 1e-70 and 1e70");
         }
         for (name, v) in [("position", sphere.position), ("velocity", sphere.velocity), ("spin", sphere.spin)]
         {

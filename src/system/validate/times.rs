@@ -58,7 +58,7 @@ impl System {
 
     /// The inverse of the collision rate per sphere (time), from Enskog's rate with the contact value of Carnahan & Starling
     /// (1969), in 2D of Henderson (1975).
-    fn enskog_time(&self) -> Option<f64> {
+    pub(super) fn enskog_time(&self) -> Option<f64> {
         let dimensions = self.dimensions.count();
         let closed = (0..dimensions).all(|axis| self.bounds.sides[axis] != Side::Open);
         if !closed || self.spheres.is_empty() {
