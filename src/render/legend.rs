@@ -175,6 +175,9 @@ fn title(colour: Colour) -> &'static str {
         Colour::Id => "id",
         Colour::Impacts => "time since last contact",
         Colour::Overlap => "overlap / diameter",
+        Colour::Spin => "spin",
+        Colour::Contacts => "number of contacts",
+        Colour::Force => "contact forces / weight",
     }
 }
 

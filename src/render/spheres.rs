@@ -3,7 +3,12 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, IVec3};
 
-use super::recent::Recent;
+use std::sync::Arc;
+
+use super::{
+    contact_network::{ContactNetwork, Link},
+    recent::Recent,
+};
 use crate::{
     Sphere, System,
     gpu::{Body, Context, StateBuffers, Tag},
@@ -54,6 +59,17 @@ pub struct Spheres {
     owned: bool,
     /// Number of spheres beyond the capacity of the device.
     left_out: usize,
+    contacts: Option<Contacts>,
+    /// Stands for the figures of a network.
+    no_figures: wgpu::Buffer,
+}
+
+/// A contact network on the device.
+#[derive(Debug)]
+struct Contacts {
+    network: Arc<ContactNetwork>,
+    figures: wgpu::Buffer,
+    links: wgpu::Buffer,
 }
 
 impl Spheres {
@@ -75,6 +91,8 @@ impl Spheres {
             sides: System { spheres: vec![], ..system.clone() },
             owned: false,
             left_out: 0,
+            contacts: None,
+            no_figures: buffer(context, "no contacts", 16),
         };
         spheres.follow(state);
         spheres
@@ -121,6 +139,8 @@ impl Spheres {
             sides,
             owned: true,
             left_out: 0,
+            contacts: None,
+            no_figures: buffer(context, "no contacts", 16),
         };
         made.update(context, spheres, recent);
         made
@@ -164,6 +184,45 @@ impl Spheres {
         context.queue.write_buffer(&self.bodies, 0, bytemuck::cast_slice(&bodies));
         context.queue.write_buffer(&self.tags, 0, bytemuck::cast_slice(&tags));
         self.kinds = kinds(context, spheres.iter());
+    }
+
+    /// Sets the contacts that colours and force chains show; they stay until others are set, also in later steps. The
+    /// network is that of all spheres drawn.
+    pub fn set_contacts(&mut self, context: &Context, network: &Arc<ContactNetwork>) {
+        if self.contacts.as_ref().is_some_and(|old| Arc::ptr_eq(&old.network, network)) {
+            return;
+        }
+        let filled = |label, bytes: &[u8]| {
+            let made = buffer(context, label, bytes.len() as u64);
+            context.queue.write_buffer(&made, 0, bytes);
+            made
+        };
+        // A larger network than a buffer holds is drawn in part, the strongest links first.
+        let limits = context.device.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) as usize;
+        let fits = (most / size_of::<Link>()).min(network.links.len());
+        self.contacts = Some(Contacts {
+            figures: filled("contacts of spheres", bytemuck::cast_slice(&network.figures)),
+            links: filled("links", bytemuck::cast_slice(&network.links[network.links.len() - fits..])),
+            network: network.clone(),
+        });
+    }
+
+    /// Number of contacts and force of each sphere, by rank; any other buffer without a network.
+    pub(super) fn figures(&self) -> &wgpu::Buffer {
+        self.contacts.as_ref().map_or(&self.no_figures, |contacts| &contacts.figures)
+    }
+
+    /// The links of the contact network and their number.
+    pub(super) fn links(&self) -> Option<(&wgpu::Buffer, u32)> {
+        let Contacts { network, links, .. } = self.contacts.as_ref()?;
+        let count = network.len().min(links.size() as usize / size_of::<Link>());
+        (count > 0).then_some((links, count as u32))
+    }
+
+    /// Origin of the links (length).
+    pub(super) fn network_origin(&self) -> DVec3 {
+        self.contacts.as_ref().map_or(DVec3::ZERO, |contacts| contacts.network.origin)
     }
 
     /// Number of spheres left out because no buffer of the device can hold them; [`Studio`](super::Studio) refuses to
