@@ -6,6 +6,8 @@ mod edit;
 mod flow;
 mod pour;
 mod recovery;
+#[cfg(feature = "viewer")]
+mod rewind;
 mod start;
 mod summary;
 mod walls;
@@ -14,6 +16,8 @@ use std::ops::ControlFlow;
 
 use xxhash_rust::xxh3::Xxh3;
 
+#[cfg(feature = "viewer")]
+pub(crate) use self::rewind::Moment;
 use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
 pub use self::{recovery::OnLoss, summary::Summary};
 #[cfg(feature = "gpu")]

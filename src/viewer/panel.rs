@@ -53,6 +53,7 @@ pub fn show(desk: &mut Desk, ui: &mut Ui) {
             section(ui, "world", true, |ui| world::show_world(desk, ui));
             section(ui, "backend", true, |ui| show_backend(desk, ui));
             section(ui, "colours", true, |ui| world::show_style(desk, ui));
+            section(ui, "clip plane", true, |ui| world::show_clip(desk, ui));
             section(ui, "energy and impacts", true, |ui| {
                 plots::show_history(&desk.status.figures, ui);
                 if desk.status.crowded > 0 {
@@ -81,19 +82,21 @@ fn show_head(desk: &mut Desk, ui: &mut Ui) {
         let context = ui.ctx().clone();
         let label = if desk.status.paused { "go on" } else { "pause" };
         let mut button = |desk: &mut Desk, label: &str, hint: &str, action| {
-            let wide = egui::Button::new(label).min_size(egui::vec2(74.0, 24.0));
+            let wide = egui::Button::new(label).min_size(egui::vec2(54.0, 24.0));
             if ui.add(wide).on_hover_text(hint).clicked() {
                 desk.act(action, &context);
             }
         };
         button(desk, label, "Space", Action::Pause);
         button(desk, "step", "one step (.)", Action::Step);
+        button(desk, "back", "one step back (,)", Action::Back);
         button(desk, "reset", "back to the start of the scene (R)", Action::Reset);
     });
     ui.horizontal(|ui| {
         let context = ui.ctx().clone();
         for (label, hint, action) in [
             ("picture", "save it as a PNG (F12)", Action::Screenshot),
+            ("film", "record a GIF, or end it (V)", Action::Record),
             ("frame", "all spheres into the picture (F)", Action::Frame),
             ("help", "keys and mouse (?)", Action::Help),
             ("hide", "hide the panel (H)", Action::Panel),
@@ -107,6 +110,8 @@ fn show_head(desk: &mut Desk, ui: &mut Ui) {
     let status = &desk.status;
     row(ui, "spheres", &grouped(status.sphere_count as u64));
     row(ui, "time", &format!("{}  (step {})", number(status.time, 5), grouped(status.step)));
+    let (back, bytes) = status.history;
+    row(ui, "steps kept", &format!("{}  ({} MB)", grouped(back as u64), grouped(bytes as u64 / 1_000_000)));
 }
 
 // Shows counters that should be zero, and the reason why the run has stopped.

@@ -158,6 +158,24 @@ impl Viewer {
         sleep(4 * GLANCE);
     }
 
+    /// Presses a key and holds it.
+    pub fn hold(&self, key: &str) {
+        self.display.xdotool(&["keydown", key]);
+        sleep(2 * GLANCE);
+    }
+
+    /// Lets a key go.
+    pub fn let_go(&self, key: &str) {
+        self.display.xdotool(&["keyup", key]);
+    }
+
+    /// The last event with this name so far; nothing is waited for.
+    #[track_caller]
+    pub fn last(&self, name: &str) -> Value {
+        let events = self.events();
+        events.iter().rev().find(|event| event["event"] == name).expect("such an event").clone()
+    }
+
     /// Clicks at the mouse position.
     pub fn click(&self) {
         self.display.xdotool(&["mousedown", "1"]);

@@ -1,0 +1,154 @@
+//! Tools of the window: steps back, clip plane, forces, grab, film.
+
+use serde_json::Value;
+
+use crate::{
+    driver::Viewer,
+    scenes::{GAS, HEAP, ROW},
+};
+
+fn count(event: &Value, name: &str) -> u64 {
+    event[name].as_u64().unwrap_or_else(|| panic!("{name} of {event}"))
+}
+
+#[test]
+fn a_step_back_shows_the_picture_of_before() {
+    for backend in ["cpu", "gpu"] {
+        let mut viewer = Viewer::open(GAS, &["--paused", "--backend", backend]);
+        let pictures = [0, 1, 2].map(|step| {
+            for _ in 0..if step > 0 { 15 } else { 0 } {
+                viewer.press("period");
+                viewer.expect("stepped");
+            }
+            viewer.picture()
+        });
+        assert!(pictures[0].difference(&pictures[1]) > 0.01, "{backend}: nothing moves");
+        for (step, picture) in [(15, &pictures[1]), (0, &pictures[0])] {
+            for back in (step..step + 15).rev() {
+                viewer.press("comma");
+                assert_eq!(count(&viewer.expect("back"), "step"), back);
+            }
+            let seen = viewer.picture().difference(picture);
+            assert!(seen < 0.002, "{backend}: {seen} of the picture differs after the way back to {step}");
+        }
+        viewer.press("comma");
+        assert!(viewer.expect("refused")["message"].as_str().unwrap().contains("the start"));
+        viewer.press("period");
+        assert_eq!(count(&viewer.expect("stepped"), "step"), 1);
+        assert_eq!(viewer.close().0.code(), Some(0));
+    }
+}
+
+#[test]
+fn the_clip_plane_opens_the_view_and_the_hidden_spheres_cannot_be_clicked() {
+    let mut viewer = Viewer::open(ROW, &["--paused", "--backend", "cpu"]);
+    viewer.press("h");
+    viewer.expect("panel");
+    let before = viewer.picture();
+    // x, in the middle: the camera is level with the middle, so that the upper half is hidden.
+    viewer.press("x");
+    assert_eq!(viewer.expect("clip")["clip"], "x");
+    viewer.press("bracketright");
+    assert!(viewer.expect("clip")["clip_part"].as_f64().unwrap() > 0.5);
+    let clipped = viewer.picture();
+    assert!(before.difference(&clipped) > 0.05);
+    viewer.point(400, 300);
+    viewer.click();
+    assert_eq!(viewer.expect("picked")["id"], Value::Null);
+    (0..2).for_each(|_| {
+        viewer.press("bracketleft");
+        viewer.expect("clip");
+    });
+    viewer.click();
+    assert_eq!(viewer.expect("picked")["id"], 1);
+    for axis in ["y", "z", "view", "off"] {
+        viewer.press("x");
+        assert_eq!(viewer.expect("clip")["clip"], axis);
+    }
+    assert_eq!(viewer.close().0.code(), Some(0));
+}
+
+#[test]
+fn forces_are_drawn_as_lines() {
+    for backend in ["cpu", "gpu"] {
+        let mut viewer = Viewer::open(HEAP, &["--paused", "--backend", backend]);
+        viewer.press("h");
+        viewer.expect("panel");
+        for _ in 0..5 {
+            viewer.press("period");
+            viewer.expect("stepped");
+        }
+        let before = viewer.picture();
+        viewer.press("n");
+        assert_eq!(viewer.expect("chains")["chains"], true);
+        // The worker sends the contacts with the next picture.
+        viewer.expect("changed");
+        let with = viewer.picture();
+        let seen = before.difference(&with);
+        assert!((0.002..0.1).contains(&seen), "{backend}: {seen} of the picture shows forces");
+        viewer.press("n");
+        viewer.expect("changed");
+        assert!(before.difference(&viewer.picture()) < 0.001, "{backend}");
+        assert_eq!(viewer.close().0.code(), Some(0));
+    }
+}
+
+#[test]
+fn a_grabbed_sphere_follows_the_mouse() {
+    let scene = GAS.replace("count = 300", "count = 30");
+    let mut viewer = Viewer::open(&scene.replace("temperature = 1.0", ""), &["--backend", "cpu"]);
+    viewer.press("h");
+    viewer.expect("panel");
+    // Finds a sphere.
+    let mut at = None;
+    for (x, y) in (0..9).flat_map(|i| (0..7).map(move |j| (160 + 60 * i, 120 + 60 * j))) {
+        viewer.point(x, y);
+        viewer.click();
+        let picked = viewer.expect("picked");
+        if picked["id"] != Value::Null {
+            at = Some(([x, y], picked));
+            break;
+        }
+    }
+    let (from, picked) = at.expect("a sphere in the picture");
+    viewer.hold("ctrl");
+    viewer.drag("1", from, [from[0] + 80, from[1] + 40]);
+    viewer.let_go("ctrl");
+    assert_eq!(viewer.last("grabbed")["id"], picked["id"]);
+    assert_eq!(viewer.last("released")["event"], "released");
+    assert_eq!(viewer.close().0.code(), Some(0));
+}
+
+#[test]
+fn a_film_shows_what_the_window_shows() {
+    let mut viewer = Viewer::open(GAS, &["--backend", "cpu"]);
+    viewer.press("v");
+    viewer.expect("recording");
+    let start = viewer.look();
+    let mut now = start.clone();
+    while count(&now, "frames") < count(&start, "frames") + 12 {
+        now = viewer.look();
+    }
+    viewer.press("v");
+    let recorded = viewer.expect("recorded");
+    let name = recorded["file"].as_str().unwrap().to_owned();
+    assert_eq!(name, "carom-scene-0001.gif");
+    let file = std::fs::File::open(viewer.path(&name)).unwrap();
+    let mut reader = gif::DecodeOptions::new().read_info(file).unwrap();
+    let mut delays = vec![];
+    while let Some(frame) = reader.read_next_frame().unwrap() {
+        delays.push(f64::from(frame.delay) / 100.0);
+    }
+    assert_eq!(delays.len() as u64, count(&recorded, "film_frames"));
+    let (seconds, total) = (recorded["film_seconds"].as_f64().unwrap(), delays.iter().sum::<f64>());
+    assert!(delays.len() >= 2 && total <= seconds + 0.2, "{total} of {seconds}: {delays:?}");
+    // A film that is being recorded when the window closes is complete.
+    viewer.press("v");
+    viewer.expect("recording");
+    viewer.picture();
+    let path = viewer.path("carom-scene-0002.gif");
+    viewer.press("ctrl+q");
+    viewer.expect("recorded");
+    assert!(path.exists());
+    assert_eq!(viewer.wait().code(), Some(0));
+}
