@@ -158,22 +158,23 @@ impl Viewer {
         sleep(4 * GLANCE);
     }
 
-    /// Presses a key and holds it.
-    pub fn hold(&self, key: &str) {
-        self.display.xdotool(&["keydown", key]);
-        sleep(2 * GLANCE);
-    }
-
-    /// Lets a key go.
-    pub fn let_go(&self, key: &str) {
-        self.display.xdotool(&["keyup", key]);
-    }
-
-    /// The last event with this name so far; nothing is waited for.
+    /// Drags with the left button while a key is held, and waits for an event after each part of the drag: `begun` after
+    /// the first part, `ended` after the button is let go.
     #[track_caller]
-    pub fn last(&self, name: &str) -> Value {
-        let events = self.events();
-        events.iter().rev().find(|event| event["event"] == name).expect("such an event").clone()
+    pub fn drag_with(&mut self, key: &str, from: [u32; 2], to: [u32; 2], events: [&str; 2]) -> Value {
+        self.point(from[0], from[1]);
+        self.display.xdotool(&["keydown", key]);
+        sleep(4 * GLANCE);
+        self.display.xdotool(&["mousedown", "1"]);
+        sleep(4 * GLANCE);
+        self.point(u32::midpoint(from[0], to[0]), u32::midpoint(from[1], to[1]));
+        let begun = self.expect(events[0]);
+        self.point(to[0], to[1]);
+        sleep(10 * GLANCE);
+        self.display.xdotool(&["mouseup", "1"]);
+        self.expect(events[1]);
+        self.display.xdotool(&["keyup", key]);
+        begun
     }
 
     /// Clicks at the mouse position.
