@@ -5,7 +5,7 @@
 // Centre and radius in the frame of the eye.
 @group(1) @binding(3) var<storage, read_write> placed: array<vec4f>;
 @group(1) @binding(4) var<storage, read_write> values: array<f32>;
-// Number of contacts and force, by rank; shorter without a contact network.
+// Number of contacts and force, or the difference, by rank; shorter without them.
 @group(1) @binding(5) var<storage, read> figures: array<vec2f>;
 
 fn figure_of(rank: u32) -> vec2f {
@@ -21,7 +21,7 @@ fn value_of(i: u32) -> f32 {
         case ID: { return f32(kinds[tags[i].rank].x); }
         case IMPACTS: { return -tags[i].last_contact; }
         case SPIN: { return length(tags[i].spin); }
-        case CONTACTS: { return figure_of(tags[i].rank).x; }
+        case CONTACTS, DIFFERENCE: { return figure_of(tags[i].rank).x; }
         case FORCE: { return figure_of(tags[i].rank).y; }
         // Overlaps are a pass of their own.
         default: { return 0.0; }

@@ -116,7 +116,7 @@ impl Look {
         let (quantile, from_least) = match style.colour {
             Colour::Speed | Colour::Spin | Colour::Force => (0.98, 0),
             Colour::Impacts => (0.9, 0),
-            Colour::Overlap | Colour::Contacts => (1.0, 0),
+            Colour::Overlap | Colour::Contacts | Colour::Difference => (1.0, 0),
             Colour::Radius | Colour::Material | Colour::Id => (1.0, 1),
         };
         let flags = [
@@ -182,7 +182,12 @@ pub fn scale(colour: Colour, cells: &Cells) -> f64 {
         Colour::Radius => cells.unit_of_length,
         Colour::Impacts => cells.unit_of_length / cells.unit_of_velocity,
         Colour::Spin => cells.unit_of_velocity / cells.unit_of_length,
-        Colour::Material | Colour::Id | Colour::Overlap | Colour::Contacts | Colour::Force => 1.0,
+        Colour::Material
+        | Colour::Id
+        | Colour::Overlap
+        | Colour::Contacts
+        | Colour::Force
+        | Colour::Difference => 1.0,
     }
 }
 

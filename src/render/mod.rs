@@ -52,6 +52,7 @@
 
 mod camera;
 mod contact_network;
+mod differences;
 mod gif;
 mod image;
 mod legend;
@@ -71,6 +72,7 @@ mod walls;
 
 pub use self::camera::Camera;
 pub use self::contact_network::ContactNetwork;
+pub use self::differences::Differences;
 pub use self::gif::Gif;
 pub use self::image::Image;
 pub use self::recent::Recent;

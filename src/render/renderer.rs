@@ -169,7 +169,7 @@ impl Renderer {
             pass.set_bind_group(1, &bind(&device, &pipeline.get_bind_group_layout(1), &buffers), &[]);
             pass.dispatch_workgroups(groups[0], groups[1], 1);
         };
-        let figures = spheres.figures();
+        let figures = spheres.figures(style.colour);
         let placing = [&spheres.bodies, &spheres.tags, &spheres.kinds, &self.placed, &self.values, figures];
         run(&self.passes.place, &placing, over_all);
         if style.colour == Colour::Overlap {

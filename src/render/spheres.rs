@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use super::{
     contact_network::{ContactNetwork, Link},
+    differences::Differences,
     recent::Recent,
+    style::Colour,
 };
 use crate::{
     Sphere, System,
@@ -60,6 +62,7 @@ pub struct Spheres {
     /// Number of spheres beyond the capacity of the device.
     left_out: usize,
     contacts: Option<Contacts>,
+    differences: Option<(Arc<Differences>, wgpu::Buffer)>,
     /// Stands for the figures of a network.
     no_figures: wgpu::Buffer,
 }
@@ -92,6 +95,7 @@ impl Spheres {
             owned: false,
             left_out: 0,
             contacts: None,
+            differences: None,
             no_figures: buffer(context, "no contacts", 16),
         };
         spheres.follow(state);
@@ -140,6 +144,7 @@ impl Spheres {
             owned: true,
             left_out: 0,
             contacts: None,
+            differences: None,
             no_figures: buffer(context, "no contacts", 16),
         };
         made.update(context, spheres, recent);
@@ -208,9 +213,23 @@ impl Spheres {
         });
     }
 
-    /// Number of contacts and force of each sphere, by rank; any other buffer without a network.
-    pub(super) fn figures(&self) -> &wgpu::Buffer {
-        self.contacts.as_ref().map_or(&self.no_figures, |contacts| &contacts.figures)
+    /// Sets the differences that [`Colour::Difference`] shows; they stay until others are set.
+    pub fn set_differences(&mut self, context: &Context, differences: &Arc<Differences>) {
+        if self.differences.as_ref().is_none_or(|(old, _)| !Arc::ptr_eq(old, differences)) {
+            let bytes: &[u8] = bytemuck::cast_slice(&differences.figures);
+            let made = buffer(context, "differences", bytes.len() as u64);
+            context.queue.write_buffer(&made, 0, bytes);
+            self.differences = Some((differences.clone(), made));
+        }
+    }
+
+    /// Number of contacts and force of each sphere, or its difference, by rank; zeros if they are not set.
+    pub(super) fn figures(&self, colour: Colour) -> &wgpu::Buffer {
+        let found = match colour {
+            Colour::Difference => self.differences.as_ref().map(|(_, buffer)| buffer),
+            _ => self.contacts.as_ref().map(|contacts| &contacts.figures),
+        };
+        found.unwrap_or(&self.no_figures)
     }
 
     /// The links of the contact network and their number.

@@ -26,6 +26,9 @@ pub enum Colour {
     Contacts,
     /// Sum of the normal forces of the lasting contacts, relative to the weight.
     Force,
+    /// Distance between the places of a sphere in two runs, relative to the mean diameter, on a logarithmic scale; see
+    /// [`Differences`](super::Differences).
+    Difference,
 }
 
 /// Names the values of a unit-only enum.
@@ -58,7 +61,8 @@ macro_rules! named {
 }
 
 named!(Colour: Speed = "speed", Radius = "radius", Material = "material", Id = "id", Impacts = "impacts",
-    Overlap = "overlap", Spin = "spin", Contacts = "contacts", Force = "force");
+    Overlap = "overlap", Spin = "spin", Contacts = "contacts", Force = "force",
+    Difference = "difference");
 
 impl Colour {
     /// Whether the values come from a [`ContactNetwork`](super::ContactNetwork) on the spheres; without one they are 0.
@@ -66,10 +70,11 @@ impl Colour {
         matches!(self, Self::Contacts | Self::Force)
     }
 
-    /// The next value, cyclically.
+    /// The next value, cyclically; [`Difference`](Self::Difference), which needs a second run, is left out.
     pub fn next(self) -> Self {
         let place = Self::ALL.iter().position(|&colour| colour == self).unwrap_or(0);
-        Self::ALL[(place + 1) % Self::ALL.len()]
+        let next = Self::ALL[(place + 1) % Self::ALL.len()];
+        if next == Self::Difference { Self::Speed } else { next }
     }
 }
 

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use super::{Simulation, Summary, compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery};
+use super::{
+    Options, Simulation, Summary, compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery,
+};
 use crate::{
     Error, Sphere, StepReport, System,
     gpu::{Body, Context, StateBuffers, Tag, buffers::make_buffer, readback::download},
@@ -50,6 +52,34 @@ impl Moment {
             }
             Held::Device(_, state) => (state.bodies.size() + state.tags.size()) as usize,
         }
+    }
+
+    /// A simulation that goes on from here, on any backend.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`], and [`Error::DeviceLost`].
+    pub fn start(&self, mut options: Options) -> Result<Simulation, Error> {
+        let system = System { spheres: self.spheres()?, ..System::clone(&self.system) };
+        system.validate_on()?;
+        let mut engine = start_engine(&system, &mut options, self.time)?;
+        if let Held::Host(_, warm_start) = &self.held {
+            engine.restore(warm_start)?;
+        }
+        Ok(Simulation {
+            system,
+            options,
+            engine,
+            time: self.time,
+            step: self.step,
+            impacts: vec![],
+            last: self.last.clone(),
+            summary: self.summary.clone(),
+            edited: false,
+            disturbed: Disturbed::default(),
+            flow: self.flow.clone(),
+            squeeze: self.squeeze,
+            recovery: Recovery::default(),
+        })
     }
 
     fn spheres(&self) -> Result<Vec<Sphere>, Error> {
@@ -122,20 +152,9 @@ impl Simulation {
     /// # Errors
     /// As [`new`](Self::new), and [`Error::DeviceLost`]. On an error nothing changes.
     pub(crate) fn rewind(&mut self, to: &Moment) -> Result<(), Error> {
-        let system = System { spheres: to.spheres()?, ..System::clone(&to.system) };
-        let mut options = self.options.clone();
-        let mut engine = start_engine(&system, &mut options, to.time)?;
-        if let Held::Host(_, warm_start) = &to.held {
-            engine.restore(warm_start)?;
-        }
-        let mut flow = to.flow.clone();
-        flow.renew(self.flow.generation());
-        (self.system, self.options, self.engine) = (system, options, engine);
-        (self.time, self.step) = (to.time, to.step);
-        (self.last, self.summary) = (to.last.clone(), to.summary.clone());
-        (self.flow, self.squeeze) = (flow, to.squeeze);
-        (self.edited, self.disturbed, self.recovery) = (false, Disturbed::default(), Recovery::default());
-        self.impacts.clear();
+        let mut made = to.start(self.options.clone())?;
+        made.flow.renew(self.flow.generation());
+        *self = made;
         Ok(())
     }
 }

@@ -55,6 +55,8 @@ pub enum Command {
         /// The clip plane; spheres in front of it are not inspected.
         clip: Option<Clip>,
     },
+    /// Compare `gpu` with `cpu` from the present state on, or no longer.
+    Compare(bool),
     /// Publish the contacts with the spheres, or no longer.
     Contacts(bool),
     /// Inspect the same sphere again.
@@ -95,6 +97,8 @@ pub enum News {
     Picked(Option<Box<Inspected>>),
     /// The simulation switched to another backend.
     Switched(Backend),
+    /// A comparison has begun (true) or ended.
+    Compared(bool),
     /// The world was changed.
     Changed,
     /// A command cannot be executed.

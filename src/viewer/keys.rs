@@ -17,6 +17,8 @@ pub enum Action {
     Frame,
     /// Switch to the next colour quantity.
     Colour,
+    /// Start or end the comparison of `gpu` with `cpu`.
+    Compare,
     /// Show or hide the force chains.
     Chains,
     /// Switch to the next direction of the clip plane.
@@ -73,6 +75,7 @@ pub const KEYS: &[Binding] = &[
     key(Key::F, "F", Action::Frame, "frame all spheres"),
     key(Key::C, "C", Action::Colour, "colour by the next quantity"),
     key(Key::N, "N", Action::Chains, "show or hide the network of forces"),
+    key(Key::K, "K", Action::Compare, "compare gpu with cpu, step by step"),
     key(Key::X, "X", Action::Clip, "clip plane: x, y, z, view, off"),
     key(Key::CloseBracket, "]", Action::ClipFarther, "clip plane: hide more"),
     key(Key::OpenBracket, "[", Action::ClipNearer, "clip plane: hide less"),

@@ -22,7 +22,7 @@
 //!
 //! With [`Settings::events`] the viewer writes every event as a line of JSON, for scripts. Each line has these fields:
 //! - `event`: `opened`, `drawn` (the first spheres are on the screen), `loaded`, `paused`, `resumed`, `reset`, `stepped`, `back`,
-//!   `shot`, `grabbed`, `released`, `picked`, `switched`, `changed`, `framed`, `colour`, `chains`, `clip`, `panel`, `help`, `resized`, `screenshot`, `recording`, `recorded`, `refused`,
+//!   `shot`, `grabbed`, `released`, `picked`, `switched`, `changed`, `compared`, `framed`, `colour`, `chains`, `clip`, `panel`, `help`, `resized`, `screenshot`, `recording`, `recorded`, `refused`,
 //!   `failed` or `closed`;
 //! - `seconds` since the start, `frames` drawn so far, `step`, `time`, `spheres`, `backend`, `paused`, and the number of
 //!   `blocking_reads` of the host so far;
@@ -31,6 +31,7 @@
 mod camera_control;
 mod clip_control;
 mod command;
+mod comparison;
 mod event_log;
 mod film;
 mod grab;

@@ -154,6 +154,18 @@ fn show_backend(desk: &mut Desk, ui: &mut Ui) {
     ui.add(egui::Label::new(RichText::new(format!("{name} {what}")).weak()).wrap());
     if desk.status.backend == Backend::Gpu {
         row(ui, "waits of the host", &grouped(desk.status.figures.blocking_reads));
+        let mut is_compared = desk.status.compared.is_some();
+        let hint = "cpu takes each step too, from the same state (K)";
+        if ui.checkbox(&mut is_compared, "compare with cpu").on_hover_text(hint).changed() {
+            desk.ask(Command::Compare(is_compared));
+        }
+        if let Some((steps, largest)) = desk.status.compared {
+            row(ui, "steps compared", &grouped(steps));
+            if let Some((distance, id)) = largest {
+                let text = format!("{} d  (sphere {id})", number(distance, 3));
+                row(ui, "largest difference", &text);
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::{
     command::{Command, News},
+    comparison::Comparison,
     grab::{Grab, Ray},
     history::History,
     inspect::{Inspected, first_hit},
@@ -41,6 +42,8 @@ pub struct Session {
     pub inspected: Option<u32>,
     /// Time of each sphere's last contact; the GPU engine keeps these times itself.
     pub recent: Recent,
+    /// The same run on `cpu`, while the user compares it with `gpu`.
+    pub comparison: Option<Comparison>,
     /// The sphere that the user pulls.
     pub grab: Option<Grab>,
     /// Whether the window shows contacts.
@@ -81,6 +84,7 @@ impl Session {
             failed: None,
             inspected: None,
             recent: Recent::new(),
+            comparison: None,
             grab: None,
             wants_contacts: false,
             history,
@@ -163,6 +167,7 @@ impl Session {
                 Ok(News::Released)
             }
             Command::Pick { from, direction, clip } => self.pick(from, direction, clip),
+            Command::Compare(is_on) => self.compare(is_on),
             Command::Contacts(wanted) => {
                 self.wants_contacts = wanted;
                 Ok(News::Changed)
@@ -228,12 +233,39 @@ impl Session {
                     let pulled = Grab::velocity(displacement, sphere.velocity, system.gravity, system.dt);
                     let impulse = (pulled - sphere.velocity) * sphere.mass;
                     self.simulation.apply_impulse(id, impulse)?;
+                    if let Some(comparison) = &mut self.comparison {
+                        comparison.twin.apply_impulse(id, impulse)?;
+                    }
                 }
                 // A sink has taken the sphere.
                 Err(_) => self.grab = None,
             }
         }
-        self.simulation.step().map(drop)
+        self.simulation.step()?;
+        match &mut self.comparison {
+            Some(comparison) => comparison.follow(&self.simulation),
+            None => Ok(()),
+        }
+    }
+
+    // Starts a comparison from the present state, or ends it.
+    fn compare(&mut self, is_on: bool) -> Result<News, Error> {
+        self.comparison = None;
+        if is_on && self.simulation.backend() != Backend::Gpu {
+            let backend = self.simulation.backend().name();
+            return Ok(News::Refused(format!("a comparison needs the backend gpu, not {backend}")));
+        }
+        if is_on {
+            self.comparison = Some(Comparison::start(&mut self.simulation, self.options.threads)?);
+            self.world += 1;
+        }
+        Ok(News::Compared(is_on))
+    }
+
+    // Starts a running comparison again after a change of the state.
+    fn compare_again(&mut self) -> Result<(), Error> {
+        let is_on = self.comparison.take().is_some() && self.simulation.backend() == Backend::Gpu;
+        if is_on { self.compare(true).map(drop) } else { Ok(()) }
     }
 
     /// Pulls the grabbed sphere to the point under the cursor.
@@ -270,6 +302,7 @@ impl Session {
         self.figures.rewind(self.simulation.time());
         self.recent.rewind(self.simulation.time());
         self.world += 1;
+        self.compare_again()?;
         Ok(News::Back)
     }
 
@@ -319,6 +352,7 @@ impl Session {
         self.world += 1;
         self.history = History::default();
         self.history.note(&self.simulation, self.world);
+        self.compare_again()?;
         Ok(News::Loaded(self.camera()))
     }
 
@@ -330,12 +364,14 @@ impl Session {
         self.figures.step_seconds = 0.0;
         self.figures.restart_clock();
         self.world += 1;
+        self.compare_again()?;
         Ok(news)
     }
 
     fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<News, Error> {
         self.simulation.edit(change)?;
         self.world += 1;
+        self.compare_again()?;
         Ok(News::Changed)
     }
 

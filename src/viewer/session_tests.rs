@@ -219,6 +219,40 @@ fn a_grabbed_sphere_goes_where_it_is_pulled_and_keeps_its_velocity_when_let_go()
 }
 
 #[test]
+fn gpu_and_cpu_are_compared_from_the_same_state() {
+    let mut session = gas();
+    let refused = session.obey(Command::Compare(true));
+    assert!(matches!(&refused, News::Refused(text) if text.contains("gpu, not cpu")), "{refused:?}");
+    steps(&mut session, 3);
+    session.obey(Command::Backend(Backend::Gpu));
+    assert_eq!(session.obey(Command::Compare(true)), News::Compared(true));
+    let largest = |session: &Session| {
+        let latest = &session.comparison.as_ref().expect("a comparison").latest;
+        (latest.steps, latest.largest.expect("spheres").0)
+    };
+    assert!(largest(&session).0 == 0 && largest(&session).1 < 1e-6, "{:?}", largest(&session));
+    steps(&mut session, 2);
+    // A few impacts do not make rounding visible.
+    assert!(largest(&session).0 == 2 && largest(&session).1 < 1e-4, "{:?}", largest(&session));
+    let twin = &session.comparison.as_ref().unwrap().twin;
+    assert_eq!((twin.steps(), twin.time()), (session.simulation.steps(), session.simulation.time()));
+    assert_eq!(twin.backend(), Backend::Cpu);
+    // A difference that is there is found.
+    let impulse = DVec3::X * 10.0;
+    session.comparison.as_mut().unwrap().twin.apply_impulse(5, impulse).unwrap();
+    steps(&mut session, 1);
+    let latest = &session.comparison.as_ref().unwrap().latest;
+    assert!(latest.largest.is_some_and(|(distance, id)| id == 5 && distance > 0.01), "{latest:?}");
+    // An edit starts the comparison again with the edited state, and another backend ends it.
+    session.obey(Command::Gravity(DVec3::X));
+    assert!(largest(&session).0 == 0 && largest(&session).1 < 1e-6);
+    steps(&mut session, 1);
+    assert!(largest(&session).1 < 1e-4);
+    session.obey(Command::Backend(Backend::Exact));
+    assert!(session.comparison.is_none());
+}
+
+#[test]
 fn the_backend_may_change_on_the_way_and_energy_stays() {
     let mut session = gas();
     steps(&mut session, 4);

@@ -95,6 +95,8 @@ pub struct Status {
     pub failed: Option<String>,
     /// Number of steps that can be taken back, and the memory of the kept states (bytes).
     pub history: (usize, usize),
+    /// The comparison of `gpu` with `cpu`: steps, and the largest difference (mean diameters) with its sphere.
+    pub compared: Option<(u64, Option<(f64, u32)>)>,
     /// Why contacts cannot be shown.
     pub contacts_missing: Option<String>,
     /// Counts the changes of the world.

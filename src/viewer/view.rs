@@ -16,7 +16,7 @@ use super::{
     panel,
     shared_state::Status,
 };
-use crate::render::Style;
+use crate::render::{Colour, Range, Style};
 
 /// Display time of a message (seconds).
 const MESSAGE_SECONDS: f64 = 5.0;
@@ -129,6 +129,17 @@ impl Desk {
             }
             News::Grabbed(Some(id)) => self.say(format!("pulls sphere {id}")),
             News::Grabbed(None) => self.say("no sphere under the cursor".to_owned()),
+            News::Compared(true) => {
+                self.style.colour = Colour::Difference;
+                self.style.range = Range::Automatic;
+                self.say("cpu takes the same steps; colours show the difference".to_owned());
+            }
+            News::Compared(false) => {
+                if self.style.colour == Colour::Difference {
+                    self.style.colour = Colour::Speed;
+                }
+                self.say("the comparison has ended".to_owned());
+            }
             News::Reset => self.inspected = None,
             News::Framed(camera) => self.eye = Some(CameraControl::new(*camera)),
             News::Picked(found) => self.inspected = found.clone(),
@@ -152,6 +163,9 @@ impl Desk {
     pub fn learn(&mut self, status: Status) {
         if status.inspected.is_some() {
             self.inspected.clone_from(&status.inspected);
+        }
+        if status.compared.is_none() && self.style.colour == Colour::Difference {
+            self.style.colour = Colour::Speed;
         }
         self.status = status;
     }
@@ -342,10 +356,11 @@ impl Desk {
             }
             Action::Colour => {
                 self.style.colour = self.style.colour.next();
-                self.style.range = crate::render::Range::Automatic;
+                self.style.range = Range::Automatic;
                 self.say(format!("coloured by {}", self.style.colour.name()));
                 self.wishes.push(Wish::Happened("colour"));
             }
+            Action::Compare => self.ask(Command::Compare(self.status.compared.is_none())),
             Action::Chains => {
                 self.style.chains = !self.style.chains;
                 self.wishes.push(Wish::Happened("chains"));

@@ -128,11 +128,15 @@ fn keys_ask_for_what_the_help_says() {
     assert_eq!(hand.press(Key::F), [Wish::Ask(Command::Frame { from, up: DVec3::Z })]);
     assert_eq!(hand.press(Key::F12), [Wish::Screenshot]);
     assert_eq!(hand.press(Key::V), [Wish::Record]);
+    assert_eq!(hand.press(Key::K), [Wish::Ask(Command::Compare(true))]);
+    assert_eq!(hand.press(Key::N), [Wish::Happened("chains"), Wish::Ask(Command::Contacts(true))]);
+    assert_eq!(hand.press(Key::N), [Wish::Happened("chains"), Wish::Ask(Command::Contacts(false))]);
     hand.clip_keys();
     let before = hand.desk.style.colour;
     assert_eq!(hand.press(Key::C), [Wish::Happened("colour")]);
     assert_eq!(hand.desk.style.colour, before.next());
-    (1..Colour::ALL.len()).for_each(|_| drop(hand.press(Key::C)));
+    // All but the colour that needs a comparison.
+    (2..Colour::ALL.len()).for_each(|_| drop(hand.press(Key::C)));
     assert_eq!(hand.desk.style.colour, before);
     assert_eq!(hand.press(Key::Questionmark), [Wish::Happened("help")]);
     assert!(hand.desk.help);

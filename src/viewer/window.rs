@@ -483,6 +483,7 @@ fn told(news: &News) -> (&'static str, Value) {
             ("picked", with)
         }
         News::Switched(_) => ("switched", json!({})),
+        News::Compared(is_on) => ("compared", json!({ "on": is_on })),
         News::Changed => ("changed", json!({})),
         News::Refused(text) => ("refused", json!({ "message": text })),
         News::Failed(text) => ("failed", json!({ "message": text })),

@@ -12,6 +12,7 @@ use std::{
 
 use super::{
     command::{Command, News},
+    comparison::Differing,
     history::History,
     session::{Session, inspected},
     shared_state::{Picture, Shared, Status},
@@ -118,6 +119,7 @@ struct SessionView<'a> {
     history: &'a History,
     inspected: Option<u32>,
     wants_contacts: bool,
+    differing: Option<&'a Differing>,
 }
 
 impl Easel {
@@ -232,6 +234,10 @@ impl Easel {
         {
             spheres.set_contacts(&self.context, network);
         }
+        if let Some(differing) = beside.session.differing {
+            spheres.set_differences(&self.context, &differing.all);
+            told.compared = Some((differing.steps, differing.largest));
+        }
         self.count += 1;
         Ok(Picture { spheres, render_world, world, generation, number: self.count })
     }
@@ -250,8 +256,8 @@ impl Shift {
         self.easel.say(News::Loaded(session.camera()), &session);
         self.show(&session);
         loop {
-            if session.is_running() && session.grab.is_some() {
-                self.step_pulled(&mut session);
+            if session.is_running() && (session.grab.is_some() || session.comparison.is_some()) {
+                self.step_once(&mut session);
             } else if session.is_running() {
                 self.step(&mut session);
             }
@@ -301,12 +307,13 @@ impl Shift {
         let status = Status::of(session);
         let Session { figures, history, inspected, wants_contacts, .. } = session;
         let (inspected, wants_contacts) = (*inspected, *wants_contacts);
-        let view = SessionView { status: &status, figures, history, inspected, wants_contacts };
+        let differing = session.comparison.as_ref().map(|comparison| &comparison.latest);
+        let view = SessionView { status: &status, figures, history, inspected, wants_contacts, differing };
         self.easel.put_up(&session.simulation, &Beside { session: view, recent: &session.recent }, now);
     }
 
-    // Takes one step while the user pulls a sphere, unless a command arrives before the step is due.
-    fn step_pulled(&mut self, session: &mut Session) {
+    // Takes one step while the user pulls a sphere or compares two runs, unless a command arrives before the step is due.
+    fn step_once(&mut self, session: &mut Session) {
         let wait = session.pace.wait(Instant::now(), session.simulation.time());
         if !wait.is_zero() {
             match self.inbox.recv_timeout(wait) {
@@ -338,7 +345,8 @@ impl Shift {
         let result = simulation.run_watched(u64::MAX, |simulation| {
             Session::note(simulation, figures, recent);
             history.note(simulation, world);
-            let view = SessionView { status: &status, figures, history, inspected, wants_contacts };
+            let view =
+                SessionView { status: &status, figures, history, inspected, wants_contacts, differing: None };
             easel.put_up(simulation, &Beside { session: view, recent }, false);
             if !waiting.is_empty() {
                 return ControlFlow::Break(());

@@ -143,8 +143,8 @@ fn every_colour_shows_what_it_stands_for() {
         (Colour::Overlap, Range::Locked(0.0, 0.2), |s| s.position.x += 0.25),
         (Colour::Spin, Range::Locked(0.0, 4.0), |s| s.spin.y = 3.0),
     ];
-    // `contacts` tests the colours that need contacts.
-    let others = Colour::ALL.iter().filter(|colour| colour.needs_contacts()).count();
+    // `contacts` tests the colours that need contacts or a second run.
+    let others = [Colour::Contacts, Colour::Force, Colour::Difference].len();
     assert_eq!(cases.len() + others, Colour::ALL.len());
     let mut studio = Studio::new(&context, SIZE).unwrap();
     for (colour, range, change) in cases {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use carom::render::{Camera, Colour, ContactNetwork, Image, Map, Range, RenderWorld, Spheres, Studio, Style};
+use carom::render::{
+    Camera, Colour, ContactNetwork, Differences, Image, Map, Range, RenderWorld, Spheres, Studio, Style,
+};
 use carom::{Backend, Materials, Options, Plane, Simulation, Sphere, Surface, System};
 use glam::DVec3;
 
@@ -92,6 +94,23 @@ fn a_known_spin_has_the_colour_that_the_map_gives_it() {
     for (sphere, spin) in system.spheres.iter().zip([0.0, 5.0, 8.0]) {
         let (seen, right) = (at(&image, &camera, sphere.position), of_map(spin / 10.0));
         assert!(difference(seen, right) <= 3, "spin {spin}: {seen:?}, not {right:?}");
+    }
+}
+
+#[test]
+fn a_known_difference_has_the_colour_of_its_power_of_ten() {
+    let context = open();
+    let all = system((0..3).map(|k| sphere(k, DVec3::X * (1.2 * f64::from(k) - 1.2), 0.5)).collect());
+    let camera = camera(DVec3::ZERO, 8.0, 30.0);
+    let mut spheres = Spheres::upload(&context, &all.spheres, &all, None);
+    spheres.set_differences(&context, &Arc::new(Differences::of(&[0.0, 1e-6, 1.0])));
+    let style = Style { colour: Colour::Difference, range: Range::Automatic, ..bare() };
+    let image = Studio::new(&context, SIZE)
+        .and_then(|mut studio| studio.picture(&spheres, &RenderWorld::of(&all), &camera, &style))
+        .unwrap();
+    for (sphere, share) in all.spheres.iter().zip([0.0, 3.0 / 9.0, 1.0]) {
+        let (seen, right) = (at(&image, &camera, sphere.position), of_map(share));
+        assert!(difference(seen, right) <= 3, "{}: {seen:?}, not {right:?}", sphere.id);
     }
 }
 

@@ -281,6 +281,10 @@ fn style(arguments: &RenderArguments, scene: &Scene) -> Result<Style, CommandErr
     } else if let Some(name) = &scene.view.color {
         style.colour = named("view.color", name)?;
     }
+    if style.colour == Colour::Difference {
+        let text = "the colour `difference` compares two runs, which `carom view` alone does";
+        return Err(CommandError::usage(text.to_owned()));
+    }
     if let Some(name) = &arguments.map {
         style.map = named::<Map>("--map", name)?;
     }

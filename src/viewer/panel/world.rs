@@ -117,11 +117,13 @@ pub fn show_world(desk: &mut Desk, ui: &mut Ui) {
 
 /// Shows the colour quantity and the drawing options.
 pub fn show_style(desk: &mut Desk, ui: &mut Ui) {
+    let is_compared = desk.status.compared.is_some();
     let style = &mut desk.style;
     let before = style.colour;
     labelled(ui, "colour", |ui| {
         ComboBox::from_id_salt("colour").selected_text(style.colour.name()).show_ui(ui, |ui| {
-            for &colour in Colour::ALL {
+            let is_shown = |colour: &&Colour| **colour != Colour::Difference || is_compared;
+            for &colour in Colour::ALL.iter().filter(is_shown) {
                 ui.selectable_value(&mut style.colour, colour, colour.name());
             }
         });
