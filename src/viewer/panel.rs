@@ -93,6 +93,7 @@ fn show_head(desk: &mut Desk, ui: &mut Ui) {
         button(desk, "reset", "back to the start of the scene (R)", Action::Reset);
     });
     ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 3.0;
         let context = ui.ctx().clone();
         for (label, hint, action) in [
             ("picture", "save it as a PNG (F12)", Action::Screenshot),

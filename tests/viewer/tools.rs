@@ -22,14 +22,16 @@ fn a_step_back_shows_the_picture_of_before() {
             }
             viewer.picture()
         });
-        assert!(pictures[0].difference(&pictures[1]) > 0.01, "{backend}: nothing moves");
+        let moved = pictures[0].difference(&pictures[1]);
+        assert!(moved > 0.03, "{backend}: only {moved} of the picture moves");
         for (step, picture) in [(15, &pictures[1]), (0, &pictures[0])] {
             for back in (step..step + 15).rev() {
                 viewer.press("comma");
                 assert_eq!(count(&viewer.expect("back"), "step"), back);
             }
             let seen = viewer.picture().difference(picture);
-            assert!(seen < 0.002, "{backend}: {seen} of the picture differs after the way back to {step}");
+            // Colours may differ slightly: the automatic range shrinks from picture to picture.
+            assert!(seen < 0.01, "{backend}: {seen} of the picture differs after the way back to {step}");
         }
         viewer.press("comma");
         assert!(viewer.expect("refused")["message"].as_str().unwrap().contains("the start"));
@@ -51,7 +53,9 @@ fn the_clip_plane_opens_the_view_and_the_hidden_spheres_cannot_be_clicked() {
     viewer.press("bracketright");
     assert!(viewer.expect("clip")["clip_part"].as_f64().unwrap() > 0.5);
     let clipped = viewer.picture();
-    assert!(before.difference(&clipped) > 0.05);
+    // Two large spheres and a small one are gone.
+    let hidden = before.difference(&clipped);
+    assert!((0.03..0.06).contains(&hidden), "{hidden}");
     viewer.point(400, 300);
     viewer.click();
     assert_eq!(viewer.expect("picked")["id"], Value::Null);
@@ -78,6 +82,9 @@ fn forces_are_drawn_as_lines() {
             viewer.press("period");
             viewer.expect("stepped");
         }
+        // Colours with a range that does not shrink from picture to picture.
+        viewer.press("c");
+        assert_eq!(viewer.expect("colour")["colour"], "radius");
         let before = viewer.picture();
         viewer.press("n");
         assert_eq!(viewer.expect("chains")["chains"], true);
@@ -127,11 +134,8 @@ fn a_film_shows_what_the_window_shows() {
     let mut viewer = Viewer::open(GAS, &["--backend", "cpu"]);
     viewer.press("v");
     viewer.expect("recording");
-    let start = viewer.look();
-    let mut now = start.clone();
-    while count(&now, "frames") < count(&start, "frames") + 12 {
-        now = viewer.look();
-    }
+    // Each of these waits for at least one picture.
+    (0..8).for_each(|_| drop(viewer.picture()));
     viewer.press("v");
     let recorded = viewer.expect("recorded");
     let name = recorded["file"].as_str().unwrap().to_owned();
@@ -145,13 +149,41 @@ fn a_film_shows_what_the_window_shows() {
     assert_eq!(delays.len() as u64, count(&recorded, "film_frames"));
     let (seconds, total) = (recorded["film_seconds"].as_f64().unwrap(), delays.iter().sum::<f64>());
     assert!(delays.len() >= 2 && total <= seconds + 0.2, "{total} of {seconds}: {delays:?}");
+    // Another size of the picture ends a film.
+    viewer.press("v");
+    viewer.expect("recording");
+    viewer.picture();
+    viewer.look();
+    assert_eq!(viewer.expect("recorded")["file"], "carom-scene-0002.gif");
     // A film that is being recorded when the window closes is complete.
     viewer.press("v");
     viewer.expect("recording");
     viewer.picture();
-    let path = viewer.path("carom-scene-0002.gif");
+    let path = viewer.path("carom-scene-0003.gif");
     viewer.press("ctrl+q");
     viewer.expect("recorded");
     assert!(path.exists());
     assert_eq!(viewer.wait().code(), Some(0));
+}
+
+#[test]
+fn gpu_and_cpu_are_compared() {
+    let mut viewer = Viewer::open(GAS, &["--paused", "--backend", "gpu"]);
+    viewer.press("k");
+    assert_eq!(viewer.expect("compared")["on"], true);
+    for _ in 0..3 {
+        viewer.press("period");
+        viewer.expect("stepped");
+    }
+    let with = viewer.picture();
+    viewer.press("k");
+    assert_eq!(viewer.expect("compared")["on"], false);
+    assert!(with.difference(&viewer.picture()) > 0.02, "differences have the colours of speeds");
+    viewer.press("space");
+    viewer.expect("resumed");
+    viewer.press("k");
+    viewer.expect("compared");
+    let start = count(&viewer.look(), "step");
+    while count(&viewer.look(), "step") < start + 3 {}
+    assert_eq!(viewer.close().0.code(), Some(0));
 }
