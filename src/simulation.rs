@@ -7,6 +7,8 @@ mod edit;
 mod flow;
 mod pour;
 mod recovery;
+#[cfg(feature = "viewer")]
+mod rewind;
 mod start;
 mod summary;
 mod walls;
@@ -17,6 +19,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub(crate) use self::checkpoint::RunState;
 pub use self::{checkpoint::Checkpoint, recovery::OnLoss, summary::Summary};
+#[cfg(feature = "viewer")]
+pub(crate) use self::rewind::Moment;
 use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
 #[cfg(feature = "gpu")]
 use crate::gpu;

@@ -343,7 +343,7 @@ pub struct RenderArguments {
     /// Simulated time of the first frame.
     #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true, value_parser = not_negative)]
     pub start: f64,
-    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap. Default: the quantity that the scene sets,
+    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap, spin, contacts, force. Default: the quantity that the scene sets,
     /// or speed.
     #[arg(long, value_name = "NAME")]
     pub color: Option<String>,
@@ -353,6 +353,12 @@ pub struct RenderArguments {
     /// Values at the two ends of the colour map, as in 0,5; default: the range of each frame.
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = range)]
     pub range: Option<(f64, f64)>,
+    /// Draw the contacts as lines, as wide as their forces, over everything else.
+    #[arg(long)]
+    pub chains: bool,
+    /// Hide the spheres on one side of a plane: z:2 hides those with z > 2, -y:0 those with y < 0.
+    #[arg(long, value_name = "AXIS:AT", allow_hyphen_values = true)]
+    pub clip: Option<String>,
     /// Parts to leave out of the picture.
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
     pub hide: Vec<Hidden>,
