@@ -324,6 +324,9 @@ pub fn parse_checkpoint(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
     let head = ciborium::from_reader::<Head, _>(&*read.of::<u8>("head")?)
         .map_err(|error| CheckpointError { message: format!("its head cannot be read: {error}") })?;
     let spheres = read.spheres()?;
+    if spheres.iter().any(|s| usize::from(s.material) >= head.system.materials.len()) {
+        return refused("a sphere has a material that is not among those of the file");
+    }
     let engine = match head.engine {
         EngineHead::Staged { head, h } => EngineState::Staged(Box::new(read.staged(*head, h, &spheres)?)),
         EngineHead::Exact(head) => EngineState::Exact(Box::new(read.exact(head, spheres.len())?)),

@@ -1,6 +1,7 @@
 //! Reads and writes files of spheres: one module for each format.
 
 mod binary;
+mod checkpoint;
 mod columns;
 mod csv;
 mod gzip;
@@ -21,7 +22,8 @@ use crate::scene::{Material, Placed};
 pub use write::{WRITTEN_ENDINGS, write_frames, write_series, write_snapshot, write_spheres};
 
 /// Endings of the names of the files that are read.
-pub const READ_ENDINGS: [&str; 9] = ["csv", "xyz", "lammpstrj", "dump", "data", "lmp", "vtp", "npz", "ply"];
+pub const READ_ENDINGS: [&str; 10] =
+    ["csv", "xyz", "lammpstrj", "dump", "data", "lmp", "vtp", "npz", "ply", "safetensors"];
 
 /// Reads all states of a file of spheres; the ending of its name gives the format, one of [`READ_ENDINGS`]. Texts may be
 /// compressed, with `.gz` behind the ending.
@@ -100,6 +102,7 @@ enum Format {
     Vtp,
     Npz,
     Ply,
+    Checkpoint,
 }
 
 impl Format {
@@ -117,6 +120,7 @@ impl Format {
             Self::Vtp => "VTK poly data",
             Self::Npz => "NumPy archive",
             Self::Ply => "PLY",
+            Self::Checkpoint => "checkpoint",
         }
     }
 
@@ -145,6 +149,7 @@ impl Ending {
             "vtp" => Format::Vtp,
             "npz" => Format::Npz,
             "ply" => Format::Ply,
+            "safetensors" => Format::Checkpoint,
             _ => return None,
         };
         (format.is_text() || !is_packed).then_some(Self { format, is_packed })
@@ -178,6 +183,7 @@ fn parse(path: &Path, bytes: &[u8], sink: &mut dyn FnMut(Frame)) -> Result<(), S
             Format::Vtp => return vtp::read(&bytes, sink),
             Format::Npz => return npz::read(&bytes, sink),
             Format::Ply => return ply::read(&bytes, sink),
+            Format::Checkpoint => return checkpoint::read(&bytes, sink),
         };
         let text = std::str::from_utf8(&bytes);
         read_text(text.map_err(|error| FileFault::of(format!("not a text: {error}")))?, sink)

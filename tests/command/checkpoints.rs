@@ -71,6 +71,23 @@ fn without_a_number_of_steps_the_run_goes_on_to_its_end() {
 }
 
 #[test]
+fn a_checkpoint_starts_a_scene_and_converts() {
+    let place = Place::new();
+    let arguments = ["run", "gas.toml", "--out", "out", "--checkpoint-every", "20", "--quiet", "--backend", "cpu"];
+    place.carom(&arguments).expect(0);
+    let file = "out/checkpoint-00000020.safetensors";
+    let object = place.carom(&["info", file, "--json"]).expect(0).object();
+    assert_eq!((&object["format"], &object["frames"]), (&"checkpoint".into(), &1.into()));
+    assert_eq!((&object["spheres"], &object["step"]), (&200.into(), &20.into()));
+    place.carom(&["convert", file, "state.csv"]).expect(0);
+    assert_eq!(place.read("state.csv"), place.read("out/final.csv"));
+    place.write("again.toml", &format!("[world]\ndt = 0.02\n[[spheres]]\nfile = \"{file}\"\n"));
+    let again = place.carom(&["run", "again.toml", "--steps", "0", "--json", "--backend", "exact"]).expect(0);
+    assert_eq!(again.object()["sphere_count"], 200);
+    place.carom(&["convert", "state.csv", "state.safetensors"]).expect(2).says("spheres are written as");
+}
+
+#[test]
 fn a_file_that_is_no_whole_checkpoint_is_refused() {
     let place = Place::new();
     let arguments =

@@ -54,6 +54,7 @@ const READERS: &[Reader] = &[
     row("a.vtp", || originals::written("vtp"), frames, (1 << 20, 80), VTP),
     row("a.npz", || originals::written("npz"), frames, (1 << 20, 80), NPZ),
     row("a.ply", || originals::written("ply"), frames, (1 << 20, 80), PLY),
+    row("a.safetensors", originals::checkpoints, frames, (1 << 20, 80), CHECKPOINT),
     // The limit is that of the content, which may be 100 times as large as the file.
     row("a.xyz.gz", || originals::written("xyz.gz"), frames, (32 << 20, 8000), COLUMNS),
     row("a.stl", originals::stl, mesh, (1 << 20, 400), MESH),
@@ -117,6 +118,9 @@ const NUMBERS: [&str; 16] = [
     "+1",
     ".",
 ];
+
+const CHECKPOINT: &[&str] =
+    &["\"shape\":[", "\"data_offsets\":[", "\"dtype\":\"F64\"", "__metadata__", "checksum", "\"version\":\"1\"", "head"];
 
 const TOML: &[&str] = &[
     "[world]",

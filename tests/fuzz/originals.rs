@@ -1,8 +1,8 @@
 //! Intact files, which the tests damage.
 
 use carom::{
-    System,
-    files::{BUILTIN, write_spheres},
+    Backend, Options, Simulation, System,
+    files::{BUILTIN, write_checkpoint, write_spheres},
     scene::{Fill, Lattice, LatticeKind, Scene, Shape},
 };
 use glam::DVec3;
@@ -43,6 +43,20 @@ pub fn written(ending: &str) -> Vec<Vec<u8>> {
         std::fs::read(&path).unwrap()
     };
     systems().iter().map(write).collect()
+}
+
+/// Checkpoints of both kinds of engines.
+pub fn checkpoints() -> Vec<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.safetensors");
+    let [system, _] = systems();
+    let write = |backend: Backend| {
+        let options = Options { backend, ..Options::default() };
+        let mut simulation = Simulation::new(system.clone(), options).unwrap();
+        write_checkpoint(&path, &simulation.checkpoint().unwrap()).unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    [Backend::Cpu, Backend::Exact].map(write).into()
 }
 
 /// A LAMMPS data file.

@@ -71,7 +71,8 @@ pub fn write_series(path: &Path, files: &[(f64, String)]) -> io::Result<()> {
 
 fn write(path: &Path, tables: &[Table]) -> io::Result<()> {
     let invalid = |what: String| Error::new(ErrorKind::InvalidInput, format!("{}: {what}", path.display()));
-    let ending = Ending::of(path).filter(|ending| ending.format != Format::LammpsData);
+    let ending =
+        Ending::of(path).filter(|ending| !matches!(ending.format, Format::LammpsData | Format::Checkpoint));
     let Some(Ending { format, is_packed }) = ending else {
         return Err(invalid(format!("spheres are written as {}", Ending::list(&WRITTEN_ENDINGS))));
     };
@@ -89,7 +90,7 @@ fn write(path: &Path, tables: &[Table]) -> io::Result<()> {
             Format::Vtp => vtp::write,
             Format::Ply => ply::write,
             Format::Npz => return npz::write(file, &tables[0]),
-            Format::LammpsData => unreachable!("it is not among the endings"),
+            Format::LammpsData | Format::Checkpoint => unreachable!("not among the endings"),
         };
         if is_packed {
             let mut packer = BufWriter::with_capacity(BUFFER, gzip::packer(file));
