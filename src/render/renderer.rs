@@ -259,18 +259,7 @@ impl Renderer {
                 self.set(&mut pass, &passes.glass, &[placed(), view(&targets.ids)]);
                 pass.draw(corners(&walls.hollow), 0..1);
             }
-            if walls.lines > 0 {
-                self.set(&mut pass, &passes.edges, &[placed(), view(&targets.ids)]);
-                pass.draw(0..4, 0..walls.lines);
-            }
-            if look.line_count > 0 {
-                self.set(&mut pass, &passes.lines, &[placed(), view(&targets.ids)]);
-                pass.draw(0..4, 0..look.line_count);
-            }
-            if let Some((links, count)) = spheres.links().filter(|_| style.chains) {
-                self.set(&mut pass, &passes.chains, &[links.as_entire_binding()]);
-                pass.draw(0..4, 0..count);
-            }
+            self.paint_lines(&mut pass, frame, look.line_count, walls.lines);
         }
         if style.legend && prepared.size.iter().all(|&side| side >= LEAST_SIDE) {
             let range = match style.range {
@@ -279,6 +268,24 @@ impl Renderer {
             };
             let content = Content { style, range, materials: &render_world.materials };
             self.legend.draw(&self.context, encoder, target, prepared.size, content);
+        }
+    }
+
+    // Draws edges and force chains over the shaded picture.
+    fn paint_lines(&self, pass: &mut wgpu::RenderPass<'_>, frame: Frame<'_>, lines: u32, wall_lines: u32) {
+        let (passes, Some(targets)) = (&self.passes, &self.targets) else { return };
+        let resources = [self.placed.as_entire_binding(), wgpu::BindingResource::TextureView(&targets.ids)];
+        if wall_lines > 0 {
+            self.set(pass, &passes.edges, &resources);
+            pass.draw(0..4, 0..wall_lines);
+        }
+        if lines > 0 {
+            self.set(pass, &passes.lines, &resources);
+            pass.draw(0..4, 0..lines);
+        }
+        if let Some((links, count)) = frame.spheres.links().filter(|_| frame.style.chains) {
+            self.set(pass, &passes.chains, &[links.as_entire_binding()]);
+            pass.draw(0..4, 0..count);
         }
     }
 
