@@ -3,6 +3,7 @@
 mod binary;
 mod columns;
 mod csv;
+mod gather;
 mod gzip;
 mod lammps_data;
 mod lammps_dump;
