@@ -62,7 +62,9 @@ pub(super) fn material_names(system: &System) -> Vec<String> {
 pub(super) fn bounds(system: &System, spheres: &[Sphere]) -> FrameBounds {
     let open = [0, 1, 2].map(|axis| system.bounds.sides[axis] == Side::Open);
     let (mut min, mut max) = (system.bounds.min, system.bounds.max);
-    if let Some((low, high)) = extent(spheres.iter().map(|s| (s.position, s.radius))) {
+    let around = || extent(spheres.iter().map(|s| (s.position, s.radius)));
+    // A box that is closed on all sides needs no look at the spheres.
+    if let Some((low, high)) = open.contains(&true).then(around).flatten() {
         for axis in (0..3).filter(|axis| open[*axis]) {
             (min[axis], max[axis]) = (low[axis], high[axis]);
         }

@@ -4,6 +4,7 @@ mod binary;
 mod checkpoint;
 mod columns;
 mod csv;
+mod gather;
 mod gzip;
 mod lammps_data;
 mod lammps_dump;

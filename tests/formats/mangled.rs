@@ -167,6 +167,32 @@ fn a_count_without_bytes_allocates_nothing() {
 }
 
 #[test]
+fn the_shortest_lines_stay_within_the_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, head, line) in [
+        ("a.csv", "x,y,radius\n".to_owned(), "0,0,1\n"),
+        ("b.csv", "x,y,radius,material\n".to_owned(), "0,0,1,a\n"),
+        ("a.xyz", "100000\nProperties=pos:R:3:radius:R:1\n".to_owned(), "0 0 0 1\n"),
+        ("a.dump", "ITEM: NUMBER OF ATOMS\n100000\nITEM: ATOMS x y radius\n".to_owned(), "0 0 1\n"),
+        (
+            "a.ply",
+            "ply\nformat binary_little_endian 1.0\nelement vertex 100000\nproperty uchar x\nproperty uchar y\n\
+             property uchar radius\nend_header\n"
+                .to_owned(),
+            "\u{1}\u{2}\u{3}",
+        ),
+    ] {
+        let path = folder.path().join(file);
+        fs::write(&path, head + &line.repeat(100_000)).unwrap();
+        let (outcome, held) = peak(|| read_frames(&path).map(|frames| frames[0].spheres.len()));
+        assert_eq!(outcome.unwrap(), 100_000, "{file}");
+        let size = fs::metadata(&path).unwrap().len();
+        println!("{file}: {:.1} times", held as f64 / size as f64);
+        assert!(held <= TIMES * size, "{file}: {held} bytes for {size}");
+    }
+}
+
+#[test]
 fn an_archive_made_to_fill_the_memory_is_refused() {
     use std::io::Write;
 

@@ -78,7 +78,7 @@ fn the_csv_header_is_the_documented_one() {
 fn a_failed_write_keeps_the_existing_file() {
     let folder = tempfile::tempdir().unwrap();
     let system = system();
-    assert!(write_spheres(&folder.path().join("a.vtp"), &system, 0.0, &system.spheres).is_err());
+    assert!(write_spheres(&folder.path().join("a.vtk"), &system, 0.0, &system.spheres).is_err());
     assert!(write_spheres(&folder.path().join("none/a.csv"), &system, 0.0, &system.spheres).is_err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -167,7 +167,7 @@ fn errors_name_the_file_the_line_and_what_is_expected() {
         ),
         ("a.xyz", format!("1\n{properties}\n1 0 0 0\n"), "a.xyz:3: 4 values; Properties names 5"),
         ("a.xyz", format!("1\n{properties}\n1 0 0 0 0\n"), "a.xyz:3: radius is 0; expected a number > 0"),
-        ("a.npy", "x".into(), "spheres are read from .csv and .xyz files"),
+        ("a.npy", "x".into(), "spheres are read from files with the endings .csv, .xyz"),
     ];
     for (file, content, what) in cases {
         fs::write(folder.path().join(file), content).unwrap();

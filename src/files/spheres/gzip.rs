@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
-/// Times its own size to which a compressed file may expand, besides [`SPARE`]. Files of spheres compress to between a
-/// half and a tenth, a lattice at rest to a thirtieth; DEFLATE reaches a thousandth, on files made to fill a memory.
+/// Times its own size to which a compressed file may expand, besides [`SPARE`]. Files of moving spheres expand to twice
+/// their size, a lattice at rest to 12 times; DEFLATE reaches a thousand times, in files made to fill a memory.
 const EXPANSION_MAX: u64 = 100;
 
 /// Bytes to which a compressed file of any size may expand: small files of equal lines compress further.

@@ -15,13 +15,11 @@ use super::{
     FileFault,
     binary::{Columns, Kind, Numbers},
     columns::column,
+    gather::{self, ColumnKind},
     gzip,
     table::Table,
 };
-use crate::{
-    Sphere,
-    files::frame::{Frame, FrameBounds},
-};
+use crate::files::frame::{Frame, FrameBounds};
 
 /// Arrays of an archive with their columns, and the number of their components.
 const ARRAYS: [(&str, usize, usize); 8] = [
@@ -230,37 +228,9 @@ impl<W: Write + Seek> Archive<W> {
 
     /// Writes a whole array.
     fn array(&mut self, name: &str, kind: &str, shape: &str, bytes: &[u8]) -> io::Result<()> {
-        self.start(name, kind, shape, false)?;
+        self.start(name, kind, shape, bytes.len() > (u32::MAX / 2) as usize)?;
         self.zip.write_all(bytes)
     }
-
-    /// Writes an array with a row for each sphere, of `size` bytes.
-    fn column(
-        &mut self,
-        name: &str,
-        kind: &str,
-        spheres: &[Sphere],
-        size: usize,
-        write: fn(&mut Vec<u8>, &Sphere),
-    ) -> io::Result<()> {
-        let count = spheres.len();
-        let shape = if size == 24 { format!("({count}, 3)") } else { format!("({count},)") };
-        self.start(name, kind, &shape, size * count > (u32::MAX / 2) as usize)?;
-        let mut bytes = Vec::with_capacity(size * CHUNK);
-        for chunk in spheres.chunks(CHUNK) {
-            bytes.clear();
-            chunk.iter().for_each(|sphere| write(&mut bytes, sphere));
-            self.zip.write_all(&bytes)?;
-        }
-        Ok(())
-    }
-}
-
-/// Spheres whose numbers are written at once; the buffer fits a cache.
-const CHUNK: usize = 4096;
-
-fn put(bytes: &mut Vec<u8>, values: [f64; 3]) {
-    values.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
 }
 
 /// A file that after its first error takes everything and writes nothing. A `ZipWriter` that is given up completes the
@@ -312,8 +282,7 @@ impl<W: Seek> Seek for Latch<W> {
     }
 }
 
-/// Writes a state. Every array is there whatever the state, so scripts need no conditions; only unknown quantities are
-/// left out.
+/// Writes a state.
 pub(super) fn write(out: impl Write + Seek, table: &Table) -> io::Result<()> {
     let mut latch = Latch { out, position: 0, error: None };
     let outcome = write_archive(&mut latch, table);
@@ -322,20 +291,21 @@ pub(super) fn write(out: impl Write + Seek, table: &Table) -> io::Result<()> {
 }
 
 fn write_archive(out: impl Write + Seek, table: &Table) -> io::Result<()> {
-    let spheres = &table.spheres;
     let mut archive = Archive { zip: ZipWriter::new(out) };
-    archive.column("id", "<u4", spheres, 4, |b, s| b.extend_from_slice(&s.id.to_le_bytes()))?;
-    archive.column("position", "<f8", spheres, 24, |b, s| put(b, s.position.to_array()))?;
-    archive.column("velocity", "<f8", spheres, 24, |b, s| put(b, s.velocity.to_array()))?;
-    archive.column("spin", "<f8", spheres, 24, |b, s| put(b, s.spin.to_array()))?;
-    archive.column("radius", "<f8", spheres, 8, |b, s| b.extend_from_slice(&s.radius.to_le_bytes()))?;
-    if table.has_mass {
-        archive.column("mass", "<f8", spheres, 8, |b, s| b.extend_from_slice(&s.mass.to_le_bytes()))?;
+    let columns = gather::needed(table);
+    let count = table.spheres.len();
+    for (column, bytes) in columns.iter().zip(gather::gather(&table.spheres, &columns)) {
+        let (kind, shape) = match column.kind {
+            ColumnKind::Byte => ("|b1", format!("({count},)")),
+            ColumnKind::Short => ("<u2", format!("({count},)")),
+            ColumnKind::Id => ("<u4", format!("({count},)")),
+            ColumnKind::Number => ("<f8", format!("({count},)")),
+            ColumnKind::Vector => ("<f8", format!("({count}, 3)")),
+        };
+        archive.array(column.name, kind, &shape, &bytes)?;
     }
-    archive.column("fixed", "|b1", spheres, 1, |b, s| b.push(u8::from(s.fixed)))?;
+    let put = |bytes: &mut Vec<u8>, v: DVec3| v.to_array().iter().for_each(|x| bytes.extend(x.to_le_bytes()));
     if table.has_material {
-        archive
-            .column("material", "<u2", spheres, 2, |b, s| b.extend_from_slice(&s.material.to_le_bytes()))?;
         let width = table.materials.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(1);
         let mut bytes = vec![];
         for name in table.materials.iter() {
@@ -354,7 +324,7 @@ fn write_archive(out: impl Write + Seek, table: &Table) -> io::Result<()> {
     if let Some(FrameBounds { min, max, periodic }) = table.bounds {
         for (name, corner) in [("box_min", min), ("box_max", max)] {
             let mut bytes = vec![];
-            put(&mut bytes, corner.to_array());
+            put(&mut bytes, corner);
             archive.array(name, "<f8", "(3,)", &bytes)?;
         }
         archive.array("periodic", "|b1", "(3,)", &periodic.map(u8::from))?;

@@ -98,8 +98,11 @@ impl<'a> Table<'a> {
         materials: Cow<'a, [String]>,
         spheres: Cow<'a, [Sphere]>,
     ) -> Self {
-        let has_spin = spheres.iter().any(|sphere| sphere.spin != DVec3::ZERO);
-        let has_fixed = spheres.iter().any(|sphere| sphere.fixed);
+        let (mut has_spin, mut has_fixed) = (false, false);
+        for sphere in spheres.iter() {
+            has_spin |= sphere.spin != DVec3::ZERO;
+            has_fixed |= sphere.fixed;
+        }
         let has_material = materials.len() > 1;
         Self { time, step, bounds, materials, spheres, has_mass: true, has_spin, has_fixed, has_material }
     }

@@ -14,12 +14,10 @@ use super::{
     FileFault,
     binary::{Columns, Kind, Numbers},
     columns::column,
+    gather::{self, Column, ColumnKind},
     table::Table,
 };
-use crate::{
-    Sphere,
-    files::frame::{Frame, FrameBounds},
-};
+use crate::files::frame::{Frame, FrameBounds};
 
 /// Names of the types of numbers.
 const KINDS: [(&str, Kind); 10] = [
@@ -268,48 +266,29 @@ fn strings(array: Node) -> Vec<String> {
     texts.map(|text| String::from_utf8_lossy(text.strip_suffix(&[0]).unwrap_or(text)).into_owned()).collect()
 }
 
-/// An array to append: name, type, components, bytes of one tuple, and how its bytes are made.
-struct Appended {
-    name: &'static str,
-    kind: &'static str,
-    components: usize,
-    size: usize,
-    write: fn(&mut Vec<u8>, u32, &Sphere),
-}
-
-fn put(bytes: &mut Vec<u8>, v: DVec3) {
-    v.to_array().iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
+/// The element of an appended array; moves the offset behind the array.
+fn declare(column: &Column, count: usize, offset: &mut usize) -> String {
+    let (kind, components) = match column.kind {
+        ColumnKind::Byte => ("UInt8", 1),
+        ColumnKind::Short => ("UInt16", 1),
+        ColumnKind::Id => ("UInt32", 1),
+        ColumnKind::Number => ("Float64", 1),
+        ColumnKind::Vector => ("Float64", 3),
+    };
+    let name = if column.name == "position" { "Points" } else { column.name };
+    let text = format!(
+        "<DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\" format=\"appended\" \
+         offset=\"{offset}\"/>\n"
+    );
+    *offset += 8 + column.kind.size() * count;
+    text
 }
 
 /// Writes a state.
 pub(super) fn write(out: &mut dyn Write, table: &Table) -> io::Result<()> {
-    let array = |name, kind, components, size, write| Appended { name, kind, components, size, write };
-    let mut point_data = vec![
-        array("id", "UInt32", 1, 4, |bytes, _, s| bytes.extend_from_slice(&s.id.to_le_bytes())),
-        array("radius", "Float64", 1, 8, |bytes, _, s| bytes.extend_from_slice(&s.radius.to_le_bytes())),
-        array("velocity", "Float64", 3, 24, |bytes, _, s| put(bytes, s.velocity)),
-    ];
-    if table.has_mass {
-        point_data.push(array("mass", "Float64", 1, 8, |bytes, _, s| {
-            bytes.extend_from_slice(&s.mass.to_le_bytes())
-        }));
-    }
-    if table.has_spin {
-        point_data.push(array("spin", "Float64", 3, 24, |bytes, _, s| put(bytes, s.spin)));
-    }
-    if table.has_material {
-        point_data.push(array("material", "UInt16", 1, 2, |bytes, _, s| {
-            bytes.extend_from_slice(&s.material.to_le_bytes())
-        }));
-    }
-    if table.has_fixed {
-        point_data.push(array("fixed", "UInt8", 1, 1, |bytes, _, s| bytes.push(u8::from(s.fixed))));
-    }
-    let points = [array("Points", "Float64", 3, 24, |bytes, _, s| put(bytes, s.position))];
-    let connectivity = [array("connectivity", "Int32", 1, 4, |bytes, index, _| {
-        bytes.extend_from_slice(&index.to_le_bytes())
-    })];
     let count = table.spheres.len();
+    let columns = gather::needed(table);
+    let (points, point_data) = columns.split_first().expect("positions are the first column");
     let mut offset = 0;
     let mut text = String::from(
         "<?xml version=\"1.0\"?>\n\
@@ -320,44 +299,28 @@ pub(super) fn write(out: &mut dyn Write, table: &Table) -> io::Result<()> {
     let cells = usize::from(count > 0);
     text += &format!(
         "<Piece NumberOfPoints=\"{count}\" NumberOfVerts=\"{cells}\" NumberOfLines=\"0\" NumberOfStrips=\"0\" \
-         NumberOfPolys=\"0\">\n<PointData Scalars=\"radius\" Vectors=\"velocity\">\n"
+         NumberOfPolys=\"0\">\n<Points>\n"
     );
-    let mut declare = |arrays: &[Appended]| {
-        let mut text = String::new();
-        for Appended { name, kind, components, size, .. } in arrays {
-            text += &format!(
-                "<DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\" \
-                 format=\"appended\" offset=\"{offset}\"/>\n"
-            );
-            offset += 8 + size * count;
-        }
-        text
-    };
-    text += &declare(&point_data);
-    text += "</PointData>\n<Points>\n";
-    text += &declare(&points);
-    text += "</Points>\n<Verts>\n";
-    text += &declare(&connectivity);
+    text += &declare(points, count, &mut offset);
+    text += "</Points>\n<PointData Scalars=\"radius\" Vectors=\"velocity\">\n";
+    for column in point_data {
+        text += &declare(column, count, &mut offset);
+    }
+    text += &format!(
+        "</PointData>\n<Verts>\n<DataArray type=\"Int32\" Name=\"connectivity\" format=\"appended\" offset=\"{offset}\"/>\n"
+    );
     let ends = if count > 0 { count.to_string() } else { String::new() };
     text += &format!("<DataArray type=\"Int32\" Name=\"offsets\" format=\"ascii\">{ends}</DataArray>\n");
     text += "</Verts>\n</Piece>\n</PolyData>\n<AppendedData encoding=\"raw\">_";
     out.write_all(text.as_bytes())?;
-    for Appended { size, write, .. } in point_data.iter().chain(&points).chain(&connectivity) {
-        out.write_all(&((size * count) as u64).to_le_bytes())?;
-        let mut bytes = Vec::with_capacity(size * CHUNK);
-        for (chunk, spheres) in table.spheres.chunks(CHUNK).enumerate() {
-            bytes.clear();
-            for (index, sphere) in spheres.iter().enumerate() {
-                write(&mut bytes, (chunk * CHUNK + index) as u32, sphere);
-            }
-            out.write_all(&bytes)?;
-        }
+    let connectivity = (0..count as u32).flat_map(u32::to_le_bytes).collect();
+    let gathered = gather::gather(&table.spheres, &columns);
+    for bytes in gathered.into_iter().chain([connectivity]) {
+        out.write_all(&(bytes.len() as u64).to_le_bytes())?;
+        out.write_all(&bytes)?;
     }
     out.write_all(b"\n</AppendedData>\n</VTKFile>\n")
 }
-
-/// Spheres whose numbers are written at once; the buffer fits a cache.
-const CHUNK: usize = 4096;
 
 /// Time, step, box and names of materials as field data, which ParaView shows and keeps.
 fn field_data(table: &Table) -> String {
