@@ -184,7 +184,8 @@ mod tests {
             let tensor = turn * DMat3::from_diagonal(DVec3::from_array(values)) * turn.transpose();
             let spread =
                 values.iter().copied().fold(0.0, f64::max) - values.iter().copied().fold(1.0, f64::min);
-            assert!((anisotropy(&tensor, Dimensions::Three) - spread).abs() < 1e-12, "{values:?}");
+            // At equal eigenvalues the arc cosine keeps half of the digits.
+            assert!((anisotropy(&tensor, Dimensions::Three) - spread).abs() < 1e-7, "{values:?}");
         }
         let isotropic = DMat3::from_diagonal(DVec3::splat(1.0 / 3.0));
         assert_eq!(anisotropy(&isotropic, Dimensions::Three), 0.0);

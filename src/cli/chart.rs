@@ -162,7 +162,12 @@ impl Chart {
             .collect();
         let has_bars = self.series.iter().any(|series| series.form == Form::Bars);
         let all = || shown.iter().flatten();
-        let x = Axis::new(all().map(|p| p.0), self.logarithmic[0], false);
+        let bars = |(series, _): &(&Series, &Vec<(f64, f64)>)| series.form == Form::Bars;
+        let ends = self.series.iter().zip(&shown).filter(bars).flat_map(|(_, points)| {
+            let half = half_width(points);
+            points.iter().flat_map(move |p| [p.0 - half, p.0 + half])
+        });
+        let x = Axis::new(all().map(|p| p.0).chain(ends), self.logarithmic[0], false);
         let y = Axis::new(all().map(|p| p.1), self.logarithmic[1], has_bars);
         let bottom = y.least;
         let mut chart = ChartBuilder::on(area)
@@ -214,15 +219,20 @@ where
             chart.draw_series(points.into_iter().map(|point| Circle::new(point, 3, color.filled())))?;
         }
         Form::Bars => {
-            let gaps = points.windows(2).map(|pair| pair[1].0 - pair[0].0);
-            let half = 0.5 * gaps.fold(f64::INFINITY, f64::min);
-            let half = if half.is_finite() { half } else { 0.5 };
+            let half = half_width(&points);
             let style = color.mix(0.45).filled();
             let bar = |(x, y): (f64, f64)| Rectangle::new([(x - half, bottom), (x + half, y)], style);
             chart.draw_series(points.into_iter().map(bar))?;
         }
     }
     Ok(())
+}
+
+// Half of the smallest distance of points along x, in ascending order; for a single point 1/2.
+fn half_width(points: &[(f64, f64)]) -> f64 {
+    let gaps = points.windows(2).map(|pair| pair[1].0 - pair[0].0);
+    let half = 0.5 * gaps.fold(f64::INFINITY, f64::min);
+    if half.is_finite() { half } else { 0.5 }
 }
 
 // The range of an axis, and its labelled places.
@@ -351,7 +361,7 @@ mod tests {
             ["0.001", "0.01", "0.1", "1", "10"]
         );
         assert_eq!(labels(Axis::new([0.0, 1.0].into_iter(), true, false)), ["1", "2", "5", "10"]);
-        assert_eq!(labels(Axis::new([0.1, 0.15].into_iter(), true, false)).len(), 5);
+        assert_eq!(labels(Axis::new([0.1, 0.15].into_iter(), true, false)), ["1.3", "1.35", "1.4"]);
         for values in [[1e-9, 2e-9], [7.0, 7.0], [0.0, 0.0], [-4e8, 3e9]] {
             let axis = Axis::new(values.into_iter(), false, true);
             assert!(
