@@ -128,6 +128,7 @@
 //! - `cli`: the `carom` command.
 #![warn(missing_docs)]
 
+pub mod analysis;
 mod cpu;
 #[cfg(all(feature = "gpu", feature = "files"))]
 pub mod doctor;
@@ -153,7 +154,7 @@ pub mod viewer;
 mod walls;
 
 pub use error::Error;
-pub use simulation::{OnLoss, Options, Simulation, Summary};
+pub use simulation::{Checkpoint, OnLoss, Options, Simulation, Summary};
 pub use state::partner::Partner;
 pub use step::contact::{Cells, Contact, contact_stress};
 pub use step::engine::{Backend, DeviceBuffer};

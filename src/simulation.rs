@@ -1,11 +1,14 @@
 //! The main interface of the library: [`Simulation`], a system of spheres with the engine that steps it.
 
+mod checkpoint;
 mod compress;
 mod contact_stress;
 mod edit;
 mod flow;
 mod pour;
 mod recovery;
+#[cfg(feature = "viewer")]
+mod rewind;
 mod start;
 mod summary;
 mod walls;
@@ -14,8 +17,11 @@ use std::ops::ControlFlow;
 
 use xxhash_rust::xxh3::Xxh3;
 
+pub(crate) use self::checkpoint::RunState;
+pub use self::{checkpoint::Checkpoint, recovery::OnLoss, summary::Summary};
+#[cfg(feature = "viewer")]
+pub(crate) use self::rewind::Moment;
 use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
-pub use self::{recovery::OnLoss, summary::Summary};
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{

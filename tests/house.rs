@@ -233,6 +233,7 @@ const LAYERS: &[&[&str]] = &[
     &["state"],
     &["walls"],
     &["step"],
+    &["analysis"],
     &["cpu", "exact"],
     &["gpu"],
     &["verify"],

@@ -37,6 +37,10 @@ struct Look {
     // Middle of what the key light lights; w: how far occlusion reaches.
     stage: vec4f,
     zenith: vec4f,
+    // Normal of the clip plane, towards the hidden side; w: its distance from the eye along the normal.
+    clip: vec4f,
+    // Origin of the contact network; w: factor from the user's lengths to those of the spheres.
+    network: vec4f,
     map: array<vec4f, KNOTS>,
     materials: array<vec4f, 8>,
     surface_count: u32,

@@ -6,6 +6,7 @@ use carom::OnLoss;
 use carom::files::WRITTEN_ENDINGS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::analyze::AnalyzeArguments;
 use super::completions::CompletionsArguments;
 use super::convert::ConvertArguments;
 use super::examples;
@@ -64,6 +65,8 @@ pub enum Command {
     Schema,
     /// List the adapters that the gpu backend can run on.
     Adapters(AdaptersArguments),
+    /// Measure structure, speeds, contacts, displacement and flow in the files that a run has written.
+    Analyze(AnalyzeArguments),
     /// Measure the speed of scenes, and print and check physical results beside it.
     Bench(BenchArguments),
     /// Open a window on a scene.
@@ -119,7 +122,8 @@ impl From<OnLossChoice> for OnLoss {
 #[command(after_help = examples::RUN)]
 pub struct RunArguments {
     /// A scene file (TOML), or the name of a built-in scene; see `carom scenes`.
-    pub scene: String,
+    #[arg(required_unless_present = "resume")]
+    pub scene: Option<String>,
     /// Backend that simulates the scene.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendChoice,
@@ -151,6 +155,13 @@ pub struct RunArguments {
     /// With --out: also write the state after every N-th step.
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
+    /// With --out: write a checkpoint after every N-th step and after the last one, and keep the last two.
+    #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u64).range(1..))]
+    pub checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint, which holds the scene and its settings. --steps and --time count from there; without them the
+    /// run goes on to the step at which the first run was to end.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
     /// Print a row of figures every N steps; default: about 20 rows in total.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub log_every: Option<u64>,
@@ -332,7 +343,7 @@ pub struct RenderArguments {
     /// Simulated time of the first frame.
     #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true, value_parser = not_negative)]
     pub start: f64,
-    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap. Default: the quantity that the scene sets,
+    /// Quantity shown by colour: speed, radius, material, id, impacts, overlap, spin, contacts, force. Default: the quantity that the scene sets,
     /// or speed.
     #[arg(long, value_name = "NAME")]
     pub color: Option<String>,
@@ -342,6 +353,12 @@ pub struct RenderArguments {
     /// Values at the two ends of the colour map, as in 0,5; default: the range of each frame.
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = range)]
     pub range: Option<(f64, f64)>,
+    /// Draw the contacts as lines, as wide as their forces, over everything else.
+    #[arg(long)]
+    pub chains: bool,
+    /// Hide the spheres on one side of a plane: z:2 hides those with z > 2, -y:0 those with y < 0.
+    #[arg(long, value_name = "AXIS:AT", allow_hyphen_values = true)]
+    pub clip: Option<String>,
     /// Parts to leave out of the picture.
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
     pub hide: Vec<Hidden>,
@@ -447,14 +464,14 @@ fn window_size(text: &str) -> Result<[u32; 2], String> {
 // More threads than any machine has would only fail later, inside the thread pool.
 const THREADS_MAX: usize = 1024;
 
-fn thread_count(text: &str) -> Result<usize, String> {
+pub fn thread_count(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(count) if count <= THREADS_MAX => Ok(count),
         _ => Err(format!("expected a whole number from 0 to {THREADS_MAX}")),
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("expected a finite number above 0".to_owned()),
@@ -506,7 +523,7 @@ fn picture_size(text: &str) -> Result<PictureSize, String> {
     }
 }
 
-fn range(text: &str) -> Result<(f64, f64), String> {
+pub fn range(text: &str) -> Result<(f64, f64), String> {
     let ends: Vec<f64> = text.split(',').filter_map(|n| n.trim().parse().ok()).collect();
     match ends[..] {
         [low, high]
@@ -525,7 +542,7 @@ fn sphere_count(text: &str) -> Result<u32, String> {
     }
 }
 
-fn assignment(text: &str) -> Result<String, String> {
+pub fn assignment(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
         _ => Err("expected KEY=VALUE, as in world.dt=0.001".to_owned()),

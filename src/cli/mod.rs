@@ -1,9 +1,12 @@
 //! The command line: arguments, screen output, requested files, exit codes.
 
 mod adapters;
+mod analyze;
 mod arguments;
 mod atomic_file;
 mod bench;
+mod chart;
+mod checkpoints;
 mod command_error;
 mod completions;
 mod contacts;
@@ -58,6 +61,7 @@ pub fn main() -> ExitCode {
         Some(Command::Scenes(arguments)) => scenes::scenes(&arguments),
         Some(Command::Schema) => Ok(scenes::schema()),
         Some(Command::Adapters(arguments)) => adapters::adapters(&arguments),
+        Some(Command::Analyze(arguments)) => analyze::analyze(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
         Some(Command::Doctor(arguments)) => doctor::doctor(&arguments),
         Some(Command::Verify(arguments)) => verify::verify(&arguments),

@@ -7,11 +7,7 @@ mod chart;
 #[cfg(feature = "render")]
 mod film;
 #[cfg(feature = "render")]
-mod gif;
-#[cfg(feature = "render")]
 mod movie;
-#[cfg(feature = "render")]
-mod palette;
 #[cfg(feature = "render")]
 mod schedule;
 #[cfg(feature = "render")]

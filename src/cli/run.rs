@@ -9,6 +9,7 @@ use carom::{Backend, CompressionStage, Error, Options, Simulation, Sphere, StepR
 
 use super::adapters::{Chosen, choose};
 use super::arguments::{BackendChoice, OnLossChoice, RunArguments};
+use super::checkpoints::{self, Checkpoints, Resumed, RunLabels};
 use super::command_error::{CommandError, Exit};
 use super::contacts::{self, Contacts};
 use super::demo;
@@ -32,31 +33,78 @@ const STATES_MAX: u64 = 10_000_000;
 
 /// Runs `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
-    let source = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
-    let steps = step_count(arguments, &source.scene)?;
     contacts::check_path(arguments)?;
     events::check_path(arguments)?;
+    if let Some(path) = &arguments.resume {
+        let resumed = checkpoints::resumed(path, arguments)?;
+        let backend = checkpoints::backend(arguments.backend, &resumed.checkpoint)?;
+        let chosen = choose(backend, arguments.adapter.as_deref())?;
+        let start = resume(&chosen, arguments, resumed)?;
+        return run_on(&chosen, arguments, start);
+    }
+    let name = arguments.scene.as_deref().unwrap_or_default();
+    let source = source::scene(name, &arguments.settings, arguments.seed)?;
+    let steps = step_count(arguments, &source.scene)?;
     check_states(arguments, steps)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
-    run_on(chosen, arguments, source, steps)
+    let start = begin(&chosen, arguments, source, steps)?;
+    run_on(&chosen, arguments, start)
 }
 
-fn run_on(
-    chosen: Chosen,
+/// A simulation to step up to a step, with what the user should know about it.
+struct Start {
+    simulation: Simulation,
+    labels: RunLabels,
+    end: u64,
+    notes: Vec<String>,
+}
+
+// Starts the simulation of a scene.
+fn begin(
+    chosen: &Chosen,
     arguments: &RunArguments,
     source: Source,
     steps: u64,
-) -> Result<Exit, CommandError> {
+) -> Result<Start, CommandError> {
     let Source { name, scene } = source;
-    let mut screen = Screen::new(arguments.quiet, arguments.json);
     let (system, notes) = scene.build_with_notes()?;
-    let options = Options {
+    let simulation = Simulation::new(system, options(chosen, arguments))?;
+    let notes = notes.iter().map(|note| format!("note: {note}")).collect();
+    Ok(Start { simulation, labels: RunLabels::of(arguments, &name), end: steps, notes })
+}
+
+// Goes on from a checkpoint.
+fn resume(chosen: &Chosen, arguments: &RunArguments, resumed: Resumed) -> Result<Start, CommandError> {
+    let Resumed { checkpoint, labels, end } = resumed;
+    let done = checkpoint.steps();
+    let end = match (arguments.steps, arguments.time, end) {
+        (Some(steps), ..) => done + limited("--steps", steps)?,
+        (None, Some(time), _) => done + steps_of_time(time, checkpoint.system().dt)?,
+        (None, None, Some(end)) if end > done => end,
+        (None, None, _) => {
+            return Err(CommandError::usage(format!(
+                "the run of the checkpoint has ended at its step {done}; --steps or --time tell how far it goes on"
+            )));
+        }
+    };
+    check_states(arguments, end - done)?;
+    let notes = checkpoints::note(chosen.backend, &checkpoint).into_iter().collect();
+    let simulation = Simulation::resume(checkpoint, options(chosen, arguments))?;
+    Ok(Start { simulation, labels, end, notes })
+}
+
+fn options(chosen: &Chosen, arguments: &RunArguments) -> Options {
+    Options {
         on_loss: arguments.on_loss.into(),
         record_impacts: arguments.events.is_some(),
         ..chosen.options(arguments.threads)
-    };
+    }
+}
+
+fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exit, CommandError> {
+    let Start { mut simulation, labels, end: steps, notes } = start;
+    let mut screen = Screen::new(arguments.quiet, arguments.json);
     tracing::info!("the backend is {}", chosen.describe());
-    let mut simulation = Simulation::new(system, options)?;
     if arguments.contacts.is_some() {
         // Fail early if this backend cannot report contacts.
         simulation.contacts()?;
@@ -71,12 +119,16 @@ fn run_on(
     let walls = arguments.walls.as_deref().map(|path| Walls::create(path, &simulation)).transpose()?;
     let events = arguments.events.as_deref().map(|path| Events::create(path, &simulation)).transpose()?;
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
+    let mut checkpoints = Checkpoints::of(arguments, &labels, steps);
+    let done = simulation.steps();
     screen.line(&format!(
-        "{name}: {}, {} of {} on {}",
+        "{}: {}, {} of {} on {}{}",
+        labels.scene,
         counted(simulation.sphere_count() as u64, "sphere"),
-        counted(steps, "step"),
-        number(scene.world.dt, 4),
-        chosen.describe()
+        counted(steps - done, "step"),
+        number(simulation.system().dt, 4),
+        chosen.describe(),
+        if done > 0 { format!(", after step {done}") } else { String::new() }
     ));
     if let Some(note) = &chosen.note {
         screen.note(note);
@@ -84,9 +136,9 @@ fn run_on(
     if chosen.backend == Backend::Exact && arguments.threads > 1 {
         screen.note("note: the exact backend runs on one thread");
     }
-    notes.iter().for_each(|note| screen.note(&format!("note: {note}")));
+    notes.iter().for_each(|note| screen.note(note));
 
-    let log = Log::new(arguments.log_every.unwrap_or_else(|| steps.div_ceil(LOG_ROWS).max(1)));
+    let log = Log::new(arguments.log_every.unwrap_or_else(|| (steps - done).div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
     let progress = Progress::start(&mut screen, steps);
     let is_asked_for_more = arguments.json
@@ -109,7 +161,8 @@ fn run_on(
         is_on_cpu: false,
     };
     interrupt::enter(Phase::Stepping);
-    let mut failed = step_to_end(&mut simulation, steps, &mut watch, output.as_mut())?;
+    let mut failed =
+        step_to_end(&mut simulation, steps, &mut watch, (output.as_mut(), checkpoints.as_mut()))?;
     interrupt::enter(Phase::Writing);
     watch.finish(simulation.report())?;
 
@@ -121,6 +174,11 @@ fn run_on(
         write_last_state(output, &simulation, spheres, failed.is_some(), &mut screen)?;
         output.finish()?;
     }
+    let is_interrupted = failed.is_none() && simulation.steps() < steps && interrupt::requested();
+    let last = match &mut checkpoints {
+        Some(checkpoints) if failed.is_none() => checkpoints.write_last(&mut simulation, is_interrupted)?,
+        _ => None,
+    };
     match contact_file {
         Some(file) if failed.is_none() => file.write(&simulation)?,
         Some(_) => screen.note("note: a step that failed has no contacts; none are written"),
@@ -141,8 +199,11 @@ fn run_on(
     if let Some(error) = failed {
         return Err(run_failed(&error, arguments.on_loss));
     }
-    if simulation.steps() < steps && interrupt::requested() {
-        screen.note(&format!("interrupted after step {} of {}", simulation.steps(), steps));
+    if is_interrupted {
+        let on = last.map_or("--out DIR would have kept a checkpoint to resume from".to_owned(), |path| {
+            format!("to go on: carom run --resume {}", path.display())
+        });
+        screen.note(&format!("interrupted after step {} of {}; {on}", simulation.steps(), steps));
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
@@ -226,20 +287,24 @@ impl Watch<'_> {
     }
 }
 
-// Runs all steps, without a stop except for intermediate states, because an engine on a device runs a step ahead of its
+// Runs all steps, without a stop except for intermediate states and checkpoints, because an engine on a device runs a step ahead of its
 // reports. Returns the error that ends the run early.
 fn step_to_end(
     simulation: &mut Simulation,
     steps: u64,
     watch: &mut Watch,
-    mut output: Option<&mut Output>,
+    (mut output, mut checkpoints): (Option<&mut Output>, Option<&mut Checkpoints>),
 ) -> Result<Option<Error>, CommandError> {
     while simulation.steps() < steps && !watch.is_over() {
         let left = steps - simulation.steps();
-        let to_next = output.as_ref().and_then(|output| output.steps_to_next(simulation.steps()));
-        let without_stop = to_next.map_or(left, |count| count.min(left));
+        let to_state = output.as_ref().and_then(|output| output.steps_to_next(simulation.steps()));
+        let to_checkpoint = checkpoints.as_ref().and_then(|c| c.steps_to_next(simulation.steps()));
+        let without_stop = [to_state, to_checkpoint].into_iter().flatten().fold(left, u64::min);
         if let Err(error) = simulation.run_watched(without_stop, |simulation| watch.see(simulation)) {
             return Ok(Some(error));
+        }
+        if let Some(checkpoints) = &mut checkpoints {
+            checkpoints.write_if_due(simulation)?;
         }
         let Some(output) = &mut output else { continue };
         let Some(name) = output.name_between(simulation.steps()) else { continue };
@@ -286,7 +351,7 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
     let chosen = choose(BackendChoice::Auto, None)?;
     let source = demo::scene(&chosen, &mut Screen::new(false, false))?;
     let arguments = RunArguments {
-        scene: source.name.clone(),
+        scene: Some(source.name.clone()),
         backend: BackendChoice::Auto,
         adapter: None,
         threads: 0,
@@ -297,6 +362,8 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         out: None,
         every: None,
         formats: vec![],
+        checkpoint_every: None,
+        resume: None,
         log_every: None,
         metrics: None,
         contacts: None,
@@ -308,7 +375,8 @@ pub fn demonstrate() -> Result<Exit, CommandError> {
         quiet: false,
     };
     let steps = step_count(&arguments, &source.scene)?;
-    let exit = run_on(chosen, &arguments, source, steps)?;
+    let start = begin(&chosen, &arguments, source, steps)?;
+    let exit = run_on(&chosen, &arguments, start)?;
     if exit == Exit::Done {
         Screen::new(false, false).line(&format!(
             "\nTry next:\n  \
@@ -341,14 +409,21 @@ fn step_count(arguments: &RunArguments, scene: &Scene) -> Result<u64, CommandErr
             Some(steps) => ("--steps", steps),
             None => ("world.steps", scene.world.steps),
         };
-        if steps as f64 > STEPS_MAX {
-            return Err(CommandError::usage(format!(
-                "{option} is {steps}; at most {STEPS_MAX:e} steps can be run"
-            )));
-        }
-        return Ok(steps);
+        return limited(option, steps);
     };
-    let dt = scene.world.dt;
+    steps_of_time(time, scene.world.dt)
+}
+
+fn limited(option: &str, steps: u64) -> Result<u64, CommandError> {
+    if steps as f64 > STEPS_MAX {
+        return Err(CommandError::usage(format!(
+            "{option} is {steps}; at most {STEPS_MAX:e} steps can be run"
+        )));
+    }
+    Ok(steps)
+}
+
+fn steps_of_time(time: f64, dt: f64) -> Result<u64, CommandError> {
     let exact = time / dt;
     if exact.is_nan() || exact > STEPS_MAX {
         return Err(CommandError::usage(format!(

@@ -1,6 +1,6 @@
 //! The data of the CPU engine, which are columns (one per property of a sphere) and tables, and the stages that work on them.
 
-use std::{mem::swap, sync::atomic::AtomicU32};
+use std::{collections::HashMap, mem::swap, sync::atomic::AtomicU32};
 
 use glam::Vec3;
 
@@ -117,6 +117,12 @@ impl Core {
             )));
         }
         let (domain, state) = Domain::new(system, last_contact);
+        Ok(Self::with(domain, state))
+    }
+
+    /// The core of a domain and its spheres.
+    pub fn with(domain: Domain, state: State) -> Self {
+        let count = state.len();
         let mut core = Self {
             lists: Lists::default(),
             dynamic_candidates: DynamicCandidates::default(),
@@ -155,7 +161,7 @@ impl Core {
         core.converted.reset(count);
         core.pressed.reset(count);
         core.lay_out();
-        Ok(core)
+        core
     }
 
     /// Rebuilds the cells for another motion margin. This rounds the positions once more.
@@ -382,6 +388,14 @@ impl Core {
 
     /// Impulses of all contacts for the warm start of the next substep.
     pub fn warm_start(&self) -> WarmStartCache {
+        let mut warm_start = self.checkpoint();
+        // A fixed sphere may be free in another system.
+        warm_start.sleep_timers.retain(|&(_, ticks)| ticks < STILL);
+        warm_start
+    }
+
+    /// The same with all sleep timers that are not 0.
+    pub fn checkpoint(&self) -> WarmStartCache {
         let Self { domain: Domain { units, .. }, state, constraints, sleep, .. } = self;
         let partner = |j: u32| match j & WALL {
             0 => Partner::Sphere(state.id[j as usize]),
@@ -401,7 +415,7 @@ impl Core {
         WarmStartCache {
             h,
             kept: (0..state.len()).flat_map(|i| of(i).map(kept)).collect(),
-            sleep_timers: timers.filter(|&(_, ticks)| ticks > 0 && ticks < STILL).collect(),
+            sleep_timers: timers.filter(|&(_, ticks)| ticks > 0).collect(),
         }
     }
 
@@ -424,13 +438,23 @@ impl Core {
             Some((place(kept.sphere)?, j, kept.load(units)?))
         };
         let mut known: Vec<_> = warm_start.kept.iter().filter_map(known).collect();
-        known.sort_unstable_by_key(|&(i, j, _)| (i, j));
+        // Several images of a partner keep their order.
+        known.sort_by_key(|&(i, ..)| i);
         self.constraints.restore(state.len(), &known, (warm_start.h / units.time) as f32);
         for &(id, ticks) in &warm_start.sleep_timers {
             if let Some(i) = place(id) {
                 self.sleep.sleep_timer[i as usize] = ticks;
             }
         }
+    }
+
+    /// Continues from the contacts and the timers of another core with the same spheres, `asleep` of which slept in the last substep.
+    pub fn resume(&mut self, warm_start: &WarmStartCache, asleep: u64) {
+        self.restore(warm_start);
+        let Self { state, sleep, .. } = self;
+        let timers: HashMap<u32, u32> = warm_start.sleep_timers.iter().copied().collect();
+        let places = state.id.iter().enumerate();
+        sleep.resume(places.filter_map(|(i, id)| Some((i, *timers.get(id)?))), asleep);
     }
 
     /// Bytes of all buffers that grow with the number of spheres.

@@ -5,12 +5,17 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
-    cpu::{Stepper, parallel},
+    cpu::{Stepper, executor::CpuExecutor, parallel},
     state::{
         columns::{Found, NEVER},
         warm_start::WarmStartCache,
     },
-    step::{driver::StepEngine, engine::Engine, watch::BoxSet},
+    step::{
+        checkpoint::{EngineState, StagedState},
+        driver::StepEngine,
+        engine::Engine,
+        watch::BoxSet,
+    },
 };
 
 /// The CPU engine and its thread pool.
@@ -19,14 +24,30 @@ pub(crate) struct CpuEngine {
     stepper: Stepper,
 }
 
+fn pool(threads: usize) -> Result<ThreadPool, Error> {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|k| format!("carom-{k}"))
+        .build()
+        .map_err(|e| Error::Capacity(format!("cannot start {threads} threads: {e}")))
+}
+
 impl CpuEngine {
     pub(crate) fn new(system: &System, threads: usize, time: f64) -> Result<Self, Error> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|k| format!("carom-{k}"))
-            .build()
-            .map_err(|e| Error::Capacity(format!("cannot start {threads} threads: {e}")))?;
+        let pool = pool(threads)?;
         let stepper = pool.install(|| Stepper::new(system, |_| NEVER, time))?;
+        Ok(Self { pool, stepper })
+    }
+
+    /// The engine that goes on from the state of another one.
+    pub(crate) fn resume(
+        system: &System,
+        threads: usize,
+        state: &StagedState,
+        time: f64,
+    ) -> Result<Self, Error> {
+        let pool = pool(threads)?;
+        let stepper = pool.install(|| CpuExecutor::resume(system, state, time));
         Ok(Self { pool, stepper })
     }
 }
@@ -72,6 +93,10 @@ impl Engine for CpuEngine {
 
     fn restore(&mut self, cache: &WarmStartCache) -> Result<(), Error> {
         Engine::restore(&mut self.stepper, cache)
+    }
+
+    fn checkpoint(&self) -> Result<EngineState, Error> {
+        Engine::checkpoint(&self.stepper)
     }
 
     fn wall_loads(&self) -> Vec<WallLoad> {

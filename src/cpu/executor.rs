@@ -20,13 +20,14 @@ use crate::{
         walls::Walls,
     },
     state::{
-        columns::{Found, NEVER},
+        columns::{Found, NEVER, State},
         constants::RELAX_FROM,
         frame::Frame,
         sums::Sums,
         warm_start::WarmStartCache,
     },
     step::{
+        checkpoint::{ExecutorState, StagedHead, StagedState},
         domain::Domain,
         driver::{Attempt, Driver, StepCounts, StepEngine, StepRequest, Taken, first_sums, walk},
         plan::{self, MOST_HALVINGS, Past, Plan, Substep, Work},
@@ -90,8 +91,22 @@ impl CpuExecutor {
         last_contact: impl Fn(u32) -> f32,
         time: f64,
     ) -> Result<(Self, Sums, f32), Error> {
-        let core = Core::new(system, last_contact)?;
-        let mut executor = Self {
+        let mut executor = Self::with(Core::new(system, last_contact)?, system, time);
+        let Self { audit, core, .. } = &mut executor;
+        let sums = first_sums(|drift| audit.run(&core.domain.grid, &core.state, drift));
+        let past = Past { sums, ..Past::default() };
+        core.regrid(plan::wanted_margin(&core.domain.limits(), &past));
+        core.domain.place_walls(time, 0.0);
+        // The measurement of overlap needs candidate lists.
+        executor.clock.start();
+        execute(BROAD_PHASE, &mut executor)?;
+        let deepest = executor.relax.deepest(&executor.core.view(executor.now.frame));
+        Ok((executor, sums, deepest))
+    }
+
+    // Without candidate lists, which every step begins with.
+    fn with(core: Core, system: &System, time: f64) -> Self {
+        Self {
             rounds: Rounds::new(core.state.len()),
             rest: Rest::default(),
             relax: Relax::default(),
@@ -119,17 +134,19 @@ impl CpuExecutor {
                 sums: Sums::default(),
             },
             core,
-        };
-        let Self { audit, core, .. } = &mut executor;
-        let sums = first_sums(|drift| audit.run(&core.domain.grid, &core.state, drift));
-        let past = Past { sums, ..Past::default() };
-        core.regrid(plan::wanted_margin(&core.domain.limits(), &past));
-        core.domain.place_walls(time, 0.0);
-        // The measurement of overlap needs candidate lists.
-        executor.clock.start();
-        execute(BROAD_PHASE, &mut executor)?;
-        let deepest = executor.relax.deepest(&executor.core.view(executor.now.frame));
-        Ok((executor, sums, deepest))
+        }
+    }
+
+    /// The engine that goes on from the state of another one.
+    pub(crate) fn resume(system: &System, state: &StagedState, time: f64) -> Stepper {
+        let StagedHead { domain, driver, executor: remembered } = &state.head;
+        let core = Core::with(Domain::resume(system, domain), state.spheres.clone());
+        let mut executor = Self::with(core, system, time);
+        executor.core.domain.place_walls(time, 0.0);
+        let own = remembered.cpu.unwrap_or_default();
+        executor.core.resume(&state.warm_start, own.asleep);
+        executor.rounds.resume(own);
+        Driver::resume(executor, driver)
     }
 
     /// Time of the last contact of every id, relative to now.
@@ -421,6 +438,12 @@ impl StepEngine for CpuExecutor {
     fn restore(&mut self, cache: &WarmStartCache) -> Result<(), Error> {
         self.core.restore(cache);
         Ok(())
+    }
+
+    fn checkpoint(&self) -> Result<(State, WarmStartCache, ExecutorState), Error> {
+        let Self { core, rounds, .. } = self;
+        let own = rounds.state(core.sleep.count());
+        Ok((core.state.clone(), core.checkpoint(), ExecutorState { cpu: Some(own), gpu: None }))
     }
 
     fn memory_bytes(&self) -> usize {

@@ -584,6 +584,10 @@ impl Rest {
                     motion.set(i, u.extend(before.w));
                     spin.set(i, spin_now);
                 }
+                if sleeps && is_first && before.truncate() == Vec3::ZERO {
+                    // At rest before and after: the terms below cancel, but for their rounding.
+                    continue;
+                }
                 let gravity = frame.gravity.as_dvec3();
                 let begin = if was > 0.0 || !is_first {
                     (before.truncate() + frame.gravity * (frame.h - 0.5 * was)).as_dvec3()

@@ -18,7 +18,7 @@ use crate::{
         sweep,
     },
     state::frame::Frame,
-    step::{domain::Domain, plan::Work},
+    step::{checkpoint::CpuState, domain::Domain, plan::Work},
 };
 
 /// Spheres per task in a round. Their costs differ, so tasks are small.
@@ -222,6 +222,17 @@ impl Rounds {
             Outcome::Ended => is_late && !core.domain.world.rests,
             Outcome::Crowded | Outcome::Outrun | Outcome::Stuck => false,
         }
+    }
+
+    /// What the next substeps need to know of the last ones.
+    pub fn state(&self, asleep: u64) -> CpuState {
+        CpuState { one_by_one: [self.held, self.spared], depth: self.event_driven.depth, asleep }
+    }
+
+    /// Continues from the state of other rounds.
+    pub fn resume(&mut self, state: CpuState) {
+        [self.held, self.spared] = state.one_by_one;
+        self.event_driven.depth = state.depth;
     }
 
     /// Decides after a repetition how the next substeps begin.

@@ -72,6 +72,19 @@ impl Sleep {
         sleep
     }
 
+    /// Continues from these timers after a substep in which `count` spheres slept.
+    pub fn resume(&mut self, timers: impl Iterator<Item = (usize, u32)>, count: u64) {
+        for (i, ticks) in timers {
+            self.sleep_timer[i] = ticks;
+            match ticks {
+                STILL => self.fixed.insert(i),
+                SLEEP.. => self.asleep.insert(i),
+                _ => {}
+            }
+        }
+        self.count = count;
+    }
+
     /// Selects the sleeping spheres of a substep of `step` ticks.
     pub fn begin(&mut self, step: u32, lists: &Lists) {
         let count = self.sleep_timer.len();

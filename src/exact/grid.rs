@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use glam::DVec3;
 
 use super::ahead::prefetch;
-use crate::{Side, System};
+use crate::{Side, System, step::checkpoint::ExactHead};
 
 const NONE: u32 = u32::MAX;
 
@@ -114,6 +114,43 @@ impl Grid {
         }
         grid.limit_table((BUCKETS_PER_SPHERE * count).max(FEW_BUCKETS));
         grid
+    }
+
+    /// Writes the geometry of the cells.
+    pub fn store(&self, head: &mut ExactHead) {
+        let Self { edge, counts, periods, sizes, base, inner_base, inner_sizes, .. } = *self;
+        *head = ExactHead { edge, counts, periods, sizes, base, inner_base, inner_sizes, ..*head };
+    }
+
+    /// Empty cells of a geometry, for this number of spheres.
+    pub fn resume(head: &ExactHead, axes: usize, count: usize) -> Self {
+        let ExactHead { edge, counts, periods, sizes, base, inner_base, inner_sizes, .. } = *head;
+        Self {
+            axes,
+            edge,
+            counts,
+            periods,
+            sizes,
+            base,
+            inner_base,
+            inner_sizes,
+            outside: false,
+            heads: vec![NONE; sizes.iter().product::<i64>() as usize],
+            nexts: vec![NONE; count],
+            buckets: vec![0; count],
+            cells: vec![[0; 3]; count],
+        }
+    }
+
+    /// The cell of a sphere.
+    pub fn cell(&self, sphere: usize) -> [i64; 3] {
+        self.cells[sphere]
+    }
+
+    /// Inserts a sphere that is in no cell yet into a cell.
+    pub fn insert_into(&mut self, sphere: usize, cell: [i64; 3]) {
+        self.cells[sphere] = cell;
+        self.link(sphere);
     }
 
     // Allocates the table with `most` buckets at most. A smaller one than the system needs only costs tests.

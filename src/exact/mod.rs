@@ -14,6 +14,7 @@
 mod ahead;
 mod audit;
 mod body;
+mod checkpoint;
 mod grid;
 mod impact;
 mod order;
@@ -41,7 +42,7 @@ use self::{
 use crate::{
     Error, Impact, Measure, Partner, Sphere, StepReport, System,
     state::columns::Found,
-    step::{engine::Engine, watch::BoxSet},
+    step::{checkpoint::EngineState, engine::Engine, watch::BoxSet},
 };
 
 // Most cells that a sphere may cross in a step: more would take minutes.
@@ -348,6 +349,10 @@ impl Engine for ExactEngine {
             Found { id: self.id(i), center, radius: body.radius, velocity, spin }
         });
         Ok(found.filter(|found| test(found.center, found.radius)).collect())
+    }
+
+    fn checkpoint(&self) -> Result<EngineState, Error> {
+        Ok(EngineState::Exact(Box::new(self.state())))
     }
 
     fn measure(&self) -> Measure {

@@ -1,10 +1,11 @@
 //! The predicted events of a sphere.
 
 use super::{ahead::prefetch, queue::Key};
+use crate::step::checkpoint::{MEETINGS, Predictions};
 
 // Predicted impacts per slot. More make a slot larger, fewer empty the slot more often: with a single one, every impact costs
 // about one more full search, for a third sphere whose partner has changed its motion.
-const KEPT: usize = 3;
+const KEPT: usize = MEETINGS;
 
 /// An event without another sphere.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +88,37 @@ impl Default for Slot {
 }
 
 impl Slot {
+    /// The predicted events.
+    pub fn predictions(&self) -> Predictions {
+        let Self { last_contact, alone_time, alone, horizon, meetings, .. } = self;
+        Predictions {
+            last_contact: *last_contact,
+            alone_time: *alone_time,
+            horizon: *horizon,
+            meeting_times: meetings.map(|meeting| meeting.time),
+            partners: meetings.map(|meeting| meeting.partner),
+            partner_impacts: meetings.map(|meeting| meeting.partner_impacts),
+            alone: alone.code(),
+        }
+    }
+
+    /// A slot with predicted events, in step 0. `numbers` are those of all spheres, by index.
+    pub fn of(made: &Predictions, numbers: &[u32]) -> Self {
+        Self {
+            last_contact: made.last_contact,
+            alone_time: made.alone_time,
+            alone: Alone::of(made.alone),
+            step: 0,
+            horizon: made.horizon,
+            meetings: std::array::from_fn(|k| Meeting {
+                time: made.meeting_times[k],
+                partner: made.partners[k],
+                partner_number: numbers.get(made.partners[k] as usize).copied().unwrap_or(u32::MAX),
+                partner_impacts: made.partner_impacts[k],
+            }),
+        }
+    }
+
     /// Stores a predicted impact; `number` is the sphere's own number.
     pub fn insert(&mut self, mut meeting: Meeting, number: u32) {
         if meeting.time >= self.horizon {

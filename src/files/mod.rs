@@ -72,7 +72,9 @@
 //!   | ^^^ did you mean `dt`?");
 //! ```
 
+mod atomic;
 mod builtin;
+mod checkpoint;
 mod convert;
 mod deserialize;
 mod error;
@@ -88,6 +90,7 @@ mod spheres;
 mod tree;
 
 pub use builtin::{BUILTIN, Builtin, builtin};
+pub use checkpoint::{CheckpointError, parse_checkpoint, read_checkpoint, write_checkpoint};
 pub use error::{SceneError, SceneErrorKind};
 pub use frame::{Frame, FrameBounds};
 pub use load::{load_scene, parse_scene};

@@ -28,7 +28,7 @@ pub const READ_ENDINGS: [&str; 9] = ["csv", "xyz", "lammpstrj", "dump", "data", 
 ///
 /// `.csv`: a header names the columns `id,x,y,z,vx,vy,vz,radius,mass,wx,wy,wz,fixed,material` in any order; `x`, `y` and
 /// `radius` are required. `.xyz`: extended XYZ with the properties `pos` and `radius`, and optionally `id`, `velo`, `mass`,
-/// `spin`, `fixed` and `species` (the material); other properties are skipped. `Lattice`, `Origin`, `pbc`, `Time` and `Step`
+/// `omega` or `spin`, `fixed` and `species` (the material); other properties are skipped. `Lattice`, `Origin`, `pbc`, `Time` and `Step`
 /// are read from its second line. `docs/files.md` in the repository describes all formats.
 ///
 /// No count in a file is trusted before the bytes behind it are there: reading takes at most 80 times the size of the

@@ -40,6 +40,7 @@ use crate::{
         warm_start::WarmStartCache,
     },
     step::{
+        checkpoint::{ExecutorState, GpuState, StagedHead, StagedState},
         domain::Domain,
         driver::{Driver, StepEngine, StepRequest, Taken},
         watch::BoxSet,
@@ -147,23 +148,31 @@ impl GpuExecutor {
         last_contact: impl Fn(u32) -> f32,
         time: f64,
     ) -> Result<(Self, Sums, f32), Error> {
-        let count = system.spheres.len();
-        if count > Candidate::MAX_SPHERES {
-            return Err(Error::Capacity(format!(
-                "{count} spheres, but the gpu backend holds at most {}",
-                Candidate::MAX_SPHERES
-            )));
-        }
+        check_count(system.spheres.len())?;
         let (mut host, state, sums) = HostMirror::for_first_step(system, last_contact);
         host.domain.place_walls(time, 0.0);
+        let mut executor = Self::with_host(host, &state, context, capacities, profile, time)?;
+        let deepest = executor.deepest_now()?;
+        Ok((executor, sums, deepest))
+    }
+
+    // Creates the executor of a host mirror and uploads the spheres.
+    fn with_host(
+        host: HostMirror,
+        state: &State,
+        context: Context,
+        capacities: Capacities,
+        profile: bool,
+        time: f64,
+    ) -> Result<Self, Error> {
         let layout = host.layout(capacities);
         layout.check(&context.device.limits(), host.domain.grid.buckets)?;
         let pipelines = context.pipelines(host.variant())?;
         let buffers = Buffers::new(&context, &pipelines, layout, None)?;
         let dispatch_budget = DispatchBudget::new(&context);
         let timing = if profile { Timing::new(&context)? } else { None };
-        host.upload(&context.queue, &buffers, 0, &state);
-        let mut executor = Self {
+        host.upload(&context.queue, &buffers, 0, state);
+        Ok(Self {
             context,
             pipelines,
             buffers,
@@ -185,9 +194,33 @@ impl GpuExecutor {
             watches: [BoxSet::default(); 2],
             watched: None,
             downloads: Cell::new(0),
-        };
-        let deepest = executor.deepest_now()?;
-        Ok((executor, sums, deepest))
+        })
+    }
+
+    /// The engine that goes on from the state of another one.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`], [`Error::DeviceLost`].
+    pub(super) fn resume(
+        system: &System,
+        context: Context,
+        profile: bool,
+        state: &StagedState,
+        time: f64,
+    ) -> Result<GpuEngine, Error> {
+        check_count(system.spheres.len())?;
+        let StagedHead { domain, driver, executor: remembered } = &state.head;
+        let mut host = HostMirror::resume(system, domain, remembered.gpu);
+        host.domain.place_walls(time, 0.0);
+        let capacities = Capacities::for_spheres(system.spheres.len(), false);
+        let mut executor = Self::with_host(host, &state.spheres, context, capacities, profile, time)?;
+        executor.write_warm_start(&state.warm_start)?;
+        if let Some(own) = remembered.gpu {
+            (executor.substep_wise, executor.has_chains, executor.is_idle) =
+                (own.substep_wise, own.has_chains, own.is_idle);
+            executor.busy_rounds = own.busy_rounds;
+        }
+        Ok(GpuEngine::resume(executor, driver))
     }
 
     #[cfg(test)]
@@ -512,6 +545,14 @@ impl StepEngine for GpuExecutor {
         self.write_warm_start(cache)
     }
 
+    fn checkpoint(&self) -> Result<(State, WarmStartCache, ExecutorState), Error> {
+        let Self { substep_wise, has_chains, is_idle, busy_rounds, .. } = *self;
+        let own = GpuState { substep_wise, has_chains, is_idle, busy_rounds, ..self.host.state() };
+        let state = self.download(self.reported())?;
+        let remembered = ExecutorState { cpu: None, gpu: Some(own) };
+        Ok((state, self.read_contacts_and_timers()?, remembered))
+    }
+
     fn memory_bytes(&self) -> usize {
         (self.buffers.layout.bytes() + self.submit_queue.bytes()) as usize
     }
@@ -537,6 +578,16 @@ impl StepEngine for GpuExecutor {
 
     fn state_buffers(&self) -> Option<StateBuffers> {
         Some(self.reported_buffers())
+    }
+}
+
+fn check_count(spheres: usize) -> Result<(), Error> {
+    match spheres {
+        0..=Candidate::MAX_SPHERES => Ok(()),
+        _ => Err(Error::Capacity(format!(
+            "{spheres} spheres, but the gpu backend holds at most {}",
+            Candidate::MAX_SPHERES
+        ))),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     cpu::{audit::Audit, blocks::Numbers, neighbors::Candidate},
     state::{columns::State, sums::Sums},
     step::{
+        checkpoint::{DomainState, GpuState},
         domain::Domain,
         driver::first_sums,
         plan::{self, Past, Substep},
@@ -54,6 +55,30 @@ impl HostMirror {
         let (boxes, count) = (watch::boxes(system), system.spheres.len());
         let diameters = domain.statistics.mean_diameter * count as f64;
         (Self { domain, ids, materials, boxes, room: count, chosen_for: count, diameters }, state)
+    }
+
+    /// The host mirror of a system with the choices of another engine, which may have been one without a device.
+    pub fn resume(system: &System, domain: &DomainState, device: Option<GpuState>) -> Self {
+        let count = system.spheres.len();
+        let (room, chosen_for, diameters) = match device {
+            Some(GpuState { room, chosen_for, diameters, .. }) => (room.max(count), chosen_for, diameters),
+            None => (count, count, domain.statistics.mean_diameter * count as f64),
+        };
+        Self {
+            domain: Domain::resume(system, domain),
+            ids: system.spheres.iter().map(|s| s.id).collect(),
+            materials: system.spheres.iter().map(|s| u32::from(s.material)).collect(),
+            boxes: watch::boxes(system),
+            room,
+            chosen_for,
+            diameters,
+        }
+    }
+
+    /// What the next steps need to know.
+    pub fn state(&self) -> GpuState {
+        let Self { room, chosen_for, diameters, .. } = *self;
+        GpuState { room, chosen_for, diameters, ..GpuState::default() }
     }
 
     /// The same with the cells of the first step; also the sums over all spheres.

@@ -51,7 +51,10 @@ pub use self::traffic::least_traffic;
 pub use wgpu;
 
 pub use crate::step::state_buffers::StateBuffers;
-use crate::{Error, System, step::engine::Engine};
+use crate::{
+    Error, System,
+    step::{checkpoint::StagedState, engine::Engine},
+};
 
 /// Waits for all bytes of a mappable buffer that already submitted work fills.
 #[cfg(feature = "render")]
@@ -67,4 +70,15 @@ pub(crate) fn engine(
     time: f64,
 ) -> Result<Box<dyn Engine>, Error> {
     Ok(Box::new(engine::GpuEngine::new(system, context, profile, time)?))
+}
+
+/// The engine of [`Backend::Gpu`](crate::Backend::Gpu) that goes on from the state of another engine.
+pub(crate) fn resume(
+    system: &System,
+    context: Context,
+    profile: bool,
+    state: &StagedState,
+    time: f64,
+) -> Result<Box<dyn Engine>, Error> {
+    Ok(Box::new(engine::GpuExecutor::resume(system, context, profile, state, time)?))
 }

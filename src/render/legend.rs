@@ -3,6 +3,7 @@
 use egui::{Align2, Color32, CornerRadius, FontId, Painter, Pos2, Rect, Stroke, pos2, vec2};
 
 use super::{
+    differences::SMALLEST,
     maps::MATERIALS,
     style::{Colour, Style},
 };
@@ -134,14 +135,19 @@ fn bar(painter: &Painter, screen: Rect, style: &Style, range: Option<[f64; 2]>) 
     }
     painter.add(mesh);
     let Some([low, high]) = range.filter(|[low, high]| low < high) else { return };
-    let step = step(high - low);
+    let is_power = style.colour == Colour::Difference;
+    let step = if is_power { step(high - low).ceil() } else { step(high - low) };
     let first = (low / step - 1e-6).ceil() as i64;
     let last = (high / step + 1e-6).floor() as i64;
     for tick in first..=last {
         let value = tick as f64 * step;
         let x = bar.left() + ((value - low) / (high - low)) as f32 * width;
         painter.line_segment([pos2(x, bar.bottom()), pos2(x, bar.bottom() + 3.0)], Stroke::new(1.0, INK));
-        let text = painter.layout_no_wrap(number(value, step), font.clone(), INK);
+        let text = painter.layout_no_wrap(
+            if is_power { power(value) } else { number(value, step) },
+            font.clone(),
+            INK,
+        );
         // Numbers at the ends of the bar stay inside the panel.
         let half = 0.5 * text.size().x;
         let middle = x.clamp(bar.left() + half - 4.0, bar.right() - half + 4.0);
@@ -175,6 +181,10 @@ fn title(colour: Colour) -> &'static str {
         Colour::Id => "id",
         Colour::Impacts => "time since last contact",
         Colour::Overlap => "overlap / diameter",
+        Colour::Spin => "spin",
+        Colour::Contacts => "number of contacts",
+        Colour::Force => "contact forces / weight",
+        Colour::Difference => "difference / diameter",
     }
 }
 
@@ -182,6 +192,11 @@ fn title(colour: Colour) -> &'static str {
 fn step(range: f64) -> f64 {
     let power = 10f64.powf((range / 2.0).log10().floor());
     [5.0, 2.0, 1.0].into_iter().map(|n| n * power).find(|step| range / step >= 2.0).unwrap_or(power)
+}
+
+// Formats a difference by its power of ten.
+fn power(value: f64) -> String {
+    format!("1e{}", value.round() as i32 + SMALLEST)
 }
 
 // Formats a value with as many digits as neighbouring ticks need to differ.

@@ -8,7 +8,7 @@ use super::{
     maps::{KNOTS, MATERIALS},
     render_world::{LINES, RenderWorld, SURFACES},
     spheres::{Cells, Spheres},
-    style::{Colour, Range, Style},
+    style::{Clip, Colour, Range, Style},
 };
 use crate::Dimensions;
 
@@ -44,6 +44,8 @@ pub struct Look {
     light_up: Vec4,
     stage: Vec4,
     zenith: Vec4,
+    clip: Vec4,
+    network: Vec4,
     map: [Vec4; KNOTS],
     materials: [Vec4; 8],
     pub surface_count: u32,
@@ -112,9 +114,9 @@ impl Look {
             Range::Locked(low, high) => [low, high].map(|end| (end / scale(style.colour, cells)) as f32),
         };
         let (quantile, from_least) = match style.colour {
-            Colour::Speed => (0.98, 0),
+            Colour::Speed | Colour::Spin | Colour::Force => (0.98, 0),
             Colour::Impacts => (0.9, 0),
-            Colour::Overlap => (1.0, 0),
+            Colour::Overlap | Colour::Contacts | Colour::Difference => (1.0, 0),
             Colour::Radius | Colour::Material | Colour::Id => (1.0, 1),
         };
         let flags = [
@@ -154,6 +156,8 @@ impl Look {
             light_up: view.direction(light.cross(light_right), 0.0),
             stage: view.point(middle, REACH * spheres.diameter / unit),
             zenith: view.direction(DVec3::Z, 0.0),
+            clip: view.clip(style.clip),
+            network: view.point(spheres.network_origin(), 1.0 / unit),
             map: style.map.knots().map(rgb),
             materials: MATERIALS.map(rgb),
             surface_count,
@@ -177,7 +181,13 @@ pub fn scale(colour: Colour, cells: &Cells) -> f64 {
         Colour::Speed => cells.unit_of_velocity,
         Colour::Radius => cells.unit_of_length,
         Colour::Impacts => cells.unit_of_length / cells.unit_of_velocity,
-        Colour::Material | Colour::Id | Colour::Overlap => 1.0,
+        Colour::Spin => cells.unit_of_velocity / cells.unit_of_length,
+        Colour::Material
+        | Colour::Id
+        | Colour::Overlap
+        | Colour::Contacts
+        | Colour::Force
+        | Colour::Difference => 1.0,
     }
 }
 
@@ -200,6 +210,17 @@ impl<'a> View<'a> {
 
     pub fn direction(&self, direction: DVec3, w: f64) -> Vec4 {
         (self.basis.transpose() * direction).as_vec3().extend(w as f32)
+    }
+
+    // The normal towards the hidden side, and the distance of the plane along it; without a plane nothing is hidden.
+    fn clip(&self, clip: Option<Clip>) -> Vec4 {
+        match clip.and_then(|clip| Some((clip.normal.try_normalize()?, clip))) {
+            Some((normal, clip)) => {
+                let offset = clip.offset / clip.normal.length() - normal.dot(self.camera.eye);
+                self.direction(normal, offset / self.unit)
+            }
+            None => Vec4::W,
+        }
     }
 
     pub fn point(&self, point: DVec3, w: f64) -> Vec4 {
@@ -255,7 +276,7 @@ mod tests {
         assert_eq!(size as usize, size_of::<Surface>());
         let (members, size) = reflected("Look");
         let ours = offsets!(Look: right, up, forward, cell, sphere_count, offset, flags, edge, colour, cells, least,
-            size, range, light, light_right, light_up, stage, zenith, map, materials, surface_count, line_count,
+            size, range, light, light_right, light_up, stage, zenith, clip, network, map, materials, surface_count, line_count,
             quantile, from_least, surfaces, lines);
         assert_eq!(members, ours);
         assert_eq!(size as usize, size_of::<Look>());

@@ -35,7 +35,7 @@
 //!    meshes: every sample is tested against the exact outline, and one instanced draw covers all spheres.
 //! 5. `occlusion`: estimates which share of the sky each point sees, from depths at half the resolution.
 //! 6. `shade`: casts one ray for each object that a pixel sees, applies light, and smooths edges with the four samples.
-//!    Then `lines` and the legend follow.
+//!    Then `lines`, `chains` (on request) and the legend follow.
 //!
 //! In 3D walls are drawn as triangles, which are created once and moved by one transform per wall; in 2D they are drawn as
 //! outlines. The far side of a hollow wall is drawn as an opaque body among the spheres; the near side is drawn as glass
@@ -51,10 +51,14 @@
 //! are the same. The legend of a window lags by one or two pictures, because its numbers come from the device.
 
 mod camera;
+mod contact_network;
+mod differences;
+mod gif;
 mod image;
 mod legend;
 mod look;
 mod maps;
+mod palette;
 mod passes;
 mod range;
 mod recent;
@@ -67,10 +71,13 @@ mod targets;
 mod walls;
 
 pub use self::camera::Camera;
+pub use self::contact_network::ContactNetwork;
+pub use self::differences::Differences;
+pub use self::gif::Gif;
 pub use self::image::Image;
 pub use self::recent::Recent;
 pub use self::render_world::{RenderWorld, extent};
 pub use self::renderer::{Frame, Renderer};
 pub use self::spheres::Spheres;
 pub use self::studio::Studio;
-pub use self::style::{Colour, Map, Range, Style};
+pub use self::style::{Clip, Colour, Map, Range, Style};

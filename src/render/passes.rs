@@ -11,6 +11,7 @@ use super::{
 };
 use crate::gpu::Context;
 
+const CHAINS: &str = include_str!("../../shaders/render/chains.wgsl");
 const LOOK: &str = include_str!("../../shaders/render/look.wgsl");
 const LINES: &str =
     concat!(include_str!("../../shaders/render/wall.wgsl"), include_str!("../../shaders/render/lines.wgsl"));
@@ -80,6 +81,7 @@ pub struct Passes {
     pub soften: wgpu::RenderPipeline,
     pub shade: wgpu::RenderPipeline,
     pub lines: wgpu::RenderPipeline,
+    pub chains: wgpu::RenderPipeline,
     /// Walls visible from both sides, and the pass for their shadows.
     pub bodies: wgpu::RenderPipeline,
     pub casts: wgpu::RenderPipeline,
@@ -165,7 +167,7 @@ impl Passes {
         let pixels = [read, Kind::Ids, Kind::Loaded, Kind::Loaded];
         let shading = [read, read, Kind::Ids, Kind::Loaded, Kind::Shadows, Kind::Nearer];
         Self {
-            place: maker.compute("place", PLACE, &[read, read, read, written, written]),
+            place: maker.compute("place", PLACE, &[read, read, read, written, written, read]),
             enter: maker.compute("enter", OVERLAP, &[read, read, written, written, written]),
             overlap: maker.compute("overlap", OVERLAP, &[read, read, written, written, written]),
             count: maker.compute("count", RANGE, &[read, written, written]),
@@ -179,6 +181,7 @@ impl Passes {
             soften: maker.draw(OCCLUSION, ["screen", "soften"], &pixels, Into::Picture(OPENNESS)),
             shade: maker.draw(SHADE, ["screen", "shade"], &shading, Into::Picture(format)),
             lines: maker.draw(LINES, ["strokes", "stroke"], &pixels[..2], Into::Over(format)),
+            chains: maker.draw(CHAINS, ["chains", "chain"], &[read], Into::Over(format)),
             bodies: maker.walls(["facets", "body"], &[read], Into::Samples, None),
             casts: maker.walls(["casts", "block"], &[read], Into::Shadows, None),
             hollow: maker.walls(["facets", "body"], &[read], Into::Samples, Some(wgpu::Face::Front)),

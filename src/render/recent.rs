@@ -29,6 +29,12 @@ impl Recent {
         }
     }
 
+    /// Returns to an earlier time; later contacts are forgotten.
+    pub fn rewind(&mut self, now: f64) {
+        self.now = now;
+        self.last.retain(|_, time| *time <= now);
+    }
+
     /// Time since the last contact of the sphere with this id; `None` without a contact.
     pub fn age(&self, id: u32) -> Option<f64> {
         self.last.get(&id).map(|time| (self.now - time).max(0.0))

@@ -169,7 +169,8 @@ impl Renderer {
             pass.set_bind_group(1, &bind(&device, &pipeline.get_bind_group_layout(1), &buffers), &[]);
             pass.dispatch_workgroups(groups[0], groups[1], 1);
         };
-        let placing = [&spheres.bodies, &spheres.tags, &spheres.kinds, &self.placed, &self.values];
+        let figures = spheres.figures(style.colour);
+        let placing = [&spheres.bodies, &spheres.tags, &spheres.kinds, &self.placed, &self.values, figures];
         run(&self.passes.place, &placing, over_all);
         if style.colour == Colour::Overlap {
             let finding = [&spheres.bodies, &spheres.tags, &self.heads, &self.following, &self.values];
@@ -265,6 +266,10 @@ impl Renderer {
             if look.line_count > 0 {
                 self.set(&mut pass, &passes.lines, &[placed(), view(&targets.ids)]);
                 pass.draw(0..4, 0..look.line_count);
+            }
+            if let Some((links, count)) = spheres.links().filter(|_| style.chains) {
+                self.set(&mut pass, &passes.chains, &[links.as_entire_binding()]);
+                pass.draw(0..4, 0..count);
             }
         }
         if style.legend && prepared.size.iter().all(|&side| side >= LEAST_SIDE) {

@@ -3,7 +3,14 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{DVec3, IVec3};
 
-use super::recent::Recent;
+use std::sync::Arc;
+
+use super::{
+    contact_network::{ContactNetwork, Link},
+    differences::Differences,
+    recent::Recent,
+    style::Colour,
+};
 use crate::{
     Sphere, System,
     gpu::{Body, Context, StateBuffers, Tag},
@@ -54,6 +61,18 @@ pub struct Spheres {
     owned: bool,
     /// Number of spheres beyond the capacity of the device.
     left_out: usize,
+    contacts: Option<Contacts>,
+    differences: Option<(Arc<Differences>, wgpu::Buffer)>,
+    /// Stands for the figures of a network.
+    no_figures: wgpu::Buffer,
+}
+
+/// A contact network on the device.
+#[derive(Debug)]
+struct Contacts {
+    network: Arc<ContactNetwork>,
+    figures: wgpu::Buffer,
+    links: wgpu::Buffer,
 }
 
 impl Spheres {
@@ -75,6 +94,9 @@ impl Spheres {
             sides: System { spheres: vec![], ..system.clone() },
             owned: false,
             left_out: 0,
+            contacts: None,
+            differences: None,
+            no_figures: buffer(context, "no contacts", 16),
         };
         spheres.follow(state);
         spheres
@@ -121,6 +143,9 @@ impl Spheres {
             sides,
             owned: true,
             left_out: 0,
+            contacts: None,
+            differences: None,
+            no_figures: buffer(context, "no contacts", 16),
         };
         made.update(context, spheres, recent);
         made
@@ -164,6 +189,59 @@ impl Spheres {
         context.queue.write_buffer(&self.bodies, 0, bytemuck::cast_slice(&bodies));
         context.queue.write_buffer(&self.tags, 0, bytemuck::cast_slice(&tags));
         self.kinds = kinds(context, spheres.iter());
+    }
+
+    /// Sets the contacts that colours and force chains show; they stay until others are set, also in later steps. The
+    /// network is that of all spheres drawn.
+    pub fn set_contacts(&mut self, context: &Context, network: &Arc<ContactNetwork>) {
+        if self.contacts.as_ref().is_some_and(|old| Arc::ptr_eq(&old.network, network)) {
+            return;
+        }
+        let filled = |label, bytes: &[u8]| {
+            let made = buffer(context, label, bytes.len() as u64);
+            context.queue.write_buffer(&made, 0, bytes);
+            made
+        };
+        // A larger network than a buffer holds is drawn in part, the strongest links first.
+        let limits = context.device.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) as usize;
+        let fits = (most / size_of::<Link>()).min(network.links.len());
+        self.contacts = Some(Contacts {
+            figures: filled("contacts of spheres", bytemuck::cast_slice(&network.figures)),
+            links: filled("links", bytemuck::cast_slice(&network.links[network.links.len() - fits..])),
+            network: network.clone(),
+        });
+    }
+
+    /// Sets the differences that [`Colour::Difference`] shows; they stay until others are set.
+    pub fn set_differences(&mut self, context: &Context, differences: &Arc<Differences>) {
+        if self.differences.as_ref().is_none_or(|(old, _)| !Arc::ptr_eq(old, differences)) {
+            let bytes: &[u8] = bytemuck::cast_slice(&differences.figures);
+            let made = buffer(context, "differences", bytes.len() as u64);
+            context.queue.write_buffer(&made, 0, bytes);
+            self.differences = Some((differences.clone(), made));
+        }
+    }
+
+    /// Number of contacts and force of each sphere, or its difference, by rank; zeros if they are not set.
+    pub(super) fn figures(&self, colour: Colour) -> &wgpu::Buffer {
+        let found = match colour {
+            Colour::Difference => self.differences.as_ref().map(|(_, buffer)| buffer),
+            _ => self.contacts.as_ref().map(|contacts| &contacts.figures),
+        };
+        found.unwrap_or(&self.no_figures)
+    }
+
+    /// The links of the contact network and their number.
+    pub(super) fn links(&self) -> Option<(&wgpu::Buffer, u32)> {
+        let Contacts { network, links, .. } = self.contacts.as_ref()?;
+        let count = network.len().min(links.size() as usize / size_of::<Link>());
+        (count > 0).then_some((links, count as u32))
+    }
+
+    /// Origin of the links (length).
+    pub(super) fn network_origin(&self) -> DVec3 {
+        self.contacts.as_ref().map_or(DVec3::ZERO, |contacts| contacts.network.origin)
     }
 
     /// Number of spheres left out because no buffer of the device can hold them; [`Studio`](super::Studio) refuses to

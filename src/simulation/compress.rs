@@ -24,6 +24,7 @@ const NEAR: f64 = 1e-9;
 
 /// Progress of a compression, and its running mean of the pressure.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub(super) struct Squeeze {
     stage: CompressionStage,
     /// Kinetic energy of the spins and of the common motion, which contribute no pressure.

@@ -22,6 +22,7 @@ const QUIET_CHECKS: u32 = 4;
 
 /// Progress of a source.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub(super) struct Progress {
     /// Number of spheres poured.
     pub poured: u64,
@@ -31,6 +32,7 @@ pub(super) struct Progress {
 
 /// Progress of all sources and sinks.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub(super) struct Flow {
     /// Progress of each source, in their order.
     pub sources: Vec<Progress>,

@@ -3,8 +3,11 @@
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{
-    Backend, Error, System, WallShape, cpu::CpuEngine, exact::ExactEngine, simulation::Options,
-    step::engine::Engine,
+    Backend, Error, System, WallShape,
+    cpu::CpuEngine,
+    exact::ExactEngine,
+    simulation::Options,
+    step::{checkpoint::EngineState, engine::Engine},
 };
 
 /// Starts the engine for a system at a time; opens a device if one is needed and none is given.
@@ -19,13 +22,46 @@ pub(super) fn start_engine(
         Backend::Exact => Box::new(ExactEngine::new(system)?),
         #[cfg(feature = "gpu")]
         Backend::Gpu => {
-            let context = match options.context.take() {
-                Some(context) => context,
-                None => gpu::Context::open(options.adapter.as_deref())?,
-            };
-            gpu::engine(system, options.context.insert(context).clone(), options.profile, time)?
+            let context = open_context(options)?;
+            gpu::engine(system, context, options.profile, time)?
         }
     })
+}
+
+/// Starts an engine that goes on from the state of another one; `None` if the engine of these options cannot go on from this kind of
+/// state.
+///
+/// # Errors
+/// As [`start_engine`].
+pub(super) fn resume_engine(
+    system: &System,
+    options: &mut Options,
+    state: &EngineState,
+    time: f64,
+) -> Result<Option<Box<dyn Engine>>, Error> {
+    options.backend.supports(system)?;
+    Ok(match (options.backend, state) {
+        (Backend::Cpu, EngineState::Staged(state)) => {
+            Some(Box::new(CpuEngine::resume(system, options.threads, state, time)?))
+        }
+        (Backend::Exact, EngineState::Exact(state)) => Some(Box::new(ExactEngine::resume(system, state)?)),
+        #[cfg(feature = "gpu")]
+        (Backend::Gpu, EngineState::Staged(state)) => {
+            let context = open_context(options)?;
+            Some(gpu::resume(system, context, options.profile, state, time)?)
+        }
+        _ => None,
+    })
+}
+
+// The device of the options; opens one if none is given.
+#[cfg(feature = "gpu")]
+fn open_context(options: &mut Options) -> Result<gpu::Context, Error> {
+    let context = match options.context.take() {
+        Some(context) => context,
+        None => gpu::Context::open(options.adapter.as_deref())?,
+    };
+    Ok(options.context.insert(context).clone())
 }
 
 impl Backend {

@@ -9,6 +9,7 @@ use crate::{Measure, Side, Sphere, StepReport, Surface, System};
 /// An edit between steps restarts the energies, the momentum and the statistics, and keeps the counters. Sources, sinks and
 /// changes of gravity restart nothing: the ledger includes the energy that they bring and take.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Summary {
     /// Number of spheres.
     pub sphere_count: usize,

@@ -25,6 +25,7 @@ pub const CODES: u32 = 27;
 
 /// Geometry of the cells.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Grid {
     /// Lower corner of cell 0 (scaled units).
     pub origin: DVec3,

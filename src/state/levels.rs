@@ -13,6 +13,7 @@ pub const CLASSES: usize = 40;
 
 /// The spheres of one size class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Class {
     pub count: usize,
     /// Largest radius (scaled units).
@@ -31,6 +32,7 @@ const PARTS_PER_SPHERE: f64 = 4.0;
 
 /// A level: the spheres of a range of sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Level {
     /// Parts along each edge of a cell.
     pub parts: IVec3,
@@ -45,6 +47,7 @@ pub struct Level {
 
 /// All levels, the coarsest first; a single level if all sizes are similar.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Levels {
     pub all: Vec<Level>,
     /// Number of parts of a cell, over all levels.

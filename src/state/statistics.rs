@@ -18,6 +18,7 @@ const LONG_LIST: f64 = 12.0;
 
 /// Statistics of the set of spheres, in scaled units. Edits change them, and sinks and sources.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct SystemStatistics {
     pub count: usize,
     /// Spheres that are not fixed.
@@ -26,6 +27,7 @@ pub struct SystemStatistics {
     pub radius_min: f64,
     pub mean_diameter: f64,
     /// The spheres by size class, the largest first.
+    #[cfg_attr(feature = "files", serde(with = "class_list"))]
     pub classes: [Class; CLASSES],
     /// Volume of the box; on open axes, of the spheres' bounding box.
     pub volume: f64,
@@ -100,4 +102,22 @@ fn classes(system: &System, radius_max: f64, units: &Units) -> [Class; CLASSES] 
         class.radius = class.radius.max(radius);
     }
     classes
+}
+
+// As a list, because serde derives nothing for arrays of this length.
+#[cfg(feature = "files")]
+mod class_list {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use super::{CLASSES, Class};
+
+    pub fn serialize<S: Serializer>(classes: &[Class; CLASSES], serializer: S) -> Result<S::Ok, S::Error> {
+        classes.as_slice().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[Class; CLASSES], D::Error> {
+        let classes = Vec::<Class>::deserialize(deserializer)?;
+        let count = classes.len();
+        classes.try_into().map_err(|_| D::Error::custom(format!("{count} size classes instead of {CLASSES}")))
+    }
 }

@@ -13,6 +13,7 @@ pub const SAMPLE: usize = 1024;
 
 /// Sums over all spheres, in scaled units.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Sums {
     /// Kinetic energy, spin included.
     pub kinetic: f64,

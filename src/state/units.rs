@@ -5,6 +5,7 @@ use crate::{Sphere, System};
 
 /// Scaled units in the user's units; each is a power of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Units {
     /// Near the mean diameter.
     pub length: f64,

@@ -6,7 +6,7 @@ use glam::DVec3;
 use crate::{
     Measure, System,
     state::{columns::State, grid::Grid, statistics::SystemStatistics, sums::Sums, units::Units},
-    step::plan::Limits,
+    step::{checkpoint::DomainState, plan::Limits},
     walls::world::World,
 };
 
@@ -22,6 +22,8 @@ pub struct Domain {
     pub dt: f64,
     /// Position at which the potential energy is zero.
     reference: DVec3,
+    /// Mean of all centres when the walls were laid out.
+    middle: DVec3,
     contact_time: f64,
     has_fixed: bool,
 }
@@ -41,6 +43,7 @@ impl Domain {
             world: World::default(),
             dt: system.dt / units.time,
             reference: system.gravity_reference() / units.length,
+            middle: DVec3::ZERO,
             contact_time: system.contact_time() / units.time,
             has_fixed: system.spheres.iter().any(|s| s.fixed),
             system: System { spheres: vec![], ..system.clone() },
@@ -48,8 +51,33 @@ impl Domain {
             grid,
             statistics,
         };
-        domain.lay_out(&state);
+        domain.lay_out(state.middle(&domain.grid));
         (domain, state)
+    }
+
+    /// The choices made for an earlier state of the spheres.
+    pub fn state(&self) -> DomainState {
+        let Self { units, ref grid, statistics, middle, reference, contact_time, .. } = *self;
+        DomainState { units, grid: grid.clone(), statistics, middle, reference, contact_time }
+    }
+
+    /// The domain of a system with choices that another domain made.
+    pub fn resume(system: &System, state: &DomainState) -> Self {
+        let DomainState { units, ref grid, statistics, middle, reference, contact_time } = *state;
+        let mut domain = Self {
+            world: World::default(),
+            dt: system.dt / units.time,
+            reference,
+            middle,
+            contact_time,
+            has_fixed: system.spheres.iter().any(|s| s.fixed),
+            system: System { spheres: vec![], ..system.clone() },
+            units,
+            grid: grid.clone(),
+            statistics,
+        };
+        domain.lay_out(middle);
+        domain
     }
 
     /// Rebuilds the cells for another motion margin. This rounds the positions once more.
@@ -57,12 +85,12 @@ impl Domain {
         let Self { system, units, statistics, .. } = self;
         self.grid =
             state.regrid(&self.grid, |lowest| Grid::new(system, units, statistics, motion_margin, lowest));
-        self.lay_out(state);
+        self.lay_out(state.middle(&self.grid));
     }
 
-    // Rebuilds the walls for the current cells.
-    fn lay_out(&mut self, state: &State) {
-        let middle = state.middle(&self.grid);
+    // Rebuilds the walls for the current cells. `middle` is the mean of all centres.
+    fn lay_out(&mut self, middle: DVec3) {
+        self.middle = middle;
         self.world =
             World::new(&self.system, &self.units, &self.grid, middle, self.contact_time, &self.statistics);
     }

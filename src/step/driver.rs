@@ -9,8 +9,15 @@ use glam::DVec3;
 use crate::step::state_buffers::StateBuffers;
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
-    state::{columns::Found, constants::CRUSHED, sums::Sums, units::Units, warm_start::WarmStartCache},
+    state::{
+        columns::{Found, State},
+        constants::CRUSHED,
+        sums::Sums,
+        units::Units,
+        warm_start::WarmStartCache,
+    },
     step::{
+        checkpoint::{DriverState, EngineState, ExecutorState, StagedHead, StagedState},
         domain::Domain,
         engine::{DeviceBuffer, Engine},
         plan::{self, Past, Plan, Substep},
@@ -234,6 +241,13 @@ pub trait StepEngine: Send {
     where
         Self: Sized;
 
+    /// The spheres in the order of the last broad phase, the contact impulses with all sleep timers that are not 0, and what this
+    /// engine remembers from step to step.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn checkpoint(&self) -> Result<(State, WarmStartCache, ExecutorState), Error>;
+
     /// The device buffers of the state.
     #[cfg(feature = "gpu")]
     fn state_buffers(&self) -> Option<StateBuffers> {
@@ -318,6 +332,13 @@ impl<E: StepEngine> Driver<E> {
             start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
             engine,
         }
+    }
+
+    /// A driver that goes on from the measurements of another one.
+    pub fn resume(engine: E, state: &DriverState) -> Self {
+        let DriverState { step, time, ref history, measured, ref felt, was_halved } = *state;
+        let (history, felt) = (history.clone(), felt.clone());
+        Self { engine, step, time, history, measured, felt, was_halved, start_nonfinite: None }
     }
 
     /// Plans the first steps for so many impacts in a step.
@@ -544,6 +565,22 @@ impl<E: StepEngine> Engine for Driver<E> {
 
     fn restore(&mut self, warm_start: &WarmStartCache) -> Result<(), Error> {
         self.engine.restore(warm_start)
+    }
+
+    fn checkpoint(&self) -> Result<EngineState, Error> {
+        let Self { step, time, history, measured, felt, was_halved, .. } = self;
+        let (spheres, warm_start, executor) = self.engine.checkpoint()?;
+        let (history, felt) = (history.clone(), felt.clone());
+        let driver = DriverState {
+            step: *step,
+            time: *time,
+            history,
+            measured: *measured,
+            felt,
+            was_halved: *was_halved,
+        };
+        let head = StagedHead { domain: self.engine.domain().state(), driver, executor };
+        Ok(EngineState::Staged(Box::new(StagedState { head, spheres, warm_start })))
     }
 
     #[cfg(feature = "gpu")]

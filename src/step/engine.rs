@@ -7,11 +7,12 @@ use crate::step::state_buffers::StateBuffers;
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     state::{columns::Found, warm_start::WarmStartCache},
-    step::watch::BoxSet,
+    step::{checkpoint::EngineState, watch::BoxSet},
 };
 
 /// The engine that computes the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub enum Backend {
     /// All CPU cores, f32: the stages of the [`schedule`](crate::schedule).
     #[default]
@@ -125,6 +126,11 @@ pub(crate) trait Engine: Send {
     fn restore(&mut self, _loads: &WarmStartCache) -> Result<(), Error> {
         Ok(())
     }
+    /// The complete state between two steps. A step that began ahead of its request is not part of it.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn checkpoint(&self) -> Result<EngineState, Error>;
     /// The device buffers of the state.
     #[cfg(feature = "gpu")]
     fn state_buffers(&self) -> Option<StateBuffers> {

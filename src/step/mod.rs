@@ -2,6 +2,7 @@
 //!
 //! The documentation of [`schedule`] describes a step from start to end, with the reason for each stage.
 
+pub(crate) mod checkpoint;
 pub(crate) mod contact;
 pub(crate) mod contacts;
 pub(crate) mod domain;

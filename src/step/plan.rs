@@ -57,6 +57,7 @@ pub const MOST_HALVINGS: u32 = 6;
 
 /// Figures of a completed step, as later plans use them.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Past {
     pub sums: Sums,
     /// Difference between the drift of `sums` and the drift relative to which the speeds of `sums` were measured.

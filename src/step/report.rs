@@ -23,6 +23,7 @@ pub struct Impact {
 
 /// Sums over all spheres at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Measure {
     /// Kinetic energy, spin included.
     pub kinetic_energy: f64,
@@ -36,6 +37,7 @@ pub struct Measure {
 
 /// Mean action of the spheres on a wall over a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct WallLoad {
     /// Force on the wall (mass * length/time^2).
     pub force: DVec3,

@@ -27,6 +27,7 @@
 /// # Ok::<(), carom::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Compression {
     /// Share of its length that the box loses per time (1/time), > 0; at most a hundredth in a step.
     pub rate: f64,
@@ -41,6 +42,7 @@ pub struct Compression {
 
 /// Stage of a compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub enum CompressionStage {
     /// The box is shrinking.
     #[default]

@@ -35,6 +35,7 @@ use crate::MaterialIndex;
 /// # Ok::<(), carom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Source {
     /// Lower corner of the box (length). In 2D `z` is not used.
     pub min: DVec3,
@@ -100,6 +101,7 @@ impl Source {
 /// A sphere that crosses the box within a step is missed: make the box thicker than the distance that the fastest
 /// sphere covers in a step (in [`every`](Self::every) steps). Fixed spheres stay.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Sink {
     /// Lower corner of the box (length); components may be -infinity.
     pub min: DVec3,
@@ -126,6 +128,7 @@ impl Sink {
 
 /// Spheres that a sink has removed since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct SinkCount {
     /// Number of spheres.
     pub removed: u64,

@@ -46,12 +46,14 @@ const TURN_SLACK: f64 = 1e-6;
 /// # Ok::<(), carom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Mesh {
     vertices: Vec<DVec3>,
     triangles: Vec<[u32; 3]>,
     /// For each edge of each triangle, the neighbour's vertex opposite that edge, or [`NONE`].
     across: Vec<[u32; 3]>,
     bounds: [DVec3; 2],
+    #[cfg_attr(feature = "files", serde(skip))]
     seen: Seen,
 }
 

@@ -24,6 +24,7 @@ pub type MaterialIndex = u16;
 
 /// Number of dimensions in which spheres move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub enum Dimensions {
     /// Spheres move in the plane z = 0: `z` and the `z` velocity stay exactly 0.
     Two,
@@ -44,6 +45,7 @@ impl Dimensions {
 
 /// Boundary of the world at both ends of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub enum Side {
     /// A sphere that leaves at one end enters at the other.
     Periodic,
@@ -56,6 +58,7 @@ pub enum Side {
 
 /// The box of the world. `min` and `max` are ignored on an open axis.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Bounds {
     /// Lower corner (length).
     pub min: DVec3,
@@ -88,6 +91,7 @@ pub struct Plane {
 
 /// One sphere, as input and output, in the user's units.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Sphere {
     /// Unique id, kept in every output. Ids need no order and may have gaps.
     pub id: u32,
@@ -132,6 +136,7 @@ impl Sphere {
 
 /// Contact properties of two surfaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Surface {
     /// Coefficient of restitution, in 0..=1: speed of separation over speed of approach.
     pub restitution: f64,
@@ -192,6 +197,7 @@ impl Surface {
 
 /// Materials, and the surface of each pair of materials.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Materials {
     names: Vec<String>,
     densities: Vec<f64>,
@@ -319,6 +325,7 @@ impl Materials {
 
 /// Parameters of the engines. They do not change the simulated physics.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Solver {
     /// Redo a substep as two halves if a collision was found out of order and applying the collisions one by one does not help.
     pub strict_order: bool,
@@ -351,6 +358,7 @@ impl Default for Solver {
 
 /// Spheres and the world in which they move, in any consistent units.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct System {
     /// 2D or 3D.
     pub dimensions: Dimensions,

@@ -29,6 +29,12 @@ impl Space {
         space
     }
 
+    /// A box with these periods; 0 on an axis that is not periodic.
+    pub(crate) fn of_periods(origin: DVec3, period: DVec3) -> Self {
+        let half = |period: f64| if period > 0.0 { 0.5 * period } else { f64::INFINITY };
+        Self { origin, period, half: DVec3::from_array(period.to_array().map(half)) }
+    }
+
     /// The image inside the box; a position inside is returned unchanged.
     pub(crate) fn wrap(&self, mut p: DVec3) -> DVec3 {
         for axis in 0..3 {

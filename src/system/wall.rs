@@ -14,6 +14,7 @@ use crate::{Error, MaterialIndex, Plane};
 /// Planes are solid behind. All other walls are surfaces without thickness, and spheres stay on their side: a cylinder is a
 /// pipe for the spheres inside and a pillar for those outside.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Wall {
     /// Shape and position at time 0.
     pub shape: WallShape,
@@ -30,6 +31,7 @@ pub struct Wall {
 
 /// Shape of a wall. Directions may have any length except 0, unless stated otherwise.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub enum WallShape {
     /// A half space: spheres stay where `(x - point) . normal >= radius`.
     Plane {
@@ -87,6 +89,7 @@ pub enum WallShape {
 
 /// Rigid motion of a wall, counted from time 0 of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct WallMotion {
     /// Constant velocity (length/time).
     pub velocity: DVec3,
@@ -98,6 +101,7 @@ pub struct WallMotion {
 
 /// A displacement by `amplitude * (sin(2 pi frequency t + phase) - sin(phase))`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Oscillation {
     /// Direction and size (length).
     pub amplitude: DVec3,
@@ -109,6 +113,7 @@ pub struct Oscillation {
 
 /// A rotation about an axis. Velocity and oscillation move the axis along with the wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct Rotation {
     /// A point of the axis at time 0 (length).
     pub point: DVec3,

@@ -2,8 +2,11 @@
 
 use glam::DVec3;
 
-use super::{inspect::Inspected, launcher::Shot};
-use crate::{Backend, render::Camera};
+use super::{grab::Ray, inspect::Inspected, launcher::Shot};
+use crate::{
+    Backend,
+    render::{Camera, Clip},
+};
 
 /// Commands from the window to the worker.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +15,8 @@ pub enum Command {
     Pause(bool),
     /// Pause, and take one step.
     Step,
+    /// Pause, and return to the state before the last step.
+    Back,
     /// Return to the start of the scene as loaded. Discards all later changes except the backend.
     Reset,
     /// Load another scene: a built-in one by name, or the scene that the window was opened with.
@@ -30,13 +35,30 @@ pub enum Command {
     Dt(f64),
     /// Add a moving sphere.
     Shoot(Shot),
+    /// Grab the first sphere along a ray.
+    Grab {
+        /// The ray.
+        ray: Ray,
+        /// The clip plane; spheres in front of it are not grabbed.
+        clip: Option<Clip>,
+    },
+    /// Pull the grabbed sphere to the point under the cursor. There is no answer.
+    Pull(Ray),
+    /// Let the grabbed sphere go with its velocity.
+    Release,
     /// Inspect the first sphere along a ray of this unit direction.
     Pick {
         /// Origin of the ray (length).
         from: DVec3,
         /// Unit direction of the ray.
         direction: DVec3,
+        /// The clip plane; spheres in front of it are not inspected.
+        clip: Option<Clip>,
     },
+    /// Compare `gpu` with `cpu` from the present state on, or no longer.
+    Compare(bool),
+    /// Publish the contacts with the spheres, or no longer.
+    Contacts(bool),
     /// Inspect the same sphere again.
     Look,
     /// End the inspection.
@@ -63,12 +85,20 @@ pub enum News {
     Paused(bool),
     /// A single step was taken.
     Stepped,
+    /// The simulation returned to the state before the last step.
+    Back,
     /// A sphere was added; its id.
     Shot(u32),
+    /// A sphere is grabbed, or `None`.
+    Grabbed(Option<u32>),
+    /// No sphere is grabbed any more.
+    Released,
     /// A sphere is inspected, or `None`.
     Picked(Option<Box<Inspected>>),
     /// The simulation switched to another backend.
     Switched(Backend),
+    /// A comparison has begun (true) or ended.
+    Compared(bool),
     /// The world was changed.
     Changed,
     /// A command cannot be executed.

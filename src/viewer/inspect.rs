@@ -34,7 +34,11 @@ pub struct Inspected {
 }
 
 /// The id of the first sphere that a ray hits. `direction` has length 1.
-pub fn first_hit(spheres: &[Sphere], from: DVec3, direction: DVec3) -> Option<u32> {
+pub fn first_hit<'a>(
+    spheres: impl IntoIterator<Item = &'a Sphere>,
+    from: DVec3,
+    direction: DVec3,
+) -> Option<u32> {
     let distance = |sphere: &Sphere| {
         let to = sphere.position - from;
         let along = to.dot(direction);
@@ -44,7 +48,7 @@ pub fn first_hit(spheres: &[Sphere], from: DVec3, direction: DVec3) -> Option<u3
         let near = along - half.max(0.0).sqrt();
         (half >= 0.0 && near > 0.0).then_some(near)
     };
-    let hits = spheres.iter().filter_map(|sphere| Some((distance(sphere)?, sphere.id)));
+    let hits = spheres.into_iter().filter_map(|sphere| Some((distance(sphere)?, sphere.id)));
     hits.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, id)| id)
 }
 

@@ -22,15 +22,21 @@
 //!
 //! With [`Settings::events`] the viewer writes every event as a line of JSON, for scripts. Each line has these fields:
 //! - `event`: `opened`, `drawn` (the first spheres are on the screen), `loaded`, `paused`, `resumed`, `reset`, `stepped`,
-//!   `shot`, `picked`, `switched`, `changed`, `framed`, `colour`, `panel`, `help`, `resized`, `screenshot`, `refused`,
-//!   `failed` or `closed`;
+//!   `back`, `shot`, `grabbed`, `released`, `picked`, `switched`, `changed`, `compared`, `framed`, `colour`, `chains`, `clip`,
+//!   `panel`, `help`, `resized`, `screenshot`, `recording`, `recorded`, `refused`, `failed` or `closed`;
 //! - `seconds` since the start, `frames` drawn so far, `step`, `time`, `spheres`, `backend`, `paused`, and the number of
 //!   `blocking_reads` of the host so far;
-//! - fields of the particular event: `width` and `height`, `adapter`, `id`, `position`, `file`, `colour`, `message`.
+//! - fields of the particular event: `width` and `height`, `adapter`, `id`, `position`, `file`, `film_frames` and
+//!   `film_seconds`, `colour`, `chains`, `clip` and `clip_part`, `on`, `message`.
 
 mod camera_control;
+mod clip_control;
 mod command;
+mod comparison;
 mod event_log;
+mod film;
+mod grab;
+mod history;
 mod inspect;
 mod keys;
 mod launcher;

@@ -53,6 +53,7 @@ pub fn show(desk: &mut Desk, ui: &mut Ui) {
             section(ui, "world", true, |ui| world::show_world(desk, ui));
             section(ui, "backend", true, |ui| show_backend(desk, ui));
             section(ui, "colours", true, |ui| world::show_style(desk, ui));
+            section(ui, "clip plane", true, |ui| world::show_clip(desk, ui));
             section(ui, "energy and impacts", true, |ui| {
                 plots::show_history(&desk.status.figures, ui);
                 if desk.status.crowded > 0 {
@@ -81,19 +82,22 @@ fn show_head(desk: &mut Desk, ui: &mut Ui) {
         let context = ui.ctx().clone();
         let label = if desk.status.paused { "go on" } else { "pause" };
         let mut button = |desk: &mut Desk, label: &str, hint: &str, action| {
-            let wide = egui::Button::new(label).min_size(egui::vec2(74.0, 24.0));
+            let wide = egui::Button::new(label).min_size(egui::vec2(54.0, 24.0));
             if ui.add(wide).on_hover_text(hint).clicked() {
                 desk.act(action, &context);
             }
         };
         button(desk, label, "Space", Action::Pause);
         button(desk, "step", "one step (.)", Action::Step);
+        button(desk, "back", "one step back (,)", Action::Back);
         button(desk, "reset", "back to the start of the scene (R)", Action::Reset);
     });
     ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 3.0;
         let context = ui.ctx().clone();
         for (label, hint, action) in [
             ("picture", "save it as a PNG (F12)", Action::Screenshot),
+            ("film", "record a GIF, or end it (V)", Action::Record),
             ("frame", "all spheres into the picture (F)", Action::Frame),
             ("help", "keys and mouse (?)", Action::Help),
             ("hide", "hide the panel (H)", Action::Panel),
@@ -107,6 +111,8 @@ fn show_head(desk: &mut Desk, ui: &mut Ui) {
     let status = &desk.status;
     row(ui, "spheres", &grouped(status.sphere_count as u64));
     row(ui, "time", &format!("{}  (step {})", number(status.time, 5), grouped(status.step)));
+    let (back, bytes) = status.history;
+    row(ui, "steps kept", &format!("{}  ({} MB)", grouped(back as u64), grouped(bytes as u64 / 1_000_000)));
 }
 
 // Shows counters that should be zero, and the reason why the run has stopped.
@@ -149,6 +155,18 @@ fn show_backend(desk: &mut Desk, ui: &mut Ui) {
     ui.add(egui::Label::new(RichText::new(format!("{name} {what}")).weak()).wrap());
     if desk.status.backend == Backend::Gpu {
         row(ui, "waits of the host", &grouped(desk.status.figures.blocking_reads));
+        let mut is_compared = desk.status.compared.is_some();
+        let hint = "cpu takes each step too, from the same state (K)";
+        if ui.checkbox(&mut is_compared, "compare with cpu").on_hover_text(hint).changed() {
+            desk.ask(Command::Compare(is_compared));
+        }
+        if let Some((steps, largest)) = desk.status.compared {
+            row(ui, "steps compared", &grouped(steps));
+            if let Some((distance, id)) = largest {
+                let text = format!("{} d  (sphere {id})", number(distance, 3));
+                row(ui, "largest difference", &text);
+            }
+        }
     }
 }
 

@@ -76,6 +76,13 @@ impl RunFigures {
         self.marks.clear();
     }
 
+    /// Returns to an earlier time: drops the later part of the history.
+    pub fn rewind(&mut self, time: f64) {
+        self.points.retain(|point| point.time <= time);
+        self.gathered = 0;
+        self.restart_clock();
+    }
+
     /// Simulated time per second of wall-clock time; `None` before the second step.
     pub fn ratio(&self) -> Option<f64> {
         let (first, last) = (self.marks.front()?, self.marks.back()?);

@@ -8,8 +8,8 @@ use std::{
 
 use crate::render::Image;
 
-/// Most screenshots of one scene in a folder.
-const MOST: u32 = 9999;
+/// Most screenshots, and most films, of one scene in a folder.
+pub const MOST: u32 = 9999;
 
 /// Writes a picture under the first free name in `folder`, `carom-SCENE-0001.png` and up, with scene, seed, time and
 /// version in its text chunks; returns the path.
@@ -17,10 +17,7 @@ const MOST: u32 = 9999;
 /// # Errors
 /// Errors of the file system.
 pub fn save(folder: &Path, image: &Image, scene: &str, seed: u64, time: f64) -> io::Result<PathBuf> {
-    // The scene name may be a path.
-    let stem = Path::new(scene).file_stem().map_or("scene".into(), |stem| stem.to_string_lossy());
-    for number in 1..=MOST {
-        let path = folder.join(format!("carom-{stem}-{number:04}.png"));
+    for path in names(folder, scene, "png") {
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => {
                 let texts = [
@@ -39,7 +36,14 @@ pub fn save(folder: &Path, image: &Image, scene: &str, seed: u64, time: f64) -> 
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::new(ErrorKind::AlreadyExists, format!("there are {MOST} pictures of {stem} already")))
+    Err(io::Error::new(ErrorKind::AlreadyExists, format!("there are {MOST} pictures of {scene} already")))
+}
+
+/// The names of screenshots or films, in their order.
+pub fn names(folder: &Path, scene: &str, ending: &str) -> impl Iterator<Item = PathBuf> {
+    // The scene name may be a path.
+    let stem = Path::new(scene).file_stem().map_or("scene".into(), |stem| stem.to_string_lossy());
+    (1..=MOST).map(move |number| folder.join(format!("carom-{stem}-{number:04}.{ending}")))
 }
 
 #[cfg(test)]

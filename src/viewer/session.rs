@@ -2,8 +2,13 @@
 
 use std::time::Instant;
 
+use glam::DVec3;
+
 use super::{
     command::{Command, News},
+    comparison::Comparison,
+    grab::{Grab, Ray},
+    history::History,
     inspect::{Inspected, first_hit},
     launcher::Shot,
     pace::Pace,
@@ -11,9 +16,9 @@ use super::{
     shared_state::Counters,
 };
 use crate::{
-    Backend, Error, Options, Simulation, Sphere, System,
+    Backend, Dimensions, Error, Options, Simulation, Sphere, System,
     files::builtin,
-    render::{Camera, Recent},
+    render::{Camera, Clip, Recent},
     scene::Scene,
 };
 
@@ -37,6 +42,14 @@ pub struct Session {
     pub inspected: Option<u32>,
     /// Time of each sphere's last contact; the GPU engine keeps these times itself.
     pub recent: Recent,
+    /// The same run on `cpu`, while the user compares it with `gpu`.
+    pub comparison: Option<Comparison>,
+    /// The sphere that the user pulls.
+    pub grab: Option<Grab>,
+    /// Whether the window shows contacts.
+    pub wants_contacts: bool,
+    /// Earlier states of the run.
+    pub history: History,
     /// Counts changes of the world, including changes of the number of spheres.
     pub world: u64,
     /// The scene that the window was opened with.
@@ -58,6 +71,8 @@ impl Session {
     ) -> Result<Self, Error> {
         let options = complete(options);
         let simulation = Simulation::new(system, options.clone())?;
+        let mut history = History::default();
+        history.note(&simulation, 0);
         Ok(Self {
             name: name.to_owned(),
             first: (name.to_owned(), scene.clone()),
@@ -69,6 +84,10 @@ impl Session {
             failed: None,
             inspected: None,
             recent: Recent::new(),
+            comparison: None,
+            grab: None,
+            wants_contacts: false,
+            history,
             world: 0,
             options,
         })
@@ -112,6 +131,7 @@ impl Session {
                 return News::Paused(self.paused);
             }
             Command::Step => return self.step(),
+            Command::Back => self.back(),
             Command::Reset => self.start(self.name.clone(), self.scene.clone()).map(|_| News::Reset),
             Command::Load(name) => match self.find(&name) {
                 Ok(scene) => self.start(name, scene),
@@ -137,7 +157,21 @@ impl Session {
             }),
             Command::Dt(dt) => self.edit(|system| system.dt = dt),
             Command::Shoot(shot) => self.shoot(&shot),
-            Command::Pick { from, direction } => self.pick(from, direction),
+            Command::Grab { ray, clip } => self.seize(&ray, clip),
+            Command::Pull(ray) => {
+                self.pull_to(&ray);
+                Ok(News::Changed)
+            }
+            Command::Release => {
+                self.grab = None;
+                Ok(News::Released)
+            }
+            Command::Pick { from, direction, clip } => self.pick(from, direction, clip),
+            Command::Compare(is_on) => self.compare(is_on),
+            Command::Contacts(wanted) => {
+                self.wants_contacts = wanted;
+                Ok(News::Changed)
+            }
             Command::Look => self.look(),
             Command::Forget => {
                 self.inspected = None;
@@ -170,14 +204,106 @@ impl Session {
         if let Some(error) = &self.failed {
             return News::Refused(format!("{error}; R goes back to the start"));
         }
-        match self.simulation.step() {
-            Ok(_) => {
+        match self.advance() {
+            Ok(()) => {
                 Self::note(&self.simulation, &mut self.figures, &mut self.recent);
+                self.history.note(&self.simulation, self.world);
                 self.figures.restart_clock();
                 News::Stepped
             }
             Err(error) => self.fail(error),
         }
+    }
+
+    /// Takes a step; a grabbed sphere is pulled.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`].
+    pub fn advance(&mut self) -> Result<(), Error> {
+        if let Some(Grab { id, target, .. }) = self.grab {
+            let spheres = self.simulation.try_spheres()?;
+            let system = self.simulation.system();
+            match spheres.binary_search_by_key(&id, |sphere| sphere.id) {
+                Ok(place) => {
+                    let sphere = &spheres[place];
+                    let mut displacement = system.separation(sphere.position, target);
+                    if system.dimensions == Dimensions::Two {
+                        displacement.z = 0.0;
+                    }
+                    let pulled = Grab::velocity(displacement, sphere.velocity, system.gravity, system.dt);
+                    let impulse = (pulled - sphere.velocity) * sphere.mass;
+                    self.simulation.apply_impulse(id, impulse)?;
+                    if let Some(comparison) = &mut self.comparison {
+                        comparison.twin.apply_impulse(id, impulse)?;
+                    }
+                }
+                // A sink has taken the sphere.
+                Err(_) => self.grab = None,
+            }
+        }
+        self.simulation.step()?;
+        match &mut self.comparison {
+            Some(comparison) => comparison.follow(&self.simulation),
+            None => Ok(()),
+        }
+    }
+
+    // Starts a comparison from the present state, or ends it.
+    fn compare(&mut self, is_on: bool) -> Result<News, Error> {
+        self.comparison = None;
+        if is_on && self.simulation.backend() != Backend::Gpu {
+            let backend = self.simulation.backend().name();
+            return Ok(News::Refused(format!("a comparison needs the backend gpu, not {backend}")));
+        }
+        if is_on {
+            self.comparison = Some(Comparison::start(&mut self.simulation, self.options.threads)?);
+            self.world += 1;
+        }
+        Ok(News::Compared(is_on))
+    }
+
+    // Starts a running comparison again after a change of the state.
+    fn compare_again(&mut self) -> Result<(), Error> {
+        let is_on = self.comparison.take().is_some() && self.simulation.backend() == Backend::Gpu;
+        if is_on { self.compare(true).map(drop) } else { Ok(()) }
+    }
+
+    /// Pulls the grabbed sphere to the point under the cursor.
+    pub fn pull_to(&mut self, ray: &Ray) {
+        if let Some(grab) = &mut self.grab {
+            grab.pull(ray);
+        }
+    }
+
+    // Grabs the first sphere along a ray.
+    fn seize(&mut self, ray: &Ray, clip: Option<Clip>) -> Result<News, Error> {
+        let spheres = self.simulation.try_spheres()?;
+        let Some(sphere) = hit(&spheres, ray.from, ray.direction, clip) else {
+            return Ok(News::Grabbed(None));
+        };
+        if sphere.fixed {
+            return Ok(News::Refused(format!("sphere {} is held in place", sphere.id)));
+        }
+        self.grab = Some(Grab::new(sphere.id, sphere.position, ray));
+        Ok(News::Grabbed(Some(sphere.id)))
+    }
+
+    // Returns to the state before the last step, with the world as it was then.
+    fn back(&mut self) -> Result<News, Error> {
+        self.paused = true;
+        self.pace.restart();
+        let step = self.simulation.steps();
+        let Some(moment) = self.history.before(step) else {
+            let kept = if step == 0 { "this is the start" } else { "no earlier state is kept" };
+            return Ok(News::Refused(format!("no step back: {kept}")));
+        };
+        self.simulation.rewind(moment)?;
+        (self.failed, self.grab) = (None, None);
+        self.figures.rewind(self.simulation.time());
+        self.recent.rewind(self.simulation.time());
+        self.world += 1;
+        self.compare_again()?;
+        Ok(News::Back)
     }
 
     /// Stops the simulation until a reset.
@@ -221,9 +347,12 @@ impl Session {
         let simulation = Simulation::new(scene.build()?, self.options.clone())?;
         (self.name, self.scene, self.simulation) = (name, scene, simulation);
         (self.figures, self.recent) = (RunFigures::default(), Recent::new());
-        (self.failed, self.inspected) = (None, None);
+        (self.failed, self.inspected, self.grab) = (None, None, None);
         self.pace.restart();
         self.world += 1;
+        self.history = History::default();
+        self.history.note(&self.simulation, self.world);
+        self.compare_again()?;
         Ok(News::Loaded(self.camera()))
     }
 
@@ -235,12 +364,14 @@ impl Session {
         self.figures.step_seconds = 0.0;
         self.figures.restart_clock();
         self.world += 1;
+        self.compare_again()?;
         Ok(news)
     }
 
     fn edit(&mut self, change: impl FnOnce(&mut System)) -> Result<News, Error> {
         self.simulation.edit(change)?;
         self.world += 1;
+        self.compare_again()?;
         Ok(News::Changed)
     }
 
@@ -253,9 +384,9 @@ impl Session {
         Ok(News::Shot(sphere.id))
     }
 
-    fn pick(&mut self, from: glam::DVec3, direction: glam::DVec3) -> Result<News, Error> {
+    fn pick(&mut self, from: DVec3, direction: DVec3, clip: Option<Clip>) -> Result<News, Error> {
         let spheres = self.simulation.try_spheres()?;
-        self.inspected = first_hit(&spheres, from, direction);
+        self.inspected = hit(&spheres, from, direction, clip).map(|sphere| sphere.id);
         Ok(self.describe(&spheres))
     }
 
@@ -267,6 +398,13 @@ impl Session {
     fn describe(&self, spheres: &[Sphere]) -> News {
         News::Picked(self.inspected.and_then(|id| inspected(id, spheres, &self.simulation)))
     }
+}
+
+// The first drawn sphere along a ray.
+fn hit(spheres: &[Sphere], from: DVec3, direction: DVec3, clip: Option<Clip>) -> Option<&Sphere> {
+    let is_drawn = |sphere: &&Sphere| !clip.is_some_and(|clip| clip.hides(sphere.position));
+    let id = first_hit(spheres.iter().filter(is_drawn), from, direction)?;
+    spheres.iter().find(|sphere| sphere.id == id)
 }
 
 /// Properties of a sphere; `spheres` are the current spheres of the simulation.

@@ -4,11 +4,14 @@ use glam::DVec3;
 
 use super::{
     command::{Command, News},
+    grab::Ray,
+    history::{MOST, MOST_BYTES},
     launcher::Shot,
     session::Session,
 };
 use crate::{
     Backend, Error, Options, Sphere,
+    render::Clip,
     scene::{Fill, Placed, Scene},
 };
 
@@ -75,6 +78,92 @@ fn a_reset_goes_back_to_the_very_start() {
     assert!((session.simulation.system().dt - 1.0 / 60.0).abs() < 1e-15 && session.world > world);
 }
 
+// Largest difference of a position, a velocity or a spin.
+fn farthest(session: &Session, state: &[Sphere]) -> f64 {
+    let present = session.simulation.spheres();
+    assert_eq!(present.len(), state.len());
+    let apart = |(a, b): (&Sphere, &Sphere)| {
+        let [p, v, w] = [a.position - b.position, a.velocity - b.velocity, a.spin - b.spin];
+        p.length().max(v.length()).max(w.length())
+    };
+    present.iter().zip(state).map(apart).fold(0.0, f64::max)
+}
+
+#[test]
+fn steps_can_be_taken_back_and_again() {
+    let context = crate::gpu::Context::open(None).expect("an adapter");
+    for backend in [Backend::Cpu, Backend::Gpu, Backend::Exact] {
+        let options = Options { backend, context: Some(context.clone()), ..Options::default() };
+        let mut session = session(gas().scene, options);
+        let mut states = vec![session.simulation.spheres()];
+        for _ in 0..4 {
+            steps(&mut session, 1);
+            states.push(session.simulation.spheres());
+        }
+        let (time, impacts) = (session.simulation.time(), session.simulation.summary().pair_impacts);
+        for step in [3, 2] {
+            assert_eq!(session.obey(Command::Back), News::Back);
+            assert_eq!((session.simulation.steps(), session.is_running()), (step, false));
+            assert!(farthest(&session, &states[step as usize]) < 1e-5, "{backend:?}, step {step}");
+            assert!(farthest(&session, &states[step as usize + 1]) > 1e-3);
+        }
+        assert!((session.simulation.time() - 0.5 * time).abs() < 1e-12);
+        assert!(session.simulation.summary().pair_impacts < impacts);
+        assert!(session.figures.points.iter().all(|point| point.time <= session.simulation.time()));
+        // The way forward is the same each time.
+        steps(&mut session, 2);
+        let again = session.simulation.state_hash();
+        (0..2).for_each(|_| assert_eq!(session.obey(Command::Back), News::Back));
+        steps(&mut session, 2);
+        assert_eq!((session.simulation.state_hash(), session.simulation.steps()), (again, 4), "{backend:?}");
+        assert_eq!(session.simulation.time(), time);
+        (0..4).for_each(|_| assert_eq!(session.obey(Command::Back), News::Back));
+        assert!(farthest(&session, &states[0]) < 1e-5, "{backend:?}");
+        let refused = session.obey(Command::Back);
+        assert!(matches!(&refused, News::Refused(text) if text.contains("the start")), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_step_back_undoes_edits_and_failures() {
+    let mut session = gas();
+    steps(&mut session, 2);
+    let state = session.simulation.spheres();
+    session.obey(Command::Gravity(DVec3::X));
+    let shot = Shot { eye: DVec3::new(-40.0, 5.0, 5.0), direction: DVec3::X, radius: 0.8, speed: 60.0 };
+    assert_eq!(session.obey(Command::Shoot(shot)), News::Shot(200));
+    steps(&mut session, 1);
+    session.fail(Error::Invalid("a failure".to_owned()));
+    assert_eq!(session.obey(Command::Back), News::Back);
+    assert_eq!((session.simulation.sphere_count(), session.failed.clone()), (200, None));
+    assert_eq!(session.simulation.system().gravity, -DVec3::Z);
+    assert_eq!(session.simulation.steps(), 2);
+    assert!(farthest(&session, &state) < 1e-5);
+    steps(&mut session, 1);
+    // On another backend too.
+    session.obey(Command::Backend(Backend::Exact));
+    assert_eq!(session.obey(Command::Back), News::Back);
+    assert_eq!((session.simulation.steps(), session.simulation.backend()), (2, Backend::Exact));
+    assert!(farthest(&session, &state) < 1e-5);
+}
+
+#[test]
+fn kept_states_stay_within_their_bounds() {
+    let mut session = gas();
+    let each = session.history.extent(1).1;
+    assert!(each >= 200 * size_of::<Sphere>(), "{each}");
+    for _ in 0..MOST + 50 {
+        steps(&mut session, 1);
+    }
+    let (back, bytes) = session.history.extent(session.simulation.steps());
+    assert_eq!(back, MOST - 1);
+    assert!(bytes <= MOST_BYTES && bytes >= MOST * 200 * size_of::<Sphere>(), "{bytes}");
+    (0..MOST - 1).for_each(|_| assert_eq!(session.obey(Command::Back), News::Back));
+    let refused = session.obey(Command::Back);
+    assert!(matches!(&refused, News::Refused(text) if text.contains("no earlier state")), "{refused:?}");
+    assert_eq!(session.simulation.steps(), 51);
+}
+
 #[test]
 fn a_shot_is_a_sphere_that_strikes_others() {
     let mut session = gas();
@@ -93,6 +182,74 @@ fn a_shot_is_a_sphere_that_strikes_others() {
     let refused = session.obey(Command::Shoot(Shot { radius: 1e3, ..shot }));
     assert!(matches!(&refused, News::Refused(text) if text.contains("no room")), "{refused:?}");
     assert_eq!(session.simulation.state_hash(), hash);
+}
+
+#[test]
+fn a_grabbed_sphere_goes_where_it_is_pulled_and_keeps_its_velocity_when_let_go() {
+    let placed = Placed { position: DVec3::ZERO, ..Placed::default() };
+    let held = Placed { position: DVec3::Z * 5.0, fixed: true, ..Placed::default() };
+    let scene = Scene::new(0.01).gravity([0.0, 0.0, -10.0]).fill(Fill::at([placed, held]));
+    let mut session = session(scene, Options::default());
+    let ray = |x: f64, z: f64| {
+        let from = DVec3::new(0.0, -20.0, 0.0);
+        Ray { from, direction: (DVec3::new(x, 0.0, z) - from).normalize(), forward: DVec3::Y }
+    };
+    let clip = Some(Clip { normal: DVec3::Y, offset: -1.0 });
+    assert_eq!(session.obey(Command::Grab { ray: ray(0.0, 0.0), clip }), News::Grabbed(None));
+    let refused = session.obey(Command::Grab { ray: ray(0.0, 5.0), clip: None });
+    assert!(matches!(&refused, News::Refused(text) if text.contains("held in place")), "{refused:?}");
+    assert_eq!(session.obey(Command::Grab { ray: ray(0.2, 0.0), clip: None }), News::Grabbed(Some(0)));
+    // It is held against gravity, and does not overshoot.
+    session.obey(Command::Pull(ray(3.2, 1.0)));
+    for _ in 0..60 {
+        steps(&mut session, 1);
+        let sphere = session.simulation.spheres()[0];
+        assert!(sphere.position.x < 3.001 && sphere.position.z < 1.001, "{sphere:?}");
+    }
+    let sphere = session.simulation.spheres()[0];
+    assert!((sphere.position - DVec3::new(3.0, 0.0, 1.0)).length() < 1e-2, "{sphere:?}");
+    session.obey(Command::Pull(ray(9.0, 1.0)));
+    steps(&mut session, 2);
+    let thrown = session.simulation.spheres()[0].velocity;
+    assert_eq!(session.obey(Command::Release), News::Released);
+    steps(&mut session, 10);
+    let sphere = session.simulation.spheres()[0];
+    assert!(thrown.x > 10.0 && (sphere.velocity.x - thrown.x).abs() < 1e-4, "{thrown} {sphere:?}");
+    assert!((sphere.velocity.z - thrown.z + 1.0).abs() < 1e-4, "{thrown} {sphere:?}");
+}
+
+#[test]
+fn gpu_and_cpu_are_compared_from_the_same_state() {
+    let mut session = gas();
+    let refused = session.obey(Command::Compare(true));
+    assert!(matches!(&refused, News::Refused(text) if text.contains("gpu, not cpu")), "{refused:?}");
+    steps(&mut session, 3);
+    session.obey(Command::Backend(Backend::Gpu));
+    assert_eq!(session.obey(Command::Compare(true)), News::Compared(true));
+    let largest = |session: &Session| {
+        let latest = &session.comparison.as_ref().expect("a comparison").latest;
+        (latest.steps, latest.largest.expect("spheres").0)
+    };
+    assert!(largest(&session).0 == 0 && largest(&session).1 < 1e-6, "{:?}", largest(&session));
+    steps(&mut session, 2);
+    // A few impacts do not make rounding visible.
+    assert!(largest(&session).0 == 2 && largest(&session).1 < 1e-4, "{:?}", largest(&session));
+    let twin = &session.comparison.as_ref().unwrap().twin;
+    assert_eq!((twin.steps(), twin.time()), (session.simulation.steps(), session.simulation.time()));
+    assert_eq!(twin.backend(), Backend::Cpu);
+    // A difference that is there is found.
+    let impulse = DVec3::X * 10.0;
+    session.comparison.as_mut().unwrap().twin.apply_impulse(5, impulse).unwrap();
+    steps(&mut session, 1);
+    let latest = &session.comparison.as_ref().unwrap().latest;
+    assert!(latest.largest.is_some_and(|(distance, id)| id == 5 && distance > 0.01), "{latest:?}");
+    // An edit starts the comparison again with the edited state, and another backend ends it.
+    session.obey(Command::Gravity(DVec3::X));
+    assert!(largest(&session).0 == 0 && largest(&session).1 < 1e-6);
+    steps(&mut session, 1);
+    assert!(largest(&session).1 < 1e-4);
+    session.obey(Command::Backend(Backend::Exact));
+    assert!(session.comparison.is_none());
 }
 
 #[test]
@@ -154,19 +311,25 @@ fn other_scenes_are_loaded_by_name_and_the_first_one_again() {
 fn a_sphere_is_inspected_until_it_is_forgotten() {
     let mut session = gas();
     let target = session.simulation.spheres()[17];
-    let from = target.position + DVec3::X * 1e-3;
     // From just outside the target no other sphere is in between, and the ray leaves the sphere that it starts in.
     let outside = target.position - DVec3::X * (target.radius + 1e-3);
-    let picked = session.obey(Command::Pick { from: outside, direction: DVec3::X });
+    let picked = session.obey(Command::Pick { from: outside, direction: DVec3::X, clip: None });
     let News::Picked(Some(found)) = picked else { panic!("{picked:?}") };
     assert_eq!((found.sphere.id, session.inspected), (17, Some(17)));
     steps(&mut session, 1);
     let News::Picked(Some(later)) = session.obey(Command::Look) else { panic!("it is there still") };
     assert_eq!(later.time, session.simulation.time());
     assert_ne!(later.sphere.position, found.sphere.position);
+    // A sphere that the clip plane hides is not hit.
+    let from = later.sphere.position - DVec3::X * (target.radius + 1e-3);
+    let clip = Some(Clip { normal: DVec3::NEG_X, offset: -later.sphere.position.x - 1e-9 });
+    let picked = session.obey(Command::Pick { from, direction: DVec3::X, clip: None });
+    assert!(matches!(&picked, News::Picked(Some(found)) if found.sphere.id == 17), "{picked:?}");
+    let picked = session.obey(Command::Pick { from, direction: DVec3::X, clip });
+    assert!(!matches!(&picked, News::Picked(Some(found)) if found.sphere.id == 17), "{picked:?}");
     assert_eq!(session.obey(Command::Forget), News::Picked(None));
     assert_eq!(session.inspected, None);
-    let away = Command::Pick { from: from + DVec3::Y * 1e4, direction: DVec3::Y };
+    let away = Command::Pick { from: from + DVec3::Y * 1e4, direction: DVec3::Y, clip: None };
     assert_eq!(session.obey(away), News::Picked(None));
 }
 

@@ -61,6 +61,8 @@ pub struct Status {
     pub sphere_count: usize,
     /// Largest radius (length).
     pub largest: f64,
+    /// Corners of the scene (length).
+    pub extent: (DVec3, DVec3),
     /// Acceleration (length/time^2).
     pub gravity: DVec3,
     /// Restitution of the first material, and whether all pairs have the same restitution.
@@ -91,6 +93,12 @@ pub struct Status {
     pub profiled: bool,
     /// Error that stopped the simulation.
     pub failed: Option<String>,
+    /// Number of steps that can be taken back, and the memory of the kept states (bytes).
+    pub history: (usize, usize),
+    /// The comparison of `gpu` with `cpu`: steps, and the largest difference (mean diameters) with its sphere.
+    pub compared: Option<(u64, Option<(f64, u32)>)>,
+    /// Why contacts cannot be shown.
+    pub contacts_missing: Option<String>,
     /// Counts the changes of the world.
     pub world: u64,
     /// The inspected sphere, if reading it causes no wait.

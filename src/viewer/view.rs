@@ -7,14 +7,16 @@ use glam::{DVec2, DVec3};
 
 use super::{
     camera_control::{CameraControl, Flight},
+    clip_control::{ClipControl, STRIDE},
     command::{Command, News},
+    grab::Ray,
     inspect::Inspected,
     keys::{Action, KEYS},
     launcher::Shot,
     panel,
     shared_state::Status,
 };
-use crate::render::Style;
+use crate::render::{Colour, Range, Style};
 
 /// Display time of a message (seconds).
 const MESSAGE_SECONDS: f64 = 5.0;
@@ -34,6 +36,8 @@ pub enum Wish {
     Ask(Command),
     /// Write a screenshot.
     Screenshot,
+    /// Start or end the recording of a film.
+    Record,
     /// Close the window.
     Close,
     /// Log an event that does not concern the worker.
@@ -63,6 +67,8 @@ pub struct Desk {
     pub status: Status,
     /// The inspected sphere as of the last inspection.
     pub inspected: Option<Box<Inspected>>,
+    /// The clip plane.
+    pub clip: ClipControl,
     /// Settings of a shot.
     pub launcher: Launcher,
     /// Name of the adapter that draws, and whether it is a GPU.
@@ -79,6 +85,12 @@ pub struct Desk {
     pub place: (Rect, [u32; 2]),
     now: f64,
     wishes: Vec<Wish>,
+    /// Duration of the film that is being recorded (seconds), and its number of frames.
+    pub film: Option<(f64, u64)>,
+    /// Whether the user drags a sphere.
+    is_grabbing: bool,
+    /// Whether the worker publishes contacts.
+    asked_contacts: bool,
 }
 
 impl Desk {
@@ -91,6 +103,7 @@ impl Desk {
             help: false,
             status: Status::default(),
             inspected: None,
+            clip: ClipControl::default(),
             launcher: Launcher { calibre: CALIBRE, speed: 1.0 },
             adapter,
             scenes,
@@ -100,6 +113,9 @@ impl Desk {
             place: (Rect::NOTHING, [1, 1]),
             now: 0.0,
             wishes: vec![],
+            film: None,
+            is_grabbing: false,
+            asked_contacts: false,
         }
     }
 
@@ -111,6 +127,19 @@ impl Desk {
                 self.launcher.speed = (camera.target - camera.eye).length() / CROSSING;
                 self.inspected = None;
             }
+            News::Grabbed(Some(id)) => self.say(format!("pulls sphere {id}")),
+            News::Grabbed(None) => self.say("no sphere under the cursor".to_owned()),
+            News::Compared(true) => {
+                self.style.colour = Colour::Difference;
+                self.style.range = Range::Automatic;
+                self.say("cpu takes the same steps; colours show the difference".to_owned());
+            }
+            News::Compared(false) => {
+                if self.style.colour == Colour::Difference {
+                    self.style.colour = Colour::Speed;
+                }
+                self.say("the comparison has ended".to_owned());
+            }
             News::Reset => self.inspected = None,
             News::Framed(camera) => self.eye = Some(CameraControl::new(*camera)),
             News::Picked(found) => self.inspected = found.clone(),
@@ -118,8 +147,15 @@ impl Desk {
             News::Refused(text) => self.say(text.clone()),
             News::Switched(backend) => self.say(format!("on {}", backend.name())),
             // On the device an inspection makes the host wait, which costs nothing while the simulation is paused.
-            News::Paused(true) | News::Stepped if self.inspected.is_some() => self.ask(Command::Look),
-            News::Paused(_) | News::Stepped | News::Changed | News::Failed(_) => {}
+            News::Paused(true) | News::Stepped | News::Back if self.inspected.is_some() => {
+                self.ask(Command::Look)
+            }
+            News::Released
+            | News::Paused(_)
+            | News::Stepped
+            | News::Back
+            | News::Changed
+            | News::Failed(_) => {}
         }
     }
 
@@ -127,6 +163,9 @@ impl Desk {
     pub fn learn(&mut self, status: Status) {
         if status.inspected.is_some() {
             self.inspected.clone_from(&status.inspected);
+        }
+        if status.compared.is_none() && self.style.colour == Colour::Difference {
+            self.style.colour = Colour::Speed;
         }
         self.status = status;
     }
@@ -161,7 +200,19 @@ impl Desk {
             panel::show_help(self, &context);
         }
         self.listen(&context);
+        self.request_contacts();
+        let extent = self.status.extent;
+        self.style.clip = self.eye.as_ref().and_then(|eye| self.clip.plane(extent, eye.camera()));
         std::mem::take(&mut self.wishes)
+    }
+
+    // Asks for contacts while the style shows them.
+    fn request_contacts(&mut self) {
+        let wanted = self.style.chains || self.style.colour.needs_contacts();
+        if wanted != self.asked_contacts {
+            self.asked_contacts = wanted;
+            self.ask(Command::Contacts(wanted));
+        }
     }
 
     fn show_scene(&mut self, ui: &mut egui::Ui, texture: Option<egui::TextureId>) {
@@ -181,6 +232,9 @@ impl Desk {
 
     // Handles orbit, pan, zoom and click.
     fn handle(&mut self, response: &egui::Response, scale: f32) {
+        if self.pull(response, scale) {
+            return;
+        }
         let (rect, size) = self.place;
         let Some(eye) = &mut self.eye else { return };
         let in_picture = |at: egui::Pos2| {
@@ -208,8 +262,42 @@ impl Desk {
             && let Some(at) = response.interact_pointer_pos()
         {
             let (from, direction) = self.ray(in_picture(at));
-            self.ask(Command::Pick { from, direction });
+            self.ask(Command::Pick { from, direction, clip: self.style.clip });
         }
+    }
+
+    // Handles a drag of a sphere; returns whether there is one.
+    fn pull(&mut self, response: &egui::Response, scale: f32) -> bool {
+        let (rect, _) = self.place;
+        let Some(forward) = self.eye.as_ref().map(|eye| eye.camera().target - eye.camera().eye) else {
+            return false;
+        };
+        let forward = forward.normalize();
+        let ray_at = |desk: &Self, at: egui::Pos2| {
+            let at = DVec2::new(f64::from(at.x - rect.min.x), f64::from(at.y - rect.min.y));
+            let (from, direction) = desk.ray(at * f64::from(scale));
+            Ray { from, direction, forward }
+        };
+        let (held, origin) = response.ctx.input(|i| (i.modifiers.command, i.pointer.press_origin()));
+        if let Some(origin) = origin.filter(|_| held && response.drag_started_by(PointerButton::Primary)) {
+            let ray = ray_at(self, origin);
+            self.ask(Command::Grab { ray, clip: self.style.clip });
+            self.is_grabbing = true;
+        }
+        if !self.is_grabbing {
+            return false;
+        }
+        if let Some(at) =
+            response.interact_pointer_pos().filter(|_| response.drag_delta() != egui::Vec2::ZERO)
+        {
+            let ray = ray_at(self, at);
+            self.ask(Command::Pull(ray));
+        }
+        if !response.dragged() {
+            self.is_grabbing = false;
+            self.ask(Command::Release);
+        }
+        true
     }
 
     // Origin and direction of the ray through a pixel.
@@ -233,8 +321,8 @@ impl Desk {
             keys.filter_map(|(key, repeat, held)| {
                 let command = held.command || held.ctrl;
                 let binding = KEYS.iter().find(|b| b.key == key && b.command == command && !held.alt)?;
-                // Holding a key repeats steps; all other actions run once.
-                (!repeat || binding.action == Action::Step).then_some(binding.action)
+                // A held key repeats only actions that advance by a step.
+                (!repeat || binding.action.repeats()).then_some(binding.action)
             })
             .collect()
         });
@@ -259,6 +347,7 @@ impl Desk {
         match action {
             Action::Pause => self.ask(Command::Pause(!self.status.paused)),
             Action::Step => self.ask(Command::Step),
+            Action::Back => self.ask(Command::Back),
             Action::Reset => self.ask(Command::Reset),
             Action::Frame => {
                 if let Some(camera) = self.eye.as_ref().map(|eye| *eye.camera()) {
@@ -267,9 +356,25 @@ impl Desk {
             }
             Action::Colour => {
                 self.style.colour = self.style.colour.next();
-                self.style.range = crate::render::Range::Automatic;
+                self.style.range = Range::Automatic;
                 self.say(format!("coloured by {}", self.style.colour.name()));
                 self.wishes.push(Wish::Happened("colour"));
+            }
+            Action::Compare => self.ask(Command::Compare(self.status.compared.is_none())),
+            Action::Chains => {
+                self.style.chains = !self.style.chains;
+                self.wishes.push(Wish::Happened("chains"));
+            }
+            Action::Clip => {
+                if let Some(eye) = &self.eye {
+                    self.clip.choose(self.clip.axis.next(), self.status.extent, eye.camera());
+                    self.say(format!("clip plane: {}", self.clip.axis.name()));
+                    self.wishes.push(Wish::Happened("clip"));
+                }
+            }
+            Action::ClipFarther | Action::ClipNearer => {
+                self.clip.shift(if action == Action::ClipFarther { STRIDE } else { -STRIDE });
+                self.wishes.push(Wish::Happened("clip"));
             }
             Action::Shoot => {
                 let (rect, size) = self.place;
@@ -292,6 +397,7 @@ impl Desk {
                 self.wishes.push(Wish::Happened("panel"));
             }
             Action::Screenshot => self.wishes.push(Wish::Screenshot),
+            Action::Record => self.wishes.push(Wish::Record),
             Action::Close => self.wishes.push(Wish::Close),
             Action::Help => {
                 self.help = !self.help;

@@ -5,10 +5,15 @@ use glam::DVec3;
 
 use super::{
     command::{Command, News},
+    grab::Ray,
+    inspect::Inspected,
     shared_state::Status,
     view::{Desk, Wish},
 };
-use crate::render::{Camera, Colour};
+use crate::{
+    Sphere,
+    render::{Camera, Colour},
+};
 
 const SIZE: egui::Vec2 = vec2(900.0, 600.0);
 /// A point in the scene, right of the panel.
@@ -25,7 +30,13 @@ impl Hand {
         let mut desk = Desk::new(("an adapter".to_owned(), false), vec!["gas".to_owned()]);
         let camera =
             Camera { eye: DVec3::new(0.0, -20.0, 3.0), target: DVec3::ZERO, up: DVec3::Z, fov: 30.0 };
-        desk.learn(Status { scene: "gas".to_owned(), largest: 0.5, dt: 0.01, ..Status::default() });
+        desk.learn(Status {
+            scene: "gas".to_owned(),
+            largest: 0.5,
+            dt: 0.01,
+            extent: (DVec3::splat(-3.0), DVec3::splat(3.0)),
+            ..Status::default()
+        });
         desk.hear(&News::Loaded(camera));
         let mut hand = Self { desk, egui: egui::Context::default(), time: 0.0 };
         // The first frames lay out the panel.
@@ -80,6 +91,25 @@ impl Hand {
         self.frame(vec![Event::PointerMoved(PLACE)]);
     }
 
+    // Presses the keys of the clip plane.
+    fn clip_keys(&mut self) {
+        assert_eq!(self.desk.style.clip, None);
+        for (axis, normal) in [("x", DVec3::X), ("y", DVec3::NEG_Y), ("z", DVec3::Z)] {
+            assert_eq!(self.press(Key::X), [Wish::Happened("clip")]);
+            let clip = self.desk.style.clip.expect("a plane");
+            assert_eq!((self.desk.clip.axis.name(), clip.normal), (axis, normal));
+        }
+        assert_eq!(self.press(Key::CloseBracket), [Wish::Happened("clip")]);
+        let less = self.desk.style.clip.expect("a plane").offset;
+        (0..2).for_each(|_| assert_eq!(self.press(Key::OpenBracket), [Wish::Happened("clip")]));
+        assert!(self.desk.style.clip.expect("a plane").offset > less);
+        self.press(Key::X);
+        let back = (self.camera().eye - self.camera().target).normalize();
+        assert!((self.desk.style.clip.expect("a plane").normal - back).length() < 1e-12);
+        self.press(Key::X);
+        assert_eq!(self.desk.style.clip, None);
+    }
+
     fn camera(&self) -> Camera {
         *self.desk.eye.as_ref().unwrap().camera()
     }
@@ -92,14 +122,21 @@ fn keys_ask_for_what_the_help_says() {
     hand.desk.status.paused = true;
     assert_eq!(hand.press(Key::Space), [Wish::Ask(Command::Pause(false))]);
     assert_eq!(hand.press(Key::Period), [Wish::Ask(Command::Step)]);
+    assert_eq!(hand.press(Key::Comma), [Wish::Ask(Command::Back)]);
     assert_eq!(hand.press(Key::R), [Wish::Ask(Command::Reset)]);
     let from = hand.camera().eye - hand.camera().target;
     assert_eq!(hand.press(Key::F), [Wish::Ask(Command::Frame { from, up: DVec3::Z })]);
     assert_eq!(hand.press(Key::F12), [Wish::Screenshot]);
+    assert_eq!(hand.press(Key::V), [Wish::Record]);
+    assert_eq!(hand.press(Key::K), [Wish::Ask(Command::Compare(true))]);
+    assert_eq!(hand.press(Key::N), [Wish::Happened("chains"), Wish::Ask(Command::Contacts(true))]);
+    assert_eq!(hand.press(Key::N), [Wish::Happened("chains"), Wish::Ask(Command::Contacts(false))]);
+    hand.clip_keys();
     let before = hand.desk.style.colour;
     assert_eq!(hand.press(Key::C), [Wish::Happened("colour")]);
     assert_eq!(hand.desk.style.colour, before.next());
-    (1..Colour::ALL.len()).for_each(|_| drop(hand.press(Key::C)));
+    // All but the colour that needs a comparison.
+    (2..Colour::ALL.len()).for_each(|_| drop(hand.press(Key::C)));
     assert_eq!(hand.desk.style.colour, before);
     assert_eq!(hand.press(Key::Questionmark), [Wish::Happened("help")]);
     assert!(hand.desk.help);
@@ -187,6 +224,32 @@ fn drags_orbit_or_pan_and_the_wheel_zooms() {
 }
 
 #[test]
+fn a_drag_with_ctrl_grabs_and_leaves_the_camera_where_it_is() {
+    let mut hand = Hand::new();
+    let (start, held) = (hand.camera(), Modifiers { ctrl: true, command: true, ..Modifiers::NONE });
+    let mut wishes = hand.frame_with(vec![Hand::button(PointerButton::Primary, PLACE, true)], held);
+    for part in [0.4, 0.8, 1.0] {
+        wishes.extend(hand.frame_with(vec![Event::PointerMoved(PLACE + vec2(60.0, 20.0) * part)], held));
+    }
+    let end = PLACE + vec2(60.0, 20.0);
+    wishes.extend(hand.frame_with(vec![Hand::button(PointerButton::Primary, end, false)], held));
+    wishes.extend(hand.frame(vec![]));
+    assert_eq!(hand.camera(), start);
+    let (rect, size) = hand.desk.place;
+    let seen = |ray: &Ray| {
+        let (x, y, _) = start.project(ray.from + ray.direction * 5.0, size).unwrap();
+        pos2(x as f32 + rect.min.x, y as f32 + rect.min.y)
+    };
+    let [Wish::Ask(Command::Grab { ray, clip: None }), pulls @ .., Wish::Ask(Command::Release)] = &wishes[..]
+    else {
+        panic!("{wishes:?}")
+    };
+    assert!(seen(ray).distance(PLACE) < 0.1 && pulls.len() >= 2, "{wishes:?}");
+    let Some(Wish::Ask(Command::Pull(last))) = pulls.last() else { panic!("{wishes:?}") };
+    assert!(seen(last).distance(end) < 0.1, "{wishes:?}");
+}
+
+#[test]
 fn held_keys_fly() {
     let mut hand = Hand::new();
     let start = hand.camera();
@@ -205,6 +268,46 @@ fn held_keys_fly() {
     let stopped = hand.camera();
     (0..5).for_each(|_| drop(hand.frame(vec![])));
     assert_eq!(hand.camera(), stopped);
+}
+
+#[test]
+fn long_numbers_of_an_inspected_sphere_run_over_nothing() {
+    let mut hand = Hand::new();
+    let long = DVec3::new(-0.000_123_4, -1.234e-100, -9.876e100);
+    let sphere = Sphere { id: 7, position: long, velocity: long, spin: long, ..Sphere::default() };
+    let found =
+        Inspected { sphere, material: "steel".into(), time: 0.0, neighbour_count: 0, neighbours: vec![] };
+    hand.desk.hear(&News::Picked(Some(Box::new(found))));
+    // The window finds its size within two frames.
+    (0..3).for_each(|_| drop(hand.frame(vec![])));
+    let input = RawInput {
+        screen_rect: Some(Rect::from_min_size(Pos2::ZERO, SIZE)),
+        time: Some(hand.time + 0.02),
+        ..RawInput::default()
+    };
+    let desk = &mut hand.desk;
+    let output = hand.egui.run_ui(input, |ui| drop(desk.show(ui, None)));
+    let texts = output.shapes.iter().filter_map(|shape| match &shape.shape {
+        egui::Shape::Text(text) => Some((text.galley.text().to_owned(), text.visual_bounding_rect())),
+        _ => None,
+    });
+    let texts: Vec<_> = texts.collect();
+    output.drop_without_applying_deltas();
+    let vectors: Vec<_> = texts.iter().filter(|(text, _)| text.contains("e-100")).collect();
+    assert_eq!(vectors.len(), 3, "{texts:?}");
+    let names = ["position", "velocity", "speed", "spin", "radius, mass", "material"];
+    let own = |(text, _): &&(String, Rect)| text.contains("e-100") || names.contains(&text.as_str());
+    // The window is on the right, the panel on the left.
+    let window: Vec<_> = texts.iter().filter(own).filter(|(_, rect)| rect.left() > 0.5 * SIZE.x).collect();
+    assert_eq!(window.len(), 3 + names.len(), "{texts:?}");
+    for (at, (text, rect)) in window.iter().enumerate() {
+        assert!(rect.right() <= SIZE.x, "{text} is cut off: {rect:?}");
+        for (other, beside) in &window[at + 1..] {
+            let common = rect.intersect(*beside);
+            let is_apart = common.width() <= 0.0 || common.height() <= 1.0;
+            assert!(is_apart, "{text} at {rect:?} runs over {other} at {beside:?}");
+        }
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::{
     Settings, ViewerError,
     command::News,
     event_log::EventLog,
+    film::{Added, Closing, Film, Written},
     panel, screenshot,
     shared_state::{Picture, Shared},
     surface::{Shown, Subject, Surface},
@@ -75,6 +76,9 @@ struct Open {
     surface: Surface,
     input: egui_winit::State,
     window: Arc<Window>,
+    proxy: EventLoopProxy<Wake>,
+    film: Option<Film>,
+    closing: Vec<Closing>,
     frames: u64,
     is_drawn: bool,
     is_hidden: bool,
@@ -145,7 +149,8 @@ impl ApplicationHandler<Wake> for Application {
 
 impl Application {
     fn close(&mut self, event_loop: &ActiveEventLoop) {
-        if let Some(open) = self.open.take() {
+        if let Some(mut open) = self.open.take() {
+            open.complete_films(&mut self.event_log);
             self.event_log.write("closed", open.frames, &open.desk.status.counters(), json!({}));
         }
         event_loop.exit();
@@ -200,11 +205,7 @@ impl Open {
             paused: settings.paused,
             context: context.clone(),
         };
-        let wake = move || {
-            // After the end of the event loop no wake-up is needed.
-            let _ = proxy.send_event(Wake);
-        };
-        let worker = Worker::start(start, shared.clone(), wake)
+        let worker = Worker::start(start, shared.clone(), waker(&proxy))
             .map_err(|error| Error::Capacity(format!("no thread for the simulation: {error}")))?;
         let desk = Desk::new((context.info().to_string(), context.is_hardware()), scenes);
         let egui = egui::Context::default();
@@ -220,6 +221,9 @@ impl Open {
             surface,
             input,
             window,
+            proxy,
+            film: None,
+            closing: vec![],
             frames: 0,
             is_drawn: false,
             is_hidden: false,
@@ -287,6 +291,9 @@ impl Open {
                 event_log.write("drawn", self.frames, &self.desk.status.counters(), json!({}));
             }
         }
+        if shown == Shown::Yes && has_spheres {
+            self.record(event_log)?;
+        }
         for wish in wishes {
             self.grant(wish, event_log)?;
         }
@@ -311,12 +318,102 @@ impl Open {
         }
     }
 
+    fn start_film(&mut self, event_log: &mut EventLog) {
+        let status = &self.desk.status;
+        match Film::start(Path::new(""), &status.scene, self.desk.place.1, waker(&self.proxy)) {
+            Ok(film) => {
+                self.desk.film = Some(film.length());
+                self.film = Some(film);
+                event_log.write("recording", self.frames, &status.counters(), json!({}));
+            }
+            Err(error) => {
+                let text = format!("the film cannot be written: {error}");
+                event_log.write("refused", self.frames, &status.counters(), json!({ "message": text }));
+                self.desk.say(text);
+            }
+        }
+        self.window.request_redraw();
+    }
+
+    fn end_film(&mut self, film: Film) {
+        self.closing.push(film.stop());
+        self.desk.film = None;
+        self.desk.say("the film is being written ...".to_owned());
+        self.window.request_redraw();
+    }
+
+    // Adds the picture to the film, and reports films that are complete.
+    fn record(&mut self, event_log: &mut EventLog) -> Result<(), Error> {
+        if let Some(mut film) = self.film.take() {
+            let picture = if film.is_due() { self.surface.read_picture()? } else { None };
+            match picture.map_or(Added::Yes, |image| film.add(image)) {
+                Added::Yes => {
+                    self.desk.film = Some(film.length());
+                    self.film = Some(film);
+                }
+                Added::Full(why) => {
+                    self.end_film(film);
+                    self.desk.say(format!("the film ends: {why}"));
+                }
+            }
+        }
+        let mut results = vec![];
+        self.closing.retain(|closing| match closing.poll() {
+            Some(result) => {
+                results.push(result);
+                false
+            }
+            None => true,
+        });
+        results.into_iter().for_each(|result| self.report_film(result, event_log));
+        Ok(())
+    }
+
+    // Waits for all films, so that closing the window loses none.
+    fn complete_films(&mut self, event_log: &mut EventLog) {
+        if let Some(film) = self.film.take() {
+            self.end_film(film);
+        }
+        for closing in std::mem::take(&mut self.closing) {
+            self.report_film(closing.wait(), event_log);
+        }
+    }
+
+    fn report_film(&mut self, result: std::io::Result<Written>, event_log: &mut EventLog) {
+        let counters = self.desk.status.counters();
+        match result {
+            Ok(Written { path, frames, seconds }) => {
+                let name = path.display().to_string();
+                let with = json!({ "file": name, "film_frames": frames, "film_seconds": seconds });
+                event_log.write("recorded", self.frames, &counters, with);
+                self.desk.say(format!("saved {name}, {frames} frames"));
+            }
+            Err(error) => {
+                let text = format!("the film cannot be written: {error}");
+                event_log.write("refused", self.frames, &counters, json!({ "message": text }));
+                self.desk.say(text);
+            }
+        }
+        self.window.request_redraw();
+    }
+
     fn grant(&mut self, wish: Wish, event_log: &mut EventLog) -> Result<(), Error> {
         match wish {
             Wish::Ask(command) => self.worker.ask(command),
             Wish::Close => self.is_closing = true,
+            Wish::Record => match self.film.take() {
+                Some(film) => self.end_film(film),
+                None => self.start_film(event_log),
+            },
             Wish::Happened(event) => {
-                let with = json!({ "colour": self.desk.style.colour.name(), "panel": self.desk.panel });
+                let desk = &self.desk;
+                let with = json!({
+                    "colour": desk.style.colour.name(),
+                    "panel": desk.panel,
+                    "chains": desk.style.chains,
+                    "clip": desk.clip.axis.name(),
+                    "clip_part": desk.clip.part,
+                });
                 event_log.write(event, self.frames, &self.desk.status.counters(), with);
                 self.window.request_redraw();
             }
@@ -352,6 +449,15 @@ impl Open {
     }
 }
 
+// Wakes the event loop of a window.
+fn waker(proxy: &EventLoopProxy<Wake>) -> impl Fn() + Send + 'static {
+    let proxy = proxy.clone();
+    move || {
+        // After the end of the event loop no wake-up is needed.
+        let _ = proxy.send_event(Wake);
+    }
+}
+
 // Event name and fields of news in the event log.
 fn told(news: &News) -> (&'static str, Value) {
     match news {
@@ -361,7 +467,10 @@ fn told(news: &News) -> (&'static str, Value) {
         News::Paused(true) => ("paused", json!({})),
         News::Paused(false) => ("resumed", json!({})),
         News::Stepped => ("stepped", json!({})),
+        News::Back => ("back", json!({})),
         News::Shot(id) => ("shot", json!({ "id": id })),
+        News::Grabbed(id) => ("grabbed", json!({ "id": id })),
+        News::Released => ("released", json!({})),
         News::Picked(None) => ("picked", json!({ "id": null })),
         News::Picked(Some(found)) => {
             let sphere = &found.sphere;
@@ -374,6 +483,7 @@ fn told(news: &News) -> (&'static str, Value) {
             ("picked", with)
         }
         News::Switched(_) => ("switched", json!({})),
+        News::Compared(is_on) => ("compared", json!({ "on": is_on })),
         News::Changed => ("changed", json!({})),
         News::Refused(text) => ("refused", json!({ "message": text })),
         News::Failed(text) => ("failed", json!({ "message": text })),

@@ -4,6 +4,7 @@
 use std::{
     collections::VecDeque,
     ops::ControlFlow,
+    sync::Arc,
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
     thread::JoinHandle,
     time::Instant,
@@ -11,13 +12,15 @@ use std::{
 
 use super::{
     command::{Command, News},
+    comparison::Differing,
+    history::History,
     session::{Session, inspected},
     shared_state::{Picture, Shared, Status},
 };
 use crate::{
-    Error, Options, Simulation, System,
+    Backend, Error, Options, Simulation, System,
     gpu::Context,
-    render::{Recent, RenderWorld, Spheres},
+    render::{ContactNetwork, Recent, RenderWorld, Spheres, extent},
     scene::Scene,
 };
 
@@ -51,7 +54,14 @@ impl Worker {
             let Start { name, scene, system, options, paused, context } = start;
             match Session::new(&name, scene, system, options, paused) {
                 Ok(session) => {
-                    let easel = Easel { context, shared, wake: Box::new(wake), render_world: None, count: 0 };
+                    let easel = Easel {
+                        context,
+                        shared,
+                        wake: Box::new(wake),
+                        render_world: None,
+                        contacts: None,
+                        count: 0,
+                    };
                     Shift { inbox, waiting: VecDeque::new(), easel }.work(session);
                 }
                 Err(error) => {
@@ -81,12 +91,17 @@ impl Drop for Worker {
     }
 }
 
+/// Pictures of a running device between two downloads of the contacts.
+const CONTACT_INTERVAL: u64 = 8;
+
 // Publishes pictures of the spheres.
 struct Easel {
     context: Context,
     shared: Shared,
     wake: Box<dyn Fn() + Send>,
     render_world: Option<(u64, RenderWorld)>,
+    /// The last contacts with the number of their world and the generation of their spheres.
+    contacts: Option<((u64, u64), Arc<ContactNetwork>)>,
     /// Pictures published so far.
     count: u64,
 }
@@ -101,7 +116,10 @@ struct Beside<'a> {
 struct SessionView<'a> {
     status: &'a Status,
     figures: &'a super::run_figures::RunFigures,
+    history: &'a History,
     inspected: Option<u32>,
+    wants_contacts: bool,
+    differing: Option<&'a Differing>,
 }
 
 impl Easel {
@@ -113,7 +131,6 @@ impl Easel {
     // Publishes the current state if the window has taken the last one; with `now` the current state replaces the last
     // one.
     fn put_up(&mut self, simulation: &Simulation, beside: &Beside, now: bool) {
-        let world = beside.session.status.world;
         let spare = {
             let mut shared_state = self.shared.lock();
             if shared_state.picture.is_some() && !now {
@@ -122,8 +139,8 @@ impl Easel {
             shared_state.picture.take().or_else(|| shared_state.spare.take())
         };
         let mut told = beside.session.status.clone();
-        told.note(simulation, beside.session.figures);
-        let picture = self.paint(simulation, beside, world, spare, &mut told);
+        told.note(simulation, beside.session.figures, beside.session.history);
+        let picture = self.paint(simulation, beside, spare, &mut told, now);
         let mut shared_state = self.shared.lock();
         match picture {
             Ok(picture) => shared_state.picture = Some(picture),
@@ -134,14 +151,44 @@ impl Easel {
         (self.wake)();
     }
 
+    // Takes new contacts from the simulation, on a device only when they are worth the wait. Returns why there are none.
+    fn renew_contacts(
+        &mut self,
+        simulation: &Simulation,
+        world: u64,
+        now: bool,
+    ) -> Result<Option<String>, Error> {
+        let of = (world, simulation.generation());
+        let is_known = self.contacts.as_ref().is_some_and(|(known, _)| *known == of);
+        let waits = simulation.backend() == Backend::Gpu;
+        if waits && !now && is_known && !self.count.is_multiple_of(CONTACT_INTERVAL) {
+            return Ok(None);
+        }
+        let contacts = match simulation.contacts() {
+            Err(Error::Unsupported(text)) => {
+                self.contacts = None;
+                return Ok(Some(text));
+            }
+            contacts => contacts?,
+        };
+        let network = ContactNetwork::of(&contacts, &simulation.try_spheres()?, simulation.system());
+        let is_empty = network.is_empty();
+        self.contacts = Some((of, Arc::new(network)));
+        Ok(is_empty.then(|| "no lasting contacts now".to_owned()))
+    }
+
     fn paint(
         &mut self,
         simulation: &Simulation,
         beside: &Beside,
-        world: u64,
         spare: Option<Picture>,
         told: &mut Status,
+        now: bool,
     ) -> Result<Picture, Error> {
+        let world = beside.session.status.world;
+        if beside.session.wants_contacts {
+            told.contacts_missing = self.renew_contacts(simulation, world, now)?;
+        }
         let generation = simulation.generation();
         let is_same = |spare: &Picture| (spare.world, spare.generation) == (world, generation);
         let spare = spare.filter(is_same).map(|spare| spare.spheres);
@@ -163,7 +210,7 @@ impl Easel {
             }
         };
         let render_world = render_world.at(simulation.time());
-        let spheres = match (state, host) {
+        let mut spheres = match (state, host) {
             (Some(state), _) => {
                 let mut spheres =
                     spare.unwrap_or_else(|| Spheres::of_state(&self.context, &state, simulation.system()));
@@ -182,6 +229,15 @@ impl Easel {
                 }
             }
         };
+        if let Some((of, network)) = &self.contacts
+            && *of == (world, generation)
+        {
+            spheres.set_contacts(&self.context, network);
+        }
+        if let Some(differing) = beside.session.differing {
+            spheres.set_differences(&self.context, &differing.all);
+            told.compared = Some((differing.steps, differing.largest));
+        }
         self.count += 1;
         Ok(Picture { spheres, render_world, world, generation, number: self.count })
     }
@@ -200,7 +256,9 @@ impl Shift {
         self.easel.say(News::Loaded(session.camera()), &session);
         self.show(&session);
         loop {
-            if session.is_running() {
+            if session.is_running() && (session.grab.is_some() || session.comparison.is_some()) {
+                self.step_once(&mut session);
+            } else if session.is_running() {
                 self.step(&mut session);
             }
             if let Some(error @ Error::DeviceLost(_)) = &session.failed {
@@ -226,6 +284,11 @@ impl Shift {
                 },
                 None => self.inbox.recv().map_err(|_| ())?,
             };
+            // The mouse sends many of these; the next step shows the result.
+            if let Command::Pull(ray) = &command {
+                session.pull_to(ray);
+                continue;
+            }
             let news = session.obey(command);
             self.easel.say(news, session);
             done = true;
@@ -237,20 +300,53 @@ impl Shift {
     }
 
     fn show(&mut self, session: &Session) {
+        self.publish(session, true);
+    }
+
+    fn publish(&mut self, session: &Session, now: bool) {
         let status = Status::of(session);
-        let view = SessionView { status: &status, figures: &session.figures, inspected: session.inspected };
-        self.easel.put_up(&session.simulation, &Beside { session: view, recent: &session.recent }, true);
+        let Session { figures, history, inspected, wants_contacts, .. } = session;
+        let (inspected, wants_contacts) = (*inspected, *wants_contacts);
+        let differing = session.comparison.as_ref().map(|comparison| &comparison.latest);
+        let view = SessionView { status: &status, figures, history, inspected, wants_contacts, differing };
+        self.easel.put_up(&session.simulation, &Beside { session: view, recent: &session.recent }, now);
+    }
+
+    // Takes one step while the user pulls a sphere or compares two runs, unless a command arrives before the step is due.
+    fn step_once(&mut self, session: &mut Session) {
+        let wait = session.pace.wait(Instant::now(), session.simulation.time());
+        if !wait.is_zero() {
+            match self.inbox.recv_timeout(wait) {
+                Ok(command) => return self.waiting.push_back(command),
+                Err(RecvTimeoutError::Timeout) => {}
+                // `obey` detects the disconnection again.
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+        if let Err(error) = session.advance() {
+            let news = session.fail(error);
+            self.easel.say(news, session);
+            return self.show(session);
+        }
+        let world = session.world;
+        let Session { simulation, figures, recent, history, .. } = session;
+        Session::note(simulation, figures, recent);
+        history.note(simulation, world);
+        self.publish(session, false);
     }
 
     // Steps until a command arrives or the simulation fails.
     fn step(&mut self, session: &mut Session) {
         let status = Status::of(session);
-        let Session { simulation, figures, pace, recent, inspected, .. } = session;
+        let (inspected, wants_contacts, world) = (session.inspected, session.wants_contacts, session.world);
+        let Session { simulation, figures, pace, recent, history, .. } = session;
         let (inbox, waiting, easel) = (&self.inbox, &mut self.waiting, &mut self.easel);
         pace.wait(Instant::now(), simulation.time());
         let result = simulation.run_watched(u64::MAX, |simulation| {
             Session::note(simulation, figures, recent);
-            let view = SessionView { status: &status, figures, inspected: *inspected };
+            history.note(simulation, world);
+            let view =
+                SessionView { status: &status, figures, history, inspected, wants_contacts, differing: None };
             easel.put_up(simulation, &Beside { session: view, recent }, false);
             if !waiting.is_empty() {
                 return ControlFlow::Break(());
@@ -287,6 +383,7 @@ impl Status {
             periodic: [0, 1, 2].map(|axis| system.period(axis).is_some()),
             sphere_count: session.simulation.sphere_count(),
             largest: system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max),
+            extent: extent(system),
             gravity: system.gravity,
             restitution: (first, table.iter().all(|s| s.restitution == first)),
             dt: system.dt,
@@ -297,17 +394,18 @@ impl Status {
             world: session.world,
             ..Self::default()
         };
-        status.note(&session.simulation, &session.figures);
+        status.note(&session.simulation, &session.figures, &session.history);
         status
     }
 
     // Updates the part of the status that changes with every step.
-    fn note(&mut self, simulation: &Simulation, figures: &super::run_figures::RunFigures) {
+    fn note(&mut self, simulation: &Simulation, figures: &super::run_figures::RunFigures, history: &History) {
         let summary = simulation.summary();
         (self.step, self.time) = (simulation.steps(), simulation.time());
         (self.late, self.stopped, self.unresolved) = (summary.late, summary.stopped, summary.unresolved);
         self.crowded = summary.crowded;
         self.report = simulation.report().clone();
         self.figures = figures.clone();
+        self.history = history.extent(self.step);
     }
 }

@@ -6,8 +6,10 @@ mod tiers;
 
 #[cfg(feature = "gpu")]
 mod adapters;
+mod analyze;
 mod arguments;
 mod bench;
+mod checkpoints;
 mod contacts;
 mod demo;
 #[cfg(feature = "gpu")]
@@ -17,6 +19,7 @@ mod events;
 mod extremes;
 mod failed;
 mod files;
+mod formats;
 mod harness;
 mod json;
 mod mangled;

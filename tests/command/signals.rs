@@ -44,7 +44,14 @@ fn interrupted_run_is_a_shorter_run(backend: &str) {
     let steps = object["steps"].as_u64().unwrap();
     assert!((1..100_000_000).contains(&steps));
     assert_eq!(place.read("m.csv").lines().count() as u64, steps + 1);
-    assert_eq!(place.names("out"), ["final.csv", "final.xyz"]);
+    let checkpoint = format!("checkpoint-{steps:08}.safetensors");
+    assert_eq!(place.names("out"), [&checkpoint, "final.csv", "final.xyz"]);
+    // The run goes on from its checkpoint, and the interruption leaves no trace.
+    let resume = ["run", "--resume", &format!("out/{checkpoint}"), "--steps", "3", "--json"];
+    let resumed = place.carom(&resume).expect(0).object();
+    let longer = (steps + 3).to_string();
+    let whole = place.carom(&[&run[..], &["--steps", &longer, "--json"]].concat()).expect(0).object();
+    assert_eq!(resumed["state_hash"], whole["state_hash"]);
     // The state equals that of a run with the same number of steps.
     let steps = steps.to_string();
     let again = [&run[..], &["--steps", &steps, "--json"]].concat();

@@ -75,17 +75,17 @@ fn a_tilted_box_is_none_and_the_spheres_remain() {
 #[test]
 fn a_data_file_that_fits_no_spheres_is_refused() {
     for (from, to, what) in [
-        ("Atoms # sphere", "Atoms # full", "a.data:16: the atom style is full; expected sphere"),
+        ("Atoms # sphere", "Atoms # full", "a.data:15: the atom style is full; expected sphere"),
         (
             "7 1 0.5 2500 0.25 0 1.5 0 0 -1",
             "7 1 0.5 2500 0.25 0",
-            "a.data:18: 6 values; expected id type diameter density",
+            "a.data:17: 6 values; expected id type diameter density",
         ),
-        ("7 1 0.5", "7 1 0", "a.data:18: radius is 0; expected a number > 0"),
-        ("7 1 0.5 2500", "7 1 0.5 0", "a.data:18: mass is 0; expected a number > 0"),
-        ("7 1 0.5", "7 1 wide", "a.data:18: diameter is \"wide\"; expected a finite number"),
-        ("7 1 0.5", "-7 1 0.5", "a.data:18: id is \"-7\"; expected a whole number"),
-        ("7 1 2 3", "8 1 2 3", "a.data:24: no atom before has the id 8"),
+        ("7 1 0.5", "7 1 0", "a.data:17: radius is 0; expected a number > 0"),
+        ("7 1 0.5 2500", "7 1 0.5 0", "a.data:17: mass is 0; expected a number > 0"),
+        ("7 1 0.5", "7 1 wide", "a.data:17: diameter is \"wide\"; expected a finite number"),
+        ("7 1 0.5", "-7 1 0.5", "a.data:17: id is \"-7\"; expected a whole number"),
+        ("7 1 2 3", "8 1 2 3", "a.data:23: no atom before has the id 8"),
         ("2 atoms", "3 atoms", "a.data: the header names 3 atoms; there are 2"),
         ("Atoms # sphere", "Bodies", "a.data: there is no section Atoms; expected a LAMMPS data file"),
     ] {

@@ -7,7 +7,7 @@ mod tiers;
 mod allocation;
 mod lammps;
 mod mangled;
-
+mod readers;
 mod refusals;
 mod round_trip;
 mod speed;

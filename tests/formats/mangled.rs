@@ -131,7 +131,7 @@ fn damaged_files_are_refused_or_read(rounds: usize) {
 
 #[test]
 fn damaged_files_end_in_an_error_or_in_spheres() {
-    damaged_files_are_refused_or_read(400);
+    damaged_files_are_refused_or_read(150);
 }
 
 tier!(campaign "10 min": many_damaged_files_end_in_an_error_or_in_spheres = damaged_files_are_refused_or_read(200_000));

@@ -54,7 +54,7 @@ fn a_changed_header_is_refused_with_its_reason() {
         (
             "vtp",
             "version=\"1.0\" byte_order",
-            "compressor=\"a\" \nb_order",
+            "compressor=\"a\" x_order_a",
             "its arrays are compressed with a; save it without",
         ),
         ("vtp", "<Piece ", "<piece ", "the XML part is invalid"),

@@ -12,5 +12,7 @@ mod face;
 mod far;
 mod loss;
 mod ratios;
+#[cfg(feature = "files")]
+mod resume;
 mod support;
 mod watch;

@@ -134,15 +134,18 @@ fn every_colour_shows_what_it_stands_for() {
     };
     recent.note(&[struck(10, 0.5), struck(20, 0.5), struck(30, 0.9)], 1.0);
     type Change = fn(&mut Sphere);
-    let cases: [(Colour, Range, Change); 6] = [
+    let cases: [(Colour, Range, Change); 7] = [
         (Colour::Speed, Range::Locked(0.0, 4.0), |s| s.velocity *= 2.0),
         (Colour::Radius, Range::Locked(0.1, 1.0), |s| s.radius = 0.4),
         (Colour::Material, Range::Automatic, |s| s.material = 1),
         (Colour::Id, Range::Locked(0.0, 100.0), |s| s.id = 90),
         (Colour::Impacts, Range::Locked(0.0, 1.0), |_| {}),
         (Colour::Overlap, Range::Locked(0.0, 0.2), |s| s.position.x += 0.25),
+        (Colour::Spin, Range::Locked(0.0, 4.0), |s| s.spin.y = 3.0),
     ];
-    assert_eq!(cases.len(), Colour::ALL.len());
+    // `contacts` tests the colours that need contacts or a second run.
+    let others = [Colour::Contacts, Colour::Force, Colour::Difference].len();
+    assert_eq!(cases.len() + others, Colour::ALL.len());
     let mut studio = Studio::new(&context, SIZE).unwrap();
     for (colour, range, change) in cases {
         let mut system = system.clone();

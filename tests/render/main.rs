@@ -5,6 +5,7 @@
 mod tiers;
 
 mod colour;
+mod contacts;
 mod depth;
 mod legend;
 mod picture;

@@ -1,12 +1,12 @@
 //! Image files, and the errors of a studio.
 
 use carom::gpu::{Context, wgpu};
-use carom::render::{Camera, Image, RenderWorld, Spheres, Studio, Style};
+use carom::render::{Camera, Clip, Image, Range, RenderWorld, Spheres, Studio, Style};
 use carom::scene::{Fill, Scene};
 use carom::{Dimensions, Error, Side, System};
 use glam::DVec3;
 
-use super::tools::{different, open, picture, sphere, system};
+use super::tools::{camera, difference, different, open, picture, sphere, system};
 
 #[test]
 fn a_png_comes_back_with_its_pixels_and_texts() {
@@ -134,4 +134,35 @@ fn walls_floor_shadows_and_occlusion_are_drawn_on_request() {
             assert!(sum(&other) > sum(&reference), "{what}");
         }
     }
+}
+
+#[test]
+fn a_clip_plane_hides_the_spheres_in_front_of_it_and_no_others() {
+    let context = open();
+    // Far from the origin, so that positions relative to the plane lose digits if they are computed carelessly.
+    let centre = DVec3::new(3e5, -2e5, 1e5);
+    let at = |id: u32, x: f64| sphere(id, centre + DVec3::new(x, 0.0, 0.0), 0.5);
+    let all = system((0..6).map(|k| at(k, f64::from(k) - 2.5)).collect());
+    let camera = camera(centre, 20.0, 24.0);
+    let style = Style {
+        clip: Some(Clip { normal: DVec3::X * 3.0, offset: 3.0 * (centre.x + 0.51) }),
+        ..Style::default()
+    };
+    let size = [320, 120];
+    let clipped = picture(&context, &all, &camera, &Style { legend: false, ..style }, size);
+    let fewer = system(all.spheres[..4].to_vec());
+    let is_hidden = |x: f64| {
+        let (px, py, _) = camera.project(centre + DVec3::X * x, size).unwrap();
+        let empty =
+            picture(&context, &system(vec![]), &camera, &Style { legend: false, ..Style::default() }, size);
+        difference(clipped.pixel(px as u32, py as u32), empty.pixel(px as u32, py as u32)) < 8
+    };
+    // The centre at 0.5 is just behind the plane.
+    assert_eq!([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5].map(is_hidden), [false, false, false, false, true, true]);
+    // Hidden spheres cast no shadows either: the picture is that of the others alone, in colours of a fixed range.
+    let fixed =
+        Style { range: Range::Locked(0.0, 1.0), legend: false, ground: false, bounds: false, ..style };
+    let [hidden, gone] = [(&all, fixed), (&fewer, Style { clip: None, ..fixed })]
+        .map(|(system, style)| picture(&context, system, &camera, &style, size));
+    assert!(different(&hidden, &gone, 3) < 20, "{}", different(&hidden, &gone, 3));
 }

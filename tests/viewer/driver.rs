@@ -158,6 +158,25 @@ impl Viewer {
         sleep(4 * GLANCE);
     }
 
+    /// Drags with the left button while a key is held, and waits for an event after each part of the drag: `begun` after
+    /// the first part, `ended` after the button is let go.
+    #[track_caller]
+    pub fn drag_with(&mut self, key: &str, from: [u32; 2], to: [u32; 2], events: [&str; 2]) -> Value {
+        self.point(from[0], from[1]);
+        self.display.xdotool(&["keydown", key]);
+        sleep(4 * GLANCE);
+        self.display.xdotool(&["mousedown", "1"]);
+        sleep(4 * GLANCE);
+        self.point(u32::midpoint(from[0], to[0]), u32::midpoint(from[1], to[1]));
+        let begun = self.expect(events[0]);
+        self.point(to[0], to[1]);
+        sleep(10 * GLANCE);
+        self.display.xdotool(&["mouseup", "1"]);
+        self.expect(events[1]);
+        self.display.xdotool(&["keyup", key]);
+        begun
+    }
+
     /// Clicks at the mouse position.
     pub fn click(&self) {
         self.display.xdotool(&["mousedown", "1"]);

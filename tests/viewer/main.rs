@@ -3,4 +3,5 @@
 
 mod driver;
 mod scenes;
+mod tools;
 mod window;

@@ -44,3 +44,30 @@ dt = 0.5
 [[spheres]]
 at = [{ position = [0, 0, 0], velocity = [1e30, 0, 0] }, { position = [3, 0.1, 0] }]
 "#;
+
+/// Three spheres at rest on a floor, one on top of two.
+pub const HEAP: &str = r#"
+[world]
+dt = 0.02
+gravity = [0, 0, -10]
+
+[materials.default]
+restitution = 0.3
+friction = 0.5
+rolling_friction = 0.2
+
+[[spheres]]
+at = [
+    { position = [-0.5, 0, 0.5], radius = 0.5 },
+    { position = [0.5, 0, 0.5], radius = 0.5 },
+    { position = [0, 0, 1.367], radius = 0.5 },
+]
+
+[[walls]]
+plane = { point = [0, 0, 0], normal = [0, 0, 1] }
+
+[view]
+eye = [0, -12, 1]
+target = [0, 0, 1]
+fov = 20.0
+"#;

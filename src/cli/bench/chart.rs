@@ -5,27 +5,16 @@ use std::error::Error;
 use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
 use plotters::prelude::{
-    BindKeyPoints, Circle, Color, Cross, DrawingArea, DynElement, IntoDrawingArea, IntoDynElement, IntoFont,
-    IntoLogRange, LineSeries, RGBColor, Rectangle, SVGBackend, Text, TextStyle, TriangleMarker, WHITE,
+    BindKeyPoints, Circle, Color, Cross, DrawingArea, DynElement, IntoDrawingArea, IntoDynElement,
+    IntoLogRange, LineSeries, Rectangle, SVGBackend, Text, TriangleMarker, WHITE,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::measure::Row;
-use crate::cli::text::counted;
-
-// Colours that remain distinct with every common colour blindness. (Okabe & Ito, "Color Universal Design", 2008, without
-// yellow, which is too light for lines on white, and without black, the colour of the text.)
-const COLORS: [RGBColor; 6] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-];
-const INK: RGBColor = RGBColor(40, 40, 40);
-const FRAME: RGBColor = RGBColor(120, 120, 120);
-const GRID: RGBColor = RGBColor(220, 220, 220);
+use crate::cli::{
+    chart::{COLORS, FONT, FRAME, GRID, TITLE_FONT, color, font, width},
+    text::counted,
+};
 
 // Lengths in pixels.
 const MARGIN: i32 = 20;
@@ -38,11 +27,6 @@ const LEGEND_SAMPLE: i32 = 34;
 const LEGEND_LINE: i32 = 22;
 const CAPTION_LINE: i32 = 18;
 const MARKER: i32 = 4;
-const FONT: i32 = 13;
-const TITLE_FONT: i32 = 18;
-// Width of a character over the size of the font. The fonts of the reader are unknown; DejaVu Sans, among the widest, has
-// 0.6 on average.
-const CHARACTER_WIDTH: f64 = 0.62;
 // Space beside the outermost points, and the smallest extent of an axis, as factors. Every factor of 4 contains two or more
 // of the numbers 1, 2, 5, 10.
 const AXIS_SPACE: f64 = 1.3;
@@ -173,19 +157,6 @@ fn tick(x: f64) -> String {
     };
     // Ticks have one digit, except for a rounding of the powers and the division.
     format!("{}{suffix}", (1e9 * value).round() / 1e9)
-}
-
-fn width(text: &str) -> i32 {
-    (CHARACTER_WIDTH * f64::from(FONT) * text.chars().count() as f64).ceil() as i32
-}
-
-fn font(size: i32) -> TextStyle<'static> {
-    // The library divides the size of a font by 1.24.
-    ("sans-serif", 1.24 * f64::from(size)).into_font().color(&INK)
-}
-
-fn color(k: usize) -> RGBColor {
-    COLORS[k % COLORS.len()]
 }
 
 // The shape changes with the colour and again when the colours repeat, so 18 series differ.

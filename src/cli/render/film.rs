@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use carom::render::Image;
+use carom::render::{Gif, Image};
 
-use super::gif::{self, Gif};
 use super::movie::Movie;
 use crate::cli::{
     atomic_file::{AtomicFile, cannot_write},
@@ -12,6 +11,9 @@ use crate::cli::{
     screen::Screen,
     text::counted,
 };
+
+/// Most frames per second that players show of a GIF.
+const FASTEST_GIF: f64 = 50.0;
 
 /// Kind of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,8 @@ pub struct Film {
 enum To {
     Folder,
     Png(AtomicFile),
-    Gif(Box<Gif>),
+    /// The film, and its frames per second.
+    Gif(Box<Gif<AtomicFile>>, f64),
     Movie(Movie),
 }
 
@@ -82,10 +85,11 @@ impl Film {
             Kind::Folder => folder(&path)?,
             Kind::Png => To::Png(AtomicFile::create(&path)?),
             Kind::Gif => {
-                if gif::is_fast(fps) {
+                if fps > FASTEST_GIF {
                     screen.note("note: players show at most 50 frames of a GIF in a second");
                 }
-                To::Gif(Box::new(Gif::create(&path, size, fps)?))
+                let gif = Gif::new(AtomicFile::create(&path)?, size).map_err(|e| cannot_write(&path, &e))?;
+                To::Gif(Box::new(gif), fps)
             }
             Kind::Mp4 => {
                 let comment = format!("scene {}, seed {}, {}", label.scene, label.seed, Label::software());
@@ -124,7 +128,10 @@ impl Film {
                 file.commit()?;
             }
             To::Png(file) => write_png(file, &self.path, image, label, time, step)?,
-            To::Gif(gif) => gif.add(&image.rgba)?,
+            To::Gif(gif, fps) => {
+                let time = gif.frames() as f64 / *fps;
+                gif.add(image, time).map_err(|e| cannot_write(&self.path, &e))?;
+            }
             To::Movie(movie) => return movie.add(&image.rgba),
         }
         Ok(true)
@@ -147,8 +154,9 @@ impl Film {
                 file.commit()?;
                 path
             }
-            To::Gif(gif) => {
-                gif.finish()?;
+            To::Gif(gif, fps) => {
+                let end = gif.frames() as f64 / fps;
+                gif.finish(end).map_err(|e| cannot_write(&self.path, &e))?.commit()?;
                 format!("{}, {}", path, counted(self.frames, "frame"))
             }
             To::Movie(movie) => {

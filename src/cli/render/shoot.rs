@@ -1,9 +1,10 @@
 //! Runs `carom render`: steps the simulation, draws the frames and writes them.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use carom::gpu::Context;
-use carom::render::{Colour, Map, Range, Recent, RenderWorld, Spheres, Studio, Style};
+use carom::render::{Colour, ContactNetwork, Map, Range, Recent, RenderWorld, Spheres, Studio, Style};
 use carom::scene::Scene;
 use carom::{Backend, Error, Options, Simulation, StepReport, System};
 
@@ -127,6 +128,9 @@ impl Shoot<'_> {
                 break;
             }
             stage.show()?;
+            if self.style.chains || self.style.colour.needs_contacts() {
+                stage.show_contacts()?;
+            }
             let camera = self.shot.at(frame as f64 / self.fps);
             let mut image = self.studio.picture(&stage.spheres, &stage.render_world, &camera, &self.style)?;
             if let Some(chart) = &mut self.chart {
@@ -221,6 +225,16 @@ impl Stage {
     }
 }
 
+impl Stage {
+    // Updates the contacts on the drawn spheres.
+    fn show_contacts(&mut self) -> Result<(), Error> {
+        let (contacts, spheres) = (self.simulation.contacts()?, self.simulation.try_spheres()?);
+        let network = ContactNetwork::of(&contacts, &spheres, self.simulation.system());
+        self.spheres.set_contacts(&self.context, &Arc::new(network));
+        Ok(())
+    }
+}
+
 // Drawing needs an adapter, whatever the backend.
 fn open(adapter: Option<&str>) -> Result<Context, CommandError> {
     Context::open(adapter).map_err(|error| match error {
@@ -267,12 +281,20 @@ fn style(arguments: &RenderArguments, scene: &Scene) -> Result<Style, CommandErr
     } else if let Some(name) = &scene.view.color {
         style.colour = named("view.color", name)?;
     }
+    if style.colour == Colour::Difference {
+        let text = "the colour `difference` compares two runs, which `carom view` alone does";
+        return Err(CommandError::usage(text.to_owned()));
+    }
     if let Some(name) = &arguments.map {
         style.map = named::<Map>("--map", name)?;
     }
     if let Some((low, high)) = arguments.range {
         style.range = Range::Locked(low, high);
     }
+    if let Some(text) = &arguments.clip {
+        style.clip = Some(named("--clip", text)?);
+    }
+    style.chains = arguments.chains;
     for hidden in &arguments.hide {
         match hidden {
             Hidden::Legend => style.legend = false,

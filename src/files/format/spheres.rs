@@ -31,7 +31,7 @@ pub(in crate::files) struct Spheres {
     /// A list of single spheres.
     #[schemars(title = "a list like [{ position = [0, 0, 0], radius = 0.5 }]")]
     pub at: Option<Vec<Sphere>>,
-    /// A file of spheres (.csv or .xyz), relative to the scene.
+    /// A file of spheres (CSV, extended XYZ, LAMMPS, VTP, NumPy, PLY), relative to the scene. Its last frame is taken.
     pub file: Option<String>,
     /// Spheres that are poured during the run.
     pub source: Option<Source>,

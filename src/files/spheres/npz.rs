@@ -5,7 +5,7 @@
 use std::{
     borrow::Cow,
     collections::HashMap,
-    io::{self, Cursor, Read, Seek, Write},
+    io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write},
 };
 
 use glam::DVec3;
@@ -263,9 +263,65 @@ fn put(bytes: &mut Vec<u8>, values: [f64; 3]) {
     values.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
 }
 
+/// A file that after its first error takes everything and writes nothing. A `ZipWriter` that is given up completes the
+/// archive anyway, and prints to stderr if it cannot.
+struct Latch<W> {
+    out: W,
+    /// Position in the file; after an error the one that it would have.
+    position: u64,
+    error: Option<io::Error>,
+}
+
+impl<W> Latch<W> {
+    /// The value of a successful call; after an error `lost`.
+    fn call<T>(&mut self, lost: T, call: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        if self.error.is_some() {
+            return Ok(lost);
+        }
+        match call(&mut self.out) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => {
+                self.error = Some(error);
+                Ok(lost)
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+impl<W: Write> Write for Latch<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.call(bytes.len(), |out| out.write(bytes))?;
+        self.position += taken as u64;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.call((), Write::flush)
+    }
+}
+
+impl<W: Seek> Seek for Latch<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let lost = match to {
+            SeekFrom::Start(position) => position,
+            SeekFrom::Current(distance) => self.position.saturating_add_signed(distance),
+            SeekFrom::End(distance) => self.position.saturating_add_signed(distance),
+        };
+        self.position = self.call(lost, |out| out.seek(to))?;
+        Ok(self.position)
+    }
+}
+
 /// Writes a state. Every array is there whatever the state, so scripts need no conditions; only unknown quantities are
 /// left out.
 pub(super) fn write(out: impl Write + Seek, table: &Table) -> io::Result<()> {
+    let mut latch = Latch { out, position: 0, error: None };
+    let outcome = write_archive(&mut latch, table);
+    // The first error is the cause of any other.
+    latch.error.map_or(outcome, Err)
+}
+
+fn write_archive(out: impl Write + Seek, table: &Table) -> io::Result<()> {
     let spheres = &table.spheres;
     let mut archive = Archive { zip: ZipWriter::new(out) };
     archive.column("id", "<u4", spheres, 4, |b, s| b.extend_from_slice(&s.id.to_le_bytes()))?;

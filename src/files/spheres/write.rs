@@ -1,7 +1,6 @@
 //! Writes files of spheres atomically.
 
 use std::{
-    fs,
     io::{self, BufWriter, Error, ErrorKind, Write},
     path::Path,
 };
@@ -12,6 +11,7 @@ use super::{Ending, Format, csv, gzip, lammps_dump, npz, ply, table::Table, vtp,
 use crate::{
     Sphere, System,
     files::{
+        atomic::new_file,
         frame::Frame,
         snapshot::{self, Snapshot},
     },
@@ -106,12 +106,7 @@ fn write_aside(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<NamedTempFile>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // Temporary files are private; the result gets the usual permissions under the user's umask.
-    #[cfg(unix)]
-    builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-    let mut file = BufWriter::with_capacity(BUFFER, builder.tempfile_in(folder)?);
+    let mut file = BufWriter::with_capacity(BUFFER, new_file(path)?);
     write(&mut file)?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.persist(path)?;

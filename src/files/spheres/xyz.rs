@@ -11,13 +11,15 @@ use crate::{
 };
 
 /// The columns of each known property.
-const PROPERTIES: [(&str, &[&str]); 8] = [
+const PROPERTIES: [(&str, &[&str]); 9] = [
     ("id", &["id"]),
     ("species", &["material"]),
     ("pos", &["x", "y", "z"]),
     ("velo", &["vx", "vy", "vz"]),
     ("radius", &["radius"]),
     ("mass", &["mass"]),
+    // The name that OVITO reads as an angular velocity; it takes `spin` for a single number.
+    ("omega", &["wx", "wy", "wz"]),
     ("spin", &["wx", "wy", "wz"]),
     ("fixed", &["fixed"]),
 ];
@@ -178,7 +180,7 @@ pub(super) fn write(out: &mut dyn Write, table: &Table) -> io::Result<()> {
 fn write_properties(out: &mut dyn Write, table: &Table) -> io::Result<()> {
     write!(out, "Properties=id:I:1:species:S:1:pos:R:3:velo:R:3:radius:R:1")?;
     for (needed, property) in
-        [(table.has_mass, ":mass:R:1"), (table.has_spin, ":spin:R:3"), (table.has_fixed, ":fixed:L:1")]
+        [(table.has_mass, ":mass:R:1"), (table.has_spin, ":omega:R:3"), (table.has_fixed, ":fixed:L:1")]
     {
         if needed {
             write!(out, "{property}")?;

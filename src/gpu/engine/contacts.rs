@@ -84,6 +84,14 @@ impl GpuExecutor {
 
     /// The contact impulses of all contacts, for the warm start of the next substep.
     pub(super) fn read_warm_start(&self) -> Result<WarmStartCache, Error> {
+        let mut warm_start = self.read_contacts_and_timers()?;
+        // A fixed sphere may be free in another system.
+        warm_start.sleep_timers.retain(|&(_, ticks)| ticks < STILL);
+        Ok(warm_start)
+    }
+
+    /// The same with all sleep timers that are not 0.
+    pub(super) fn read_contacts_and_timers(&self) -> Result<WarmStartCache, Error> {
         let (h, kept, timers) = self.kept(self.reported())?;
         let (ids, units) = (&self.host.ids, &self.host.domain.units);
         let partner = |key: u32| match key & WALL {
@@ -97,7 +105,7 @@ impl GpuExecutor {
         Ok(WarmStartCache {
             h: f64::from(h) * units.time,
             kept: kept.collect(),
-            sleep_timers: timers.filter(|&(_, ticks)| ticks > 0 && ticks < STILL).collect(),
+            sleep_timers: timers.filter(|&(_, ticks)| ticks > 0).collect(),
         })
     }
 
@@ -120,7 +128,8 @@ impl GpuExecutor {
             Some((rank(kept.sphere)?, partner, kept.load(&host.domain.units)?))
         };
         let mut known: Vec<_> = warm_start.kept.iter().filter_map(known).collect();
-        known.sort_unstable_by_key(|&(owner, partner, _)| (owner, partner));
+        // Several images of a partner keep their order.
+        known.sort_by_key(|&(owner, ..)| owner);
         let capacities = self.buffers.layout.capacities;
         if known.len() > capacities.constraints as usize {
             self.reallocate(Capacities { constraints: known.len() as u32, ..capacities })?;

@@ -1,6 +1,6 @@
 //! Removes spheres and adds others between two steps. The state stays on the device.
 
-use super::GpuExecutor;
+use super::{GpuExecutor, by_rank};
 use crate::{
     Error, Sphere, System,
     gpu::{encode::Encoder, layout::Frame},
@@ -17,7 +17,7 @@ impl GpuExecutor {
         if self.in_flight.is_some() || !self.host.suits(gone, come) {
             return Ok(false);
         }
-        let Some((indices, ranks)) = self.places(gone) else { return Ok(false) };
+        let Some((indices, ranks)) = self.places(gone)? else { return Ok(false) };
         let kept = self.host.domain.statistics.count - gone.len();
         if !self.make_room(kept + come.len())? {
             return Ok(false);
@@ -34,16 +34,22 @@ impl GpuExecutor {
         Ok(true)
     }
 
-    // Indices and ranks of spheres, each in ascending order; `None` unless the last report contains all of these spheres.
-    fn places(&self, spheres: &[Sphere]) -> Option<(Vec<u32>, Vec<u32>)> {
-        let mut places = (vec![], vec![]);
-        for sphere in spheres {
-            let rank = self.host.ids.binary_search(&sphere.id).ok()? as u32;
-            places.0.push(self.watched.as_ref()?.index(rank)?);
-            places.1.push(rank);
-        }
-        places.0.sort_unstable();
-        Some(places)
+    // Indices and ranks of spheres, each in ascending order; `None` if a sphere is absent. Reads the state from the device unless the
+    // last report contains all of these spheres.
+    fn places(&self, spheres: &[Sphere]) -> Result<Option<(Vec<u32>, Vec<u32>)>, Error> {
+        let rank = |sphere: &Sphere| self.host.ids.binary_search(&sphere.id).ok().map(|rank| rank as u32);
+        let Some(ranks) = spheres.iter().map(rank).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let index = |&rank: &u32| self.watched.as_ref()?.index(rank);
+        let mut indices = match ranks.iter().map(index).collect::<Option<Vec<_>>>() {
+            Some(indices) => indices,
+            None => {
+                let state = self.download(self.current)?;
+                let order = by_rank(&state, &self.host.ids, |i| i as u32);
+                ranks.iter().map(|&rank| order[rank as usize]).collect()
+            }
+        };
+        indices.sort_unstable();
+        Ok(Some((indices, ranks)))
     }
 
     // Returns false if the device has no memory for so many spheres beside the present buffers.

@@ -14,7 +14,7 @@ use crate::viewer::{
 };
 
 /// Width of the inspection window (points).
-const WIDTH: f32 = 270.0;
+const WIDTH: f32 = 300.0;
 
 /// Least radius of the ring around the inspected sphere (points).
 const RING: f32 = 7.0;
@@ -30,6 +30,10 @@ pub fn show_messages(desk: &Desk, ui: &Ui, rect: Rect) {
             FontId::proportional(18.0),
             Color32::GRAY,
         );
+    }
+    if let Some((seconds, frames)) = desk.film {
+        let text = format!("recording: {seconds:.1} s, {frames} frames; V ends it");
+        boxed(painter, rect.left_top() + egui::vec2(22.0, 50.0), &text, ALARM);
     }
     // The legend is below.
     let at = rect.left_top() + egui::vec2(22.0, 18.0);
@@ -123,6 +127,9 @@ pub fn mark_inspected(desk: &Desk, painter: &Painter) {
     let (rect, size) = desk.place;
     let camera = eye.camera();
     let sphere = &inspected.sphere;
+    if desk.style.clip.is_some_and(|clip| clip.hides(sphere.position)) {
+        return;
+    }
     let Some((x, y, depth)) = camera.project(sphere.position, size) else { return };
     let scale = rect.height() / size[1] as f32;
     let slope = (0.5 * camera.fov.to_radians()).tan();

@@ -1,6 +1,6 @@
 //! Widgets of the panel.
 
-use egui::{Color32, Response, RichText, Ui};
+use egui::{Color32, Response, RichText, TextStyle, Ui};
 
 /// A collapsible section.
 pub fn section(ui: &mut Ui, title: &str, is_open: bool, contents: impl FnOnce(&mut Ui)) {
@@ -11,8 +11,21 @@ pub fn section(ui: &mut Ui, title: &str, is_open: bool, contents: impl FnOnce(&m
         .show_unindented(ui, contents);
 }
 
-/// A name on the left, a value on the right.
+/// A name on the left, a value on the right; a value too long for the rest of the line is on a line of its own.
 pub fn row(ui: &mut Ui, name: &str, value: &str) {
+    let width = |text: &str, style: TextStyle| {
+        let font = style.resolve(ui.style());
+        ui.painter().layout_no_wrap(text.to_owned(), font, Color32::WHITE).size().x
+    };
+    let needed =
+        width(name, TextStyle::Body) + ui.spacing().item_spacing.x + width(value, TextStyle::Monospace);
+    if needed > ui.available_width() {
+        ui.label(RichText::new(name).weak());
+        labelled(ui, "", |ui| {
+            ui.add(egui::Label::new(RichText::new(value).monospace()).wrap());
+        });
+        return;
+    }
     labelled(ui, name, |ui| {
         ui.label(RichText::new(value).monospace());
     });

@@ -7,7 +7,7 @@ use super::parts::{labelled, number, row};
 use crate::{
     Dimensions,
     render::{Colour, Map, Range},
-    viewer::{command::Command, view::Desk},
+    viewer::{clip_control::ClipAxis, command::Command, view::Desk},
 };
 
 /// Values that the user is dragging. The worker receives a value when the drag ends, because each change sets up the
@@ -117,11 +117,13 @@ pub fn show_world(desk: &mut Desk, ui: &mut Ui) {
 
 /// Shows the colour quantity and the drawing options.
 pub fn show_style(desk: &mut Desk, ui: &mut Ui) {
+    let is_compared = desk.status.compared.is_some();
     let style = &mut desk.style;
     let before = style.colour;
     labelled(ui, "colour", |ui| {
         ComboBox::from_id_salt("colour").selected_text(style.colour.name()).show_ui(ui, |ui| {
-            for &colour in Colour::ALL {
+            let is_shown = |colour: &&Colour| **colour != Colour::Difference || is_compared;
+            for &colour in Colour::ALL.iter().filter(is_shown) {
                 ui.selectable_value(&mut style.colour, colour, colour.name());
             }
         });
@@ -154,7 +156,35 @@ pub fn show_style(desk: &mut Desk, ui: &mut Ui) {
         ui.checkbox(&mut style.ground, "ground");
         ui.checkbox(&mut style.legend, "legend");
         ui.checkbox(&mut style.flat, "flat");
+        ui.checkbox(&mut style.chains, "forces").on_hover_text("contacts as lines, as wide as their forces");
     });
+    let shows_contacts = style.chains || style.colour.needs_contacts();
+    if let Some(missing) = desk.status.contacts_missing.as_ref().filter(|_| shows_contacts) {
+        ui.add(egui::Label::new(RichText::new(missing).weak()).wrap());
+    }
+}
+
+/// Shows direction and position of the clip plane.
+pub fn show_clip(desk: &mut Desk, ui: &mut Ui) {
+    let Some(camera) = desk.eye.as_ref().map(|eye| *eye.camera()) else { return };
+    let (extent, mut axis) = (desk.status.extent, desk.clip.axis);
+    labelled(ui, "across", |ui| {
+        // In reverse, because the line is laid out from the right.
+        for choice in ClipAxis::ALL.into_iter().rev() {
+            ui.selectable_value(&mut axis, choice, choice.name());
+        }
+    });
+    if axis != desk.clip.axis {
+        desk.clip.choose(axis, extent, &camera);
+    }
+    if axis != ClipAxis::Off {
+        labelled(ui, "hidden part", |ui| {
+            ui.add(Slider::new(&mut desk.clip.part, 0.0..=1.0).max_decimals(3));
+        });
+        if axis != ClipAxis::View {
+            ui.checkbox(&mut desk.clip.is_low, "hide the lower side");
+        }
+    }
 }
 
 /// Shows the settings of a shot.

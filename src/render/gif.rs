@@ -1,57 +1,75 @@
 //! Writes a film as a GIF: all frames share one palette, and each frame stores only the pixels that changed.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom, Write},
+};
 
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
 
-use super::palette::{Histogram, MOST, Palette};
-use crate::cli::{
-    atomic_file::{AtomicFile, cannot_write},
-    command_error::CommandError,
+use super::{
+    image::Image,
+    palette::{Histogram, MOST, Palette},
 };
 
 /// Shortest display time that players accept (hundredths of a second); they replace shorter times.
-const SHORTEST: u64 = 2;
+const SHORTEST: f64 = 2.0;
 
-/// A GIF that is being written. Frames wait in an unnamed file until all colours are known.
-pub struct Gif {
-    path: PathBuf,
-    file: AtomicFile,
+/// A GIF that is being written. Frames wait in an unnamed file until all colours are known, so that memory does not grow with
+/// the film.
+pub struct Gif<W> {
+    out: W,
     frames: File,
     histogram: Histogram,
     size: [u16; 2],
-    count: u64,
-    fps: f64,
+    /// Time of each frame (seconds).
+    times: Vec<f64>,
 }
 
-impl Gif {
-    /// Opens the file under a temporary name.
-    pub fn create(path: &Path, size: [u32; 2], fps: f64) -> Result<Self, CommandError> {
-        let size = size.map(u16::try_from);
-        let [Ok(width), Ok(height)] = size else {
-            return Err(CommandError::usage("a GIF has at most 65535 pixels along each side"));
+impl<W: Write> Gif<W> {
+    /// Begins a film of this size (pixels: width, height). `out` receives the film at the end.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] for more than 65,535 pixels along a side; errors of the temporary file.
+    pub fn new(out: W, size: [u32; 2]) -> io::Result<Self> {
+        let [Ok(width), Ok(height)] = size.map(u16::try_from) else {
+            let text = "a GIF has at most 65535 pixels along each side";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         };
-        let file = AtomicFile::create(path)?;
-        let frames = tempfile::tempfile().map_err(|e| cannot_write(path, &e))?;
-        let histogram = Histogram::new();
-        Ok(Self { path: path.to_owned(), file, frames, histogram, size: [width, height], count: 0, fps })
+        let frames = tempfile::tempfile()?;
+        Ok(Self { out, frames, histogram: Histogram::new(), size: [width, height], times: vec![] })
     }
 
-    /// Adds a frame (red, green, blue and a fourth byte per pixel, which is ignored).
-    pub fn add(&mut self, rgba: &[u8]) -> Result<(), CommandError> {
-        let rgb: Vec<u8> = rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+    /// Adds a frame that is shown from this time on (seconds from the first frame). Times ascend.
+    ///
+    /// # Errors
+    /// Errors of the temporary file.
+    ///
+    /// # Panics
+    /// If the image does not have the size of the film.
+    pub fn add(&mut self, image: &Image, time: f64) -> io::Result<()> {
+        let size = [image.width, image.height];
+        assert_eq!(size, self.size.map(u32::from), "a frame of another size");
+        let rgb: Vec<u8> =
+            image.rgba.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
         self.histogram.add(&rgb);
-        self.count += 1;
-        self.frames.write_all(&rgb).map_err(|e| cannot_write(&self.path, &e))
+        self.times.push(time);
+        self.frames.write_all(&rgb)
     }
 
-    /// Chooses the colours, writes all frames and renames the file to its final name.
-    pub fn finish(mut self) -> Result<(), CommandError> {
-        let path = self.path.clone();
-        self.write().map_err(|e| cannot_write(&path, &e))?;
-        self.file.commit()
+    /// Number of frames.
+    pub fn frames(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Chooses the colours, writes all frames, and returns the output. The last frame is shown until `end` (seconds).
+    ///
+    /// # Errors
+    /// Errors of the output and of the temporary file.
+    pub fn finish(mut self, end: f64) -> io::Result<W> {
+        self.times.push(end);
+        self.write()?;
+        Ok(self.out)
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -62,16 +80,16 @@ impl Gif {
             other => io::Error::other(other),
         };
         let mut encoder =
-            Encoder::new(&mut self.file, width, height, &palette.colours.concat()).map_err(told)?;
+            Encoder::new(&mut self.out, width, height, &palette.colours.concat()).map_err(told)?;
         encoder.set_repeat(Repeat::Infinite).map_err(told)?;
         self.frames.seek(SeekFrom::Start(0))?;
         let mut rgb = vec![0; 3 * usize::from(width) * usize::from(height)];
         let mut before: Vec<u8> = vec![];
-        for k in 0..self.count {
+        for ends in self.times.windows(2) {
             self.frames.read_exact(&mut rgb)?;
             let now = indices(&palette, &rgb);
             let mut frame = changed(&before, &now, self.size);
-            frame.delay = delay(k, self.fps);
+            frame.delay = delay(ends[0], ends[1]);
             encoder.write_frame(&frame).map_err(told)?;
             before = now;
         }
@@ -80,14 +98,9 @@ impl Gif {
 }
 
 // Display time of a frame in hundredths of a second, rounded so that errors do not accumulate.
-fn delay(frame: u64, fps: f64) -> u16 {
-    let at = |k: u64| (100.0 * k as f64 / fps).round();
-    (at(frame + 1) - at(frame)).clamp(SHORTEST as f64, f64::from(u16::MAX)) as u16
-}
-
-/// Whether this frame rate is too high for players to show in time.
-pub fn is_fast(fps: f64) -> bool {
-    100.0 / fps < SHORTEST as f64
+fn delay(start: f64, end: f64) -> u16 {
+    let at = |time: f64| (100.0 * time).round();
+    (at(end) - at(start)).clamp(SHORTEST, f64::from(u16::MAX)) as u16
 }
 
 fn indices(palette: &Palette, rgb: &[u8]) -> Vec<u8> {
@@ -136,10 +149,11 @@ mod tests {
     #[test]
     fn delays_add_up_to_the_time_of_the_film() {
         for fps in [1.0, 12.0, 23.976, 25.0, 30.0, 50.0] {
-            let total: u64 = (0..300).map(|k| u64::from(delay(k, fps))).sum();
+            let at = |k: u32| f64::from(k) / fps;
+            let total: u64 = (0..300).map(|k| u64::from(delay(at(k), at(k + 1)))).sum();
             assert!((total as f64 - 30_000.0 / fps).abs() <= 0.5, "{total} at {fps}");
         }
-        assert_eq!((delay(0, 100.0), is_fast(100.0), is_fast(50.0)), (2, true, false));
+        assert_eq!((delay(0.0, 0.01), delay(0.0, 1e9)), (2, u16::MAX));
     }
 
     #[test]
