@@ -156,7 +156,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a gravity that is not finite, lies along a periodic axis, points out of the plane of a 2D
-    /// world or needs more than 1e6 substeps in a step; then nothing changes. Otherwise the errors of [`step`](Self::step).
+    /// world or needs more than 1e4 substeps in a step; then nothing changes. Otherwise the errors of [`step`](Self::step).
     pub fn set_gravity(&mut self, gravity: DVec3) -> Result<(), Error> {
         if gravity == self.system.gravity {
             return Ok(());

@@ -23,7 +23,7 @@ use crate::{
         plan::{self, Past, Plan, Substep},
         watch::BoxSet,
     },
-    system::limits::MOST_NEEDED,
+    system::limits::MOST_NEEDED_LATER,
     trace::debug,
 };
 
@@ -397,9 +397,9 @@ impl<E: StepEngine> Driver<E> {
             request = self.request(self.step, records);
         }
         let needed = request.plan.needed;
-        if needed > MOST_NEEDED {
+        if needed > MOST_NEEDED_LATER {
             return Err(Error::NoProgress(format!(
-                "the spheres are so fast at time {begin} that a step needs {needed:.1e} substeps; at most {MOST_NEEDED:e} \
+                "the spheres are so fast at time {begin} that a step needs {needed:.1e} substeps; at most {MOST_NEEDED_LATER:e} \
                  are accepted: choose a smaller dt"
             )));
         }

@@ -15,8 +15,14 @@ pub const MOST_TURN: f64 = 0.1;
 pub const REST_SUBSTEP: f64 = 0.0175;
 
 /// Number of substeps above which a step is refused. A step takes at most [`MOST_SUBSTEPS`]: with a need a little above it,
-/// accuracy suffers; with a need above this number the input is wrong, and the step would take hours.
-pub const MOST_NEEDED: f64 = 1e6;
+/// accuracy suffers; with a need above this number the result would be wrong, and a step of some thousand spheres takes minutes.
+pub const MOST_NEEDED: f64 = 1e4;
+
+/// As [`MOST_NEEDED`], for the speeds that spheres reach during a run, which may be those of a moment.
+pub const MOST_NEEDED_LATER: f64 = 1e6;
+
+/// Longest path of a wall and of a sphere of a source in a step, in diameters.
+pub const LONGEST_PATH: f64 = 1e6;
 
 /// Path in a substep, in mean diameters, that candidate lists always allow; in dilute systems they allow more.
 pub const LEAST_STRIDE: f64 = 0.25;

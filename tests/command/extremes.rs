@@ -42,8 +42,8 @@ fn gravity_and_steps_that_need_too_many_substeps_are_refused_with_the_number() {
     let open = |gravity: &str| format!("dt = 0.02\ngravity = [0, 0, {gravity}]\n");
     let closed = GAS.replace("z = \"periodic\"", "z = \"wall\"");
     for (new, words) in [
-        (open("-1e12"), ["gravity of 1e12", "substeps", "1e6"]),
-        (open("1e100"), ["gravity of 1e100", "substeps", "1e6"]),
+        (open("-1e12"), ["gravity of 1e12", "substeps", "1e4"]),
+        (open("1e100"), ["gravity of 1e100", "substeps", "1e4"]),
     ] {
         place.write("extreme.toml", &closed.replace(dt, &new));
         let ran = place.carom(&["run", "extreme.toml", "--backend", "cpu"]).expect(2).silent();
@@ -58,7 +58,7 @@ fn gravity_and_steps_that_need_too_many_substeps_are_refused_with_the_number() {
         2,
         &["200 of 200 spheres", "substeps", "world.dt"],
     );
-    refused(&place, "temperature = 1.0", "temperature = 1e9", 2, &["collides about", "at most 1229"]);
+    refused(&place, "temperature = 1.0", "temperature = 1.5e9", 2, &["collides about", "at most 1229"]);
     refused(&place, "[bounds]", "[solver]\nsubsteps = 4000000000\n[bounds]", 2, &["solver.substeps", "4096"]);
 }
 

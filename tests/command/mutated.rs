@@ -328,7 +328,7 @@ tier!(campaign "about 10 min": two_thousand_mutated_scenes_are_refused_or_run = 
 
 #[test]
 fn numbers_of_a_scene_are_found() {
-    let text = "a1 = 2 # 3\nb = [-1e3, 0.5] # x\n[[c]]\nd-4 = 1_000\n";
+    let text = "a1 = 2 # 3\nb = [-1e3, 0.5] # x\n[[c]]\nd-4 = 1_000\ne = -4\n";
     let found: Vec<&str> = numbers(text).into_iter().map(|(start, end)| &text[start..end]).collect();
     assert_eq!(found, ["2", "-1e3", "0.5", "-4"]);
 }

@@ -90,7 +90,10 @@ fn scene(path: &Path) -> Result<(), String> {
 
 // A sphere file is read as part of a scene.
 fn spheres(path: &Path) -> Result<(), String> {
-    let text = format!("[world]\ndt = 0.1\n[[spheres]]\nfile = {:?}\n", path.file_name().unwrap());
+    let text = format!(
+        "[world]\ndt = 0.1\n[materials.steel]\n[[spheres]]\nfile = {:?}\n",
+        path.file_name().unwrap()
+    );
     let scene = path.with_file_name("scene.toml");
     fs::write(&scene, text).map_err(|error| error.to_string())?;
     load_scene(&scene, &[]).map(drop).map_err(|error| error.to_string())

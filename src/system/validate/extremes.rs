@@ -7,8 +7,8 @@ use crate::{
     Side, Source, System,
     system::{
         limits::{
-            COLLISIONS_PER_SUBSTEP, LEAST_STRIDE, MAGNITUDES, MOST_NEEDED, MOST_POURED, MOST_RATIO,
-            MOST_SUBSTEPS, WIDEST, rest_need,
+            COLLISIONS_PER_SUBSTEP, LEAST_STRIDE, LONGEST_PATH, MAGNITUDES, MOST_NEEDED, MOST_POURED,
+            MOST_RATIO, MOST_SUBSTEPS, WIDEST, rest_need,
         },
         region::{Region, content},
         validate::{AXES, require},
@@ -119,12 +119,12 @@ impl System {
     fn inspect_wall_speeds(&self, unit: f64) -> Result<(), ValidationError> {
         for (index, wall) in self.walls.iter().enumerate() {
             let path = self.dt * wall.motion.top_speed(0.0) / unit;
-            if path > MOST_NEEDED {
+            if path > LONGEST_PATH {
                 return Err(ValidationError::field(
                     format!("walls[{index}]"),
                     format!("the wall {} moves by {path:.1e} sphere diameters in a step", wall.name),
                     format!(
-                        "at most {MOST_NEEDED:e} are accepted: move it more slowly, or choose a smaller world.dt"
+                        "at most {LONGEST_PATH:e} are accepted: move it more slowly, or choose a smaller world.dt"
                     ),
                 ));
             }
@@ -151,11 +151,11 @@ impl System {
             ));
         }
         let strides = (source.velocity.length() + source.spread) * self.dt / (2.0 * source.largest_radius());
-        if strides > MOST_NEEDED {
+        if strides > LONGEST_PATH {
             return Err(ValidationError::field(
                 format!("{path}.velocity"),
                 format!("the spheres of {path} move by {strides:.1e} diameters in a step"),
-                format!("at most {MOST_NEEDED:e} are accepted: choose a lower speed or a smaller world.dt"),
+                format!("at most {LONGEST_PATH:e} are accepted: choose a lower speed or a smaller world.dt"),
             ));
         }
         Ok(())
