@@ -326,6 +326,7 @@ pub fn setup(start: &Start) -> Setup {
         motion_margin,
         drift: sums.drift,
         regrid: None,
+        needed: 0.0,
     };
     let n = start.system.spheres.len();
     let capacities = Capacities { constraints: 16 * n as u32 + 1024, blocks: 64, ..capacities(4 * n) };

@@ -37,6 +37,7 @@ impl GpuExecutor {
             motion_margin: 0.0,
             drift: glam::DVec3::ZERO,
             regrid: None,
+            needed: 0.0,
         };
         let step_plan = StepPlan {
             plan,
