@@ -1,8 +1,9 @@
 //! Return to an earlier state of the same run.
 //!
-//! Between two steps a simulation hands out its state as a [`Moment`]. On a device a moment is a copy on the device, which the
-//! host does not wait for. A moment has no warm start of a device, and no moment has the measures from which the plan of the
-//! next steps is made: steps after a return are reproducible, but not bit-identical to the steps of the first time.
+//! Between two steps a simulation hands out its state as a [`Moment`]. On the host a moment is complete: after a return the
+//! simulation takes the same steps, to the bit. On a device a moment is a copy of the spheres on the device, which the host does
+//! not wait for. It lacks the impulses of contacts and the measurements on which the next steps are planned: steps after a return
+//! are reproducible, but not bit-identical to the steps of the first time.
 
 use std::sync::Arc;
 
@@ -12,8 +13,9 @@ use super::{
 use crate::{
     Error, Sphere, StepReport, System,
     gpu::{Body, Context, StateBuffers, Tag, buffers::make_buffer, readback::download},
-    simulation::start::start_engine,
-    state::warm_start::WarmStartCache,
+    simulation::start::{resume_engine, start_engine},
+    state::{columns::State, warm_start::WarmStartCache},
+    step::checkpoint::{EngineState, ExactState, Predictions},
 };
 
 /// The state of a simulation between two steps.
@@ -31,7 +33,9 @@ pub(crate) struct Moment {
 
 /// Where the spheres are.
 enum Held {
-    Host(Vec<Sphere>, WarmStartCache),
+    Host(Vec<Sphere>, Box<EngineState>),
+    /// On the host, with edits that the engine has not received.
+    Edited(Vec<Sphere>, WarmStartCache),
     Device(Context, StateBuffers),
 }
 
@@ -45,11 +49,8 @@ impl Moment {
     /// share it.
     pub fn bytes(&self) -> usize {
         match &self.held {
-            Held::Host(spheres, warm_start) => {
-                size_of_val(&spheres[..])
-                    + size_of_val(&warm_start.kept[..])
-                    + size_of_val(&warm_start.sleep_timers[..])
-            }
+            Held::Host(spheres, state) => size_of_val(&spheres[..]) + bytes_of(state),
+            Held::Edited(spheres, warm_start) => size_of_val(&spheres[..]) + bytes_of_contacts(warm_start),
             Held::Device(_, state) => (state.bodies.size() + state.tags.size()) as usize,
         }
     }
@@ -61,10 +62,20 @@ impl Moment {
     pub fn start(&self, mut options: Options) -> Result<Simulation, Error> {
         let system = System { spheres: self.spheres()?, ..System::clone(&self.system) };
         system.validate_on()?;
-        let mut engine = start_engine(&system, &mut options, self.time)?;
-        if let Held::Host(_, warm_start) = &self.held {
-            engine.restore(warm_start)?;
-        }
+        let resumed = match &self.held {
+            Held::Host(_, state) => resume_engine(&system, &mut options, state, self.time)?,
+            Held::Edited(..) | Held::Device(..) => None,
+        };
+        let engine = match resumed {
+            Some(engine) => engine,
+            None => {
+                let mut engine = start_engine(&system, &mut options, self.time)?;
+                if let Held::Edited(_, warm_start) = &self.held {
+                    engine.restore(warm_start)?;
+                }
+                engine
+            }
+        };
         Ok(Simulation {
             system,
             options,
@@ -84,7 +95,7 @@ impl Moment {
 
     fn spheres(&self) -> Result<Vec<Sphere>, Error> {
         let (context, state) = match &self.held {
-            Held::Host(spheres, _) => return Ok(spheres.clone()),
+            Held::Host(spheres, _) | Held::Edited(spheres, _) => return Ok(spheres.clone()),
             Held::Device(context, state) => (context, state),
         };
         let count = u64::from(state.sphere_count);
@@ -127,12 +138,13 @@ impl Simulation {
         };
         let held = match (self.state_buffers(), &self.options.context) {
             (Some(state), Some(context)) => Held::Device(context.clone(), copied(context, &state, spare)?),
+            _ if self.edited => Held::Edited(self.system.spheres.clone(), self.engine.warm_start()?),
             _ => {
                 let mut spheres = self.system.spheres.clone();
-                if !self.edited && !spheres.is_empty() {
+                if !spheres.is_empty() {
                     self.engine.read(&mut spheres)?;
                 }
-                Held::Host(spheres, self.engine.warm_start()?)
+                Held::Host(spheres, Box::new(self.engine.checkpoint()?))
             }
         };
         Ok(Moment {
@@ -157,6 +169,31 @@ impl Simulation {
         *self = made;
         Ok(())
     }
+}
+
+// Memory of an engine's state (bytes); parts of a constant size are left out.
+fn bytes_of(state: &EngineState) -> usize {
+    match state {
+        EngineState::Staged(state) => {
+            state.spheres.len() * State::BYTES + bytes_of_contacts(&state.warm_start)
+        }
+        EngineState::Exact(state) => {
+            let ExactState { number, position, velocity, clock, cell, impacts, hasty, predictions, .. } =
+                &**state;
+            size_of_val(&number[..])
+                + size_of_val(&position[..])
+                + size_of_val(&velocity[..])
+                + size_of_val(&clock[..])
+                + size_of_val(&cell[..])
+                + size_of_val(&impacts[..])
+                + size_of_val(&hasty[..])
+                + predictions.len() * size_of::<Predictions>()
+        }
+    }
+}
+
+fn bytes_of_contacts(warm_start: &WarmStartCache) -> usize {
+    size_of_val(&warm_start.kept[..]) + size_of_val(&warm_start.sleep_timers[..])
 }
 
 // Copies a state on the device, into the buffers of `spare` if they have the right size.
