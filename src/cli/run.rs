@@ -1,6 +1,7 @@
 //! `carom run`: steps a scene to its end.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -179,10 +180,8 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         Some(checkpoints) if failed.is_none() => checkpoints.write_last(&mut simulation, is_interrupted)?,
         _ => None,
     };
-    match contact_file {
-        Some(file) if failed.is_none() => file.write(&simulation)?,
-        Some(_) => screen.note("note: a step that failed has no contacts; none are written"),
-        None => {}
+    if let Some(file) = contact_file {
+        write_contacts(file, &simulation, failed.is_some(), &screen)?;
     }
     describe_end(&mut screen, arguments, &simulation, state_hash);
     if let (Some(path), None) = (&arguments.contacts, &failed) {
@@ -200,15 +199,66 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         return Err(run_failed(&error, arguments.on_loss));
     }
     if is_interrupted {
-        let on = last.map_or("--out DIR would have kept a checkpoint to resume from".to_owned(), |path| {
-            format!("to go on: carom run --resume {}", path.display())
-        });
-        screen.note(&format!("interrupted after step {} of {}; {on}", simulation.steps(), steps));
+        note_interruption(&screen, simulation.steps(), steps, last.as_deref());
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
 }
 
+<<<<<<< ours
+=======
+// Prints what begins, and the note on the choice of the backend.
+fn announce(screen: &mut Screen, chosen: &Chosen, simulation: &Simulation, scene: &str, steps: u64) {
+    let done = simulation.steps();
+    screen.line(&format!(
+        "{scene}: {}, {} of {} on {}{}",
+        counted(simulation.sphere_count() as u64, "sphere"),
+        counted(steps - done, "step"),
+        number(simulation.system().dt, 4),
+        chosen.describe(),
+        if done > 0 { format!(", after step {done}") } else { String::new() }
+    ));
+    if let Some(note) = &chosen.note {
+        screen.note(note);
+    }
+}
+
+// Prints the object of `--json`.
+fn print_record(
+    simulation: &Simulation,
+    state_hash: Option<u64>,
+    failed: Option<&Error>,
+) -> Result<(), CommandError> {
+    let mut object = record(simulation, state_hash);
+    if matches!(failed, Some(Error::NonFinite { .. })) {
+        // The failed step did not end, so the summary does not include it.
+        object["nonfinite"] = simulation.summary().nonfinite.max(1).into();
+    }
+    print_object(&object)
+}
+
+fn write_contacts(
+    file: Contacts,
+    simulation: &Simulation,
+    has_failed: bool,
+    screen: &Screen,
+) -> Result<(), CommandError> {
+    if has_failed {
+        screen.note("note: a step that failed has no contacts; none are written");
+        return Ok(());
+    }
+    file.write(simulation)
+}
+
+fn note_interruption(screen: &Screen, step: u64, steps: u64, checkpoint: Option<&Path>) {
+    let on = match checkpoint {
+        Some(path) => format!("to go on: carom run --resume {}", path.display()),
+        None => "--out DIR would have kept a checkpoint to resume from".to_owned(),
+    };
+    screen.note(&format!("interrupted after step {step} of {steps}; {on}"));
+}
+
+>>>>>>> theirs
 fn run_failed(error: &Error, on_loss: OnLossChoice) -> CommandError {
     let hint = match error {
         Error::DeviceLost(_) if on_loss == OnLossChoice::Stop => {

@@ -101,7 +101,7 @@ impl Alone {
     pub(super) fn of(code: u32) -> Self {
         match code {
             0 => Self::Nothing,
-            1..7 => Self::Cross((code as u8 - 1) / 2, if code % 2 == 0 { 1 } else { -1 }),
+            1..7 => Self::Cross((code as u8 - 1) / 2, if code.is_multiple_of(2) { 1 } else { -1 }),
             _ => Self::Wall(code - 7),
         }
     }

@@ -73,7 +73,8 @@ fn without_a_number_of_steps_the_run_goes_on_to_its_end() {
 #[test]
 fn a_checkpoint_starts_a_scene_and_converts() {
     let place = Place::new();
-    let arguments = ["run", "gas.toml", "--out", "out", "--checkpoint-every", "20", "--quiet", "--backend", "cpu"];
+    let arguments =
+        ["run", "gas.toml", "--out", "out", "--checkpoint-every", "20", "--quiet", "--backend", "cpu"];
     place.carom(&arguments).expect(0);
     let file = "out/checkpoint-00000020.safetensors";
     let object = place.carom(&["info", file, "--json"]).expect(0).object();

@@ -122,8 +122,15 @@ const NUMBERS: [&str; 16] = [
     ".",
 ];
 
-const CHECKPOINT: &[&str] =
-    &["\"shape\":[", "\"data_offsets\":[", "\"dtype\":\"F64\"", "__metadata__", "checksum", "\"version\":\"1\"", "head"];
+const CHECKPOINT: &[&str] = &[
+    "\"shape\":[",
+    "\"data_offsets\":[",
+    "\"dtype\":\"F64\"",
+    "__metadata__",
+    "checksum",
+    "\"version\":\"1\"",
+    "head",
+];
 
 const TOML: &[&str] = &[
     "[world]",

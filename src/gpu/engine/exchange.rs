@@ -10,6 +10,13 @@ use crate::{
 /// Ratio of the new room to the number of spheres for which room is needed.
 const SPARE_ROOM: f64 = 1.5;
 
+/// Where spheres are on the device, in ascending order.
+struct Places {
+    /// Indices in the present order.
+    indices: Vec<u32>,
+    ranks: Vec<u32>,
+}
+
 impl GpuExecutor {
     /// Removes and adds spheres without reading the state. Returns false, having changed nothing, if the engine has to be
     /// reloaded instead.
@@ -17,7 +24,7 @@ impl GpuExecutor {
         if self.in_flight.is_some() || !self.host.suits(gone, come) {
             return Ok(false);
         }
-        let Some((indices, ranks)) = self.places(gone)? else { return Ok(false) };
+        let Some(Places { indices, ranks }) = self.places(gone)? else { return Ok(false) };
         let kept = self.host.domain.statistics.count - gone.len();
         if !self.make_room(kept + come.len())? {
             return Ok(false);
@@ -34,9 +41,9 @@ impl GpuExecutor {
         Ok(true)
     }
 
-    // Indices and ranks of spheres, each in ascending order; `None` if a sphere is absent. Reads the state from the device unless the
+    // The places of spheres; `None` if a sphere is absent. Reads the state from the device unless the
     // last report contains all of these spheres.
-    fn places(&self, spheres: &[Sphere]) -> Result<Option<(Vec<u32>, Vec<u32>)>, Error> {
+    fn places(&self, spheres: &[Sphere]) -> Result<Option<Places>, Error> {
         let rank = |sphere: &Sphere| self.host.ids.binary_search(&sphere.id).ok().map(|rank| rank as u32);
         let Some(ranks) = spheres.iter().map(rank).collect::<Option<Vec<_>>>() else { return Ok(None) };
         let index = |&rank: &u32| self.watched.as_ref()?.index(rank);
@@ -49,7 +56,7 @@ impl GpuExecutor {
             }
         };
         indices.sort_unstable();
-        Ok(Some((indices, ranks)))
+        Ok(Some(Places { indices, ranks }))
     }
 
     // Returns false if the device has no memory for so many spheres beside the present buffers.
