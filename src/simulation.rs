@@ -17,6 +17,7 @@ use std::ops::ControlFlow;
 
 use xxhash_rust::xxh3::Xxh3;
 
+#[cfg(feature = "files")]
 pub(crate) use self::checkpoint::RunState;
 #[cfg(feature = "viewer")]
 pub(crate) use self::rewind::Moment;

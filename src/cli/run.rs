@@ -205,8 +205,6 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     Ok(Exit::Done)
 }
 
-<<<<<<< ours
-=======
 // Prints what begins, and the note on the choice of the backend.
 fn announce(screen: &mut Screen, chosen: &Chosen, simulation: &Simulation, scene: &str, steps: u64) {
     let done = simulation.steps();
@@ -258,7 +256,6 @@ fn note_interruption(screen: &Screen, step: u64, steps: u64, checkpoint: Option<
     screen.note(&format!("interrupted after step {step} of {steps}; {on}"));
 }
 
->>>>>>> theirs
 fn run_failed(error: &Error, on_loss: OnLossChoice) -> CommandError {
     let hint = match error {
         Error::DeviceLost(_) if on_loss == OnLossChoice::Stop => {

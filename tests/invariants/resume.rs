@@ -24,8 +24,7 @@ fn comparable(report: &StepReport) -> StepReport {
 fn scene(name: &str, settings: &[&str]) -> System {
     let settings: Vec<_> = settings.iter().map(|setting| (*setting).to_owned()).collect();
     let text = builtin(name).expect("a built-in scene").text;
-    let built = parse_scene(text, name, None, &settings).unwrap().build().unwrap();
-    built
+    parse_scene(text, name, None, &settings).unwrap().build().unwrap()
 }
 
 /// Takes a checkpoint after each of the steps `at`, and compares the next `count` steps of the resumed run with those of the first
