@@ -112,7 +112,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     }
 
     if arguments.dry_run {
-        return dry_run(arguments, &chosen, simulation, steps, &mut screen);
+        return dry_run(arguments, chosen, simulation, steps, &mut screen);
     }
     let mut output = Output::of(arguments)?;
     let sinks = &simulation.system().sinks;
@@ -122,18 +122,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     let mut checkpoints = Checkpoints::of(arguments, &labels, steps);
     let done = simulation.steps();
-    screen.line(&format!(
-        "{}: {}, {} of {} on {}{}",
-        labels.scene,
-        counted(simulation.sphere_count() as u64, "sphere"),
-        counted(steps - done, "step"),
-        number(simulation.system().dt, 4),
-        chosen.describe(),
-        if done > 0 { format!(", after step {done}") } else { String::new() }
-    ));
-    if let Some(note) = &chosen.note {
-        screen.note(note);
-    }
+    announce(&mut screen, chosen, &simulation, &labels.scene, steps);
     if chosen.backend == Backend::Exact && arguments.threads > 1 {
         screen.note("note: the exact backend runs on one thread");
     }
@@ -188,12 +177,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         screen.line(&format!("contacts  {}", path.display()));
     }
     if arguments.json {
-        let mut object = record(&simulation, state_hash);
-        if matches!(failed, Some(Error::NonFinite { .. })) {
-            // The failed step did not end, so the summary does not include it.
-            object["nonfinite"] = simulation.summary().nonfinite.max(1).into();
-        }
-        print_object(&object)?;
+        print_record(&simulation, state_hash, failed.as_ref())?;
     }
     if let Some(error) = failed {
         return Err(run_failed(&error, arguments.on_loss));

@@ -75,8 +75,8 @@ fn absurd_numbers_of_spheres_and_steps_are_refused() {
         2,
         &["bounds.max"],
     );
-    let max = format!("min = [0, 0, 0]\nmax = [9, 9, 9]\nx = \"periodic\"");
-    let closed = GAS.replace("x = \"periodic\"", &max);
+    let max = "min = [0, 0, 0]\nmax = [9, 9, 9]\nx = \"periodic\"";
+    let closed = GAS.replace("x = \"periodic\"", max);
     let random = "random = { count = 200, volume_fraction = 0.1, diameter = 1.0 }";
     place.write("extreme.toml", &closed.replace(random, lattice));
     place.carom(&["run", "extreme.toml", "--backend", "cpu"]).expect(1).silent().says("134217728");
