@@ -18,9 +18,9 @@ use std::ops::ControlFlow;
 use xxhash_rust::xxh3::Xxh3;
 
 pub(crate) use self::checkpoint::RunState;
-pub use self::{checkpoint::Checkpoint, recovery::OnLoss, summary::Summary};
 #[cfg(feature = "viewer")]
 pub(crate) use self::rewind::Moment;
+pub use self::{checkpoint::Checkpoint, recovery::OnLoss, summary::Summary};
 use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, start::start_engine};
 #[cfg(feature = "gpu")]
 use crate::gpu;

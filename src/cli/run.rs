@@ -111,7 +111,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     }
 
     if arguments.dry_run {
-        return dry_run(arguments, &chosen, simulation, steps, &mut screen);
+        return dry_run(arguments, chosen, simulation, steps, &mut screen);
     }
     let mut output = Output::of(arguments)?;
     let sinks = &simulation.system().sinks;
@@ -121,18 +121,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     let mut checkpoints = Checkpoints::of(arguments, &labels, steps);
     let done = simulation.steps();
-    screen.line(&format!(
-        "{}: {}, {} of {} on {}{}",
-        labels.scene,
-        counted(simulation.sphere_count() as u64, "sphere"),
-        counted(steps - done, "step"),
-        number(simulation.system().dt, 4),
-        chosen.describe(),
-        if done > 0 { format!(", after step {done}") } else { String::new() }
-    ));
-    if let Some(note) = &chosen.note {
-        screen.note(note);
-    }
+    announce(&mut screen, chosen, &simulation, &labels.scene, steps);
     if chosen.backend == Backend::Exact && arguments.threads > 1 {
         screen.note("note: the exact backend runs on one thread");
     }
@@ -189,12 +178,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         screen.line(&format!("contacts  {}", path.display()));
     }
     if arguments.json {
-        let mut object = record(&simulation, state_hash);
-        if matches!(failed, Some(Error::NonFinite { .. })) {
-            // The failed step did not end, so the summary does not include it.
-            object["nonfinite"] = simulation.summary().nonfinite.max(1).into();
-        }
-        print_object(&object)?;
+        print_record(&simulation, state_hash, failed.as_ref())?;
     }
     if let Some(error) = failed {
         return Err(run_failed(&error, arguments.on_loss));
@@ -207,6 +191,36 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
+}
+
+// Prints what begins, and the note on the choice of the backend.
+fn announce(screen: &mut Screen, chosen: &Chosen, simulation: &Simulation, scene: &str, steps: u64) {
+    let done = simulation.steps();
+    screen.line(&format!(
+        "{scene}: {}, {} of {} on {}{}",
+        counted(simulation.sphere_count() as u64, "sphere"),
+        counted(steps - done, "step"),
+        number(simulation.system().dt, 4),
+        chosen.describe(),
+        if done > 0 { format!(", after step {done}") } else { String::new() }
+    ));
+    if let Some(note) = &chosen.note {
+        screen.note(note);
+    }
+}
+
+// Prints the object of `--json`.
+fn print_record(
+    simulation: &Simulation,
+    state_hash: Option<u64>,
+    failed: Option<&Error>,
+) -> Result<(), CommandError> {
+    let mut object = record(simulation, state_hash);
+    if matches!(failed, Some(Error::NonFinite { .. })) {
+        // The failed step did not end, so the summary does not include it.
+        object["nonfinite"] = simulation.summary().nonfinite.max(1).into();
+    }
+    print_object(&object)
 }
 
 fn run_failed(error: &Error, on_loss: OnLossChoice) -> CommandError {
