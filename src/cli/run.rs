@@ -1,6 +1,7 @@
 //! `carom run`: steps a scene to its end.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -168,10 +169,8 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         Some(checkpoints) if failed.is_none() => checkpoints.write_last(&mut simulation, is_interrupted)?,
         _ => None,
     };
-    match contact_file {
-        Some(file) if failed.is_none() => file.write(&simulation)?,
-        Some(_) => screen.note("note: a step that failed has no contacts; none are written"),
-        None => {}
+    if let Some(file) = contact_file {
+        write_contacts(file, &simulation, failed.is_some(), &screen)?;
     }
     describe_end(&mut screen, arguments, &simulation, state_hash);
     if let (Some(path), None) = (&arguments.contacts, &failed) {
@@ -184,10 +183,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         return Err(run_failed(&error, arguments.on_loss));
     }
     if is_interrupted {
-        let on = last.map_or("--out DIR would have kept a checkpoint to resume from".to_owned(), |path| {
-            format!("to go on: carom run --resume {}", path.display())
-        });
-        screen.note(&format!("interrupted after step {} of {}; {on}", simulation.steps(), steps));
+        note_interruption(&screen, simulation.steps(), steps, last.as_deref());
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
@@ -221,6 +217,27 @@ fn print_record(
         object["nonfinite"] = simulation.summary().nonfinite.max(1).into();
     }
     print_object(&object)
+}
+
+fn write_contacts(
+    file: Contacts,
+    simulation: &Simulation,
+    has_failed: bool,
+    screen: &Screen,
+) -> Result<(), CommandError> {
+    if has_failed {
+        screen.note("note: a step that failed has no contacts; none are written");
+        return Ok(());
+    }
+    file.write(simulation)
+}
+
+fn note_interruption(screen: &Screen, step: u64, steps: u64, checkpoint: Option<&Path>) {
+    let on = match checkpoint {
+        Some(path) => format!("to go on: carom run --resume {}", path.display()),
+        None => "--out DIR would have kept a checkpoint to resume from".to_owned(),
+    };
+    screen.note(&format!("interrupted after step {step} of {steps}; {on}"));
 }
 
 fn run_failed(error: &Error, on_loss: OnLossChoice) -> CommandError {
