@@ -93,8 +93,7 @@ impl Checkpoint {
 impl Simulation {
     /// The complete state. Pending edits are applied first.
     ///
-    /// On a device this downloads the state. In a callback of [`run_watched`](Self::run_watched), the state is that of the last
-    /// report.
+    /// On a device this downloads the state.
     ///
     /// # Errors
     /// [`Error::DeviceLost`]; the errors of [`new`](Self::new) if edits since the last step made the system invalid.
@@ -133,7 +132,7 @@ impl Simulation {
     pub fn resume(checkpoint: Checkpoint, mut options: Options) -> Result<Self, Error> {
         let Checkpoint { run, system, engine: state, .. } = checkpoint;
         let RunState { time, step, summary, flow, squeeze, .. } = run;
-        system.validate_on()?;
+        system.validate_reached()?;
         let engine = match resume_engine(&system, &mut options, &state, time)? {
             Some(engine) => engine,
             None => start_engine(&system, &mut options, time)?,

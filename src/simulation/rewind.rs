@@ -61,7 +61,7 @@ impl Moment {
     /// As [`Simulation::new`], and [`Error::DeviceLost`].
     pub fn start(&self, mut options: Options) -> Result<Simulation, Error> {
         let system = System { spheres: self.spheres()?, ..System::clone(&self.system) };
-        system.validate_on()?;
+        system.validate_reached()?;
         let resumed = match &self.held {
             Held::Host(_, state) => resume_engine(&system, &mut options, state, self.time)?,
             Held::Edited(..) | Held::Device(..) => None,

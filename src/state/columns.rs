@@ -165,22 +165,36 @@ impl State {
 
     /// Writes position, velocity and spin into `spheres`, which are sorted by id, in the user's units.
     pub fn fill(&self, units: &Units, grid: &Grid, spheres: &mut [Sphere]) {
-        let first = spheres.first().map_or(0, |sphere| sphere.id);
-        for i in 0..self.len() {
-            let id = self.id[i];
-            // Ids without gaps give the place; a search costs a cache miss for each of its probes.
-            let without_gaps = id.wrapping_sub(first) as usize;
-            let place = match spheres.get(without_gaps) {
-                Some(sphere) if sphere.id == id => without_gaps,
-                _ => spheres.binary_search_by_key(&id, |s| s.id).expect("an id of the system"),
-            };
-            let sphere = &mut spheres[place];
+        let indices = self.indices(spheres);
+        let write = |(sphere, &i): (&mut Sphere, &u32)| {
+            let i = i as usize;
+            if i >= self.len() {
+                return;
+            }
             sphere.position = self.world(i, grid) * units.length;
             if !sphere.fixed {
                 sphere.velocity = self.velocity(i).as_dvec3() * units.velocity();
             }
             sphere.spin = self.spin[i].truncate().as_dvec3() / units.time;
+        };
+        // Few spheres are faster on one thread.
+        spheres.par_iter_mut().zip(&indices).with_min_len(4096).for_each(write);
+    }
+
+    // Index of each of these spheres, which are sorted by id; `u32::MAX` for one that is absent.
+    fn indices(&self, spheres: &[Sphere]) -> Vec<u32> {
+        let mut indices = vec![u32::MAX; spheres.len()];
+        let ends = spheres.first().zip(spheres.last()).map_or([0; 2], |(first, last)| [first.id, last.id]);
+        // Ids without gaps give the place; a search costs a cache miss for each of its probes.
+        let has_gaps = (ends[1] - ends[0]) as usize + 1 != spheres.len();
+        for (&id, i) in self.id.iter().zip(0..) {
+            let place = match has_gaps {
+                true => spheres.binary_search_by_key(&id, |s| s.id).expect("an id of the system"),
+                false => (id - ends[0]) as usize,
+            };
+            indices[place] = i;
         }
+        indices
     }
 
     /// Spheres for which `test` of centre and radius returns true.

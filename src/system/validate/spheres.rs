@@ -35,15 +35,7 @@ impl System {
 
     /// As [`inspect_spheres`](Self::inspect_spheres), but of the walls only planes at rest are checked.
     pub(crate) fn inspect_standing(&self) -> Result<f64, ValidationError> {
-        let invalid = self
-            .spheres
-            .par_iter()
-            .enumerate()
-            .find_map_first(|(index, sphere)| self.inspect_sphere(index, sphere).err());
-        if let Some(invalid) = invalid {
-            return Err(invalid);
-        }
-        self.inspect_ids()?;
+        self.inspect_each()?;
         self.inspect_extremes()?;
         self.inspect_need(self.gravity)?;
         let largest = self.spheres.par_iter().map(|s| s.radius).reduce(|| 0.0, f64::max);
@@ -51,6 +43,15 @@ impl System {
         self.inspect_squeezed()?;
         let deepest = self.inspect_planes()?;
         Ok(deepest.max(self.inspect_pairs()?))
+    }
+
+    /// The checks of each sphere by itself, and of its id.
+    pub(crate) fn inspect_each(&self) -> Result<(), ValidationError> {
+        let spheres = self.spheres.par_iter().enumerate();
+        match spheres.find_map_first(|(index, sphere)| self.inspect_sphere(index, sphere).err()) {
+            Some(invalid) => Err(invalid),
+            None => self.inspect_ids(),
+        }
     }
 
     fn inspect_sphere(&self, index: usize, sphere: &Sphere) -> Result<(), ValidationError> {
