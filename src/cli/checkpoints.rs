@@ -1,17 +1,17 @@
 //! Checkpoints of a run, and runs that resume from them.
 
-use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use carom::files::{read_checkpoint, write_checkpoint};
-use carom::{Backend, Checkpoint, Simulation};
+use carom::{Backend, Checkpoint, Error, Simulation};
 
 use super::arguments::{BackendChoice, RunArguments};
 use super::atomic_file::cannot_write;
 use super::command_error::CommandError;
 
-/// Ending of the names of checkpoints.
+/// Start and ending of the names of checkpoints; the step is between them.
+const STEM: &str = "checkpoint-";
 const ENDING: &str = "safetensors";
 /// Checkpoints that stay: if the disk fills up while the last one is written, the one before is still there.
 const KEPT: usize = 2;
@@ -24,24 +24,35 @@ const END: &str = "end";
 pub struct Checkpoints {
     folder: PathBuf,
     every: Option<u64>,
-    scene: String,
-    settings: String,
+    labels: RunLabels,
     end: u64,
-    /// The checkpoints of this run, the oldest first.
-    written: VecDeque<PathBuf>,
+    /// Steps of the checkpoints of this run in the folder, ascending.
+    written: Vec<u64>,
+    /// Why a checkpoint could not be written. The other outputs of the run are finished all the same.
+    pub failure: Option<CommandError>,
 }
 
 impl Checkpoints {
     /// The checkpoints that the arguments ask for, of a run of this scene up to step `end`.
-    pub fn of(arguments: &RunArguments, run: &RunLabels, end: u64) -> Option<Self> {
+    pub fn of(arguments: &RunArguments, labels: &RunLabels, end: u64) -> Option<Self> {
+        let folder = arguments.out.clone()?;
+        let written = arguments.resume.as_deref().map(|resumed| earlier(resumed, &folder));
+        let labels = labels.clone();
         Some(Self {
-            folder: arguments.out.clone()?,
+            folder,
             every: arguments.checkpoint_every,
-            scene: run.scene.clone(),
-            settings: run.settings.clone(),
+            labels,
             end,
-            written: arguments.resume.as_deref().map(earlier).unwrap_or_default(),
+            written: written.unwrap_or_default(),
+            failure: None,
         })
+    }
+
+    /// A note about checkpoints of another run in the folder, which stay.
+    pub fn note(&self) -> Option<String> {
+        let others = steps_in(&self.folder).into_iter().filter(|step| !self.written.contains(step)).count();
+        (self.every.is_some() && others > 0)
+            .then(|| format!("note: {} holds checkpoints of another run; they stay", self.folder.display()))
     }
 
     /// Number of steps from step `step` to the next checkpoint; `None` without checkpoints.
@@ -49,56 +60,90 @@ impl Checkpoints {
         self.every.map(|every| every - step % every)
     }
 
-    /// Writes a checkpoint if one is due after this step.
-    pub fn write_if_due(&mut self, simulation: &mut Simulation) -> Result<(), CommandError> {
-        let is_due = self.every.is_some_and(|every| simulation.steps().is_multiple_of(every));
-        if is_due { self.write(simulation).map(drop) } else { Ok(()) }
-    }
-
-    /// Writes the checkpoint at the end of a run, if checkpoints were asked for or the run was interrupted. Returns its path.
-    pub fn write_last(
-        &mut self,
-        simulation: &mut Simulation,
-        is_interrupted: bool,
-    ) -> Result<Option<PathBuf>, CommandError> {
-        let is_wanted = self.every.is_some() || is_interrupted;
-        if is_wanted { self.write(simulation).map(Some) } else { Ok(None) }
-    }
-
-    fn write(&mut self, simulation: &mut Simulation) -> Result<PathBuf, CommandError> {
-        let path = self.folder.join(format!("checkpoint-{:08}.{ENDING}", simulation.steps()));
-        if self.written.back() == Some(&path) {
-            return Ok(path);
+    /// Writes a checkpoint if one is due after the last step.
+    ///
+    /// # Errors
+    /// Those of the simulation; an error of the file is kept as [`failure`](Self::failure).
+    pub fn write_if_due(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
+        match self.every {
+            Some(every) if simulation.steps().is_multiple_of(every) => self.write(simulation),
+            _ => Ok(()),
         }
-        let mut checkpoint = simulation.checkpoint()?;
-        let labels =
-            [(SCENE, self.scene.clone()), (SETTINGS, self.settings.clone()), (END, self.end.to_string())];
+    }
+
+    /// Writes the checkpoint at the end of a run, if checkpoints were asked for or the run was interrupted.
+    ///
+    /// # Errors
+    /// As [`write_if_due`](Self::write_if_due).
+    pub fn write_last(&mut self, simulation: &mut Simulation, is_interrupted: bool) -> Result<(), Error> {
+        let is_wanted = self.failure.is_none() && (self.every.is_some() || is_interrupted);
+        if is_wanted { self.write(simulation) } else { Ok(()) }
+    }
+
+    /// Path of the checkpoint of a step, if there is one.
+    pub fn path_of(&self, step: u64) -> Option<PathBuf> {
+        self.written.contains(&step).then(|| self.folder.join(name(step)))
+    }
+
+    fn write(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
+        if !self.written.contains(&simulation.steps()) {
+            let checkpoint = simulation.checkpoint()?;
+            self.failure = self.store(checkpoint).err();
+        }
+        Ok(())
+    }
+
+    // Writes a checkpoint and removes the oldest ones.
+    fn store(&mut self, mut checkpoint: Checkpoint) -> Result<(), CommandError> {
+        let step = checkpoint.steps();
+        let path = self.folder.join(name(step));
+        let RunLabels { scene, settings } = &self.labels;
+        let labels = [(SCENE, scene.clone()), (SETTINGS, settings.clone()), (END, self.end.to_string())];
         checkpoint.labels.extend(labels.map(|(key, value)| (key.to_owned(), value)));
         write_checkpoint(&path, &checkpoint).map_err(|error| cannot_write(&path, &error))?;
-        self.written.retain(|written| *written != path);
-        self.written.push_back(path.clone());
-        while self.written.len() > KEPT {
+        self.written.retain(|written| *written < step);
+        self.written.push(step);
+        let old = self.written.len().saturating_sub(KEPT);
+        for step in self.written.drain(..old) {
             // A checkpoint that cannot be removed does no harm.
-            let _ = self.written.pop_front().map(fs::remove_file);
+            let _ = fs::remove_file(self.folder.join(name(step)));
         }
-        Ok(path)
+        Ok(())
     }
 }
 
-// The checkpoints beside the one from which a run resumes, up to that one: they are those of the same run.
-fn earlier(resumed: &Path) -> VecDeque<PathBuf> {
-    let folder = resumed.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_one = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-        name.starts_with("checkpoint-") && name.ends_with(ENDING) && path.file_name() <= resumed.file_name()
-    };
+// Eight digits: names sort in the order of the steps for all practical lengths of a run.
+fn name(step: u64) -> String {
+    format!("{STEM}{step:08}.{ENDING}")
+}
+
+// The step in the name of a checkpoint.
+fn step_of(path: &Path) -> Option<u64> {
+    let file = path.file_name()?.to_str()?;
+    let step = file.strip_prefix(STEM)?.strip_suffix(ENDING)?.strip_suffix('.')?.parse().ok()?;
+    (name(step) == file).then_some(step)
+}
+
+// Steps of the checkpoints in a folder, ascending.
+fn steps_in(folder: &Path) -> Vec<u64> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(is_one).collect();
-    found.sort_unstable();
-    found.into()
+    let mut steps: Vec<u64> = entries.filter_map(|entry| step_of(&entry.path())).collect();
+    steps.sort_unstable();
+    steps
+}
+
+// Steps of the checkpoints beside the one from which a run resumes, up to that one, if the run goes on in the same folder: they
+// are those of the same run.
+fn earlier(resumed: &Path, out: &Path) -> Vec<u64> {
+    let folder = resumed.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_same =
+        fs::canonicalize(folder).ok().is_some_and(|folder| fs::canonicalize(out).ok() == Some(folder));
+    let Some(last) = step_of(resumed).filter(|_| is_same) else { return vec![] };
+    steps_in(out).into_iter().filter(|step| *step <= last).collect()
 }
 
 /// What a checkpoint says of the run that wrote it.
+#[derive(Clone)]
 pub struct RunLabels {
     pub scene: String,
     pub settings: String,

@@ -104,6 +104,7 @@ fn options(chosen: &Chosen, arguments: &RunArguments) -> Options {
 
 fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exit, CommandError> {
     let Start { mut simulation, labels, end: steps, notes } = start;
+    let done = simulation.steps();
     let mut screen = Screen::new(arguments.quiet, arguments.json);
     tracing::info!("the backend is {}", chosen.describe());
     if arguments.contacts.is_some() {
@@ -112,7 +113,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     }
 
     if arguments.dry_run {
-        return dry_run(arguments, chosen, simulation, steps, &mut screen);
+        return dry_run(arguments, chosen, simulation, steps - done, &mut screen);
     }
     let mut output = Output::of(arguments)?;
     let sinks = &simulation.system().sinks;
@@ -121,22 +122,16 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     let events = arguments.events.as_deref().map(|path| Events::create(path, &simulation)).transpose()?;
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
     let mut checkpoints = Checkpoints::of(arguments, &labels, steps);
-    let done = simulation.steps();
     announce(&mut screen, chosen, &simulation, &labels.scene, steps);
     if chosen.backend == Backend::Exact && arguments.threads > 1 {
         screen.note("note: the exact backend runs on one thread");
     }
-    notes.iter().for_each(|note| screen.note(note));
+    let of_folder = checkpoints.as_ref().and_then(Checkpoints::note);
+    notes.iter().chain(&of_folder).for_each(|note| screen.note(note));
 
     let log = Log::new(arguments.log_every.unwrap_or_else(|| (steps - done).div_ceil(LOG_ROWS).max(1)));
     log.header(&mut screen);
     let progress = Progress::start(&mut screen, steps);
-    let is_asked_for_more = arguments.json
-        || output.is_some()
-        || metrics.is_some()
-        || contact_file.is_some()
-        || walls.is_some()
-        || events.is_some();
     let mut watch = Watch {
         screen: &mut screen,
         metrics,
@@ -144,7 +139,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         events,
         log,
         progress,
-        is_asked_for_more,
+        is_asked_for_more: is_asked_for_more(arguments),
         failure: None,
         output_failed: output.as_ref().map(Output::failure_flag),
         is_crushing: false,
@@ -154,6 +149,11 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     let mut failed =
         step_to_end(&mut simulation, steps, &mut watch, (output.as_mut(), checkpoints.as_mut()))?;
     interrupt::enter(Phase::Writing);
+    let is_interrupted = failed.is_none() && simulation.steps() < steps && interrupt::requested();
+    if let (Some(checkpoints), None) = (&mut checkpoints, &failed) {
+        // First of all files: the run can go on from it.
+        recover(checkpoints.write_last(&mut simulation, is_interrupted), &mut failed);
+    }
     watch.finish(simulation.report())?;
 
     // A device may also be lost after the last step.
@@ -164,11 +164,6 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
         write_last_state(output, &simulation, spheres, failed.is_some(), &mut screen)?;
         output.finish()?;
     }
-    let is_interrupted = failed.is_none() && simulation.steps() < steps && interrupt::requested();
-    let last = match &mut checkpoints {
-        Some(checkpoints) if failed.is_none() => checkpoints.write_last(&mut simulation, is_interrupted)?,
-        _ => None,
-    };
     if let Some(file) = contact_file {
         write_contacts(file, &simulation, failed.is_some(), &screen)?;
     }
@@ -182,11 +177,21 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     if let Some(error) = failed {
         return Err(run_failed(&error, arguments.on_loss));
     }
+    if let Some(failure) = checkpoints.as_mut().and_then(|checkpoints| checkpoints.failure.take()) {
+        return Err(failure);
+    }
     if is_interrupted {
+        let last = checkpoints.as_ref().and_then(|checkpoints| checkpoints.path_of(simulation.steps()));
         note_interruption(&screen, simulation.steps(), steps, last.as_deref());
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
+}
+
+// Whether the run is still useful after the reader of the screen has gone.
+fn is_asked_for_more(arguments: &RunArguments) -> bool {
+    let RunArguments { json, out, metrics, walls, events, contacts, .. } = arguments;
+    *json || [out, metrics, walls, events, contacts].into_iter().any(Option::is_some)
 }
 
 // Prints what begins, and the note on the choice of the backend.
@@ -334,15 +339,25 @@ fn step_to_end(
         if let Err(error) = simulation.run_watched(without_stop, |simulation| watch.see(simulation)) {
             return Ok(Some(error));
         }
+        // Files may take longer than a step may.
+        interrupt::enter(Phase::Writing);
         if let Some(checkpoints) = &mut checkpoints {
-            checkpoints.write_if_due(simulation)?;
+            if let Err(error) = checkpoints.write_if_due(simulation) {
+                return Ok(Some(error));
+            }
+            if checkpoints.failure.is_some() {
+                return Ok(None);
+            }
         }
-        let Some(output) = &mut output else { continue };
-        let Some(name) = output.name_between(simulation.steps()) else { continue };
-        match simulation.recover().and_then(|()| simulation.try_spheres()) {
-            Ok(spheres) => output.write(&name, simulation, spheres)?,
-            Err(error) => return Ok(Some(error)),
+        if let Some((output, name)) =
+            output.as_mut().and_then(|o| o.name_between(simulation.steps()).map(|name| (o, name)))
+        {
+            match simulation.recover().and_then(|()| simulation.try_spheres()) {
+                Ok(spheres) => output.write(&name, simulation, spheres)?,
+                Err(error) => return Ok(Some(error)),
+            }
         }
+        interrupt::enter(Phase::Stepping);
     }
     Ok(None)
 }
