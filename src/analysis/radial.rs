@@ -86,9 +86,15 @@ impl RadialDistribution {
             sum.ideal_pairs.iter_mut().zip(&other.ideal_pairs).for_each(|(a, b)| *a += b);
             sum.centers += other.centers;
         }
-        sum.g = sum.pairs.iter().zip(&sum.ideal_pairs).map(|(pairs, ideal)| *pairs as f64 / ideal).collect();
+        sum.g = ratios(&sum.pairs, &sum.ideal_pairs);
         Some(sum)
     }
+}
+
+// A kind with a single sphere has no pairs, expected or found.
+fn ratios(pairs: &[u64], ideal_pairs: &[f64]) -> Vec<f64> {
+    let ratio = |(&pairs, &ideal): (&u64, &f64)| if ideal > 0.0 { pairs as f64 / ideal } else { 0.0 };
+    pairs.iter().zip(ideal_pairs).map(ratio).collect()
 }
 
 /// g(r) of all spheres, in `bins` bins up to `range` (length).
@@ -156,9 +162,7 @@ pub fn partial_radial_distributions(
             let start = (first * kind_count + second) * bins;
             let pairs = counts[start..start + bins].to_vec();
             let ideal_pairs: Vec<f64> = shares.iter().map(|share| all_pairs * share).collect();
-            // A kind with a single sphere has no pairs, expected or found.
-            let ratio = |pairs: u64, ideal: f64| if ideal > 0.0 { pairs as f64 / ideal } else { 0.0 };
-            let g = pairs.iter().zip(&ideal_pairs).map(|(pairs, ideal)| ratio(*pairs, *ideal)).collect();
+            let g = ratios(&pairs, &ideal_pairs);
             let per_center = if first == second { 2.0 } else { 1.0 };
             let (bin_width, centers) = (range / bins as f64, n as u64);
             let distribution = RadialDistribution { bin_width, pairs, ideal_pairs, g, centers, per_center };

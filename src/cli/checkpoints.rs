@@ -29,7 +29,7 @@ pub struct Checkpoints {
     /// Steps of the checkpoints of this run in the folder, ascending.
     written: Vec<u64>,
     /// Why a checkpoint could not be written. The other outputs of the run are finished all the same.
-    pub failure: Option<CommandError>,
+    failure: Option<CommandError>,
 }
 
 impl Checkpoints {
@@ -63,7 +63,7 @@ impl Checkpoints {
     /// Writes a checkpoint if one is due after the last step.
     ///
     /// # Errors
-    /// Those of the simulation; an error of the file is kept as [`failure`](Self::failure).
+    /// Those of the simulation; an error of the file is kept for [`fail`](Self::fail).
     pub fn write_if_due(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
         match self.every {
             Some(every) if simulation.steps().is_multiple_of(every) => self.write(simulation),
@@ -78,6 +78,16 @@ impl Checkpoints {
     pub fn write_last(&mut self, simulation: &mut Simulation, is_interrupted: bool) -> Result<(), Error> {
         let is_wanted = self.failure.is_none() && (self.every.is_some() || is_interrupted);
         if is_wanted { self.write(simulation) } else { Ok(()) }
+    }
+
+    /// Whether a checkpoint could not be written.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Why a checkpoint could not be written, if so.
+    pub fn fail(&mut self) -> Option<CommandError> {
+        self.failure.take()
     }
 
     /// Path of the checkpoint of a step, if there is one.

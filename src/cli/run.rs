@@ -161,8 +161,8 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     let spheres = recover(simulation.try_spheres(), &mut failed);
     let state_hash = recover(simulation.try_state_hash(), &mut failed);
     if let Some(output) = &mut output {
-        write_last_state(output, &simulation, spheres, failed.is_some(), &mut screen)?;
-        output.finish()?;
+        let written = write_last_state(output, &simulation, spheres, failed.is_some(), &mut screen);
+        written.map_err(|failure| checkpoints.as_mut().and_then(Checkpoints::fail).unwrap_or(failure))?;
     }
     if let Some(file) = contact_file {
         write_contacts(file, &simulation, failed.is_some(), &screen)?;
@@ -177,7 +177,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     if let Some(error) = failed {
         return Err(run_failed(&error, arguments.on_loss));
     }
-    if let Some(failure) = checkpoints.as_mut().and_then(|checkpoints| checkpoints.failure.take()) {
+    if let Some(failure) = checkpoints.as_mut().and_then(Checkpoints::fail) {
         return Err(failure);
     }
     if is_interrupted {
@@ -345,7 +345,7 @@ fn step_to_end(
             if let Err(error) = checkpoints.write_if_due(simulation) {
                 return Ok(Some(error));
             }
-            if checkpoints.failure.is_some() {
+            if checkpoints.has_failed() {
                 return Ok(None);
             }
         }
@@ -377,7 +377,7 @@ fn write_last_state(
         Some(_) => screen.note("note: the engine keeps no finite state after this failure; none is written"),
         None => screen.note("note: the state was lost with the device; none is written"),
     }
-    Ok(())
+    output.finish()
 }
 
 // Returns the value if it could be read. Otherwise its error is the cause of failure, unless there is an earlier one.

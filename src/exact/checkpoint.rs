@@ -162,7 +162,7 @@ mod tests {
                 });
                 assert_eq!(spheres[0], spheres[1], "step {k}");
             }
-            assert!(impacts > 200, "{impacts}");
+            assert!(impacts > 100, "{impacts}");
         }
     }
 }

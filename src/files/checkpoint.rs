@@ -6,6 +6,8 @@
 //! (`engine.*`). `head` holds everything else, in CBOR. The metadata give the format, its version, the version of carom, the
 //! backend, the time, the number of steps and a checksum (XXH3) of all names, types, shapes and bytes.
 
+mod faults;
+
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
@@ -19,7 +21,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::atomic::{folder, new_file};
 use crate::{
-    Checkpoint, Partner, Sphere, System,
+    Checkpoint, Partner, Sphere, System, WallShape,
     simulation::RunState,
     state::{
         columns::State,
@@ -331,12 +333,23 @@ pub fn parse_checkpoint(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
         EngineHead::Staged { head, h } => EngineState::Staged(Box::new(read.staged(*head, h, &spheres)?)),
         EngineHead::Exact(head) => EngineState::Exact(Box::new(read.exact(head, spheres.len())?)),
     };
-    Ok(Checkpoint {
-        labels: head.labels.into_owned(),
-        run: head.run.into_owned(),
-        system: System { spheres, ..head.system.into_owned() },
-        engine,
-    })
+    let system = System { spheres, ..head.system.into_owned() };
+    let run = head.run.into_owned();
+    let meshes = system.walls.iter().filter_map(|wall| match &wall.shape {
+        WallShape::Mesh(mesh) => Some(mesh),
+        _ => None,
+    });
+    let fault = [
+        (system.materials.is_whole(), "the surfaces of some materials are missing"),
+        (meshes.into_iter().all(|mesh| mesh.is_whole()), "the vertices of a mesh are missing"),
+        (run.is_sound(&system), "the counters of the run do not agree with the world"),
+    ];
+    let fault = fault.into_iter().find(|(is_right, _)| !is_right).map(|(_, fault)| fault);
+    // Before the engine's state is examined, which relies on the world.
+    if let Some(fault) = fault.or_else(|| faults::fault(&engine, &system)) {
+        return refused(format!("no state of a simulation: {fault}"));
+    }
+    Ok(Checkpoint { labels: head.labels.into_owned(), run, system, engine })
 }
 
 /// Arrays of a file.
@@ -478,5 +491,85 @@ fn same<T>(name: &str, values: Vec<T>, count: usize) -> Result<Vec<T>, Checkpoin
     match values.len() {
         found if found == count => Ok(values),
         found => refused(format!("the array {name} has {found} entries instead of {count}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Backend, Options, Simulation};
+
+    fn checkpoint(backend: Backend) -> Checkpoint {
+        let mut system = System { dt: 0.1, ..System::default() };
+        system.bounds.max = DVec3::splat(9.0);
+        system.bounds.sides = [crate::Side::Wall; 3];
+        for id in 0..27_u32 {
+            let place = glam::UVec3::new(id % 3, id / 3 % 3, id / 9).as_dvec3();
+            let (position, velocity) = (place * 3.0 + 1.0, place - 1.0);
+            system.spheres.push(Sphere { id, position, velocity, ..Sphere::default() });
+        }
+        let mut simulation = Simulation::new(system, Options { backend, ..Options::default() }).unwrap();
+        (0..20).for_each(|_| drop(simulation.step().unwrap()));
+        simulation.checkpoint().unwrap()
+    }
+
+    fn read_back(checkpoint: &Checkpoint) -> Result<Checkpoint, CheckpointError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.safetensors");
+        write_checkpoint(&path, checkpoint).unwrap();
+        read_checkpoint(&path)
+    }
+
+    fn staged(checkpoint: &mut Checkpoint) -> &mut StagedState {
+        match &mut checkpoint.engine {
+            EngineState::Staged(state) => state,
+            EngineState::Exact(_) => panic!("of exact"),
+        }
+    }
+
+    fn exact(checkpoint: &mut Checkpoint) -> &mut ExactState {
+        match &mut checkpoint.engine {
+            EngineState::Exact(state) => state,
+            EngineState::Staged(_) => panic!("of cpu"),
+        }
+    }
+
+    type Change = (&'static str, fn(&mut Checkpoint));
+
+    // Made by hand: the checksum is right, but no engine could go on.
+    #[test]
+    fn states_that_no_engine_can_go_on_from_are_refused() {
+        let of_stages: [Change; 11] = [
+            ("outside of all cells", |c| staged(c).spheres.cell[3].x = 1_000_000),
+            ("buckets", |c| staged(c).head.domain.grid.buckets = 1),
+            ("buckets", |c| staged(c).head.domain.grid.buckets = 1 << 40),
+            ("buckets are not the cells", |c| staged(c).head.domain.grid.count = glam::IVec3::ZERO),
+            ("levels", |c| staged(c).head.domain.grid.levels.all.clear()),
+            ("no size", |c| staged(c).head.domain.units.length = f64::NAN),
+            ("last steps", |c| staged(c).head.driver.history.clear()),
+            ("not finite", |c| staged(c).spheres.place[0].x = f32::NAN),
+            ("other ids", |c| staged(c).spheres.id[0] = 99),
+            ("counters", |c| c.run.step = u64::MAX),
+            ("a material", |c| c.system.spheres[0].material = 7),
+        ];
+        let of_events: [Change; 7] = [
+            ("event", |c| exact(c).predictions[0].partners[0] = 1_000_000_000),
+            ("event", |c| exact(c).predictions[0].alone = 107),
+            ("event", |c| exact(c).predictions[0].horizon = f64::NAN),
+            ("table", |c| exact(c).head.sizes[0] = 1 << 40),
+            ("table", |c| exact(c).head.sizes[0] = 0),
+            ("clock", |c| exact(c).clock[0] = f64::NAN),
+            ("other spheres", |c| exact(c).number[0] = 26),
+        ];
+        for (backend, changes) in [(Backend::Cpu, &of_stages[..]), (Backend::Exact, &of_events[..])] {
+            let right = checkpoint(backend);
+            assert_eq!(read_back(&right).unwrap().spheres(), right.spheres());
+            for (text, change) in changes {
+                let mut wrong = right.clone();
+                change(&mut wrong);
+                let error = read_back(&wrong).expect_err(text).to_string();
+                assert!(error.contains(text), "{text}: {error}");
+            }
+        }
     }
 }

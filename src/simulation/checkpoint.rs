@@ -61,6 +61,15 @@ pub(crate) struct RunState {
     squeeze: Squeeze,
 }
 
+#[cfg(feature = "files")]
+impl RunState {
+    /// Whether the counters can be those of a run of this system.
+    pub fn is_sound(&self, system: &System) -> bool {
+        // The largest number that the command runs.
+        self.step <= 1_000_000_000_000_000 && self.time.is_finite() && self.flow.is_sound(system)
+    }
+}
+
 impl Checkpoint {
     /// Number of steps taken.
     pub fn steps(&self) -> u64 {

@@ -85,6 +85,15 @@ impl Flow {
         }
     }
 
+    /// Whether this can be the progress of the sources and sinks of a system.
+    #[cfg(feature = "files")]
+    pub fn is_sound(&self, system: &System) -> bool {
+        let Self { sources, sinks, leaving, .. } = self;
+        sources.len() <= system.sources.len()
+            && sinks.len() <= system.sinks.len()
+            && leaving.is_sorted_by(|a, b| a < b)
+    }
+
     /// Removes the spheres that sinks have taken from the list, and returns them.
     pub fn let_go(&self, spheres: &mut Vec<Sphere>) -> Vec<Sphere> {
         if self.leaving.is_empty() { vec![] } else { spheres.extract_if(.., |s| !self.keeps(s.id)).collect() }

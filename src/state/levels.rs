@@ -91,6 +91,19 @@ impl Levels {
         Self { all: all.collect(), parts, per_edge: edge.recip() }
     }
 
+    /// Whether the numbers of the parts agree.
+    #[cfg(feature = "files")]
+    pub fn is_sound(&self) -> bool {
+        let mut parts = 0;
+        let follows = |level: &Level| {
+            let is_next =
+                level.first == parts && level.parts.min_element() >= 1 && level.parts.max_element() <= 64;
+            parts += level.parts.max(IVec3::ONE).element_product() as u32;
+            is_next
+        };
+        (1..=MOST_LEVELS).contains(&self.all.len()) && self.all.iter().all(follows) && parts == self.parts
+    }
+
     /// The levels as the device reads them: parts along x and y, first part, bits of the largest radius. An entry without
     /// parts is unused.
     #[cfg(feature = "gpu")]

@@ -75,6 +75,10 @@ pub struct DriverState {
 #[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct ExecutorState {
     pub cpu: Option<CpuState>,
+    #[cfg_attr(
+        not(any(feature = "gpu", feature = "files")),
+        expect(dead_code, reason = "only a device has it")
+    )]
     pub gpu: Option<GpuState>,
 }
 
@@ -93,6 +97,7 @@ pub struct CpuState {
 /// What the GPU executor remembers.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(not(any(feature = "gpu", feature = "files")), expect(dead_code, reason = "only a device has it"))]
 pub struct GpuState {
     /// The next step is taken substep by substep.
     pub substep_wise: bool,

@@ -75,6 +75,15 @@ pub struct Facet {
 }
 
 impl Mesh {
+    /// Whether all corners of triangles are vertices.
+    #[cfg(feature = "files")]
+    pub(crate) fn is_whole(&self) -> bool {
+        let is_vertex = |&vertex: &u32| (vertex as usize) < self.vertices.len();
+        self.triangles.len() == self.across.len()
+            && self.triangles.iter().flatten().all(is_vertex)
+            && self.across.iter().flatten().all(|vertex| *vertex == NONE || is_vertex(vertex))
+    }
+
     /// Builds a mesh from `vertices` (length) and triangles of indices into `vertices`, from 0.
     ///
     /// Vertices closer to each other than 2.4e-7 of the longest side of the bounds (two units in the last place of `f32`,

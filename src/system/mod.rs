@@ -246,6 +246,13 @@ impl Materials {
         old as MaterialIndex
     }
 
+    /// Whether every material has a name, a density, and a surface with each other.
+    #[cfg(feature = "files")]
+    pub(crate) fn is_whole(&self) -> bool {
+        let count = self.names.len();
+        self.densities.len() == count && self.surfaces.len() == count * count
+    }
+
     /// Contact properties of two materials.
     ///
     /// # Panics

@@ -139,6 +139,13 @@ impl System {
         }
         for a in indices.clone() {
             let name = materials.name(a);
+            if name.is_empty() || name.trim() != name {
+                return Err(ValidationError::field(
+                    "materials",
+                    format!("a material has the name {name:?}"),
+                    "a name is not empty, and has no blanks at its ends: files of spheres lose them",
+                ));
+            }
             let density = materials.density(a);
             let path = format!("materials.{name}.density");
             require(density > 0.0 && density.is_finite(), &path, density, "a density is finite and > 0")?;

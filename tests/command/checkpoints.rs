@@ -70,6 +70,67 @@ fn without_a_number_of_steps_the_run_goes_on_to_its_end() {
     place.carom(&other).expect(0).says("not with the same bits");
 }
 
+// A checkpoint is removed only if it is one of the same run in the same folder.
+#[test]
+fn checkpoints_of_other_runs_and_folders_stay() {
+    let place = Place::new();
+    let first = [
+        "run",
+        "gas.toml",
+        "--backend",
+        "cpu",
+        "--quiet",
+        "--out",
+        "first",
+        "--checkpoint-every",
+        "1",
+        "--steps",
+    ];
+    place.carom(&[&first[..], &["3"]].concat()).expect(0);
+    fs::copy(
+        place.path("first/checkpoint-00000002.safetensors"),
+        place.path("first/checkpoint-2.safetensors"),
+    )
+    .unwrap();
+    let before = place.names("first");
+    let file = "first/checkpoint-00000003.safetensors";
+    let resume = ["run", "--resume", file, "--quiet", "--checkpoint-every", "1", "--steps", "4", "--out"];
+    place.carom(&[&resume[..], &["second"]].concat()).expect(0);
+    assert_eq!(place.names("first"), before);
+    let numbers = ["checkpoint-00000006.safetensors", "checkpoint-00000007.safetensors"];
+    assert_eq!(place.names("second")[..2], numbers);
+    // In the same folder, spelled in another way.
+    place.carom(&[&resume[..], &["./second/../first"]].concat()).expect(0);
+    let names = place.names("first");
+    assert_eq!(names[..3], [numbers[0], numbers[1], "checkpoint-2.safetensors"]);
+    // Another run in the folder of a longer one.
+    let fresh = [&first[..], &["2"]].concat();
+    let loud: Vec<_> = fresh.into_iter().filter(|argument| *argument != "--quiet").collect();
+    place.carom(&loud).expect(0).says("first holds checkpoints of another run");
+    assert_eq!(place.names("first").len(), names.len() + 2);
+}
+
+// A piston presses spheres deeper into each other and into walls than a start may have them.
+#[test]
+fn a_state_that_a_run_reached_is_resumed() {
+    let place = Place::new();
+    let walls = "[[walls]]\ndisc = { center = [2, 2, 4.4], normal = [0, 0, -1], radius = 4 }\nvelocity = [0, 0, -2.2]\n";
+    let bounds = "[bounds]\nmin = [0, 0, 0]\nmax = [4, 4, 9]\nx = \"wall\"\ny = \"wall\"\nz = \"wall\"\n";
+    let spheres = "[[spheres]]\nlattice = { count = [4, 4, 1], spacing = 1.0, origin = [0.5, 0.5, 0.5], diameter = 1.0 }\n";
+    let world =
+        "[world]\ndt = 0.05\nsteps = 40\ngravity = [0, 0, -1]\n[materials.default]\nrestitution = 0.3\n";
+    place.write("piston.toml", &[world, bounds, spheres, walls].concat());
+    let run = ["run", "piston.toml", "--backend", "cpu", "--json", "--quiet"];
+    let whole =
+        place.carom(&[&run[..], &["--out", "out", "--checkpoint-every", "33"]].concat()).expect(0).object();
+    assert!(whole["deepest_overlap"].as_f64().unwrap() > 0.02, "{whole}");
+    let file = "out/checkpoint-00000033.safetensors";
+    let resumed = place.carom(&["run", "--resume", file, "--json", "--quiet"]).expect(0).object();
+    assert_eq!(resumed["state_hash"], whole["state_hash"]);
+    let dry = place.carom(&["run", "--resume", file, "--dry-run", "--json"]).expect(0).object();
+    assert_eq!(dry["steps"], 7);
+}
+
 #[test]
 fn a_checkpoint_starts_a_scene_and_converts() {
     let place = Place::new();

@@ -1,11 +1,11 @@
-//! Ctrl-C: the step ends, the requested files are written, and the exit code is 130.
+//! Ctrl-C and a request to terminate: the step ends, the requested files are written, and the exit code is 130.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::harness::{Place, Ran};
 
-fn interrupt_after_some_rows(place: &Place, arguments: &[&str]) -> Ran {
+fn signal_after_some_rows(signal: &str, place: &Place, arguments: &[&str]) -> Ran {
     let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // With --json the table goes to stderr; a few lines show that the run has started.
     let mut reader = BufReader::new(child.stderr.take().unwrap());
@@ -13,7 +13,7 @@ fn interrupt_after_some_rows(place: &Place, arguments: &[&str]) -> Ran {
     while stderr.lines().count() < 6 {
         assert_ne!(reader.read_line(&mut stderr).unwrap(), 0, "ended early: {stderr}");
     }
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     std::io::Read::read_to_string(&mut reader, &mut stderr).unwrap();
     let mut output = child.wait_with_output().unwrap();
@@ -23,23 +23,28 @@ fn interrupt_after_some_rows(place: &Place, arguments: &[&str]) -> Ran {
 
 #[test]
 fn ctrl_c_finishes_the_step_and_writes_the_requested_files() {
-    interrupted_run_is_a_shorter_run("cpu");
+    interrupted_run_is_a_shorter_run("cpu", "-INT");
+}
+
+#[test]
+fn so_does_a_request_to_terminate() {
+    interrupted_run_is_a_shorter_run("cpu", "-TERM");
 }
 
 // The step in flight on the device adds one step. Needs an adapter.
 #[cfg(feature = "gpu")]
 #[test]
 fn ctrl_c_finishes_the_steps_in_flight_on_a_device() {
-    interrupted_run_is_a_shorter_run("gpu");
+    interrupted_run_is_a_shorter_run("gpu", "-INT");
 }
 
-fn interrupted_run_is_a_shorter_run(backend: &str) {
+fn interrupted_run_is_a_shorter_run(backend: &str, signal: &str) {
     let place = Place::new();
     let run = ["run", "gas.toml", "--backend", backend];
     let endless =
         ["--steps", "100000000", "--log-every", "1", "--json", "--out", "out", "--metrics", "m.csv"];
     let arguments = [&run[..], &endless].concat();
-    let ran = interrupt_after_some_rows(&place, &arguments).expect(130).says("interrupted after step");
+    let ran = signal_after_some_rows(signal, &place, &arguments).expect(130).says("interrupted after step");
     let object = ran.object();
     let steps = object["steps"].as_u64().unwrap();
     assert!((1..100_000_000).contains(&steps));

@@ -233,7 +233,9 @@ fn kind(path: &Path) -> Result<Kind, CommandError> {
     std::io::Read::take(BufReader::new(file), 1 << 16).read_until(b'\n', &mut header).map_err(cannot_read)?;
     let header = String::from_utf8_lossy(&header);
     let names: Vec<&str> = header.trim().split(',').map(|name| name.trim().trim_matches('"')).collect();
-    if names.contains(&"partner_sphere") {
+    if names.contains(&"partner_sphere") && names.contains(&"impulse") {
+        Err(CommandError::usage(format!("{name}:1: impacts have no analysis; leave the file out")))
+    } else if names.contains(&"partner_sphere") {
         Ok(Kind::Contacts)
     } else if names.contains(&"wall") && names.contains(&"power") {
         Err(CommandError::usage(format!("{name}:1: the loads of walls have no analysis; leave the file out")))
