@@ -29,8 +29,6 @@ use super::walls::Walls;
 const LOG_ROWS: u64 = 20;
 // Longest run in steps; a longer one is a typing error, or can be run in parts.
 const STEPS_MAX: f64 = 1e15;
-// Most states of a run; more files in a folder bring most file systems to a halt.
-const STATES_MAX: u64 = 10_000_000;
 
 /// Runs `carom run`.
 pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
@@ -46,7 +44,6 @@ pub fn run(arguments: &RunArguments) -> Result<Exit, CommandError> {
     let name = arguments.scene.as_deref().unwrap_or_default();
     let source = source::scene(name, &arguments.settings, arguments.seed)?;
     let steps = step_count(arguments, &source.scene)?;
-    check_states(arguments, steps)?;
     let chosen = choose(arguments.backend, arguments.adapter.as_deref())?;
     let start = begin(&chosen, arguments, source, steps)?;
     run_on(&chosen, arguments, start)
@@ -88,7 +85,6 @@ fn resume(chosen: &Chosen, arguments: &RunArguments, resumed: Resumed) -> Result
             )));
         }
     };
-    check_states(arguments, end - done)?;
     let notes = checkpoints::note(chosen.backend, &checkpoint).into_iter().collect();
     let simulation = Simulation::resume(checkpoint, options(chosen, arguments))?;
     Ok(Start { simulation, labels, end, notes })
@@ -478,19 +474,6 @@ fn steps_of_time(time: f64, dt: f64) -> Result<u64, CommandError> {
     }
     // 10/(1/60) may round to just above 600; a millionth of a step does not add another step.
     Ok((exact - 1e-6).ceil().max(1.0) as u64)
-}
-
-// Refuses --every with more states than a folder can hold in practice.
-fn check_states(arguments: &RunArguments, steps: u64) -> Result<(), CommandError> {
-    let states = arguments.every.map_or(0, |every| steps / every);
-    if states > STATES_MAX {
-        return Err(CommandError::usage(format!(
-            "--every {} writes {states} states in {steps} steps; at most {STATES_MAX} can be written: choose a larger \
-             interval or fewer steps",
-            arguments.every.unwrap_or(1)
-        )));
-    }
-    Ok(())
 }
 
 // Whether the collisions were resolved in order.

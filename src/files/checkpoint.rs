@@ -509,7 +509,7 @@ mod tests {
             system.spheres.push(Sphere { id, position, velocity, ..Sphere::default() });
         }
         let mut simulation = Simulation::new(system, Options { backend, ..Options::default() }).unwrap();
-        (0..20).for_each(|_| drop(simulation.step().unwrap()));
+        simulation.run(20, |_| std::ops::ControlFlow::Continue(())).unwrap();
         simulation.checkpoint().unwrap()
     }
 
