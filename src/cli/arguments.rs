@@ -47,7 +47,7 @@ Sections, in their order:
 #[derive(Debug, Parser)]
 #[command(name = "carom", version, after_help = format!("{EXIT_CODES}\n\n{}", examples::CAROM), disable_help_subcommand = true)]
 pub struct Arguments {
-    /// Print log messages on stderr: what is rare and of interest with -v, decisions of the engines too with -vv.
+    /// Print log messages on stderr: with -v the backend, the files written and the loss of a device; with -vv also decisions of the engines.
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     #[command(subcommand)]

@@ -13,7 +13,7 @@ use super::walls::quoted;
 /// Names of the columns. The partner is a sphere or a wall; the cell of the other is empty.
 const COLUMNS: &str = "step,time,sphere,partner_sphere,partner_wall,x,y,z,nx,ny,nz,impulse";
 
-/// Begin of a binary file; the last digit is the version of the format.
+/// Start of a binary file; the last digit is the version of the format.
 const MAGIC: &[u8; 8] = b"CAROMEV1";
 
 /// Bytes of a binary record, and of the header before the records.

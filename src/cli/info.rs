@@ -1,5 +1,6 @@
 //! `carom info`: describes a file of spheres.
 
+use std::f64::consts::PI;
 use std::path::PathBuf;
 
 use carom::files::{Frame, FrameBounds, format_name};
@@ -113,6 +114,8 @@ struct Figures {
     kinetic_energy: Option<f64>,
     momentum: Option<DVec3>,
     volume: f64,
+    /// Area of the cross sections, if all spheres lie and move in the plane z = 0.
+    area: Option<f64>,
     /// Corners of the smallest box that holds the spheres.
     extent: Option<(DVec3, DVec3)>,
     /// Numbers of spheres by material; without a name those without a material.
@@ -141,6 +144,7 @@ impl Figures {
         let corners = spheres.iter().map(|s| (s.position - s.radius, s.position + s.radius));
         let masses = || spheres.iter().map(|sphere| sphere.mass);
         let has_mass = masses().all(|mass| mass.is_some()) && !spheres.is_empty();
+        let is_flat = spheres.iter().all(|sphere| sphere.position.z == 0.0 && sphere.velocity.z == 0.0);
         Self {
             count: spheres.len() as u64,
             fixed: (spheres.len() - moving().count()) as u64,
@@ -153,7 +157,8 @@ impl Figures {
             momentum: moving()
                 .try_fold(DVec3::ZERO, |sum, s| Some(sum + s.mass? * s.velocity))
                 .filter(|_| has_mass),
-            volume: spheres.iter().map(|s| 4.0 / 3.0 * std::f64::consts::PI * s.radius.powi(3)).sum(),
+            volume: spheres.iter().map(|s| 4.0 / 3.0 * PI * s.radius.powi(3)).sum(),
+            area: is_flat.then(|| spheres.iter().map(|s| PI * s.radius * s.radius).sum()),
             extent: corners.reduce(|(low, high), (a, b)| (low.min(a), high.max(b))),
             materials,
         }
@@ -162,7 +167,10 @@ impl Figures {
     /// Volume of the spheres over that of the box.
     fn volume_fraction(&self, bounds: Option<FrameBounds>) -> Option<f64> {
         let size = bounds.map(|bounds| bounds.max - bounds.min)?;
-        let fraction = self.volume / (size.x * size.y * size.z);
+        let fraction = match self.area {
+            Some(area) => area / (size.x * size.y),
+            None => self.volume / (size.x * size.y * size.z),
+        };
         fraction.is_finite().then_some(fraction)
     }
 

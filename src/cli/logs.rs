@@ -4,7 +4,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::screen::StderrLines;
 
-/// Shows messages from now on: none with 0, what is rare and of interest with 1, decisions of the engines too with 2 and more.
+/// Shows messages from now on: none with 0; the backend, the files written and the loss of a device with 1; decisions of the engines too with 2 and more.
 pub fn install(verbosity: u8) {
     let level = match verbosity {
         0 => return,

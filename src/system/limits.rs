@@ -18,7 +18,7 @@ pub const REST_SUBSTEP: f64 = 0.0175;
 /// accuracy suffers; with a need above this number the result would be wrong, and a step of some thousand spheres takes minutes.
 pub const MOST_NEEDED: f64 = 1e4;
 
-/// As [`MOST_NEEDED`], for the speeds that spheres reach during a run, which may be those of a moment.
+/// As [`MOST_NEEDED`], for the speeds that spheres reach during a run: a short peak of the speed is allowed.
 pub const MOST_NEEDED_LATER: f64 = 1e6;
 
 /// Longest path of a wall and of a sphere of a source in a step, in diameters.

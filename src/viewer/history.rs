@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Simulation, simulation::Moment};
+use crate::{Simulation, Sphere, simulation::Moment};
 
 /// Most memory of all kept states (bytes).
 pub const MOST_BYTES: usize = 256 << 20;
@@ -29,6 +29,10 @@ struct Kept {
 impl History {
     /// Keeps the present state. `world` changes with every edit of the system.
     pub fn note(&mut self, simulation: &Simulation, world: u64) {
+        if simulation.sphere_count() * size_of::<Sphere>() > MOST_BYTES {
+            // Not even one state would stay.
+            return;
+        }
         let system = (world, simulation.generation());
         let is_shared = |kept: &&Kept| kept.system == system && simulation.system().compression.is_none();
         let shared = self.kept.back().filter(is_shared).map(|kept| &kept.moment);

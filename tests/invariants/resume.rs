@@ -95,8 +95,8 @@ max = [100, 100, -4]
 "#;
 
 fn of_sources_and_sinks(backend: Backend, at: &[u64], count: u64) {
-    let system = parse_scene(&POURED.replace('"', "").replace("plate", "\"plate\""), "poured", None, &[]);
-    let report = compare(&system.unwrap().build().unwrap(), &options(backend), at, count);
+    let system = parse_scene(POURED, "poured", None, &[]).unwrap().build().unwrap();
+    let report = compare(&system, &options(backend), at, count);
     assert!(report.substeps > 0, "{report:?}");
 }
 

@@ -170,8 +170,14 @@ impl Input {
                 .unwrap_or_else(|| density(name) * 4.0 / 3.0 * std::f64::consts::PI * sphere.radius.powi(3))
         };
         let masses = spheres.iter().map(mass).collect();
-        // As in scenes, spheres without an id are numbered by their place.
-        let ids = (0..).zip(&spheres).map(|(k, sphere)| sphere.id.unwrap_or(k)).collect();
+        // As in scenes, spheres without an id are numbered on after the largest id.
+        let mut next = spheres.iter().filter_map(|sphere| sphere.id).max().map_or(0, |id| id.wrapping_add(1));
+        let number = |sphere: &Placed| {
+            let free = next;
+            next = if sphere.id.is_none() { next.wrapping_add(1) } else { next };
+            sphere.id.unwrap_or(free)
+        };
+        let ids = spheres.iter().map(number).collect();
         let mut materials = Vec::with_capacity(spheres.len());
         for sphere in &spheres {
             let name = sphere.material.as_deref().unwrap_or(UNNAMED);
