@@ -1,12 +1,13 @@
-//! Files of spheres: each format written and read back, damaged files, and readers of other programs.
+//! Files of spheres: each format written and read back, refused, read by other programs. tests/fuzz damages files at random.
 
 #[macro_use]
 #[path = "../common/tiers.rs"]
 mod tiers;
 
+#[path = "../common/allocation.rs"]
 mod allocation;
 mod lammps;
-mod mangled;
+mod memory;
 mod readers;
 mod refusals;
 mod round_trip;

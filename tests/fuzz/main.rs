@@ -7,6 +7,7 @@
 #[path = "../common/tiers.rs"]
 mod tiers;
 
+#[path = "../common/allocation.rs"]
 mod allocation;
 mod originals;
 
@@ -49,11 +50,11 @@ const READERS: &[Reader] = &[
     row("a.toml", originals::scenes, scene, (4 << 20, 4000), TOML),
     row("a.csv", || originals::written("csv"), spheres, (1 << 20, 400), COLUMNS),
     row("a.xyz", || originals::written("xyz"), spheres, (1 << 20, 400), COLUMNS),
-    row("a.lammpstrj", || originals::written("lammpstrj"), frames, (1 << 20, 80), LAMMPS),
+    row("a.lammpstrj", originals::dump, frames, (1 << 20, 80), LAMMPS),
     row("a.data", originals::data, frames, (1 << 20, 80), LAMMPS),
     row("a.vtp", || originals::written("vtp"), frames, (1 << 20, 80), VTP),
     row("a.npz", || originals::written("npz"), frames, (1 << 20, 80), NPZ),
-    row("a.ply", || originals::written("ply"), frames, (1 << 20, 80), PLY),
+    row("a.ply", originals::ply, frames, (1 << 20, 80), PLY),
     row("a.safetensors", originals::checkpoints, frames, (1 << 20, 80), CHECKPOINT),
     // The limit is that of the content, which may be 100 times as large as the file.
     row("a.xyz.gz", || originals::written("xyz.gz"), frames, (32 << 20, 8000), COLUMNS),

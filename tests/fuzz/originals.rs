@@ -59,6 +59,21 @@ pub fn checkpoints() -> Vec<Vec<u8>> {
     [Backend::Cpu, Backend::Exact].map(write).into()
 }
 
+/// A binary PLY that carom writes, and a text with a list.
+pub fn ply() -> Vec<Vec<u8>> {
+    let text = "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
+                property float radius\nelement face 1\nproperty list uchar int vertex_index\nend_header\n\
+                0 0 0 0.5\n1 2 3 0.25\n3 0 1 0\n";
+    [written("ply"), vec![text.as_bytes().to_vec()]].concat()
+}
+
+/// A LAMMPS dump that carom writes, and one with scaled positions and diameters.
+pub fn dump() -> Vec<Vec<u8>> {
+    let text = "ITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS pp pp ff\n0 1\n0 1\n0 1\n\
+                ITEM: ATOMS id xs ys zs diameter\n1 0.5 0.5 0.5 0.2\n";
+    [written("lammpstrj"), vec![text.as_bytes().to_vec()]].concat()
+}
+
 /// A LAMMPS data file.
 pub fn data() -> Vec<Vec<u8>> {
     let text = "packing\n\n2 atoms\n1 atom types\n0 2 xlo xhi\n0 2 ylo yhi\n0 2 zlo zhi\n\nAtoms # sphere\n\n\
