@@ -100,7 +100,7 @@ impl System {
     }
 
     /// Root mean square of the velocities about their mean, without fixed spheres.
-    fn velocity_spread(&self) -> f64 {
+    pub(super) fn velocity_spread(&self) -> f64 {
         let moving = || self.spheres.iter().filter(|s| !s.fixed).map(|s| s.velocity);
         let count = moving().count().max(1) as f64;
         let mean = moving().sum::<DVec3>() / count;
