@@ -611,11 +611,9 @@ mod tests {
             assert!(!examples.is_empty(), "{name:?} has no examples at the end of its help");
             let last = help.lines().last().unwrap();
             assert!(last.starts_with("  carom"), "{name:?} ends with {last:?}");
+            // Examples before the last one may be runs that prepare it.
+            assert!(name.as_ref().is_none_or(|name| examples.last().unwrap()[1] == *name), "{examples:?}");
             for words in examples {
-                assert!(
-                    name.as_ref().is_none_or(|name| words[1] == *name),
-                    "{words:?} is no example of {name:?}"
-                );
                 Arguments::try_parse_from(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
             }
         }

@@ -13,6 +13,8 @@ Examples:
   carom run heap --set materials.default.friction=0.1 --metrics heap.csv
   carom run gas --events gas.bin --steps 10                 every impact, for NumPy
   carom run gas --steps 100000 --out out --dry-run          what that run would take
+  carom run hopper --out out --checkpoint-every 500         go on after an interruption:
+  carom run --resume out/checkpoint-00001000.safetensors
   carom run hopper -v --quiet --contacts hopper.csv";
 
 pub const SCENES: &str = "\
