@@ -387,6 +387,7 @@ tier!(campaign "10 min": damaged_data = campaign_of("a.data"));
 tier!(campaign "10 min": damaged_vtp = campaign_of("a.vtp"));
 tier!(campaign "10 min": damaged_npz = campaign_of("a.npz"));
 tier!(campaign "10 min": damaged_ply = campaign_of("a.ply"));
+tier!(campaign "10 min": damaged_checkpoints = campaign_of("a.safetensors"));
 tier!(campaign "10 min": damaged_gzip = campaign_of("a.xyz.gz"));
 tier!(campaign "10 min": damaged_stl = campaign_of("a.stl"));
 tier!(campaign "10 min": damaged_obj = campaign_of("a.obj"));
