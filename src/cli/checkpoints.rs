@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use carom::files::{read_checkpoint, write_checkpoint};
-use carom::{Backend, Checkpoint, Error, Simulation};
+use carom::{Checkpoint, Error, Simulation};
 
+use super::adapters::Chosen;
 use super::arguments::{BackendChoice, RunArguments};
 use super::atomic_file::cannot_write;
 use super::command_error::CommandError;
@@ -15,16 +16,19 @@ const STEM: &str = "checkpoint-";
 const ENDING: &str = "safetensors";
 /// Checkpoints that stay: if the disk fills up while the last one is written, the one before is still there.
 const KEPT: usize = 2;
-/// Labels of a checkpoint: the scene of the run, the values that replaced those of the scene, and the step at which it ends.
+/// Labels of a checkpoint: the scene of the run, the values that replaced those of the scene, the step at which it
+/// ends, and the version and the backend that took the steps.
 const SCENE: &str = "scene";
 const SETTINGS: &str = "settings";
 const END: &str = "end";
+const ORIGIN: &str = "origin";
 
 /// Writes the checkpoints of a run into the folder of `--out`.
 pub struct Checkpoints {
     folder: PathBuf,
     every: Option<u64>,
     labels: RunLabels,
+    origin: String,
     end: u64,
     /// Steps of the checkpoints of this run in the folder, ascending.
     written: Vec<u64>,
@@ -34,7 +38,7 @@ pub struct Checkpoints {
 
 impl Checkpoints {
     /// The checkpoints that the arguments ask for, of a run of this scene up to step `end`.
-    pub fn of(arguments: &RunArguments, labels: &RunLabels, end: u64) -> Option<Self> {
+    pub fn of(arguments: &RunArguments, chosen: &Chosen, labels: &RunLabels, end: u64) -> Option<Self> {
         let folder = arguments.out.clone()?;
         let written = arguments.resume.as_deref().map(|resumed| earlier(resumed, &folder));
         let labels = labels.clone();
@@ -42,6 +46,7 @@ impl Checkpoints {
             folder,
             every: arguments.checkpoint_every,
             labels,
+            origin: origin(chosen),
             end,
             written: written.unwrap_or_default(),
             failure: None,
@@ -108,7 +113,12 @@ impl Checkpoints {
         let step = checkpoint.steps();
         let path = self.folder.join(name(step));
         let RunLabels { scene, settings } = &self.labels;
-        let labels = [(SCENE, scene.clone()), (SETTINGS, settings.clone()), (END, self.end.to_string())];
+        let labels = [
+            (SCENE, scene.clone()),
+            (SETTINGS, settings.clone()),
+            (END, self.end.to_string()),
+            (ORIGIN, self.origin.clone()),
+        ];
         checkpoint.labels.extend(labels.map(|(key, value)| (key.to_owned(), value)));
         write_checkpoint(&path, &checkpoint).map_err(|error| cannot_write(&path, &error))?;
         self.written.retain(|written| *written < step);
@@ -222,13 +232,19 @@ pub fn backend(asked: BackendChoice, checkpoint: &Checkpoint) -> Result<BackendC
     }
 }
 
-/// A note where a run resumes on another backend.
-pub fn note(backend: Backend, checkpoint: &Checkpoint) -> Option<String> {
-    (backend.name() != checkpoint.backend()).then(|| {
+// The version and the backend, with the device, of a run.
+fn origin(chosen: &Chosen) -> String {
+    format!("carom {} on {}", env!("CARGO_PKG_VERSION"), chosen.describe())
+}
+
+/// A note where a run resumes on another backend or device, or with another version.
+pub fn note(chosen: &Chosen, checkpoint: &Checkpoint) -> Option<String> {
+    let (now, unknown) = (origin(chosen), format!("the backend {}", checkpoint.backend()));
+    let before = checkpoint.labels.get(ORIGIN).unwrap_or(&unknown);
+    let is_same = *before == now || (*before == unknown && chosen.backend.name() == checkpoint.backend());
+    (!is_same).then(|| {
         format!(
-            "note: the checkpoint is of the backend {}; on {} the run goes on from the same state, but not with the same bits",
-            checkpoint.backend(),
-            backend.name()
+            "note: the checkpoint is of {before}; with {now} the run goes on from the same state, but not with the same bits"
         )
     })
 }

@@ -85,7 +85,7 @@ fn resume(chosen: &Chosen, arguments: &RunArguments, resumed: Resumed) -> Result
             )));
         }
     };
-    let notes = checkpoints::note(chosen.backend, &checkpoint).into_iter().collect();
+    let notes = checkpoints::note(chosen, &checkpoint).into_iter().collect();
     let simulation = Simulation::resume(checkpoint, options(chosen, arguments))?;
     Ok(Start { simulation, labels, end, notes })
 }
@@ -117,7 +117,7 @@ fn run_on(chosen: &Chosen, arguments: &RunArguments, start: Start) -> Result<Exi
     let walls = arguments.walls.as_deref().map(|path| Walls::create(path, &simulation)).transpose()?;
     let events = arguments.events.as_deref().map(|path| Events::create(path, &simulation)).transpose()?;
     let contact_file = arguments.contacts.as_deref().map(Contacts::create).transpose()?;
-    let mut checkpoints = Checkpoints::of(arguments, &labels, steps);
+    let mut checkpoints = Checkpoints::of(arguments, chosen, &labels, steps);
     announce(&mut screen, chosen, &simulation, &labels.scene, steps);
     if chosen.backend == Backend::Exact && arguments.threads > 1 {
         screen.note("note: the exact backend runs on one thread");
