@@ -120,6 +120,8 @@ fn ctrl_c_ends_the_section_and_leaves_a_report() {
     while !stderr.contains("steps: at most") {
         assert_ne!(reader.read_line(&mut stderr).unwrap(), 0, "ended early: {stderr}");
     }
+    // The section begins after its announcement, and takes minutes.
+    std::thread::sleep(std::time::Duration::from_millis(500));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     std::io::Read::read_to_string(&mut reader, &mut stderr).unwrap();
