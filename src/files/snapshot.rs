@@ -15,7 +15,9 @@ use crate::{Side, Sphere, System};
 ///
 /// let system = Scene::new(0.01).fill(Fill::lattice([3, 3, 3], 1.5).velocity([0.0, 0.0, 1.0])).build()?;
 /// let mut simulation = Simulation::new(system, Options::default())?;
-/// simulation.run(10)?;
+/// for _ in 0..10 {
+///     simulation.step()?;
+/// }
 /// let snapshot = Snapshot::new(simulation.system(), simulation.time(), simulation.spheres().to_vec()).after(10);
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("state.vtp");
