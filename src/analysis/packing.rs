@@ -26,7 +26,7 @@ pub fn packing_fraction(positions: &[DVec3], radii: &[f64], domain: &Domain) -> 
 /// sphere in a slab is exact where the sphere crosses no face of another axis that is not periodic.
 ///
 /// # Errors
-/// Those of [`packing_fraction`]; [`Error::Invalid`] for an axis that is not used.
+/// The errors of [`packing_fraction`]; [`Error::Invalid`] also for an axis that is not used.
 pub fn packing_profile(
     positions: &[DVec3],
     radii: &[f64],

@@ -122,7 +122,7 @@ pub fn radial_distribution(
 /// for each sphere, such as the index of its material.
 ///
 /// # Errors
-/// Those of [`radial_distribution`]; [`Error::Invalid`] for a kind of 64 or more.
+/// The errors of [`radial_distribution`]; [`Error::Invalid`] also for a kind of 64 or more.
 pub fn partial_radial_distributions(
     positions: &[DVec3],
     kinds: &[usize],

@@ -44,7 +44,7 @@ pub struct AnalyzeArguments {
     /// Files of a run: states, contacts, metrics.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// What to measure. Default: everything that the files allow.
+    /// Measurements to make. Default: all that the files allow.
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
     pub what: Vec<What>,
     /// Write to DIR, for each measurement, a table (.csv) and its chart (.svg and .png), and all figures (summary.json).

@@ -68,7 +68,7 @@ impl Checkpoints {
     /// Writes a checkpoint if one is due after the last step.
     ///
     /// # Errors
-    /// Those of the simulation; an error of the file is kept for [`fail`](Self::fail).
+    /// The errors of the simulation. [`fail`](Self::fail) returns an error of the file later.
     pub fn write_if_due(&mut self, simulation: &mut Simulation) -> Result<(), Error> {
         match self.every {
             Some(every) if simulation.steps().is_multiple_of(every) => self.write(simulation),
@@ -162,7 +162,7 @@ fn earlier(resumed: &Path, out: &Path) -> Vec<u64> {
     steps_in(out).into_iter().filter(|step| *step <= last).collect()
 }
 
-/// What a checkpoint says of the run that wrote it.
+/// The scene and the settings of the run that wrote a checkpoint.
 #[derive(Clone)]
 pub struct RunLabels {
     pub scene: String,

@@ -22,7 +22,7 @@ const TIME: Duration = Duration::from_secs(2);
 /// Bytes of a line of the metrics, about.
 const METRICS_LINE: u64 = 400;
 
-/// What a run would take.
+/// Memory, time and output of a run.
 struct Estimate {
     steps: u64,
     /// Measured time of a step (s), and the number of steps measured; `None` if the run has no step.

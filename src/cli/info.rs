@@ -97,7 +97,7 @@ impl Range {
     }
 }
 
-/// What is known about the spheres of a frame.
+/// Figures of the spheres of a frame.
 struct Figures {
     count: u64,
     fixed: u64,

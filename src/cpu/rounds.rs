@@ -224,7 +224,7 @@ impl Rounds {
         }
     }
 
-    /// What the next substeps need to know of the last ones.
+    /// The state of the rounds that later substeps depend on.
     pub fn state(&self, asleep: u64) -> CpuState {
         CpuState { one_by_one: [self.held, self.spared], depth: self.event_driven.depth, asleep }
     }

@@ -77,7 +77,7 @@ pub(crate) fn parse_spheres(
     Ok(last.spheres)
 }
 
-/// What is wrong with a file, and in which line, from 1, of a text.
+/// A fault of a file, with the line, counted from 1, if the file is a text.
 struct FileFault {
     line: Option<u64>,
     what: String,
@@ -130,7 +130,7 @@ impl Format {
     }
 }
 
-/// What the ending of a file's name says.
+/// The format that the ending of a file's name gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ending {
     format: Format,

@@ -75,7 +75,7 @@ impl HostMirror {
         }
     }
 
-    /// What the next steps need to know.
+    /// The state of the mirror that later steps depend on.
     pub fn state(&self) -> GpuState {
         let Self { room, chosen_for, diameters, .. } = *self;
         GpuState { room, chosen_for, diameters, ..GpuState::default() }

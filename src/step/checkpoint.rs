@@ -70,7 +70,7 @@ pub struct DriverState {
     pub was_halved: bool,
 }
 
-/// What the executors remember from step to step. Each executor uses its own part and leaves the defaults in the others.
+/// State that the executors keep from step to step. Each executor uses its own part and leaves out the other.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct ExecutorState {
@@ -82,7 +82,7 @@ pub struct ExecutorState {
     pub gpu: Option<GpuState>,
 }
 
-/// What the CPU executor remembers.
+/// State that the CPU executor keeps from step to step.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub struct CpuState {
@@ -94,7 +94,7 @@ pub struct CpuState {
     pub asleep: u64,
 }
 
-/// What the GPU executor remembers.
+/// State that the GPU executor keeps from step to step.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(not(any(feature = "gpu", feature = "files")), expect(dead_code, reason = "only a device has it"))]

@@ -61,7 +61,7 @@ impl State {
     }
 }
 
-/// What a file holds.
+/// Kind of the content of a file.
 enum Kind {
     Contacts,
     Metrics,

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// What is wrong with a state, so that no engine can go on from it.
+/// A fault of a state from which no engine can go on.
 type Fault = Option<&'static str>;
 
 fn first_of(faults: impl IntoIterator<Item = (bool, &'static str)>) -> Fault {

@@ -20,6 +20,18 @@ pub(super) mod column {
     pub const MATERIAL: usize = 13;
 }
 
+/// Arrays of binary files, each with its column in [`COLUMNS`] and the number of its components.
+pub(super) const ARRAYS: [(&str, usize, usize); 8] = [
+    ("id", column::ID, 1),
+    ("position", column::POSITION, 3),
+    ("velocity", column::VELOCITY, 3),
+    ("radius", column::RADIUS, 1),
+    ("mass", column::MASS, 1),
+    ("spin", column::SPIN, 3),
+    ("fixed", column::FIXED, 1),
+    ("material", column::MATERIAL, 1),
+];
+
 /// Position of each of [`COLUMNS`] in a row of text.
 pub(super) struct Layout([Option<usize>; COLUMNS.len()]);
 

@@ -20,7 +20,7 @@ enum Section {
     Other,
 }
 
-/// What has been read.
+/// The part of the file that has been read.
 #[derive(Default)]
 struct Reader {
     count: Option<u64>,

@@ -64,7 +64,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// What precedes the spheres of a frame.
+/// The items before the spheres of a frame.
 #[derive(Default)]
 struct Head {
     time: Option<f64>,

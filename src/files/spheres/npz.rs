@@ -14,24 +14,12 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
 use super::{
     FileFault,
     binary::{Columns, Kind, Numbers},
-    columns::column,
+    columns::ARRAYS,
     gather::{self, ColumnKind},
     gzip,
     table::Table,
 };
 use crate::files::frame::{Frame, FrameBounds};
-
-/// Arrays of an archive with their columns, and the number of their components.
-const ARRAYS: [(&str, usize, usize); 8] = [
-    ("id", column::ID, 1),
-    ("position", column::POSITION, 3),
-    ("velocity", column::VELOCITY, 3),
-    ("radius", column::RADIUS, 1),
-    ("mass", column::MASS, 1),
-    ("spin", column::SPIN, 3),
-    ("fixed", column::FIXED, 1),
-    ("material", column::MATERIAL, 1),
-];
 
 /// Names of the types of numbers, without the order of bytes.
 const KINDS: [(&str, Kind); 11] = [

@@ -13,7 +13,7 @@ use roxmltree::{Document, Node};
 use super::{
     FileFault,
     binary::{Columns, Kind, Numbers},
-    columns::column,
+    columns::{ARRAYS, column},
     gather::{self, Column, ColumnKind},
     table::Table,
 };
@@ -31,17 +31,6 @@ const KINDS: [(&str, Kind); 10] = [
     ("UInt64", Kind::U64),
     ("Float32", Kind::F32),
     ("Float64", Kind::F64),
-];
-
-/// Arrays of the points with their columns, and the number of their components.
-const ARRAYS: [(&str, usize, usize); 7] = [
-    ("id", column::ID, 1),
-    ("velocity", column::VELOCITY, 3),
-    ("radius", column::RADIUS, 1),
-    ("mass", column::MASS, 1),
-    ("spin", column::SPIN, 3),
-    ("fixed", column::FIXED, 1),
-    ("material", column::MATERIAL, 1),
 ];
 
 /// Largest number of nodes of the XML part; files of carom have about sixty. Each node takes some hundred bytes.
@@ -140,7 +129,9 @@ impl<'b> Source<'b> {
         let points = arrays(child(piece, "Points")).next().ok_or("there are no Points")?;
         self.put(&mut columns, column::POSITION, 3, points)?;
         for (name, array) in arrays(child(piece, "PointData")) {
-            if let Some((_, column, components)) = ARRAYS.iter().find(|(known, ..)| *known == name) {
+            // The positions are those of the points.
+            let known = ARRAYS.iter().find(|known| known.0 == name && known.1 != column::POSITION);
+            if let Some((_, column, components)) = known {
                 self.put(&mut columns, *column, *components, (name, array))?;
             }
         }
