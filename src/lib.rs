@@ -147,6 +147,8 @@ mod step;
 mod system;
 pub mod toolbox;
 mod trace;
+#[cfg(feature = "files")]
+pub mod validate;
 #[cfg(feature = "gpu")]
 pub mod verify;
 #[cfg(feature = "viewer")]

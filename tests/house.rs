@@ -239,7 +239,7 @@ const LAYERS: &[&[&str]] = &[
     &["verify"],
     &["simulation"],
     &["files"],
-    &["doctor"],
+    &["doctor", "validate"],
     &["render"],
     &["viewer", "cli"],
 ];

@@ -1,0 +1,8 @@
+//! Elastic and cooling gases.
+
+mod pressure;
+
+use super::Case;
+
+/// The cases of the group, in the order of the report.
+pub const CASES: &[&Case] = &[&pressure::CASE];
