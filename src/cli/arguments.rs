@@ -77,6 +77,8 @@ pub enum Command {
     /// Examine the gpu backend on this machine: whether it works, how fast it is, and what is wrong if it does not work.
     #[command(after_help = format!("{DOCTOR_HELP}\n\n{}", examples::DOCTOR))]
     Doctor(DoctorArguments),
+    /// Compare the engine with physics that is known from elsewhere, and write a report.
+    Validate(ValidateArguments),
     /// Draw pictures or a film of a scene, without a display.
     Render(RenderArguments),
     /// Print a script that completes the command line in a shell.
@@ -304,6 +306,44 @@ pub struct DoctorArguments {
     /// adapter is less accurate than usual.
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = positive)]
     pub tolerance: Option<f64>,
+    /// Print the report as one JSON object on stdout; all other output goes to stderr.
+    #[arg(long)]
+    pub json: bool,
+    /// Print only errors (and the JSON object, with --json).
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = examples::VALIDATE)]
+pub struct ValidateArguments {
+    /// The short form of the cases, under 3 minutes on 2 cores (default).
+    #[arg(long, conflicts_with = "full")]
+    pub quick: bool,
+    /// All cases in their long form, under an hour on 2 cores.
+    #[arg(long)]
+    pub full: bool,
+    /// Backends, one after the other. exact runs only the cases that it supports.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "auto,exact")]
+    pub backend: Vec<BackendChoice>,
+    /// Part of the name of the adapter for gpu; see `carom adapters`.
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// CPU threads; 0 = one for each core.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Cases to run, also ones that are not quick; default: all of the depth.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub case: Vec<String>,
+    /// List the cases and exit.
+    #[arg(long)]
+    pub list: bool,
+    /// Write the scene of every run to DIR/CASE/RUN.toml, for `carom run`.
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// Write the report to DIR: index.html (self-contained), report.md with its charts, report.json.
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
     /// Print the report as one JSON object on stdout; all other output goes to stderr.
     #[arg(long)]
     pub json: bool,

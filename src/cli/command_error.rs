@@ -16,8 +16,7 @@ pub enum Exit {
     NoAdapter = 3,
     /// A file other than the scene could not be written.
     Files = 4,
-    /// The engines differ, or a section of the doctor failed.
-    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "there is one engine less to compare"))]
+    /// The engines differ, a section of the doctor failed, or a check of a validation did not pass.
     Mismatch = 5,
     /// Stopped by Ctrl-C or a request to terminate.
     Interrupted = 130,

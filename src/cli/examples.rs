@@ -51,6 +51,12 @@ Examples:
   carom doctor --out report.json
   carom doctor --section machine,costs --budget 1m";
 
+pub const VALIDATE: &str = "\
+Examples:
+  carom validate --report report                            every quick case, on the best backend and on exact
+  carom validate --list
+  carom validate --case pressure --full --backend cpu --keep scenes";
+
 pub const RENDER: &str = "\
 Examples:
   carom render gas --out gas.gif

@@ -11,6 +11,7 @@ mod command_error;
 mod completions;
 mod contacts;
 mod convert;
+mod date;
 mod demo;
 mod doctor;
 mod dry_run;
@@ -29,6 +30,7 @@ mod scenes;
 mod screen;
 mod source;
 mod text;
+mod validate;
 mod verify;
 #[cfg(feature = "viewer")]
 mod view;
@@ -64,6 +66,7 @@ pub fn main() -> ExitCode {
         Some(Command::Analyze(arguments)) => analyze::analyze(&arguments),
         Some(Command::Bench(arguments)) => bench::bench(&arguments),
         Some(Command::Doctor(arguments)) => doctor::doctor(&arguments),
+        Some(Command::Validate(arguments)) => validate::validate(&arguments),
         Some(Command::Verify(arguments)) => verify::verify(&arguments),
         Some(Command::Render(arguments)) => render::render(&arguments),
         Some(Command::Convert(arguments)) => convert::convert(&arguments),

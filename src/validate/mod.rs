@@ -33,7 +33,7 @@ pub use source::Source;
 pub use statistics::Estimate;
 pub use study::{Expected, Study};
 
-use crate::{Backend, Error};
+use crate::{Error, Options};
 
 /// The length of a validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct Case {
     pub method: &'static str,
     /// Whether the case belongs to [`Depth::Quick`]; [`Depth::Full`] has all cases.
     pub quick: bool,
-    /// Whether [`Backend::Exact`] can run it (few spheres, no friction); the other backends run all cases.
+    /// Whether [`Backend::Exact`](crate::Backend::Exact) can run it (few spheres, no friction); the other backends run all cases.
     pub exact: bool,
     measure: fn(&mut Study) -> Result<(), Error>,
 }
@@ -110,10 +110,8 @@ pub fn case(name: &str) -> Option<&'static Case> {
 pub struct Settings {
     /// The length of the runs.
     pub depth: Depth,
-    /// The engine.
-    pub backend: Backend,
-    /// Part of the name of the adapter for [`Backend::Gpu`].
-    pub adapter: Option<String>,
+    /// The options of all simulations: engine, adapter, threads.
+    pub options: Options,
     /// The folder that receives the scene files of all runs, in a folder per case; `None`: they are not kept.
     pub keep: Option<PathBuf>,
 }

@@ -1,6 +1,7 @@
 //! The results of a case.
 
-use super::{Backend, Case, Check, Source};
+use super::{Case, Check, Source};
+use crate::Backend;
 
 /// The form in which a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ impl<'a> Study<'a> {
     pub(super) fn new(case: &'static Case, settings: &'a Settings, stop: &'a dyn Fn() -> bool) -> Self {
         let outcome = Outcome {
             case,
-            backend: settings.backend,
+            backend: settings.options.backend,
             checks: vec![],
             published: vec![],
             charts: vec![],
@@ -49,7 +49,7 @@ impl<'a> Study<'a> {
 
     /// The engine.
     pub fn backend(&self) -> Backend {
-        self.settings.backend
+        self.settings.options.backend
     }
 
     /// The length of the run.
@@ -88,11 +88,7 @@ impl<'a> Study<'a> {
 
     /// The options of the simulations of the case.
     pub fn options(&self) -> Options {
-        Options {
-            backend: self.settings.backend,
-            adapter: self.settings.adapter.clone(),
-            ..Options::default()
-        }
+        self.settings.options.clone()
     }
 
     /// Takes up to `steps` steps and shows each report to `visit`. Returns false if the user has stopped the case.
@@ -131,7 +127,7 @@ impl<'a> Study<'a> {
     ) {
         self.outcome.checks.push(Check {
             quantity: quantity.into(),
-            backend: self.settings.backend,
+            backend: self.settings.options.backend,
             expected: expected.value,
             source: expected.source,
             measured,
