@@ -20,7 +20,8 @@ Exit codes:
   2    the command line or the scene is invalid, or the scene is missing
   3    no adapter, or no display
   4    an output file could not be written
-  5    verify found a difference between the gpu and the cpu backend, or a section of doctor failed
+  5    verify found a difference between the gpu and the cpu backend, or a section of doctor failed,
+     or a case of validate did not pass
   130  interrupted";
 
 const SCHEMA_EXAMPLE: &str = "\

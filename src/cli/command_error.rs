@@ -16,7 +16,7 @@ pub enum Exit {
     NoAdapter = 3,
     /// A file other than the scene could not be written.
     Files = 4,
-    /// The engines differ, a section of the doctor failed, or a check of a validation did not pass.
+    /// The engines differ, a section of the doctor failed, or a case of `validate` did not pass.
     Mismatch = 5,
     /// Stopped by Ctrl-C or a request to terminate.
     Interrupted = 130,

@@ -52,9 +52,11 @@ pub fn validate(arguments: &ValidateArguments) -> Result<Exit, CommandError> {
             if interrupt::requested() || screen.closed() {
                 break;
             }
-            let outcome = validate::run(case, &settings, &interrupt::requested)?;
+            let outcome = validate::run(case, &settings, &interrupt::requested);
             print(&mut screen, &outcome);
             report.outcomes.push(outcome);
+            // Again after each case, so that a run that is killed loses one case.
+            arguments.report.iter().try_for_each(|folder| write(folder, &report))?;
         }
     }
     interrupt::enter(Phase::Writing);
@@ -62,9 +64,6 @@ pub fn validate(arguments: &ValidateArguments) -> Result<Exit, CommandError> {
         return Err(CommandError::usage(
             "none of these cases runs on these backends; `carom validate --list` lists them",
         ));
-    }
-    if let Some(folder) = &arguments.report {
-        write(folder, &report)?;
     }
     screen.line(&format!("\n{}", summary(&report)));
     if arguments.json {
@@ -137,6 +136,7 @@ fn print(screen: &mut Screen, outcome: &Outcome) {
     for check in outcome.checks.iter().filter(|check| !check.note.is_empty()) {
         screen.line(&format!("  note on {}: {}", check.quantity, check.note));
     }
+    outcome.failure.iter().for_each(|error| screen.line(&format!("  FAILED: {error}")));
     outcome.notes.iter().for_each(|note| screen.line(&format!("  note: {note}")));
 }
 
@@ -163,11 +163,11 @@ fn end(report: &Report) -> Result<Exit, CommandError> {
     let failed: Vec<String> = report
         .outcomes
         .iter()
-        .filter(|outcome| outcome.checks.iter().any(|check| !check.passed()))
+        .filter(|outcome| outcome.failure.is_some() || outcome.checks.iter().any(|check| !check.passed()))
         .map(|outcome| format!("{} on {}", outcome.case.name, outcome.backend.name()))
         .collect();
     if !failed.is_empty() {
-        let message = format!("not all checks passed: {}", failed.join(", "));
+        let message = format!("these cases did not pass: {}", failed.join(", "));
         return Err(CommandError { exit: Exit::Mismatch, message });
     }
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })

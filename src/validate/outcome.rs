@@ -1,7 +1,7 @@
 //! The results of a case.
 
 use super::{Case, Check, Source};
-use crate::Backend;
+use crate::{Backend, Error};
 
 /// The form in which a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,9 @@ pub struct Outcome {
     pub charts: Vec<Chart>,
     /// Remarks about the run.
     pub notes: Vec<String>,
-    /// Whether the case was stopped before its end.
+    /// The error that ended the case before its end, if one did.
+    pub failure: Option<Error>,
+    /// Whether the user stopped the case before its end.
     pub stopped: bool,
     /// Duration of the case, in seconds.
     pub seconds: f64,
@@ -73,6 +75,9 @@ pub struct Outcome {
 impl Outcome {
     /// Whether the case came to its end and all of its checks passed. A case without a check does not pass.
     pub fn passed(&self) -> bool {
-        !self.stopped && !self.checks.is_empty() && self.checks.iter().all(Check::passed)
+        !self.stopped
+            && self.failure.is_none()
+            && !self.checks.is_empty()
+            && self.checks.iter().all(Check::passed)
     }
 }

@@ -37,6 +37,7 @@ impl<'a> Study<'a> {
             published: vec![],
             charts: vec![],
             notes: vec![],
+            failure: None,
             stopped: false,
             seconds: 0.0,
         };

@@ -30,5 +30,6 @@ mod reproducible;
 mod scenes;
 #[cfg(unix)]
 mod signals;
+mod validate;
 #[cfg(feature = "gpu")]
 mod verify;

@@ -44,8 +44,12 @@ fn anchor(outcome: &Outcome) -> String {
 // How many checks of a case passed.
 fn tally(outcome: &Outcome) -> String {
     let passed = outcome.checks.iter().filter(|check| check.passed()).count();
-    let stopped = if outcome.stopped { ", stopped" } else { "" };
-    format!("{passed} of {}{stopped}", outcome.checks.len())
+    let end = match &outcome.failure {
+        Some(_) => ", failed",
+        None if outcome.stopped => ", stopped",
+        None => "",
+    };
+    format!("{passed} of {}{end}", outcome.checks.len())
 }
 
 fn cells(check: &Check) -> [String; 6] {
@@ -67,7 +71,8 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
         .map(|p| format!("Published {}: {} ({})", p.quantity, p.value, p.source.text()));
     let notes = outcome.checks.iter().filter(|check| !check.note.is_empty());
     let notes = notes.map(|check| format!("{}: {}", check.quantity, check.note));
-    published.chain(notes).chain(outcome.notes.iter().cloned()).collect()
+    let failure = outcome.failure.iter().map(|error| format!("The case failed: {error}"));
+    failure.chain(published).chain(notes).chain(outcome.notes.iter().cloned()).collect()
 }
 
 /// The report as one HTML file that needs no network.

@@ -137,6 +137,7 @@ fn outcome_object(outcome: &Outcome) -> Value {
         "title": outcome.case.title,
         "backend": outcome.backend.name(),
         "passed": outcome.passed(),
+        "failure": outcome.failure.as_ref().map(ToString::to_string),
         "stopped": outcome.stopped,
         "seconds": outcome.seconds,
         "notes": outcome.notes,

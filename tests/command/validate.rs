@@ -1,0 +1,56 @@
+//! `carom validate`: selection of cases, reports, exit codes.
+
+use serde_json::Value;
+
+use crate::harness::Place;
+
+#[test]
+fn a_case_is_printed_and_written_as_pages_and_json() {
+    let place = Place::new();
+    let arguments = ["validate", "--case", "cradle", "--backend", "cpu,exact,cpu"];
+    let ran = place
+        .carom(&[&arguments[..], &["--json", "--report", "report", "--keep", "scenes"]].concat())
+        .expect(0);
+    let object = ran.object();
+    assert_eq!(serde_json::from_str::<Value>(&place.read("report/report.json")).unwrap(), object);
+    let cases = object["cases"].as_array().unwrap();
+    let backends: Vec<&Value> = cases.iter().map(|case| &case["backend"]).collect();
+    assert_eq!(backends, ["cpu", "exact"]);
+    assert_eq!(object["passed"], object["checks"]);
+    assert_eq!(cases[0]["checks"].as_array().unwrap().len(), 5);
+    let (html, markdown) = (place.read("report/index.html"), place.read("report/report.md"));
+    for text in ["speed of sphere 5", "passed", "derived"] {
+        assert!(html.contains(text) && markdown.contains(text) && ran.stderr.contains(text), "{text}");
+    }
+    assert!(
+        !html.contains("http://") && !html.contains("https://") && !html.contains("src="),
+        "needs a network"
+    );
+    // The kept scene gives the result of the case.
+    place.carom(&["run", "scenes/cradle/cradle.toml", "--backend", "exact", "--out", "out"]).expect(0);
+    assert!(place.read("out/final.csv").lines().count() == 6);
+}
+
+#[test]
+fn the_list_names_all_cases_and_runs_none() {
+    let place = Place::new();
+    let listed = place.carom(&["validate", "--list", "--json"]).expect(0).object();
+    let text = place.carom(&["validate", "--list"]).expect(0).stdout;
+    let names: Vec<&str> =
+        listed["cases"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    assert_eq!(text.lines().count(), names.len() + 1);
+    assert!(names.iter().all(|name| text.contains(name)));
+    assert!(carom::validate::cases().map(|case| case.name).eq(names));
+}
+
+#[test]
+fn what_cannot_run_is_refused_by_name() {
+    let place = Place::new();
+    let ran = place.carom(&["validate", "--case", "cradle,nonsense"]).expect(2);
+    assert!(ran.stderr.contains("`nonsense`") && ran.stderr.contains("cradle"), "{}", ran.stderr);
+    let ran = place.carom(&["validate", "--quick", "--full"]).expect(2);
+    assert!(ran.stderr.contains("--full"), "{}", ran.stderr);
+    place.write("report", "a file, no folder");
+    let ran = place.carom(&["validate", "--case", "cradle", "--report", "report"]).expect(4);
+    assert!(ran.stderr.contains("report") && ran.stdout.is_empty(), "{}", ran.stderr);
+}
