@@ -359,7 +359,11 @@ impl SimulationCore {
 
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.matrix(py, |sphere| sphere.position)
+        let rows = self.compute(py, |state| match &state.frame {
+            Some(frame) => Ok(frame.par_iter().with_min_len(4096).map(|sphere| sphere.position.to_array()).collect()),
+            None => Ok(state.simulation.try_positions()?.into_iter().map(|point| point.to_array()).collect()),
+        })?;
+        arrays::matrix(py, rows)
     }
 
     #[setter]
