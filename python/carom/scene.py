@@ -161,11 +161,33 @@ class Scene:
         """Adds a material: restitution, density (mass/volume), friction and the other keys of a scene file."""
         return self._with("materials", {name: _toml.plain(properties)})
 
-    def random(self, count: int, *, volume_fraction: float | None = None, diameter: float = 1.0, **group: Any) -> Scene:
-        """Adds a random fill. ``group`` has the keys of a group of spheres, such as ``temperature`` and ``material``."""
-        fill: dict[str, Any] = {"count": count, "diameter": diameter}
-        if volume_fraction is not None:
-            fill["volume_fraction"] = volume_fraction
+    def random(
+        self,
+        count: int,
+        *,
+        diameter: float | None = None,
+        diameters: Sequence[Sequence[float]] | None = None,
+        volume_fraction: float | None = None,
+        min: Sequence[float] | None = None,
+        max: Sequence[float] | None = None,
+        **group: Any,
+    ) -> Scene:
+        """Adds a random fill of the box, or of the part between the corners ``min`` and ``max``.
+
+        All spheres have one ``diameter`` (default 1), or ``diameters`` lists sizes and their shares: ``[[0.9, 0.5], [1.1, 0.5]]``.
+        ``group`` has the keys of a group of spheres, such as ``temperature``, ``material`` and ``inside``.
+        """
+        if diameter is None and diameters is None:
+            diameter = 1.0
+        keys = {
+            "count": count,
+            "diameter": diameter,
+            "diameters": diameters,
+            "volume_fraction": volume_fraction,
+            "min": min,
+            "max": max,
+        }
+        fill = {key: value for key, value in keys.items() if value is not None}
         return self._with("spheres", _toml.plain({"random": fill, **group}))
 
     def lattice(

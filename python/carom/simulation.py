@@ -233,7 +233,7 @@ class Simulation(SimulationCore):
         ``map`` of colours, ``camera`` (scene, iso, front, top, ..., orbit, or ``EYE:TARGET[:FOV]``), ``value_range`` of the
         colours, ``clip`` such as ``z:2``, ``chains`` of contact forces, and what to ``hide``.
         """
-        look = dict(color=color, map=map, camera=camera, value_range=value_range, clip=clip, chains=chains)
+        look: dict[str, Any] = dict(color=color, map=map, camera=camera, value_range=value_range, clip=clip, chains=chains)
         canvas = Canvas(self, list(size), hide=list(hide), adapter=adapter, **look)
         return Picture(canvas.draw(self, 0.0))
 
@@ -262,7 +262,7 @@ class Simulation(SimulationCore):
         """
         if frames < 1 or steps_per_frame < 1:
             raise InvalidError(f"{frames} frames, {steps_per_frame} steps per frame; expected at least 1 each")
-        look = dict(color=color, map=map, camera=camera, value_range=value_range, clip=clip, chains=chains)
+        look: dict[str, Any] = dict(color=color, map=map, camera=camera, value_range=value_range, clip=clip, chains=chains)
         canvas = Canvas(self, list(size), hide=list(hide), adapter=adapter, **look)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(path) if path is not None else Path(folder) / "film.gif"

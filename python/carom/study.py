@@ -178,7 +178,7 @@ def _map(runs: list[_Run], client: Any, progress: bool) -> list[Row]:
 def _execute(run: _Run) -> Row:
     finished = run.folder / "row.json"
     if finished.exists():
-        return json.loads(finished.read_text())  # type: ignore[no-any-return]
+        return json.loads(finished.read_text())
     run.folder.mkdir(parents=True, exist_ok=True)
     with _start(run) as sim:
         with open(run.folder / "starts.txt", "a") as log:
@@ -199,7 +199,7 @@ def _execute(run: _Run) -> Row:
     _write(finished, text.encode())
     for path in [*run.folder.glob("checkpoint-*"), *run.folder.glob("metrics-*")]:
         path.unlink(missing_ok=True)
-    return json.loads(text)  # type: ignore[no-any-return]
+    return json.loads(text)
 
 
 def _start(run: _Run) -> Simulation:
@@ -221,7 +221,8 @@ def _save(run: _Run, sim: Simulation) -> None:
     step = sim.steps
     metrics = run.folder / f"metrics-{step:010}.npz"
     part = run.folder / f".metrics-{os.getpid()}.npz"
-    np.savez(part, **sim.metrics)
+    columns: dict[str, Any] = dict(sim.metrics)
+    np.savez(part, **columns)
     os.replace(part, metrics)
     # The checkpoint comes last: where it is, its metrics are too.
     sim.checkpoint(run.folder / f"checkpoint-{step:010}.safetensors", run.steps)
