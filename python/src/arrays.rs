@@ -38,9 +38,9 @@ fn checked<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = value.py();
     let numpy = py.import("numpy")?;
-    let array = numpy.call_method1("asarray", (value,)).map_err(|error| {
-        invalid(py, format!("{name} is not an array: {}", error.value(py)))
-    })?;
+    let array = numpy
+        .call_method1("asarray", (value,))
+        .map_err(|error| invalid(py, format!("{name} is not an array: {}", error.value(py))))?;
     let dtype = array.getattr("dtype")?;
     let kind: String = dtype.getattr("kind")?.extract()?;
     let is_number = matches!(kind.as_str(), "i" | "u" | "f");

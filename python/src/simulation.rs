@@ -42,8 +42,7 @@ pub fn context(adapter: Option<&str>) -> Result<Context, Error> {
 
 // The backend of a name. `auto` is that of `before`; without one, gpu if there is a GPU, otherwise cpu.
 fn backend(name: &str, before: Option<&str>, adapter: Option<&str>) -> Result<Backend, Error> {
-    let unknown =
-        |name: &str| Error::Invalid(format!("backend {name:?} is none of auto, cpu, gpu, exact"));
+    let unknown = |name: &str| Error::Invalid(format!("backend {name:?} is none of auto, cpu, gpu, exact"));
     match (name, before) {
         ("auto", Some(before)) => Backend::named(before).ok_or_else(|| unknown(before)),
         ("auto", None) => match preferred(adapter) {
@@ -88,6 +87,13 @@ impl State {
     }
 
     fn add(&mut self, sphere: Sphere) -> Result<(), Error> {
+        // The library checks added spheres before the next step; here a refused sphere is not added at all.
+        let mut spheres = self.spheres()?.to_vec();
+        let Err(place) = spheres.binary_search_by_key(&sphere.id, |s| s.id) else {
+            return self.simulation.add(sphere);
+        };
+        spheres.insert(place, sphere);
+        System { spheres, ..self.simulation.system().clone() }.validate_on()?;
         self.simulation.add(sphere)?;
         self.frame = None;
         Ok(())
@@ -360,7 +366,9 @@ impl SimulationCore {
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let rows = self.compute(py, |state| match &state.frame {
-            Some(frame) => Ok(frame.par_iter().with_min_len(4096).map(|sphere| sphere.position.to_array()).collect()),
+            Some(frame) => {
+                Ok(frame.par_iter().with_min_len(4096).map(|sphere| sphere.position.to_array()).collect())
+            }
             None => Ok(state.simulation.try_positions()?.into_iter().map(|point| point.to_array()).collect()),
         })?;
         arrays::matrix(py, rows)
@@ -596,10 +604,35 @@ impl SimulationCore {
             ($($name:ident),*) => { $(dict.set_item(stringify!($name), summary.$name)?;)* };
         }
         put!(
-            sphere_count, poured, waiting, removed, steps, substeps, time, wall_seconds, pair_impacts,
-            wall_impacts, contact_time_impacts, rounds_max, late, crowded, event_driven, cpu_steps, redone,
-            unresolved, stopped, nonfinite, deepest_overlap, deepest_overlap_final, kinetic_energy,
-            total_energy, energy_error, ledger_error, momentum_error, compressibility, collision_rate
+            sphere_count,
+            poured,
+            waiting,
+            removed,
+            steps,
+            substeps,
+            time,
+            wall_seconds,
+            pair_impacts,
+            wall_impacts,
+            contact_time_impacts,
+            rounds_max,
+            late,
+            crowded,
+            event_driven,
+            cpu_steps,
+            redone,
+            unresolved,
+            stopped,
+            nonfinite,
+            deepest_overlap,
+            deepest_overlap_final,
+            kinetic_energy,
+            total_energy,
+            energy_error,
+            ledger_error,
+            momentum_error,
+            compressibility,
+            collision_rate
         );
         let compressed = simulation.compressed();
         dict.set_item("packing_fraction", compressed.as_ref().map(|c| c.packing_fraction))?;

@@ -39,6 +39,7 @@ BAD: list[tuple[str, Callable[[carom.Simulation], Any], type[Exception], str]] =
     ("periodic gravity", lambda s: setattr(s, "gravity", [0, 0, -1]), errors.InvalidError, "gravity"),
     ("ids", lambda s: setattr(s, "ids", np.arange(300)), AttributeError, "ids"),
     ("taken id", lambda s: s.add([0, 0, 0], id=3), errors.InvalidError, "id 3 is taken"),
+    ("add overlap", lambda s: s.add(s.positions[3] + [0.1, 0, 0]), errors.InvalidError, "spheres 3 and 300 overlap"),
     ("add nan", lambda s: s.add([0, 0, float("nan")]), errors.InvalidError, r"position\[2\] is NaN"),
     ("add radius", lambda s: s.add([0, 0, 0], radius=-1), errors.InvalidError, "radius is -1"),
     ("add material", lambda s: s.add([0, 0, 0], material="gold"), errors.InvalidError, "no material \"gold\""),
