@@ -160,7 +160,7 @@ pub use simulation::{Checkpoint, OnLoss, Options, Simulation, Summary};
 pub use state::partner::Partner;
 pub use step::contact::{Cells, Contact, contact_stress};
 pub use step::engine::{Backend, DeviceBuffer};
-pub use step::report::{Impact, Measure, StepReport, WallLoad};
+pub use step::report::{Figure, Impact, Measure, StepReport, WallLoad};
 pub use step::schedule;
 pub use system::compression::{Compressed, Compression, CompressionStage};
 pub use system::flow::{Sink, SinkCount, Source};

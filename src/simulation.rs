@@ -15,6 +15,7 @@ mod walls;
 
 use std::ops::ControlFlow;
 
+use glam::DVec3;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -27,7 +28,9 @@ use self::{compress::Squeeze, edit::Disturbed, flow::Flow, recovery::Recovery, s
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::{
-    Backend, Contact, DeviceBuffer, Error, Impact, Sphere, StepReport, System, step::engine::Engine,
+    Backend, Contact, DeviceBuffer, Error, Impact, Sphere, StepReport, System,
+    state::constants::{SLEEP, STILL},
+    step::engine::Engine,
 };
 
 /// How a [`Simulation`] runs. Only the backend and the adapter can change the result.
@@ -276,6 +279,41 @@ impl Simulation {
             self.flow.let_go(&mut spheres);
         }
         Ok(spheres)
+    }
+
+    /// Centres of all spheres in their current state (length), in ascending order of ids: those of
+    /// [`try_spheres`](Self::try_spheres), in less time.
+    ///
+    /// # Errors
+    /// As [`try_spheres`](Self::try_spheres).
+    pub fn try_positions(&self) -> Result<Vec<DVec3>, Error> {
+        if !self.edited
+            && self.flow.leaving() == 0
+            && let Some(positions) = self.engine.positions(&self.system.spheres)?
+        {
+            return Ok(positions);
+        }
+        Ok(self.try_spheres()?.iter().map(|sphere| sphere.position).collect())
+    }
+
+    /// Whether each sphere slept in the last substep, in ascending order of ids: `len == sphere_count`. All false before the
+    /// first step and after an edit.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    pub fn asleep(&self) -> Result<Vec<bool>, Error> {
+        let mut spheres = self.system.spheres.clone();
+        if self.edited {
+            return Ok(vec![false; spheres.len()]);
+        }
+        self.flow.let_go(&mut spheres);
+        let mut asleep = vec![false; spheres.len()];
+        for (id, ticks) in self.engine.warm_start()?.sleep_timers {
+            if let (SLEEP..STILL, Ok(place)) = (ticks, spheres.binary_search_by_key(&id, |s| s.id)) {
+                asleep[place] = true;
+            }
+        }
+        Ok(asleep)
     }
 
     /// The state on the device, for renderers; `None` except with `Backend::Gpu`, and between an edit and the next step.

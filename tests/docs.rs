@@ -8,11 +8,17 @@ use std::{
 };
 
 // Documents outside of `docs/*.md`.
-const NAMED: [&str; 5] =
-    ["README.md", "CHANGELOG.md", "BENCHMARKS.md", "CONTRIBUTING.md", "docs/bench/README.md"];
+const NAMED: [&str; 6] = [
+    "README.md",
+    "CHANGELOG.md",
+    "BENCHMARKS.md",
+    "CONTRIBUTING.md",
+    "docs/bench/README.md",
+    "python/README.md",
+];
 
 // Code in backticks that starts with one of these is a path.
-const FOLDERS: [&str; 5] = ["src/", "shaders/", "tests/", "examples/", "docs/"];
+const FOLDERS: [&str; 6] = ["src/", "shaders/", "tests/", "examples/", "docs/", "python/"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -79,10 +85,12 @@ fn anchors(text: &str) -> Vec<String> {
     found
 }
 
-// A published package has no pictures.
+// A published crate has neither the pictures nor the Python package.
 fn is_left_out(path: &Path) -> bool {
-    let pictures = root().join("docs/pictures");
-    path.starts_with(&pictures) && !pictures.exists()
+    ["docs/pictures", "python"]
+        .map(|name| root().join(name))
+        .iter()
+        .any(|folder| path.starts_with(folder) && !folder.exists())
 }
 
 // The error of a link in a document, if it has one.

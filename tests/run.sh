@@ -46,6 +46,12 @@ install() {
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
 }
 
+# The tests of the Python package need an environment.
+if ! python3 -c 'import ensurepip, venv' 2>/dev/null && ! install python3 python3-venv; then
+    echo 'tests/run.sh: no Python with the module venv found; on Debian or Ubuntu type: sudo apt-get install python3-venv' >&2
+    exit 3
+fi
+
 if ! command -v cc >/dev/null && ! install gcc libc6-dev; then
     echo "tests/run.sh: no C linker (cc) found; install gcc or clang" >&2
     exit 1
@@ -113,3 +119,5 @@ else
 fi
 # nextest does not run the examples in the documentation.
 cargo test "${build[@]}" --doc
+
+if [ "$tier" = long ]; then tests/python.sh --long; else tests/python.sh; fi

@@ -1,13 +1,9 @@
 //! `carom render`: pictures and films of a scene, with no display.
 
 #[cfg(feature = "render")]
-mod camera;
-#[cfg(feature = "render")]
 mod chart;
 #[cfg(feature = "render")]
 mod film;
-#[cfg(feature = "render")]
-mod movie;
 #[cfg(feature = "render")]
 mod schedule;
 #[cfg(feature = "render")]

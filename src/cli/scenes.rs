@@ -1,18 +1,17 @@
 //! `carom scenes` lists the built-in scenes; `carom schema` prints the JSON schema of scene files.
 
-use carom::files::{BUILTIN, scene_schema};
+use carom::files::{BUILTIN, find_builtin, scene_schema};
 
 use super::arguments::ScenesArguments;
 use super::command_error::{CommandError, Exit};
 use super::screen::Screen;
-use super::source;
 use super::text::{Align, Table};
 
 /// Runs `carom scenes`.
 pub fn scenes(arguments: &ScenesArguments) -> Result<Exit, CommandError> {
     let mut screen = Screen::new(false, false);
     if let Some(name) = &arguments.show {
-        screen.text(source::builtin(name)?.text);
+        screen.text(find_builtin(name)?.text);
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&[("name", Align::Left), ("spheres", Align::Right), ("", Align::Left)]);

@@ -71,6 +71,10 @@ impl Engine for CpuEngine {
         Engine::read(&self.stepper, spheres)
     }
 
+    fn positions(&self, spheres: &[Sphere]) -> Result<Option<Vec<DVec3>>, Error> {
+        Engine::positions(&self.stepper, spheres)
+    }
+
     fn find(&self, boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
         self.pool.install(|| self.stepper.engine.find(boxes, test))
     }

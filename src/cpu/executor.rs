@@ -422,6 +422,11 @@ impl StepEngine for CpuExecutor {
         Ok(())
     }
 
+    fn positions(&self, spheres: &[Sphere]) -> Result<Vec<DVec3>, Error> {
+        let Domain { units, grid, .. } = &self.core.domain;
+        Ok(self.core.state.positions(units, grid, spheres))
+    }
+
     fn find(&self, _boxes: BoxSet, test: &(dyn Fn(DVec3, f64) -> bool + Sync)) -> Result<Vec<Found>, Error> {
         let Domain { units, grid, .. } = &self.core.domain;
         Ok(self.core.state.find(units, grid, test))

@@ -82,6 +82,7 @@ mod format;
 mod frame;
 mod load;
 mod mesh;
+mod named;
 mod origin;
 mod parse_error;
 mod schema;
@@ -95,6 +96,7 @@ pub use error::{SceneError, SceneErrorKind};
 pub use frame::{Frame, FrameBounds};
 pub use load::{load_scene, parse_scene};
 pub use mesh::read_mesh;
+pub use named::{find_builtin, find_scene};
 pub use schema::scene_schema;
 pub use snapshot::Snapshot;
 pub use spheres::{

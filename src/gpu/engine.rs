@@ -504,6 +504,11 @@ impl StepEngine for GpuExecutor {
         Ok(())
     }
 
+    fn positions(&self, spheres: &[Sphere]) -> Result<Vec<DVec3>, Error> {
+        let Domain { units, grid, .. } = &self.host.domain;
+        Ok(self.download(self.reported())?.positions(units, grid, spheres))
+    }
+
     fn watch(&mut self, now: BoxSet, next: BoxSet) {
         self.watches = [now, next];
     }

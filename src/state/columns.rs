@@ -181,6 +181,16 @@ impl State {
         spheres.par_iter_mut().zip(&indices).with_min_len(4096).for_each(write);
     }
 
+    /// Position of each of these spheres, which are sorted by id, in the user's units; an absent sphere keeps its own.
+    pub fn positions(&self, units: &Units, grid: &Grid, spheres: &[Sphere]) -> Vec<DVec3> {
+        let indices = self.indices(spheres);
+        let position = |(place, &i): (usize, &u32)| match i as usize {
+            i if i < self.len() => self.world(i, grid) * units.length,
+            _ => spheres[place].position,
+        };
+        indices.par_iter().enumerate().with_min_len(4096).map(position).collect()
+    }
+
     // Index of each of these spheres, which are sorted by id; `u32::MAX` for one that is absent.
     fn indices(&self, spheres: &[Sphere]) -> Vec<u32> {
         let mut indices = vec![u32::MAX; spheres.len()];

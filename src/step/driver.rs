@@ -177,6 +177,12 @@ pub trait StepEngine: Send {
     /// [`Error::DeviceLost`].
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
 
+    /// As [`Engine::positions`].
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`].
+    fn positions(&self, spheres: &[Sphere]) -> Result<Vec<DVec3>, Error>;
+
     /// Says in which boxes to look for spheres after the next step and after the step that follows it.
     fn watch(&mut self, _now: BoxSet, _next: BoxSet) {}
 
@@ -510,6 +516,10 @@ impl<E: StepEngine> Engine for Driver<E> {
 
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {
         self.engine.read(spheres)
+    }
+
+    fn positions(&self, spheres: &[Sphere]) -> Result<Option<Vec<DVec3>>, Error> {
+        self.engine.positions(spheres).map(Some)
     }
 
     fn watch(&mut self, now: BoxSet, next: BoxSet) {

@@ -70,6 +70,14 @@ pub(crate) trait Engine: Send {
     /// Writes position, velocity and spin of every sphere into `spheres`. These are sorted by id, and their other fields
     /// are already set.
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error>;
+    /// Position of each of these spheres, which are sorted by id; `None` from an engine for which this is no faster than
+    /// [`read`](Self::read).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn positions(&self, _spheres: &[Sphere]) -> Result<Option<Vec<DVec3>>, Error> {
+        Ok(None)
+    }
     /// Says in which boxes the caller looks for spheres after the next step (`now`) and after the step that follows it
     /// (`next`). An engine may prepare the answers to [`find`](Self::find) during these steps.
     fn watch(&mut self, _now: BoxSet, _next: BoxSet) {}

@@ -156,3 +156,58 @@ pub struct StepReport {
     /// stages.
     pub stage_seconds: Vec<f64>,
 }
+
+/// A number of a [`StepReport`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// A count.
+    Count(u64),
+    /// A measured quantity, in the user's units.
+    Real(f64),
+}
+
+impl StepReport {
+    /// The numbers of the report with their names, in the order of the columns of `--metrics`. `total_energy` is the sum of
+    /// `kinetic_energy` and `potential_energy`.
+    pub fn figures(&self) -> [(&'static str, Figure); 34] {
+        use Figure::{Count, Real};
+
+        let [momentum_x, momentum_y, momentum_z] = self.momentum.to_array();
+        [
+            ("step", Count(self.step)),
+            ("time", Real(self.time)),
+            ("substeps", Count(u64::from(self.substeps))),
+            ("pair_impacts", Count(self.pair_impacts)),
+            ("wall_impacts", Count(self.wall_impacts)),
+            ("contact_time_impacts", Count(self.contact_time_impacts)),
+            ("asleep", Count(self.asleep)),
+            ("rounds", Count(u64::from(self.rounds))),
+            ("late", Count(self.late)),
+            ("crowded", Count(self.crowded)),
+            ("event_driven", Count(self.event_driven)),
+            ("redone", Count(self.redone)),
+            ("unresolved", Count(self.unresolved)),
+            ("stopped", Count(self.stopped)),
+            ("nonfinite", Count(self.nonfinite)),
+            ("overflow", Count(self.overflow)),
+            ("fast", Count(self.fast)),
+            ("poured", Count(self.poured)),
+            ("waiting", Count(self.waiting)),
+            ("removed", Count(self.removed)),
+            ("deepest_overlap", Real(self.deepest_overlap)),
+            ("kinetic_energy", Real(self.kinetic_energy)),
+            ("potential_energy", Real(self.potential_energy)),
+            ("total_energy", Real(self.kinetic_energy + self.potential_energy)),
+            ("momentum_x", Real(momentum_x)),
+            ("momentum_y", Real(momentum_y)),
+            ("momentum_z", Real(momentum_z)),
+            ("dissipated", Real(self.dissipated)),
+            ("relax_work", Real(self.relax_work)),
+            ("wall_work", Real(self.wall_work)),
+            ("virial", Real(self.virial)),
+            ("packing_fraction", Real(self.packing_fraction)),
+            ("pressure", Real(self.pressure)),
+            ("wall_seconds", Real(self.wall_seconds)),
+        ]
+    }
+}

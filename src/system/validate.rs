@@ -50,8 +50,11 @@ impl System {
     }
 
     /// As [`validate`](Self::validate) during a run, when moving or curved walls may have pressed spheres deeper than the
-    /// limit.
-    pub(crate) fn validate_on(&self) -> Result<(), Error> {
+    /// limit: the check of edits between two steps.
+    ///
+    /// # Errors
+    /// As [`validate`](Self::validate).
+    pub fn validate_on(&self) -> Result<(), Error> {
         self.inspect_world()?;
         self.inspect_standing()?;
         Ok(())

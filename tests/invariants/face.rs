@@ -8,6 +8,7 @@ use crate::support::{gas, options, simulate, sphere, to_its_end};
 on_each_backend!(
     spheres_may_be_added_removed_and_struck_between_steps,
     a_failed_edit_changes_nothing,
+    positions_are_those_of_the_spheres,
     an_edit_that_makes_the_system_invalid_is_reported_by_the_step,
     impacts_are_recorded_only_on_request,
     a_summary_has_only_figures_that_apply,
@@ -253,4 +254,40 @@ fn an_extreme_impulse_ends_or_is_refused(backend: Backend) {
     });
     println!("{backend:?}: {outcome:?}");
     assert!(outcome.as_ref().is_some_and(is_clear), "{outcome:?}");
+}
+
+fn positions_are_those_of_the_spheres(backend: Backend) {
+    let mut simulation = simulate(&row(), backend);
+    let agree = |simulation: &Simulation| {
+        let centres: Vec<DVec3> = simulation.spheres().iter().map(|s| s.position).collect();
+        assert_eq!(simulation.try_positions().unwrap(), centres);
+        centres
+    };
+    assert_eq!(agree(&simulation)[1], DVec3::ZERO, "in the order of the ids");
+    simulation.step().unwrap();
+    assert!(agree(&simulation)[1].x > 0.0);
+    simulation.apply_impulse(4, DVec3::Y).unwrap();
+    agree(&simulation);
+    simulation.remove(9).unwrap();
+    assert_eq!(agree(&simulation).len(), 1);
+}
+
+#[test]
+fn the_spheres_that_sleep_are_as_many_as_the_report_counts() {
+    // Two spheres on a floor; one comes down long after the other has fallen asleep.
+    let mut system = System { dt: 0.05, gravity: -DVec3::Z, ..System::default() };
+    system.materials = carom::Materials::empty();
+    let surface = carom::Surface { restitution: 0.5, friction: 0.5, ..carom::Surface::default() };
+    system.materials.add("stone", surface, 1.0);
+    let floor = carom::Plane { point: DVec3::ZERO, normal: DVec3::Z, material: 0, name: "floor".into() };
+    system.walls.push(floor.into());
+    system.spheres = vec![sphere(3, [0.0, 0.0, 0.5], [0.0; 3]), sphere(8, [9.0, 0.0, 400.0], [0.0; 3])];
+    let mut simulation = Simulation::new(system, options(Backend::Cpu)).unwrap();
+    assert_eq!(simulation.asleep().unwrap(), [false, false]);
+    for _ in 0..400 {
+        simulation.step().unwrap();
+        let asleep = simulation.asleep().unwrap();
+        assert_eq!(asleep.iter().filter(|a| **a).count() as u64, simulation.report().asleep);
+    }
+    assert_eq!(simulation.asleep().unwrap(), [true, false]);
 }

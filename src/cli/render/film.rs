@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use carom::render::{Gif, Image};
+use carom::render::{Gif, Image, Movie};
 
-use super::movie::Movie;
 use crate::cli::{
     atomic_file::{AtomicFile, cannot_write},
     command_error::CommandError,
@@ -93,7 +92,8 @@ impl Film {
             }
             Kind::Mp4 => {
                 let comment = format!("scene {}, seed {}, {}", label.scene, label.seed, Label::software());
-                match Movie::create(&path, size, fps, &label.scene, &comment)? {
+                let movie = Movie::create(&path, size, fps, &label.scene, &comment);
+                match movie.map_err(|e| cannot_write(&path, &e))? {
                     Some(movie) => To::Movie(movie),
                     None => {
                         let film = path.display().to_string();
@@ -132,7 +132,7 @@ impl Film {
                 let time = gif.frames() as f64 / *fps;
                 gif.add(image, time).map_err(|e| cannot_write(&self.path, &e))?;
             }
-            To::Movie(movie) => return movie.add(&image.rgba),
+            To::Movie(movie) => return movie.add(&image.rgba).map_err(|e| cannot_write(&self.path, &e)),
         }
         Ok(true)
     }
@@ -160,7 +160,7 @@ impl Film {
                 format!("{}, {}", path, counted(self.frames, "frame"))
             }
             To::Movie(movie) => {
-                movie.finish()?;
+                movie.finish().map_err(|e| cannot_write(&self.path, &e))?;
                 format!("{}, {}", path, counted(self.frames, "frame"))
             }
         };

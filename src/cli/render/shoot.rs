@@ -4,11 +4,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use carom::gpu::Context;
-use carom::render::{Colour, ContactNetwork, Map, Range, Recent, RenderWorld, Spheres, Studio, Style};
+use carom::render::{
+    CameraChoice, Colour, ContactNetwork, Map, Range, Recent, RenderWorld, Shot, Spheres, Studio, Style,
+};
 use carom::scene::Scene;
 use carom::{Backend, Error, Options, Simulation, StepReport, System};
 
-use super::camera::{Choice, Shot};
 use super::chart::{self, Chart};
 use super::film::{Film, Kind, Label};
 use super::schedule::Schedule;
@@ -30,7 +31,7 @@ pub fn render(arguments: &RenderArguments) -> Result<Exit, CommandError> {
     let Source { name, scene } = source::scene(&arguments.scene, &arguments.settings, arguments.seed)?;
     // Check all arguments before an adapter is opened or a file is written.
     let frames = frame_count(arguments)?;
-    let camera: Choice = named("--camera", &arguments.camera)?;
+    let camera: CameraChoice = named("--camera", &arguments.camera)?;
     let style = style(arguments, &scene)?;
     let schedule = Schedule::new(
         frames,

@@ -1,11 +1,11 @@
-//! Reads the camera from the command line, by name or by numbers, and moves it during a film.
+//! Cameras by name or by numbers, and their motion during a film.
 
 use std::str::FromStr;
 
-use carom::render::{Camera, extent};
-use carom::scene::View;
-use carom::{Dimensions, System};
 use glam::{DQuat, DVec3};
+
+use super::{Camera, extent};
+use crate::{Dimensions, System, scene::View};
 
 /// Default speed of `orbit` (degrees per second of film).
 const TURN: f64 = 12.0;
@@ -24,28 +24,29 @@ const NAMED: [(&str, [f64; 3], [f64; 3]); 7] = [
     ("bottom", [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]),
 ];
 
-/// Requested camera.
+/// A requested camera. Reads `scene`, `iso`, `front`, `back`, `left`, `right`, `top`, `bottom`, `orbit`,
+/// `orbit:DEGREES` and `EYE:TARGET[:FOV]`.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Choice {
+pub enum CameraChoice {
     /// The camera of the scene, or a default view of the whole scene.
     Scene,
-    /// A named view of the whole scene; index in the table.
-    Named(usize),
+    /// A view of the whole scene from the direction of this name.
+    Named(&'static str),
     /// A view of the whole scene that rotates (degrees per second of film).
     Orbit(f64),
     /// Eye, target, field of view (degrees).
     Numbers(DVec3, DVec3, Option<f64>),
 }
 
-impl FromStr for Choice {
+impl FromStr for CameraChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "scene" {
             return Ok(Self::Scene);
         }
-        if let Some(place) = NAMED.iter().position(|(name, ..)| *name == text) {
-            return Ok(Self::Named(place));
+        if let Some((name, ..)) = NAMED.iter().find(|(name, ..)| *name == text) {
+            return Ok(Self::Named(name));
         }
         let mut parts = text.split(':');
         let first = parts.next().unwrap_or_default();
@@ -100,26 +101,28 @@ pub struct Shot {
 
 impl Shot {
     /// Prepares a camera for pictures of this size.
-    pub fn new(choice: &Choice, view: &View, system: &System, size: [u32; 2]) -> Self {
+    pub fn new(choice: &CameraChoice, view: &View, system: &System, size: [u32; 2]) -> Self {
         let (mut camera, mut turn) = (Camera::of_view(view, system), 0.0);
         let framed = Camera::framing(system);
         let framed = Camera { fov: view.fov.unwrap_or(framed.fov), ..framed };
         match choice {
-            Choice::Scene if view.eye.is_some() => {}
-            Choice::Scene => {
+            CameraChoice::Scene if view.eye.is_some() => {}
+            CameraChoice::Scene => {
                 let target = view.target.unwrap_or(framed.target);
                 camera = fitted(Camera { target, ..framed }, framed.eye - framed.target, system, size);
             }
-            Choice::Named(place) => {
-                let (_, from, up) = NAMED[*place];
-                let (from, up) = (DVec3::from_array(from), DVec3::from_array(up));
+            CameraChoice::Named(name) => {
+                let entry = NAMED.iter().find(|(known, ..)| known == name);
+                let (from, up) = entry.map_or((DVec3::NEG_Y, DVec3::Z), |(_, from, up)| {
+                    (DVec3::from_array(*from), DVec3::from_array(*up))
+                });
                 camera = fitted(Camera { up, ..framed }, from, system, size);
             }
-            Choice::Orbit(degrees) => {
+            CameraChoice::Orbit(degrees) => {
                 turn = *degrees;
                 camera = fitted(framed, framed.eye - framed.target, system, size);
             }
-            Choice::Numbers(eye, target, fov) => {
+            CameraChoice::Numbers(eye, target, fov) => {
                 camera = Camera { eye: *eye, target: *target, fov: fov.unwrap_or(framed.fov), ..camera };
             }
         }
@@ -182,12 +185,12 @@ mod tests {
 
     #[test]
     fn cameras_are_named_or_given_in_numbers() {
-        assert_eq!("iso".parse(), Ok(Choice::Named(0)));
-        assert_eq!("orbit".parse(), Ok(Choice::Orbit(TURN)));
-        assert_eq!("orbit:-30".parse(), Ok(Choice::Orbit(-30.0)));
+        assert_eq!("iso".parse(), Ok(CameraChoice::Named("iso")));
+        assert_eq!("orbit".parse(), Ok(CameraChoice::Orbit(TURN)));
+        assert_eq!("orbit:-30".parse(), Ok(CameraChoice::Orbit(-30.0)));
         let (eye, target) = (DVec3::new(9.0, -20.0, 8.0), DVec3::ZERO);
-        assert_eq!("9,-20,8:0,0,0".parse(), Ok(Choice::Numbers(eye, target, None)));
-        assert_eq!("9,-20,8:0,0,0:35".parse(), Ok(Choice::Numbers(eye, target, Some(35.0))));
+        assert_eq!("9,-20,8:0,0,0".parse(), Ok(CameraChoice::Numbers(eye, target, None)));
+        assert_eq!("9,-20,8:0,0,0:35".parse(), Ok(CameraChoice::Numbers(eye, target, Some(35.0))));
         for wrong in [
             "",
             "side",
@@ -206,12 +209,17 @@ mod tests {
     #[test]
     fn what_is_framed_fills_the_picture_and_stays_in_it() {
         let spheres = vec![
-            carom::Sphere { position: DVec3::new(-20.0, 0.0, 0.0), ..carom::Sphere::default() },
-            carom::Sphere { position: DVec3::new(20.0, 3.0, 1.0), ..carom::Sphere::default() },
+            crate::Sphere { position: DVec3::new(-20.0, 0.0, 0.0), ..crate::Sphere::default() },
+            crate::Sphere { position: DVec3::new(20.0, 3.0, 1.0), ..crate::Sphere::default() },
         ];
         let system = System { spheres, ..System::default() };
         for size in [[800, 200], [300, 300], [200, 600]] {
-            for choice in [Choice::Scene, Choice::Named(1), Choice::Named(5), Choice::Orbit(0.0)] {
+            for choice in [
+                CameraChoice::Scene,
+                CameraChoice::Named("front"),
+                CameraChoice::Named("top"),
+                CameraChoice::Orbit(0.0),
+            ] {
                 let camera = Shot::new(&choice, &View::default(), &system, size).at(3.0);
                 let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
                 for sphere in &system.spheres {
@@ -226,8 +234,8 @@ mod tests {
 
     #[test]
     fn an_orbit_goes_round_at_one_distance() {
-        let system = System { spheres: vec![carom::Sphere::default()], ..System::default() };
-        let shot = Shot::new(&Choice::Orbit(90.0), &View::default(), &system, [100, 100]);
+        let system = System { spheres: vec![crate::Sphere::default()], ..System::default() };
+        let shot = Shot::new(&CameraChoice::Orbit(90.0), &View::default(), &system, [100, 100]);
         let way = |seconds: f64| shot.at(seconds).eye - shot.at(seconds).target;
         assert!((way(0.0) - way(4.0)).length() < 1e-9 * way(0.0).length());
         assert!((way(0.0).length() - way(1.0).length()).abs() < 1e-9 * way(0.0).length());

@@ -7,8 +7,6 @@ use std::thread::JoinHandle;
 
 use tempfile::TempPath;
 
-use crate::cli::{atomic_file::cannot_write, command_error::CommandError};
-
 /// A film that is being written.
 pub struct Movie {
     path: PathBuf,
@@ -19,17 +17,20 @@ pub struct Movie {
 }
 
 impl Movie {
-    /// Starts ffmpeg on a file under a temporary name. `None` without ffmpeg.
+    /// Starts ffmpeg, which writes an MP4 under a temporary name. `fps` is the number of frames per second (> 0); `title` and
+    /// `comment` are stored in the file. `None` if ffmpeg is not on the PATH.
+    ///
+    /// # Errors
+    /// Errors of the temporary file and of the start of ffmpeg.
     pub fn create(
         path: &Path,
         [width, height]: [u32; 2],
         fps: f64,
         title: &str,
         comment: &str,
-    ) -> Result<Option<Self>, CommandError> {
-        let failed = |e: io::Error| cannot_write(path, &e);
+    ) -> io::Result<Option<Self>> {
         if path.is_dir() {
-            return Err(failed(io::Error::other("it is a directory")));
+            return Err(io::Error::other("it is a directory"));
         }
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -39,7 +40,7 @@ impl Movie {
         builder.prefix(".carom-").suffix(".mp4");
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder).map_err(failed)?.into_temp_path();
+        let file = builder.tempfile_in(folder)?.into_temp_path();
         let mut command = Command::new("ffmpeg");
         command
             .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-y"])
@@ -58,7 +59,7 @@ impl Movie {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = match command.spawn() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(|e| CommandError::files(format!("cannot start ffmpeg: {e}")))?,
+            other => other.map_err(|e| io::Error::other(format!("cannot start ffmpeg: {e}")))?,
         };
         let mut stderr = child.stderr.take().expect("it is piped");
         let says = std::thread::spawn(move || {
@@ -71,25 +72,30 @@ impl Movie {
     }
 
     /// Adds a frame (red, green, blue and a fourth byte per pixel). Returns false if ffmpeg has ended.
-    pub fn add(&mut self, rgba: &[u8]) -> Result<bool, CommandError> {
+    ///
+    /// # Errors
+    /// Errors of the pipe to ffmpeg.
+    pub fn add(&mut self, rgba: &[u8]) -> io::Result<bool> {
         let stdin = self.child.stdin.as_mut().expect("open until the end");
         match stdin.write_all(rgba) {
             // ffmpeg has ended; `finish` reports why.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            other => other.map(|()| true).map_err(|e| cannot_write(&self.path, &e)),
+            other => other.map(|()| true),
         }
     }
 
     /// Waits for ffmpeg and renames the file to its final name.
-    pub fn finish(mut self) -> Result<(), CommandError> {
+    ///
+    /// # Errors
+    /// The last line that ffmpeg prints, if it fails; errors of the file.
+    pub fn finish(mut self) -> io::Result<()> {
         drop(self.child.stdin.take());
-        let status = self.child.wait().map_err(|e| cannot_write(&self.path, &e))?;
+        let status = self.child.wait()?;
         let says = self.says.join().unwrap_or_default();
         if !status.success() {
             let last = says.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-            let reason = io::Error::other(format!("ffmpeg ended with {status}: {}", last.trim()));
-            return Err(cannot_write(&self.path, &reason));
+            return Err(io::Error::other(format!("ffmpeg ended with {status}: {}", last.trim())));
         }
-        self.file.persist(&self.path).map_err(|e| cannot_write(&self.path, &e.error))
+        self.file.persist(&self.path).map_err(|e| e.error)
     }
 }
