@@ -94,15 +94,28 @@ pub const CONTACT_VALUE: Source = Source::Cited(
     "Boublik, J. Chem. Phys. 53, 471 (1970); Mansoori, Carnahan, Starling & Leland, J. Chem. Phys. 54, 1523 (1971), as coded in DynamO",
 );
 
-/// Coefficient of self-diffusion of the fluid of hard spheres at volume fraction `phi`, fitted by Speedy to molecular dynamics and
-/// extrapolated to a box of infinite size.
+/// Coefficient of self-diffusion of the fluid of hard spheres at volume fraction `phi` in a box of infinite size: the value of Enskog's
+/// theory times a polynomial of the number density n, fitted to the molecular dynamics of Erpenbeck and Wood.
 pub fn self_diffusion(phi: f64) -> f64 {
+    let n = 6.0 * phi / PI;
+    let ratio = 1.0 + 0.94605 * n.powf(1.5) + 1.4022 * n.powi(3) - 5.6898 * n.powi(5) + 2.6626 * n.powi(7);
+    enskog_diffusion(phi) * ratio
+}
+
+/// Source of [`self_diffusion`].
+pub const SELF_DIFFUSION: Source = Source::Unverified(
+    "molecular dynamics, Erpenbeck & Wood, Phys. Rev. A 43, 4254 (1991), in the fit of Ruckenstein & Liu, Ind. Eng. Chem. Res. 36, 3927 (1997)",
+);
+
+/// Coefficient of self-diffusion of the fluid of hard spheres at volume fraction `phi`, fitted by Speedy to simulations of the time
+/// before 1987.
+pub fn speedy_diffusion(phi: f64) -> f64 {
     let n = 6.0 * phi / PI;
     0.375 / PI.sqrt() / n * (1.0 - n / 1.09) * (1.0 + n * n * (0.4 - 0.83 * n * n))
 }
 
-/// Source of [`self_diffusion`].
-pub const SELF_DIFFUSION: Source =
+/// Source of [`speedy_diffusion`].
+pub const SPEEDY_DIFFUSION: Source =
     Source::Unverified("fit to molecular dynamics, Speedy, Mol. Phys. 62, 509 (1987)");
 
 /// Coefficient of self-diffusion at volume fraction `phi` in the theory of Enskog.

@@ -11,7 +11,7 @@ pub const CASE: Case = Case {
     group: Group::Gases,
     title: "Cooling of a gas at restitution 0.9 and 0.8 against Haff's law",
     method: "Gases of 256 spheres with the restitution e at the volume fraction 0.1 start at random positions with Maxwell-Boltzmann velocities at \
-             kT = 1 and cool by their collisions; 40 gases with different random numbers in the quick run, 200 in the full one. A step \
+             kT = 1 and cool by their collisions; 60 gases with different random numbers in the quick run, 240 in the full one. A step \
              is the time of 0.4 collisions per sphere at the start.\n\n\
              Haff's law is T/T0 = 1/(1 + t/tc)^2 with 1/tc = (1 - e^2) rate/6, rate the collision rate at the start; without time it is \
              T/T0 = exp(-(1 - e^2) c/3), c the number of collisions per sphere. Measured is T over each of the two, at the times at which \
@@ -66,8 +66,8 @@ fn cool(study: &mut Study, simulation: &mut Simulation, steps: u64) -> Result<Op
 }
 
 fn measure(study: &mut Study) -> Result<(), Error> {
-    let seeds = study.depth().pick(40, 200);
-    let statistics = study.depth().pick(0.01, 0.004);
+    let seeds = study.depth().pick(60, 240);
+    let statistics = study.depth().pick(0.01, 0.005);
     let mut curves = vec![];
     for restitution in [0.9f64, 0.8] {
         let loss = 1.0 - restitution * restitution;

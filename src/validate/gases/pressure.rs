@@ -2,7 +2,9 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use super::super::theory::{COMPRESSIBILITY, carnahan_starling, collision_rate, compressibility};
+use super::super::theory::{
+    CARNAHAN_STARLING, COMPRESSIBILITY, carnahan_starling, collision_rate, compressibility,
+};
 use super::super::{Case, Chart, Curve, CurveForm, Depth, Expected, Group, Source, Study};
 use super::gas::{Bulk, Gas, measure_bulk};
 use crate::Error;
@@ -51,6 +53,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         let Some(bulk) = measure_bulk(study, &gas, &mut simulation, 100.0)? else { return Ok(()) };
         check(study, &gas, &bulk);
         points.push((phi, bulk.z().mean));
+        let equation = format!("{:.5}", carnahan_starling(phi));
+        study.published(format!("Z at phi = {phi:.4}"), equation, CARNAHAN_STARLING);
         for (volume, z) in ERPENBECK_WOOD {
             if (phi * volume - CLOSE_PACKED).abs() < 1e-9 {
                 let source = Source::Unverified("Erpenbeck & Wood, J. Stat. Phys. 35, 321 (1984)");
