@@ -1,0 +1,109 @@
+//! A sphere dropped on a floor.
+
+use super::super::{Case, Chart, Curve, CurveForm, Estimate, Expected, Group, Source, Study};
+use crate::{Backend, Error, Options, Simulation};
+
+pub const CASE: Case = Case {
+    name: "bounces",
+    group: Group::Impacts,
+    title: "A dropped sphere: times of the bounces, heights of the rebounds, time to rest",
+    method: "A sphere falls from H = 10 m on a plane, g = 9.81 m/s^2, restitution 0.8. Bounce k (from 0) comes at \
+             sqrt(2H/g) (1 + 2 (e + e^2 + ... + e^k)), and the rebound after it reaches e^(2k+2) H. The tolerance of the times, 1e-4 s, and of \
+             the heights, 2e-5 of H, is the rounding of positions and velocities in f32 (6e-8 of 10 m and 14 m/s) in each of 690 steps.\n\n\
+             With restitution 0.5 and H = 1 m the sphere comes to rest at sqrt(2H/g) (1 + e) / (1 - e). A bounce \
+             becomes a resting contact if gravity would reverse it within a substep; the bounces left out take less than h / (1 - e) with the length h of a substep. \
+             A step of 1/240 s bounds h, so the tolerance of the last impact is 1/120 s. The exact backend has no resting contacts and does \
+             not run this part.",
+    quick: true,
+    exact: true,
+    measure,
+};
+
+const GRAVITY: f64 = 9.81;
+const RADIUS: f64 = 0.5;
+
+fn scene(restitution: f64, height: f64, rate: f64, steps: u64) -> String {
+    format!(
+        "[world]\ngravity = [0, 0, -{GRAVITY}]\ndt = {:.9}\nsteps = {steps}\n\n\
+         [materials.default]\nrestitution = {restitution}\n\n\
+         [[walls]]\nname = \"floor\"\nplane = {{ point = [0, 0, 0], normal = [0, 0, 1] }}\n\n\
+         [[spheres]]\nat = [{{ position = [0, 0, {:.1}], radius = {RADIUS} }}]\n",
+        rate.recip(),
+        height + RADIUS
+    )
+}
+
+/// Times of the impacts, and the height of the rebound after each.
+type Bounces = Vec<(f64, f64)>;
+
+// A run with `rate` steps per second; None if the user has stopped the case.
+fn run(
+    study: &mut Study,
+    restitution: f64,
+    height: f64,
+    rate: f64,
+    duration: f64,
+) -> Result<Option<Bounces>, Error> {
+    let steps = (rate * duration) as u64;
+    let text = scene(restitution, height, rate, steps);
+    let system = study.system(&format!("restitution-{restitution}"), &text)?;
+    let options = Options { record_impacts: true, ..study.options() };
+    let mut simulation = Simulation::new(system, options)?;
+    let mut bounces: Bounces = vec![];
+    for _ in 0..steps {
+        if study.stopped() {
+            return Ok(None);
+        }
+        simulation.step()?;
+        bounces.extend(simulation.impacts().iter().map(|impact| (impact.time, f64::NAN)));
+        let sphere = simulation.try_spheres()?[0];
+        if let Some((_, apex)) = bounces.last_mut() {
+            *apex = sphere.position.z - RADIUS + sphere.velocity.z.powi(2) / (2.0 * GRAVITY);
+        }
+    }
+    Ok(Some(bounces))
+}
+
+fn measure(study: &mut Study) -> Result<(), Error> {
+    let (e, height) = (0.8f64, 10.0f64);
+    let fall = (2.0 * height / GRAVITY).sqrt();
+    let Some(bounces) = run(study, e, height, 60.0, 11.6)? else { return Ok(()) };
+    let at = |k: usize| bounces.get(k).copied().unwrap_or((f64::NAN, f64::NAN));
+    for k in [0, 1, 2, 5, 9] {
+        let value = fall * (1.0 + 2.0 * (1..=k).map(|n| e.powi(n)).sum::<f64>());
+        let expected = Expected { value, theory_error: 1e-4, largest_error: 0.0, source: Source::Derived };
+        study.check(format!("time of bounce {} (s)", k + 1), expected, Estimate::exact(at(k as usize).0));
+        let value = height * e.powi(2 * k + 2);
+        let expected =
+            Expected { value, theory_error: 2e-5 * height, largest_error: 0.0, source: Source::Derived };
+        study.check(
+            format!("height after bounce {} (m)", k + 1),
+            expected,
+            Estimate::exact(at(k as usize).1),
+        );
+    }
+    let theory = (0..10).map(|k| (f64::from(k + 1), height * e.powi(2 * k + 2))).collect();
+    let points = bounces.iter().take(10).zip(1..).map(|((_, apex), k)| (f64::from(k), *apex)).collect();
+    study.chart(Chart {
+        title: "Heights of the rebounds at restitution 0.8".to_owned(),
+        labels: ["bounce".to_owned(), "height (m)".to_owned()],
+        logarithmic: [false, true],
+        curves: vec![
+            Curve { label: "theory".to_owned(), form: CurveForm::Line, points: theory },
+            Curve { label: "measured".to_owned(), form: CurveForm::Points, points },
+        ],
+    });
+    if study.backend() == Backend::Exact {
+        study.note("The exact backend has no resting contacts: the time to rest is not measured.");
+        return Ok(());
+    }
+    const RATE: f64 = 240.0;
+    let (e, height) = (0.5, 1.0f64);
+    let Some(bounces) = run(study, e, height, RATE, 2.0)? else { return Ok(()) };
+    let value = (2.0 * height / GRAVITY).sqrt() * (1.0 + e) / (1.0 - e);
+    let theory_error = 1.0 / (RATE * (1.0 - e));
+    let expected = Expected { value, theory_error, largest_error: 0.0, source: Source::Derived };
+    let last = bounces.last().map_or(f64::NAN, |(time, _)| *time);
+    study.check("time of the last impact at restitution 0.5 (s)", expected, Estimate::exact(last));
+    Ok(())
+}
