@@ -15,7 +15,7 @@ pub const CASE: Case = Case {
              The rate does not depend on the fill height: it is the number of grains that leave per time after the bed has loosened up to its top, sqrt(2 h / g), \
              until the level falls below the diameter of the outlet. The second half of this time is compared with the first. A \
              bed of depth near D flows a few percent slower, hence the tolerance of 0.1. Errors come from independent seeds.\n\n\
-             The bin is 6 to 8 d in radius; Beverloo's law is for bins much wider than the outlet, D + 30 d.",
+             The bin is 6 to 7 d in radius; Beverloo's law is for bins much wider than the outlet, D + 30 d.",
     quick: true,
     exact: false,
     measure,
@@ -93,7 +93,7 @@ fn discharge(
 
 fn measure(study: &mut Study) -> Result<(), Error> {
     let (radius, count, diameters, seeds) =
-        study.depth().pick((6.0, 1200, &[4.5, 6.5][..], 2), (8.0, 3500, &[5.0, 6.25, 7.5][..], 3));
+        study.depth().pick((6.0, 1200, &[4.5, 6.5][..], 2), (7.0, 2500, &[5.0, 6.0, 7.0][..], 3));
     let (mut exponents, mut factors, mut changes, mut points) = (vec![], vec![], vec![], vec![]);
     for seed in 1..=seeds {
         let mut logarithms = vec![];

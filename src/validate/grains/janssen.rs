@@ -33,7 +33,7 @@ const LANDRY: Source =
 const FRICTION: f64 = 0.5;
 
 /// Steps before the measurement, and of the measurement.
-const STEPS: [u64; 2] = [1200, 400];
+const STEPS: [u64; 2] = [800, 400];
 
 /// Loads in weights of the grains, and layers (depth below the surface, vertical stress).
 struct Silo {
@@ -111,7 +111,7 @@ fn saturation(share: f64) -> f64 {
 }
 
 fn measure(study: &mut Study) -> Result<(), Error> {
-    let (radius, count, seeds) = study.depth().pick((3.0, 250, 3), (4.0, 800, 4));
+    let (radius, count, seeds) = study.depth().pick((3.0, 250, 4), (4.0, 800, 4));
     let (mut ratios, mut stress_ratios, mut all) = (vec![], vec![], vec![]);
     let mut curves = vec![];
     for seed in 1..=seeds {

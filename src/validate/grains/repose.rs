@@ -60,7 +60,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
     let count = (0.58 * 0.9 * std::f64::consts::PI * RADIUS.powi(3) / VOLUME) as u64;
     let steps = ((GONE + SETTLE) / DT) as u64;
     let (mut angles, mut curves) = (vec![], vec![]);
-    for seed in 1..=4 {
+    for seed in 1..=3 {
         let mut simulation = study.simulation(&format!("seed-{seed}"), &scene(count, steps, seed))?;
         if !study.steps(&mut simulation, steps, |_| {})? {
             return Ok(());
