@@ -44,8 +44,8 @@ fn world(steps: u64, seed: u64) -> String {
 
 /// A cylinder about the z axis from `z` = 0, filled at random with loose grains; the wall stays until a time.
 fn filled_cylinder(radius: f64, count: u64, until: Option<f64>) -> String {
-    // A volume fraction of 0.4 in the part that the centres can reach.
-    let height = (count as f64 * VOLUME / (0.4 * std::f64::consts::PI * (radius - 0.3).powi(2))).ceil();
+    // A volume fraction of 0.3 in the part that the centres can reach.
+    let height = (count as f64 * VOLUME / (0.3 * std::f64::consts::PI * (radius - 0.3).powi(2))).ceil();
     let until = until.map_or(String::new(), |time| format!("until = {time}\n"));
     format!(
         "[[walls]]\nname = \"cylinder\"\ncylinder = {{ from = [0, 0, 0], to = [0, 0, {height}], radius = {radius} }}\n{until}\n\

@@ -26,6 +26,8 @@ const SCOTT: Source = Source::Unverified(
     "Scott & Kilgour, J. Phys. D 2, 863 (1969); Onoda & Liniger, Phys. Rev. Lett. 64, 2727 (1990)",
 );
 const OHERN: Source = Source::Unverified("O'Hern, Silbert, Liu & Nagel, Phys. Rev. E 68, 011306 (2003)");
+const AGNOLIN: Source =
+    Source::Cited("Agnolin & Roux, Phys. Rev. E 76, 061302 (2007), arXiv:0705.3194, abstract");
 const SILBERT: Source =
     Source::Unverified("Silbert, Ertas, Grest, Halsey & Levine, Phys. Rev. E 65, 031304 (2002)");
 
@@ -97,7 +99,9 @@ fn measure(study: &mut Study) -> Result<(), Error> {
             Expected { value: contacts, theory_error: contacts_error, largest_error: largest[1], source };
         study.check(format!("coordination number, {name}"), expected, Estimate::of(&values[1]));
     }
-    study.published("packing fraction, frictionless", "0.639", SILBERT);
-    study.published("coordination number, frictionless", "6.14", SILBERT);
+    study.published("packing fraction, frictionless", "0.639", AGNOLIN);
+    study.published("coordination number, frictionless", "6", AGNOLIN);
+    study.published("packing fraction, friction 0.5", "0.593 at friction 0.3", AGNOLIN);
+    study.published("coordination number, friction 0.5", "4.5 at friction 0.3", AGNOLIN);
     Ok(())
 }
