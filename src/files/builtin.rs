@@ -41,6 +41,7 @@ pub const BUILTIN: &[Builtin] = scenes! {
     "mixture": "spheres of three sizes, 4 : 2 : 1, in a periodic box",
     "bounce": "spheres dropped from 1 to 10 diameters that bounce for ever",
     "cradle": "Newton's cradle without strings: one comes in, one goes out",
+    "pi": "Galperin's billiard: two spheres and a wall collide 314 times, the digits of pi",
     "break": "the break of a game of pool, in SI units, seen from above",
     "bullets": "fast spheres shot at a wall of spheres, 50 diameters a step",
     "balls_in_a_box": "10,000 discs bouncing about a square box, in 2D",
