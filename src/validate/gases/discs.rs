@@ -12,7 +12,7 @@ pub const CASE: Case = Case {
     method: "2,000 elastic discs of diameter and mass 1 move in a periodic square at kT = 1. They start at random positions, and the \
              first 100 collisions per disc of the run are not measured. A step takes one collision per disc. The quick run \
              measures 400 collisions per disc, the full one 8,000. Z = PV/NkT = 1 + sum(r . J)/(2 NkT t) follows from the \
-             impulses; the standard error, from 20 blocks.\n\n\
+             impulses; the standard error, from 10 blocks.\n\n\
              The expected value is the virial series with ten coefficients. The terms beyond the tenth are continued as a geometric \
              series; they add 3e-5 to Z at the area fraction 0.3 and 0.024 at 0.5. With an error of a tenth of this continuation, \
              and of 0.05% (1/N) for the finite number of discs, the error of the theory is 0.06% at 0.3 and 0.12% at 0.5. \

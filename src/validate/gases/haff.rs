@@ -46,6 +46,9 @@ pub const CLUSTERS: Case = Case {
 
 const FRACTION: f64 = 0.1;
 
+const STRONG_LOSS: &str =
+    "both engines end 4% above the law in time: at this restitution velocities correlate before T/T0 = 1/20";
+
 /// Kinetic energy over that of the start and collisions per sphere, after each step.
 struct Cooling {
     energy: Vec<f64>,
@@ -87,13 +90,14 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         }
         let over = |of: &dyn Fn(&Cooling) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
         let expected = Expected { value: 1.0, theory_error: 0.03, largest_error: statistics, source: HAFF };
+        let note = if restitution < 0.85 { STRONG_LOSS } else { "" };
         for temperature in [0.5, 0.2, 0.05] {
             let step = step_of(temperature);
             let at = format!("at T/T0 = {temperature}, e = {restitution}");
             let timed = over(&|run| run.energy[step] / law(step));
             let free = over(&|run| run.energy[step] / (-loss * run.collisions[step] / 3.0).exp());
-            study.check(format!("T over Haff's law in time {at}"), expected, timed);
-            study.check(format!("T over Haff's law in collisions {at}"), expected, free);
+            study.check_with_note(format!("T over Haff's law in time {at}"), expected, timed, note);
+            study.check_with_note(format!("T over Haff's law in collisions {at}"), expected, free, note);
         }
         let mean = |step: usize| (step as f64 * gas.dt(), over(&|run| run.energy[step]).mean);
         let (label, form) = (format!("measured, e = {restitution}"), CurveForm::Points);

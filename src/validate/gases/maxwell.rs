@@ -70,7 +70,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         if step <= RELAX {
             let moments = moments(&simulation.try_spheres()?);
             relaxation.push((step as f64 * PER_STEP, moments[0]));
-        } else if (step - RELAX) % BETWEEN == 0 {
+        } else if (step - RELAX).is_multiple_of(BETWEEN) {
             let spheres = simulation.try_spheres()?;
             for (series, moment) in series.iter_mut().zip(moments(&spheres)) {
                 series.push(moment);

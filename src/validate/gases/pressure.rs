@@ -15,10 +15,11 @@ pub const CASE: Case = Case {
     title: "Pressure and collision rate of hard spheres against molecular dynamics",
     method: "4,000 elastic spheres of diameter and mass 1 move in a periodic box at kT = 1. They start at random positions (above a volume \
              fraction phi of 0.3, from a lattice that was melted by random moves), and the first 100 collisions per sphere of the run are not \
-             measured. A step takes one collision per sphere. The quick run measures 300 collisions per sphere, the full one 4,000.\n\n\
+             measured. A step takes one collision per sphere. The quick run measures 400 collisions per sphere, the full one 4,000.\n\n\
              Z = PV/NkT follows from the momentum that the impacts transfer: Z = 1 + sum(r . J)/(3 NkT t), r the vector between the centres \
-             and J the impulse. The collision rate is the count of the impacts. Standard errors come from 20 blocks, each much longer \
-             than the few collisions over which the pressure is correlated.\n\n\
+             and J the impulse. The collision rate is the count of the impacts. Standard errors come from 10 blocks. The pressure is \
+             correlated over a few collisions, and slightly over the decay of the slowest flow of the box, 70 collisions at phi = 0.3; with many \
+             short blocks the standard error comes out too small.\n\n\
              The expected values are those of a polynomial that was fitted to event-driven simulations. Its error is 0.02% where it can be \
              compared with other simulations; 4,000 spheres differ from an infinite system by a share of the order of 1/N, 0.025%. The \
              error of the theory is therefore 0.05%, and 0.1% at phi = 0.45, where fits to different simulations differ more.\n\n\
@@ -47,7 +48,7 @@ fn fractions(depth: Depth) -> Vec<f64> {
 fn measure(study: &mut Study) -> Result<(), Error> {
     let mut points = vec![];
     for phi in fractions(study.depth()) {
-        let steps = 100 + study.depth().pick(300, 4_000);
+        let steps = 100 + study.depth().pick(400, 4_000);
         let gas = Gas::new(4_000, phi, 1.0, steps);
         let mut simulation = study.simulation(&format!("phi-{phi:.4}"), &gas.scene())?;
         let Some(bulk) = measure_bulk(study, &gas, &mut simulation, 100.0)? else { return Ok(()) };

@@ -13,7 +13,7 @@ pub const CASE: Case = Case {
              time: 100 collisions per sphere without a measurement, then 400 (quick) or 4,000 (full). A step only decides when the state is \
              reported and how many collisions are solved together, so it must change neither Z nor the collision rate.\n\n\
              Both are compared with the fit to molecular dynamics; the error of the theory, 0.1%, is the finite number of spheres (1/N). \
-             Standard errors come from 20 blocks. The energy is conserved; its error is 2e-6, the rounding of f32 (see the case soak).\n\n\
+             Standard errors come from 10 blocks. The energy is conserved; its error is 2e-6, the rounding of f32 (see the case soak).\n\n\
              The chart and the notes show what a longer step costs: rounds (passes over the pending collisions of a step) and \
              collisions found out of order.",
     quick: true,
