@@ -10,15 +10,17 @@ pub const CASE: Case = Case {
     name: "janssen",
     group: Group::Grains,
     title: "Stress in a silo saturates with the depth (Janssen)",
-    method: "Grains with friction 0.5 settle in a cylinder. The floor sinks by 0.01 d per time, which mobilises the friction at the wall: at \
-             rest it may have any smaller value. Janssen's balance of a layer gives the vertical stress \
-             rho g L (1 - exp(-z / L)) at depth z, with L = R / (2 mu K), friction mu and the ratio K of horizontal and vertical stress. The \
-             load on the floor of a silo gives L; with this L, Janssen's law predicts the load on the floor below twice \
-             the grains. Published stress profiles of simulated silos differ from Janssen's by some 10%, because the friction is not mobilised \
-             everywhere; the tolerance is 15% of the predicted load, with the scatter of the load on a few dozen grains.\n\n\
-             K lies between the limit of active failure, (1 - sin a) / (1 + sin a) = 0.33 for an angle of internal friction of 30 degrees, and 1, the \
-             hydrostatic value: 0.67 with a tolerance of 0.33. Floor and wall together carry all of the weight, to 1% for the \
-             acceleration of grains that slip. Loads are averages over the last 400 steps; their errors come from independent seeds.\n\n\
+    method: "Grains with friction 0.5 settle in a cylinder. The floor sinks by 0.01 d per time, which mobilises the \
+             friction at the wall: at rest it may have any smaller value. Janssen's balance of a layer gives the vertical \
+             stress rho g L (1 - exp(-z / L)) at depth z, with L = R / (2 mu K), friction mu and the ratio K of \
+             horizontal and vertical stress. The load on the floor of a silo gives L; with this L, Janssen's law predicts \
+             the load on the floor below twice the grains. Published stress profiles of simulated silos differ from \
+             Janssen's by some 10%, because the friction is not mobilised everywhere; the tolerance is 15% of the \
+             predicted load, with the scatter of the load on a few dozen grains.\n\n\
+             K lies between the limit of active failure, (1 - sin a) / (1 + sin a) = 0.33 for an angle of internal \
+             friction of 30 degrees, and 1, the hydrostatic value: 0.67 with a tolerance of 0.33. Floor and wall together \
+             carry all of the weight, to 1% for the acceleration of grains that slip. Loads are averages over the last \
+             400 steps; their errors come from independent seeds.\n\n\
              The chart shows the vertical stress from the contact forces in layers of the taller silo.",
     quick: true,
     exact: false,
