@@ -3,20 +3,22 @@
 use glam::DVec3;
 
 use super::super::{Case, Chart, Curve, CurveForm, Estimate, Expected, Group, Source, Study};
-use super::{DT, GRAIN, VOLUME, world};
+use super::{DT, GRAIN, SIZES, VOLUME, world};
 use crate::Error;
 
 pub const CASE: Case = Case {
     name: "drum",
     group: Group::Grains,
     title: "Dynamic angle of repose in a rotating drum",
-    method: "A drum of radius R = 10 d, a third full of grains with friction 0.5, rotates at w = 0.03 sqrt(g/d); its length is periodic, 5 d, so that no end walls hold \
-             the grains. The Froude number w^2 R / g is about 0.01: the grains roll down a flat surface or avalanche. The angle between the vertical and the line \
-             from the axis to the centre of mass is that of the surface if the bed is the segment of a circle. It is averaged from time 80, after 140 degrees, to 440, and its \
-             error comes from 5 blocks.\n\n\
-             Published dynamic angles of glass beads and of simulated round grains in slow drums are 22 to 34 degrees: 28 with a tolerance of \
-             6 degrees, which covers the choice of friction, of rolling friction and of the size of the drum. The angle must not drift: the difference between the \
-             second and the first half of the average is 0 with a tolerance of 2 degrees.",
+    method: "A drum of radius R = 10 d, a third full of grains with friction 0.5, rotates at w = 0.03 sqrt(g/d); its \
+             length is periodic, 5 d, so that no end walls hold the grains. The Froude number w^2 R / g is about 0.01: \
+             the grains roll down a flat surface or avalanche. The angle between the vertical and the line from the axis \
+             to the centre of mass is that of the surface if the bed is the segment of a circle. It is averaged from time \
+             80, after 140 degrees, to 440, and its error comes from 5 blocks.\n\n\
+             Published dynamic angles of glass beads and of simulated round grains in slow drums are 22 to 34 degrees: 28 \
+             with a tolerance of 6 degrees, which covers the choice of friction, of rolling friction and of the size of \
+             the drum. The angle must not drift: the difference between the second and the first half of the average is 0 \
+             with a tolerance of 2 degrees.",
     quick: false,
     exact: false,
     measure,
@@ -42,7 +44,7 @@ fn scene(steps: u64) -> String {
         "{}{GRAIN}\n[bounds]\nmin = [{low}, 0, {low}]\nmax = [{RADIUS}, {LENGTH}, {RADIUS}]\nx = \"open\"\ny = \"periodic\"\nz = \"open\"\n\n\
          [[walls]]\nname = \"drum\"\ncylinder = {{ from = [0, -{LENGTH}, 0], to = [0, {end}, 0], radius = {RADIUS} }}\n\
          rotation = {{ point = [0, 0, 0], axis = [0, 1, 0], speed = {SPEED} }}\n\n\
-         [[spheres]]\nrandom = {{ count = {count}, diameters = [[0.9, 0.5], [1.1, 0.5]], min = [{low}, 0, {low}], max = [{RADIUS}, {LENGTH}, {RADIUS}] }}\n\
+         [[spheres]]\nrandom = {{ count = {count}, {SIZES}, min = [{low}, 0, {low}], max = [{RADIUS}, {LENGTH}, {RADIUS}] }}\n\
          inside = \"drum\"\n",
         world(steps, 1),
         low = -RADIUS,

@@ -9,14 +9,16 @@ pub const CASE: Case = Case {
     name: "galton",
     group: Group::Grains,
     title: "Galton's board: the bins fill by the binomial distribution",
-    method: "Discs fall one after another through twelve rows of fixed pins into thirteen bins, in 2D and without friction; sinks empty the bins. The gaps between \
-             pins are 1.06 diameters wide and the restitution is 0.85, so that a disc strikes both sides of a gap many times and forgets its \
-             direction. Boards side by side hold more discs.\n\n\
-             The board is symmetric, so the mean is exactly 6. If a disc goes left or right at each pin with equal odds and without memory, the variance is 3 and the \
-             counts are binomial. Nothing in mechanics guarantees that; the restitution of the scene was chosen so that correlations \
-             between rows are small. A correlation of 5% between successive rows changes the variance by 10%: the tolerance is 0.3. Chi-square \
-             per degree of freedom is 1 with a standard error of sqrt(2 / degrees) for binomial counts; bins with an expectation below 5 are joined to \
-             their neighbours.",
+    method: "Discs fall one after another through twelve rows of fixed pins into thirteen bins, in 2D and without \
+             friction; sinks empty the bins. The gaps between pins are 1.06 diameters wide and the restitution is 0.85, \
+             so that a disc strikes both sides of a gap many times and forgets its direction. Boards side by side hold \
+             more discs.\n\n\
+             The board is symmetric, so the mean is exactly 6. If a disc goes left or right at each pin with equal odds \
+             and without memory, the variance is 3 and the counts are binomial. Nothing in mechanics guarantees that; the \
+             restitution of the scene was chosen so that correlations between rows are small. A correlation of 5% between \
+             successive rows changes the variance by 10%: the tolerance is 0.3. Chi-square per degree of freedom is 1 \
+             with a standard error of sqrt(2 / degrees) for binomial counts; bins with an expectation below 5 are joined \
+             to their neighbours.",
     quick: true,
     exact: true,
     measure,

@@ -8,13 +8,15 @@ pub const CASE: Case = Case {
     name: "hopper",
     group: Group::Grains,
     title: "Discharge rate of a bin against the outlet diameter (Beverloo) and the fill height",
-    method: "Grains with friction 0.5 settle in a cylinder with a flat bottom, then a flap opens a circular outlet. Beverloo, Leniger & van de \
-             Velde: W = C rho sqrt(g) (D - k d)^(5/2), with k = 1.4 and the bulk density rho. The exponent is the slope of log W against log(D - 1.4 d). It changes by 0.11 if k changes by \
-             0.2, the scatter of published values of k, which is the tolerance. C is published between 0.55 and 0.65; together with the uncertainty of k (4%) and of the bulk \
-             density (5%) its tolerance is 0.08.\n\n\
-             The rate does not depend on the fill height: it is the number of grains that leave per time after the bed has loosened up to its top, sqrt(2 h / g), \
-             until the level falls below the diameter of the outlet. The second half of this time is compared with the first. A \
-             bed of depth near D flows a few percent slower, hence the tolerance of 0.1. Errors come from independent seeds.\n\n\
+    method: "Grains with friction 0.5 settle in a cylinder with a flat bottom, then a flap opens a circular outlet. \
+             Beverloo, Leniger & van de Velde: W = C rho sqrt(g) (D - k d)^(5/2), with k = 1.4 and the bulk density rho. \
+             The exponent is the slope of log W against log(D - 1.4 d). It changes by 0.11 if k changes by 0.2, the \
+             scatter of published values of k, which is the tolerance. C is published between 0.55 and 0.65; together \
+             with the uncertainty of k (4%) and of the bulk density (5%) its tolerance is 0.08.\n\n\
+             The rate does not depend on the fill height: it is the number of grains that leave per time after the bed \
+             has loosened up to its top, sqrt(2 h / g), until the level falls below the diameter of the outlet. The \
+             second half of this time is compared with the first. A bed of depth near D flows a few percent slower, hence \
+             the tolerance of 0.1. Errors come from independent seeds.\n\n\
              The bin is 6 to 7 d in radius; Beverloo's law is for bins much wider than the outlet, D + 30 d.",
     quick: true,
     exact: false,

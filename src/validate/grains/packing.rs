@@ -9,14 +9,16 @@ pub const CASE: Case = Case {
     name: "packing",
     group: Group::Grains,
     title: "Packing fraction and coordination number of settled spheres, with friction and without",
-    method: "Spheres of three sizes (0.9, 1, 1.1 mean diameters d) fall loosely into a box with periodic sides and settle. The measurement \
-             leaves out 4 d above the floor, which orders the spheres, and 4 d below the surface. Contacts that carry no force do not \
-             count. Errors come from independent seeds.\n\n\
-             Frictionless: random close packing, with published fractions from 0.63 to 0.645. Spheres that carry a load have six \
-             contacts on average if they do not overlap (isostatic). With overlaps of up to 0.002 d (compression by 0.003 of the volume fraction) the law of O'Hern and others, \
-             7.7 times the square root of the excess fraction, allows 0.4 contacts more; spheres with fewer than four contacts are left out.\n\n\
-             Friction 0.5: random loose packing of poured spheres, with published fractions from 0.58 to 0.62 and 4 to 5 contacts, between the \
-             isostatic numbers for infinite friction (4) and none (6). Spheres with fewer than two contacts are left out.",
+    method: "Spheres of three sizes (0.9, 1, 1.1 mean diameters d) fall loosely into a box with periodic sides and \
+             settle. The measurement leaves out 4 d above the floor, which orders the spheres, and 4 d below the surface. \
+             Contacts that carry no force do not count. Errors come from independent seeds.\n\n\
+             Frictionless: random close packing, with published fractions from 0.63 to 0.645. Spheres that carry a load \
+             have six contacts on average if they do not overlap (isostatic). With overlaps of up to 0.002 d (compression \
+             by 0.003 of the volume fraction) the law of O'Hern and others, 7.7 times the square root of the excess \
+             fraction, allows 0.4 contacts more; spheres with fewer than four contacts are left out.\n\n\
+             Friction 0.5: random loose packing of poured spheres, with published fractions from 0.58 to 0.62 and 4 to 5 \
+             contacts, between the isostatic numbers for infinite friction (4) and none (6). Spheres with fewer than two \
+             contacts are left out.",
     quick: true,
     exact: false,
     measure,

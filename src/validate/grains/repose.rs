@@ -8,12 +8,14 @@ pub const CASE: Case = Case {
     name: "repose",
     group: Group::Grains,
     title: "Angle of repose of a heap on a round plate",
-    method: "Grains with friction 0.5 settle in a cylinder on a round plate of radius 10 d on which grains do not roll far. At time 25 the cylinder disappears. Grains \
-             on slopes that are too steep run off over the rim; the heap that is left has the steepest flanks that are stable. 60 units of time \
-             later the volume of the grains in rings about the axis gives the height of the heap (packing fraction 0.58, which changes the \
-             angle by 1 degree per 0.03), and a straight line through the rings from 0.2 to 0.9 of the radius gives the angle.\n\n\
-             Published angles of repose of nearly round grains such as glass beads are 20 to 30 degrees; the method (heap, funnel, drained plate), \
-             the size of the heap and the rolling friction decide where: 25 with a tolerance of 5 degrees. Errors come from independent seeds.",
+    method: "Grains with friction 0.5 settle in a cylinder on a round plate of radius 10 d on which grains do not roll \
+             far. At time 25 the cylinder disappears. Grains on slopes that are too steep run off over the rim; the heap \
+             that is left has the steepest flanks that are stable. 60 units of time later the volume of the grains in \
+             rings about the axis gives the height of the heap (packing fraction 0.58, which changes the angle by 1 \
+             degree per 0.03), and a straight line through the rings from 0.2 to 0.9 of the radius gives the angle.\n\n\
+             Published angles of repose of nearly round grains such as glass beads are 20 to 30 degrees; the method \
+             (heap, funnel, drained plate), the size of the heap and the rolling friction decide where: 25 with a \
+             tolerance of 5 degrees. Errors come from independent seeds.",
     quick: false,
     exact: false,
     measure,

@@ -8,12 +8,13 @@ pub const CASE: Case = Case {
     group: Group::Impacts,
     title: "A dropped sphere: times of the bounces, heights of the rebounds, time to rest",
     method: "A sphere falls from H = 10 m on a plane, g = 9.81 m/s^2, restitution 0.8. Bounce k (from 0) comes at \
-             sqrt(2H/g) (1 + 2 (e + e^2 + ... + e^k)), and the rebound after it reaches e^(2k+2) H. The tolerance of the times, 1e-4 s, and of \
-             the heights, 2e-5 of H, is the rounding of positions and velocities in f32 (6e-8 of 10 m and 14 m/s) in each of 690 steps.\n\n\
-             With restitution 0.5 and H = 1 m the sphere comes to rest at sqrt(2H/g) (1 + e) / (1 - e). An \
-             impact slower than v = 0.024 sqrt(g d) becomes a resting contact. The impacts left out would take up to 2 v / (g (1 - e)), which is \
-             0.0097 s for a diameter of 10 cm: the tolerance of the time of the last impact. The exact backend has no resting contacts and does \
-             not run this part.",
+             sqrt(2H/g) (1 + 2 (e + e^2 + ... + e^k)), and the rebound after it reaches e^(2k+2) H. The tolerance of the \
+             times, 1e-4 s, and of the heights, 2e-5 of H, is the rounding of positions and velocities in f32 (6e-8 of 10 \
+             m and 14 m/s) in each of 690 steps.\n\n\
+             With restitution 0.5 and H = 1 m the sphere comes to rest at sqrt(2H/g) (1 + e) / (1 - e). An impact slower \
+             than v = 0.024 sqrt(g d) becomes a resting contact. The impacts left out would take up to 2 v / (g (1 - e)), \
+             which is 0.0097 s for a diameter of 10 cm: the tolerance of the time of the last impact. The exact backend \
+             has no resting contacts and does not run this part.",
     quick: true,
     exact: true,
     measure,

@@ -9,17 +9,19 @@ pub const CASE: Case = Case {
     name: "oblique",
     group: Group::Impacts,
     title: "Oblique impact of a sphere on a plane: rebound, spin and the end of sliding against the angle",
-    method: "Test 4 of Chung & Ooi (2011), after the experiment of Kharaz, Gorham & Salman (2001): a sphere of aluminium oxide with \
-             radius 2.5 mm hits a plane at 3.9 m/s and an angle a from the normal; restitution e = 0.98, friction mu = 0.092. Newton's equations \
-             for an impulse with Coulomb friction give a closed form. If tan(a) > 7/2 mu (1 + e), the surfaces slide throughout: the tangential velocity \
-             falls by mu (1 + e) v cos(a), and the spin is 5/2 of this over the radius. Otherwise sliding ends: the tangential \
-             restitution is 5/7, and the surface of the sphere leaves without slip. The limit is 32.52 degrees.\n\n\
-             The end of sliding is found in steps of 0.01 degrees, so its tolerance is 0.01. The tolerance of the tangential restitution, 1e-5, and of \
-             the spin, 1e-5 of 1000 rad/s, is the rounding of velocities in f32, some 6e-8, with the loss of digits between the \
-             incoming and the lost velocity.\n\n\
-             Test 3: head-on impacts with restitutions from 0.2 to 1; the ratio of the speeds gives the restitution to 1e-6. The \
-             exact backend has no friction and runs test 3 only. The difference between the closed form and the experiment \
-             is not part of the case: an elastic sphere recovers some tangential strain energy at small angles.",
+    method: "Test 4 of Chung & Ooi (2011), after the experiment of Kharaz, Gorham & Salman (2001): a sphere of aluminium \
+             oxide with radius 2.5 mm hits a plane at 3.9 m/s and an angle a from the normal; restitution e = 0.98, \
+             friction mu = 0.092. Newton's equations for an impulse with Coulomb friction give a closed form. If tan(a) > \
+             7/2 mu (1 + e), the surfaces slide throughout: the tangential velocity falls by mu (1 + e) v cos(a), and the \
+             spin is 5/2 of this over the radius. Otherwise sliding ends: the tangential restitution is 5/7, and the \
+             surface of the sphere leaves without slip. The limit is 32.52 degrees.\n\n\
+             The end of sliding is found in steps of 0.01 degrees, so its tolerance is 0.01. The tolerance of the \
+             tangential restitution, 1e-5, and of the spin, 1e-5 of 1000 rad/s, is the rounding of velocities in f32, \
+             some 6e-8, with the loss of digits between the incoming and the lost velocity.\n\n\
+             Test 3: head-on impacts with restitutions from 0.2 to 1; the ratio of the speeds gives the restitution to \
+             1e-6. The exact backend has no friction and runs test 3 only. The difference between the closed form and the \
+             experiment is not part of the case: an elastic sphere recovers some tangential strain energy at small \
+             angles.",
     quick: true,
     exact: true,
     measure,

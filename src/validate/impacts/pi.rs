@@ -7,13 +7,13 @@ pub const CASE: Case = Case {
     name: "pi",
     group: Group::Impacts,
     title: "Galperin's billiard: the collisions of two spheres and a wall count the digits of pi",
-    method: "A heavy sphere pushes a light sphere at rest towards a wall; all impacts are elastic. In the coordinates \
-             x sqrt(mass) the motion is a straight line through a fan of wedges of angle arctan(sqrt(m/M)), so the number of \
-             collisions is ceil(pi / arctan(sqrt(m/M))) - 1: 3, 31, 314 and 3141 for M/m = 1, 100, 10^4 and 10^6.\n\n\
-             The tolerance is 0: a single lost, repeated or misplaced collision shows. Rounding of f32 may turn the line by 6e-8 \
-             per collision, 2e-4 in all, and the line for 10^6 ends 5.9e-4 before the last edge. After the last collision \
-             the light sphere moves away from the wall and is slower than the heavy sphere; the run continues for more than twice the time \
-             of the last collision.",
+    method: "A heavy sphere pushes a light sphere at rest towards a wall; all impacts are elastic. In the coordinates x \
+             sqrt(mass) the motion is a straight line through a fan of wedges of angle arctan(sqrt(m/M)), so the number \
+             of collisions is ceil(pi / arctan(sqrt(m/M))) - 1: 3, 31, 314 and 3141 for M/m = 1, 100, 10^4 and 10^6.\n\n\
+             The tolerance is 0: a single lost, repeated or misplaced collision shows. Rounding of f32 may turn the line \
+             by 6e-8 per collision, 2e-4 in all, and the line for 10^6 ends 5.9e-4 before the last edge. After the last \
+             collision the light sphere moves away from the wall and is slower than the heavy sphere; the run continues \
+             for more than twice the time of the last collision.",
     quick: true,
     exact: true,
     measure,

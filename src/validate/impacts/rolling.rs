@@ -7,12 +7,13 @@ pub const CASE: Case = Case {
     name: "rolling",
     group: Group::Impacts,
     title: "A sphere comes to roll, rolls down an incline, and stops by rolling friction",
-    method: "A solid sphere of radius 5 cm lies on a plane, g = 9.81 m/s^2. Sliding at 1 m/s with friction 0.3, it comes to roll at 5/7 of its \
-             speed, because the angular momentum about the contact point is constant. From rest on an incline of angle a it rolls with the \
-             acceleration 5/7 g sin(a) if the friction is at least 2/7 tan(a), and slides with g (sin(a) - mu cos(a)) otherwise. With \
-             rolling friction c, a rolling sphere stops after 7/10 v^2 / (c g).\n\n\
-             Tilted gravity stands for the incline. The tolerance is 1% of each value: contact forces act in substeps, so a sphere \
-             starts and stops to slide up to a substep too late.",
+    method: "A solid sphere of radius 5 cm lies on a plane, g = 9.81 m/s^2. Sliding at 1 m/s with friction 0.3, it comes \
+             to roll at 5/7 of its speed, because the angular momentum about the contact point is constant. From rest on \
+             an incline of angle a it rolls with the acceleration 5/7 g sin(a) if the friction is at least 2/7 tan(a), \
+             and slides with g (sin(a) - mu cos(a)) otherwise. With rolling friction c, a rolling sphere stops after 7/10 \
+             v^2 / (c g).\n\n\
+             Tilted gravity stands for the incline. The tolerance is 1% of each value: contact forces act in substeps, so \
+             a sphere starts and stops to slide up to a substep too late.",
     quick: true,
     exact: false,
     measure,
