@@ -52,7 +52,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         let volume = std::f64::consts::PI * RADIUS.powi(3) * aspect;
         let count = (0.58 * volume / VOLUME) as u64;
         let mut factors = vec![];
-        for seed in 1..=2 {
+        for seed in 1..=3 {
             let label = format!("aspect-ratio-{aspect}-seed-{seed}");
             let mut simulation = study.simulation(&label, &scene(count, seed))?;
             // The last step with the cylinder.
