@@ -55,13 +55,13 @@ impl Check {
 
     /// The result.
     pub fn verdict(&self) -> Verdict {
-        // Written so that a NaN never passes.
-        if !(self.measured.error <= self.largest_error) {
-            Verdict::Uncertain
-        } else if (self.measured.mean - self.expected).abs() <= self.tolerance() {
-            Verdict::Passed
-        } else {
-            Verdict::Differs
+        // A NaN fulfils no comparison, so it never passes.
+        let is_certain = self.measured.error <= self.largest_error;
+        let agrees = (self.measured.mean - self.expected).abs() <= self.tolerance();
+        match (is_certain, agrees) {
+            (false, _) => Verdict::Uncertain,
+            (true, true) => Verdict::Passed,
+            (true, false) => Verdict::Differs,
         }
     }
 

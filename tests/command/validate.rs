@@ -54,3 +54,22 @@ fn what_cannot_run_is_refused_by_name() {
     let ran = place.carom(&["validate", "--case", "cradle", "--report", "report"]).expect(4);
     assert!(ran.stderr.contains("report") && ran.stdout.is_empty(), "{}", ran.stderr);
 }
+
+// Of all tests of the default tier the longest, as it is the one that holds the physics of every release.
+#[test]
+fn the_quick_cases_pass_on_cpu() {
+    quick_cases_pass("cpu");
+}
+
+tier!(long "2 min": the_quick_cases_pass_on_exact = quick_cases_pass("exact"));
+#[cfg(feature = "gpu")]
+tier!(long "about 15 min": the_quick_cases_pass_on_gpu = quick_cases_pass("gpu"));
+
+fn quick_cases_pass(backend: &str) {
+    let object =
+        Place::new().carom(&["validate", "--quick", "--json", "--backend", backend]).expect(0).object();
+    let cases = object["cases"].as_array().unwrap();
+    let runs = |case: &&carom::validate::Case| case.quick && (case.exact || backend != "exact");
+    assert_eq!(cases.len(), carom::validate::cases().filter(runs).count());
+    assert!(cases.iter().all(|case| case["passed"] == true), "{object}");
+}

@@ -2,7 +2,7 @@
 
 use super::super::theory::{DISC_COMPRESSIBILITY, disc_compressibility, henderson};
 use super::super::{Case, Chart, Curve, CurveForm, Expected, Group, Source, Study};
-use super::gas::{Gas, measure_bulk};
+use super::gas::{Bulk, Gas, measure_bulk};
 use crate::{Dimensions, Error};
 
 pub const CASE: Case = Case {
@@ -30,7 +30,10 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         let steps = 100 + study.depth().pick(400, 8_000);
         let gas = Gas { dimensions: Dimensions::Two, ..Gas::new(2_000, phi, 1.0, steps) };
         let mut simulation = study.simulation(&format!("phi-{phi}"), &gas.scene())?;
-        let Some(bulk) = measure_bulk(study, &gas, &mut simulation, 100.0)? else { return Ok(()) };
+        let mut bulk = Bulk::default();
+        if !measure_bulk(study, &gas, &mut simulation, 100.0, &mut bulk)? {
+            return Ok(());
+        }
         let z = disc_compressibility(phi);
         let statistics = study.depth().pick(4e-3, 1e-3);
         let relative = |value: f64, accuracy: f64, source: Source| Expected {

@@ -77,9 +77,8 @@ impl Gas {
     }
 }
 
-/// Blocks of a run. Fewer make the standard error uncertain; more make a block shorter than the decay of the slowest flow in the box
-/// (70 collisions per sphere for 4,000 spheres at a volume fraction of 0.3), so that the standard error comes out too small.
-const BLOCKS: usize = 10;
+/// Blocks of the measurement, or independent runs of equal length.
+pub const BLOCKS: usize = 10;
 
 /// Pressure and collision rate of a gas, step by step.
 #[derive(Debug, Default)]
@@ -131,19 +130,16 @@ impl Bulk {
     }
 }
 
-/// Takes the steps of a gas: first `melt` collisions per sphere without a measurement, then the others. `None` if the user has
-/// stopped the case.
+/// Takes the steps of a gas: first `melt` collisions per sphere without a measurement, then the others, which it adds to `bulk`.
+/// Returns false if the user has stopped the case.
 pub fn measure_bulk(
     study: &mut Study,
     gas: &Gas,
     simulation: &mut Simulation,
     melt: f64,
-) -> Result<Option<Bulk>, Error> {
+    bulk: &mut Bulk,
+) -> Result<bool, Error> {
     let start = (melt / gas.collisions).ceil() as u64;
-    if !study.steps(simulation, start, |_| {})? {
-        return Ok(None);
-    }
-    let mut bulk = Bulk::default();
-    let done = study.steps(simulation, gas.steps.saturating_sub(start), |report| bulk.add(gas, report))?;
-    Ok(done.then_some(bulk))
+    Ok(study.steps(simulation, start, |_| {})?
+        && study.steps(simulation, gas.steps.saturating_sub(start), |report| bulk.add(gas, report))?)
 }

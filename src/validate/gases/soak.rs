@@ -2,7 +2,7 @@
 
 use super::super::theory::{COMPRESSIBILITY, compressibility};
 use super::super::{Case, Chart, Curve, CurveForm, Estimate, Expected, Group, Source, Study};
-use super::gas::{Gas, measure_bulk};
+use super::gas::{Bulk, Gas, measure_bulk};
 use crate::Error;
 
 pub const CASE: Case = Case {
@@ -24,7 +24,10 @@ pub const CASE: Case = Case {
 fn measure(study: &mut Study) -> Result<(), Error> {
     let gas = Gas::new(1_000, 0.2, 1.0, 8_100);
     let mut simulation = study.simulation("soak", &gas.scene())?;
-    let Some(bulk) = measure_bulk(study, &gas, &mut simulation, 100.0)? else { return Ok(()) };
+    let mut bulk = Bulk::default();
+    if !measure_bulk(study, &gas, &mut simulation, 100.0, &mut bulk)? {
+        return Ok(());
+    }
     let conserved = Expected { value: 0.0, theory_error: 2e-6, largest_error: 0.0, source: Source::Derived };
     let summary = simulation.summary();
     let (energy, momentum) = (summary.energy_error, summary.momentum_error);

@@ -2,7 +2,7 @@
 
 use super::super::theory::{COMPRESSIBILITY, collision_rate, compressibility};
 use super::super::{Case, Chart, Curve, CurveForm, Estimate, Expected, Group, Source, Study};
-use super::gas::{Gas, measure_bulk};
+use super::gas::{Bulk, Gas, measure_bulk};
 use crate::Error;
 
 pub const CASE: Case = Case {
@@ -28,7 +28,10 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         let steps = ((100.0 + study.depth().pick(400.0, 4_000.0)) / collisions) as u64;
         let gas = Gas::new(1_000, phi, collisions, steps);
         let mut simulation = study.simulation(&format!("step-{collisions}"), &gas.scene())?;
-        let Some(bulk) = measure_bulk(study, &gas, &mut simulation, 100.0)? else { return Ok(()) };
+        let mut bulk = Bulk::default();
+        if !measure_bulk(study, &gas, &mut simulation, 100.0, &mut bulk)? {
+            return Ok(());
+        }
         let statistics = study.depth().pick(5e-3, 1.5e-3);
         let relative = |value: f64, accuracy: f64| Expected {
             value,

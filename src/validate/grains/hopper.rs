@@ -18,7 +18,7 @@ pub const CASE: Case = Case {
              second half of this time is compared with the first. A bed of depth near D flows a few percent slower, hence \
              the tolerance of 0.1. Errors come from independent seeds.\n\n\
              The bin is 6 to 7 d in radius; Beverloo's law is for bins much wider than the outlet, D + 30 d.",
-    quick: true,
+    quick: false,
     exact: false,
     measure,
 };
