@@ -10,16 +10,17 @@ pub const CASE: Case = Case {
     name: "haff",
     group: Group::Gases,
     title: "Cooling of a gas at restitution 0.9 and 0.8 against Haff's law",
-    method: "Gases of 256 spheres with the restitution e at the volume fraction 0.1 start at random positions with Maxwell-Boltzmann velocities at \
-             kT = 1 and cool by their collisions; 60 gases with different random numbers in the quick run, 240 in the full one. A step \
+    method: "Gases of 64 spheres with the restitution e at the volume fraction 0.1 start at random positions with Maxwell-Boltzmann velocities at \
+             kT = 1 and cool by their collisions; 240 gases with different random numbers in the quick run, 960 in the full one. A step \
              is the time of 0.4 collisions per sphere at the start.\n\n\
              Haff's law is T/T0 = 1/(1 + t/tc)^2 with 1/tc = (1 - e^2) rate/6, rate the collision rate at the start; without time it is \
              T/T0 = exp(-(1 - e^2) c/3), c the number of collisions per sphere. Measured is T over each of the two, at the times at which \
              the law has T/T0 = 1/2, 1/5 and 1/20; mean and standard error over the gases.\n\n\
              The law assumes Gaussian velocities and a uniform gas. The velocities of a cooling gas deviate slightly (second Sonine coefficient \
-             -0.015 at e = 0.9, -0.02 at 0.8), which leaves 1% more energy at the end. Vortices, which grow in a large box, leave another 1% \
-             in gases of 500 spheres; a small box suppresses them, so that many small gases are averaged. The error of the theory is the \
-             sum with a margin of a half, 3%.",
+             -0.015 at e = 0.9, -0.02 at 0.8), which leaves 1% more energy at the end. The rate in the law is that of an infinite gas; the \
+             finite number of spheres leaves another 1%. The error of the theory is the sum with a margin of a half, 3%. Vortices, which grow in \
+             a large box, leave more: at e = 0.8 and T/T0 = 1/20 the event-driven engine measures 1.010(4) of the law with 64 spheres, 1.044(4) with 256 and \
+             1.046(3) with 1,024. A small box suppresses them, so many small gases are averaged.",
     quick: true,
     exact: true,
     measure,
@@ -46,9 +47,6 @@ pub const CLUSTERS: Case = Case {
 
 const FRACTION: f64 = 0.1;
 
-const STRONG_LOSS: &str =
-    "both engines end 4% above the law in time: at this restitution velocities correlate before T/T0 = 1/20";
-
 /// Kinetic energy over that of the start and collisions per sphere, after each step.
 struct Cooling {
     energy: Vec<f64>,
@@ -69,12 +67,12 @@ fn cool(study: &mut Study, simulation: &mut Simulation, steps: u64) -> Result<Op
 }
 
 fn measure(study: &mut Study) -> Result<(), Error> {
-    let seeds = study.depth().pick(60, 240);
+    let seeds = study.depth().pick(240, 960);
     let statistics = study.depth().pick(0.01, 0.005);
     let mut curves = vec![];
     for restitution in [0.9f64, 0.8] {
         let loss = 1.0 - restitution * restitution;
-        let gas = Gas { restitution, ..Gas::new(256, FRACTION, 0.4, 0) };
+        let gas = Gas { restitution, ..Gas::new(64, FRACTION, 0.4, 0) };
         let cooling_time = 6.0 / (loss * gas.rate());
         // The step after which the law has this temperature.
         let step_of =
@@ -90,14 +88,13 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         }
         let over = |of: &dyn Fn(&Cooling) -> f64| Estimate::of(&runs.iter().map(of).collect::<Vec<_>>());
         let expected = Expected { value: 1.0, theory_error: 0.03, largest_error: statistics, source: HAFF };
-        let note = if restitution < 0.85 { STRONG_LOSS } else { "" };
         for temperature in [0.5, 0.2, 0.05] {
             let step = step_of(temperature);
             let at = format!("at T/T0 = {temperature}, e = {restitution}");
             let timed = over(&|run| run.energy[step] / law(step));
             let free = over(&|run| run.energy[step] / (-loss * run.collisions[step] / 3.0).exp());
-            study.check_with_note(format!("T over Haff's law in time {at}"), expected, timed, note);
-            study.check_with_note(format!("T over Haff's law in collisions {at}"), expected, free, note);
+            study.check(format!("T over Haff's law in time {at}"), expected, timed);
+            study.check(format!("T over Haff's law in collisions {at}"), expected, free);
         }
         let mean = |step: usize| (step as f64 * gas.dt(), over(&|run| run.energy[step]).mean);
         let (label, form) = (format!("measured, e = {restitution}"), CurveForm::Points);
