@@ -202,7 +202,7 @@ mod tests {
             "orbit:x",
             "1,2,3:0,0,0:5:5",
         ] {
-            assert!(wrong.parse::<Choice>().is_err(), "{wrong}");
+            assert!(wrong.parse::<CameraChoice>().is_err(), "{wrong}");
         }
     }
 
