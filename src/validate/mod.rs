@@ -1,5 +1,5 @@
 //! Validation against physics that is known from elsewhere: closed formulas, equations of state, kinetic theory, published
-//! simulations. `carom validate` runs the [`CASES`] and writes their report.
+//! simulations. `carom validate` runs the [`cases`] and writes their report.
 //!
 //! A [`Case`] simulates one or more scenes, and compares what it measures with values from a [`Source`]. Each [`Check`] states
 //! two numbers before the run: the error of the theory, and the largest standard error with which the measurement can be
