@@ -336,13 +336,14 @@ pub struct ValidateArguments {
     /// Cases to run, also ones that are not quick; default: all of the depth.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub case: Vec<String>,
-    /// List the cases and exit.
-    #[arg(long)]
+    /// List all cases and exit.
+    #[arg(long, conflicts_with_all = ["case", "keep", "report"])]
     pub list: bool,
     /// Write the scene of every run to DIR/CASE/RUN.toml, for `carom run`.
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
-    /// Write the report to DIR: index.html (self-contained), report.md with its charts, report.json.
+    /// Write the report to DIR: index.html (self-contained), report.md with its charts, report.json. A
+    /// report that is there already is replaced.
     #[arg(long, value_name = "DIR")]
     pub report: Option<PathBuf>,
     /// Print the report as one JSON object on stdout; all other output goes to stderr.

@@ -83,7 +83,14 @@ fn selection(names: &[String], depth: Depth) -> Result<Vec<&'static Case>, Comma
             CommandError::usage(format!("no case is called `{name}`; the cases are {}", known.join(", ")))
         })
     };
-    names.iter().map(find).collect()
+    let mut selected: Vec<&Case> = vec![];
+    for name in names {
+        let case = find(name)?;
+        if !selected.iter().any(|other| other.name == case.name) {
+            selected.push(case);
+        }
+    }
+    Ok(selected)
 }
 
 fn list(screen: &mut Screen, arguments: &ValidateArguments) -> Result<Exit, CommandError> {
@@ -163,7 +170,7 @@ fn end(report: &Report) -> Result<Exit, CommandError> {
     let failed: Vec<String> = report
         .outcomes
         .iter()
-        .filter(|outcome| outcome.failure.is_some() || outcome.checks.iter().any(|check| !check.passed()))
+        .filter(|outcome| !outcome.passed() && !outcome.stopped)
         .map(|outcome| format!("{} on {}", outcome.case.name, outcome.backend.name()))
         .collect();
     if !failed.is_empty() {

@@ -21,11 +21,11 @@ pub const CASE: Case = Case {
              / density) in which the slowest flow of the box decays. The displacement is that of all pairs of states of a block of 12 such \
              times; D is the mean over blocks (40 in the quick run, 240 in the full one, 8 with 4,000 spheres), with its standard error.\n\n\
              A periodic box slows the diffusion by 2.837 kT/(6 pi viscosity L) (Duenweg & Kremer, J. Chem. Phys. 99, 6983 (1993); Yeh & \
-             Hummer, J. Phys. Chem. B 108, 15873 (2004)). This amount, with the viscosity of Enskog's theory, is added to D. It is 6% \
-             (phi = 0.1) to 12% (phi = 0.3) of D for 500 spheres; with an error of a tenth for the viscosity and the small box, 0.6% to 1.2%.\n\n\
+             Hummer, J. Phys. Chem. B 108, 15873 (2004)). This amount, with the viscosity of Enskog's theory, is added to D. It is 5% \
+             (phi = 0.1) to 10% (phi = 0.3) of D for 500 spheres; with an error of a tenth for the viscosity and the small box, 0.5% to 1%.\n\n\
              The expected value is a fit to the molecular dynamics of Erpenbeck and Wood, extrapolated to infinite size; the error of the fit and of \
              the extrapolation is taken as 2%. The error of the theory is the sum of both, 3%. The full run also compares the two sizes with each \
-             other: the corrected values must agree within the error of the larger correction, 2%.\n\n\
+             other: the corrected values must agree within 2%, twice the error of the larger correction.\n\n\
              Two further values are listed without a verdict. Enskog's theory neglects correlated collisions. Speedy's fit to older simulations is \
              12% below that of Erpenbeck and Wood at phi = 0.3, which is the size of the correction for 500 spheres.",
     quick: true,

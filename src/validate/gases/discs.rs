@@ -14,7 +14,7 @@ pub const CASE: Case = Case {
              measures 400 collisions per disc, the full one 8,000. Z = PV/NkT = 1 + sum(r . J)/(2 NkT t) follows from the \
              impulses; the standard error, from 10 blocks.\n\n\
              The expected value is the virial series with ten coefficients. The terms beyond the tenth are continued as a geometric \
-             series; they add 3e-5 to Z at the area fraction 0.3 and 0.024 at 0.5. With an error of a tenth of this continuation, \
+             series; they add 1e-4 to Z at the area fraction 0.3 and 0.024 at 0.5. With an error of a tenth of this continuation, \
              and of 0.05% (1/N) for the finite number of discs, the error of the theory is 0.06% at 0.3 and 0.12% at 0.5. \
              Henderson's equation, in the list of published values, is 0.03% and 0.4% higher.\n\n\
              Z - 1 and the collision rate are both proportional to the pair density at contact: Z - 1 = rate sqrt(pi)/4. The error of \

@@ -14,10 +14,10 @@ pub const CASE: Case = Case {
              kT = 1 and cool by their collisions; 240 gases with different random numbers in the quick run, 960 in the full one. A step \
              is the time of 0.4 collisions per sphere at the start.\n\n\
              Haff's law is T/T0 = 1/(1 + t/tc)^2 with 1/tc = (1 - e^2) rate/6, rate the collision rate at the start; without time it is \
-             T/T0 = exp(-(1 - e^2) c/3), c the number of collisions per sphere. Measured is T over each of the two, at the times at which \
+             T/T0 = exp(-(1 - e^2) c/3), c the number of collisions per sphere. The case measures T divided by each prediction at the times at which \
              the law has T/T0 = 1/2, 1/5 and 1/20; mean and standard error over the gases.\n\n\
              The law assumes Gaussian velocities and a uniform gas. The velocities of a cooling gas deviate slightly (second Sonine coefficient \
-             -0.015 at e = 0.9, -0.02 at 0.8), which leaves 1% more energy at the end. The rate in the law is that of an infinite gas; the \
+             -0.015 at e = 0.9, -0.013 at 0.8), which leaves 1% more energy at the end. The rate in the law is that of an infinite gas; the \
              finite number of spheres leaves another 1%. The error of the theory is the sum with a margin of a half, 3%. Vortices, which grow in \
              a large box, leave more: at e = 0.8 and T/T0 = 1/20 the event-driven engine measures 1.010(4) of the law with 64 spheres, 1.044(4) with 256 and \
              1.046(3) with 1,024. A small box suppresses them, so many small gases are averaged.",
@@ -36,8 +36,8 @@ pub const CLUSTERS: Case = Case {
              the event-driven engine of carom (backend exact), which runs the same scenes and computes in f64.\n\n\
              Measured is the kinetic energy at the times 3, 10 and 20, as the ratio of both engines for each gas. The motion is chaotic, \
              so after some ten collisions per sphere two engines with different rounding follow different paths; their ratio is 1 within \
-             the statistics of the gases, and its standard error is that of the six ratios. The error of the theory is 0.5%, the order of 1/N in a mean over \
-             clustered states. On the backend exact both runs are the same, and the ratio is 1 without an error; the case then shows only that a \
+             the statistics of the gases, and its standard error is that of the six ratios. The error of the theory is 0.5%: the energy \
+             fluctuates from gas to gas once clusters have grown, and six gases give the standard error to a third. On the backend exact both runs are the same, and the ratio is 1 without an error; the case then shows only that a \
              run is reproducible.\n\n\
              The chart shows both engines with Haff's law; at the end the energy is well above the law.",
     quick: false,

@@ -18,8 +18,8 @@ pub const CASE: Case = Case {
              the distribution gives; the greatest difference of the cumulative distribution from the measured one is therefore 0, up to the number of \
              sampled speeds. At a fixed energy and momentum the moments of N spheres differ from those of an infinite system by a share of 1/N, \
              so the error of the theory is 0.1%. For the cumulative distribution, which is compared at 30 speeds, chance alone gives a \
-             greatest difference of 1.4/sqrt(n) or less in 96% of all samples of n independent speeds (Kolmogorov); its error is 2/sqrt(n), \
-             which chance passes once in 1,500 samples.\n\n\
+             greatest difference of 1.4/sqrt(n) or less in 96% of all samples of n independent speeds (Kolmogorov); the error is taken as 2/sqrt(n). Samples of the same spheres 2 collisions apart \
+             are not quite independent, so this error is a convention and no probability follows from it.\n\n\
              Standard errors come from 20 blocks of samples. The first chart shows the relaxation, the second the distribution of the \
              sampled speeds.",
     quick: true,

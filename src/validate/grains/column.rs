@@ -10,7 +10,7 @@ pub const CASE: Case = Case {
     title: "Run-out of a collapsing column against its aspect ratio",
     method: "Grains with friction 0.5 settle in a cylinder of radius R = 9 d, which disappears at time 30. The column, of \
              height H and aspect ratio a = H / R, spreads over a base on which grains do not roll far, for 40 units of \
-             time: ten times the fall from the top. Experiments with axisymmetric columns of a < 1.7 give a run-out of \
+             time: at least eight times the fall from the top. Experiments with axisymmetric columns of a < 1.7 give a run-out of \
              1.24 a R (Lube and others), or about 1.0 a R (Lajeunesse and others): 1.12 with a tolerance of 0.12, and 0.1 \
              for the definition of the front: the front is the radius that holds 97% of the grains, because single grains \
              roll on. H is the height below which 98% of the grains lie, plus a radius. Errors come from independent \
@@ -20,7 +20,9 @@ pub const CASE: Case = Case {
     measure,
 };
 
-const LUBE: Source = Source::Unverified("Lube, Huppert, Sparks & Hallworth, J. Fluid Mech. 508, 175 (2004)");
+const LUBE: Source = Source::Unverified(
+    "Lube, Huppert, Sparks & Hallworth, J. Fluid Mech. 508, 175 (2004); Lajeunesse, Mangeney-Castelnau & Vilotte, Phys. Fluids 16, 2371 (2004)",
+);
 const LAJEUNESSE: Source =
     Source::Unverified("Lajeunesse, Mangeney-Castelnau & Vilotte, Phys. Fluids 16, 2371 (2004)");
 

@@ -13,7 +13,7 @@ pub const CASE: Case = Case {
              The exponent is the slope of log W against log(D - 1.4 d). It changes by 0.11 if k changes by 0.2, the \
              scatter of published values of k, which is the tolerance. C is published between 0.55 and 0.65; together \
              with the uncertainty of k (4%) and of the bulk density (5%) its tolerance is 0.08.\n\n\
-             The rate does not depend on the fill height: it is the number of grains that leave per time after the bed \
+             The rate does not depend on the fill height: the rate is the number of grains that leave per time after the bed \
              has loosened up to its top, sqrt(2 h / g), until the level falls below the diameter of the outlet. The \
              second half of this time is compared with the first. A bed of depth near D flows a few percent slower, hence \
              the tolerance of 0.1. Errors come from independent seeds.\n\n\
@@ -120,7 +120,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
     study.check("exponent of the discharge rate", expected, Estimate::of(&exponents));
     let expected = Expected { value: 0.6, theory_error: 0.08, largest_error: 0.02, source: NEDDERMAN };
     let note = "C depends on the assumed k and bulk density, and falls with the friction between grains; the bins are narrower \
-                than Beverloo's. Which of these explains the difference is not known.";
+                than Beverloo's. Which of these explains a difference is not known.";
     study.check_with_note("factor C of the discharge rate", expected, Estimate::of(&factors), note);
     let expected = Expected {
         value: 0.0,

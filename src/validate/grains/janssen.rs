@@ -19,7 +19,7 @@ pub const CASE: Case = Case {
              predicted load, with the scatter of the load on a few dozen grains.\n\n\
              K lies between the limit of active failure, (1 - sin a) / (1 + sin a) = 0.33 for an angle of internal \
              friction of 30 degrees, and 1, the hydrostatic value: 0.67 with a tolerance of 0.33. Floor and wall together \
-             carry all of the weight, to 1% for the acceleration of grains that slip. Loads are averages over the last \
+             carry all of the weight, to 1% for the acceleration of grains that slip. Loads are averages of 40 samples, each the load of one step, from the last \
              800 steps, in which the floor sinks by 1.6 d; their errors come from independent seeds.\n\n\
              The chart shows the vertical stress from the contact forces in layers of the taller silo.",
     quick: false,

@@ -58,7 +58,7 @@ fn rings(spheres: &[Sphere]) -> Vec<(f64, f64)> {
 }
 
 fn measure(study: &mut Study) -> Result<(), Error> {
-    // Filled to 0.9 of the radius: more than a heap of 36 degrees holds.
+    // Filled to 0.9 of the radius: more than the heap that stays.
     let count = (0.58 * 0.9 * std::f64::consts::PI * RADIUS.powi(3) / VOLUME) as u64;
     let steps = ((GONE + SETTLE) / DT) as u64;
     let (mut angles, mut curves) = (vec![], vec![]);
