@@ -122,13 +122,16 @@ class Scene:
         """The scene with other values, by their paths as for ``--set`` of the command."""
         text, name, folder, overrides = self._state
         scene = Scene._of(text, name, folder, overrides + _overrides(set, seed))
-        scene._data = self._data if not scene._state[3] else None
+        scene._data = self._data
         return scene
 
     # A scene built in code is a dict; other scenes are texts that stay as they are.
     def _with(self, table: str, entry: Any) -> Scene:
         if self._data is None:
             raise SceneError(f"only a scene from Scene.new or a dict takes more {table}; use override on this one")
+        if self._state[3]:
+            # An override may name a place in the tables, which an added entry could change.
+            raise SceneError(f"the scene has overrides ({self._state[3][0]}); add {table} before `override`, `set` or `seed`")
         data = dict(self._data)
         if isinstance(entry, dict) and table in ("bounds", "materials", "view", "world", "solver", "compression"):
             data[table] = {**data.get(table, {}), **entry}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from . import neighbours
 from ._carom import Canvas, FilmWriter, Report, SimulationCore
@@ -19,7 +22,6 @@ from .scene import Scene
 if TYPE_CHECKING:
     import ase
     import freud
-    import numpy as np
     import ovito.data
     import pyvista
     from numpy.typing import NDArray
@@ -28,9 +30,29 @@ if TYPE_CHECKING:
 _STEPS_MAX = 10**15
 
 
-def _whole(steps: float) -> int:
-    # Allows a rounding error of a millionth of the total: a scene may say 0.016666667 for a sixtieth.
-    return math.floor(steps * (1.0 + 1e-6) + 1e-6)
+def _length(steps: int | None, until: float | None, time: float, dt: float) -> int | None:
+    """Number of steps that ``steps`` or ``until`` asks for at the time ``time``; ``None`` if both are ``None``."""
+    if steps is not None and until is not None:
+        raise InvalidError("expected steps or until, not both")
+    if steps is not None:
+        steps = operator.index(steps)
+        if not 0 <= steps <= _STEPS_MAX:
+            raise InvalidError(f"{steps} steps; expected 0 to {_STEPS_MAX}")
+        return steps
+    if until is None:
+        return None
+    count = (until - time) / dt
+    if not count <= _STEPS_MAX:
+        raise InvalidError(f"until is {until}; expected a time that {_STEPS_MAX} steps reach")
+    return _whole(count)
+
+
+def _whole(count: float) -> int:
+    # Rounds up, but a millionth does not add a step: a scene may say 0.016666667 for a sixtieth.
+    if count <= 0:
+        return 0
+    nearest = round(count)
+    return nearest if abs(nearest - count) <= 1e-6 * max(1.0, count) else math.ceil(count)
 
 
 class Simulation(SimulationCore):
@@ -137,8 +159,10 @@ class Simulation(SimulationCore):
     ) -> Report:
         """Takes ``steps`` steps, or all steps up to the time ``until``, or those that are left of the scene.
 
+        ``until`` is rounded up to a whole step: the run ends with the first step that reaches it, where a millionth of the
+        number of steps (at least of one step) counts as reached. It takes no step if the time is ``until`` or later.
         ``callback(sim)`` is called after every ``every`` steps and after the last; the run stops early if it returns
-        ``False``. ``progress`` shows a bar where tqdm is installed. Ctrl-C stops between two steps and raises
+        ``False``, also that of NumPy. ``progress`` shows a bar where tqdm is installed. Ctrl-C stops between two steps and raises
         ``KeyboardInterrupt``; the simulation can go on. Returns the report of the last step.
         """
         steps = self._steps(steps, until)
@@ -157,28 +181,22 @@ class Simulation(SimulationCore):
                 done += block
                 if bar is not None:
                     bar.update(done - bar.n)
-                if callback is not None and callback(self) is False:
-                    break
+                if callback is not None:
+                    answer = callback(self)
+                    if isinstance(answer, (bool, np.bool_)) and not answer:
+                        break
         finally:
             if bar is not None:
                 bar.close()
         return self.report
 
     def _steps(self, steps: int | None, until: float | None) -> int:
-        if steps is not None and until is not None:
-            raise InvalidError("expected steps or until, not both")
-        if until is not None:
-            count = (until - self.time) / self.dt
-            if not count <= _STEPS_MAX:
-                raise InvalidError(f"until is {until}; expected a time that {_STEPS_MAX} steps reach")
-            return max(_whole(count), 0)
-        if steps is None:
-            if self._end is None:
-                raise InvalidError("a resumed simulation has no default length; pass steps or until")
-            return max(self._end - self.steps, 0)
-        if not 0 <= steps <= _STEPS_MAX:
-            raise InvalidError(f"{steps} steps; expected 0 to {_STEPS_MAX}")
-        return steps
+        length = _length(steps, until, self.time, self.dt)
+        if length is not None:
+            return length
+        if self._end is None:
+            raise InvalidError("a resumed simulation has no default length; pass steps or until")
+        return max(self._end - self.steps, 0)
 
     def __len__(self) -> int:
         return self.progress[0]

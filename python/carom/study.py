@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import hashlib
 import itertools
 import json
 import os
 import socket
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import uuid
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +23,7 @@ import numpy as np
 from . import _toml
 from .errors import CheckpointError, InvalidError
 from .scene import Scene
-from .simulation import Simulation, _bar, _whole
+from .simulation import Simulation, _bar, _length
 
 Row = dict[str, Any]
 Measure = Callable[[Simulation], Mapping[str, Any]]
@@ -54,8 +59,9 @@ def study(
         ``measure(sim)`` is called at the end of each run and returns a dict of numbers, texts and lists.
     client : optional
         A ``dask.distributed.Client`` or a ``concurrent.futures.Executor``; without one the runs follow one another here.
+        A ``ProcessPoolExecutor`` needs ``mp_context=multiprocessing.get_context("spawn")``.
     steps, until
-        Length of each run (steps, or time); default: that of the scene.
+        Length of each run (steps, or time, rounded up to a whole step as for ``Simulation.run``); default: that of the scene.
     backend, threads
         As for :class:`Simulation`. With one thread a run leaves the other cores to other runs.
     folder : path, optional
@@ -78,14 +84,17 @@ def study(
     entries = _entries(grid)
     if checkpoint_every is not None and checkpoint_every < 1:
         raise InvalidError(f"checkpoint_every is {checkpoint_every}; expected at least 1")
-    with tempfile.TemporaryDirectory(prefix="carom-study-") as temporary:
+    _check(client)
+    # A worker of a Dask cluster may still write a file when the study has failed; the error of the study is what counts.
+    with tempfile.TemporaryDirectory(prefix="carom-study-", ignore_cleanup_errors=True) as temporary:
         root = Path(folder if folder is not None else temporary).resolve()
         root.mkdir(parents=True, exist_ok=True)
         runs = []
         for index, entry in enumerate(entries):
             # Reports a wrong path or value before the first run.
             own = scene.override({_path(key): value for key, value in entry.items()})
-            length = steps if steps is not None else _whole(until / own.dt) if until is not None else own.steps
+            length = _length(steps, until, 0.0, own.dt)
+            length = own.steps if length is None else length
             runs.append(
                 _Run(
                     index=index,
@@ -144,6 +153,18 @@ def _claim(root: Path, runs: list[_Run]) -> None:
         _write(path, json.dumps({"digest": digest, "runs": len(runs)}).encode())
 
 
+def _check(client: Any) -> None:
+    if client is not None and not hasattr(client, "submit"):
+        raise InvalidError(f"client is {client!r}; expected a dask.distributed.Client or an Executor")
+    context = getattr(client, "_mp_context", None)
+    if context is not None and context.get_start_method() == "fork":
+        # A forked process lacks the threads of the engine and waits for them without end.
+        raise InvalidError(
+            "client forks its processes, which hang once this process has used the engine; "
+            'make it with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
+        )
+
+
 def _map(runs: list[_Run], client: Any, progress: bool) -> list[Row]:
     bar = _bar(len(runs), "run") if progress else None
     tick = (lambda: bar.update(1)) if bar is not None else (lambda: None)
@@ -157,10 +178,9 @@ def _map(runs: list[_Run], client: Any, progress: bool) -> list[Row]:
             return rows
         if hasattr(client, "gather"):
             futures = client.map(_execute, runs, pure=False)
-        elif hasattr(client, "submit"):
-            futures = [client.submit(_execute, run) for run in runs]
         else:
-            raise InvalidError(f"client is {client!r}; expected a dask.distributed.Client or an Executor")
+            for run in runs:
+                futures.append(client.submit(_execute, run))
         if bar is not None:
             for future in futures:
                 future.add_done_callback(lambda _: tick())
@@ -168,6 +188,9 @@ def _map(runs: list[_Run], client: Any, progress: bool) -> list[Row]:
     except BaseException:
         for future in futures:
             future.cancel()
+        # Runs that are under way cannot be cancelled and write to the folder until they end.
+        running = [f for f in futures if isinstance(f, concurrent.futures.Future) and not f.cancelled()]
+        concurrent.futures.wait(running)
         raise
     finally:
         if bar is not None:
@@ -205,25 +228,40 @@ def _execute(run: _Run) -> Row:
 def _start(run: _Run) -> Simulation:
     for checkpoint in sorted(run.folder.glob("checkpoint-*.safetensors"), reverse=True):
         metrics = checkpoint.with_name(checkpoint.name.replace("checkpoint", "metrics")).with_suffix(".npz")
+        earlier = _load(metrics)
+        if earlier is None:
+            continue
         try:
-            with np.load(metrics) as columns:
-                earlier = dict(columns)
             sim = Simulation.resume(checkpoint, run.backend, threads=run.threads)
         except (OSError, CheckpointError):
             # Removed by a worker that was thought lost, or damaged: the one before will do.
             continue
-        sim.restore_metrics(earlier)
+        try:
+            sim.restore_metrics(earlier)
+        except InvalidError:
+            # A column is missing or too short.
+            sim.close()
+            continue
         return sim
     return Simulation(run.scene, run.backend, threads=run.threads)
+
+
+# The arrays of a file; None if it is absent or damaged.
+def _load(path: Path) -> dict[str, Any] | None:
+    try:
+        with np.load(path) as columns:
+            return dict(columns)
+    except (OSError, EOFError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        # Damaged flags of the archive read as an encryption or a compression that zipfile lacks: a RuntimeError.
+        return None
 
 
 def _save(run: _Run, sim: Simulation) -> None:
     step = sim.steps
     metrics = run.folder / f"metrics-{step:010}.npz"
-    part = run.folder / f".metrics-{os.getpid()}.npz"
     columns: dict[str, Any] = dict(sim.metrics)
-    np.savez(part, **columns)
-    os.replace(part, metrics)
+    with _replacing(metrics) as part:
+        np.savez(part, **columns)
     # The checkpoint comes last: where it is, its metrics are too.
     sim.checkpoint(run.folder / f"checkpoint-{step:010}.safetensors", run.steps)
     for old in sorted(run.folder.glob("checkpoint-*.safetensors"))[:-_KEPT]:
@@ -232,6 +270,18 @@ def _save(run: _Run, sim: Simulation) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    part = path.with_name(f".{path.name}-{os.getpid()}")
-    part.write_bytes(data)
-    os.replace(part, path)
+    with _replacing(path) as part:
+        part.write_bytes(data)
+
+
+# A path for the new content of a file, which replaces the old at the end. Workers on several machines share the folder, so
+# the number of a process is no name of its own; a file of mkstemp could not be read by other users.
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    part = path.with_name(f".{uuid.uuid4().hex}-{path.name}")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        # Still there only if the writing failed.
+        part.unlink(missing_ok=True)

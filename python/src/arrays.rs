@@ -142,7 +142,7 @@ impl Records {
             }
         }
         let dtype = py.import("numpy")?.call_method1("dtype", (fields,))?;
-        PyArray1::from_vec(py, self.bytes).call_method1("view", (dtype,))
+        read_only(PyArray1::from_vec(py, self.bytes).call_method1("view", (dtype,))?)
     }
 }
 

@@ -1,10 +1,9 @@
 //! The figures of all steps that a simulation has taken, in columns.
 
 use carom::{Figure, Sink, StepReport};
-use numpy::PyArray1;
 use pyo3::{prelude::*, types::PyDict};
 
-use crate::errors::invalid;
+use crate::{arrays, errors::invalid};
 
 const COLUMNS: usize = 34;
 
@@ -42,24 +41,25 @@ impl Metrics {
         self.removed.extend((0..self.sinks.len()).map(removed));
     }
 
-    /// A dict of columns: counts as int64, all others as float64.
+    /// A dict of columns: counts as int64, all others as float64. The columns cannot be written.
     pub fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (k, (name, figure)) in columns().into_iter().enumerate() {
             match figure {
                 Figure::Count(_) => {
-                    let column = PyArray1::from_iter(py, self.rows.iter().map(|row| row[k] as i64));
-                    dict.set_item(name, column)?;
+                    let column: Vec<i64> = self.rows.iter().map(|row| row[k] as i64).collect();
+                    dict.set_item(name, arrays::column(py, column)?)?;
                 }
                 Figure::Real(_) => {
-                    dict.set_item(name, PyArray1::from_iter(py, self.rows.iter().map(|row| row[k])))?;
+                    let column: Vec<f64> = self.rows.iter().map(|row| row[k]).collect();
+                    dict.set_item(name, arrays::column(py, column)?)?;
                 }
             }
         }
         let count = self.sinks.len();
         for (k, name) in self.sinks.iter().enumerate() {
-            let column = self.removed.iter().skip(k).step_by(count).map(|n| *n as i64);
-            dict.set_item(name, PyArray1::from_iter(py, column))?;
+            let column: Vec<i64> = self.removed.iter().skip(k).step_by(count).map(|n| *n as i64).collect();
+            dict.set_item(name, arrays::column(py, column)?)?;
         }
         Ok(dict)
     }

@@ -30,8 +30,8 @@ impl Report {
 #[pymethods]
 impl Report {
     #[getter]
-    fn momentum(&self) -> [f64; 3] {
-        self.report.momentum.to_array()
+    fn momentum(&self) -> (f64, f64, f64) {
+        self.report.momentum.into()
     }
 
     #[getter]

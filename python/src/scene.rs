@@ -69,8 +69,8 @@ impl SceneCore {
     }
 
     #[getter]
-    fn gravity(&self) -> [f64; 3] {
-        self.scene.world.gravity.to_array()
+    fn gravity(&self) -> (f64, f64, f64) {
+        self.scene.world.gravity.into()
     }
 
     #[getter]

@@ -463,8 +463,8 @@ impl SimulationCore {
     }
 
     #[getter]
-    fn gravity(&self, py: Python) -> PyResult<[f64; 3]> {
-        Ok(self.hold(py)?.state().simulation.system().gravity.to_array())
+    fn gravity(&self, py: Python) -> PyResult<(f64, f64, f64)> {
+        Ok(self.hold(py)?.state().simulation.system().gravity.into())
     }
 
     #[setter]
@@ -561,10 +561,9 @@ impl SimulationCore {
     /// Writes a checkpoint, from which `carom run --resume` goes on too.
     #[pyo3(signature = (path, end=None))]
     fn checkpoint(&self, py: Python, path: PathBuf, end: Option<u64>) -> PyResult<()> {
-        let mut checkpoint = self.compute(py, |state| state.simulation.checkpoint())?;
-        {
-            let mut held = self.hold(py)?;
-            let state = held.state();
+        // One hold for state and labels: no other thread takes or closes the simulation in between.
+        let checkpoint = self.compute(py, |state| {
+            let mut checkpoint = state.simulation.checkpoint()?;
             let mut label = |key: &str, value: String| checkpoint.labels.insert(key.to_owned(), value);
             label("scene", state.name.clone());
             label("settings", state.settings.clone());
@@ -574,7 +573,8 @@ impl SimulationCore {
                 None => state.simulation.backend().name().to_owned(),
             };
             label("origin", format!("carom {} on {backend}", env!("CARGO_PKG_VERSION")));
-        }
+            Ok(checkpoint)
+        })?;
         py.detach(|| write_checkpoint(&path, &checkpoint)).map_err(|error| cannot_write(&path, &error))
     }
 

@@ -102,7 +102,25 @@ def test_spheres_are_added_struck_and_removed() -> None:
     sim.remove(0)
     assert sim.ids.tolist() == [7]
     sim.gravity = [0, 0, -1]
-    assert tuple(sim.gravity) == (0, 0, -1)
+    # A list would not equal a tuple.
+    assert sim.gravity == (0.0, 0.0, -1.0) and sim.report.momentum == pytest.approx((1.0, 0.125, 0.0), abs=1e-6)
+    assert isinstance(sim.gravity, tuple) and isinstance(sim.report.momentum, tuple)
+    assert carom.Scene.new(dt=0.5, gravity=[0, 0, -1]).gravity == (0.0, 0.0, -1.0)
+
+
+def test_arrays_of_contacts_impacts_and_metrics_cannot_be_written() -> None:
+    scene = carom.Scene.new(dt=0.5).spheres([[0, 0, 0], [1.2, 0, 0]], velocities=[[1, 0, 0], [0, 0, 0]])
+    scene = scene.sink(min=[8, -1, -1], max=[9, 1, 1], name="end")
+    sim = carom.Simulation(scene, "cpu", record_impacts=True)
+    sim.step()
+    metrics = sim.metrics
+    assert {"step", "kinetic_energy", "removed_end"} <= set(metrics) and len(sim.impacts()) == 1
+    for name, array in [("contacts", sim.contacts()), ("impacts", sim.impacts()), *metrics.items()]:
+        assert not array.flags.writeable, name
+    with pytest.raises(ValueError, match="read-only"):
+        sim.impacts()["impulse"] = 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        metrics["kinetic_energy"][0] = 0.0
 
 
 def test_impacts_are_a_structured_array() -> None:

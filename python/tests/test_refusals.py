@@ -74,7 +74,7 @@ def test_bad_input_raises_and_changes_nothing(
     with pytest.raises(error, match=text):
         act(sim)
     assert (sim.state_hash, sim.steps, len(sim.metrics["step"])) == (before, 3, 3)
-    assert np.all(sim.radii == 0.5) and sim.dt == twin.dt and tuple(sim.gravity) == (0, 0, 0)
+    assert np.all(sim.radii == 0.5) and sim.dt == twin.dt and sim.gravity == (0, 0, 0)
     # A refused edit leaves the engine as it was, too.
     sim.step(5)
     twin.step(5)
@@ -114,6 +114,8 @@ def test_an_unknown_adapter_is_named() -> None:
         (lambda: carom.Scene({"world": {"dt": None}}), "world.dt is None"),
         (lambda: carom.Scene.from_toml("[world]\ndt = x"), "scene:2"),
         (lambda: carom.Scene("gas").random(5), "Scene.new"),
+        (lambda: carom.Scene.new(dt=1).override(seed=2).random(5), "add spheres before `override`"),
+        (lambda: carom.Scene({"world": {"dt": 1}}, set={"world.steps": 5}).box([1, 1, 1]), "add bounds before `override`, `set`"),
         (lambda: carom.Scene.new(dt=1).spheres([[1, 2]]), r"positions has the shape \(1, 2\)"),
         (lambda: carom.Scene.new(dt=1).spheres([[1, 2, 3]], radii=[1, 2]), r"radii has the shape \(2,\)"),
         (lambda: carom.Scene.new(dt=1).spheres([[1, 2, float("nan")]]), "position has the z component NaN"),

@@ -69,12 +69,41 @@ def test_run_takes_the_steps_of_the_scene_a_number_or_a_time() -> None:
     assert sim.run(until=0.1).step == 25
 
 
+@pytest.mark.parametrize(
+    ("dt", "until", "steps"),
+    [
+        (1 / 60, 10.0, 600),
+        (0.016666667, 10.0, 600),
+        (0.016666666, 10.0, 600),
+        (0.01, 0.071, 8),
+        (0.01, 0.07000001, 7),
+        (0.001, 1000.0, 1_000_000),
+        (0.001, 0.0001, 1),
+        (0.01, 0.0, 0),
+        (0.01, -1.0, 0),
+    ],
+)
+def test_until_is_rounded_up_but_not_for_a_millionth(dt: float, until: float, steps: int) -> None:
+    sim = carom.Simulation(carom.Scene.new(dt=dt), "cpu")
+    assert sim._steps(None, until) == steps
+    if steps < 100:
+        assert sim.run(until=until).step == steps and sim.run(until=until).step == steps
+
+
 def test_a_callback_sees_every_block_and_ends_the_run() -> None:
     sim, seen = gas(), []
     sim.run(10, callback=lambda s: seen.append((s.steps, s.positions.shape)), every=4)
     assert seen == [(4, (300, 3)), (8, (300, 3)), (10, (300, 3))]
     sim.run(10, callback=lambda s: s.steps < 12)
     assert sim.steps == 12
+    # A comparison of NumPy is no `False` of Python; a zero and None do not end a run.
+    other = gas()
+    other.run(10, callback=lambda s: s.positions[:, 2].max() < -1e9)
+    assert other.steps == 1
+    other.run(3, callback=lambda s: s.positions[:, 2].max() > -1e9)
+    other.run(3, callback=lambda s: None)
+    other.run(3, callback=lambda s: 0)
+    assert other.steps == 10
     with pytest.raises(ZeroDivisionError):
         sim.run(5, callback=lambda s: 1 // 0)
     assert sim.steps == 13

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -11,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import carom
@@ -49,8 +51,6 @@ def test_rows_are_in_the_order_of_the_grid() -> None:
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_executors_give_the_table_of_a_serial_run(pool: Any) -> None:
-    import multiprocessing
-
     options = {"mp_context": multiprocessing.get_context("spawn")} if pool is ProcessPoolExecutor else {}
     with pool(2, **options) as client:
         assert run(client) == run()
@@ -98,6 +98,97 @@ def test_bad_studies_name_what_is_wrong(grid: Any, result: Any, text: str) -> No
         carom.study(SCENE, grid, lambda sim: result, steps=1)
     with pytest.raises(carom.errors.InvalidError, match="client is 'local'"):
         carom.study(SCENE, {"seed": [1]}, measure, "local", steps=1)
+
+
+def test_a_pool_that_forks_is_refused(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as client:
+        with pytest.raises(carom.errors.InvalidError, match=r'mp_context=multiprocessing.get_context\("spawn"\)'):
+            run(client, folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_run_raises_its_error_after_the_running_ones_have_ended(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    under_way, calls = threading.Event(), []
+
+    def failing(sim: carom.Simulation) -> dict[str, Any]:
+        calls.append(sim.seed)
+        if sim.seed == 1:
+            assert under_way.wait(60)
+            raise Stop
+        under_way.set()
+        time.sleep(0.5)
+        return {}
+
+    with ThreadPoolExecutor(2) as client:
+        for folder in (tmp_path, None):
+            calls.clear()
+            under_way.clear()
+            with pytest.raises(Stop):
+                carom.study(SCENE, {"seed": list(range(1, 9))}, failing, client, steps=1, folder=folder)
+            # Those that had not begun are cancelled, but for one that may begin between the error and the cancellation.
+            seen = sorted(calls)
+            assert 2 in seen and len(seen) <= 3
+            if folder is not None:
+                rows = [tmp_path / f"run-{seed - 1:05}" / "row.json" for seed in seen[1:]]
+                assert all(row.exists() for row in rows)
+            time.sleep(0.1)
+            assert sorted(calls) == seen
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "text", "missing column", "short column"])
+def test_damaged_metrics_fall_back_to_the_checkpoint_before(tmp_path: Path, damage: str) -> None:
+    grid = {"seed": [1]}
+
+    def failing(sim: carom.Simulation) -> dict[str, Any]:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        carom.study(SCENE, grid, failing, steps=30, folder=tmp_path, checkpoint_every=8)
+    path = tmp_path / "run-00000" / "metrics-0000000024.npz"
+    data = bytearray(path.read_bytes())
+    with np.load(path) as file:
+        columns = dict(file)
+    if damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "cut":
+        path.write_bytes(data[:-100])
+    elif damage == "flipped":
+        # In the values of the first column, which the checksum of the archive covers.
+        data[200] ^= 1
+        path.write_bytes(data)
+    elif damage == "text":
+        path.write_bytes(b"no archive")
+    elif damage == "missing column":
+        del columns["pair_impacts"]
+        np.savez(path, **columns)
+    else:
+        columns["pair_impacts"] = columns["pair_impacts"][:-1]
+        np.savez(path, **columns)
+    rows = carom.study(SCENE, grid, measure, steps=30, folder=tmp_path, checkpoint_every=8)
+    assert rows == carom.study(SCENE, grid, measure, steps=30)
+    starts = (tmp_path / "run-00000" / "starts.txt").read_text().splitlines()
+    assert starts[-1].startswith("step 16 of 30 ")
+    # No temporary file stays.
+    assert sorted(p.name for p in (tmp_path / "run-00000").iterdir()) == ["row.json", "starts.txt"]
+
+
+def test_the_length_of_a_study_is_checked_and_rounded_as_that_of_a_run() -> None:
+    grid = {"seed": [1]}
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"steps": -3}, "-3 steps; expected 0"),
+        ({"steps": 3, "until": 1.0}, "steps or until, not both"),
+        ({"until": float("nan")}, "until is nan"),
+    ]
+    for options, text in cases:
+        with pytest.raises(carom.errors.InvalidError, match=text):
+            carom.study(SCENE, grid, measure, **options)
+    scene = carom.Scene.new(dt=0.016666667).spheres([[0, 0, 0]])
+    for until, steps in [(0.1, 6), (0.101, 7), (0.0, 0)]:
+        (row,) = carom.study(scene, grid, lambda sim: {"steps": sim.steps}, until=until)
+        assert row["steps"] == steps
 
 
 def dask(workers: int) -> Any:
