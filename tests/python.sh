@@ -33,7 +33,7 @@ if ! "$python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.7,
 fi
 # Build outputs of another set of features, apart from those of the crate.
 VIRTUAL_ENV=$environment CARGO_TARGET_DIR=$target/python PATH=$environment/bin:$PATH \
-    maturin develop --quiet --locked --release --extras test --manifest-path python/Cargo.toml
+    maturin develop --quiet --locked --release --extras test,ase,pyvista,ovito,freud,dask,notebook --manifest-path python/Cargo.toml
 cd python
 "$python" -m mypy --cache-dir "$environment/mypy"
 "$python" -m pytest -q -p no:cacheprovider "$@"
