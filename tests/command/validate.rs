@@ -63,7 +63,7 @@ fn the_quick_cases_pass_on_cpu() {
 
 tier!(long "2 min": the_quick_cases_pass_on_exact = quick_cases_pass("exact"));
 #[cfg(feature = "gpu")]
-tier!(long "about 15 min": the_quick_cases_pass_on_gpu = quick_cases_pass("gpu"));
+tier!(campaign "hours": the_quick_cases_pass_on_gpu = quick_cases_pass("gpu"));
 
 fn quick_cases_pass(backend: &str) {
     let object =
