@@ -37,10 +37,10 @@ use crate::{Error, Options};
 /// The length of a validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// All cases of it take under three minutes on two cores.
+    /// The short form of the quick cases: under three minutes on two cores.
     #[default]
     Quick,
-    /// All cases take under an hour on two cores: more spheres, longer runs, smaller errors.
+    /// All cases, with more spheres, longer runs and smaller errors.
     Full,
 }
 
@@ -85,7 +85,8 @@ pub struct Case {
     pub group: Group,
     /// One line: what is compared.
     pub title: &'static str,
-    /// What is simulated, what is measured and how, and the reason for each tolerance. Plain text, paragraphs separated by empty lines.
+    /// Description of the simulated system, of each measurement and of the reason for each tolerance. Plain text; empty lines
+    /// separate paragraphs.
     pub method: &'static str,
     /// Whether the case belongs to [`Depth::Quick`]; [`Depth::Full`] has all cases.
     pub quick: bool,

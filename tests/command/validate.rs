@@ -55,7 +55,7 @@ fn what_cannot_run_is_refused_by_name() {
     assert!(ran.stderr.contains("report") && ran.stdout.is_empty(), "{}", ran.stderr);
 }
 
-// Of all tests of the default tier the longest, as it is the one that holds the physics of every release.
+// This test takes more than a minute, but belongs to the default tier: it checks the physics of every change.
 #[test]
 fn the_quick_cases_pass_on_cpu() {
     quick_cases_pass("cpu");
