@@ -172,8 +172,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         labels: ["outlet diameter - 1.4 d (d)".to_owned(), "grains per time sqrt(d/g)".to_owned()],
         logarithmic: [true; 2],
         curves: vec![
-            Curve { label: "slope 5/2".to_owned(), form: CurveForm::Line, points: law.to_vec() },
-            Curve { label: "measured".to_owned(), form: CurveForm::Points, points },
+            Curve::new("slope 5/2", CurveForm::Line, law.to_vec()),
+            Curve::new("measured", CurveForm::Points, points),
         ],
     });
     Ok(())

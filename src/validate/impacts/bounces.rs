@@ -92,8 +92,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         labels: ["bounce".to_owned(), "height (m)".to_owned()],
         logarithmic: [false, true],
         curves: vec![
-            Curve { label: "theory".to_owned(), form: CurveForm::Line, points: theory },
-            Curve { label: "measured".to_owned(), form: CurveForm::Points, points },
+            Curve::new("theory", CurveForm::Line, theory),
+            Curve::new("measured", CurveForm::Points, points),
         ],
     });
     if study.backend() == Backend::Exact {
