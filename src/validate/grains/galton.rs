@@ -47,8 +47,7 @@ const FALL: f64 = 400.0;
 fn scene(boards: usize, each: u64, dt: f64, steps: u64) -> String {
     let mut text = format!(
         "[world]\ndimensions = 2\ngravity = [0, -1]\ndt = {dt}\nsteps = {steps}\nseed = 1\n\n\
-         [materials.default]\nrestitution = 0.3\n\n[materials.pin]\n\n\
-         [[pairs]]\nbetween = [\"default\", \"pin\"]\nrestitution = 0.85\nfriction = 0\n"
+         [materials.default]\nrestitution = 0.85\n"
     );
     let top = LOW + ROW * (ROWS - 1) as f64;
     for board in 0..boards {
@@ -65,7 +64,7 @@ fn scene(boards: usize, each: u64, dt: f64, steps: u64) -> String {
             let _ = write!(
                 text,
                 "\n[[spheres]]\nlattice = {{ count = [{}, 1], spacing = {SPACING}, origin = [{:.2}, {:.2}, 0], diameter = 1.5 }}\n\
-                 material = \"pin\"\nfixed = true\n",
+                 fixed = true\n",
                 row + 3,
                 middle - 0.5 * SPACING * (row + 2) as f64,
                 top - ROW * row as f64

@@ -162,7 +162,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
     study.published("factor C of the discharge rate", "0.58", BEVERLOO);
     let fraction = Estimate::of(&fractions);
     study.note(format!(
-        "Packing fraction of the beds at rest: {:.3} +- {:.3}.",
+        "Packing fraction of the beds at rest: {:.4} +- {:.4}.",
         fraction.mean, fraction.error
     ));
     let mean = Estimate::of(&factors).mean;
