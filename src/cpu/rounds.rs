@@ -10,12 +10,12 @@ use crate::{
         bits::Bits,
         collide::{self, CollideOutput, Counts, Push, Recorder, Undo},
         core::Core,
-        event::Event,
+        event::{Event, View},
         event_driven::EventDriven,
         fast::{Lines, Walk},
         parallel::{Disjoint, Outputs, for_ranges},
         select::{self, Bounds, Crowded, Threat},
-        sweep,
+        sweep::{self, Meeting},
     },
     state::frame::Frame,
     step::{checkpoint::CpuState, domain::Domain, plan::Work},
@@ -23,6 +23,9 @@ use crate::{
 
 /// Spheres per task in a round. Their costs differ, so tasks are small.
 const ROUND_TASK: usize = 256;
+
+/// Spheres per task of the first sweep.
+const SEEK_TASK: usize = 1024;
 
 /// Capsules traversed by one task.
 const WALK_TASK: usize = 16;
@@ -85,10 +88,9 @@ pub struct Rounds {
     near: Vec<u32>,
     pub threats: Vec<Threat>,
     pub first: Vec<Bounds>,
-    /// Spheres with valid bounds: nothing near them has changed since the bounds were computed.
-    bounded: Bits,
-    /// Whether any sphere may have valid bounds.
-    has_bounds: bool,
+    /// Spheres that have an impact, and their candidates.
+    pub stirred: Bits,
+    meetings: Outputs<Vec<Meeting>>,
     crowded: Outputs<Vec<Crowded>>,
     all_crowded: Vec<Crowded>,
     picked: Outputs<Vec<u32>>,
@@ -140,8 +142,8 @@ impl Rounds {
             first: vec![Bounds::NONE; spheres],
             ..Self::default()
         };
-        let Self { pending, touched, affected, first_touch, bounded, .. } = &mut rounds;
-        [pending, touched, affected, first_touch, bounded].into_iter().for_each(|bits| bits.reset(spheres));
+        let Self { pending, touched, affected, first_touch, stirred, .. } = &mut rounds;
+        [pending, touched, affected, first_touch, stirred].into_iter().for_each(|bits| bits.reset(spheres));
         rounds
     }
 
@@ -168,14 +170,6 @@ impl Rounds {
         (self.round, self.reached) = (0, 0.0);
         self.work = Work { rounds: OUTSET, impacts: 0 };
         self.event_driven.depth = 0;
-        self.forget_bounds();
-    }
-
-    /// Invalidates all bounds, because of a change that no sweep saw.
-    pub fn forget_bounds(&mut self) {
-        if std::mem::take(&mut self.has_bounds) {
-            self.bounded.clear();
-        }
     }
 }
 
@@ -196,9 +190,27 @@ impl Rounds {
         let pending = &self.pending;
         let statistics = &core.domain.statistics;
         let has_fixed = statistics.movable < statistics.count;
-        for_ranges(view.state.len(), ROUND_TASK, |range| sweep::seek(&view, range, has_fixed, pending));
-        self.events.fill(Event::NONE);
+        let is_free = !has_fixed && !core.domain.world.rests;
+        self.meetings.run(view.state.len(), SEEK_TASK, |range, meetings| {
+            meetings.clear();
+            if is_free {
+                sweep::meet_freely(&view, range.clone(), meetings);
+            } else {
+                sweep::seek(&view, range.clone(), has_fixed, pending);
+            }
+            sweep::seek_walls(&view, range, pending);
+        });
+        // Dynamic candidates are tested by the sweep of each of their spheres.
+        let with_dynamic = core.dynamic_candidates.spheres().iter().map(|&i| i as usize);
+        with_dynamic.filter(|&i| view.state.inverse_mass(i) != 0.0).for_each(|i| pending.insert(i));
         pending.list(&mut self.pending_list);
+        self.events.fill(Event::NONE);
+        for meeting in self.meetings.iter().flatten() {
+            for (i, event) in meeting.events() {
+                pending.insert(i);
+                event.replace_later(view.state, i, &mut self.events[i]);
+            }
+        }
         let (events, list) = (Disjoint::new(&mut self.events), &self.pending_list);
         for_ranges(list.len(), ROUND_TASK, |range| {
             for &i in &list[range] {
@@ -210,6 +222,7 @@ impl Rounds {
                 unsafe { events.set(i as usize, event) };
             }
         });
+        pending.list(&mut self.pending_list);
     }
 
     /// Whether a substep whose rounds ended in this way must be repeated with its impacts one by one. Where many impacts are
@@ -308,50 +321,11 @@ impl Rounds {
         let threatening = |&i: &u32| select::threat(&view, events, &core.motion_margin, i as usize);
         self.threats.extend(self.pending_list.iter().filter_map(threatening));
         self.threats.sort_unstable_by(|a, b| a.time.total_cmp(&b.time));
-        let threats = &self.threats;
-        // All spheres that could interfere with a mutual pair, and all that could interfere with those.
-        let (mutual, affected) = (&self.mutual, &self.affected);
-        for_ranges(mutual.len(), ROUND_TASK, |range| {
-            for &i in &mutual[range] {
-                let event = events[i as usize];
-                view.for_candidates(i as usize, |k, _, _| affected.insert(k));
-                if event.wall().is_none() && view.state.inverse_mass(event.partner as usize) != 0.0 {
-                    view.for_candidates(event.partner as usize, |k, _, _| affected.insert(k));
-                }
-            }
-        });
-        affected.list(&mut self.near);
-        let near = &self.near;
-        for_ranges(near.len(), ROUND_TASK, |range| {
-            for &k in &near[range] {
-                view.for_candidates(k as usize, |m, _, _| affected.insert(m));
-            }
-        });
-        affected.list(&mut self.affected_list);
-        self.has_bounds = true;
-        let (first, around, bounded) = (Disjoint::new(&mut self.first), &self.affected_list, &self.bounded);
-        for_ranges(around.len(), ROUND_TASK, |range| {
-            for k in around[range].iter().map(|&k| k as usize).filter(|&k| !bounded.contains(k)) {
-                // SAFETY: a set lists each member once.
-                unsafe { first.set(k, select::first_propagation(&view, events, k)) };
-                bounded.insert(k);
-            }
-        });
-        affected.clear();
-        let first = &self.first;
-        self.crowded.run(near.len(), ROUND_TASK, |range, crowded| {
-            crowded.clear();
-            crowded.extend(
-                near[range].iter().filter_map(|&k| select::crowded(&view, events, first, k as usize)),
-            );
-        });
-        self.all_crowded.clear();
-        self.crowded.iter().for_each(|crowded| self.all_crowded.extend_from_slice(crowded));
-        let propagation = select::Propagation { first, crowded: &self.all_crowded };
-        self.selected.clear();
-        gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
-            select::select(&view, events, propagation, threats, i)
-        });
+        self.propagate(&view);
+        let Self { events, first, stirred, all_crowded, picked, mutual, selected, threats, .. } = self;
+        let propagation = select::Propagation { first, stirred, crowded: all_crowded };
+        selected.clear();
+        gather(picked, mutual, selected, |i| select::select(&view, events, propagation, threats, i));
         if self.selected.is_empty() {
             // Impossible while partners agree to the last bit. The globally earliest impact is always valid.
             let earliest = self.pending_list.iter().copied().min_by(|&a, &b| {
@@ -362,6 +336,57 @@ impl Rounds {
         }
         self.work.rounds += 1;
         self.work.impacts += self.selected.len() as u64;
+    }
+
+    // Finds the bounds of all spheres that are stirred, and those of crowded spheres near mutual pairs.
+    fn propagate(&mut self, view: &View) {
+        let Self { events, pending_list, stirred, affected_list, first, .. } = self;
+        stirred.clear();
+        let set = &*stirred;
+        for_ranges(pending_list.len(), ROUND_TASK, |range| {
+            for &i in &pending_list[range] {
+                set.insert(i as usize);
+                view.for_candidates(i as usize, |k, _, _| set.insert(k));
+            }
+        });
+        stirred.list(affected_list);
+        let bounds = Disjoint::new(first);
+        for_ranges(affected_list.len(), ROUND_TASK, |range| {
+            for &k in &affected_list[range] {
+                // SAFETY: a set lists each member once.
+                unsafe { bounds.set(k as usize, select::first_propagation(view, events, k as usize)) };
+            }
+        });
+        self.all_crowded.clear();
+        if view.lists.longest() > select::CROWD {
+            self.find_crowded(view);
+        }
+    }
+
+    // Finds the bounds of crowded spheres near mutual pairs.
+    fn find_crowded(&mut self, view: &View) {
+        let Self { events, mutual, affected, near, first, stirred, crowded, all_crowded, .. } = self;
+        {
+            let affected = &*affected;
+            for_ranges(mutual.len(), ROUND_TASK, |range| {
+                for &i in &mutual[range] {
+                    let event = events[i as usize];
+                    view.for_candidates(i as usize, |k, _, _| affected.insert(k));
+                    if event.wall().is_none() && view.state.inverse_mass(event.partner as usize) != 0.0 {
+                        view.for_candidates(event.partner as usize, |k, _, _| affected.insert(k));
+                    }
+                }
+            });
+        }
+        affected.list(near);
+        affected.clear();
+        let propagation = select::Propagation { first, stirred, crowded: &[] };
+        crowded.run(near.len(), ROUND_TASK, |range, crowded| {
+            crowded.clear();
+            let of = |&k: &u32| select::crowded(view, events, propagation, k as usize);
+            crowded.extend(near[range].iter().filter_map(of));
+        });
+        crowded.iter().for_each(|crowded| all_crowded.extend_from_slice(crowded));
     }
 
     pub fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
@@ -410,7 +435,6 @@ impl Rounds {
         if state.inverse_mass(i) == 0.0 {
             return;
         }
-        self.forget_bounds();
         core.is_stopped = true;
         self.keep(core, i);
         let state = &mut core.state;
@@ -426,10 +450,6 @@ impl Rounds {
 
     /// Traverses the capsules of the spheres that have become fast.
     pub fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
-        if !self.fast.is_empty() {
-            // Spheres get new candidates.
-            self.forget_bounds();
-        }
         core.dynamic_candidates.mark(&self.fast);
         let (view, fast) = (core.view(frame), &self.fast);
         self.walks.run(fast.len(), WALK_TASK, |range, walk| {
@@ -448,8 +468,7 @@ impl Rounds {
 
     pub fn resweep(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
-        let Self { events, pending, touched, touched_list, affected, affected_list, near, bounded, .. } =
-            self;
+        let Self { events, pending, touched, touched_list, affected, affected_list, .. } = self;
         touched_list.iter().for_each(|&i| touched.insert(i as usize));
         {
             let affected = &*affected;
@@ -462,7 +481,6 @@ impl Rounds {
         }
         affected.list(affected_list);
         affected.clear();
-        let changed = &*affected;
         {
             let (touched, pending) = (&*touched, &*pending);
             let events = Disjoint::new(events);
@@ -470,8 +488,7 @@ impl Rounds {
                 for &i in &affected_list[range] {
                     let i = i as usize;
                     // SAFETY: a set lists each member once.
-                    let before = unsafe { events.get(i) };
-                    let mut event = before;
+                    let mut event = unsafe { events.get(i) };
                     let stale =
                         event.is_some() && event.wall().is_none() && touched.contains(event.partner as usize);
                     if touched.contains(i) || stale {
@@ -488,21 +505,10 @@ impl Rounds {
                     } else {
                         pending.remove(i)
                     }
-                    if touched.contains(i) || event != before {
-                        changed.insert(i);
-                    }
                     unsafe { events.set(i, event) };
                 }
             });
         }
-        changed.list(near);
-        changed.clear();
-        for_ranges(near.len(), ROUND_TASK, |range| {
-            for &i in &near[range] {
-                bounded.remove(i as usize);
-                view.for_candidates(i as usize, |k, _, _| bounded.remove(k));
-            }
-        });
         touched.clear();
     }
 

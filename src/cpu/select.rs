@@ -10,7 +10,10 @@
 
 use glam::{IVec3, Vec3};
 
-use super::event::{Event, View};
+use super::{
+    bits::Bits,
+    event::{Event, View},
+};
 
 /// From `time` on, the velocity of a sphere may differ from its present velocity by up to `delta_v_bound`.
 #[derive(Clone, Copy)]
@@ -141,7 +144,7 @@ pub fn first_propagation(view: &View, events: &[Event], k: usize) -> Bounds {
 
 /// Number of candidates above which a sphere is crowded. A large sphere among small ones has hundreds of candidates,
 /// and each of these would examine all the others.
-const CROWD: usize = 64;
+pub const CROWD: usize = 64;
 
 /// A sphere with many candidates, and a bound on the effect of any of them on it in the substep.
 #[derive(Clone, Copy)]
@@ -153,12 +156,20 @@ pub struct Crowded {
 /// Bounds from the earlier propagation steps.
 #[derive(Clone, Copy)]
 pub struct Propagation<'a> {
+    /// The [`first_propagation`] of the spheres in `stirred`.
     pub first: &'a [Bounds],
+    /// The spheres that have an impact, or a candidate that has one. All others have no bounds.
+    pub stirred: &'a Bits,
     /// Bounds of crowded spheres, sorted by index.
     pub crowded: &'a [Crowded],
 }
 
 impl Propagation<'_> {
+    #[inline]
+    fn first(&self, k: usize) -> Bounds {
+        if self.stirred.contains(k) { self.first[k] } else { Bounds::NONE }
+    }
+
     fn crowded(&self, k: usize) -> Option<VelocityBound> {
         let place = self.crowded.binary_search_by_key(&(k as u32), |crowded| crowded.sphere).ok()?;
         Some(self.crowded[place].velocity_bound)
@@ -166,7 +177,7 @@ impl Propagation<'_> {
 }
 
 /// The bound for sphere `k`, if it is crowded.
-pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Option<Crowded> {
+pub fn crowded(view: &View, events: &[Event], propagation: Propagation, k: usize) -> Option<Crowded> {
     if view.lists.of(k).len() <= CROWD || view.state.inverse_mass(k) == 0.0 {
         return None;
     }
@@ -175,7 +186,7 @@ pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Opt
     let mut velocity_bound = VelocityBound { time: own.time, delta_v_bound: own.delta_v_bound };
     view.for_candidates(k, |m, _, shift| {
         // `any` bounds the neighbour whether its own impact comes before or not.
-        let theirs = first[m].any;
+        let theirs = propagation.first(m).any;
         let mutual = events[m].partner == k as u32 && events[k].partner == m as u32;
         let touches = |own| touch(view, k, m, shift, own, theirs);
         let time = if mutual {
@@ -196,8 +207,7 @@ pub fn crowded(view: &View, events: &[Event], first: &[Bounds], k: usize) -> Opt
     Some(Crowded { sphere: k as u32, velocity_bound })
 }
 
-/// Whether no other sphere can precede the impact of sphere `i`. `propagation.first` holds the [`first_propagation`] of the
-/// candidates of both partners and of the candidates of those.
+/// Whether no other sphere can precede the impact of sphere `i`.
 ///
 /// `threats` are those of the round, sorted by time.
 pub fn select(view: &View, events: &[Event], propagation: Propagation, threats: &[Threat], i: usize) -> bool {
@@ -258,18 +268,18 @@ fn reaches(
         }
     }
     let mut found = false;
-    for_velocity_bounds(view, events, Some(propagation.first), k, limit, |velocity_bound| {
+    for_velocity_bounds(view, events, Some(propagation), k, limit, |velocity_bound| {
         found = found || touches(velocity_bound)
     });
     found
 }
 
 /// Calls `visit` with the bound of every touch with a neighbour that may turn sphere `k` before `limit` after one of the two
-/// was struck: by its own next impact, or with `first` also by any other event of the neighbour.
+/// was struck: by its own next impact, or with `propagation` also by any other event of the neighbour.
 fn for_velocity_bounds(
     view: &View,
     events: &[Event],
-    first: Option<&[Bounds]>,
+    propagation: Option<Propagation>,
     k: usize,
     limit: f32,
     mut visit: impl FnMut(VelocityBound),
@@ -279,12 +289,12 @@ fn for_velocity_bounds(
     view.for_candidates(k, |m, _, shift| {
         let mutual =
             events[m].partner == k as u32 && events[k].partner == m as u32 && own.delta_v_bound > 0.0;
-        let theirs = match (first, mutual) {
+        let theirs = match (propagation, mutual) {
             (None, false) => VelocityBound::of(&events[m], limit),
             // The impact of the two with each other is `own`; they meet again only if a third sphere turns one back.
             (None, true) => return,
-            (Some(first), false) => first[m].any,
-            (Some(first), true) => first[m].others,
+            (Some(propagation), false) => propagation.first(m).any,
+            (Some(propagation), true) => propagation.first(m).others,
         };
         // An impact on undisturbed paths is a separate event.
         if theirs.time >= limit && (mutual || own.delta_v_bound == 0.0) {
@@ -312,13 +322,17 @@ fn touch(view: &View, i: usize, k: usize, shift: Vec3, a: VelocityBound, b: Velo
     let w = state.velocity(i) - state.velocity(k);
     // |d + w s| = reach + delta_v_bound s: the first root, as in the sweep.
     let reach = state.radius(i) + state.radius(k) + delta_v_bound * (t - restless);
+    let b = d.dot(w) - reach * delta_v_bound;
+    let a = w.length_squared() - delta_v_bound * delta_v_bound;
+    if b >= 0.0 && a >= 0.0 && d.length_squared() > reach * reach * (1.0 + 1e-5) {
+        // Surely apart, and receding: no root is needed.
+        return f32::INFINITY;
+    }
     let distance = d.length();
     let c = (distance - reach) * (distance + reach);
     if c <= 0.0 {
         return t;
     }
-    let b = d.dot(w) - reach * delta_v_bound;
-    let a = w.length_squared() - delta_v_bound * delta_v_bound;
     let q = b * b - a * c;
     if q < 0.0 || (b >= 0.0 && a >= 0.0) {
         return f32::INFINITY;

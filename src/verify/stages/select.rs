@@ -89,7 +89,7 @@ fn bound(
 // Whether the twin decides otherwise on an impact that is a little sooner or later: a touch comes at that very time.
 fn is_on_rim(twin: &Twin, i: usize, scale: f32) -> bool {
     let (view, rounds) = (twin.view(), &twin.rounds);
-    let propagation = select::Propagation { first: &rounds.first, crowded: &[] };
+    let propagation = select::Propagation { first: &rounds.first, stirred: &rounds.stirred, crowded: &[] };
     let decides = |shift: f32| {
         let mut events = rounds.events.clone();
         events[i].toi += shift * twin.frame.h;
