@@ -554,26 +554,16 @@ struct Row {
     cell: IVec3,
 }
 
-/// Largest number of spheres of a row that fits the lanes of a vector: seven bits for each of nine rows fill a word.
-const LONGEST_ROW: u32 = 7;
-
-/// Largest number of rows around a cell if none wraps around.
-const INNER_ROWS: usize = 9;
-
 /// The rows around a cell: nine, or one for each cell where x or the hashed buckets wrap around.
 #[derive(Default)]
 struct Rows {
     cell: Option<IVec3>,
     rows: [Row; CODES as usize],
     count: usize,
-    /// Whether the rows do not wrap around and fit the lanes of a vector each, and the largest end of a row if so.
-    are_short: bool,
-    end: u32,
-    /// If `rows` are those of a cell of a direct grid that do not wrap around along x: y and z of the cell.
+    /// If `rows` are those of a cell away from the faces of a direct grid: y and z of the cell.
     inner: Option<(i32, i32)>,
-    /// Number of these rows, and the first bucket of each.
-    count_inner: usize,
-    buckets: [usize; INNER_ROWS],
+    /// First buckets of these rows.
+    buckets: [usize; 9],
 }
 
 impl Rows {
@@ -584,10 +574,11 @@ impl Rows {
         }
         self.cell = Some(cell);
         self.count = 0;
-        if grid.direct && 0 < cell.x && cell.x < grid.count.x - 1 {
+        let is_inner = |axis: usize| 0 < cell[axis] && cell[axis] < grid.count[axis] - 1;
+        if grid.direct && is_inner(0) && is_inner(1) && is_inner(2) {
             return self.around_inner(grid, starts, cell);
         }
-        (self.inner, self.are_short) = (None, false);
+        self.inner = None;
         for dz in -grid.layers..=grid.layers {
             let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
             for dy in -1..=1 {
@@ -622,36 +613,23 @@ impl Rows {
         }
     }
 
-    // `around` for a cell of a direct grid whose rows do not wrap around: the rows around cells side by side along x differ only
-    // in their spheres.
+    // `around` for a cell away from the faces of a direct grid: nothing wraps, and the rows around cells side by side along x
+    // differ only in their spheres.
     fn around_inner(&mut self, grid: &Grid, starts: &[u32], cell: IVec3) {
         if self.inner != Some((cell.y, cell.z)) {
             self.inner = Some((cell.y, cell.z));
-            self.count_inner = 0;
-            for dz in -grid.layers..=grid.layers {
-                let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
-                for dy in -1..=1 {
-                    let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
-                    let row = &mut self.rows[self.count_inner];
-                    row.code = 9 * dz + 3 * dy + CODES as i32 / 2;
-                    row.shift = grid.shift(IVec3::new(0, dy, dz));
-                    self.buckets[self.count_inner] = grid.row(y, z) as usize;
-                    self.count_inner += 1;
-                }
+            for (k, (row, bucket)) in (0..).zip(self.rows.iter_mut().zip(&mut self.buckets)) {
+                let (dy, dz) = (k % 3 - 1, k / 3 - 1);
+                row.code = 9 * dz + 3 * dy + CODES as i32 / 2;
+                row.shift = grid.shift(IVec3::new(0, dy, dz));
+                *bucket = grid.row(cell.y + dy, cell.z + dz) as usize;
             }
-            self.rows[self.count_inner..INNER_ROWS].fill(Row::default());
         }
-        self.count = self.count_inner;
-        let (mut lengths, mut last) = (0, 0);
-        for (row, bucket) in self.rows[..self.count].iter_mut().zip(self.buckets) {
+        self.count = self.buckets.len();
+        for (row, bucket) in self.rows.iter_mut().zip(self.buckets) {
             let left = bucket + cell.x as usize - 1;
             row.starts.copy_from_slice(&starts[left..left + 4]);
-            let [first, _, _, end] = row.starts;
-            // A length of more than seven sets a higher bit.
-            lengths |= end - first;
-            last = last.max(end);
         }
-        (self.are_short, self.end) = (lengths <= LONGEST_ROW, last);
     }
 }
 
