@@ -14,10 +14,10 @@ use crate::{
         event_driven::EventDriven,
         fast::{Lines, Walk},
         parallel::{Disjoint, Outputs, for_ranges},
-        select::{self, Bounds, Crowded, Threat},
+        select::{self, Crowded, Propagation, SharedBound, Threat},
         sweep::{self, Meeting},
     },
-    state::frame::Frame,
+    state::{frame::Frame, grid::CODES},
     step::{checkpoint::CpuState, domain::Domain, plan::Work},
 };
 
@@ -87,10 +87,13 @@ pub struct Rounds {
     pub selected: Vec<u32>,
     near: Vec<u32>,
     pub threats: Vec<Threat>,
-    pub first: Vec<Bounds>,
-    /// Spheres that have an impact, and their candidates.
-    pub stirred: Bits,
+    /// Effects of the impacts of neighbours, for the spheres in `widened`.
+    others: Vec<SharedBound>,
+    widened: Bits,
+    widened_list: Vec<u32>,
     meetings: Outputs<Vec<Meeting>>,
+    /// Impacts of other spheres with touched ones.
+    found: Outputs<Vec<(u32, Event)>>,
     crowded: Outputs<Vec<Crowded>>,
     all_crowded: Vec<Crowded>,
     picked: Outputs<Vec<u32>>,
@@ -98,7 +101,7 @@ pub struct Rounds {
     touched: Bits,
     pub touched_list: Vec<u32>,
     affected: Bits,
-    pub affected_list: Vec<u32>,
+    affected_list: Vec<u32>,
     pub first_touch: Bits,
     pub undo: Vec<Undo>,
     pub counts: Counts,
@@ -135,26 +138,39 @@ fn gather(
     picked.iter().for_each(|picked| chosen.extend_from_slice(picked));
 }
 
+// Whether no contact rests and no sphere is fixed.
+fn are_all_free(core: &Core) -> bool {
+    let statistics = &core.domain.statistics;
+    statistics.movable == statistics.count && !core.domain.world.rests
+}
+
+// Notes whether a sphere has an impact.
+#[inline]
+fn mark(pending: &Bits, i: usize, event: Event) {
+    if event.is_some() { pending.insert(i) } else { pending.remove(i) }
+}
+
 impl Rounds {
     pub fn new(spheres: usize) -> Self {
         let mut rounds = Self {
             events: vec![Event::NONE; spheres],
-            first: vec![Bounds::NONE; spheres],
+            others: (0..spheres).map(|_| SharedBound::NONE).collect(),
             ..Self::default()
         };
-        let Self { pending, touched, affected, first_touch, stirred, .. } = &mut rounds;
-        [pending, touched, affected, first_touch, stirred].into_iter().for_each(|bits| bits.reset(spheres));
+        let Self { pending, touched, affected, first_touch, widened, .. } = &mut rounds;
+        [pending, touched, affected, first_touch, widened].into_iter().for_each(|bits| bits.reset(spheres));
         rounds
     }
 
     pub fn bytes(&self) -> usize {
         size_of::<Event>() * self.events.capacity()
-            + size_of::<Bounds>() * self.first.capacity()
+            + size_of::<SharedBound>() * self.others.capacity()
             + 5 * self.pending.bytes()
             + 4 * (self.pending_list.capacity()
                 + self.selected.capacity()
                 + self.mutual.capacity()
-                + self.touched_list.capacity())
+                + self.touched_list.capacity()
+                + self.widened_list.capacity())
             + 4 * (self.affected_list.capacity() + self.near.capacity() + self.fast.capacity())
             + size_of::<Undo>() * self.undo.capacity()
             + self.picked.all().iter().map(|v| 4 * v.capacity()).sum::<usize>()
@@ -190,7 +206,7 @@ impl Rounds {
         let pending = &self.pending;
         let statistics = &core.domain.statistics;
         let has_fixed = statistics.movable < statistics.count;
-        let is_free = !has_fixed && !core.domain.world.rests;
+        let is_free = are_all_free(core);
         self.meetings.run(view.state.len(), SEEK_TASK, |range, meetings| {
             meetings.clear();
             if is_free {
@@ -322,10 +338,15 @@ impl Rounds {
         self.threats.extend(self.pending_list.iter().filter_map(threatening));
         self.threats.sort_unstable_by(|a, b| a.time.total_cmp(&b.time));
         self.propagate(&view);
-        let Self { events, first, stirred, all_crowded, picked, mutual, selected, threats, .. } = self;
-        let propagation = select::Propagation { first, stirred, crowded: all_crowded };
+        let mut selected = std::mem::take(&mut self.selected);
         selected.clear();
-        gather(picked, mutual, selected, |i| select::select(&view, events, propagation, threats, i));
+        let mut picked = std::mem::take(&mut self.picked);
+        let propagation = self.propagation();
+        gather(&mut picked, &self.mutual, &mut selected, |i| {
+            select::select(&view, propagation, &self.threats, i)
+        });
+        (self.selected, self.picked) = (selected, picked);
+        let events = &self.events;
         if self.selected.is_empty() {
             // Impossible while partners agree to the last bit. The globally earliest impact is always valid.
             let earliest = self.pending_list.iter().copied().min_by(|&a, &b| {
@@ -338,23 +359,27 @@ impl Rounds {
         self.work.impacts += self.selected.len() as u64;
     }
 
-    // Finds the bounds of all spheres that are stirred, and those of crowded spheres near mutual pairs.
+    /// The events, and the bounds of the last selection.
+    pub fn propagation(&self) -> Propagation<'_> {
+        let Self { events, pending, others, widened, all_crowded, .. } = self;
+        Propagation { events, pending, others, widened, crowded: all_crowded }
+    }
+
+    // Finds the bounds on the events of the spheres around pending impacts, and those of crowded spheres near mutual pairs.
     fn propagate(&mut self, view: &View) {
-        let Self { events, pending_list, stirred, affected_list, first, .. } = self;
-        stirred.clear();
-        let set = &*stirred;
+        let Self { events, pending_list, others, widened, widened_list, .. } = self;
+        widened.list(widened_list);
+        for &k in &*widened_list {
+            widened.remove(k as usize);
+            others[k as usize] = SharedBound::NONE;
+        }
+        let (others, widened) = (&*others, &*widened);
         for_ranges(pending_list.len(), ROUND_TASK, |range| {
-            for &i in &pending_list[range] {
-                set.insert(i as usize);
-                view.for_candidates(i as usize, |k, _, _| set.insert(k));
-            }
-        });
-        stirred.list(affected_list);
-        let bounds = Disjoint::new(first);
-        for_ranges(affected_list.len(), ROUND_TASK, |range| {
-            for &k in &affected_list[range] {
-                // SAFETY: a set lists each member once.
-                unsafe { bounds.set(k as usize, select::first_propagation(view, events, k as usize)) };
+            for &p in &pending_list[range] {
+                select::propagate(view, events, p as usize, |k, velocity_bound| {
+                    others[k].widen(velocity_bound);
+                    widened.insert(k);
+                });
             }
         });
         self.all_crowded.clear();
@@ -365,7 +390,7 @@ impl Rounds {
 
     // Finds the bounds of crowded spheres near mutual pairs.
     fn find_crowded(&mut self, view: &View) {
-        let Self { events, mutual, affected, near, first, stirred, crowded, all_crowded, .. } = self;
+        let Self { events, mutual, affected, near, .. } = self;
         {
             let affected = &*affected;
             for_ranges(mutual.len(), ROUND_TASK, |range| {
@@ -380,13 +405,15 @@ impl Rounds {
         }
         affected.list(near);
         affected.clear();
-        let propagation = select::Propagation { first, stirred, crowded: &[] };
-        crowded.run(near.len(), ROUND_TASK, |range, crowded| {
+        let mut found = std::mem::take(&mut self.crowded);
+        let (near, propagation) = (&self.near, self.propagation());
+        found.run(near.len(), ROUND_TASK, |range, crowded| {
             crowded.clear();
-            let of = |&k: &u32| select::crowded(view, events, propagation, k as usize);
-            crowded.extend(near[range].iter().filter_map(of));
+            crowded
+                .extend(near[range].iter().filter_map(|&k| select::crowded(view, propagation, k as usize)));
         });
-        crowded.iter().for_each(|crowded| all_crowded.extend_from_slice(crowded));
+        found.iter().for_each(|crowded| self.all_crowded.extend_from_slice(crowded));
+        self.crowded = found;
     }
 
     pub fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
@@ -466,10 +493,68 @@ impl Rounds {
         Ok(())
     }
 
+    /// Sweeps the spheres whose next event the last impacts have changed.
     pub fn resweep(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
+        self.touched_list.iter().for_each(|&i| self.touched.insert(i as usize));
+        if are_all_free(core) && !core.is_stopped {
+            self.resweep_freely(&view);
+        } else {
+            self.resweep_around(&view);
+        }
+        self.touched.clear();
+    }
+
+    // `resweep` where no contact rests and no sphere is fixed or stopped: the sweep of a touched sphere finds also the impacts
+    // of its neighbours with it.
+    fn resweep_freely(&mut self, view: &View) {
+        let Self { events, pending, touched, touched_list, affected, affected_list, found, .. } = self;
+        {
+            let (touched, affected, pending) = (&*touched, &*affected, &*pending);
+            let all = Disjoint::new(events);
+            found.run(touched_list.len(), ROUND_TASK, |range, found| {
+                found.clear();
+                for &i in &touched_list[range] {
+                    let i = i as usize;
+                    let event = sweep::sweep_freely(view, i, |k, event| {
+                        if touched.contains(k) {
+                            return;
+                        }
+                        // SAFETY: only the events of touched spheres are written here.
+                        let is_stale = pending.contains(k) && unsafe { all.get(k) }.partner == i as u32;
+                        match event {
+                            _ if is_stale => affected.insert(k),
+                            Some(event) if event.link < CODES => found.push((k as u32, event)),
+                            // The link of a dynamic candidate is known from its own side only.
+                            Some(_) => affected.insert(k),
+                            None => {}
+                        }
+                    });
+                    mark(pending, i, event);
+                    // SAFETY: a set lists each member once.
+                    unsafe { all.set(i, event) };
+                }
+            });
+        }
+        for &(k, event) in found.iter().flatten() {
+            event.replace_later(view.state, k as usize, &mut events[k as usize]);
+            pending.insert(k as usize);
+        }
+        affected.list(affected_list);
+        affected.clear();
+        let all = Disjoint::new(events);
+        for_ranges(affected_list.len(), ROUND_TASK, |range| {
+            for &i in &affected_list[range] {
+                let event = sweep::sweep(view, i as usize);
+                mark(pending, i as usize, event);
+                // SAFETY: as above.
+                unsafe { all.set(i as usize, event) };
+            }
+        });
+    }
+
+    fn resweep_around(&mut self, view: &View) {
         let Self { events, pending, touched, touched_list, affected, affected_list, .. } = self;
-        touched_list.iter().for_each(|&i| touched.insert(i as usize));
         {
             let affected = &*affected;
             for_ranges(touched_list.len(), ROUND_TASK, |range| {
@@ -492,24 +577,19 @@ impl Rounds {
                     let stale =
                         event.is_some() && event.wall().is_none() && touched.contains(event.partner as usize);
                     if touched.contains(i) || stale {
-                        event = sweep::sweep(&view, i);
+                        event = sweep::sweep(view, i);
                     } else if view.state.inverse_mass(i) != 0.0 {
                         view.for_candidates(i, |k, link, shift| {
                             if touched.contains(k) {
-                                sweep::consider(&view, i, k, link, shift, &mut event);
+                                sweep::consider(view, i, k, link, shift, &mut event);
                             }
                         });
                     }
-                    if event.is_some() {
-                        pending.insert(i)
-                    } else {
-                        pending.remove(i)
-                    }
+                    mark(pending, i, event);
                     unsafe { events.set(i, event) };
                 }
             });
         }
-        touched.clear();
     }
 
     /// The last resort: stops the spheres of every pending impact at its time of impact, and then the spheres that

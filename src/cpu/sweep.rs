@@ -34,6 +34,22 @@ pub fn sweep(view: &View, i: usize) -> Event {
     best
 }
 
+/// [`sweep`] where no contact rests and no sphere is fixed. Calls `visit` with each candidate, and with the impact of the
+/// candidate with sphere `i` if there is one.
+pub fn sweep_freely(view: &View, i: usize, mut visit: impl FnMut(usize, Option<Event>)) -> Event {
+    let mut best = Event::NONE;
+    view.for_candidates(i, |j, link, shift| {
+        let Some((toi, delta_v_bound)) = pair(view, i, j, shift) else { return visit(j, None) };
+        Event { toi, partner: j as u32, link, delta_v_bound }.replace_later(view.state, i, &mut best);
+        let bound_of_other = pair(view, j, i, -shift).map_or(0.0, |(_, bound)| bound);
+        let link = if link < CODES { CODES - 1 - link } else { link };
+        visit(j, Some(Event { toi, partner: i as u32, link, delta_v_bound: bound_of_other }));
+    });
+    consider_walls(view, i, &mut best);
+    consider_features(view, i, &mut best);
+    best
+}
+
 /// Inserts into `pending` every sphere of `range` that has an impact with a candidate of its list before the end of the substep,
 /// and its partner.
 ///
