@@ -174,7 +174,6 @@ impl Twin {
     /// Begins a round, if any impact is pending.
     pub fn select(&mut self) {
         if self.rounds.pending_list.is_empty() {
-            self.rounds.affected_list.clear();
             self.rounds.selected.clear();
             self.rounds.threats.clear();
             return;
