@@ -154,7 +154,7 @@ impl Rounds {
     pub fn new(spheres: usize) -> Self {
         let mut rounds = Self {
             events: vec![Event::NONE; spheres],
-            others: (0..spheres).map(|_| SharedBound::NONE).collect(),
+            others: (0..spheres).map(|_| SharedBound::default()).collect(),
             ..Self::default()
         };
         let Self { pending, touched, affected, first_touch, widened, .. } = &mut rounds;
@@ -371,7 +371,7 @@ impl Rounds {
         widened.list(widened_list);
         for &k in &*widened_list {
             widened.remove(k as usize);
-            others[k as usize] = SharedBound::NONE;
+            others[k as usize] = SharedBound::default();
         }
         let (others, widened) = (&*others, &*widened);
         for_ranges(pending_list.len(), ROUND_TASK, |range| {

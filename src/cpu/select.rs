@@ -127,10 +127,14 @@ pub struct SharedBound {
     delta_v_bound: AtomicU32,
 }
 
-impl SharedBound {
-    pub const NONE: Self =
-        Self { time: AtomicU32::new(f32::INFINITY.to_bits()), delta_v_bound: AtomicU32::new(0) };
+impl Default for SharedBound {
+    fn default() -> Self {
+        Self { time: AtomicU32::new(f32::INFINITY.to_bits()), delta_v_bound: AtomicU32::new(0) }
+    }
+}
 
+impl SharedBound {
+    /// Widens the bound by another event.
     pub fn widen(&self, VelocityBound { time, delta_v_bound }: VelocityBound) {
         // The sum turns -0 into 0.
         self.time.fetch_min((time + 0.0).to_bits(), Relaxed);
@@ -430,5 +434,153 @@ impl Cones {
         // Slightly early, because the discriminant cancels here and an early time only costs a round.
         let s = c / (q.sqrt() - b);
         if s >= 0.0 { t + 0.999 * s } else { f32::INFINITY }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    use super::*;
+    use crate::{
+        cpu::{
+            Stepper,
+            collide::Recorder,
+            core::Core,
+            rounds::{Patience, Rounds},
+            sweep,
+        },
+        scene::{Fill, Scene},
+        state::{columns::NEVER, frame::Frame},
+        step::plan::Work,
+    };
+
+    #[test]
+    fn cones_that_stay_apart_do_not_touch() {
+        let mut rng = Pcg64::seed_from_u64(6);
+        let (mut apart, mut without_touch) = (0, 0);
+        for _ in 0..400_000 {
+            let mut draw = || 2.0 * rng.random::<f32>() - 1.0;
+            let mut vector = || Vec3::new(draw(), draw(), draw());
+            let (direction, mut w) = (vector().normalize_or_zero(), vector());
+            // Gaps from rounding errors to a radius, and many pairs head-on.
+            let gap = 10f32.powf(-8.0 * draw().abs());
+            if draw() > 0.0 {
+                w = -direction * draw().abs();
+            }
+            let reach = 1.0 + draw().abs();
+            let cones = Cones {
+                t: draw().abs(),
+                d: direction * (reach + gap),
+                w,
+                reach,
+                delta_v_bound: draw().max(0.0),
+            };
+            let nearly = gap / (cones.w.length() + cones.delta_v_bound);
+            let limit = cones.t + nearly * (1.0 + 0.2 * draw());
+            let touches = cones.touch() < limit;
+            assert!(!(touches && cones.stay_apart(limit)), "{:?} {w:?} {reach} {limit}", cones.d);
+            apart += u32::from(cones.stay_apart(limit));
+            without_touch += u32::from(!touches);
+        }
+        assert!(apart > without_touch / 8 && apart > 10_000, "{apart} of {without_touch}");
+    }
+
+    // The bounds of sphere `k` by a test of all its candidates.
+    fn first_of(view: &View, events: &[Event], k: usize) -> Bounds {
+        let (state, limit) = (view.state, view.frame.h);
+        let own = VelocityBound::of(&events[k], limit);
+        let mut others = VelocityBound::NONE;
+        view.for_candidates(k, |m, _, shift| {
+            let theirs = VelocityBound::of(&events[m], limit);
+            let is_own = is_mutual_pair(events, k, m) && own.delta_v_bound > 0.0;
+            if is_own || (theirs.time >= limit && own.delta_v_bound == 0.0) {
+                return;
+            }
+            let time = touch(view, k, m, shift, own, theirs);
+            if time < limit {
+                let speed = (state.velocity(m) - state.velocity(k)).length()
+                    + own.delta_v_bound
+                    + theirs.delta_v_bound;
+                let share = view.world.delta_v_bound * speed * state.inverse_mass(k)
+                    / (state.inverse_mass(k) + state.inverse_mass(m));
+                others.time = others.time.min(time);
+                others.delta_v_bound = others.delta_v_bound.max(own.delta_v_bound + share);
+            }
+        });
+        let any = VelocityBound {
+            time: own.time.min(others.time),
+            delta_v_bound: own.delta_v_bound.max(others.delta_v_bound),
+        };
+        Bounds { any, others }
+    }
+
+    fn check_events(core: &Core, rounds: &Rounds, frame: Frame) {
+        let view = core.view(frame);
+        for i in 0..core.state.len() {
+            let event = sweep::sweep(&view, i);
+            assert_eq!(rounds.events[i], event, "sphere {i}, round {}", rounds.round);
+            assert_eq!(rounds.pending.contains(i), event.is_some(), "sphere {i}, round {}", rounds.round);
+        }
+    }
+
+    // A dense gas of two sizes with a fast sphere, in which no contact rests.
+    #[test]
+    fn events_and_bounds_of_a_gas_are_those_of_each_sphere() {
+        let fill =
+            Fill::random(3000).volume_fraction(0.35).diameters([(1.0, 0.7), (1.4, 0.3)]).temperature(2.0);
+        let mut system = Scene::new(0.04).seed(5).periodic().fill(fill).build().unwrap();
+        system.spheres[7].velocity.x = 80.0;
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        let (mut widened, mut rounds_of_all, mut fast) = (0, 0, 0);
+        for k in 0..6 {
+            stepper.step(f64::from(k) * system.dt, None, false).unwrap();
+            let mut copy = Stepper::new(&stepper_system(&system, &stepper), |_| NEVER, 0.0).unwrap();
+            let core = &mut copy.engine.core;
+            let frame = Frame {
+                h: 0.5 * core.domain.dt as f32,
+                gravity: Vec3::ZERO,
+                drift: Vec3::ZERO,
+                drifted: Vec3::ZERO,
+            };
+            let mut rounds = Rounds::new(core.state.len());
+            rounds.launch(core, frame).unwrap();
+            rounds.sweep(core, frame);
+            check_events(core, &rounds, frame);
+            let patience =
+                Patience { may_split: false, work: Work::most(core.state.len()), is_event_driven: false };
+            let units = core.domain.units;
+            while rounds.begin_round(core, patience).is_none() {
+                rounds.select(core, frame);
+                let view = core.view(frame);
+                for i in 0..core.state.len() {
+                    let (found, expected) =
+                        (rounds.propagation().first(i, frame.h), first_of(&view, &rounds.events, i));
+                    let bits = |bounds: Bounds| {
+                        [bounds.any, bounds.others]
+                            .map(|bound| [bound.time.to_bits(), bound.delta_v_bound.to_bits()])
+                    };
+                    assert_eq!(bits(found), bits(expected), "sphere {i}, round {}", rounds.round);
+                    widened += u32::from(expected.others.time < frame.h);
+                }
+                let recorder = Recorder { units: &units, start: 0.0, on: false };
+                rounds.carry_out(core, frame, recorder).unwrap();
+                rounds.resweep(core, frame);
+                check_events(core, &rounds, frame);
+                rounds_of_all += 1;
+            }
+            fast += core.dynamic_candidates.fast_count();
+        }
+        assert!(widened > 500 && rounds_of_all > 30 && fast > 3, "{widened} {rounds_of_all} {fast}");
+    }
+
+    // The system with the spheres where the stepper has moved them.
+    fn stepper_system(system: &crate::System, stepper: &Stepper) -> crate::System {
+        use crate::step::engine::Engine;
+        let mut moved = system.clone();
+        moved.spheres.sort_by_key(|sphere| sphere.id);
+        Engine::read(stepper, &mut moved.spheres).unwrap();
+        moved
     }
 }

@@ -220,3 +220,86 @@ impl Block {
         owners.resize(own.len(), k);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::{super::BLOCK, *};
+    use crate::{
+        Side,
+        cpu::core::Core,
+        scene::{Fill, Scene},
+    };
+
+    // Lists made in lanes and in fours, of all blocks.
+    fn check(what: &str, core: &Core, margin: f32) -> [usize; 2] {
+        let (grid, state) = (&core.domain.grid, &core.state);
+        let search = Search {
+            grid,
+            world: &core.domain.world,
+            state,
+            starts: &core.starts,
+            columns: &core.lists.columns,
+            skin: 2.0 * margin,
+            path: 0.0,
+        };
+        assert!(search.has_lanes(), "{what}");
+        let (mut lanes, mut fours) = (Block::default(), Block::default());
+        let (mut pairs, mut longest) = (0, 0);
+        for first in (0..state.len()).step_by(BLOCK) {
+            let range = first..state.len().min(first + BLOCK);
+            [&mut lanes, &mut fours].into_iter().for_each(Block::clear);
+            search.find(range.clone(), &mut fours);
+            fours.list_own(&state.id, first);
+            // SAFETY: the search has lanes.
+            unsafe { search.find_in_lanes(range, &mut lanes) };
+            assert_eq!(lanes.entries, fours.entries, "{what}, block from {first}");
+            assert_eq!((&lanes.ends, &lanes.own_ends), (&fours.ends, &fours.own_ends), "{what}");
+            assert_eq!((&lanes.own, &lanes.owners), (&fours.own, &fours.owners), "{what}");
+            pairs += lanes.own.len();
+        }
+        for starts in core.starts.windows(4) {
+            longest = longest.max((starts[3] - starts[0]) as usize);
+        }
+        [pairs, longest]
+    }
+
+    #[test]
+    fn lanes_find_the_candidates_of_fours_in_their_order() {
+        if !is_supported() {
+            println!("the processor has no lanes");
+            return;
+        }
+        let (periodic, wall) = (Side::Periodic, Side::Wall);
+        let kinds = [[periodic; 3], [wall; 3], [periodic, wall, periodic], [wall, periodic, wall]];
+        let mut longest_row = 0;
+        for (sides, width) in kinds.into_iter().flat_map(|sides| [2.4, 3.6, 20.0].map(|width| (sides, width)))
+        {
+            let high = DVec3::new(width, 20.0, 20.0);
+            let fill = Fill::random((200.0 * width) as u64).temperature(1.0).region(DVec3::ZERO, high);
+            let scene = Scene::new(0.02).seed(4).bounds(DVec3::ZERO, high).sides(sides);
+            let mut system = scene.fill(fill).build().unwrap();
+            // Some spheres beyond the walls, where they are clamped to the outermost cells, and some fixed ones.
+            if sides[1] == wall {
+                system.spheres.iter_mut().step_by(20).for_each(|sphere| sphere.position.y -= 3.0);
+            }
+            system.spheres.iter_mut().skip(1).step_by(7).for_each(|sphere| sphere.fixed = true);
+            for margin in [0.05, 0.5] {
+                let mut core = Core::new(&system, |_| 0.0).unwrap();
+                core.regrid(margin);
+                core.bin();
+                core.scan();
+                core.scatter();
+                let margin = core.domain.grid.margin_limit.min(margin as f32);
+                core.neighbors(margin, 0.0);
+                let [pairs, longest] =
+                    check(&format!("{sides:?}, {width} wide, margin {margin}"), &core, margin);
+                assert!(pairs > 0);
+                longest_row = longest_row.max(longest);
+            }
+        }
+        // Rows too long for the lanes are among them.
+        assert!(longest_row > LONGEST as usize, "{longest_row}");
+    }
+}
