@@ -15,7 +15,7 @@ on_each_engine!(
     fifty_lossy_layers_come_to_rest (gpu: long "7 min"),
     fifty_bouncy_layers_come_to_rest (gpu: long "7 min"),
     fifty_layers_come_to_rest_far_from_the_origin (gpu: long "7 min"),
-    smooth_layers_come_to_rest (gpu: long "20 min"),
+    smooth_layers_come_to_rest (gpu: long "about 10 min"),
     contacts_are_reported_or_refused,
     a_column_in_a_plane_carries_itself,
     the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: long "about 5 min"),
@@ -83,8 +83,8 @@ const DRIFT: f64 = 5e-4;
 // Steps of the fall, after which no impacts follow: 60 sqrt(d/g).
 const FALL: u32 = 1200;
 
-// The same until smooth layers lie still: 150 sqrt(d/g). Without friction a sphere in a trough oscillates for long, and after the fall a
-// third of such piles still sink by .001 to .01 within 30 sqrt(d/g).
+// The same until smooth layers lie still: 150 sqrt(d/g). Without friction a sphere in a trough oscillates for long, and after the fall half
+// of such piles still sink by .001 to .01 within 30 sqrt(d/g).
 const SMOOTH_FALL: u32 = 3000;
 
 // Kinetic energy per sphere from the fall on until the pile lies still, in m g d.
