@@ -83,8 +83,8 @@ const DRIFT: f64 = 5e-4;
 // Steps of the fall, after which no impacts follow: 60 sqrt(d/g).
 const FALL: u32 = 1200;
 
-// The same until smooth layers lie still: 150 sqrt(d/g). Without friction a sphere in a trough oscillates for long, and after the fall half
-// of such piles still sink by .001 to .01 within 30 sqrt(d/g).
+// The same until smooth layers lie still: 150 sqrt(d/g). Without friction a sphere in a trough oscillates for long, and
+// half of such piles still sink by .001 to .01 between 60 and 90 sqrt(d/g).
 const SMOOTH_FALL: u32 = 3000;
 
 // Kinetic energy per sphere from the fall on until the pile lies still, in m g d.
