@@ -6,7 +6,8 @@
 
 Grains of 0.9 and 1.1 mean diameters d with the restitution 0.3 and the friction 0.5 settle in a cylinder. Then a flap opens a
 circular outlet in the bottom. LAMMPS (`pair_style granular`) resolves contacts with springs; the stiffness is in units of the
-weight of a grain per d. Rates are counted as in the case: from the time at which the bed has loosened up to its top, until the
+weight of a grain per d. Unlike the case, contacts have no twisting friction, and walls have the springs and dampers of two
+grains, so that their restitution is higher. Rates are counted as in the case: from the time at which the bed has loosened up to its top, until the
 level falls below the diameter of the outlet. Units: d, sqrt(d/g), and the mass of a grain of 1 d.
 """
 
@@ -29,6 +30,8 @@ STEPS_PER_PERIOD = 157
 COUNT_EVERY = 0.5
 # Depth below the outlet at which a grain has left.
 LEFT = 3.0
+# Time after which an outlet counts as clogged.
+LONGEST = 1000.0
 
 
 def load_mpi():
@@ -171,7 +174,11 @@ def main():
     while not counts or counts[-1][1] < last:
         time += tank.run(COUNT_EVERY)
         counts.append((time, tank.left()))
+        if time > LONGEST:
+            sys.exit(f"hopper.py: {counts[-1][1]} of {options.count} grains left within {LONGEST:.0f} sqrt(d/g)")
     steady = [(time, left) for time, left in counts if time > begin and left < last]
+    if len(steady) < 4:
+        sys.exit("hopper.py: the flow is too short to measure its rate; take more grains or a smaller outlet")
     middle = len(steady) // 2
     rates = rate(steady[:middle]), rate(steady[middle:])
     factor = sum(rates) / 2 * VOLUME / (fraction * (options.outlet - EMPTY) ** 2.5)

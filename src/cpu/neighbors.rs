@@ -430,7 +430,7 @@ pub fn neighbors(
     }
     let (skin, path) = (2.0 * reach.motion_margin, reach.motion_margin + made_for.1);
     let search = Search { grid, world, state, starts, columns, skin, path };
-    let (before, has_lanes) = (before.all(), search.has_lanes());
+    let before = before.all();
     blocks.run(state.len(), BLOCK, |range, block| {
         if kept.is_some() && before[range.start / BLOCK].is_none() {
             return;
@@ -441,7 +441,7 @@ pub fn neighbors(
             Some(kept) => search.renew(range.clone(), kept, before, block),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `has_lanes` checks the processor and the grid.
-            None if has_lanes => unsafe { search.find_in_lanes(range.clone(), block) },
+            None if search.has_lanes() => unsafe { search.find_in_lanes(range.clone(), block) },
             None => search.find(range.clone(), block),
         }
         if kept.is_none() {

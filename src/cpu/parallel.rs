@@ -40,7 +40,7 @@ impl Counting {
         Self { is_shared: rayon::current_num_threads() > 1 }
     }
 
-    /// Adds one to a counter and returns its value before. An atomic addition costs as much as the rest of a loop that counts.
+    /// Adds one to a counter and returns its value before. Without atomic additions, `bin` takes about half of the time.
     #[inline(always)]
     pub fn next(self, counter: &AtomicU32) -> u32 {
         if self.is_shared {

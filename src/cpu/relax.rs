@@ -45,7 +45,7 @@ impl Relax {
         self.deep.reset(count);
         let deep = &self.deep;
         self.quiet.resize(count, 0.0);
-        // Without walls and sleepers, only spheres with dynamic candidates have more than their pairs.
+        // Without walls and sleeping spheres, only spheres with dynamic candidates can overlap anything outside the lists.
         let has_pairs_only =
             view.world.walls.is_empty() && view.world.features.is_empty() && view.sleep.quiet().is_none();
         if has_pairs_only {

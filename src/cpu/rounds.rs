@@ -15,7 +15,7 @@ use crate::{
         fast::{Lines, Walk},
         parallel::{Disjoint, Outputs, for_ranges},
         select::{self, Crowded, Propagation, SharedBound, Threat},
-        sweep::{self, Meeting},
+        sweep::{self, PairImpact},
     },
     state::{frame::Frame, grid::CODES},
     step::{checkpoint::CpuState, domain::Domain, plan::Work},
@@ -91,7 +91,7 @@ pub struct Rounds {
     others: Vec<SharedBound>,
     widened: Bits,
     widened_list: Vec<u32>,
-    meetings: Outputs<Vec<Meeting>>,
+    seen: Outputs<Vec<PairImpact>>,
     /// Impacts of other spheres with touched ones.
     found: Outputs<Vec<(u32, Event)>>,
     crowded: Outputs<Vec<Crowded>>,
@@ -175,6 +175,8 @@ impl Rounds {
             + size_of::<Undo>() * self.undo.capacity()
             + self.picked.all().iter().map(|v| 4 * v.capacity()).sum::<usize>()
             + self.outputs.all().iter().map(CollideOutput::bytes).sum::<usize>()
+            + self.seen.all().iter().map(|v| size_of::<PairImpact>() * v.capacity()).sum::<usize>()
+            + self.found.all().iter().map(|v| size_of::<(u32, Event)>() * v.capacity()).sum::<usize>()
             + self.event_driven.bytes()
     }
 
@@ -207,10 +209,10 @@ impl Rounds {
         let statistics = &core.domain.statistics;
         let has_fixed = statistics.movable < statistics.count;
         let is_free = are_all_free(core);
-        self.meetings.run(view.state.len(), SEEK_TASK, |range, meetings| {
-            meetings.clear();
+        self.seen.run(view.state.len(), SEEK_TASK, |range, seen| {
+            seen.clear();
             if is_free {
-                sweep::meet_freely(&view, range.clone(), meetings);
+                sweep::seek_freely(&view, range.clone(), seen);
             } else {
                 sweep::seek(&view, range.clone(), has_fixed, pending);
             }
@@ -221,8 +223,8 @@ impl Rounds {
         with_dynamic.filter(|&i| view.state.inverse_mass(i) != 0.0).for_each(|i| pending.insert(i));
         pending.list(&mut self.pending_list);
         self.events.fill(Event::NONE);
-        for meeting in self.meetings.iter().flatten() {
-            for (i, event) in meeting.events() {
+        for impact in self.seen.iter().flatten() {
+            for (i, event) in impact.events() {
                 pending.insert(i);
                 event.replace_later(view.state, i, &mut self.events[i]);
             }
@@ -531,7 +533,7 @@ impl Rounds {
                         }
                     });
                     mark(pending, i, event);
-                    // SAFETY: a set lists each member once.
+                    // SAFETY: no sphere is touched twice in a round, because the selected impacts are independent.
                     unsafe { all.set(i, event) };
                 }
             });
@@ -547,7 +549,7 @@ impl Rounds {
             for &i in &affected_list[range] {
                 let event = sweep::sweep(view, i as usize);
                 mark(pending, i as usize, event);
-                // SAFETY: as above.
+                // SAFETY: a set lists each member once.
                 unsafe { all.set(i as usize, event) };
             }
         });

@@ -5,8 +5,9 @@
 //! and then reach i first. For every sphere the causality test knows the next impact and a bound on the
 //! velocity change in this impact. After the impact the sphere may be anywhere in a cone around its path. For
 //! the pair (i, j) the test examines every sphere k near i or j, and every sphere m near k that could touch k
-//! and turn k towards the pair. One bound combines all earlier events of m. The globally earliest impact
-//! always passes the test.
+//! and turn k towards the pair. One bound combines all earlier events of m. Each pending impact hands its bound on to the
+//! neighbours of its spheres, so that spheres far from any impact need no work. The globally earliest impact always
+//! passes the test.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

@@ -41,7 +41,9 @@ pub fn sweep_freely(view: &View, i: usize, mut visit: impl FnMut(usize, Option<E
     view.for_candidates(i, |j, link, shift| {
         let Some((toi, delta_v_bound)) = pair(view, i, j, shift) else { return visit(j, None) };
         Event { toi, partner: j as u32, link, delta_v_bound }.replace_later(view.state, i, &mut best);
-        let bound_of_other = pair(view, j, i, -shift).map_or(0.0, |(_, bound)| bound);
+        let other = pair(view, j, i, -shift);
+        debug_assert!(other.is_some(), "both sides of a pair agree to the bit");
+        let bound_of_other = other.map_or(0.0, |(_, bound)| bound);
         let link = if link < CODES { CODES - 1 - link } else { link };
         visit(j, Some(Event { toi, partner: i as u32, link, delta_v_bound: bound_of_other }));
     });
@@ -82,7 +84,7 @@ pub fn seek_walls(view: &View, range: Range<usize>, pending: &Bits) {
 
 /// An impact of two spheres on their present paths.
 #[derive(Clone, Copy, Debug)]
-pub struct Meeting {
+pub struct PairImpact {
     spheres: [u32; 2],
     /// Code of the second sphere as a candidate of the first one.
     code: u32,
@@ -90,7 +92,7 @@ pub struct Meeting {
     delta_v_bounds: [f32; 2],
 }
 
-impl Meeting {
+impl PairImpact {
     /// The event of each of the two spheres.
     pub fn events(&self) -> [(usize, Event); 2] {
         let Self { spheres: [i, j], code, toi, delta_v_bounds: [bound_i, bound_j] } = *self;
@@ -102,7 +104,7 @@ impl Meeting {
 }
 
 /// Appends the impacts of the pairs that the spheres of `range` own. All clocks are 0, no contact rests and no sphere is fixed.
-pub fn meet_freely(view: &View, range: Range<usize>, meetings: &mut Vec<Meeting>) {
+pub fn seek_freely(view: &View, range: Range<usize>, impacts: &mut Vec<PairImpact>) {
     let shifts = wide(view.shifts);
     let (place, motion, h) = (view.state.place, view.state.motion, view.frame.h);
     view.lists.for_fours(range, |four, lanes| {
@@ -120,17 +122,17 @@ pub fn meet_freely(view: &View, range: Range<usize>, meetings: &mut Vec<Meeting>
         let recedes = d.dot(&w).cmpge(Vec4::ZERO);
         for_lanes(lanes & !(is_far | recedes).bitmask(), |lane| {
             let (i, j, code) = four.pair(lane);
-            meetings.extend(meeting(view, i, j, code));
+            impacts.extend(impact(view, i, j, code));
         });
     });
 }
 
 #[inline(never)]
-fn meeting(view: &View, i: usize, j: usize, code: u32) -> Option<Meeting> {
+fn impact(view: &View, i: usize, j: usize, code: u32) -> Option<PairImpact> {
     let shift = view.shifts[code as usize];
     let (toi, bound) = pair(view, i, j, shift)?;
     let (_, bound_of_other) = pair(view, j, i, -shift)?;
-    Some(Meeting { spheres: [i as u32, j as u32], code, toi, delta_v_bounds: [bound, bound_of_other] })
+    Some(PairImpact { spheres: [i as u32, j as u32], code, toi, delta_v_bounds: [bound, bound_of_other] })
 }
 
 // A quiet sphere can meet dynamic candidates only.

@@ -18,8 +18,9 @@ const CROWD_PATH: f64 = 1.0;
 /// Up to this many spheres their number limits the candidate lists and the fast pairs: no path makes them long.
 const FEW: usize = 16;
 
-/// Path in a substep, in cells, that few spheres may travel. A longer path is traversed again after each impact for too long.
-const FEW_PATH: f64 = 64.0;
+/// Path in a substep that few spheres may travel, in units of [`Limits::margin_most`], which is 1.5 mean diameters for spheres of one
+/// size. After each impact the rest of the path is traversed again, and far from its cell a position is rounded more coarsely.
+const FEW_PATH: f64 = 24.0;
 
 /// Largest motion margin, in units of [`Limits::margin_least`], that serves several of the substeps which resting contacts need in a step. A
 /// broad phase costs as much as the remainder of a substep in flow; longer lists slow down the rounds.
@@ -176,7 +177,7 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     let sudden = past.sudden_speed(limits);
     let bulk = (1.02 * f64::from(past.sums.bulk_speed) + sudden) * limits.dt;
     if limits.substeps == 0 {
-        let most = if limits.count <= FEW { FEW_PATH * limits.cell } else { 0.0 };
+        let most = if limits.count <= FEW { FEW_PATH * limits.margin_most } else { 0.0 };
         // Many fast spheres traverse their paths again after each of many impacts, so short paths pay off.
         let crowd =
             (f64::from(past.sums.crowd_speed) + sudden) * limits.dt / most.max(CROWD_PATH * limits.cell);
@@ -329,9 +330,8 @@ mod tests {
     #[test]
     fn few_spheres_take_few_substeps_for_their_speed() {
         let substeps = |count, speed| plan(&Limits { count, ..limits() }, &past(speed, 0.0)).substeps;
-        assert_eq!((substeps(FEW, 40.0), substeps(FEW + 1, 40.0)), (1, 102));
-        // 204 lengths in cells of 1.4.
-        assert_eq!(substeps(1, 400.0), 3);
+        // 20.4 lengths in paths of 6, and in margins of 0.2.
+        assert_eq!((substeps(FEW, 40.0), substeps(FEW + 1, 40.0)), (4, 102));
     }
 
     #[test]

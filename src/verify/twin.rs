@@ -179,7 +179,6 @@ impl Twin {
             return;
         }
         self.rounds.round += 1;
-        self.rounds.forget_bounds();
         self.rounds.select(&self.core, self.frame);
     }
 

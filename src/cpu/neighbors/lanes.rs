@@ -1,4 +1,4 @@
-//! Tests a row of cells at once, on x86 processors with AVX2 and BMI2. A row around a cell of a gas holds two spheres; up to seven
+//! Tests a row of cells at once, on x86-64 processors with AVX2, BMI1 and BMI2. A row around a cell of a gas holds two spheres; up to seven
 //! fit in the eight lanes, and the results of nine rows fit in one word. Each lane performs the operations of
 //! [`Finder::in_fours`], so that the candidates are the same.
 
@@ -17,12 +17,14 @@ const LONGEST: u32 = 7;
 
 /// Whether the processor can run this module.
 pub fn is_supported() -> bool {
-    std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi2")
+    std::is_x86_feature_detected!("avx2")
+        && std::is_x86_feature_detected!("bmi1")
+        && std::is_x86_feature_detected!("bmi2")
 }
 
 /// The rows around the cells of one line along x.
 #[derive(Default)]
-struct Lines {
+struct LineRows {
     /// y and z of the cells.
     of: Option<(i32, i32)>,
     count: usize,
@@ -50,7 +52,7 @@ struct Hits {
     bits: u64,
 }
 
-impl Lines {
+impl LineRows {
     fn find(&mut self, search: &Search, cell: IVec3) {
         if self.of == Some((cell.y, cell.z)) {
             return;
@@ -94,9 +96,9 @@ impl Search<'_> {
     #[target_feature(enable = "avx2,bmi1,bmi2")]
     pub(super) unsafe fn find_in_lanes(&self, range: Range<usize>, block: &mut Block) {
         let Self { grid, state, .. } = *self;
-        let (mut lines, mut rows) = (Lines::default(), Rows::default());
-        for (k, i) in (0..).zip(range) {
-            let cell = state.cell[i].truncate();
+        let (mut lines, mut rows) = (LineRows::default(), Rows::default());
+        for (k, i) in range.enumerate() {
+            let (k, cell) = (k as u8, state.cell[i].truncate());
             let finder = Finder::new(grid, state, i, self.skin);
             lines.find(self, cell);
             let (main, beyond) = spans(self, cell.x);
@@ -130,7 +132,7 @@ impl Search<'_> {
 
     // The spheres within reach in a span of the rows; `None` if a row is too long.
     #[target_feature(enable = "avx2,bmi1,bmi2")]
-    unsafe fn hits(&self, finder: &Finder, lines: &Lines, span: Span) -> Option<Hits> {
+    unsafe fn hits(&self, finder: &Finder, lines: &LineRows, span: Span) -> Option<Hits> {
         let [xs, ys, zs, radii] = self.columns.each();
         let cells = self.columns.cell_x();
         let len = cells.len();
@@ -176,7 +178,7 @@ impl Search<'_> {
 
     // Stores candidates of sphere `i`, the k-th of the block.
     #[inline(always)]
-    fn push_hits(&self, hits: Hits, lines: &Lines, (i, k): (usize, u8), block: &mut Block) {
+    fn push_hits(&self, hits: Hits, lines: &LineRows, (i, k): (usize, u8), block: &mut Block) {
         let (ids, cells) = (&self.state.id, self.columns.cell_x());
         let Block { entries, own, owners, .. } = block;
         entries.reserve(u64::BITS as usize);

@@ -16,7 +16,7 @@ pub const CASE: Case = Case {
              The board is symmetric, so the mean is exactly 6. If a disc goes left or right at each pin with equal odds \
              and without memory, the variance is 3 and the counts are binomial. Nothing in mechanics guarantees that; the \
              restitution of the scene was chosen so that correlations between rows are small. A correlation of 5% between \
-             successive rows changes the variance by 10%: the tolerance is 0.3, and chi-square grows by 0.005 per disc. Chi-square per degree of freedom is 1 \
+             successive rows changes the variance by 10%: the tolerance is 0.3, and the sum of chi-square grows by 0.005 times the number of discs. Chi-square per degree of freedom is 1 \
              with a standard error of sqrt(2 / degrees) for binomial counts; bins with an expectation below 5 are joined \
              to their neighbours.",
     quick: true,
