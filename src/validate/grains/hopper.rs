@@ -16,7 +16,7 @@ pub const CASE: Case = Case {
              The exponent is the slope of log W against log(D - 1.4 d). It changes by 0.11 if k changes by 0.2, the \
              scatter of published values of k, which is the tolerance. C is published between 0.55 and 0.65; together \
              with the uncertainty of k its tolerance is 0.08. The bulk density is that of the bed at rest, measured before the \
-             flap opens, from 1 d above the bottom to 2 d below the top.\n\n\
+             flap opens, from 1 d above the bottom to about 3 d below the top.\n\n\
              The rate does not depend on the fill height: the rate is the number of grains that leave per time after the bed \
              has loosened up to its top, sqrt(2 h / g), until the level falls below the diameter of the outlet. The \
              second half of this time is compared with the first. A bed of depth near D flows a few percent slower, hence \
@@ -78,9 +78,9 @@ struct Discharge {
     fraction: f64,
 }
 
-/// Packing fraction of a bed in a cylinder, from 1 d above the bottom to 2 d below the top.
+/// Packing fraction of a bed in a cylinder, from 1 d above the bottom to about 3 d below the top.
 fn packing_fraction(spheres: &[Sphere], radius: f64, count: u64) -> f64 {
-    // The highest grains lie in single places; the depth is reckoned from the volume.
+    // The bed is a little deeper than this guess, so the height stays below its top.
     let depth = count as f64 * VOLUME / (GUESS * std::f64::consts::PI * radius * radius);
     let [low, high] = [1.0, depth - 2.0];
     let whole = DVec3::new(f64::INFINITY, f64::INFINITY, 0.0);
