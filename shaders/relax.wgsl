@@ -118,6 +118,12 @@ fn is_needed() -> bool {
     return !is_halted() && bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE + push])) > select(DEEP, RELAX_FROM, push == first_push());
 }
 
+// Weight of an overlap in the mean of the corrections of its sphere.
+fn relax_weight(depth: f32) -> f32 {
+    let relative = depth * PER_RELAX_FROM;
+    return min(floor(relative * relative), MOST_RELAX_WEIGHT);
+}
+
 // Correction of each sphere; the next events are free until the next sweep.
 @compute @workgroup_size(GROUP)
 fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -127,7 +133,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
         var push = vec3f(0.0);
         let inverse = bodies[i].inverse_mass;
         if inverse > 0.0 {
-            var contacts = 0.0;
+            var weights = 0.0;
             // From dynamic candidates, in units of `quantum`: the order of these differs from run to run, and a sum of integers does not
             // depend on it.
             var whole = vec3i(0);
@@ -137,9 +143,10 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 let overlap = pair_overlap(i, bodies[i].offset, bodies[i].radius, cursor.other, cursor.shift);
                 if overlap.depth > RELAX_FROM && !is_listed(i, cursor) {
                     let share = inverse / (inverse + bodies[cursor.other].inverse_mass);
-                    let part = overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share);
+                    let weight = relax_weight(overlap.depth);
+                    let part = overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * share * weight);
                     if cursor.link < CODES { push += part; } else { whole += vec3i(floor(part / quantum + 0.5)); }
-                    contacts += 1.0;
+                    weights += weight;
                 }
             }
             push += vec3f(whole) * quantum;
@@ -147,8 +154,9 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 if !meets_wall(i, plane) { continue; }
                 let overlap = wall_overlap(i, plane);
                 if overlap.depth > RELAX_FROM {
-                    push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter);
-                    contacts += 1.0;
+                    let weight = relax_weight(overlap.depth);
+                    push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * weight);
+                    weights += weight;
                 }
             }
             if HAS_SHAPES {
@@ -156,12 +164,13 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
                 while next_feature(&seeker) {
                     let overlap = feature_overlap(i, seeker.found);
                     if overlap.depth > RELAX_FROM {
-                        push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter);
-                        contacts += 1.0;
+                        let weight = relax_weight(overlap.depth);
+                        push += overlap.normal * (RELAX_FACTOR * (overlap.depth - RELAX_SLOP) * overlap.diameter * weight);
+                        weights += weight;
                     }
                 }
             }
-            if contacts > 1.0 { push /= contacts; }
+            if weights > 0.0 { push /= weights; }
         }
         next_events[i].any = VelocityBound(push.x, push.y);
         next_events[i].others = VelocityBound(push.z, 0.0);

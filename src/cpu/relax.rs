@@ -1,7 +1,7 @@
 //! Stage `relax`: finds the deepest overlap at the end of the substep, and pushes overlapping spheres apart by changing
 //! positions only.
 
-use crate::state::constants::{RELAX_FACTOR, RELAX_FROM, RELAX_SLOP};
+use crate::state::constants::{RELAX_FACTOR, RELAX_FROM, RELAX_SLOP, relax_weight};
 use std::ops::Range;
 
 use glam::{Vec3, Vec4};
@@ -203,15 +203,16 @@ fn deepest_beyond(view: &View, i: usize, least: f32, deep: &Bits) -> f32 {
 fn push_of(view: &View, i: usize) -> Vec3 {
     let state = view.state;
     let inverse = state.inverse_mass(i);
-    let (mut push, mut count) = (Vec3::ZERO, 0);
+    let (mut push, mut weights) = (Vec3::ZERO, 0.0);
     if inverse > 0.0 {
         let mut visit = |normal: Vec3, other: Option<usize>, depth: f32| {
             if depth > RELAX_FROM {
                 let theirs = other.map_or(0.0, |j| state.inverse_mass(j));
                 let diameter = state.radius(i) + other.map_or(state.radius(i), |j| state.radius(j));
-                push +=
-                    normal * (RELAX_FACTOR * (depth - RELAX_SLOP) * diameter * inverse / (inverse + theirs));
-                count += 1;
+                let weight = relax_weight(depth);
+                let way = RELAX_FACTOR * (depth - RELAX_SLOP) * diameter * inverse / (inverse + theirs);
+                push += normal * (way * weight);
+                weights += weight;
             }
         };
         for &candidate in view.lists.of(i) {
@@ -222,7 +223,7 @@ fn push_of(view: &View, i: usize) -> Vec3 {
         }
         contacts_beyond(view, i, visit);
     }
-    if count > 1 { push / count as f32 } else { push }
+    if weights > 0.0 { push / weights } else { push }
 }
 
 /// Normal towards i, and depth in mean diameters, of the overlap of two spheres whose clocks are at the end of the substep.

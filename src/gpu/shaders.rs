@@ -396,6 +396,8 @@ fn shared_constants() -> String {
         ("STEPS_OF_WEIGHT", constants::STEPS_OF_WEIGHT),
         ("MOST_STEPS", constants::MOST_STEPS),
         ("OVER_RELAXATION", constants::OVER_RELAXATION),
+        ("PER_RELAX_FROM", constants::PER_RELAX_FROM),
+        ("MOST_RELAX_WEIGHT", constants::MOST_RELAX_WEIGHT),
         ("CROWDED_PATH", constants::CROWDED_PATH),
         ("SHORTEST", constants::SHORTEST),
         ("RELAX_FROM", constants::RELAX_FROM),

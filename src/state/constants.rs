@@ -248,6 +248,20 @@ pub const RELAX_FROM: f32 = RELAX_SLOP * (1.0 + 1.0 / 64.0);
 /// Fraction of an overlap removed in one pass. Removing all of it overshoots where contacts share a sphere.
 pub const RELAX_FACTOR: f32 = 0.5;
 
+/// A sphere with several overlaps moves by the mean of their corrections. The weight of each is the square of its depth in units of
+/// [`RELAX_FROM`], because a plain mean hardly reduces one deep overlap among shallow ones. Weights are whole numbers, whose sum
+/// does not depend on their order.
+pub fn relax_weight(depth: f32) -> f32 {
+    let relative = depth * PER_RELAX_FROM;
+    (relative * relative).floor().min(MOST_RELAX_WEIGHT)
+}
+
+/// The factor from a depth to units of [`RELAX_FROM`].
+pub const PER_RELAX_FROM: f32 = 1.0 / RELAX_FROM;
+
+/// Largest weight. A device adds weighted corrections as integers, which a larger weight would overflow.
+pub const MOST_RELAX_WEIGHT: f32 = 128.0;
+
 /// Largest number of pushes in a substep where contacts may rest; elsewhere there is one push. The first push acts on all
 /// overlaps above [`RELAX_FROM`]. Further pushes follow only while any overlap is above [`DEEP`]. Such overlaps appear where
 /// one partner collided late in the substep, because a contact changes the path of the other partner from the start of the
