@@ -1,9 +1,10 @@
 //! Periodic boxes under compression.
 
-use std::f64::consts::PI;
+use std::{f64::consts::PI, ops::ControlFlow};
 
 use carom::{
-    Backend, Compressed, Compression, CompressionStage, Options, Side, Simulation, Sink, Surface, System,
+    Backend, Compressed, Compression, CompressionStage, Options, Side, Simulation, Sink, StepReport, Surface,
+    System,
     scene::{Fill, Scene},
 };
 use glam::DVec3;
@@ -96,6 +97,108 @@ fn spheres_reach_the_requested_packing_fraction_event_by_event() {
 #[test]
 fn spheres_reach_the_requested_packing_fraction_on_a_device() {
     fill_up(200, Backend::Gpu, 0.4);
+}
+
+// Neither a copy of the state nor a reload, which needs one.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_device_compresses_a_gas_without_copies_of_the_state() {
+    let run = |is_ahead: bool| {
+        let mut simulation = on(Backend::Gpu, 0, &gas(600, 0.2, 0.02, to_fraction(0.1, 0.5)));
+        let (mut reports, mut waits) = (0, 0);
+        let mut see = |report: &StepReport| {
+            assert_eq!((report.downloads, report.cpu_steps, report.late), (0, 0, 0), "{report:?}");
+            assert!(report.deepest_overlap < 1e-5, "{report:?}");
+            reports += 1;
+            waits += report.blocking_reads;
+        };
+        if is_ahead {
+            let each = |report: &StepReport| {
+                see(report);
+                ControlFlow::Continue(())
+            };
+            simulation.run(100, each).unwrap();
+        } else {
+            (0..100).for_each(|_| see(simulation.step().unwrap()));
+        }
+        assert_eq!(reports, 100);
+        let now = simulation.compressed().unwrap();
+        println!("{waits} waits of the host in 100 steps, ahead: {is_ahead}; {now:?}");
+        assert_eq!(now.stage, CompressionStage::Running);
+        // The box lost 0.002 of its lengths in every step.
+        assert!((now.packing_fraction / 0.2 / 0.998f64.powi(-300) - 1.0).abs() < 1e-9, "{now:?}");
+        (waits, simulation.state_hash())
+    };
+    let ((ahead, hash), (singly, same)) = (run(true), run(false));
+    assert_eq!(hash, same);
+    assert!(ahead < 20 && singly >= 100, "{ahead} {singly}");
+}
+
+// Steps that begin early stop at the same step and in the same state as steps one by one.
+#[test]
+fn a_target_pressure_is_reached_in_the_same_step_with_steps_ahead() {
+    let backends = [
+        Backend::Cpu,
+        #[cfg(feature = "gpu")]
+        Backend::Gpu,
+    ];
+    for backend in backends {
+        let compression = Compression { rate: 0.05, fraction: None, pressure: Some(pressure(0.3)) };
+        let system = gas(200, 0.28, 0.02, compression);
+        let mut singly = on(backend, 0, &system);
+        (0..60).for_each(|_| drop(singly.step().unwrap()));
+        let mut ahead = on(backend, 0, &system);
+        ahead.run(60, |_| ControlFlow::Continue(())).unwrap();
+        let [a, b] = [&singly, &ahead].map(|simulation| simulation.compressed().unwrap());
+        println!("{backend:?}: {a:?}");
+        assert_eq!(a.stage, CompressionStage::Reached);
+        assert_eq!((a, singly.state_hash()), (b, ahead.state_hash()));
+    }
+}
+
+// A checkpoint in the middle of a compression, in a step with new cells or without.
+#[test]
+fn a_run_that_resumes_in_a_compression_takes_the_same_steps() {
+    let backends = [
+        (Backend::Cpu, 400),
+        #[cfg(feature = "gpu")]
+        (Backend::Gpu, 200),
+    ];
+    for (backend, count) in backends {
+        let mut system = gas(count, 0.2, 0.02, to_fraction(0.3, 0.5));
+        let surface = Surface { restitution: 0.9, friction: 0.2, ..Surface::default() };
+        system.materials.set_surface(0, 0, surface);
+        let mut simulation = on(backend, 0, &system);
+        let mut checkpoints = vec![];
+        for step in 1..=60 {
+            simulation.step().unwrap();
+            if [1, 20, 21].contains(&step) {
+                checkpoints.push(simulation.checkpoint().unwrap());
+            }
+        }
+        let end = (simulation.state_hash(), simulation.compressed().unwrap());
+        for checkpoint in checkpoints {
+            let step = checkpoint.steps();
+            let options = Options { backend, ..Options::default() };
+            let mut resumed = Simulation::resume(checkpoint, options).unwrap();
+            resumed.run(60 - step, |_| ControlFlow::Continue(())).unwrap();
+            let found = (resumed.state_hash(), resumed.compressed().unwrap());
+            assert_eq!(found, end, "{backend:?} from step {step}");
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn a_box_that_is_jammed_on_a_device_stays_as_it_is() {
+    let mut system = gas(60, 0.5, 0.02, to_fraction(0.5, 0.74));
+    system.spheres.iter_mut().for_each(|s| s.velocity = DVec3::ZERO);
+    let mut simulation = on(Backend::Gpu, 0, &system);
+    let end = squeeze(&mut simulation, 500);
+    println!("jammed at {:.4} after {} steps", end.packing_fraction, simulation.steps());
+    assert_eq!(end.stage, CompressionStage::Stuck);
+    assert!((0.52..0.68).contains(&end.packing_fraction), "{end:?}");
+    assert!(deepest(&simulation) < 1e-5, "{}", deepest(&simulation));
 }
 
 // The bounds are not symmetric about the plane of the discs, as in files.

@@ -26,6 +26,8 @@ use crate::{
         watch::BoxSet,
     },
 };
+#[cfg(test)]
+use crate::step::shrinkage::PeriodicBox;
 
 /// Inputs of the device besides its memory.
 pub struct Site {
@@ -201,6 +203,7 @@ impl<'a> Harness<'a> {
             wakes: false,
             watched: BoxSet::default(),
             dispatch_budget: DispatchBudget::new(context),
+            shrink: None,
         };
         let frames = step_plan.frames(&host, &layout);
         let substeps = step_plan.substeps(&host);
@@ -212,6 +215,25 @@ impl<'a> Harness<'a> {
         let substeps_per_build = plan.substeps_per_build as usize;
         let site = Site { host, layout, frame: frames[0], round: 0 };
         Ok(Self { context, pipelines, motion, site, frames, substeps_per_build, twin })
+    }
+
+    /// Lets the step begin in this box.
+    #[cfg(test)]
+    pub fn shrink(&mut self, at: PeriodicBox) {
+        let domain = &mut self.site.host.domain;
+        let mut before = at.clone();
+        domain.swap_box(&mut before);
+        let remap = domain.grid.remap_from(&before.grid);
+        let radius_max = domain.statistics.radius_max as f32;
+        let frame = self.site.layout.frame(&domain.grid, &domain.world, radius_max);
+        let Frame { edge, count, per_edge, levels, buckets, direct, bucket_mask, parts, .. } = frame;
+        for frame in self.frames.iter_mut().chain([&mut self.site.frame]) {
+            (frame.ratio, frame.old_count) = (remap.ratio, remap.old_count);
+            (frame.edge, frame.count, frame.per_edge, frame.levels) = (edge, count, per_edge, levels);
+            (frame.buckets, frame.direct) = (buckets, direct);
+            (frame.bucket_mask, frame.parts) = (bucket_mask, parts);
+        }
+        self.twin.other_box = Some(at);
     }
 
     /// Buffers with the world of the system, and the positions of its walls in each substep.

@@ -16,8 +16,8 @@ use crate::gpu::{Context, layout::DENSE_ROUNDS};
 use crate::{
     Error, System,
     step::schedule::{
-        BROAD_PHASE, Entry, Executor, STAGES, STEP_BEGIN, STEP_END, SUBSTEP_END, When, execute,
-        execute_rounds,
+        BROAD_PHASE, Entry, Executor, PUSH_APART, SHRINK, STAGES, STEP_BEGIN, STEP_END, SUBSTEP_END, When,
+        execute, execute_rounds,
     },
 };
 
@@ -156,10 +156,14 @@ trait Walker<'a>: Executor<Error = End> {
             let frame = harness.frames[k];
             harness.site.frame = frame;
             harness.twin.enter(k, &frame);
-            if k.is_multiple_of(harness.substeps_per_build) {
+            if k == 0 {
+                execute(SHRINK, self)?;
+            }
+            if k.is_multiple_of(self.harness().substeps_per_build) {
                 execute(BROAD_PHASE, self)?;
             }
             if k == 0 {
+                execute(PUSH_APART, self)?;
                 execute(STEP_BEGIN, self)?;
             }
             execute_rounds(self)?;

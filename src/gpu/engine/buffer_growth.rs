@@ -21,9 +21,7 @@ const SPARE_ROOM: f64 = 1.25;
 impl GpuExecutor {
     /// Continues from a state on the current cells.
     pub(super) fn load(&mut self, state: &State) -> Result<(), Error> {
-        if self.host.variant() != self.pipelines.variant {
-            self.pipelines = self.context.pipelines(self.host.variant())?;
-        }
+        self.suit_cells()?;
         self.reallocate(self.buffers.layout.capacities)?;
         self.buffers.bring_warm_start(&self.context, self.current);
         self.current = 0;

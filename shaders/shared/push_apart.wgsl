@@ -1,0 +1,114 @@
+// Pushes apart the spheres that overlap in the smaller box of a compression, by position only. Twin: src/cpu/compress.rs.
+//
+// Every pass moves all spheres at once, from one set of positions to another: the first pass reads the bodies, later ones read and
+// write two sets in the next events in turn, which are free until the next sweep. A pass after one that found no overlap does
+// nothing, so the host may encode more passes than are needed.
+
+// The number of a dispatch repeats every six passes after the first, and gives the parity of the pass and its counter.
+fn pass_of_dispatch() -> u32 { return round_of_dispatch.number | opaque_zero; }
+
+fn found_of(pass_number: u32) -> u32 { return PUSH_FOUND + pass_number % 3u; }
+
+// Position of a sphere after the pass before this one.
+fn pushed_place(i: u32, pass_number: u32) -> vec3f {
+    let events = next_events[i];
+    let even = vec3f(events.any.time, events.any.delta_v_bound, events.others.time);
+    let odd = vec3f(events.event.toi, events.event.delta_v_bound, events.others.delta_v_bound);
+    return select(even, odd, pass_number % 2u == 0u);
+}
+
+fn place_before(i: u32, pass_number: u32) -> vec3f {
+    if pass_number == 0u { return bodies[i].offset; }
+    return pushed_place(i, pass_number);
+}
+
+fn put_place(i: u32, pass_number: u32, place: vec3f) {
+    if pass_number % 2u == 0u {
+        next_events[i].any = VelocityBound(place.x, place.y);
+        next_events[i].others.time = place.z;
+    } else {
+        next_events[i].event.toi = place.x;
+        next_events[i].event.delta_v_bound = place.y;
+        next_events[i].others.delta_v_bound = place.z;
+    }
+}
+
+// Whether the pass finds anything to do. The counters of three passes take turns: a pass reads that of the pass before, counts in
+// its own, and clears that of the pass after.
+fn begins_pass(pass_number: u32, id: u32) -> bool {
+    let is_needed = pass_number == 0u || atomicLoad(&work[found_of(pass_number + 2u)]) != 0u;
+    if id == 0u {
+        atomicStore(&work[found_of(pass_number + 1u)], 0u);
+        if is_needed { atomicAdd(&work[PUSH_COUNT], 1u); }
+    }
+    return is_needed;
+}
+
+// Moves each sphere of every pair that is nearer than the gap allows by half of the missing distance; a much larger sphere moves less.
+@compute @workgroup_size(GROUP)
+fn compress_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    let pass_number = pass_of_dispatch();
+    if !begins_pass(pass_number, id.x) { return; }
+    var overlaps = false;
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let place = place_before(i, pass_number);
+        let radius = bodies[i].radius;
+        if pass_number > 0u && distance(place, bodies[i].offset) > frame.motion_margin {
+            atomicOr(&work[PUSHED_FAR], 1u);
+        }
+        var push = vec3f(0.0);
+        var longest = 0.0;
+        var is_mixed = false;
+        for (var at = list_begin(i); at < list_end(i); at++) {
+            let c = candidate(at);
+            let other = bodies[c.other].radius;
+            let d = (place - place_before(c.other, pass_number)) - c.shift;
+            let sum = radius + other;
+            let aim = sum * (1.0 + PUSH_GAP);
+            let square = dot(d, d);
+            if square >= aim * aim { continue; }
+            overlaps = overlaps || square < sum * sum;
+            let apart = sqrt(square);
+            // Coincident centres separate along x, the smaller index to the right.
+            var normal = vec3f(select(-1.0, 1.0, i < c.other), 0.0, 0.0);
+            if apart > 0.0 { normal = d / apart; }
+            let mixes = max(radius, other) > PUSH_MIXED * min(radius, other);
+            let reach = (aim - apart) * select(0.5, other / sum, mixes);
+            push += normal * reach;
+            longest = max(longest, reach);
+            is_mixed = is_mixed || mixes;
+        }
+        let size = length(push);
+        if is_mixed && size > longest { push *= longest / size; }
+        put_place(i, pass_number, place + push);
+    }
+    if overlaps { atomicOr(&work[found_of(pass_number)], 1u); }
+    check_loops();
+}
+
+// Takes over the positions that the last pass found free of overlaps.
+@compute @workgroup_size(GROUP)
+fn compress_settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    begin(groups);
+    if is_halted() { return; }
+    // The last pass that was needed.
+    let pass_number = atomicLoad(&work[PUSH_COUNT]) - 1u;
+    let is_far = atomicLoad(&work[PUSHED_FAR]) != 0u;
+    let is_left = atomicLoad(&work[found_of(pass_number)]) != 0u;
+    if is_far || is_left {
+        if id.x == 0u { halt(select(HALT_PUSHES, HALT_PUSHED_FAR, is_far)); }
+        return;
+    }
+    if pass_number == 0u { return; }
+    for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
+        let place = pushed_place(i, pass_number);
+        let path = distance(place, bodies[i].offset);
+        if path > 0.0 {
+            bodies[i].offset = place;
+            nodes[i].motion_margin -= path;
+        }
+    }
+    check_loops();
+}

@@ -1,0 +1,178 @@
+//! Stage `compress`: scales all positions with a box that shrinks, and pushes apart the spheres that then overlap.
+
+use glam::{IVec4, Vec3, Vec4};
+use rayon::prelude::*;
+
+use crate::{
+    cpu::{
+        bits::Bits,
+        event::View,
+        pairs::{for_lanes, wide},
+        parallel::{Disjoint, TASK, for_ranges},
+    },
+    state::{
+        columns::State,
+        constants::{PUSH_GAP, PUSH_MIXED},
+        grid::{Grid, Remap},
+    },
+};
+
+/// Spheres pushed by one task: each checks all its candidates.
+const PUSH_TASK: usize = 128;
+
+/// Buffers of the stage.
+#[derive(Default)]
+pub struct Compress {
+    /// Positions before the box shrank, in the order of before the broad phase.
+    place: Vec<Vec4>,
+    cell: Vec<IVec4>,
+    /// Positions before the first push.
+    begin: Vec<Vec4>,
+    /// Spheres that a pass may push.
+    near: Bits,
+    near_list: Vec<u32>,
+    /// Push of each sphere in `near_list`.
+    pushes: Vec<Push>,
+}
+
+/// Total push on a sphere in a pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Push {
+    pub way: Vec3,
+    /// Whether it overlaps another sphere.
+    pub overlaps: bool,
+}
+
+/// Moves positions from the cells of one grid to those of another, with the box.
+pub fn shrink(grid: &Grid, remap: Remap, state: &mut State) {
+    let spheres = (&mut state.place, &mut state.cell);
+    spheres.into_par_iter().with_min_len(TASK).for_each(|(place, cell)| {
+        let (c, offset) = grid.remapped(remap, cell.truncate(), place.truncate());
+        (*cell, *place) = (c.extend(cell.w), offset.extend(place.w));
+    });
+}
+
+impl Compress {
+    /// Keeps the positions for [`restore`](Self::restore).
+    pub fn keep(&mut self, state: &State) {
+        self.place.clone_from(&state.place);
+        self.cell.clone_from(&state.cell);
+    }
+
+    /// Restores the positions; all other columns have to be in their order of then.
+    pub fn restore(&self, state: &mut State) {
+        state.place.clone_from(&self.place);
+        state.cell.clone_from(&self.cell);
+    }
+
+    /// Begins the pushes: finds the spheres that come nearer to another one than the gap allows.
+    pub fn begin(&mut self, view: &View) {
+        let count = view.state.len();
+        self.begin.clear();
+        self.begin.extend_from_slice(view.state.place);
+        self.near.reset(count);
+        let (near, shifts) = (&self.near, wide(view.shifts));
+        for_ranges(count, TASK, |range| {
+            view.lists.for_fours(range, |four, lanes| {
+                let (d, aim) = (four.offsets(view, &shifts), four.radius_sums(view) * (1.0 + PUSH_GAP));
+                for_lanes(lanes & d.dot(&d).cmplt(aim * aim).bitmask(), |lane| {
+                    let (i, j, _) = four.pair(lane);
+                    near.insert(i);
+                    near.insert(j);
+                });
+            });
+        });
+    }
+
+    /// Computes the pushes of a pass. Returns whether any spheres overlap.
+    pub fn find(&mut self, view: &View) -> bool {
+        let Self { near, near_list, pushes, .. } = self;
+        near.list(near_list);
+        pushes.clear();
+        pushes.resize(near_list.len(), Push::default());
+        let disjoint = Disjoint::new(pushes);
+        for_ranges(near_list.len(), PUSH_TASK, |range| {
+            for k in range {
+                // SAFETY: ranges do not overlap.
+                unsafe { disjoint.set(k, push_of(view, near_list[k] as usize)) };
+            }
+        });
+        pushes.iter().any(|push| push.overlaps)
+    }
+
+    /// The pushes of the pass, in ascending order of the spheres.
+    pub fn pushes(&self) -> impl Iterator<Item = (usize, Push)> {
+        self.near_list.iter().map(|&i| i as usize).zip(self.pushes.iter().copied())
+    }
+
+    /// Moves the spheres by the pushes. Returns whether all stay within `reach` of their positions before the first push.
+    pub fn apply(&self, place: &mut [Vec4], reach: f32) -> bool {
+        let mut stays = true;
+        for (i, push) in self.pushes() {
+            place[i] += push.way.extend(0.0);
+            stays &= (place[i] - self.begin[i]).truncate().length() <= reach;
+        }
+        stays
+    }
+
+    /// Finds the spheres that the next pass may push: those that this one has pushed, and their candidates. All others still have a
+    /// push of zero.
+    pub fn follow(&mut self, view: &View) {
+        let Self { near, near_list, pushes, .. } = self;
+        near.clear();
+        let near = &*near;
+        for_ranges(near_list.len(), PUSH_TASK, |range| {
+            for k in range.filter(|&k| pushes[k].way != Vec3::ZERO) {
+                let i = near_list[k] as usize;
+                near.insert(i);
+                view.lists.of(i).iter().for_each(|candidate| near.insert(candidate.index()));
+            }
+        });
+    }
+
+    /// Distance of each sphere from its position before the first push; spheres that were not pushed are left out.
+    pub fn paths(&self, place: &[Vec4]) -> impl Iterator<Item = (usize, f32)> {
+        let paths = self.begin.iter().zip(place).map(|(begin, place)| (place - begin).truncate().length());
+        paths.enumerate().filter(|&(_, path)| path > 0.0)
+    }
+
+    pub fn bytes(&self) -> usize {
+        (self.place.capacity() + self.cell.capacity() + self.begin.capacity()) * size_of::<Vec4>()
+            + self.near_list.capacity() * 4
+            + self.pushes.capacity() * size_of::<Push>()
+            + self.near.bytes()
+    }
+}
+
+/// Moves each sphere of every pair that is nearer than the gap allows by half of the missing distance; a much larger sphere moves less.
+fn push_of(view: &View, i: usize) -> Push {
+    let state = view.state;
+    let (mut push, mut longest, mut is_mixed) = (Push::default(), 0.0f32, false);
+    let radius = state.radius(i);
+    for &candidate in view.lists.of(i) {
+        let j = candidate.index();
+        let other = state.radius(j);
+        let d = (state.offset(i) - state.offset(j)) - view.shifts[candidate.code() as usize];
+        let sum = radius + other;
+        let aim = sum * (1.0 + PUSH_GAP);
+        let square = d.length_squared();
+        if square >= aim * aim {
+            continue;
+        }
+        push.overlaps |= square < sum * sum;
+        let distance = square.sqrt();
+        // Coincident centres separate along x, the smaller index to the right.
+        let side = if i < j { Vec3::X } else { Vec3::NEG_X };
+        let normal = if distance > 0.0 { d / distance } else { side };
+        let mixes = radius.max(other) > PUSH_MIXED * radius.min(other);
+        let length = (aim - distance) * if mixes { other / sum } else { 0.5 };
+        push.way += normal * length;
+        longest = longest.max(length);
+        is_mixed |= mixes;
+    }
+    let length = push.way.length();
+    if is_mixed && length > longest {
+        push.way *= longest / length;
+    }
+    push
+}

@@ -1,0 +1,170 @@
+//! The shrinking box of a compression: what depends on its size, and by how much a step shrinks it.
+//!
+//! An engine shrinks the box at the start of a step. It keeps the cells and scales them with the box, and chooses new cells when
+//! those allow too short motion margins. All positions scale with the box; the spheres that overlap are then pushed apart
+//! ([`Pass::PushApart`](crate::step::schedule::Pass)). If that fails, the engine repeats the step with half of the shrinkage.
+
+use crate::{
+    Bounds, System,
+    state::{grid::Grid, statistics::SystemStatistics},
+    step::{
+        domain::Domain,
+        plan::{self, Limits, Past},
+    },
+    system::validate::PERIOD_IN_RADII,
+};
+
+/// How often the shrinkage of a step may be halved: down to a 16th. With more halvings a gas creeps towards jamming while
+/// its collision rate, and so the cost of a step, grows without bound.
+pub const MOST_HALVINGS: u32 = 4;
+
+/// Path, in units of the shrinkage of a mean diameter, that candidate lists allow to spheres which are pushed apart. Near jamming a
+/// sphere of a few hundred is pushed by fifteen; in a gas, by less than two.
+const PUSH_REACH: f64 = 16.0;
+
+/// Share of the motion margin that a step needs below which cells are outgrown, and motion margin of new cells in the same unit: they
+/// last for several steps.
+const OUTGROWN: f64 = 0.75;
+const LASTING: f64 = 1.25;
+
+/// What depends on the size of a periodic box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeriodicBox {
+    /// In the user's units.
+    pub bounds: Bounds,
+    pub grid: Grid,
+    /// Volume and largest motion margin, as in [`SystemStatistics`].
+    pub volume: f64,
+    pub margin_most: f64,
+    /// Contact time of the TC model (scaled units).
+    pub contact_time: f64,
+}
+
+/// By how much the box shrinks at the start of a step.
+#[derive(Clone, Debug)]
+pub struct Shrinkage {
+    /// Share of its lengths that the box is to lose.
+    pub share: f64,
+    /// Number of halvings without which the periods would be too short.
+    pub least_halvings: u32,
+    pub from: PeriodicBox,
+    /// The box after `least_halvings`.
+    pub to: PeriodicBox,
+}
+
+/// Result of the shrinkage of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shrunk {
+    /// The box after the step, in the user's units.
+    pub bounds: Bounds,
+    /// Whether the spheres left no room to shrink it.
+    pub is_stuck: bool,
+}
+
+impl Shrinkage {
+    /// Whether the cells are others than before, apart from their size.
+    #[cfg(feature = "gpu")]
+    pub fn changes_cells(&self) -> bool {
+        self.to.grid.count != self.from.grid.count
+    }
+}
+
+impl Bounds {
+    /// The bounds after a box has lost this share of its lengths, about its middle; `axes` is 2 or 3.
+    pub(crate) fn shrunk(&self, share: f64, axes: usize) -> Self {
+        let mut bounds = self.clone();
+        for axis in 0..axes {
+            let middle = 0.5 * (self.min[axis] + self.max[axis]);
+            bounds.min[axis] = middle + (1.0 - share) * (self.min[axis] - middle);
+            bounds.max[axis] = middle + (1.0 - share) * (self.max[axis] - middle);
+        }
+        bounds
+    }
+}
+
+impl Domain {
+    /// The present box.
+    pub fn periodic_box(&self) -> PeriodicBox {
+        PeriodicBox {
+            bounds: self.system.bounds.clone(),
+            grid: self.grid.clone(),
+            volume: self.statistics.volume,
+            margin_most: self.statistics.margin_most,
+            contact_time: self.contact_time(),
+        }
+    }
+
+    /// Shrinkage of a box, or of the present one, by a share of its lengths, in a step planned from the figures `past`.
+    pub fn shrinkage(&self, base: Option<&PeriodicBox>, share: f64, past: &Past) -> Shrinkage {
+        let from = base.cloned().unwrap_or_else(|| self.periodic_box());
+        let axes = self.system.dimensions.count();
+        let least = PERIOD_IN_RADII * self.statistics.radius_max * self.units.length;
+        let has_room = |halvings: &u32| {
+            let bounds = from.bounds.shrunk(part(share, *halvings), axes);
+            (bounds.max - bounds.min).to_array()[..axes].iter().all(|period| *period >= least)
+        };
+        let least_halvings = (0..=MOST_HALVINGS).find(has_room).unwrap_or(MOST_HALVINGS + 1);
+        let mut to = self.resized(&from, from.bounds.shrunk(part(share, least_halvings), axes));
+        let limits = self.limits_while_shrinking(&to, share);
+        let wanted = plan::wanted_margin(&limits, past);
+        let is_outgrown = f64::from(to.grid.margin_limit) < OUTGROWN * wanted;
+        if is_outgrown || plan::needs_new_cells(&limits, wanted) {
+            let system = System { bounds: to.bounds.clone(), ..self.system.clone() };
+            let (volume, margin_most) = (to.volume, to.margin_most);
+            let statistics = SystemStatistics { volume, margin_most, ..self.statistics };
+            let margin = (LASTING * wanted).min(margin_most);
+            // Axes that are not periodic keep their origin.
+            let grid = Grid::new(&system, &self.units, &statistics, margin, to.grid.origin);
+            if grid.can_remap_from(&from.grid) {
+                to.grid = grid;
+            }
+        }
+        Shrinkage { share, least_halvings, from, to }
+    }
+
+    /// The box after so many halvings of a shrinkage, in the cells of [`Shrinkage::to`]; after more than [`MOST_HALVINGS`] it keeps
+    /// its size.
+    pub fn shrunk_box(&self, shrinkage: &Shrinkage, halvings: u32) -> PeriodicBox {
+        let Shrinkage { share, least_halvings, from, to } = shrinkage;
+        if halvings == *least_halvings {
+            return to.clone();
+        }
+        let bounds = from.bounds.shrunk(part(*share, halvings), self.system.dimensions.count());
+        self.resized(to, bounds)
+    }
+
+    /// A box with other bounds and the same cells, apart from their size.
+    pub fn resized(&self, base: &PeriodicBox, bounds: Bounds) -> PeriodicBox {
+        let axes = self.system.dimensions.count();
+        let extents = ((bounds.max - bounds.min) / self.units.length).to_array();
+        let volume = extents[..axes].iter().product();
+        PeriodicBox {
+            grid: base.grid.resized(&bounds, &self.units, self.statistics.radius_max),
+            margin_most: self.statistics.margin_most_in(volume, axes),
+            contact_time: base.contact_time * self.free_path(volume) / self.free_path(base.volume),
+            bounds,
+            volume,
+        }
+    }
+
+    // Mean free path in a box of this volume, up to a factor that does not depend on the volume; constant if the contact time is.
+    fn free_path(&self, volume: f64) -> f64 {
+        if self.system.solver.contact_time.is_some() {
+            return 1.0;
+        }
+        let density = self.statistics.count as f64 / volume;
+        self.system.dimensions.free_path(density, self.statistics.mean_diameter)
+    }
+
+    /// The limits of a plan in a box that loses this share of its lengths.
+    pub fn limits_while_shrinking(&self, at: &PeriodicBox, share: f64) -> Limits {
+        let limits = self.limits_in(at);
+        let pushed = PUSH_REACH * share * self.statistics.mean_diameter;
+        Limits { margin_least: limits.margin_least.max(pushed).min(limits.margin_most), ..limits }
+    }
+}
+
+// The share of its lengths that the box loses after so many halvings.
+fn part(share: f64, halvings: u32) -> f64 {
+    if halvings > MOST_HALVINGS { 0.0 } else { share * 0.5f64.powi(halvings as i32) }
+}
