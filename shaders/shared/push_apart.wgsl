@@ -1,35 +1,32 @@
 // Pushes apart the spheres that overlap in the smaller box of a compression, by position only. Twin: src/cpu/compress.rs.
 //
-// Every pass moves all spheres at once, from one set of positions to another: the first pass reads the bodies, later ones read and
-// write two sets in the next events in turn, which are free until the next sweep. A pass after one that found no overlap does
-// nothing, so the host may encode more passes than are needed.
+// Every pass moves all spheres at once. The next events, which are free until the next sweep, hold two sets of displacements: a
+// pass reads one and writes the other. A position is rounded too coarsely for the small pushes of a dense system. A pass after one
+// that found no overlap does nothing, so the host may encode more passes than are needed.
 
 // The number of a dispatch repeats every six passes after the first, and gives the parity of the pass and its counter.
 fn pass_of_dispatch() -> u32 { return round_of_dispatch.number | opaque_zero; }
 
 fn found_of(pass_number: u32) -> u32 { return PUSH_FOUND + pass_number % 3u; }
 
-// Position of a sphere after the pass before this one.
-fn pushed_place(i: u32, pass_number: u32) -> vec3f {
-    let events = next_events[i];
-    let even = vec3f(events.any.time, events.any.delta_v_bound, events.others.time);
-    let odd = vec3f(events.event.toi, events.event.delta_v_bound, events.others.delta_v_bound);
-    return select(even, odd, pass_number % 2u == 0u);
-}
-
-fn place_before(i: u32, pass_number: u32) -> vec3f {
-    if pass_number == 0u { return bodies[i].offset; }
-    return pushed_place(i, pass_number);
-}
-
-fn put_place(i: u32, pass_number: u32, place: vec3f) {
+// Displacement of a sphere before a pass.
+fn moved_before(i: u32, pass_number: u32) -> vec3f {
+    if pass_number == 0u { return vec3f(0.0); }
+    // Not the whole record: another lane may write the other set.
     if pass_number % 2u == 0u {
-        next_events[i].any = VelocityBound(place.x, place.y);
-        next_events[i].others.time = place.z;
+        return vec3f(next_events[i].event.toi, next_events[i].event.delta_v_bound, next_events[i].others.delta_v_bound);
+    }
+    return vec3f(next_events[i].any.time, next_events[i].any.delta_v_bound, next_events[i].others.time);
+}
+
+fn put_moved(i: u32, pass_number: u32, moved: vec3f) {
+    if pass_number % 2u == 0u {
+        next_events[i].any = VelocityBound(moved.x, moved.y);
+        next_events[i].others.time = moved.z;
     } else {
-        next_events[i].event.toi = place.x;
-        next_events[i].event.delta_v_bound = place.y;
-        next_events[i].others.delta_v_bound = place.z;
+        next_events[i].event.toi = moved.x;
+        next_events[i].event.delta_v_bound = moved.y;
+        next_events[i].others.delta_v_bound = moved.z;
     }
 }
 
@@ -53,18 +50,17 @@ fn compress_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
     if !begins_pass(pass_number, id.x) { return; }
     var overlaps = false;
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let place = place_before(i, pass_number);
+        let moved = moved_before(i, pass_number);
+        let offset = bodies[i].offset;
         let radius = bodies[i].radius;
-        if pass_number > 0u && distance(place, bodies[i].offset) > frame.motion_margin {
-            atomicOr(&work[PUSHED_FAR], 1u);
-        }
+        if length(moved) > frame.motion_margin { atomicOr(&work[PUSHED_FAR], 1u); }
         var push = vec3f(0.0);
         var longest = 0.0;
         var is_mixed = false;
         for (var at = list_begin(i); at < list_end(i); at++) {
             let c = candidate(at);
             let other = bodies[c.other].radius;
-            let d = (place - place_before(c.other, pass_number)) - c.shift;
+            let d = ((offset - bodies[c.other].offset) - c.shift) + (moved - moved_before(c.other, pass_number));
             let sum = radius + other;
             let aim = sum * (1.0 + PUSH_GAP);
             let square = dot(d, d);
@@ -82,13 +78,13 @@ fn compress_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgrou
         }
         let size = length(push);
         if is_mixed && size > longest { push *= longest / size; }
-        put_place(i, pass_number, place + push);
+        put_moved(i, pass_number, moved + push);
     }
     if overlaps { atomicOr(&work[found_of(pass_number)], 1u); }
     check_loops();
 }
 
-// Takes over the positions that the last pass found free of overlaps.
+// Takes over the displacements that the last pass found free of overlaps.
 @compute @workgroup_size(GROUP)
 fn compress_settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);
@@ -103,11 +99,10 @@ fn compress_settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgr
     }
     if pass_number == 0u { return; }
     for (var i = id.x; i < frame.sphere_count; i += groups.x * GROUP) {
-        let place = pushed_place(i, pass_number);
-        let path = distance(place, bodies[i].offset);
-        if path > 0.0 {
-            bodies[i].offset = place;
-            nodes[i].motion_margin -= path;
+        let moved = moved_before(i, pass_number);
+        if any(moved != vec3f(0.0)) {
+            bodies[i].offset += moved;
+            nodes[i].motion_margin -= length(moved);
         }
     }
     check_loops();

@@ -26,8 +26,8 @@ pub struct Compress {
     /// Positions before the box shrank, in the order of before the broad phase.
     place: Vec<Vec4>,
     cell: Vec<IVec4>,
-    /// Positions before the first push.
-    begin: Vec<Vec4>,
+    /// Displacement of each sphere by the pushes so far. A position is rounded too coarsely for the small pushes of a dense system.
+    moved: Vec<Vec3>,
     /// Spheres that a pass may push.
     near: Bits,
     near_list: Vec<u32>,
@@ -68,8 +68,8 @@ impl Compress {
     /// Begins the pushes: finds the spheres that come nearer to another one than the gap allows.
     pub fn begin(&mut self, view: &View) {
         let count = view.state.len();
-        self.begin.clear();
-        self.begin.extend_from_slice(view.state.place);
+        self.moved.clear();
+        self.moved.resize(count, Vec3::ZERO);
         self.near.reset(count);
         let (near, shifts) = (&self.near, wide(view.shifts));
         for_ranges(count, TASK, |range| {
@@ -86,7 +86,7 @@ impl Compress {
 
     /// Computes the pushes of a pass. Returns whether any spheres overlap.
     pub fn find(&mut self, view: &View) -> bool {
-        let Self { near, near_list, pushes, .. } = self;
+        let Self { near, near_list, pushes, moved, .. } = self;
         near.list(near_list);
         pushes.clear();
         pushes.resize(near_list.len(), Push::default());
@@ -94,23 +94,19 @@ impl Compress {
         for_ranges(near_list.len(), PUSH_TASK, |range| {
             for k in range {
                 // SAFETY: ranges do not overlap.
-                unsafe { disjoint.set(k, push_of(view, near_list[k] as usize)) };
+                unsafe { disjoint.set(k, push_of(view, moved, near_list[k] as usize)) };
             }
         });
         pushes.iter().any(|push| push.overlaps)
     }
 
-    /// The pushes of the pass, in ascending order of the spheres.
-    pub fn pushes(&self) -> impl Iterator<Item = (usize, Push)> {
-        self.near_list.iter().map(|&i| i as usize).zip(self.pushes.iter().copied())
-    }
-
     /// Moves the spheres by the pushes. Returns whether all stay within `reach` of their positions before the first push.
-    pub fn apply(&self, place: &mut [Vec4], reach: f32) -> bool {
+    pub fn apply(&mut self, reach: f32) -> bool {
         let mut stays = true;
-        for (i, push) in self.pushes() {
-            place[i] += push.way.extend(0.0);
-            stays &= (place[i] - self.begin[i]).truncate().length() <= reach;
+        for (&i, push) in self.near_list.iter().zip(&self.pushes) {
+            let moved = &mut self.moved[i as usize];
+            *moved += push.way;
+            stays &= moved.length() <= reach;
         }
         stays
     }
@@ -130,14 +126,14 @@ impl Compress {
         });
     }
 
-    /// Distance of each sphere from its position before the first push; spheres that were not pushed are left out.
-    pub fn paths(&self, place: &[Vec4]) -> impl Iterator<Item = (usize, f32)> {
-        let paths = self.begin.iter().zip(place).map(|(begin, place)| (place - begin).truncate().length());
-        paths.enumerate().filter(|&(_, path)| path > 0.0)
+    /// The displacement of each sphere by all passes; spheres that were not pushed are left out.
+    pub fn moved(&self) -> impl Iterator<Item = (usize, Vec3)> {
+        self.moved.iter().copied().enumerate().filter(|&(_, moved)| moved != Vec3::ZERO)
     }
 
     pub fn bytes(&self) -> usize {
-        (self.place.capacity() + self.cell.capacity() + self.begin.capacity()) * size_of::<Vec4>()
+        (self.place.capacity() + self.cell.capacity()) * size_of::<Vec4>()
+            + self.moved.capacity() * size_of::<Vec3>()
             + self.near_list.capacity() * 4
             + self.pushes.capacity() * size_of::<Push>()
             + self.near.bytes()
@@ -145,14 +141,15 @@ impl Compress {
 }
 
 /// Moves each sphere of every pair that is nearer than the gap allows by half of the missing distance; a much larger sphere moves less.
-fn push_of(view: &View, i: usize) -> Push {
+fn push_of(view: &View, moved: &[Vec3], i: usize) -> Push {
     let state = view.state;
     let (mut push, mut longest, mut is_mixed) = (Push::default(), 0.0f32, false);
     let radius = state.radius(i);
     for &candidate in view.lists.of(i) {
         let j = candidate.index();
         let other = state.radius(j);
-        let d = (state.offset(i) - state.offset(j)) - view.shifts[candidate.code() as usize];
+        let d = ((state.offset(i) - state.offset(j)) - view.shifts[candidate.code() as usize])
+            + (moved[i] - moved[j]);
         let sum = radius + other;
         let aim = sum * (1.0 + PUSH_GAP);
         let square = d.length_squared();

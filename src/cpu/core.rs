@@ -199,13 +199,14 @@ impl Core {
                 break true;
             }
             passes += 1;
-            if passes == PUSH_PASSES || !compress.apply(&mut self.state.place, reach) {
+            if passes == PUSH_PASSES || !compress.apply(reach) {
                 break false;
             }
             compress.follow(&self.view(frame));
         };
-        for (i, path) in compress.paths(&self.state.place) {
-            self.motion_margin[i] -= path;
+        for (i, moved) in compress.moved() {
+            self.state.place[i] += moved.extend(0.0);
+            self.motion_margin[i] -= moved.length();
         }
         is_apart
     }

@@ -379,7 +379,7 @@ fn the_dispatch_budget_changes_no_state() {
 // A box that loses a share of its lengths in each step, with new cells in some, whatever the capacities and the dispatch budget.
 #[test]
 fn a_box_shrinks_in_the_same_way_however_its_steps_are_taken() {
-    let fill = Fill::random(500).volume_fraction(0.3).temperature(1.0);
+    let fill = Fill::random(500).volume_fraction(0.15).temperature(1.0);
     let mut system = Scene::new(0.02).seed(88).periodic().fill(fill).build().unwrap();
     system.compression = Some(Compression { rate: 0.4, fraction: Some(0.6), pressure: None });
     let (steps, share) = (24, 0.4 * system.dt);

@@ -227,11 +227,13 @@ impl<'a> Harness<'a> {
         let radius_max = domain.statistics.radius_max as f32;
         let frame = self.site.layout.frame(&domain.grid, &domain.world, radius_max);
         let Frame { edge, count, per_edge, levels, buckets, direct, bucket_mask, parts, .. } = frame;
+        self.twin.motion_margin = self.twin.motion_margin.min(domain.grid.margin_limit);
         for frame in self.frames.iter_mut().chain([&mut self.site.frame]) {
             (frame.ratio, frame.old_count) = (remap.ratio, remap.old_count);
             (frame.edge, frame.count, frame.per_edge, frame.levels) = (edge, count, per_edge, levels);
             (frame.buckets, frame.direct) = (buckets, direct);
             (frame.bucket_mask, frame.parts) = (bucket_mask, parts);
+            frame.motion_margin = self.twin.motion_margin;
         }
         self.twin.other_box = Some(at);
     }
