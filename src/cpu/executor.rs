@@ -189,7 +189,7 @@ impl CpuExecutor {
             self.now.other_box = Some(self.core.domain.shrunk_box(shrinkage, halvings));
             execute(SHRINK, self)?;
             execute(BROAD_PHASE, self)?;
-            if halvings > shrinkage::MOST_HALVINGS {
+            if halvings > shrinkage::MOST_SHRINK_HALVINGS {
                 return Ok(false);
             }
             execute(PUSH_APART, self)?;
@@ -504,7 +504,11 @@ impl StepEngine for CpuExecutor {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.core.bytes() + self.rounds.bytes() + self.rest.bytes() + self.relax.bytes() + self.compress.bytes()
+        self.core.bytes()
+            + self.rounds.bytes()
+            + self.rest.bytes()
+            + self.relax.bytes()
+            + self.compress.bytes()
     }
 
     fn renewed(&self, system: &System, time: f64) -> Result<(Self, Sums, f32), Error> {
@@ -637,6 +641,7 @@ mod tests {
             assert!(*runs > 0 && !columns.is_empty(), "{pass} ran {runs} times and changed {columns:?}");
         }
     }
+
     #[test]
     fn the_passes_of_a_smaller_box_write_the_columns_that_the_schedule_says() {
         let mut system = System { gravity: DVec3::ZERO, walls: vec![], ..falling() };
@@ -655,10 +660,9 @@ mod tests {
             execute(part, &mut checked).unwrap();
         }
         assert!(checked.executor.now.is_apart);
-        for (pass, columns) in [
-            ("Shrink", &[Column::Place][..]),
-            ("PushApart", &[Column::Place, Column::MotionMargin]),
-        ] {
+        for (pass, columns) in
+            [("Shrink", &[Column::Place][..]), ("PushApart", &[Column::Place, Column::MotionMargin])]
+        {
             assert_eq!(checked.changed[pass].1, columns, "{pass}");
         }
     }

@@ -44,7 +44,7 @@ use crate::{
         checkpoint::{ExecutorState, GpuState, StagedHead, StagedState},
         domain::Domain,
         driver::{Driver, StepEngine, StepRequest, Taken},
-        shrinkage::{MOST_HALVINGS, PeriodicBox, Shrinkage},
+        shrinkage::{MOST_SHRINK_HALVINGS, PeriodicBox, Shrinkage},
         watch::BoxSet,
     },
     trace::debug,
@@ -410,7 +410,7 @@ impl GpuExecutor {
         device: DeviceCounts,
     ) -> Taken {
         self.dispatch_budget.ended_well(&self.context, device.walked);
-        let has_shrunk = begun.1.shrink.is_some_and(|shrink| shrink.halvings <= MOST_HALVINGS);
+        let has_shrunk = begun.1.shrink.is_some_and(|shrink| shrink.halvings <= MOST_SHRINK_HALVINGS);
         if has_shrunk {
             self.dispatch_budget.pushed(device.pushes);
         }

@@ -394,7 +394,8 @@ fn a_box_shrinks_in_the_same_way_however_its_steps_are_taken() {
             engine.engine.substep_wise = in_pieces;
             let next = if step < steps { share } else { 0.0 };
             assert_eq!(engine.shrink(share, next).unwrap(), Some(false));
-            let report = engine.step(f64::from(step - 1) * system.dt, None, is_ahead && step < steps).unwrap();
+            let report =
+                engine.step(f64::from(step - 1) * system.dt, None, is_ahead && step < steps).unwrap();
             assert_eq!(report.cpu_steps, 0);
             assert!(report.deepest_overlap < 1e-5, "{report:?}");
             assert!(engine.shrunk().is_some_and(|shrunk| !shrunk.is_stuck));
@@ -420,7 +421,9 @@ fn a_box_shrinks_in_the_same_way_however_its_steps_are_taken() {
         (Capacities::tiny(), false, true, Some(200)),
     ] {
         let (found, retries, _) = run(capacities, is_ahead, in_pieces, pushes);
-        println!("ahead {is_ahead}, in pieces {in_pieces}, {pushes:?} passes: {retries} waits, {singly} one by one");
+        println!(
+            "ahead {is_ahead}, in pieces {in_pieces}, {pushes:?} passes: {retries} waits, {singly} one by one"
+        );
         assert!(found == usual, "ahead {is_ahead}, in pieces {in_pieces}, {pushes:?} passes");
     }
 }

@@ -94,12 +94,7 @@ const REMOVAL: &str = shader!("shared/removal");
 
 /// All modules in the order of the stages; then the one that finishes the rounds, and those for sinks and sources.
 pub const MODULES: &[Module] = &[
-    Module {
-        name: "compress",
-        group: Group::Broad,
-        entries: &["compress"],
-        parts: &[shader!("compress")],
-    },
+    Module { name: "compress", group: Group::Broad, entries: &["compress"], parts: &[shader!("compress")] },
     Module {
         name: "push_apart",
         group: Group::Substep,

@@ -9,7 +9,7 @@ use super::{Simulation, edit::Disturbed};
 use crate::{
     Bounds, Compressed, Compression, CompressionStage, Dimensions, Error, StepReport, System,
     scene::push::Crowd,
-    step::shrinkage::{MOST_HALVINGS, Shrunk},
+    step::shrinkage::{MOST_SHRINK_HALVINGS, Shrunk},
     system::space::{Space, SphereProxy},
 };
 
@@ -161,7 +161,8 @@ impl Simulation {
         if share == 0.0 {
             return Ok(());
         }
-        let found = (0..=MOST_HALVINGS).find_map(|k| shrunk(&self.system, share * 0.5f64.powi(k as i32)));
+        let found =
+            (0..=MOST_SHRINK_HALVINGS).find_map(|k| shrunk(&self.system, share * 0.5f64.powi(k as i32)));
         let Some(smaller) = found else {
             self.squeeze.stop(CompressionStage::Stuck, self.system.dt);
             return Ok(());

@@ -16,7 +16,7 @@ use crate::{
 
 /// How often the shrinkage of a step may be halved: down to a 16th. With more halvings a gas creeps towards jamming while
 /// its collision rate, and so the cost of a step, grows without bound.
-pub const MOST_HALVINGS: u32 = 4;
+pub const MOST_SHRINK_HALVINGS: u32 = 4;
 
 /// Path, in units of the shrinkage of a mean diameter, that candidate lists allow to spheres which are pushed apart. Near jamming a
 /// sphere of a few hundred is pushed by fifteen; in a gas, by less than two.
@@ -103,7 +103,7 @@ impl Domain {
             let bounds = from.bounds.shrunk(part(share, *halvings), axes);
             (bounds.max - bounds.min).to_array()[..axes].iter().all(|period| *period >= least)
         };
-        let least_halvings = (0..=MOST_HALVINGS).find(has_room).unwrap_or(MOST_HALVINGS + 1);
+        let least_halvings = (0..=MOST_SHRINK_HALVINGS).find(has_room).unwrap_or(MOST_SHRINK_HALVINGS + 1);
         let mut to = self.resized(&from, from.bounds.shrunk(part(share, least_halvings), axes));
         let limits = self.limits_while_shrinking(&to, share);
         let wanted = plan::wanted_margin(&limits, past);
@@ -122,7 +122,7 @@ impl Domain {
         Shrinkage { share, least_halvings, from, to }
     }
 
-    /// The box after so many halvings of a shrinkage, in the cells of [`Shrinkage::to`]; after more than [`MOST_HALVINGS`] it keeps
+    /// The box after so many halvings of a shrinkage, in the cells of [`Shrinkage::to`]; after more than [`MOST_SHRINK_HALVINGS`] it keeps
     /// its size.
     pub fn shrunk_box(&self, shrinkage: &Shrinkage, halvings: u32) -> PeriodicBox {
         let Shrinkage { share, least_halvings, from, to } = shrinkage;
@@ -166,5 +166,5 @@ impl Domain {
 
 // The share of its lengths that the box loses after so many halvings.
 fn part(share: f64, halvings: u32) -> f64 {
-    if halvings > MOST_HALVINGS { 0.0 } else { share * 0.5f64.powi(halvings as i32) }
+    if halvings > MOST_SHRINK_HALVINGS { 0.0 } else { share * 0.5f64.powi(halvings as i32) }
 }

@@ -18,6 +18,8 @@ use crate::gpu::{
     shaders::Variant,
     step_plan::StepPlan,
 };
+#[cfg(test)]
+use crate::step::shrinkage::PeriodicBox;
 use crate::{
     Error, System,
     cpu::{audit::Audit, core::Core},
@@ -26,8 +28,6 @@ use crate::{
         watch::BoxSet,
     },
 };
-#[cfg(test)]
-use crate::step::shrinkage::PeriodicBox;
 
 /// Inputs of the device besides its memory.
 pub struct Site {

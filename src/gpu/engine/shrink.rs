@@ -9,7 +9,7 @@ use crate::{
     },
     step::{
         driver::StepRequest,
-        shrinkage::{MOST_HALVINGS, PeriodicBox, Shrinkage},
+        shrinkage::{MOST_SHRINK_HALVINGS, PeriodicBox, Shrinkage},
     },
 };
 
@@ -24,7 +24,7 @@ impl GpuExecutor {
         let (shrinkage, shrink) = (step.shrinkage.as_ref()?, step_plan.shrink.as_mut()?);
         let at = self.host.domain.shrunk_box(shrinkage, shrink.halvings);
         shrink.remap = at.grid.remap_from(&shrinkage.from.grid);
-        shrink.pushes = if shrink.halvings > MOST_HALVINGS { 0 } else { self.dispatch_budget.pushes };
+        shrink.pushes = if shrink.halvings > MOST_SHRINK_HALVINGS { 0 } else { self.dispatch_budget.pushes };
         Some(at)
     }
 
