@@ -321,7 +321,7 @@ pub struct ValidateArguments {
     /// The short form of the cases, under 3 minutes on 2 cores (default).
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
-    /// All cases in their long form; single cases take up to about ten minutes on 2 cores.
+    /// All cases in their long form, under an hour on 2 cores.
     #[arg(long)]
     pub full: bool,
     /// Backends, one after the other. exact runs only the cases that it supports.

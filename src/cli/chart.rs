@@ -10,7 +10,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::{
     BitMapBackend, Circle, Color, DrawingArea, DrawingBackend, FontStyle, IntoDrawingArea, IntoFont,
-    LineSeries, RGBColor, Rectangle, SVGBackend, Text, TextStyle, WHITE,
+    LineSeries, PathElement, RGBColor, Rectangle, SVGBackend, Text, TextStyle, WHITE,
 };
 use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -80,11 +80,18 @@ pub struct Series {
     pub label: String,
     pub form: Form,
     pub points: Vec<(f64, f64)>,
+    /// Half lengths of the error bars along y, one for each point; empty if there are none.
+    pub errors: Vec<f64>,
 }
 
 impl Series {
     pub fn new(label: impl Into<String>, form: Form, points: Vec<(f64, f64)>) -> Self {
-        Self { label: label.into(), form, points }
+        Self { label: label.into(), form, points, errors: vec![] }
+    }
+
+    // The ends of the error bars.
+    fn error_bars(&self) -> impl Iterator<Item = [(f64, f64); 2]> {
+        self.points.iter().zip(&self.errors).map(|(&(x, y), error)| [(x, y - error), (x, y + error)])
     }
 }
 
@@ -161,7 +168,23 @@ impl Chart {
             .map(|series| series.points.iter().map(|point| place(*point)).filter(is_shown).collect())
             .collect();
         let has_bars = self.series.iter().any(|series| series.form == Form::Bars);
-        let all = || shown.iter().flatten();
+        // The ends that have no place on a logarithmic axis are drawn at the value itself.
+        let bar = |[(x, low), (_, high)]: [(f64, f64); 2]| {
+            let (x, low, middle, high) = (
+                self.place(0, x),
+                self.place(1, low),
+                self.place(1, 0.5 * (low + high)),
+                self.place(1, high),
+            );
+            let low = if low.is_finite() { low } else { middle };
+            [(x, low), (x, high)]
+        };
+        let error_bars: Vec<Vec<[(f64, f64); 2]>> = self
+            .series
+            .iter()
+            .map(|series| series.error_bars().map(bar).filter(|ends| ends.iter().all(is_shown)).collect())
+            .collect();
+        let all = || shown.iter().flatten().chain(error_bars.iter().flatten().flatten());
         let bars = |(series, _): &(&Series, &Vec<(f64, f64)>)| series.form == Form::Bars;
         let ends = self.series.iter().zip(&shown).filter(bars).flat_map(|(_, points)| {
             let half = half_width(points);
@@ -183,8 +206,10 @@ impl Chart {
             .x_desc(self.labels[0].clone())
             .y_desc(self.labels[1].clone())
             .draw()?;
-        for (k, (series, points)) in self.series.iter().zip(shown).enumerate() {
-            draw_series(&mut chart, series.form, points, color(k), bottom)?;
+        for (k, (series, points)) in self.series.iter().zip(&shown).enumerate() {
+            let style = color(k).stroke_width(1);
+            chart.draw_series(error_bars[k].iter().map(|ends| PathElement::new(ends.to_vec(), style)))?;
+            draw_series(&mut chart, series.form, points.clone(), color(k), bottom)?;
         }
         Ok(())
     }

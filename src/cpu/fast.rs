@@ -95,6 +95,11 @@ impl DynamicCandidates {
         })
     }
 
+    /// Spheres that have dynamic candidates, in no order.
+    pub fn spheres(&self) -> &[u32] {
+        &self.changed
+    }
+
     pub fn get(&self, place: u32) -> &DynamicCandidate {
         &self.pool[place as usize]
     }

@@ -1,6 +1,8 @@
 //! Stage `neighbors`: lists the candidates of every sphere: all spheres that it could meet before the next broad phase
 //! while both stay within their motion margins.
 
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 pub mod parts;
 
 use crate::cpu::{bits::Bits, order::Order};
@@ -88,6 +90,8 @@ pub struct Block {
     was_hit: AtomicBool,
     /// Whether a wall in reach of the sphere moves.
     driven: Vec<bool>,
+    /// Length of the longest list of candidates.
+    longest: usize,
 }
 
 /// Candidates of all spheres. Every pair is listed twice, once for each sphere.
@@ -101,6 +105,7 @@ pub struct Lists {
     planes: u32,
     /// Motion margin and path of the drift that the lists allow.
     made_for: (f32, f32),
+    longest: usize,
 }
 
 impl Block {
@@ -110,10 +115,11 @@ impl Block {
     }
 
     fn clear(&mut self) {
-        let Self { entries, ends, walls, features, feature_ends, driven, .. } = self;
-        entries.clear();
+        let Self { entries, ends, own, own_ends, owners, walls, features, feature_ends, driven, .. } = self;
+        [entries, own].into_iter().for_each(Vec::clear);
+        [ends, own_ends, walls, features, feature_ends].into_iter().for_each(Vec::clear);
+        owners.clear();
         driven.clear();
-        [ends, walls, features, feature_ends].into_iter().for_each(Vec::clear);
     }
 
     // The place of the candidates of the k-th sphere of a block in a list with these ends.
@@ -125,15 +131,12 @@ impl Block {
     // Lists the pairs that the spheres of the block own, from the candidates.
     fn list_own(&mut self, ids: &[u32], first: usize) {
         let Self { entries, ends, own, own_ends, owners, .. } = self;
-        own_ends.clear();
+        // One more, because each candidate is written before it is known whether it counts.
+        own.resize(entries.len() + 1, Candidate::default());
+        owners.resize(entries.len() + 1, 0);
         let (mut start, mut count) = (0, 0);
         for (k, &end) in ends.iter().enumerate() {
             let (id, candidates) = (ids[first + k], &entries[start..end as usize]);
-            let room = count + candidates.len();
-            if own.len() < room {
-                own.resize(room, Candidate::default());
-                owners.resize(room, 0);
-            }
             // The order of ids is random, so a branch would be predicted wrongly half of the time.
             for &candidate in candidates {
                 own[count] = candidate;
@@ -190,24 +193,40 @@ impl Block {
 /// Positions and radii by component, so that the data of four spheres are one load each. Transposing them during the
 /// search took a quarter of its time.
 #[derive(Default)]
-struct Columns([Vec<f32>; 4]);
+struct Columns {
+    place: [Vec<f32>; 4],
+    /// Cells along x.
+    cell_x: Vec<f32>,
+}
 
 impl Columns {
-    fn fill(&mut self, places: &[Vec4]) {
-        // Three extra elements, so that the last load of four stays in bounds.
-        self.0.iter_mut().for_each(|column| column.resize(places.len() + 3, 0.0));
-        let [x, y, z, radius] = self.0.each_mut().map(|column| &mut column[..places.len()]);
-        (x, y, z, radius, places).into_par_iter().with_min_len(TASK).for_each(|(x, y, z, radius, place)| {
-            [*x, *y, *z, *radius] = place.to_array();
-        });
+    fn fill(&mut self, state: &State) {
+        let (places, count) = (&state.place, state.len());
+        let Self { place, cell_x } = self;
+        // Extra elements, so that the last load of eight stays in bounds.
+        place.iter_mut().chain([&mut *cell_x]).for_each(|column| column.resize(count + 8, 0.0));
+        let [x, y, z, radius] = place.each_mut().map(|column| &mut column[..count]);
+        let columns = (x, y, z, radius, &mut cell_x[..count]);
+        (columns, places, &state.cell).into_par_iter().with_min_len(TASK).for_each(
+            |((x, y, z, radius, cell_x), place, cell)| {
+                [*x, *y, *z, *radius] = place.to_array();
+                *cell_x = cell.x as f32;
+            },
+        );
     }
 
+    // Positions and radii.
     fn each(&self) -> [&[f32]; 4] {
-        self.0.each_ref().map(Vec::as_slice)
+        self.place.each_ref().map(Vec::as_slice)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn cell_x(&self) -> &[f32] {
+        &self.cell_x
     }
 
     fn bytes(&self) -> usize {
-        self.0.iter().map(|column| 4 * column.capacity()).sum()
+        self.place.iter().chain([&self.cell_x]).map(|column| 4 * column.capacity()).sum()
     }
 }
 
@@ -251,6 +270,11 @@ impl Lists {
             }
             i = end;
         }
+    }
+
+    /// Length of the longest list of candidates.
+    pub fn longest(&self) -> usize {
+        self.longest
     }
 
     /// The planes that sphere `i` could meet, as bits.
@@ -398,49 +422,124 @@ pub fn neighbors(
             lists.before = Outputs::default();
         }
     }
-    let Lists { blocks, before, columns, planes, made_for } = lists;
-    let drift = made_for.1;
+    let Lists { blocks, before, columns, planes, made_for, longest } = lists;
     *planes = world.walls.len() as u32;
     // With hashed parts, spheres are searched one by one and the columns are not needed.
     if grid.direct || grid.levels.parts == 1 {
-        columns.fill(&state.place);
+        columns.fill(state);
     }
-    let (columns, before) = (columns.each(), before.all());
+    let (skin, path) = (2.0 * reach.motion_margin, reach.motion_margin + made_for.1);
+    let search = Search { grid, world, state, starts, columns, skin, path };
+    let before = before.all();
     blocks.run(state.len(), BLOCK, |range, block| {
         if kept.is_some() && before[range.start / BLOCK].is_none() {
             return;
         }
         *block.was_hit.get_mut() = true;
         block.clear();
-        let first_of_block = range.start;
+        match kept {
+            Some(kept) => search.renew(range.clone(), kept, before, block),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `has_lanes` checks the processor and the grid.
+            None if search.has_lanes() => unsafe { search.find_in_lanes(range.clone(), block) },
+            None => search.find(range.clone(), block),
+        }
+        if kept.is_none() {
+            search.find_walls(range.clone(), block);
+        }
+        if block.own_ends.is_empty() {
+            block.list_own(&state.id, range.start);
+        }
+        let lengths = (0..block.ends.len()).map(|k| block.ends[k] as usize - Block::start(&block.ends, k));
+        block.longest = lengths.max().unwrap_or(0);
+    });
+    *longest = blocks.iter().map(|block| block.longest).max().unwrap_or(0);
+    kept.is_some()
+}
+
+/// The search of a broad phase.
+struct Search<'a> {
+    grid: &'a Grid,
+    world: &'a World,
+    state: &'a State,
+    starts: &'a [u32],
+    columns: &'a Columns,
+    /// Twice the motion margin.
+    skin: f32,
+    /// Path towards walls: the motion margin and the path of the drift.
+    path: f32,
+}
+
+impl Search<'_> {
+    // Whether the spheres can be found in lanes. Cells along x are floats there.
+    fn has_lanes(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return lanes::is_supported()
+            && self.grid.direct
+            && self.grid.levels.parts == 1
+            && self.grid.count.x < 1 << f32::MANTISSA_DIGITS;
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
+    // Lists the candidates of the spheres of a block.
+    fn find(&self, range: Range<usize>, block: &mut Block) {
         let (mut rows, mut parts) = (Rows::default(), vec![]);
         for i in range {
-            if let Some(kept) = kept.filter(|kept| !kept.renewed.contains(i)) {
+            self.find_of(i, &mut rows, &mut parts, block);
+        }
+    }
+
+    // Lists the candidates of one sphere.
+    fn find_of(&self, i: usize, rows: &mut Rows, parts: &mut Vec<Row>, block: &mut Block) {
+        let finder = Finder::new(self.grid, self.state, i, self.skin);
+        let columns = self.columns.each();
+        if self.grid.levels.parts > 1 {
+            finder.in_parts(self.starts, columns, parts, &mut block.entries);
+        } else {
+            rows.around(self.grid, self.starts, self.state.cell[i].truncate());
+            finder.in_fours(&rows.rows[..rows.count], columns, &mut block.entries);
+        }
+        block.ends.push(block.entries.len() as u32);
+    }
+
+    // Keeps the lists of the spheres of a block that have not changed, and lists the candidates and walls of the others.
+    fn renew(&self, range: Range<usize>, kept: Kept, before: &[Option<Block>], block: &mut Block) {
+        let (mut rows, mut parts) = (Rows::default(), vec![]);
+        for i in range {
+            if kept.renewed.contains(i) {
+                self.find_of(i, &mut rows, &mut parts, block);
+                self.find_walls(i..i + 1, block);
+            } else {
                 let from = kept.old_index(i);
                 let before = before[from / BLOCK].as_ref().expect("a block whose spheres have changed");
                 block.keep(before, from % BLOCK, kept.order);
-                continue;
             }
-            let finder = Finder::new(grid, state, i, 2.0 * reach.motion_margin);
-            if grid.levels.parts > 1 {
-                finder.in_parts(starts, columns, &mut parts, &mut block.entries);
-            } else {
-                rows.around(grid, starts, state.cell[i].truncate());
-                finder.in_rows(&rows.rows[..rows.count], columns, &mut block.entries);
-            }
-            block.ends.push(block.entries.len() as u32);
-            let walls = walls_in_reach(grid, world, state, i, reach.motion_margin + drift);
-            block.walls.push(walls);
-            let first = block.features.len();
-            features_in_reach(grid, world, state, i, reach.motion_margin + drift, &mut block.features);
-            block.feature_ends.push(block.features.len() as u32);
+        }
+    }
+
+    // Lists the walls in reach of some spheres of a block.
+    fn find_walls(&self, range: Range<usize>, block: &mut Block) {
+        let Self { grid, world, state, path, .. } = *self;
+        let Block { walls, features, feature_ends, driven, .. } = block;
+        if world.walls.is_empty() && world.features.is_empty() {
+            let count = walls.len() + range.len();
+            walls.resize(count, 0);
+            feature_ends.resize(count, 0);
+            driven.resize(count, false);
+            return;
+        }
+        for i in range {
+            let planes = walls_in_reach(grid, world, state, i, path);
+            walls.push(planes);
+            let first = features.len();
+            features_in_reach(grid, world, state, i, path, features);
+            feature_ends.push(features.len() as u32);
             let moves =
                 |&feature: &u32| world.features.mover_of(world.features.all[feature as usize].wall).is_some();
-            block.driven.push(walls & world.moving != 0 || block.features[first..].iter().any(moves));
+            driven.push(planes & world.moving != 0 || features[first..].iter().any(moves));
         }
-        block.list_own(&state.id, first_of_block);
-    });
-    kept.is_some()
+    }
 }
 
 /// Spheres of up to three cells side by side along x.
@@ -559,7 +658,7 @@ impl<'a> Finder<'a> {
 
     /// Tests four spheres at a time, because a row holds two or three. One word collects the results of up to sixteen
     /// groups: with a loop for each row, mispredicted branches took most of the time.
-    fn in_rows(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
+    fn in_fours(&self, rows: &[Row], columns: [&[f32]; 4], entries: &mut Vec<Candidate>) {
         let lanes = Vec4::new(0.0, 1.0, 2.0, 3.0);
         let [xs, ys, zs, radii] = columns;
         let (mut fours, mut count, mut hits) = ([(0u32, 0u32); 16], 0, 0u64);
@@ -600,11 +699,16 @@ impl<'a> Finder<'a> {
             let bit = hits.trailing_zeros();
             hits &= hits - 1;
             let (first, row) = fours[bit as usize / 4];
-            let (j, row) = (first + bit % 4, &rows[row as usize]);
-            let side = i32::from(j >= row.starts[2]) - i32::from(j < row.starts[1]);
-            if self.grid.direct || self.is_in(j as usize, row.cell, side) {
-                self.push(j as usize, row.code + side, entries);
-            }
+            self.push_hit(first + bit % 4, &rows[row as usize], entries);
+        }
+    }
+
+    // Stores sphere `j` of a row.
+    #[inline]
+    fn push_hit(&self, j: u32, row: &Row, entries: &mut Vec<Candidate>) {
+        let side = i32::from(j >= row.starts[2]) - i32::from(j < row.starts[1]);
+        if self.grid.direct || self.is_in(j as usize, row.cell, side) {
+            self.push(j as usize, row.code + side, entries);
         }
     }
 

@@ -3,7 +3,11 @@
 //! Every task covers a fixed range of items, and the outputs of the tasks are joined in the order of their ranges. Sums and
 //! lists are therefore formed in the same order for any number of threads.
 
-use std::{marker::PhantomData, ops::Range};
+use std::{
+    marker::PhantomData,
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use rayon::prelude::*;
 
@@ -21,6 +25,30 @@ pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync)
         (0..tasks).for_each(|k| work(range(k)));
     } else {
         (0..tasks).into_par_iter().for_each(|k| work(range(k)));
+    }
+}
+
+/// Adds one to counters that several threads may share.
+#[derive(Clone, Copy)]
+pub struct Counting {
+    is_shared: bool,
+}
+
+impl Counting {
+    /// For the threads of the current pool.
+    pub fn here() -> Self {
+        Self { is_shared: rayon::current_num_threads() > 1 }
+    }
+
+    /// Adds one to a counter and returns its value before. Without atomic additions, `bin` takes about half of the time.
+    #[inline(always)]
+    pub fn next(self, counter: &AtomicU32) -> u32 {
+        if self.is_shared {
+            return counter.fetch_add(1, Relaxed);
+        }
+        let before = counter.load(Relaxed);
+        counter.store(before + 1, Relaxed);
+        before
     }
 }
 

@@ -45,6 +45,12 @@ impl Relax {
         self.deep.reset(count);
         let deep = &self.deep;
         self.quiet.resize(count, 0.0);
+        // Without walls and sleeping spheres, only spheres with dynamic candidates can overlap anything outside the lists.
+        let has_pairs_only =
+            view.world.walls.is_empty() && view.world.features.is_empty() && view.sleep.quiet().is_none();
+        if has_pairs_only {
+            self.quiet.fill(UNKNOWN);
+        }
         let quiet = Disjoint::new(&mut self.quiet);
         let shifts = wide(view.shifts);
         self.deepest.run(count, TASK, |range, deepest| {
@@ -52,6 +58,9 @@ impl Relax {
             view.sleep.for_restless_runs(range.clone(), |run| {
                 *deepest = deepest_of_pairs(view, run, *deepest, &shifts, deep);
             });
+            if has_pairs_only {
+                return;
+            }
             for i in range {
                 let rests = view.sleep.is_quiet(i);
                 let is_quiet = rests && view.dynamic_candidates.of(i).next().is_none();
@@ -72,7 +81,13 @@ impl Relax {
                 *deepest = deepest.max(depth);
             }
         });
-        self.deepest.iter().fold(0.0, |a, &b| a.max(b))
+        let mut deepest = self.deepest.iter().fold(0.0, |a: f32, &b| a.max(b));
+        if has_pairs_only {
+            for &i in view.dynamic_candidates.spheres() {
+                deepest = deepest_beyond(view, i as usize, deepest, deep);
+            }
+        }
+        deepest
     }
 
     /// Reorders what is known of the quiet spheres.

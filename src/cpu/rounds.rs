@@ -10,19 +10,22 @@ use crate::{
         bits::Bits,
         collide::{self, CollideOutput, Counts, Push, Recorder, Undo},
         core::Core,
-        event::Event,
+        event::{Event, View},
         event_driven::EventDriven,
         fast::{Lines, Walk},
         parallel::{Disjoint, Outputs, for_ranges},
-        select::{self, Bounds, Crowded, Threat},
-        sweep,
+        select::{self, Crowded, Propagation, SharedBound, Threat},
+        sweep::{self, PairImpact},
     },
-    state::frame::Frame,
+    state::{frame::Frame, grid::CODES},
     step::{checkpoint::CpuState, domain::Domain, plan::Work},
 };
 
 /// Spheres per task in a round. Their costs differ, so tasks are small.
 const ROUND_TASK: usize = 256;
+
+/// Spheres per task of the first sweep.
+const SEEK_TASK: usize = 1024;
 
 /// Capsules traversed by one task.
 const WALK_TASK: usize = 16;
@@ -84,11 +87,13 @@ pub struct Rounds {
     pub selected: Vec<u32>,
     near: Vec<u32>,
     pub threats: Vec<Threat>,
-    pub first: Vec<Bounds>,
-    /// Spheres with valid bounds: nothing near them has changed since the bounds were computed.
-    bounded: Bits,
-    /// Whether any sphere may have valid bounds.
-    has_bounds: bool,
+    /// Effects of the impacts of neighbours, for the spheres in `widened`.
+    others: Vec<SharedBound>,
+    widened: Bits,
+    widened_list: Vec<u32>,
+    seen: Outputs<Vec<PairImpact>>,
+    /// Impacts of other spheres with touched ones.
+    found: Outputs<Vec<(u32, Event)>>,
     crowded: Outputs<Vec<Crowded>>,
     all_crowded: Vec<Crowded>,
     picked: Outputs<Vec<u32>>,
@@ -96,7 +101,7 @@ pub struct Rounds {
     touched: Bits,
     pub touched_list: Vec<u32>,
     affected: Bits,
-    pub affected_list: Vec<u32>,
+    affected_list: Vec<u32>,
     pub first_touch: Bits,
     pub undo: Vec<Undo>,
     pub counts: Counts,
@@ -133,30 +138,45 @@ fn gather(
     picked.iter().for_each(|picked| chosen.extend_from_slice(picked));
 }
 
+// Whether no contact rests and no sphere is fixed.
+fn are_all_free(core: &Core) -> bool {
+    let statistics = &core.domain.statistics;
+    statistics.movable == statistics.count && !core.domain.world.rests
+}
+
+// Notes whether a sphere has an impact.
+#[inline]
+fn mark(pending: &Bits, i: usize, event: Event) {
+    if event.is_some() { pending.insert(i) } else { pending.remove(i) }
+}
+
 impl Rounds {
     pub fn new(spheres: usize) -> Self {
         let mut rounds = Self {
             events: vec![Event::NONE; spheres],
-            first: vec![Bounds::NONE; spheres],
+            others: (0..spheres).map(|_| SharedBound::default()).collect(),
             ..Self::default()
         };
-        let Self { pending, touched, affected, first_touch, bounded, .. } = &mut rounds;
-        [pending, touched, affected, first_touch, bounded].into_iter().for_each(|bits| bits.reset(spheres));
+        let Self { pending, touched, affected, first_touch, widened, .. } = &mut rounds;
+        [pending, touched, affected, first_touch, widened].into_iter().for_each(|bits| bits.reset(spheres));
         rounds
     }
 
     pub fn bytes(&self) -> usize {
         size_of::<Event>() * self.events.capacity()
-            + size_of::<Bounds>() * self.first.capacity()
+            + size_of::<SharedBound>() * self.others.capacity()
             + 5 * self.pending.bytes()
             + 4 * (self.pending_list.capacity()
                 + self.selected.capacity()
                 + self.mutual.capacity()
-                + self.touched_list.capacity())
+                + self.touched_list.capacity()
+                + self.widened_list.capacity())
             + 4 * (self.affected_list.capacity() + self.near.capacity() + self.fast.capacity())
             + size_of::<Undo>() * self.undo.capacity()
             + self.picked.all().iter().map(|v| 4 * v.capacity()).sum::<usize>()
             + self.outputs.all().iter().map(CollideOutput::bytes).sum::<usize>()
+            + self.seen.all().iter().map(|v| size_of::<PairImpact>() * v.capacity()).sum::<usize>()
+            + self.found.all().iter().map(|v| size_of::<(u32, Event)>() * v.capacity()).sum::<usize>()
             + self.event_driven.bytes()
     }
 
@@ -168,14 +188,6 @@ impl Rounds {
         (self.round, self.reached) = (0, 0.0);
         self.work = Work { rounds: OUTSET, impacts: 0 };
         self.event_driven.depth = 0;
-        self.forget_bounds();
-    }
-
-    /// Invalidates all bounds, because of a change that no sweep saw.
-    pub fn forget_bounds(&mut self) {
-        if std::mem::take(&mut self.has_bounds) {
-            self.bounded.clear();
-        }
     }
 }
 
@@ -196,9 +208,27 @@ impl Rounds {
         let pending = &self.pending;
         let statistics = &core.domain.statistics;
         let has_fixed = statistics.movable < statistics.count;
-        for_ranges(view.state.len(), ROUND_TASK, |range| sweep::seek(&view, range, has_fixed, pending));
-        self.events.fill(Event::NONE);
+        let is_free = are_all_free(core);
+        self.seen.run(view.state.len(), SEEK_TASK, |range, seen| {
+            seen.clear();
+            if is_free {
+                sweep::seek_freely(&view, range.clone(), seen);
+            } else {
+                sweep::seek(&view, range.clone(), has_fixed, pending);
+            }
+            sweep::seek_walls(&view, range, pending);
+        });
+        // Dynamic candidates are tested by the sweep of each of their spheres.
+        let with_dynamic = core.dynamic_candidates.spheres().iter().map(|&i| i as usize);
+        with_dynamic.filter(|&i| view.state.inverse_mass(i) != 0.0).for_each(|i| pending.insert(i));
         pending.list(&mut self.pending_list);
+        self.events.fill(Event::NONE);
+        for impact in self.seen.iter().flatten() {
+            for (i, event) in impact.events() {
+                pending.insert(i);
+                event.replace_later(view.state, i, &mut self.events[i]);
+            }
+        }
         let (events, list) = (Disjoint::new(&mut self.events), &self.pending_list);
         for_ranges(list.len(), ROUND_TASK, |range| {
             for &i in &list[range] {
@@ -210,6 +240,7 @@ impl Rounds {
                 unsafe { events.set(i as usize, event) };
             }
         });
+        pending.list(&mut self.pending_list);
     }
 
     /// Whether a substep whose rounds ended in this way must be repeated with its impacts one by one. Where many impacts are
@@ -308,50 +339,16 @@ impl Rounds {
         let threatening = |&i: &u32| select::threat(&view, events, &core.motion_margin, i as usize);
         self.threats.extend(self.pending_list.iter().filter_map(threatening));
         self.threats.sort_unstable_by(|a, b| a.time.total_cmp(&b.time));
-        let threats = &self.threats;
-        // All spheres that could interfere with a mutual pair, and all that could interfere with those.
-        let (mutual, affected) = (&self.mutual, &self.affected);
-        for_ranges(mutual.len(), ROUND_TASK, |range| {
-            for &i in &mutual[range] {
-                let event = events[i as usize];
-                view.for_candidates(i as usize, |k, _, _| affected.insert(k));
-                if event.wall().is_none() && view.state.inverse_mass(event.partner as usize) != 0.0 {
-                    view.for_candidates(event.partner as usize, |k, _, _| affected.insert(k));
-                }
-            }
+        self.propagate(&view);
+        let mut selected = std::mem::take(&mut self.selected);
+        selected.clear();
+        let mut picked = std::mem::take(&mut self.picked);
+        let propagation = self.propagation();
+        gather(&mut picked, &self.mutual, &mut selected, |i| {
+            select::select(&view, propagation, &self.threats, i)
         });
-        affected.list(&mut self.near);
-        let near = &self.near;
-        for_ranges(near.len(), ROUND_TASK, |range| {
-            for &k in &near[range] {
-                view.for_candidates(k as usize, |m, _, _| affected.insert(m));
-            }
-        });
-        affected.list(&mut self.affected_list);
-        self.has_bounds = true;
-        let (first, around, bounded) = (Disjoint::new(&mut self.first), &self.affected_list, &self.bounded);
-        for_ranges(around.len(), ROUND_TASK, |range| {
-            for k in around[range].iter().map(|&k| k as usize).filter(|&k| !bounded.contains(k)) {
-                // SAFETY: a set lists each member once.
-                unsafe { first.set(k, select::first_propagation(&view, events, k)) };
-                bounded.insert(k);
-            }
-        });
-        affected.clear();
-        let first = &self.first;
-        self.crowded.run(near.len(), ROUND_TASK, |range, crowded| {
-            crowded.clear();
-            crowded.extend(
-                near[range].iter().filter_map(|&k| select::crowded(&view, events, first, k as usize)),
-            );
-        });
-        self.all_crowded.clear();
-        self.crowded.iter().for_each(|crowded| self.all_crowded.extend_from_slice(crowded));
-        let propagation = select::Propagation { first, crowded: &self.all_crowded };
-        self.selected.clear();
-        gather(&mut self.picked, &self.mutual, &mut self.selected, |i| {
-            select::select(&view, events, propagation, threats, i)
-        });
+        (self.selected, self.picked) = (selected, picked);
+        let events = &self.events;
         if self.selected.is_empty() {
             // Impossible while partners agree to the last bit. The globally earliest impact is always valid.
             let earliest = self.pending_list.iter().copied().min_by(|&a, &b| {
@@ -362,6 +359,63 @@ impl Rounds {
         }
         self.work.rounds += 1;
         self.work.impacts += self.selected.len() as u64;
+    }
+
+    /// The events, and the bounds of the last selection.
+    pub fn propagation(&self) -> Propagation<'_> {
+        let Self { events, pending, others, widened, all_crowded, .. } = self;
+        Propagation { events, pending, others, widened, crowded: all_crowded }
+    }
+
+    // Finds the bounds on the events of the spheres around pending impacts, and those of crowded spheres near mutual pairs.
+    fn propagate(&mut self, view: &View) {
+        let Self { events, pending_list, others, widened, widened_list, .. } = self;
+        widened.list(widened_list);
+        for &k in &*widened_list {
+            widened.remove(k as usize);
+            others[k as usize] = SharedBound::default();
+        }
+        let (others, widened) = (&*others, &*widened);
+        for_ranges(pending_list.len(), ROUND_TASK, |range| {
+            for &p in &pending_list[range] {
+                select::propagate(view, events, p as usize, |k, velocity_bound| {
+                    others[k].widen(velocity_bound);
+                    widened.insert(k);
+                });
+            }
+        });
+        self.all_crowded.clear();
+        if view.lists.longest() > select::CROWD {
+            self.find_crowded(view);
+        }
+    }
+
+    // Finds the bounds of crowded spheres near mutual pairs.
+    fn find_crowded(&mut self, view: &View) {
+        let Self { events, mutual, affected, near, .. } = self;
+        {
+            let affected = &*affected;
+            for_ranges(mutual.len(), ROUND_TASK, |range| {
+                for &i in &mutual[range] {
+                    let event = events[i as usize];
+                    view.for_candidates(i as usize, |k, _, _| affected.insert(k));
+                    if event.wall().is_none() && view.state.inverse_mass(event.partner as usize) != 0.0 {
+                        view.for_candidates(event.partner as usize, |k, _, _| affected.insert(k));
+                    }
+                }
+            });
+        }
+        affected.list(near);
+        affected.clear();
+        let mut found = std::mem::take(&mut self.crowded);
+        let (near, propagation) = (&self.near, self.propagation());
+        found.run(near.len(), ROUND_TASK, |range, crowded| {
+            crowded.clear();
+            crowded
+                .extend(near[range].iter().filter_map(|&k| select::crowded(view, propagation, k as usize)));
+        });
+        found.iter().for_each(|crowded| self.all_crowded.extend_from_slice(crowded));
+        self.crowded = found;
     }
 
     pub fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
@@ -410,7 +464,6 @@ impl Rounds {
         if state.inverse_mass(i) == 0.0 {
             return;
         }
-        self.forget_bounds();
         core.is_stopped = true;
         self.keep(core, i);
         let state = &mut core.state;
@@ -426,10 +479,6 @@ impl Rounds {
 
     /// Traverses the capsules of the spheres that have become fast.
     pub fn walk_fast(&mut self, core: &mut Core, frame: Frame) -> Result<(), Error> {
-        if !self.fast.is_empty() {
-            // Spheres get new candidates.
-            self.forget_bounds();
-        }
         core.dynamic_candidates.mark(&self.fast);
         let (view, fast) = (core.view(frame), &self.fast);
         self.walks.run(fast.len(), WALK_TASK, |range, walk| {
@@ -446,11 +495,68 @@ impl Rounds {
         Ok(())
     }
 
+    /// Sweeps the spheres whose next event the last impacts have changed.
     pub fn resweep(&mut self, core: &Core, frame: Frame) {
         let view = core.view(frame);
-        let Self { events, pending, touched, touched_list, affected, affected_list, near, bounded, .. } =
-            self;
-        touched_list.iter().for_each(|&i| touched.insert(i as usize));
+        self.touched_list.iter().for_each(|&i| self.touched.insert(i as usize));
+        if are_all_free(core) && !core.is_stopped {
+            self.resweep_freely(&view);
+        } else {
+            self.resweep_around(&view);
+        }
+        self.touched.clear();
+    }
+
+    // `resweep` where no contact rests and no sphere is fixed or stopped: the sweep of a touched sphere finds also the impacts
+    // of its neighbours with it.
+    fn resweep_freely(&mut self, view: &View) {
+        let Self { events, pending, touched, touched_list, affected, affected_list, found, .. } = self;
+        {
+            let (touched, affected, pending) = (&*touched, &*affected, &*pending);
+            let all = Disjoint::new(events);
+            found.run(touched_list.len(), ROUND_TASK, |range, found| {
+                found.clear();
+                for &i in &touched_list[range] {
+                    let i = i as usize;
+                    let event = sweep::sweep_freely(view, i, |k, event| {
+                        if touched.contains(k) {
+                            return;
+                        }
+                        // SAFETY: only the events of touched spheres are written here.
+                        let is_stale = pending.contains(k) && unsafe { all.get(k) }.partner == i as u32;
+                        match event {
+                            _ if is_stale => affected.insert(k),
+                            Some(event) if event.link < CODES => found.push((k as u32, event)),
+                            // The link of a dynamic candidate is known from its own side only.
+                            Some(_) => affected.insert(k),
+                            None => {}
+                        }
+                    });
+                    mark(pending, i, event);
+                    // SAFETY: no sphere is touched twice in a round, because the selected impacts are independent.
+                    unsafe { all.set(i, event) };
+                }
+            });
+        }
+        for &(k, event) in found.iter().flatten() {
+            event.replace_later(view.state, k as usize, &mut events[k as usize]);
+            pending.insert(k as usize);
+        }
+        affected.list(affected_list);
+        affected.clear();
+        let all = Disjoint::new(events);
+        for_ranges(affected_list.len(), ROUND_TASK, |range| {
+            for &i in &affected_list[range] {
+                let event = sweep::sweep(view, i as usize);
+                mark(pending, i as usize, event);
+                // SAFETY: a set lists each member once.
+                unsafe { all.set(i as usize, event) };
+            }
+        });
+    }
+
+    fn resweep_around(&mut self, view: &View) {
+        let Self { events, pending, touched, touched_list, affected, affected_list, .. } = self;
         {
             let affected = &*affected;
             for_ranges(touched_list.len(), ROUND_TASK, |range| {
@@ -462,7 +568,6 @@ impl Rounds {
         }
         affected.list(affected_list);
         affected.clear();
-        let changed = &*affected;
         {
             let (touched, pending) = (&*touched, &*pending);
             let events = Disjoint::new(events);
@@ -470,40 +575,23 @@ impl Rounds {
                 for &i in &affected_list[range] {
                     let i = i as usize;
                     // SAFETY: a set lists each member once.
-                    let before = unsafe { events.get(i) };
-                    let mut event = before;
+                    let mut event = unsafe { events.get(i) };
                     let stale =
                         event.is_some() && event.wall().is_none() && touched.contains(event.partner as usize);
                     if touched.contains(i) || stale {
-                        event = sweep::sweep(&view, i);
+                        event = sweep::sweep(view, i);
                     } else if view.state.inverse_mass(i) != 0.0 {
                         view.for_candidates(i, |k, link, shift| {
                             if touched.contains(k) {
-                                sweep::consider(&view, i, k, link, shift, &mut event);
+                                sweep::consider(view, i, k, link, shift, &mut event);
                             }
                         });
                     }
-                    if event.is_some() {
-                        pending.insert(i)
-                    } else {
-                        pending.remove(i)
-                    }
-                    if touched.contains(i) || event != before {
-                        changed.insert(i);
-                    }
+                    mark(pending, i, event);
                     unsafe { events.set(i, event) };
                 }
             });
         }
-        changed.list(near);
-        changed.clear();
-        for_ranges(near.len(), ROUND_TASK, |range| {
-            for &i in &near[range] {
-                bounded.remove(i as usize);
-                view.for_candidates(i as usize, |k, _, _| bounded.remove(k));
-            }
-        });
-        touched.clear();
     }
 
     /// The last resort: stops the spheres of every pending impact at its time of impact, and then the spheres that

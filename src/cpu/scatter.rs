@@ -1,12 +1,12 @@
 //! Stage `scatter`: stores the whole state in bucket order. Within a bucket the spheres are sorted by id, so their order
 //! depends neither on the number of threads nor on the previous order.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
 
 use rayon::prelude::*;
 
 use crate::{
-    cpu::parallel::{Disjoint, TASK, for_ranges},
+    cpu::parallel::{Counting, Disjoint, TASK, for_ranges},
     state::columns::State,
 };
 
@@ -19,10 +19,10 @@ pub fn scatter(
     starts: &[u32],
     order: &mut [u32],
 ) {
-    let places = Disjoint::new(order);
+    let (places, counting) = (Disjoint::new(order), Counting::here());
     for_ranges(source.len(), TASK, |range| {
         for i in range {
-            let place = cursors[keys[i] as usize].fetch_add(1, Relaxed);
+            let place = counting.next(&cursors[keys[i] as usize]);
             // SAFETY: a cursor hands out every place once.
             unsafe { places.set(place as usize, i as u32) };
         }

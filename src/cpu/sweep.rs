@@ -11,12 +11,12 @@ use crate::{
         bits::Bits,
         event::{Event, View},
         feature::consider_features,
-        pairs::{Four, for_lanes, wide},
+        pairs::{Four, Vectors, for_lanes, wide},
     },
     state::{
         columns::Columns,
         constants::{WALL, wall_bit},
-        grid::Grid,
+        grid::{CODES, Grid},
     },
     walls::world::Wall,
 };
@@ -34,7 +34,26 @@ pub fn sweep(view: &View, i: usize) -> Event {
     best
 }
 
-/// Inserts into `pending` every sphere of `range` that has an impact before the end of the substep, and its partner.
+/// [`sweep`] where no contact rests and no sphere is fixed. Calls `visit` with each candidate, and with the impact of the
+/// candidate with sphere `i` if there is one.
+pub fn sweep_freely(view: &View, i: usize, mut visit: impl FnMut(usize, Option<Event>)) -> Event {
+    let mut best = Event::NONE;
+    view.for_candidates(i, |j, link, shift| {
+        let Some((toi, delta_v_bound)) = pair(view, i, j, shift) else { return visit(j, None) };
+        Event { toi, partner: j as u32, link, delta_v_bound }.replace_later(view.state, i, &mut best);
+        let other = pair(view, j, i, -shift);
+        debug_assert!(other.is_some(), "both sides of a pair agree to the bit");
+        let bound_of_other = other.map_or(0.0, |(_, bound)| bound);
+        let link = if link < CODES { CODES - 1 - link } else { link };
+        visit(j, Some(Event { toi, partner: i as u32, link, delta_v_bound: bound_of_other }));
+    });
+    consider_walls(view, i, &mut best);
+    consider_features(view, i, &mut best);
+    best
+}
+
+/// Inserts into `pending` every sphere of `range` that has an impact with a candidate of its list before the end of the substep,
+/// and its partner.
 ///
 /// Each pair is tested once, from the sphere that owns it: both sides give the same result to the last bit. All clocks are 0.
 /// `has_fixed` says whether any sphere is fixed.
@@ -43,16 +62,77 @@ pub fn seek(view: &View, range: Range<usize>, has_fixed: bool, pending: &Bits) {
     let tests =
         |range| view.lists.for_fours(range, |four, lanes| seek_four(view, &four, lanes, &shifts, pending));
     if has_fixed {
-        tests(range.clone());
+        tests(range);
     } else {
         // Two spheres that sleep do not move.
-        view.sleep.for_restless_runs(range.clone(), tests);
+        view.sleep.for_restless_runs(range, tests);
     }
-    for i in range.filter(|&i| !is_idle(view, i)) {
-        if view.state.inverse_mass(i) != 0.0 && seeks_more(view, i) {
+}
+
+/// Inserts into `pending` every sphere of `range` that has an impact with a wall before the end of the substep.
+pub fn seek_walls(view: &View, range: Range<usize>, pending: &Bits) {
+    if view.world.walls.is_empty() && view.world.features.is_empty() {
+        return;
+    }
+    // A quiet sphere meets no wall.
+    for i in range.filter(|&i| !view.sleep.is_quiet(i)) {
+        if view.state.inverse_mass(i) != 0.0 && meets_wall(view, i) {
             pending.insert(i);
         }
     }
+}
+
+/// An impact of two spheres on their present paths.
+#[derive(Clone, Copy, Debug)]
+pub struct PairImpact {
+    spheres: [u32; 2],
+    /// Code of the second sphere as a candidate of the first one.
+    code: u32,
+    toi: f32,
+    delta_v_bounds: [f32; 2],
+}
+
+impl PairImpact {
+    /// The event of each of the two spheres.
+    pub fn events(&self) -> [(usize, Event); 2] {
+        let Self { spheres: [i, j], code, toi, delta_v_bounds: [bound_i, bound_j] } = *self;
+        [
+            (i as usize, Event { toi, partner: j, link: code, delta_v_bound: bound_i }),
+            (j as usize, Event { toi, partner: i, link: CODES - 1 - code, delta_v_bound: bound_j }),
+        ]
+    }
+}
+
+/// Appends the impacts of the pairs that the spheres of `range` own. All clocks are 0, no contact rests and no sphere is fixed.
+pub fn seek_freely(view: &View, range: Range<usize>, impacts: &mut Vec<PairImpact>) {
+    let shifts = wide(view.shifts);
+    let (place, motion, h) = (view.state.place, view.state.motion, view.frame.h);
+    view.lists.for_fours(range, |four, lanes| {
+        let pair_of = |lane: usize| {
+            let (i, j, code) = four.pair(lane);
+            let (here, there) = (place[i], place[j]);
+            ((here - there) - shifts[code as usize], here + there, motion[i] - motion[j])
+        };
+        let pairs = [pair_of(0), pair_of(1), pair_of(2), pair_of(3)];
+        let d = Vectors::new(|lane| pairs[lane].0);
+        let w = Vectors::new(|lane| pairs[lane].2);
+        let sum = Vec4::new(pairs[0].1.w, pairs[1].1.w, pairs[2].1.w, pairs[3].1.w);
+        let end = d.plus(&w, h);
+        let is_far = end.dot(&w).cmplt(Vec4::ZERO) & end.dot(&end).cmpgt(sum * sum * (1.0 + 1e-6));
+        let recedes = d.dot(&w).cmpge(Vec4::ZERO);
+        for_lanes(lanes & !(is_far | recedes).bitmask(), |lane| {
+            let (i, j, code) = four.pair(lane);
+            impacts.extend(impact(view, i, j, code));
+        });
+    });
+}
+
+#[inline(never)]
+fn impact(view: &View, i: usize, j: usize, code: u32) -> Option<PairImpact> {
+    let shift = view.shifts[code as usize];
+    let (toi, bound) = pair(view, i, j, shift)?;
+    let (_, bound_of_other) = pair(view, j, i, -shift)?;
+    Some(PairImpact { spheres: [i as u32, j as u32], code, toi, delta_v_bounds: [bound, bound_of_other] })
 }
 
 // A quiet sphere can meet dynamic candidates only.
@@ -95,22 +175,30 @@ fn meet(view: &View, i: usize, j: usize, shift: Vec3) -> bool {
     }
 }
 
-/// Whether a sphere must be swept by itself, because it meets a wall or has dynamic candidates.
-fn seeks_more(view: &View, i: usize) -> bool {
+/// Whether a sphere has an impact with a wall.
+fn meets_wall(view: &View, i: usize) -> bool {
     let mut best = Event::NONE;
     consider_walls(view, i, &mut best);
     if !best.is_some() {
         consider_features(view, i, &mut best);
     }
-    best.is_some() || view.dynamic_candidates.of(i).next().is_some()
+    best.is_some()
 }
 
 /// Replaces `best` if `i` meets `j` sooner; `link` and `shift` identify the periodic image of `j`.
 #[inline(always)]
 pub fn consider(view: &View, i: usize, j: usize, link: u32, shift: Vec3, best: &mut Event) {
     let Some((toi, delta_v_bound)) = pair(view, i, j, shift) else { return };
-    if toi < best.toi || (toi == best.toi && precedes(view.state, i, j as u32, best.partner)) {
-        *best = Event { toi, partner: j as u32, link, delta_v_bound };
+    Event { toi, partner: j as u32, link, delta_v_bound }.replace_later(view.state, i, best);
+}
+
+impl Event {
+    /// Replaces `best` if this event of sphere `i` comes first.
+    #[inline(always)]
+    pub fn replace_later(self, state: Columns, i: usize, best: &mut Self) {
+        if self.toi < best.toi || (self.toi == best.toi && precedes(state, i, self.partner, best.partner)) {
+            *best = self;
+        }
     }
 }
 

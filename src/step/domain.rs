@@ -144,6 +144,7 @@ impl Domain {
         // Fixed spheres and spheres at rest move relative to the falling frame.
         let falls = self.has_fixed || self.world.rests;
         Limits {
+            count: self.statistics.count,
             dt,
             substeps: self.system.solver.substeps,
             margin_limit: grid.margin_limit,

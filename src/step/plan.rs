@@ -15,6 +15,13 @@ use crate::{
 /// of candidates, and the causality check visits the candidates of candidates.
 const CROWD_PATH: f64 = 1.0;
 
+/// Up to this many spheres their number limits the candidate lists and the fast pairs: no path makes them long.
+const FEW: usize = 16;
+
+/// Path in a substep that few spheres may travel, in units of [`Limits::margin_most`], which is 1.5 mean diameters for spheres of one
+/// size. After each impact the rest of the path is traversed again, and far from its cell a position is rounded more coarsely.
+const FEW_PATH: f64 = 24.0;
+
 /// Largest motion margin, in units of [`Limits::margin_least`], that serves several of the substeps which resting contacts need in a step. A
 /// broad phase costs as much as the remainder of a substep in flow; longer lists slow down the rounds.
 const LASTING_MARGIN: f64 = 8.0;
@@ -90,6 +97,8 @@ pub struct Plan {
 /// Limits on a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    /// Number of spheres.
+    pub count: usize,
     /// Length of the step.
     pub dt: f64,
     /// Substeps requested by the user; 0 = automatic.
@@ -173,9 +182,11 @@ pub fn plan(limits: &Limits, past: &Past) -> Plan {
     let sudden = past.sudden_speed(limits);
     let bulk = (1.02 * f64::from(past.sums.bulk_speed) + sudden) * limits.dt;
     if limits.substeps == 0 {
+        let most = if limits.count <= FEW { FEW_PATH * limits.margin_most } else { 0.0 };
         // Many fast spheres traverse their paths again after each of many impacts, so short paths pay off.
-        let crowd = (f64::from(past.sums.crowd_speed) + sudden) * limits.dt / (CROWD_PATH * limits.cell);
-        substeps = substeps.max((bulk / limit).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
+        let crowd =
+            (f64::from(past.sums.crowd_speed) + sudden) * limits.dt / most.max(CROWD_PATH * limits.cell);
+        substeps = substeps.max((bulk / limit.max(most)).ceil()).max(crowd.ceil()).clamp(1.0, MOST_SUBSTEPS);
     }
     let path = past.path(limits) / substeps;
     let path = if path.is_finite() { path } else { limit };
@@ -288,6 +299,7 @@ mod tests {
 
     fn limits() -> Limits {
         Limits {
+            count: 1000,
             dt: 1.0,
             substeps: 0,
             margin_limit: 0.2,
@@ -318,6 +330,13 @@ mod tests {
     fn a_fast_bulk_gets_more_substeps_than_its_collisions_need() {
         let plan = plan(&limits(), &past(4.0, 0.0));
         assert!(2.0 / f64::from(plan.substeps) <= 0.25, "{plan:?}");
+    }
+
+    #[test]
+    fn few_spheres_take_few_substeps_for_their_speed() {
+        let substeps = |count, speed| plan(&Limits { count, ..limits() }, &past(speed, 0.0)).substeps;
+        // 20.4 lengths in paths of 6, and in margins of 0.2.
+        assert_eq!((substeps(FEW, 40.0), substeps(FEW + 1, 40.0)), (4, 102));
     }
 
     #[test]

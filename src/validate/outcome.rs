@@ -1,6 +1,6 @@
 //! The results of a case.
 
-use super::{Case, Check, Source};
+use super::{Case, Check, Estimate, Source};
 use crate::{Backend, Error};
 
 /// The form in which a curve is drawn.
@@ -23,6 +23,25 @@ pub struct Curve {
     pub form: CurveForm,
     /// The points (x, y).
     pub points: Vec<(f64, f64)>,
+    /// The standard error of each y; empty if the points have none.
+    pub errors: Vec<f64>,
+}
+
+impl Curve {
+    /// A curve without errors.
+    pub fn new(label: impl Into<String>, form: CurveForm, points: Vec<(f64, f64)>) -> Self {
+        Self { label: label.into(), form, points, errors: vec![] }
+    }
+
+    /// Single points with their standard errors.
+    pub fn estimates(label: impl Into<String>, points: &[(f64, Estimate)]) -> Self {
+        Self {
+            label: label.into(),
+            form: CurveForm::Points,
+            points: points.iter().map(|(x, y)| (*x, y.mean)).collect(),
+            errors: points.iter().map(|(_, y)| y.error).collect(),
+        }
+    }
 }
 
 /// A chart with two axes.

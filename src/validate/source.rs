@@ -5,7 +5,7 @@
 pub enum Source {
     /// A consequence of conservation laws, geometry or Newton's equations, derived in the method of the case.
     Derived,
-    /// Another measurement of the same run or of another backend.
+    /// Another measurement: of the same run, of another backend, or of another program.
     Measured,
     /// A publication whose equation or value was compared with the publication itself, or with a copy of it in another source.
     Cited(&'static str),

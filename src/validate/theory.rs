@@ -48,7 +48,7 @@ pub fn collision_rate(phi: f64) -> f64 {
 /// terms continue as a geometric series with the ratio of the last two coefficients, 0.551 per factor of 2 phi.
 pub fn disc_compressibility(phi: f64) -> f64 {
     // B(k)/B(2)^(k - 1), k = 2 to 10; B(2) times the number density is 2 phi.
-    let terms = [1.0, 0.7820044, 0.5322318, 0.3335561, 0.1988425, 0.1148673, 0.0649930, 0.0362193, 0.0199537];
+    let terms = [1.0, 0.7820044, 0.5322318, 0.3335561, 0.1988425, 0.1148728, 0.0649930, 0.0362193, 0.0199537];
     let x = 2.0 * phi;
     let mut sum = 1.0;
     let mut power = 1.0;
@@ -61,8 +61,9 @@ pub fn disc_compressibility(phi: f64) -> f64 {
 }
 
 /// Source of [`disc_compressibility`].
-pub const DISC_COMPRESSIBILITY: Source =
-    Source::Unverified("virial coefficients of hard discs, Clisby & McCoy, J. Stat. Phys. 122, 15 (2006)");
+pub const DISC_COMPRESSIBILITY: Source = Source::Cited(
+    "virial coefficients of hard discs, Clisby & McCoy, J. Stat. Phys. 122, 15 (2006), table 1, as quoted in SklogWiki",
+);
 
 /// Compressibility of the fluid of hard discs at area fraction `phi`, by Henderson.
 pub fn henderson(phi: f64) -> f64 {

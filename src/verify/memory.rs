@@ -134,7 +134,7 @@ impl Memory {
             };
         }
         for (i, next_event) in memory.next_events.iter_mut().enumerate() {
-            let first = twin.rounds.first[i];
+            let first = twin.rounds.propagation().first(i, twin.frame.h);
             *next_event = NextEvent {
                 event: event(twin.rounds.events[i]),
                 any: velocity_bound(first.any),

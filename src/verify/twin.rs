@@ -195,13 +195,11 @@ impl Twin {
     /// Begins a round, if any impact is pending.
     pub fn select(&mut self) {
         if self.rounds.pending_list.is_empty() {
-            self.rounds.affected_list.clear();
             self.rounds.selected.clear();
             self.rounds.threats.clear();
             return;
         }
         self.rounds.round += 1;
-        self.rounds.forget_bounds();
         self.rounds.select(&self.core, self.frame);
     }
 

@@ -15,7 +15,7 @@ on_each_engine!(
     fifty_lossy_layers_come_to_rest (gpu: long "7 min"),
     fifty_bouncy_layers_come_to_rest (gpu: long "7 min"),
     fifty_layers_come_to_rest_far_from_the_origin (gpu: long "7 min"),
-    smooth_layers_come_to_rest (gpu: long "20 min"),
+    smooth_layers_come_to_rest (gpu: long "about 15 min"),
     contacts_are_reported_or_refused,
     a_column_in_a_plane_carries_itself,
     the_stress_of_a_pile_at_rest_is_the_weight_above (gpu: long "about 5 min"),
@@ -66,9 +66,12 @@ fn grain(restitution: f64, friction: f64) -> Surface {
     Surface { restitution, friction, rolling_friction: 0.01, twisting_friction: 0.01, ..Surface::default() }
 }
 
-fn centre(spheres: &[Sphere]) -> DVec3 {
-    let mass: f64 = spheres.iter().map(|s| s.mass).sum();
-    spheres.iter().map(|s| s.position * s.mass).sum::<DVec3>() / mass
+// Path of the centre of mass between two states. Positions are those inside the periods: without the nearest image, one sphere
+// that crosses a periodic side would move the centre by a share of the period.
+fn path_of_centre(system: &System, start: &[Sphere], end: &[Sphere]) -> DVec3 {
+    let mass: f64 = start.iter().map(|s| s.mass).sum();
+    let paths = start.iter().zip(end).map(|(a, b)| system.separation(b.position, a.position) * a.mass);
+    paths.sum::<DVec3>() / mass
 }
 
 /// Kinetic energy per sphere of a pile at rest, in m g d.
@@ -77,37 +80,45 @@ const STILL: f64 = 1e-6;
 // Path of the centre of a pile at rest, in diameters.
 const DRIFT: f64 = 5e-4;
 
-fn comes_to_rest(system: &System, least_energy: f64, backend: Backend) {
-    let drift = drift_at_rest(system, least_energy, backend);
-    assert!(drift <= DRIFT, "drift {drift:e}");
-}
+// Steps of the fall, after which no impacts follow: 60 sqrt(d/g).
+const FALL: u32 = 1200;
 
-// Runs the fall for 60 sqrt(d/g), then measures for 30 more. Returns the path of the centre.
-fn drift_at_rest(system: &System, least_energy: f64, backend: Backend) -> f64 {
+// The same until smooth layers lie still: 240 sqrt(d/g). Without friction a sphere in a trough oscillates for long, and
+// half of such piles still sink by .001 to .01 between 60 and 90 sqrt(d/g), a few until 170.
+const SMOOTH_FALL: u32 = 4800;
+
+// Kinetic energy per sphere from the fall on until the pile lies still, in m g d.
+const SLOW: f64 = 1e-3;
+
+// Measures for 30 sqrt(d/g) after so many steps.
+fn comes_to_rest(system: &System, still: u32, backend: Backend) {
     let mut simulation = simulate_silently(system, backend);
     let count = system.spheres.len() as f64;
-    let (mut falling, mut resting, mut kinetic, mut rounds) = (0.0f64, 0.0f64, 0.0f64, 0);
+    let (mut falling, mut resting, mut settling, mut kinetic, mut rounds) =
+        (0.0f64, 0.0f64, 0.0f64, 0.0f64, 0);
     let mut start = vec![];
-    for step in 1..=1800 {
+    for step in 1..=still + 600 {
         let report = simulation.step().unwrap().clone();
         assert_eq!((report.stopped, report.unresolved), (0, 0), "{report:?}");
-        if step <= 1200 {
+        if step <= FALL {
             falling = falling.max(report.deepest_overlap);
-            if step == 1200 {
-                start = simulation.spheres();
-            }
         } else {
             resting = resting.max(report.deepest_overlap);
-            kinetic = kinetic.max(report.kinetic_energy / count);
+            settling = settling.max(report.kinetic_energy / count);
             rounds = rounds.max(report.rounds);
+        }
+        if step == still {
+            start = simulation.spheres();
+        } else if step > still {
+            kinetic = kinetic.max(report.kinetic_energy / count);
         }
     }
     let end = simulation.spheres();
-    let drift = (centre(&end) - centre(&start)).length();
+    let drift = path_of_centre(system, &start, &end).length();
     let moved = start.iter().zip(&end).map(|(a, b)| system.separation(a.position, b.position).length());
     let summary = simulation.summary();
     println!(
-        "{count} spheres: overlap {falling:.4} falling, {resting:.5} at rest; kinetic energy {kinetic:.1e}, rounds {rounds}, \
+        "{count} spheres: overlap {falling:.4} falling, {resting:.5} at rest; kinetic energy {settling:.1e}, then {kinetic:.1e}, rounds {rounds}, \
          drift {drift:.1e}, farthest {:.1e}, ledger {:.1e}, {} impacts, {} late, {:.1} s",
         moved.fold(0.0, f64::max),
         summary.ledger_error,
@@ -116,35 +127,34 @@ fn drift_at_rest(system: &System, least_energy: f64, backend: Backend) -> f64 {
         summary.wall_seconds
     );
     assert!(falling <= 0.02 && resting <= 0.0025, "overlap {falling} falling, {resting} at rest");
-    assert!(kinetic <= least_energy, "kinetic energy at rest {kinetic:e}");
+    assert!(settling <= SLOW, "kinetic energy after the fall {settling:e}");
+    assert!(kinetic <= STILL, "kinetic energy at rest {kinetic:e}");
     assert_eq!(rounds, 0, "impacts at rest");
     assert!(summary.ledger_error <= 1e-5, "{:e}", summary.ledger_error);
-    drift
+    assert!(drift <= DRIFT, "drift {drift:e}");
 }
 
 fn fifty_plastic_layers_come_to_rest(backend: Backend) {
-    comes_to_rest(&layers(50, 4, grain(0.0, 0.5), 0.0, 1), STILL, backend);
+    comes_to_rest(&layers(50, 4, grain(0.0, 0.5), 0.0, 1), FALL, backend);
 }
 
 fn fifty_lossy_layers_come_to_rest(backend: Backend) {
-    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 0.0, 1), STILL, backend);
+    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 0.0, 1), FALL, backend);
 }
 
 fn fifty_bouncy_layers_come_to_rest(backend: Backend) {
-    comes_to_rest(&layers(50, 4, grain(0.9, 0.5), 0.0, 1), STILL, backend);
+    comes_to_rest(&layers(50, 4, grain(0.9, 0.5), 0.0, 1), FALL, backend);
 }
 
 fn fifty_layers_come_to_rest_far_from_the_origin(backend: Backend) {
-    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 10_000.0, 1), STILL, backend);
+    comes_to_rest(&layers(50, 4, grain(0.5, 0.5), 10_000.0, 1), FALL, backend);
 }
 
 fn smooth_layers_come_to_rest(backend: Backend) {
     let smooth = Surface { restitution: 0.5, ..Surface::default() };
-    // Without friction a sphere in a trough oscillates permanently.
-    // In about a quarter of such piles the centre still moves by about .01 after 60 sqrt(d/g), so one seed says little.
-    let mut drifts = [2, 3, 4].map(|seed| drift_at_rest(&layers(20, 6, smooth, 0.0, seed), 1e-3, backend));
-    drifts.sort_by(f64::total_cmp);
-    assert!(drifts[1] <= DRIFT, "{drifts:?}");
+    for seed in [3, 10] {
+        comes_to_rest(&layers(20, 6, smooth, 0.0, seed), SMOOTH_FALL, backend);
+    }
 }
 
 fn the_contacts_of_a_pile_at_rest_carry_its_weight(backend: Backend) {
@@ -201,7 +211,7 @@ fn the_contacts_of_a_pile_at_rest_carry_its_weight(backend: Backend) {
 }
 
 fn twenty_thousand_spheres_in_fifty_layers_come_to_rest(backend: Backend) {
-    comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1), STILL, backend);
+    comes_to_rest(&layers(50, 20, grain(0.5, 0.5), 0.0, 1), FALL, backend);
 }
 
 // The contact impulses survive a change of engine: no contact starts from zero.

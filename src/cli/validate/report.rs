@@ -165,7 +165,8 @@ fn check_object(check: &Check) -> Value {
 fn chart_object(chart: &Chart) -> Value {
     let curve = |curve: &carom::validate::Curve| {
         let points: Vec<Value> = curve.points.iter().map(|(x, y)| json!([finite(*x), finite(*y)])).collect();
-        json!({ "label": curve.label, "points": points })
+        let errors: Vec<_> = curve.errors.iter().copied().map(finite).collect();
+        json!({ "label": curve.label, "points": points, "errors": errors })
     };
     json!({
         "title": chart.title,
@@ -187,7 +188,10 @@ fn draw(chart: &Chart) -> Result<String, Box<dyn std::error::Error>> {
             CurveForm::Points => Form::Points,
             CurveForm::Bars => Form::Bars,
         };
-        Series::new(curve.label.clone(), form, curve.points.clone())
+        Series {
+            errors: curve.errors.clone(),
+            ..Series::new(curve.label.clone(), form, curve.points.clone())
+        }
     });
     chart::Chart {
         title: chart.title.clone(),

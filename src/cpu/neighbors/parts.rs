@@ -44,7 +44,7 @@ impl Finder<'_> {
                 }
             });
         }
-        self.in_rows(rows, columns, entries);
+        self.in_fours(rows, columns, entries);
     }
 
     fn is_near(&self, j: usize, shift: Vec3) -> bool {

@@ -157,11 +157,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
             study.published(quantity.clone(), format!("{:.5}", enskog_diffusion(phi)), enskog);
             study.published(quantity, format!("{:.5}", speedy_diffusion(phi)), SPEEDY_DIFFUSION);
             both.push(whole);
-            curves.push(Curve {
-                label: format!("phi = {phi}, {count} spheres"),
-                form: CurveForm::Points,
-                points: measured.points,
-            });
+            let label = format!("phi = {phi}, {count} spheres");
+            curves.push(Curve::new(label, CurveForm::Points, measured.points));
         }
         if let [small, large] = both[..] {
             let ratio = small.mean / large.mean;

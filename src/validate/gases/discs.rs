@@ -50,7 +50,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         );
         let source = Source::Unverified("Henderson, Mol. Phys. 30, 971 (1975), an equation");
         study.published(format!("Z at phi = {phi}"), format!("{:.4}", henderson(phi)), source);
-        points.push((phi, bulk.z().mean));
+        points.push((phi, bulk.z()));
     }
     let theory = (0..=55).map(|k| 0.01 * f64::from(k)).map(|phi| (phi, disc_compressibility(phi))).collect();
     study.chart(Chart {
@@ -58,8 +58,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         labels: ["area fraction".to_owned(), "Z = PV/NkT".to_owned()],
         logarithmic: [false; 2],
         curves: vec![
-            Curve { label: "virial series".to_owned(), form: CurveForm::Line, points: theory },
-            Curve { label: "measured".to_owned(), form: CurveForm::Points, points },
+            Curve::new("virial series", CurveForm::Line, theory),
+            Curve::estimates("measured", &points),
         ],
     });
     Ok(())

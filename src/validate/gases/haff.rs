@@ -96,12 +96,12 @@ fn measure(study: &mut Study) -> Result<(), Error> {
             study.check(format!("T over Haff's law in time {at}"), expected, timed);
             study.check(format!("T over Haff's law in collisions {at}"), expected, free);
         }
-        let mean = |step: usize| (step as f64 * gas.dt(), over(&|run| run.energy[step]).mean);
-        let (label, form) = (format!("measured, e = {restitution}"), CurveForm::Points);
-        curves.push(Curve { label, form, points: (0..=steps as usize).step_by(4).map(mean).collect() });
+        let mean = |step: usize| (step as f64 * gas.dt(), over(&|run| run.energy[step]));
+        let points: Vec<_> = (0..=steps as usize).step_by(4).map(mean).collect();
+        curves.push(Curve::estimates(format!("measured, e = {restitution}"), &points));
         let theory = (0..=steps as usize).map(|step| (step as f64 * gas.dt(), law(step))).collect();
         let label = format!("Haff, e = {restitution}");
-        curves.push(Curve { label, form: CurveForm::Line, points: theory });
+        curves.push(Curve::new(label, CurveForm::Line, theory));
     }
     study.chart(Chart {
         title: "Cooling".to_owned(),
@@ -145,15 +145,14 @@ fn measure_clusters(study: &mut Study) -> Result<(), Error> {
     let mean =
         |of: &dyn Fn(&(Cooling, Cooling)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
     let places = || (1..=steps as usize).step_by(4);
-    let curve = |label: &str, form, points| Curve { label: label.to_owned(), form, points };
     let curves = vec![
-        curve("Haff's law", CurveForm::Line, places().map(law).collect()),
-        curve(
+        Curve::new("Haff's law", CurveForm::Line, places().map(law).collect()),
+        Curve::new(
             "event-driven engine",
             CurveForm::Line,
             places().map(|step| (time(step), mean(&|pair| pair.1.energy[step]))).collect(),
         ),
-        curve(
+        Curve::new(
             "measured",
             CurveForm::Points,
             places().map(|step| (time(step), mean(&|pair| pair.0.energy[step]))).collect(),

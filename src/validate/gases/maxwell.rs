@@ -102,8 +102,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         labels: ["collisions per sphere".to_owned(), "<v^4>/<v^2>^2".to_owned()],
         logarithmic: [false; 2],
         curves: vec![
-            Curve { label: "Maxwell-Boltzmann, 5/3".to_owned(), form: CurveForm::Line, points: equal },
-            Curve { label: "measured".to_owned(), form: CurveForm::Points, points: relaxation },
+            Curve::new("Maxwell-Boltzmann, 5/3", CurveForm::Line, equal),
+            Curve::new("measured", CurveForm::Points, relaxation),
         ],
     });
     Ok(())
@@ -138,8 +138,8 @@ fn histogram(study: &mut Study, bins: &[u64]) {
         labels: ["speed over sqrt(kT/m)".to_owned(), "probability density".to_owned()],
         logarithmic: [false; 2],
         curves: vec![
-            Curve { label: "measured".to_owned(), form: CurveForm::Bars, points },
-            Curve { label: "Maxwell-Boltzmann".to_owned(), form: CurveForm::Line, points: theory },
+            Curve::new("measured", CurveForm::Bars, points),
+            Curve::new("Maxwell-Boltzmann", CurveForm::Line, theory),
         ],
     });
 }

@@ -193,7 +193,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
                 [errors[k].0, errors[k].1][depth],
                 measured,
             );
-            points.push((value, measured.mean));
+            points.push((value, measured));
         }
         let statistics = [5e-3, 1.5e-3][depth];
         expect(
@@ -211,8 +211,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         labels: ["theory".to_owned(), "measured".to_owned()],
         logarithmic: [false; 2],
         curves: vec![
-            Curve { label: "equality".to_owned(), form: CurveForm::Line, points: ends },
-            Curve { label: "pairs of species".to_owned(), form: CurveForm::Points, points },
+            Curve::new("equality", CurveForm::Line, ends),
+            Curve::estimates("pairs of species", &points),
         ],
     });
     Ok(())

@@ -5,7 +5,7 @@ use std::f64::consts::{PI, SQRT_2};
 use super::super::theory::{
     CARNAHAN_STARLING, COMPRESSIBILITY, carnahan_starling, collision_rate, compressibility,
 };
-use super::super::{Case, Chart, Curve, CurveForm, Depth, Expected, Group, Source, Study};
+use super::super::{Case, Chart, Curve, CurveForm, Depth, Estimate, Expected, Group, Source, Study};
 use super::gas::{BLOCKS as RUNS, Bulk, Gas, measure_bulk};
 use crate::Error;
 
@@ -64,7 +64,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         }
         let gas = gas(study.depth(), phi, 1);
         check(study, &gas, &bulk);
-        points.push((phi, bulk.z().mean));
+        points.push((phi, bulk.z()));
         let equation = format!("{:.5}", carnahan_starling(phi));
         study.published(format!("Z at phi = {phi:.4}"), equation, CARNAHAN_STARLING);
         for (volume, z) in ERPENBECK_WOOD {
@@ -76,26 +76,32 @@ fn measure(study: &mut Study) -> Result<(), Error> {
     }
     let grid = || (0..=50).map(|k| 0.01 * f64::from(k));
     let excess = |z: f64, phi: f64| 100.0 * (z / compressibility(phi) - 1.0);
-    let difference = points.iter().map(|&(phi, z)| (phi, excess(z, phi))).collect();
+    let difference: Vec<(f64, Estimate)> = points
+        .iter()
+        .map(|&(phi, z)| {
+            let error = 100.0 * z.error / compressibility(phi);
+            (phi, Estimate { mean: excess(z.mean, phi), error })
+        })
+        .collect();
     let theory = grid().map(|phi| (phi, carnahan_starling(phi))).collect();
     let theory_difference = grid().map(|phi| (phi, excess(carnahan_starling(phi), phi))).collect();
-    let curves = |theory, measured| {
+    let curves = |theory, measured: &[(f64, Estimate)]| {
         vec![
-            Curve { label: "Carnahan & Starling".to_owned(), form: CurveForm::Line, points: theory },
-            Curve { label: "measured".to_owned(), form: CurveForm::Points, points: measured },
+            Curve::new("Carnahan & Starling", CurveForm::Line, theory),
+            Curve::estimates("measured", measured),
         ]
     };
     study.chart(Chart {
         title: "Compressibility of hard spheres".to_owned(),
         labels: ["volume fraction".to_owned(), "Z = PV/NkT".to_owned()],
         logarithmic: [false; 2],
-        curves: curves(theory, points),
+        curves: curves(theory, &points),
     });
     study.chart(Chart {
         title: "Difference of Z from the fit to molecular dynamics".to_owned(),
         labels: ["volume fraction".to_owned(), "difference (%)".to_owned()],
         logarithmic: [false; 2],
-        curves: curves(theory_difference, difference),
+        curves: curves(theory_difference, &difference),
     });
     Ok(())
 }

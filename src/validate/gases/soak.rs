@@ -47,7 +47,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         title: "Z over a long run".to_owned(),
         labels: ["collisions per sphere".to_owned(), "Z = PV/NkT".to_owned()],
         logarithmic: [false; 2],
-        curves: vec![Curve { label: "means of 100 collisions".to_owned(), form: CurveForm::Points, points }],
+        curves: vec![Curve::new("means of 100 collisions", CurveForm::Points, points)],
     });
     Ok(())
 }

@@ -56,12 +56,16 @@ fn measure(study: &mut Study) -> Result<(), Error> {
             "{at}: at most {} rounds in a substep; {} of {} impacts found out of order",
             bulk.rounds, bulk.late, bulk.impacts
         ));
-        pressures.push((collisions, 100.0 * (bulk.z().mean / z - 1.0)));
-        rates.push((collisions, 100.0 * (bulk.rate().mean / rate - 1.0)));
+        let excess = |measured: Estimate, expected: f64| Estimate {
+            mean: 100.0 * (measured.mean / expected - 1.0),
+            error: 100.0 * measured.error / expected,
+        };
+        pressures.push((collisions, excess(bulk.z(), z)));
+        rates.push((collisions, excess(bulk.rate(), rate)));
         rounds.push((collisions, f64::from(bulk.rounds)));
         late.push((collisions, 1e6 * share));
     }
-    let curve = |label: &str, points| Curve { label: label.to_owned(), form: CurveForm::Points, points };
+    let curve = |label: &str, points| Curve::new(label, CurveForm::Points, points);
     let chart = |title: &str, y: &str, curves| Chart {
         title: title.to_owned(),
         labels: ["collisions per sphere and step".to_owned(), y.to_owned()],
@@ -71,7 +75,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
     study.chart(chart(
         "Pressure and collision rate for longer steps",
         "difference from the fit (%)",
-        vec![curve("Z", pressures), curve("collision rate", rates)],
+        vec![Curve::estimates("Z", &pressures), Curve::estimates("collision rate", &rates)],
     ));
     study.chart(chart(
         "Cost of longer steps",

@@ -77,9 +77,9 @@ fn measure(study: &mut Study) -> Result<(), Error> {
     study.published("run-out over aspect ratio", "about 1.0 for an aspect ratio below 3", LAJEUNESSE);
     let line = |factor: f64| vec![(0.0, 0.0), (1.7, 1.7 * factor)];
     let curves = vec![
-        Curve { label: "1.24 a, Lube and others".to_owned(), form: CurveForm::Line, points: line(1.24) },
-        Curve { label: "1.0 a, Lajeunesse and others".to_owned(), form: CurveForm::Line, points: line(1.0) },
-        Curve { label: "measured".to_owned(), form: CurveForm::Points, points },
+        Curve::new("1.24 a, Lube and others", CurveForm::Line, line(1.24)),
+        Curve::new("1.0 a, Lajeunesse and others", CurveForm::Line, line(1.0)),
+        Curve::new("measured", CurveForm::Points, points),
     ];
     study.chart(Chart {
         title: "Collapse of a column".to_owned(),

@@ -76,7 +76,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         title: "Angle of the bed in a rotating drum".to_owned(),
         labels: ["time (sqrt(d/g))".to_owned(), "angle (degrees)".to_owned()],
         logarithmic: [false; 2],
-        curves: vec![Curve { label: "measured".to_owned(), form: CurveForm::Line, points: angles }],
+        curves: vec![Curve::new("measured", CurveForm::Line, angles)],
     });
     Ok(())
 }

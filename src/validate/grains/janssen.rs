@@ -132,10 +132,10 @@ fn measure(study: &mut Study) -> Result<(), Error> {
             let law = |k: u32| tall.height * f64::from(k) / 50.0;
             let law = (0..=50).map(law).map(|z| (z, density * length * -(-z / length).exp_m1())).collect();
             let label = format!("Janssen, L = {length:.1} d from the floor of the shorter silo");
-            curves.push(Curve { label, form: CurveForm::Line, points: law });
+            curves.push(Curve::new(label, CurveForm::Line, law));
             let weight = vec![(0.0, 0.0), (tall.height, density * tall.height)];
-            curves.push(Curve { label: "weight above".to_owned(), form: CurveForm::Line, points: weight });
-            curves.push(Curve { label: "measured".to_owned(), form: CurveForm::Points, points: tall.layers });
+            curves.push(Curve::new("weight above", CurveForm::Line, weight));
+            curves.push(Curve::new("measured", CurveForm::Points, tall.layers));
         }
     }
     let expected = Expected { value: 1.0, theory_error: 0.15, largest_error: 0.08, source: JANSSEN };

@@ -69,7 +69,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         }
         let rings = rings(&simulation.try_spheres()?);
         angles.push((-line_through(&rings[2..9]).0).atan().to_degrees());
-        curves.push(Curve { label: format!("seed {seed}"), form: CurveForm::Points, points: rings });
+        curves.push(Curve::new(format!("seed {seed}"), CurveForm::Points, rings));
     }
     let expected = Expected { value: 25.0, theory_error: 5.0, largest_error: 1.0, source: REFERENCE };
     study.check("angle of repose (degrees)", expected, Estimate::of(&angles));

@@ -1,6 +1,7 @@
 //! A sphere dropped on a floor.
 
 use super::super::{Case, Chart, Curve, CurveForm, Estimate, Expected, Group, Source, Study};
+use crate::state::constants::rest_speed;
 use crate::{Backend, Error, Options, Simulation};
 
 pub const CASE: Case = Case {
@@ -91,8 +92,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         labels: ["bounce".to_owned(), "height (m)".to_owned()],
         logarithmic: [false, true],
         curves: vec![
-            Curve { label: "theory".to_owned(), form: CurveForm::Line, points: theory },
-            Curve { label: "measured".to_owned(), form: CurveForm::Points, points },
+            Curve::new("theory", CurveForm::Line, theory),
+            Curve::new("measured", CurveForm::Points, points),
         ],
     });
     if study.backend() == Backend::Exact {
@@ -103,7 +104,7 @@ fn measure(study: &mut Study) -> Result<(), Error> {
     let Drop { restitution: e, height, radius, .. } = drop;
     let Some(bounces) = run(study, &drop)? else { return Ok(()) };
     let value = (2.0 * height / GRAVITY).sqrt() * (1.0 + e) / (1.0 - e);
-    let theory_error = 2.0 * 0.024 * (2.0 * radius / GRAVITY).sqrt() / (1.0 - e);
+    let theory_error = 2.0 * rest_speed(GRAVITY, 2.0 * radius) / (GRAVITY * (1.0 - e));
     let expected = Expected { value, theory_error, largest_error: 0.0, source: Source::Derived };
     let last = bounces.last().map_or(f64::NAN, |(time, _)| *time);
     study.check("time of the last impact at restitution 0.5 (s)", expected, Estimate::exact(last));

@@ -124,8 +124,8 @@ fn angles(study: &mut Study) -> Result<bool, Error> {
             labels: ["angle from the normal (degrees)".to_owned(), name.to_owned()],
             logarithmic: [false; 2],
             curves: vec![
-                Curve { label: "closed form".to_owned(), form: CurveForm::Line, points: line },
-                Curve { label: "measured".to_owned(), form: CurveForm::Points, points },
+                Curve::new("closed form", CurveForm::Line, line),
+                Curve::new("measured", CurveForm::Points, points),
             ],
         });
     }

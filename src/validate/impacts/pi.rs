@@ -19,7 +19,7 @@ pub const CASE: Case = Case {
     measure,
 };
 
-const GALPERIN: Source = Source::Unverified("Galperin, Regular and Chaotic Dynamics 8, 375 (2003)");
+const GALPERIN: Source = Source::Cited("Galperin, Regular and Chaotic Dynamics 8, 375 (2003)");
 
 /// Steps of a run.
 const STEPS: u64 = 400;
@@ -55,8 +55,8 @@ fn measure(study: &mut Study) -> Result<(), Error> {
         labels: ["mass ratio".to_owned(), "collisions".to_owned()],
         logarithmic: [true; 2],
         curves: vec![
-            Curve { label: "theory".to_owned(), form: CurveForm::Line, points: theory.collect() },
-            Curve { label: "measured".to_owned(), form: CurveForm::Points, points },
+            Curve::new("theory", CurveForm::Line, theory.collect()),
+            Curve::new("measured", CurveForm::Points, points),
         ],
     });
     Ok(())

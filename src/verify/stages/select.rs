@@ -40,8 +40,9 @@ pub const COMPARISON: Comparison = Comparison {
 
 fn compare(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let (rounds, view) = (&twin.rounds, twin.view());
-    for &k in &rounds.affected_list {
-        let (found, first) = (output.next_events[k as usize], rounds.first[k as usize]);
+    for k in around_mutual(twin) {
+        let (found, first) =
+            (output.next_events[k as usize], rounds.propagation().first(k as usize, twin.frame.h));
         bound(
             ["time of a change of velocity", "change of velocity"],
             twin,
@@ -72,6 +73,22 @@ fn compare(site: &Site, _: &Memory, twin: &Twin, output: &Memory, findings: &mut
     threats(site, twin, output, findings);
 }
 
+// The spheres whose bounds the selection may need: the candidates of the partners of mutual pairs, and the candidates of those.
+fn around_mutual(twin: &Twin) -> BTreeSet<u32> {
+    let (rounds, view) = (&twin.rounds, twin.view());
+    let mut near = BTreeSet::new();
+    for &i in rounds.pending_list.iter().filter(|&&i| select::is_mutual(&view, &rounds.events, i as usize)) {
+        view.for_candidates(i as usize, |k, _, _| near.extend([k as u32]));
+        let event = rounds.events[i as usize];
+        if event.wall().is_none() && view.state.inverse_mass(event.partner as usize) != 0.0 {
+            view.for_candidates(event.partner as usize, |k, _, _| near.extend([k as u32]));
+        }
+    }
+    let mut all = near.clone();
+    near.iter().for_each(|&k| view.for_candidates(k as usize, |m, _, _| all.extend([m as u32])));
+    all
+}
+
 fn bound(
     [of_time, of_change]: [&str; 2],
     twin: &Twin,
@@ -89,12 +106,11 @@ fn bound(
 // Whether the twin decides otherwise on an impact that is a little sooner or later: a touch comes at that very time.
 fn is_on_rim(twin: &Twin, i: usize, scale: f32) -> bool {
     let (view, rounds) = (twin.view(), &twin.rounds);
-    let propagation = select::Propagation { first: &rounds.first, crowded: &[] };
     let decides = |shift: f32| {
         let mut events = rounds.events.clone();
         events[i].toi += shift * twin.frame.h;
-        select::is_mutual(&view, &events, i)
-            && select::select(&view, &events, propagation, &rounds.threats, i)
+        let propagation = select::Propagation { events: &events, crowded: &[], ..rounds.propagation() };
+        select::is_mutual(&view, &events, i) && select::select(&view, propagation, &rounds.threats, i)
     };
     decides(-TIME * scale) != decides(TIME * scale)
 }

@@ -1,0 +1,307 @@
+//! Tests a row of cells at once, on x86-64 processors with AVX2, BMI1 and BMI2. A row around a cell of a gas holds two spheres; up to seven
+//! fit in the eight lanes, and the results of nine rows fit in one word. Each lane performs the operations of
+//! [`Finder::in_fours`], so that the candidates are the same.
+
+use std::{arch::x86_64::*, ops::Range};
+
+use glam::IVec3;
+
+use super::{Block, Candidate, Finder, Rows, Search};
+use crate::state::grid::CODES;
+
+/// Largest number of rows around a cell.
+const ROWS: usize = 9;
+
+/// Largest number of spheres of a row.
+const LONGEST: u32 = 7;
+
+/// Whether the processor can run this module.
+pub fn is_supported() -> bool {
+    std::is_x86_feature_detected!("avx2")
+        && std::is_x86_feature_detected!("bmi1")
+        && std::is_x86_feature_detected!("bmi2")
+}
+
+/// The rows around the cells of one line along x.
+#[derive(Default)]
+struct LineRows {
+    /// y and z of the cells.
+    of: Option<(i32, i32)>,
+    count: usize,
+    /// First bucket of each row.
+    buckets: [usize; ROWS],
+    /// Code of the cell in the middle of each row, and the shift of the row.
+    codes: [i32; ROWS],
+    shift_y: [f32; ROWS],
+    shift_z: [f32; ROWS],
+}
+
+/// Part of the rows around a cell: the same cells along x of each row, from one to three.
+#[derive(Clone, Copy)]
+struct Span {
+    first: usize,
+    end: usize,
+    /// Position along x of the middle cell, continued beyond the faces of a periodic grid.
+    middle: i32,
+}
+
+/// Spheres within reach in a span of the rows: seven bits for each row.
+#[derive(Clone, Copy)]
+struct Hits {
+    span: Span,
+    bits: u64,
+}
+
+impl LineRows {
+    fn find(&mut self, search: &Search, cell: IVec3) {
+        if self.of == Some((cell.y, cell.z)) {
+            return;
+        }
+        let grid = search.grid;
+        (self.of, self.count) = (Some((cell.y, cell.z)), 0);
+        for dz in -grid.layers..=grid.layers {
+            let Some(z) = grid.wrap(2, cell.z + dz) else { continue };
+            for dy in -1..=1 {
+                let Some(y) = grid.wrap(1, cell.y + dy) else { continue };
+                let (k, shift) = (self.count, grid.shift(IVec3::new(0, dy, dz)));
+                self.buckets[k] = grid.row(y, z) as usize;
+                self.codes[k] = 9 * dz + 3 * dy + CODES as i32 / 2;
+                (self.shift_y[k], self.shift_z[k]) = (shift.y, shift.z);
+                self.count += 1;
+            }
+        }
+    }
+}
+
+// The cells side by side along x around cell `x`, and the cell beyond a face of a periodic grid.
+#[inline]
+fn spans(search: &Search, x: i32) -> (Span, Option<Span>) {
+    let (count, is_periodic) = (search.grid.count.x, search.grid.periodic[0]);
+    let (first, last) = (0.max(x - 1), (count - 1).min(x + 1));
+    let main = Span { first: first as usize, end: last as usize + 1, middle: x };
+    let beyond = match x {
+        _ if !is_periodic => None,
+        0 => Some(Span { first: count as usize - 1, end: count as usize, middle: count }),
+        _ if x == count - 1 => Some(Span { first: 0, end: 1, middle: -1 }),
+        _ => None,
+    };
+    (main, beyond)
+}
+
+impl Search<'_> {
+    /// Lists the candidates of the spheres of a block.
+    ///
+    /// # Safety
+    /// The processor [`is_supported`], and the grid is direct and without parts.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    pub(super) unsafe fn find_in_lanes(&self, range: Range<usize>, block: &mut Block) {
+        let Self { grid, state, .. } = *self;
+        let (mut lines, mut rows) = (LineRows::default(), Rows::default());
+        for (k, i) in range.enumerate() {
+            let (k, cell) = (k as u8, state.cell[i].truncate());
+            let finder = Finder::new(grid, state, i, self.skin);
+            lines.find(self, cell);
+            let (main, beyond) = spans(self, cell.x);
+            // SAFETY: guaranteed by the caller.
+            let main = unsafe { self.hits(&finder, &lines, main) };
+            // SAFETY: as above.
+            let beyond = beyond.map(|span| unsafe { self.hits(&finder, &lines, span) });
+            match (main, beyond) {
+                (Some(main), None) if !finder.fixed => self.push_hits(main, &lines, (i, k), block),
+                (Some(main), Some(Some(beyond))) if !finder.fixed => {
+                    // Cells beyond the face come last in each row.
+                    for row in 0..lines.count {
+                        let of_row = 0x7f << (LONGEST * row as u32);
+                        for hits in [main, beyond] {
+                            let hits = Hits { bits: hits.bits & of_row, ..hits };
+                            self.push_hits(hits, &lines, (i, k), block);
+                        }
+                    }
+                }
+                _ => {
+                    let first = block.entries.len();
+                    rows.around(grid, self.starts, cell);
+                    finder.in_fours(&rows.rows[..rows.count], self.columns.each(), &mut block.entries);
+                    block.add_own(first, (i, k), &state.id);
+                }
+            }
+            block.ends.push(block.entries.len() as u32);
+            block.own_ends.push(block.own.len() as u32);
+        }
+    }
+
+    // The spheres within reach in a span of the rows; `None` if a row is too long.
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    unsafe fn hits(&self, finder: &Finder, lines: &LineRows, span: Span) -> Option<Hits> {
+        let [xs, ys, zs, radii] = self.columns.each();
+        let cells = self.columns.cell_x();
+        let len = cells.len();
+        assert!([xs, ys, zs, radii].iter().all(|column| column.len() == len));
+        let middle = _mm256_set1_ps(span.middle as f32);
+        let edge = _mm256_set1_ps(self.grid.edge.x);
+        let here_x = _mm256_set1_ps(finder.offset.x);
+        let here_y = _mm256_set1_ps(finder.offset.y);
+        let here_z = _mm256_set1_ps(finder.offset.z);
+        let (radius, skin) = (_mm256_set1_ps(finder.radius), _mm256_set1_ps(finder.skin));
+        let (mut bits, mut lengths) = (0, 0);
+        for k in 0..lines.count {
+            let bucket = lines.buckets[k];
+            let (first, end) = (self.starts[bucket + span.first], self.starts[bucket + span.end]);
+            let from = first as usize;
+            assert!(from + 8 <= len);
+            // SAFETY: each column holds eight floats from there by the assertions.
+            let (x, cell_x) = unsafe {
+                (_mm256_loadu_ps(xs.as_ptr().add(from)), _mm256_loadu_ps(cells.as_ptr().add(from)))
+            };
+            // SAFETY: as above.
+            let (y, z) =
+                unsafe { (_mm256_loadu_ps(ys.as_ptr().add(from)), _mm256_loadu_ps(zs.as_ptr().add(from))) };
+            // SAFETY: as above.
+            let theirs = unsafe { _mm256_loadu_ps(radii.as_ptr().add(from)) };
+            // The left, the middle and the right cell have the shifts -edge, 0 and edge.
+            let shift_x = _mm256_mul_ps(_mm256_sub_ps(cell_x, middle), edge);
+            let x = _mm256_sub_ps(_mm256_sub_ps(here_x, x), shift_x);
+            let y = _mm256_sub_ps(_mm256_sub_ps(here_y, y), _mm256_set1_ps(lines.shift_y[k]));
+            let z = _mm256_sub_ps(_mm256_sub_ps(here_z, z), _mm256_set1_ps(lines.shift_z[k]));
+            let reach = _mm256_add_ps(_mm256_add_ps(radius, theirs), skin);
+            let square =
+                _mm256_add_ps(_mm256_add_ps(_mm256_mul_ps(x, x), _mm256_mul_ps(y, y)), _mm256_mul_ps(z, z));
+            let near = _mm256_cmp_ps::<_CMP_LE_OQ>(square, _mm256_mul_ps(reach, reach));
+            // Past the end of the row the lanes hold other spheres.
+            let of_row = _mm256_movemask_ps(near) as u32 & ((1 << ((end - first) & 7)) - 1);
+            lengths |= end - first;
+            bits |= u64::from(of_row) << (LONGEST * k as u32);
+        }
+        // A length of more than seven sets a higher bit.
+        (lengths <= LONGEST).then_some(Hits { span, bits })
+    }
+
+    // Stores candidates of sphere `i`, the k-th of the block.
+    #[inline(always)]
+    fn push_hits(&self, hits: Hits, lines: &LineRows, (i, k): (usize, u8), block: &mut Block) {
+        let (ids, cells) = (&self.state.id, self.columns.cell_x());
+        let Block { entries, own, owners, .. } = block;
+        entries.reserve(u64::BITS as usize);
+        own.reserve(u64::BITS as usize);
+        owners.reserve(u64::BITS as usize);
+        let (mut listed, mut owned) = (entries.len(), own.len());
+        let (id, mut bits) = (ids[i], hits.bits);
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            bits &= bits - 1;
+            let (row, place) = ((bit / LONGEST) as usize, bit % LONGEST);
+            let j = (self.starts[lines.buckets[row] + hits.span.first] + place) as usize;
+            let side = cells[j] as i32 - hits.span.middle;
+            let candidate = Candidate::new((lines.codes[row] + side) as u32, j);
+            // The sphere itself is in reach, but no candidate.
+            let is_other = j != i;
+            // SAFETY: there is room for one element for each bit of a word.
+            unsafe {
+                entries.as_mut_ptr().add(listed).write(candidate);
+                own.as_mut_ptr().add(owned).write(candidate);
+                owners.as_mut_ptr().add(owned).write(k);
+            }
+            listed += usize::from(is_other);
+            // The order of ids is random, so a branch would be predicted wrongly half of the time.
+            owned += usize::from(ids[j] > id);
+        }
+        // SAFETY: all elements before these ends are written.
+        unsafe {
+            entries.set_len(listed);
+            own.set_len(owned);
+            owners.set_len(owned);
+        }
+    }
+}
+
+impl Block {
+    // Lists the pairs that sphere `i` owns, the k-th of the block, whose candidates begin at `first`.
+    fn add_own(&mut self, first: usize, (i, k): (usize, u8), ids: &[u32]) {
+        let Self { entries, own, owners, .. } = self;
+        own.extend(entries[first..].iter().filter(|candidate| ids[candidate.index()] > ids[i]));
+        owners.resize(own.len(), k);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::{super::BLOCK, *};
+    use crate::{
+        Side,
+        cpu::core::Core,
+        scene::{Fill, Scene},
+    };
+
+    // Lists made in lanes and in fours, of all blocks.
+    fn check(what: &str, core: &Core, margin: f32) -> [usize; 2] {
+        let (grid, state) = (&core.domain.grid, &core.state);
+        let search = Search {
+            grid,
+            world: &core.domain.world,
+            state,
+            starts: &core.starts,
+            columns: &core.lists.columns,
+            skin: 2.0 * margin,
+            path: 0.0,
+        };
+        assert!(search.has_lanes(), "{what}");
+        let (mut lanes, mut fours) = (Block::default(), Block::default());
+        let (mut pairs, mut longest) = (0, 0);
+        for first in (0..state.len()).step_by(BLOCK) {
+            let range = first..state.len().min(first + BLOCK);
+            [&mut lanes, &mut fours].into_iter().for_each(Block::clear);
+            search.find(range.clone(), &mut fours);
+            fours.list_own(&state.id, first);
+            // SAFETY: the search has lanes.
+            unsafe { search.find_in_lanes(range, &mut lanes) };
+            assert_eq!(lanes.entries, fours.entries, "{what}, block from {first}");
+            assert_eq!((&lanes.ends, &lanes.own_ends), (&fours.ends, &fours.own_ends), "{what}");
+            assert_eq!((&lanes.own, &lanes.owners), (&fours.own, &fours.owners), "{what}");
+            pairs += lanes.own.len();
+        }
+        for starts in core.starts.windows(4) {
+            longest = longest.max((starts[3] - starts[0]) as usize);
+        }
+        [pairs, longest]
+    }
+
+    #[test]
+    fn lanes_find_the_candidates_of_fours_in_their_order() {
+        if !is_supported() {
+            println!("the processor has no lanes");
+            return;
+        }
+        let (periodic, wall) = (Side::Periodic, Side::Wall);
+        let kinds = [[periodic; 3], [wall; 3], [periodic, wall, periodic], [wall, periodic, wall]];
+        let mut longest_row = 0;
+        for (sides, width) in kinds.into_iter().flat_map(|sides| [2.4, 3.6, 20.0].map(|width| (sides, width)))
+        {
+            let high = DVec3::new(width, 20.0, 20.0);
+            let fill = Fill::random((200.0 * width) as u64).temperature(1.0).region(DVec3::ZERO, high);
+            let scene = Scene::new(0.02).seed(4).bounds(DVec3::ZERO, high).sides(sides);
+            let mut system = scene.fill(fill).build().unwrap();
+            // Some spheres beyond the walls, where they are clamped to the outermost cells, and some fixed ones.
+            if sides[1] == wall {
+                system.spheres.iter_mut().step_by(20).for_each(|sphere| sphere.position.y -= 3.0);
+            }
+            system.spheres.iter_mut().skip(1).step_by(7).for_each(|sphere| sphere.fixed = true);
+            for margin in [0.05, 0.5] {
+                let mut core = Core::new(&system, |_| 0.0).unwrap();
+                core.regrid(margin);
+                core.bin();
+                core.scan();
+                core.scatter();
+                let margin = core.domain.grid.margin_limit.min(margin as f32);
+                core.neighbors(margin, 0.0);
+                let [pairs, longest] =
+                    check(&format!("{sides:?}, {width} wide, margin {margin}"), &core, margin);
+                assert!(pairs > 0);
+                longest_row = longest_row.max(longest);
+            }
+        }
+        // Rows too long for the lanes are among them.
+        assert!(longest_row > LONGEST as usize, "{longest_row}");
+    }
+}
