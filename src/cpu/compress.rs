@@ -1,6 +1,6 @@
 //! Stage `compress`: scales all positions with a box that shrinks, and pushes apart the spheres that then overlap.
 
-use glam::{IVec4, Vec3, Vec4};
+use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::{
@@ -23,9 +23,8 @@ const PUSH_TASK: usize = 128;
 /// Buffers of the stage.
 #[derive(Default)]
 pub struct Compress {
-    /// Positions before the box shrank, in the order of before the broad phase.
-    place: Vec<Vec4>,
-    cell: Vec<IVec4>,
+    /// The spheres before the box shrank.
+    start: State,
     /// Displacement of each sphere by the pushes so far. A position is rounded too coarsely for the small pushes of a dense system.
     moved: Vec<Vec3>,
     /// Spheres that a pass may push.
@@ -53,16 +52,14 @@ pub fn shrink(grid: &Grid, remap: Remap, state: &mut State) {
 }
 
 impl Compress {
-    /// Keeps the positions for [`restore`](Self::restore).
+    /// Keeps a copy of the spheres for [`restore`](Self::restore).
     pub fn keep(&mut self, state: &State) {
-        self.place.clone_from(&state.place);
-        self.cell.clone_from(&state.cell);
+        self.start.copy_from(state);
     }
 
-    /// Restores the positions; all other columns have to be in their order of then.
+    /// Restores the spheres that [`keep`](Self::keep) copied.
     pub fn restore(&self, state: &mut State) {
-        state.place.clone_from(&self.place);
-        state.cell.clone_from(&self.cell);
+        state.copy_from(&self.start);
     }
 
     /// Begins the pushes: finds the spheres that come nearer to another one than the gap allows.
@@ -111,14 +108,14 @@ impl Compress {
         stays
     }
 
-    /// Finds the spheres that the next pass may push: those that this one has pushed, and their candidates. All others still have a
-    /// push of zero.
+    /// Finds the spheres that the next pass may push: those that this pass has pushed, those that overlap although their pushes cancel,
+    /// and the candidates of both. All others keep a push of zero.
     pub fn follow(&mut self, view: &View) {
         let Self { near, near_list, pushes, .. } = self;
         near.clear();
         let near = &*near;
         for_ranges(near_list.len(), PUSH_TASK, |range| {
-            for k in range.filter(|&k| pushes[k].way != Vec3::ZERO) {
+            for k in range.filter(|&k| pushes[k].overlaps || pushes[k].way != Vec3::ZERO) {
                 let i = near_list[k] as usize;
                 near.insert(i);
                 view.lists.of(i).iter().for_each(|candidate| near.insert(candidate.index()));
@@ -132,7 +129,7 @@ impl Compress {
     }
 
     pub fn bytes(&self) -> usize {
-        (self.place.capacity() + self.cell.capacity()) * size_of::<Vec4>()
+        self.start.len() * State::BYTES
             + self.moved.capacity() * size_of::<Vec3>()
             + self.near_list.capacity() * 4
             + self.pushes.capacity() * size_of::<Push>()

@@ -65,7 +65,7 @@ struct Now {
     built_at: f64,
     /// Whether the first broad phase of the step is done.
     is_built: bool,
-    /// The box that the next pass `Shrink` enters; afterwards, the one that it left.
+    /// The box that the next pass `Shrink` enters; afterwards, until the next step, the one that it left.
     other_box: Option<PeriodicBox>,
     /// Whether the pushes after it left no overlap.
     is_apart: bool,
@@ -196,13 +196,17 @@ impl CpuExecutor {
             if self.now.is_apart {
                 return Ok(true);
             }
-            self.core.step_back();
-            self.compress.restore(&mut self.core.state);
-            if let Some(before) = &mut self.now.other_box {
-                self.core.swap_box(before);
-            }
+            self.leave_smaller_box();
             halvings += 1;
         }
+    }
+
+    // Returns to the box and to the spheres before the step, if the step has changed the box. Returns whether it had.
+    fn leave_smaller_box(&mut self) -> bool {
+        let Some(mut before) = self.now.other_box.take() else { return false };
+        self.core.swap_box(&mut before);
+        self.compress.restore(&mut self.core.state);
+        true
     }
 
     // Takes a substep, unless two halves are better.
@@ -434,16 +438,20 @@ impl StepEngine for CpuExecutor {
         self.walls.clear();
         let now = &mut self.now;
         (now.counts, now.pushed, now.records) = (StepCounts::default(), false, step.records);
-        (now.motion_margin, now.drift) = (motion_margin, drift);
+        (now.motion_margin, now.drift, now.other_box) = (motion_margin, drift, None);
         let mut has_shrunk = false;
         if let Some(shrinkage) = &step.shrinkage {
             (self.now.drift_reach, self.now.is_built) = (substeps[0].drift_reach as f32, true);
             has_shrunk = self.shrink(shrinkage)?;
         }
         let mut progress = StepCounts::default();
-        walk(substeps, gravity, &mut progress, |substep, _| {
+        let walked = walk(substeps, gravity, &mut progress, |substep, _| {
             self.attempt(substep, step, &mut left, impacts.as_deref_mut())
-        })?;
+        });
+        if let Err(error) = walked {
+            self.leave_smaller_box();
+            return Err(error);
+        }
         self.core.domain.place_walls(end, 0.0);
         execute(STEP_END, self)?;
         let mut counts = std::mem::take(&mut self.now.counts);
@@ -455,7 +463,9 @@ impl StepEngine for CpuExecutor {
 
     fn discard(&mut self) -> Result<(), Error> {
         // The state before the last broad phase was finite, unless the broad phase came after the fault.
-        self.core.step_back();
+        if !self.leave_smaller_box() {
+            self.core.step_back();
+        }
         self.core.forget_contacts();
         Ok(())
     }

@@ -45,7 +45,7 @@ pub struct Grid {
     pub levels: Levels,
     /// Path that a sphere may travel between two broad phases while the 27 cells contain all that it could meet.
     pub margin_limit: f32,
-    /// The motion margin that was requested.
+    /// The motion margin that was requested; after the box has shrunk, at most what the cells still allow.
     pub made_for: f64,
     /// Cells searched along z: -1..=1, or 0..=0 in 2D.
     pub layers: i32,
@@ -118,7 +118,8 @@ impl Grid {
         }
     }
 
-    /// The same cells in a box with other bounds, which is periodic along all axes of the world.
+    /// The same cells in a box with other bounds, which is periodic along all axes of the world. A plan asks for new cells when these
+    /// allow too little.
     pub fn resized(&self, bounds: &Bounds, units: &Units, radius_max: f64) -> Self {
         let (mut origin, mut edge) = (self.origin, self.exact_edge);
         for axis in (0..3).filter(|&axis| self.periodic[axis]) {
@@ -126,12 +127,14 @@ impl Grid {
             let extent = (bounds.max[axis] - bounds.min[axis]) / units.length;
             edge[axis] = extent / f64::from(self.count[axis]);
         }
+        let margin_limit = margin_limit(edge, self.layers == 0, radius_max);
         Self {
             origin,
             edge: edge.as_vec3(),
             exact_edge: edge,
             levels: self.levels.resized(edge.as_vec3()),
-            margin_limit: margin_limit(edge, self.layers == 0, radius_max),
+            margin_limit,
+            made_for: self.made_for.min(f64::from(margin_limit)),
             ..self.clone()
         }
     }

@@ -392,14 +392,12 @@ impl<E: StepEngine> Driver<E> {
         let ahead = number - self.step;
         let share = self.shares[ahead as usize];
         let shrinkage = (share > 0.0).then(|| domain.shrinkage(base, share, past));
-        let plan = match &shrinkage {
-            Some(shrinkage) => {
-                let limits = domain.limits_while_shrinking(&shrinkage.to, share);
-                // The box comes with new cells, if it needs any.
-                Plan { regrid: None, ..plan::plan(&limits, past) }
-            }
-            None => plan::plan(&base.map_or_else(|| domain.limits(), |at| domain.limits_in(at)), past),
+        let limits = match (&shrinkage, base) {
+            (Some(shrinkage), _) => domain.limits_while_shrinking(&shrinkage.to, share),
+            (None, Some(base)) => domain.limits_in(base),
+            (None, None) => domain.limits(),
         };
+        let plan = plan::plan(&limits, past);
         StepRequest {
             begin: self.time + ahead as f64 * domain.system.dt,
             plan,

@@ -105,7 +105,7 @@ pub struct Limits {
     pub substeps: u32,
     /// Motion margin that the present cells allow; less than `made_for` where a period is short.
     pub margin_limit: f32,
-    /// Motion margin requested when the present cells were made.
+    /// Motion margin requested when the present cells were made, or what they still allow after the box has shrunk.
     pub made_for: f64,
     /// Least number of substeps for resting contacts and moving walls.
     pub least_substeps: f64,

@@ -22,9 +22,7 @@ pub const MOST_SHRINK_HALVINGS: u32 = 4;
 /// sphere of a few hundred is pushed by fifteen; in a gas, by less than two.
 const PUSH_REACH: f64 = 16.0;
 
-/// Share of the motion margin that a step needs below which cells are outgrown, and motion margin of new cells in the same unit: they
-/// last for several steps.
-const OUTGROWN: f64 = 0.75;
+/// Motion margin of new cells, in units of the one that a step needs: they last for several steps.
 const LASTING: f64 = 1.25;
 
 /// What depends on the size of a periodic box.
@@ -62,17 +60,23 @@ pub struct Shrunk {
 }
 
 impl Shrinkage {
-    /// Whether the cells are others than before, apart from their size.
+    /// Whether the cells are others than before, apart from their size. Buffers and shaders of a device depend on them.
     #[cfg(feature = "gpu")]
     pub fn changes_cells(&self) -> bool {
-        self.to.grid.count != self.from.grid.count
+        let [old, new] = [&self.from.grid, &self.to.grid];
+        let is_alike = (new.count, new.buckets, new.direct, new.levels.parts)
+            == (old.count, old.buckets, old.direct, old.levels.parts);
+        !is_alike
     }
 }
 
 impl Bounds {
-    /// The bounds after a box has lost this share of its lengths, about its middle; `axes` is 2 or 3.
+    /// The bounds after a box has lost this share of its lengths, about its middle; `axes` is 2 or 3. A share of 0 keeps every bit.
     pub(crate) fn shrunk(&self, share: f64, axes: usize) -> Self {
         let mut bounds = self.clone();
+        if share == 0.0 {
+            return bounds;
+        }
         for axis in 0..axes {
             let middle = 0.5 * (self.min[axis] + self.max[axis]);
             bounds.min[axis] = middle + (1.0 - share) * (self.min[axis] - middle);
@@ -107,14 +111,14 @@ impl Domain {
         let mut to = self.resized(&from, from.bounds.shrunk(part(share, least_halvings), axes));
         let limits = self.limits_while_shrinking(&to, share);
         let wanted = plan::wanted_margin(&limits, past);
-        let is_outgrown = f64::from(to.grid.margin_limit) < OUTGROWN * wanted;
-        if is_outgrown || plan::needs_new_cells(&limits, wanted) {
+        if plan::needs_new_cells(&limits, wanted) {
             let system = System { bounds: to.bounds.clone(), ..self.system.clone() };
             let (volume, margin_most) = (to.volume, to.margin_most);
             let statistics = SystemStatistics { volume, margin_most, ..self.statistics };
             let margin = (LASTING * wanted).min(margin_most);
             // Axes that are not periodic keep their origin.
             let grid = Grid::new(&system, &self.units, &statistics, margin, to.grid.origin);
+            // Otherwise the plan of the step asks for new cells before the box shrinks.
             if grid.can_remap_from(&from.grid) {
                 to.grid = grid;
             }

@@ -33,9 +33,10 @@ impl GpuExecutor {
         }
         let report = twin.step(step.begin, impacts, false)?;
         let has_shrunk = twin.shrunk().is_some_and(|shrunk| !shrunk.is_stuck);
-        if has_shrunk {
+        if let Some(shrinkage) = step.shrinkage.as_ref().filter(|_| has_shrunk) {
+            // The cells that the device would have used.
             let bounds = twin.engine.domain().system.bounds.clone();
-            let mut at = self.host.domain.resized(&self.host.domain.periodic_box(), bounds);
+            let mut at = self.host.domain.resized(&shrinkage.to, bounds);
             self.host.domain.swap_box(&mut at);
         }
         let mut spheres = system.spheres;
