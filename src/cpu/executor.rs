@@ -652,8 +652,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_passes_of_a_smaller_box_write_the_columns_that_the_schedule_says() {
+    // Spheres in a periodic box after some steps.
+    fn periodic() -> (System, Stepper) {
         let mut system = System { gravity: DVec3::ZERO, walls: vec![], ..falling() };
         let sides = [Side::Periodic; 3];
         system.bounds = Bounds { max: DVec3::splat(8.08), sides, ..Bounds::default() };
@@ -661,6 +661,35 @@ mod tests {
         for k in 0..20 {
             stepper.step(f64::from(k) * system.dt, None, false).unwrap();
         }
+        (system, stepper)
+    }
+
+    #[test]
+    fn a_discarded_step_leaves_the_box_and_the_spheres_as_before() {
+        let (system, mut stepper) = periodic();
+        let state = |stepper: &Stepper| {
+            let Core { state, domain, .. } = &stepper.engine.core;
+            let State { place, cell, motion, id, .. } = state.clone();
+            (place, cell, motion, id, domain.system.bounds.clone(), domain.grid.clone())
+        };
+        let before = state(&stepper);
+        stepper.shrink(0.01, 0.0).unwrap();
+        stepper.step(20.0 * system.dt, None, false).unwrap();
+        let smaller = state(&stepper).4;
+        assert!(smaller != before.4, "the box did not shrink");
+        stepper.engine.discard().unwrap();
+        assert!(state(&stepper) == before);
+        // A step that shrinks nothing stays in its box.
+        stepper.step(20.0 * system.dt, None, false).unwrap();
+        stepper.shrink(0.0, 0.0).unwrap();
+        stepper.step(21.0 * system.dt, None, false).unwrap();
+        stepper.engine.discard().unwrap();
+        assert_eq!(state(&stepper).4, smaller);
+    }
+
+    #[test]
+    fn the_passes_of_a_smaller_box_write_the_columns_that_the_schedule_says() {
+        let (system, mut stepper) = periodic();
         let executor = &mut stepper.engine;
         let domain = &executor.core.domain;
         let at = domain.resized(&domain.periodic_box(), system.bounds.shrunk(0.01, 3));

@@ -91,6 +91,16 @@ pub fn make_buffer(
     Ok(buffer)
 }
 
+// Binds buffers to the bindings from 0.
+fn bind(context: &Context, layout: &wgpu::BindGroupLayout, buffers: [&wgpu::Buffer; 8]) -> wgpu::BindGroup {
+    let entries: Vec<_> = (0..)
+        .zip(buffers)
+        .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+        .collect();
+    let descriptor = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
+    context.device.create_bind_group(&descriptor)
+}
+
 impl Buffers {
     /// Allocates everything; of the buffers before those are kept, with what they hold, that have the right size.
     ///
@@ -126,40 +136,18 @@ impl Buffers {
         if let Some(before) = before {
             keep(context, before, &layout, &work, [&bodies, &tags, &warm_start]);
         }
-        let group = |layout, buffers: [&wgpu::Buffer; 8]| {
-            let entries: Vec<_> = (0..)
-                .zip(buffers)
-                .map(|(binding, buffer)| wgpu::BindGroupEntry {
-                    binding,
-                    resource: buffer.as_entire_binding(),
-                })
-                .collect();
-            context.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout,
-                entries: &entries,
-            })
+        let group = |layout: &_, buffers: [&wgpu::Buffer; 8]| bind(context, layout, buffers);
+        let sort = |[from_bodies, from_tags]: [&wgpu::Buffer; 2],
+                    [to_bodies, to_tags]: [&wgpu::Buffer; 2]| {
+            group(
+                &pipelines.broad,
+                [from_bodies, from_tags, to_bodies, to_tags, &lists, &work, &world, &nodes],
+            )
         };
-        let broad = [0, 1].map(|k| {
-            let (from, to) = (k, 1 - k);
-            group(
-                &pipelines.broad,
-                [&bodies[from], &tags[from], &bodies[to], &tags[to], &lists, &work, &world, &nodes],
-            )
-        });
-        let shrink = [0, 1].map(|k| {
-            group(
-                &pipelines.broad,
-                [&bodies[k], &tags[k], &scaled_bodies, &scaled_tags, &lists, &work, &world, &nodes],
-            )
-        });
-        let broad_scaled = [0, 1].map(|k| {
-            let (bodies, tags) = (&bodies[1 - k], &tags[1 - k]);
-            group(
-                &pipelines.broad,
-                [&scaled_bodies, &scaled_tags, bodies, tags, &lists, &work, &world, &nodes],
-            )
-        });
+        let (copy, scaled) = (|k: usize| [&bodies[k], &tags[k]], [&scaled_bodies, &scaled_tags]);
+        let broad = [0, 1].map(|k| sort(copy(k), copy(1 - k)));
+        let shrink = [0, 1].map(|k| sort(copy(k), scaled));
+        let broad_scaled = [0, 1].map(|k| sort(scaled, copy(1 - k)));
         let view = [0, 1].map(|k| {
             group(&pipelines.view, [&bodies[k], &tags[k], &nodes, &next_events, &lists, &work, &world, &pool])
         });

@@ -86,7 +86,7 @@ pub struct GpuExecutor {
     /// Takes the next step substep-wise, regardless of the last step.
     pub(super) substep_wise: bool,
     /// The CPU took the last step, and applied impacts one by one.
-    has_chains: bool,
+    pub(super) has_chains: bool,
     /// All spheres sleep: no step changes anything.
     is_idle: bool,
     dispatch_budget: DispatchBudget,

@@ -10,7 +10,10 @@ use crate::{
     Bounds, Compressed, Compression, CompressionStage, Dimensions, Error, StepReport, System,
     scene::push::Crowd,
     step::shrinkage::{MOST_SHRINK_HALVINGS, Shrunk},
-    system::space::{Space, SphereProxy},
+    system::{
+        compression::NEAR,
+        space::{Space, SphereProxy},
+    },
 };
 
 /// Gap left between pairs that would overlap, in mean diameters.
@@ -19,8 +22,6 @@ const SPARE: f64 = 1e-6;
 const PASSES: usize = 1000;
 /// Shrinkage over which the pressure is averaged, as a share of the length. The pressure of a dense gas grows by 2% over it.
 const WINDOW: f64 = 0.002;
-/// Relative tolerance within which the target packing fraction counts as reached.
-const NEAR: f64 = 1e-9;
 
 /// Progress of a compression, and its running mean of the pressure.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,29 +52,6 @@ impl Squeeze {
         let mean = if self.span > 0.0 { self.impulse / self.span } else { 0.0 };
         let span = dt.min(self.span);
         *self = Self { stage, impulse: mean * span, span, ..*self };
-    }
-}
-
-impl System {
-    /// Share of the box that the spheres fill.
-    pub(crate) fn packing_fraction(&self) -> f64 {
-        self.volume_of_spheres() / self.bounds.content(self.dimensions)
-    }
-
-    // Sum of the volumes of all spheres, in 2D of their areas.
-    fn volume_of_spheres(&self) -> f64 {
-        let sphere = |radius: f64| match self.dimensions {
-            Dimensions::Two => std::f64::consts::PI * radius * radius,
-            Dimensions::Three => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
-        };
-        self.spheres.iter().map(|s| sphere(s.radius)).sum()
-    }
-}
-
-impl Bounds {
-    /// Volume of the box, in 2D its area. Meaningful only if all axes are periodic.
-    fn content(&self, dimensions: Dimensions) -> f64 {
-        (0..dimensions.count()).map(|axis| self.max[axis] - self.min[axis]).product()
     }
 }
 
@@ -113,13 +91,10 @@ impl Simulation {
         compression.fraction.is_some_and(|target| self.filled(bounds) >= target * (1.0 - NEAR))
     }
 
-    // Share of its lengths that a box with these bounds is to lose in a step; 0 if it is as small as requested.
+    // Share of its lengths that a box with these bounds is to lose in a step.
     fn share(&mut self, compression: &Compression, bounds: &Bounds) -> f64 {
-        let share = compression.rate * self.system.dt;
-        let Some(target) = compression.fraction else { return share };
-        let ratio = self.filled(bounds) / target;
-        let left = 1.0 - ratio.powf(1.0 / self.system.dimensions.count() as f64);
-        if left <= NEAR { 0.0 } else { share.min(left) }
+        let filled = self.filled(bounds);
+        compression.share(filled, self.system.dt, self.system.dimensions.count())
     }
 
     /// Shrinks the box before a step, or lets the engine shrink it at the start of the step.

@@ -53,8 +53,8 @@ pub const PASSING: f32 = 1.5;
 
 // ---- compression ---------------------------------------------------------------------------------------------------
 
-/// Gap, in mean diameters, that a push leaves between spheres which overlap in the smaller box of a compression: about ten times
-/// the rounding of a position. Without a gap the pushes would converge but never end.
+/// Share of the sum of their radii by which the pushes of a compression separate two spheres that overlap: about ten times the rounding
+/// of a position. Without this gap the pushes would converge, but never end.
 pub const PUSH_GAP: f32 = 1e-6;
 
 /// Ratio of radii above which the larger sphere of a pair is pushed less, and the sum of the pushes on a sphere is capped: hundreds of

@@ -43,7 +43,7 @@
 //!    advances the sleep timers. `relax` pushes apart spheres that still overlap; it changes positions only, so it adds
 //!    no kinetic energy.
 //! 10. **Audit and report** ([`STEP_END`], `step::driver`). `audit` sums energies and momentum and measures speeds and the
-//!    deepest overlap. The driver turns these figures into the report and into later plans.
+//!     deepest overlap. The driver turns these figures into the report and into later plans.
 //!
 //! To add a pass: write its function in `src/cpu/`, its entry point in `shaders/`, one entry below, and one arm in each
 //! engine's `Executor::run`. Add its comparison to `src/verify/stages/` and its test to `tests/parity/`.

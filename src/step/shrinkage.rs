@@ -70,22 +70,6 @@ impl Shrinkage {
     }
 }
 
-impl Bounds {
-    /// The bounds after a box has lost this share of its lengths, about its middle; `axes` is 2 or 3. A share of 0 keeps every bit.
-    pub(crate) fn shrunk(&self, share: f64, axes: usize) -> Self {
-        let mut bounds = self.clone();
-        if share == 0.0 {
-            return bounds;
-        }
-        for axis in 0..axes {
-            let middle = 0.5 * (self.min[axis] + self.max[axis]);
-            bounds.min[axis] = middle + (1.0 - share) * (self.min[axis] - middle);
-            bounds.max[axis] = middle + (1.0 - share) * (self.max[axis] - middle);
-        }
-        bounds
-    }
-}
-
 impl Domain {
     /// The present box.
     pub fn periodic_box(&self) -> PeriodicBox {
@@ -171,4 +155,77 @@ impl Domain {
 // The share of its lengths that the box loses after so many halvings.
 fn part(share: f64, halvings: u32) -> f64 {
     if halvings > MOST_SHRINK_HALVINGS { 0.0 } else { share * 0.5f64.powi(halvings as i32) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        scene::{Fill, Scene},
+        state::{columns::NEVER, sums::Sums},
+    };
+
+    fn gas() -> Domain {
+        let fill = Fill::random(400).volume_fraction(0.02).temperature(1.0);
+        let system = Scene::new(0.02).seed(1).periodic().fill(fill).build().unwrap();
+        Domain::new(&system, |_| NEVER).0
+    }
+
+    // Speeds at which a step needs this motion margin.
+    fn past(domain: &Domain, margin: f64) -> Past {
+        let sums = Sums { high_speed: (margin / domain.limits().dt / 1.02) as f32, ..Sums::default() };
+        Past { sums, ..Past::default() }
+    }
+
+    #[test]
+    fn cells_that_have_become_too_small_are_replaced_whether_or_not_the_box_shrinks_further() {
+        let domain = gas();
+        let past = past(&domain, 0.6 * domain.statistics.margin_most);
+        let present = domain.periodic_box();
+        let smaller = domain.resized(&present, present.bounds.shrunk(0.5, 3));
+        let margin = f64::from(smaller.grid.margin_limit);
+        let wanted = plan::wanted_margin(&domain.limits_in(&smaller), &past);
+        assert!(margin < 0.75 * wanted, "{margin} is enough for {wanted}");
+        let regrid = |at: &PeriodicBox| plan::plan(&domain.limits_in(at), &past).regrid;
+        assert_eq!((regrid(&present), regrid(&smaller)), (None, Some(wanted)));
+        let shrinkage = domain.shrinkage(Some(&smaller), 1e-3, &past);
+        assert!(f64::from(shrinkage.to.grid.margin_limit) >= wanted, "{shrinkage:?}");
+        let kept = domain.shrinkage(Some(&present), 1e-3, &past);
+        assert_eq!(kept.to.grid.count, present.grid.count);
+    }
+
+    #[test]
+    fn the_last_halving_keeps_the_bounds_to_the_bit() {
+        let mut domain = gas();
+        for axis in 0..3 {
+            domain.system.bounds.min[axis] -= 0.1 / 3.0;
+            domain.system.bounds.max[axis] += 1.0 / 7.0;
+        }
+        let shrinkage = domain.shrinkage(None, 1e-3, &past(&domain, 0.1));
+        let lengths = [0, 1, MOST_SHRINK_HALVINGS, MOST_SHRINK_HALVINGS + 1].map(|halvings| {
+            let bounds = domain.shrunk_box(&shrinkage, halvings).bounds;
+            (bounds.max - bounds.min).x
+        });
+        assert!(lengths.is_sorted_by(|a, b| a < b), "{lengths:?}");
+        assert_eq!(domain.shrunk_box(&shrinkage, MOST_SHRINK_HALVINGS + 1).bounds, domain.system.bounds);
+    }
+
+    #[cfg(feature = "gpu")]
+    #[test]
+    fn a_step_ahead_does_not_meet_cells_of_another_kind() {
+        let domain = gas();
+        let kept = domain.shrinkage(None, 1e-3, &past(&domain, 0.6 * domain.statistics.margin_most));
+        assert!(!kept.changes_cells());
+        let changes: [fn(&mut Grid); 4] = [
+            |grid| grid.count.y -= 1,
+            |grid| grid.buckets *= 2,
+            |grid| grid.direct = !grid.direct,
+            |grid| grid.levels.parts += 1,
+        ];
+        for change in changes {
+            let mut changed = kept.clone();
+            change(&mut changed.to.grid);
+            assert!(changed.changes_cells());
+        }
+    }
 }

@@ -69,9 +69,10 @@ fn trace(
     time: f64,
     ends_at_first: bool,
 ) -> Result<Vec<(&'static str, Tally)>, Error> {
+    let bounds = super::bounds_after(system, &last_contact, time)?;
     let mut ample = 1;
     loop {
-        let begin = || Harness::of_step(system, context, &last_contact, time, ample);
+        let begin = || Harness::of_step(system, &bounds, context, &last_contact, time, ample);
         let harness = begin()?;
         let device = harness.device()?;
         let tallies = STAGES.iter().map(|stage| (stage.name, Tally::default())).collect();

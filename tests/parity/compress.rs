@@ -1,26 +1,22 @@
 //! Stage `compress` against its twin: positions in a smaller box, in the same cells and in others, and pushes against overlaps.
 
 use super::{
-    Case, Harness, Slip, agrees, context, go_before, notices,
+    Case, Harness, Setup, Slip, agrees, context, go_before, notices,
     starts::{self, Start, start},
 };
-use crate::{
-    Side, System,
-    state::grid::Grid,
-    step::{schedule::Pass, shrinkage::PeriodicBox},
-};
+use crate::{Side, System, state::grid::Grid, step::schedule::Pass};
 
 /// Share of its lengths that the box loses: many spheres of a dense start overlap afterwards.
 const SHARE: f64 = 0.002;
 
-// A box that the spheres of this start may enter: smaller, and with other cells if `changes_cells`.
-fn smaller(start: &Start, harness: &Harness, changes_cells: bool) -> Option<PeriodicBox> {
-    let domain = &harness.site.host.domain;
+// Lets the step begin in a smaller box, and with other cells if `changes_cells`, where spheres of this start may be compressed.
+fn shrink(start: &Start, setup: &mut Setup, changes_cells: bool) {
+    let domain = &setup.host.domain;
     let System { bounds, walls, dimensions, .. } = &start.system;
     let axes = dimensions.count();
     let is_periodic = bounds.sides[..axes].iter().all(|side| *side == Side::Periodic);
     if !is_periodic || !walls.is_empty() || start.system.spheres.iter().any(|sphere| sphere.fixed) {
-        return None;
+        return;
     }
     let mut at = domain.resized(&domain.periodic_box(), bounds.shrunk(SHARE, axes));
     if changes_cells {
@@ -28,15 +24,13 @@ fn smaller(start: &Start, harness: &Harness, changes_cells: bool) -> Option<Peri
         let margin = 2.0 * f64::from(at.grid.margin_limit);
         at.grid = Grid::new(&system, &domain.units, &domain.statistics, margin, at.grid.origin);
     }
-    Some(at)
+    setup.shrink(at);
 }
 
 fn harness(start: &Start, changes_cells: bool) -> Harness<'static> {
-    let mut harness = Harness::new(starts::setup(start), context(), 0.0).unwrap();
-    if let Some(at) = smaller(start, &harness, changes_cells) {
-        harness.shrink(at);
-    }
-    harness
+    let mut setup = starts::setup(start);
+    shrink(start, &mut setup, changes_cells);
+    Harness::new(setup, context(), 0.0).unwrap()
 }
 
 fn places(start: &Start) -> Case {

@@ -333,7 +333,7 @@ pub fn setup(start: &Start) -> Setup {
     // With code for planes, fixed spheres and a box that shrinks, whether there are any or not.
     let variant =
         Variant { has_walls: true, has_fixed: true, is_mixed: true, shrinks: true, ..host.variant() };
-    Setup { host, core, plan, capacities, variant }
+    Setup { host, core, plan, capacities, variant, shrink: None }
 }
 
 // Puts the spheres into random order, and counts many offsets from a neighbouring cell; positions stay.
