@@ -535,7 +535,10 @@ mod tests {
     };
 
     use super::*;
-    use crate::{Bounds, Materials, Side, Surface, Wall, WallShape, step::schedule::Column};
+    use crate::{
+        Bounds, Materials, Side, Surface, Wall, WallShape,
+        step::{engine::Engine, schedule::Column},
+    };
 
     fn hash_of(words: impl Iterator<Item = u32>) -> u64 {
         let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! Compression: shrinks a periodic box between two steps.
+//! Compression: a periodic box shrinks from step to step.
 //!
 //! An engine shrinks the box itself at the start of a step ([`Engine::shrink`](crate::step::engine::Engine::shrink)), so that the
 //! spheres stay on a device, and the next step may begin before the report of the last one. The event-driven engine is reloaded.
@@ -9,6 +9,7 @@ use super::{Simulation, edit::Disturbed};
 use crate::{
     Bounds, Compressed, Compression, CompressionStage, Dimensions, Error, StepReport, System,
     scene::push::Crowd,
+    state::constants::PUSH_PASSES,
     step::shrinkage::{MOST_SHRINK_HALVINGS, Shrunk},
     system::{
         compression::NEAR,
@@ -18,8 +19,6 @@ use crate::{
 
 /// Gap left between pairs that would overlap, in mean diameters.
 const SPARE: f64 = 1e-6;
-/// Largest number of passes over the overlaps; if overlaps remain, the shrinkage is halved.
-const PASSES: usize = 1000;
 /// Shrinkage over which the pressure is averaged, as a share of the length. The pressure of a dense gas grows by 2% over it.
 const WINDOW: f64 = 0.002;
 
@@ -224,7 +223,7 @@ fn shrunk(system: &System, share: f64) -> Option<System> {
             system.spheres.len()
         ],
     };
-    let (_, left) = crowd.push_apart(SPARE, PASSES);
+    let (_, left) = crowd.push_apart(SPARE, PUSH_PASSES as usize);
     if left.count > 0 {
         return None;
     }

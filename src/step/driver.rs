@@ -326,7 +326,7 @@ pub struct Driver<E> {
     was_halved: bool,
     /// Share of its lengths that the box is to lose at the start of the next step, and of the step after it.
     shares: [f64; 2],
-    /// The same of a step that is under way.
+    /// The same of a step that has begun ahead.
     begun_share: f64,
     /// Result of the shrinkage of the last step.
     shrunk: Option<Shrunk>,

@@ -105,9 +105,9 @@ pub(crate) trait Engine: Send {
     fn call_off(&mut self) -> Result<bool, Error> {
         Ok(false)
     }
-    /// Shares of its lengths that the periodic box loses at the start of the next step (`now`) and of the step after it (`next`), if it
-    /// shrinks; by less if the spheres leave no room. Returns whether a step that began ahead was called off for this; `None`, having
-    /// changed nothing, if the engine has to be reloaded in a smaller box instead.
+    /// Sets the shares of its lengths that the periodic box loses at the start of the next step (`now`) and of the step after it (`next`);
+    /// 0 = it keeps its size. It loses less if the spheres leave no room. Returns whether a step that had begun ahead was called off
+    /// because of this; `None`, without any effect, if the engine has to be reloaded in a smaller box instead.
     ///
     /// # Errors
     /// As [`call_off`](Self::call_off).

@@ -11,8 +11,8 @@
 //!    plan uses the measurements of the step before the last one, so that a device can run ahead of the host
 //!    and still follow the same plan.
 //! 2. **Compression** ([`SHRINK`], [`PUSH_APART`]), in a step that shrinks a periodic box. `compress` scales all positions with
-//!    the box before the broad phase. Afterwards it pushes apart the spheres that now overlap, on the new candidate lists, until none
-//!    does. If that fails, the step begins again with half of the shrinkage.
+//!    the box before the broad phase. After the broad phase it pushes apart the spheres that now overlap, until none does. If that
+//!    fails, the step begins again with half of the shrinkage.
 //! 3. **Broad phase** ([`BROAD_PHASE`]), before the first substep and again before every substep that the motion margin
 //!    of the last broad phase does not cover. A counting sort (`bin`, `scan`, `scatter`) stores the spheres in the order
 //!    of their cells, so that neighbours lie close in memory. The contact constraints are renumbered for the new order, so

@@ -18,8 +18,8 @@ use crate::{
 /// its collision rate, and so the cost of a step, grows without bound.
 pub const MOST_SHRINK_HALVINGS: u32 = 4;
 
-/// Path, in units of the shrinkage of a mean diameter, that candidate lists allow to spheres which are pushed apart. Near jamming a
-/// sphere of a few hundred is pushed by fifteen; in a gas, by less than two.
+/// Path that candidate lists allow to spheres which are pushed apart, in units of the length by which a mean diameter would shrink with
+/// the box. Near jamming, one sphere in a few hundred is pushed by 15 units; in a gas, all are pushed by less than 2.
 const PUSH_REACH: f64 = 16.0;
 
 /// Motion margin of new cells, in units of the one that a step needs: they last for several steps.
@@ -165,24 +165,29 @@ mod tests {
         state::{columns::NEVER, sums::Sums},
     };
 
+    // The motion margin for which the cells of the gas are made.
+    const MARGIN: f64 = 0.3;
+
     fn gas() -> Domain {
         let fill = Fill::random(400).volume_fraction(0.02).temperature(1.0);
         let system = Scene::new(0.02).seed(1).periodic().fill(fill).build().unwrap();
-        Domain::new(&system, |_| NEVER).0
+        let (mut domain, mut state) = Domain::new(&system, |_| NEVER);
+        domain.regrid(&mut state, MARGIN);
+        domain
     }
 
     // Speeds at which a step needs this motion margin.
-    fn past(domain: &Domain, margin: f64) -> Past {
-        let sums = Sums { high_speed: (margin / domain.limits().dt / 1.02) as f32, ..Sums::default() };
+    fn past(domain: &Domain) -> Past {
+        let sums = Sums { high_speed: (MARGIN / domain.limits().dt / 1.02) as f32, ..Sums::default() };
         Past { sums, ..Past::default() }
     }
 
     #[test]
     fn cells_that_have_become_too_small_are_replaced_whether_or_not_the_box_shrinks_further() {
         let domain = gas();
-        let past = past(&domain, 0.6 * domain.statistics.margin_most);
+        let past = past(&domain);
         let present = domain.periodic_box();
-        let smaller = domain.resized(&present, present.bounds.shrunk(0.5, 3));
+        let smaller = domain.resized(&present, present.bounds.shrunk(0.2, 3));
         let margin = f64::from(smaller.grid.margin_limit);
         let wanted = plan::wanted_margin(&domain.limits_in(&smaller), &past);
         assert!(margin < 0.75 * wanted, "{margin} is enough for {wanted}");
@@ -201,7 +206,7 @@ mod tests {
             domain.system.bounds.min[axis] -= 0.1 / 3.0;
             domain.system.bounds.max[axis] += 1.0 / 7.0;
         }
-        let shrinkage = domain.shrinkage(None, 1e-3, &past(&domain, 0.1));
+        let shrinkage = domain.shrinkage(None, 1e-3, &past(&domain));
         let lengths = [0, 1, MOST_SHRINK_HALVINGS, MOST_SHRINK_HALVINGS + 1].map(|halvings| {
             let bounds = domain.shrunk_box(&shrinkage, halvings).bounds;
             (bounds.max - bounds.min).x
@@ -214,7 +219,7 @@ mod tests {
     #[test]
     fn a_step_ahead_does_not_meet_cells_of_another_kind() {
         let domain = gas();
-        let kept = domain.shrinkage(None, 1e-3, &past(&domain, 0.6 * domain.statistics.margin_most));
+        let kept = domain.shrinkage(None, 1e-3, &past(&domain));
         assert!(!kept.changes_cells());
         let changes: [fn(&mut Grid); 4] = [
             |grid| grid.count.y -= 1,

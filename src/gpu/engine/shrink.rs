@@ -49,12 +49,11 @@ impl GpuExecutor {
         is_left || is_far
     }
 
-    /// Makes pipelines and buffers suit the cells of the present box.
+    /// Adapts pipelines and buffers to the cells of the present box, if they are of another kind.
     pub(super) fn suit_cells(&mut self) -> Result<(), Error> {
         let capacities = self.buffers.layout.capacities;
-        if self.host.variant() != self.pipelines.variant {
-            self.pipelines = self.context.pipelines(self.host.variant())?;
-        }
-        if self.host.layout(capacities) == self.buffers.layout { Ok(()) } else { self.reallocate(capacities) }
+        let suits = self.host.variant() == self.pipelines.variant
+            && self.host.layout(capacities) == self.buffers.layout;
+        if suits { Ok(()) } else { self.reallocate(capacities) }
     }
 }

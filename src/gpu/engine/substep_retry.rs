@@ -61,6 +61,7 @@ impl GpuExecutor {
         }
         if let Some(mut before) = before {
             self.host.domain.swap_box(&mut before);
+            self.suit_cells()?;
         }
         taken?;
         if let Some(impacts) = &mut impacts {
