@@ -4,7 +4,7 @@
 // pass reads one and writes the other. A position is rounded too coarsely for the small pushes of a dense system. A pass after one
 // that found no overlap does nothing, so the host may encode more passes than are needed.
 
-// The number of a dispatch repeats every six passes after the first, and gives the parity of the pass and its counter.
+// Number of the pass. From pass 7 on the numbers 1 to 6 repeat, which keeps the parity of the pass and its place among three counters.
 fn pass_of_dispatch() -> u32 { return round_of_dispatch.number | opaque_zero; }
 
 fn found_of(pass_number: u32) -> u32 { return PUSH_FOUND + pass_number % 3u; }
@@ -41,7 +41,8 @@ fn begins_pass(pass_number: u32, id: u32) -> bool {
     return is_needed;
 }
 
-// Moves each sphere of every pair that is nearer than the gap allows by half of the missing distance; a much larger sphere moves less.
+// Each sphere of a pair that is nearer than the gap allows moves by half of the missing distance. The larger sphere of a pair of very
+// different sizes moves less.
 @compute @workgroup_size(GROUP)
 fn compress_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     begin(groups);

@@ -137,7 +137,8 @@ impl Compress {
     }
 }
 
-/// Moves each sphere of every pair that is nearer than the gap allows by half of the missing distance; a much larger sphere moves less.
+/// The push on a sphere. Each sphere of a pair that is nearer than the gap allows moves by half of the missing distance. The larger sphere
+/// of a pair of very different sizes moves less.
 fn push_of(view: &View, moved: &[Vec3], i: usize) -> Push {
     let state = view.state;
     let (mut push, mut longest, mut is_mixed) = (Push::default(), 0.0f32, false);

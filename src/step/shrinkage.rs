@@ -1,7 +1,7 @@
 //! The shrinking box of a compression: what depends on its size, and by how much a step shrinks it.
 //!
-//! An engine shrinks the box at the start of a step. It keeps the cells and scales them with the box, and chooses new cells when
-//! those allow too short motion margins. All positions scale with the box; the spheres that overlap are then pushed apart
+//! An engine shrinks the box at the start of a step. It scales the cells with the box, and chooses new cells when these
+//! become too small for the motion margins. All positions scale with the box; the spheres that overlap are then pushed apart
 //! ([`Pass::PushApart`](crate::step::schedule::Pass)). If that fails, the engine repeats the step with half of the shrinkage.
 
 use crate::{
@@ -43,7 +43,7 @@ pub struct PeriodicBox {
 pub struct Shrinkage {
     /// Share of its lengths that the box is to lose.
     pub share: f64,
-    /// Number of halvings without which the periods would be too short.
+    /// Number of halvings that the shortest permitted period requires.
     pub least_halvings: u32,
     pub from: PeriodicBox,
     /// The box after `least_halvings`.
@@ -135,7 +135,7 @@ impl Domain {
         }
     }
 
-    // Mean free path in a box of this volume, up to a factor that does not depend on the volume; constant if the contact time is.
+    // Mean free path in a box of this volume, up to a factor that does not depend on the volume; 1 if the user has set the contact time.
     fn free_path(&self, volume: f64) -> f64 {
         if self.system.solver.contact_time.is_some() {
             return 1.0;

@@ -9,7 +9,7 @@ use crate::{Side, System, state::grid::Grid, step::schedule::Pass};
 /// Share of its lengths that the box loses: many spheres of a dense start overlap afterwards.
 const SHARE: f64 = 0.002;
 
-// Lets the step begin in a smaller box, and with other cells if `changes_cells`, where spheres of this start may be compressed.
+// Lets the step begin in a smaller box, with other cells if `changes_cells`, unless the system of this start cannot be compressed.
 fn shrink(start: &Start, setup: &mut Setup, changes_cells: bool) {
     let domain = &setup.host.domain;
     let System { bounds, walls, dimensions, .. } = &start.system;
