@@ -3,8 +3,8 @@
 use std::{f64::consts::PI, ops::ControlFlow};
 
 use carom::{
-    Backend, Bounds, Compressed, Compression, CompressionStage, Error, OnLoss, Options, Side, Simulation,
-    Sink, Sphere, StepReport, Surface, System,
+    Backend, Bounds, Compressed, Compression, CompressionStage, Error, Options, Side, Simulation, Sink,
+    Sphere, StepReport, Surface, System,
     scene::{Fill, Scene},
 };
 use glam::DVec3;
@@ -305,7 +305,7 @@ fn a_compression_goes_on_on_the_cpu_after_the_loss_of_the_device() {
     let options = Options {
         backend: Backend::Gpu,
         context: Some(context.clone()),
-        on_loss: OnLoss::Cpu,
+        on_loss: carom::OnLoss::Cpu,
         ..Options::default()
     };
     let system = gas(300, 0.2, 0.02, to_fraction(0.1, 0.5));
