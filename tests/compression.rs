@@ -151,7 +151,9 @@ fn a_target_pressure_is_reached_in_the_same_step_with_steps_ahead() {
         let compression = Compression { rate: 0.05, fraction: None, pressure: Some(pressure(0.3)) };
         let system = gas(200, 0.28, 0.02, compression);
         let mut singly = on(backend, 0, &system);
-        (0..60).for_each(|_| drop(singly.step().unwrap()));
+        for _ in 0..60 {
+            singly.step().unwrap();
+        }
         let mut ahead = on(backend, 0, &system);
         go_on(&mut ahead, 60);
         let [a, b] = [&singly, &ahead].map(|simulation| simulation.compressed().unwrap());
