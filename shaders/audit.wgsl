@@ -3,7 +3,8 @@
 // Each workgroup sums one range of spheres; the host adds these sums in f64, in a fixed order.
 
 // Index of each sum: 0 kinetic energy; 1.. momentum; 4.. mass * cell; 7.. mass * offset, separate so that cell and offset do
-// not round each other; 10 energy lost; 11 virial; 12 work of relax.
+// not round each other; 10 energy lost; 11 virial; 12 work of relax; 13 the part of the kinetic energy in
+// the spins.
 var<workgroup> parts: array<array<f32, AUDIT_SUMS>, GROUP>;
 
 // Spheres of each speed class.
@@ -17,6 +18,7 @@ struct Sums {
     loss: f32,
     virial: f32,
     relax_work: f32,
+    spin: f32,
 }
 
 fn add_sphere(i: u32, sums: ptr<function, Sums>) {
@@ -42,6 +44,7 @@ fn add_sphere(i: u32, sums: ptr<function, Sums>) {
     let mass = 1.0 / body.inverse_mass;
     let inertia = 0.4 * body.radius * body.radius;
     (*sums).kinetic += 0.5 * mass * (square + inertia * dot(tag.spin, tag.spin));
+    (*sums).spin += 0.5 * mass * inertia * dot(tag.spin, tag.spin);
     (*sums).momentum += body.velocity * mass;
     (*sums).mass_cell += vec3f(tag.cell) * mass;
     (*sums).mass_offset += body.offset * mass;
@@ -59,7 +62,7 @@ fn audit(
     // The same number of whole blocks for every workgroup, so that the order of the sums depends on the count alone.
     let blocks = (frame.sphere_count + GROUP - 1u) / GROUP;
     let per_group = (blocks + groups.x - 1u) / groups.x;
-    var sums = Sums(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0), 0.0, 0.0, 0.0);
+    var sums = Sums(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0), 0.0, 0.0, 0.0, 0.0);
     if !halted {
         for (var block = group.x * per_group; block < min((group.x + 1u) * per_group, blocks); block++) {
             let i = block * GROUP + lane;
@@ -82,6 +85,7 @@ fn audit(
         sums.loss,
         sums.virial,
         sums.relax_work,
+        sums.spin,
     );
     for (var half = GROUP / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();

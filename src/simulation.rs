@@ -191,7 +191,7 @@ impl Simulation {
         self.exchange()?;
         self.compress()?;
         self.watch();
-        let more = more && !self.flows_next() && !self.is_squeezed() && !self.is_copy_due();
+        let more = more && !self.flows_next() && !self.is_copy_due();
         self.flow.ran_ahead = more;
         self.impacts.clear();
         let log = self.options.record_impacts.then_some(&mut self.impacts);
@@ -199,6 +199,7 @@ impl Simulation {
         let is_empty = self.system.spheres.is_empty();
         let stepped =
             if is_empty { Ok(StepReport::default()) } else { self.engine.step(self.time, log, more) };
+        self.follow_box();
         let mut report = match stepped {
             Err(Error::NonFinite { id, .. }) => {
                 return Err(Error::NonFinite { id, last_good_step: self.step });

@@ -1,12 +1,19 @@
 //! Periodic boxes under compression.
 
-use std::f64::consts::PI;
+use std::{f64::consts::PI, ops::ControlFlow};
 
 use carom::{
-    Backend, Compressed, Compression, CompressionStage, Options, Side, Simulation, Sink, Surface, System,
+    Backend, Bounds, Compressed, Compression, CompressionStage, Error, Options, Side, Simulation, Sink,
+    Sphere, StepReport, Surface, System,
     scene::{Fill, Scene},
 };
 use glam::DVec3;
+
+const BACKENDS: &[Backend] = &[
+    Backend::Cpu,
+    #[cfg(feature = "gpu")]
+    Backend::Gpu,
+];
 
 fn gas(count: u64, fraction: f64, dt: f64, compression: Compression) -> System {
     let fill = Fill::random(count).volume_fraction(fraction).temperature(1.0);
@@ -21,6 +28,10 @@ fn to_fraction(rate: f64, fraction: f64) -> Compression {
 
 fn on(backend: Backend, threads: usize, system: &System) -> Simulation {
     Simulation::new(system.clone(), Options { backend, threads, ..Options::default() }).unwrap()
+}
+
+fn go_on(simulation: &mut Simulation, steps: u64) {
+    simulation.run(steps, |_| ControlFlow::Continue(())).unwrap();
 }
 
 /// Steps until the box stops shrinking.
@@ -96,6 +107,239 @@ fn spheres_reach_the_requested_packing_fraction_event_by_event() {
 #[test]
 fn spheres_reach_the_requested_packing_fraction_on_a_device() {
     fill_up(200, Backend::Gpu, 0.4);
+}
+
+// Neither a copy of the state nor a reload, which needs one.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_device_compresses_a_gas_without_copies_of_the_state() {
+    let run = |is_ahead: bool| {
+        let mut simulation = on(Backend::Gpu, 0, &gas(600, 0.2, 0.02, to_fraction(0.1, 0.5)));
+        let (mut reports, mut waits) = (0, 0);
+        let mut see = |report: &StepReport| {
+            assert_eq!((report.downloads, report.cpu_steps, report.late), (0, 0, 0), "{report:?}");
+            assert!(report.deepest_overlap < 1e-5, "{report:?}");
+            reports += 1;
+            waits += report.blocking_reads;
+        };
+        if is_ahead {
+            let each = |report: &StepReport| {
+                see(report);
+                ControlFlow::Continue(())
+            };
+            simulation.run(100, each).unwrap();
+        } else {
+            (0..100).for_each(|_| see(simulation.step().unwrap()));
+        }
+        assert_eq!(reports, 100);
+        let now = simulation.compressed().unwrap();
+        println!("{waits} waits of the host in 100 steps, ahead: {is_ahead}; {now:?}");
+        assert_eq!(now.stage, CompressionStage::Running);
+        // The box lost 0.002 of its lengths in every step.
+        assert!((now.packing_fraction / 0.2 / 0.998f64.powi(-300) - 1.0).abs() < 1e-9, "{now:?}");
+        (waits, simulation.state_hash())
+    };
+    let ((ahead, hash), (singly, same)) = (run(true), run(false));
+    assert_eq!(hash, same);
+    assert!(ahead < 20 && singly >= 100, "{ahead} {singly}");
+}
+
+// Steps that begin early stop at the same step and in the same state as steps one by one.
+#[test]
+fn a_target_pressure_is_reached_in_the_same_step_with_steps_ahead() {
+    for &backend in BACKENDS {
+        let compression = Compression { rate: 0.05, fraction: None, pressure: Some(pressure(0.3)) };
+        let system = gas(200, 0.28, 0.02, compression);
+        let mut singly = on(backend, 0, &system);
+        for _ in 0..60 {
+            singly.step().unwrap();
+        }
+        let mut ahead = on(backend, 0, &system);
+        go_on(&mut ahead, 60);
+        let [a, b] = [&singly, &ahead].map(|simulation| simulation.compressed().unwrap());
+        println!("{backend:?}: {a:?}");
+        assert_eq!(a.stage, CompressionStage::Reached);
+        assert_eq!((a, singly.state_hash()), (b, ahead.state_hash()));
+    }
+}
+
+// A checkpoint in the middle of a compression, in a step with new cells or without.
+#[test]
+fn a_run_that_resumes_in_a_compression_takes_the_same_steps() {
+    let backends = [
+        (Backend::Cpu, 400),
+        #[cfg(feature = "gpu")]
+        (Backend::Gpu, 200),
+    ];
+    for (backend, count) in backends {
+        let mut system = gas(count, 0.2, 0.02, to_fraction(0.3, 0.5));
+        let surface = Surface { restitution: 0.9, friction: 0.2, ..Surface::default() };
+        system.materials.set_surface(0, 0, surface);
+        let mut simulation = on(backend, 0, &system);
+        let mut checkpoints = vec![];
+        for step in 1..=60 {
+            simulation.step().unwrap();
+            if [1, 20, 21].contains(&step) {
+                checkpoints.push(simulation.checkpoint().unwrap());
+            }
+        }
+        let end = (simulation.state_hash(), simulation.compressed().unwrap());
+        for checkpoint in checkpoints {
+            let step = checkpoint.steps();
+            let options = Options { backend, ..Options::default() };
+            let mut resumed = Simulation::resume(checkpoint, options).unwrap();
+            go_on(&mut resumed, 60 - step);
+            let found = (resumed.state_hash(), resumed.compressed().unwrap());
+            assert_eq!(found, end, "{backend:?} from step {step}");
+        }
+    }
+}
+
+// The last steps before a jam lose a half, a quarter, an eighth or a 16th of the usual share.
+#[test]
+fn a_run_with_halved_shrinkages_takes_the_same_steps_ahead_and_after_a_checkpoint() {
+    for &backend in BACKENDS {
+        let mut system = gas(60, 0.5, 0.02, to_fraction(0.5, 0.74));
+        system.spheres.iter_mut().for_each(|s| s.velocity = DVec3::ZERO);
+        let mut singly = on(backend, 0, &system);
+        let (mut halved, mut checkpoints) = (0, vec![]);
+        while singly.compressed().unwrap().stage == CompressionStage::Running {
+            let length = singly.system().period(0).unwrap();
+            singly.step().unwrap();
+            let lost = 1.0 - singly.system().period(0).unwrap() / length;
+            if lost > 0.0 && lost < 0.006 {
+                halved += 1;
+                checkpoints.push(singly.checkpoint().unwrap());
+            }
+        }
+        singly.step().unwrap();
+        println!("{backend:?}: {halved} steps of {} with a halved shrinkage", singly.steps());
+        assert!(halved > 1, "{backend:?}: {halved}");
+        let end = |simulation: &Simulation| (simulation.state_hash(), simulation.compressed().unwrap());
+        let mut ahead = on(backend, 0, &system);
+        go_on(&mut ahead, singly.steps());
+        assert_eq!(end(&ahead), end(&singly), "{backend:?}");
+        for checkpoint in checkpoints {
+            let steps = checkpoint.steps();
+            let options = Options { backend, ..Options::default() };
+            let mut resumed = Simulation::resume(checkpoint, options).unwrap();
+            go_on(&mut resumed, singly.steps() - steps);
+            assert_eq!(end(&resumed), end(&singly), "{backend:?} from step {steps}");
+        }
+    }
+}
+
+#[test]
+fn spheres_of_two_sizes_and_discs_are_compressed_on_every_backend() {
+    let mixed = Fill::random(150).diameters([(1.0, 0.95), (3.0, 0.05)]).volume_fraction(0.2).temperature(1.0);
+    let discs = Fill::random(100).volume_fraction(0.3).temperature(1.0);
+    for (name, scene, target) in [
+        ("mixed", Scene::new(0.02).seed(4).periodic().fill(mixed), 0.5),
+        ("discs", Scene::new(0.02).seed(5).flat().periodic().fill(discs), 0.6),
+    ] {
+        let mut system = scene.build().unwrap();
+        system.compression = Some(to_fraction(0.4, target));
+        let mut boxes = vec![];
+        for &backend in BACKENDS {
+            let mut singly = on(backend, 0, &system);
+            let end = squeeze(&mut singly, 200);
+            println!("{name} on {backend:?}: {end:?} after {} steps", singly.steps());
+            assert_eq!(end.stage, CompressionStage::Reached, "{name} on {backend:?}");
+            assert!((end.packing_fraction - target).abs() < 1e-9, "{name} on {backend:?}: {end:?}");
+            assert!(deepest(&singly) < 1e-5, "{name} on {backend:?}: {}", deepest(&singly));
+            let mut ahead = on(backend, 0, &system);
+            go_on(&mut ahead, singly.steps());
+            assert_eq!(ahead.state_hash(), singly.state_hash(), "{name} on {backend:?}");
+            boxes.push((singly.steps(), singly.system().bounds.clone()));
+        }
+        assert!(boxes.iter().all(|found| *found == boxes[0]), "{name}: {boxes:?}");
+    }
+}
+
+// The pushes of the two neighbours of every sphere cancel exactly: all lengths have few binary digits.
+#[test]
+fn a_column_that_touches_itself_through_the_period_is_not_compressed() {
+    for &backend in BACKENDS {
+        let centre = |k: u32| DVec3::new(f64::from(k) + 0.5, 2.5, 2.5);
+        let sphere = |k: u32| Sphere { id: k, position: centre(k), radius: 0.5, ..Sphere::default() };
+        let mut system =
+            System { spheres: (0..5).map(sphere).collect(), dt: 1.0 / 64.0, ..System::default() };
+        let sides = [Side::Periodic; 3];
+        system.bounds = Bounds { min: DVec3::ZERO, max: DVec3::splat(5.0), sides, ..system.bounds };
+        system.compression = Some(to_fraction(0.25, 0.1));
+        let mut simulation = on(backend, 0, &system);
+        simulation.step().unwrap();
+        println!("{backend:?}: {:?}", simulation.compressed());
+        assert_eq!(simulation.compressed().unwrap().stage, CompressionStage::Stuck, "{backend:?}");
+        assert_eq!(simulation.system().bounds, system.bounds, "{backend:?}");
+        assert!(deepest(&simulation) < 1e-6, "{backend:?}: {}", deepest(&simulation));
+    }
+}
+
+// A sphere that crosses too many cells in a substep.
+#[test]
+fn a_step_that_fails_leaves_the_box_and_the_spheres_as_before() {
+    for &backend in BACKENDS {
+        let mut simulation = on(backend, 0, &gas(200, 0.3, 0.02, to_fraction(0.2, 0.5)));
+        go_on(&mut simulation, 10);
+        simulation.apply_impulse(5, DVec3::X * 1e9).unwrap();
+        let (before, bounds) = (simulation.spheres(), simulation.system().bounds.clone());
+        let error = simulation.step().unwrap_err();
+        assert!(matches!(error, Error::NoProgress(_)), "{backend:?}: {error:?}");
+        assert_eq!(simulation.system().bounds, bounds, "{backend:?}");
+        for (a, b) in before.iter().zip(simulation.spheres()) {
+            let moved = simulation.system().separation(a.position, b.position).length();
+            assert!(a.id == b.id && moved < 1e-5, "{backend:?}: {a:?} {b:?}");
+        }
+        simulation.remove(5).unwrap();
+        simulation.step().unwrap();
+        assert!(
+            simulation.system().bounds.max.x < bounds.max.x && deepest(&simulation) < 1e-5,
+            "{backend:?}"
+        );
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn a_compression_goes_on_on_the_cpu_after_the_loss_of_the_device() {
+    let context = carom::gpu::Context::open(None).expect("an adapter");
+    let options = Options {
+        backend: Backend::Gpu,
+        context: Some(context.clone()),
+        on_loss: carom::OnLoss::Cpu,
+        ..Options::default()
+    };
+    let system = gas(300, 0.2, 0.02, to_fraction(0.1, 0.5));
+    let mut simulation = Simulation::new(system, options).unwrap();
+    let mut fractions = vec![];
+    let each = |report: &StepReport| {
+        fractions.push(report.packing_fraction);
+        if report.step == 30 {
+            context.report_lost("the cable was pulled");
+        }
+        ControlFlow::Continue(())
+    };
+    simulation.run(60, each).unwrap();
+    assert_eq!((simulation.backend(), simulation.steps(), fractions.len()), (Backend::Cpu, 60, 60));
+    assert!(deepest(&simulation) < 1e-5, "{}", deepest(&simulation));
+    for (k, fraction) in (1..).zip(fractions) {
+        let expected = 0.2 / 0.998f64.powi(3 * k);
+        assert!((fraction / expected - 1.0).abs() < 1e-9, "step {k}: {fraction}, not {expected}");
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn a_box_that_is_jammed_on_a_device_stays_as_it_is() {
+    let mut system = gas(60, 0.5, 0.02, to_fraction(0.5, 0.74));
+    system.spheres.iter_mut().for_each(|s| s.velocity = DVec3::ZERO);
+    let mut simulation = on(Backend::Gpu, 0, &system);
+    let end = squeeze(&mut simulation, 500);
+    println!("jammed at {:.4} after {} steps", end.packing_fraction, simulation.steps());
+    assert_eq!(end.stage, CompressionStage::Stuck);
+    assert!((0.52..0.68).contains(&end.packing_fraction), "{end:?}");
+    assert!(deepest(&simulation) < 1e-5, "{}", deepest(&simulation));
 }
 
 // The bounds are not symmetric about the plane of the discs, as in files.

@@ -17,6 +17,7 @@ const PART: usize = 64 * 1024;
 /// Sums of one task.
 struct Part {
     kinetic: f64,
+    spin: f64,
     mass_position: DVec3,
     momentum: DVec3,
     nonfinite: u64,
@@ -28,6 +29,7 @@ impl Default for Part {
     fn default() -> Self {
         Self {
             kinetic: 0.0,
+            spin: 0.0,
             mass_position: DVec3::ZERO,
             momentum: DVec3::ZERO,
             nonfinite: 0,
@@ -70,6 +72,7 @@ impl Audit {
                 let spin = state.spin[i].truncate().as_dvec3();
                 let inertia = 0.4 * f64::from(state.radius(i)) * f64::from(state.radius(i));
                 part.kinetic += 0.5 * mass * (v.length_squared() + inertia * spin.length_squared());
+                part.spin += 0.5 * mass * inertia * spin.length_squared();
                 part.momentum += v * mass;
                 part.mass_position += (state.cell[i].truncate().as_dvec3() * grid.exact_edge
                     + state.offset(i).as_dvec3())
@@ -79,6 +82,7 @@ impl Audit {
         let mut total = Part::default();
         for part in self.parts.iter() {
             total.kinetic += part.kinetic;
+            total.spin += part.spin;
             total.momentum += part.momentum;
             total.mass_position += part.mass_position;
             total.nonfinite += part.nonfinite;
@@ -88,6 +92,7 @@ impl Audit {
         let count = state.len() as u64;
         Sums {
             kinetic: total.kinetic,
+            spin: total.spin,
             mass_position: total.mass_position,
             momentum: total.momentum,
             drift: self.median_velocity(state),

@@ -12,6 +12,7 @@ use crate::{
         bits::{Bits, Pressed},
         blocks::Blocks,
         collide,
+        compress::{self, Compress},
         constraints::{ContactConstraint, ContactConstraints},
         event::View,
         fast::{DynamicCandidates, Reach},
@@ -26,13 +27,14 @@ use crate::{
     },
     state::{
         columns::{Columns, State},
-        constants::{DEEP, RELAX_FROM, RELAX_PUSHES, STILL, WALL, wall_of},
+        constants::{DEEP, PUSH_PASSES, RELAX_FROM, RELAX_PUSHES, STILL, WALL, wall_of},
         frame::Frame,
         warm_start::{CachedImpulse, WarmStartCache},
     },
     step::{
         contacts::{Ground, Other, sort},
         domain::Domain,
+        shrinkage::PeriodicBox,
     },
 };
 
@@ -168,6 +170,45 @@ impl Core {
     pub fn regrid(&mut self, motion_margin: f64) {
         self.domain.regrid(&mut self.state, motion_margin);
         self.lay_out();
+    }
+
+    /// Exchanges the box for another one, and moves the spheres with it.
+    pub fn shrink(&mut self, other: &mut PeriodicBox) {
+        self.swap_box(other);
+        let grid = &self.domain.grid;
+        compress::shrink(grid, grid.remap_from(&other.grid), &mut self.state);
+    }
+
+    /// Exchanges the box for another one. The spheres keep their cells and offsets.
+    pub fn swap_box(&mut self, other: &mut PeriodicBox) {
+        self.domain.swap_box(other);
+        if self.domain.grid.buckets == other.grid.buckets {
+            (self.shifts, self.has_keys) = (self.domain.grid.shifts(), false);
+        } else {
+            self.lay_out();
+        }
+    }
+
+    /// Pushes apart the spheres that overlap in the smaller box. Returns whether that succeeded within the motion margins.
+    pub fn push_apart(&mut self, compress: &mut Compress, frame: Frame) -> bool {
+        let reach = self.reach.motion_margin;
+        compress.begin(&self.view(frame));
+        let mut passes = 0;
+        let is_apart = loop {
+            if !compress.find(&self.view(frame)) {
+                break true;
+            }
+            passes += 1;
+            if passes == PUSH_PASSES || !compress.apply(reach) {
+                break false;
+            }
+            compress.follow(&self.view(frame));
+        };
+        for (i, moved) in compress.moved() {
+            self.state.place[i] += moved.extend(0.0);
+            self.motion_margin[i] -= moved.length();
+        }
+        is_apart
     }
 
     /// Updates everything that depends on the cells.

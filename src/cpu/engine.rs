@@ -14,6 +14,7 @@ use crate::{
         checkpoint::{EngineState, StagedState},
         driver::StepEngine,
         engine::Engine,
+        shrinkage::Shrunk,
         watch::BoxSet,
     },
 };
@@ -81,6 +82,18 @@ impl Engine for CpuEngine {
 
     fn contacts(&self) -> Result<Vec<Contact>, Error> {
         Engine::contacts(&self.stepper)
+    }
+
+    fn shrink(&mut self, now: f64, next: f64) -> Result<Option<bool>, Error> {
+        self.stepper.shrink(now, next)
+    }
+
+    fn shrunk(&self) -> Option<&Shrunk> {
+        self.stepper.shrunk()
+    }
+
+    fn spin_energy(&self) -> Option<f64> {
+        self.stepper.spin_energy()
     }
 
     fn measure(&self) -> Measure {

@@ -11,6 +11,7 @@ use crate::{
         audit::Audit,
         clock::StageClock,
         collide::Recorder,
+        compress::Compress,
         core::Core,
         drag,
         relax::Relax,
@@ -32,9 +33,10 @@ use crate::{
         driver::{Attempt, Driver, StepCounts, StepEngine, StepRequest, Taken, first_sums, walk},
         plan::{self, MOST_HALVINGS, Past, Plan, Substep, Work},
         schedule::{
-            BROAD_PHASE, Entry, Executor, Pass, STEP_BEGIN, STEP_END, SUBSTEP_END, When, execute,
-            execute_rounds,
+            BROAD_PHASE, Entry, Executor, PUSH_APART, Pass, SHRINK, STEP_BEGIN, STEP_END, SUBSTEP_END, When,
+            execute, execute_rounds,
         },
+        shrinkage::{self, PeriodicBox, Shrinkage},
         watch::BoxSet,
     },
 };
@@ -45,6 +47,7 @@ pub(crate) struct CpuExecutor {
     rounds: Rounds,
     rest: Rest,
     relax: Relax,
+    compress: Compress,
     audit: Audit,
     walls: Walls,
     clock: StageClock,
@@ -60,6 +63,12 @@ struct Now {
     begin: f64,
     /// Time of the last broad phase, relative to the start of the step.
     built_at: f64,
+    /// Whether the first broad phase of the step is done.
+    is_built: bool,
+    /// The box that the next pass `Shrink` enters; afterwards, until the next step, the one that it left.
+    other_box: Option<PeriodicBox>,
+    /// Whether the pushes after it left no overlap.
+    is_apart: bool,
     records: bool,
     motion_margin: f32,
     drift_reach: f32,
@@ -110,6 +119,7 @@ impl CpuExecutor {
             rounds: Rounds::new(core.state.len()),
             rest: Rest::default(),
             relax: Relax::default(),
+            compress: Compress::default(),
             audit: Audit::default(),
             walls: Walls::new(system),
             clock: StageClock::default(),
@@ -123,6 +133,9 @@ impl CpuExecutor {
                 },
                 begin: time,
                 built_at: 0.0,
+                is_built: false,
+                other_box: None,
+                is_apart: false,
                 records: false,
                 motion_margin: 0.0,
                 drift_reach: 0.0,
@@ -167,6 +180,35 @@ impl CpuExecutor {
         Frame { h: 0.0, gravity, drift: drift.as_vec3(), drifted: Vec3::ZERO }
     }
 
+    // Shrinks the box by as much as the spheres leave room for, and takes the first broad phase of the step. Returns whether the box
+    // has shrunk.
+    fn shrink(&mut self, shrinkage: &Shrinkage) -> Result<bool, Error> {
+        self.compress.keep(&self.core.state);
+        let mut halvings = shrinkage.least_halvings;
+        loop {
+            self.now.other_box = Some(self.core.domain.shrunk_box(shrinkage, halvings));
+            execute(SHRINK, self)?;
+            execute(BROAD_PHASE, self)?;
+            if halvings > shrinkage::MOST_SHRINK_HALVINGS {
+                return Ok(false);
+            }
+            execute(PUSH_APART, self)?;
+            if self.now.is_apart {
+                return Ok(true);
+            }
+            self.leave_smaller_box();
+            halvings += 1;
+        }
+    }
+
+    // Returns to the box and to the spheres before the step, if the step has changed the box. Returns whether it had.
+    fn leave_smaller_box(&mut self) -> bool {
+        let Some(mut before) = self.now.other_box.take() else { return false };
+        self.core.swap_box(&mut before);
+        self.compress.restore(&mut self.core.state);
+        true
+    }
+
     // Takes a substep, unless two halves are better.
     fn attempt(
         &mut self,
@@ -183,7 +225,9 @@ impl CpuExecutor {
         domain.place_walls(self.now.begin, substep.h);
         if substep.builds {
             (self.now.drift_reach, self.now.built_at) = (substep.drift_reach as f32, substep.time);
-            execute(BROAD_PHASE, self)?;
+            if !std::mem::take(&mut self.now.is_built) {
+                execute(BROAD_PHASE, self)?;
+            }
             if substep.begins() {
                 execute(STEP_BEGIN, self)?;
             }
@@ -284,6 +328,7 @@ impl Executor for CpuExecutor {
             When::Always => true,
             When::Resting => self.core.domain.world.rests,
             When::Drag => self.drag_factor != 1.0,
+            When::Compression => self.now.other_box.is_some(),
         }
     }
 
@@ -291,6 +336,12 @@ impl Executor for CpuExecutor {
         let frame = self.now.frame;
         let Self { core, rounds, now, .. } = self;
         match entry.pass {
+            Pass::Shrink => {
+                if let Some(other) = &mut now.other_box {
+                    core.shrink(other);
+                }
+            }
+            Pass::PushApart => now.is_apart = core.push_apart(&mut self.compress, frame),
             Pass::DragBefore | Pass::DragAfter => {
                 now.counts.dissipated += drag::slow(&mut core.state.motion, self.drag_factor);
             }
@@ -387,23 +438,34 @@ impl StepEngine for CpuExecutor {
         self.walls.clear();
         let now = &mut self.now;
         (now.counts, now.pushed, now.records) = (StepCounts::default(), false, step.records);
-        (now.motion_margin, now.drift) = (motion_margin, drift);
+        (now.motion_margin, now.drift, now.other_box) = (motion_margin, drift, None);
+        let mut has_shrunk = false;
+        if let Some(shrinkage) = &step.shrinkage {
+            (self.now.drift_reach, self.now.is_built) = (substeps[0].drift_reach as f32, true);
+            has_shrunk = self.shrink(shrinkage)?;
+        }
         let mut progress = StepCounts::default();
-        walk(substeps, gravity, &mut progress, |substep, _| {
+        let walked = walk(substeps, gravity, &mut progress, |substep, _| {
             self.attempt(substep, step, &mut left, impacts.as_deref_mut())
-        })?;
+        });
+        if let Err(error) = walked {
+            self.leave_smaller_box();
+            return Err(error);
+        }
         self.core.domain.place_walls(end, 0.0);
         execute(STEP_END, self)?;
         let mut counts = std::mem::take(&mut self.now.counts);
         (counts.substeps, counts.halvings) = (progress.substeps, progress.halvings);
         (counts.asleep, counts.crushes) = (self.core.sleep.count(), true);
         counts.felt.clone_from(&self.walls.sums);
-        Ok(Taken { sums: self.now.sums, counts, instead: None })
+        Ok(Taken { sums: self.now.sums, counts, has_shrunk, instead: None })
     }
 
     fn discard(&mut self) -> Result<(), Error> {
         // The state before the last broad phase was finite, unless the broad phase came after the fault.
-        self.core.step_back();
+        if !self.leave_smaller_box() {
+            self.core.step_back();
+        }
         self.core.forget_contacts();
         Ok(())
     }
@@ -452,7 +514,11 @@ impl StepEngine for CpuExecutor {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.core.bytes() + self.rounds.bytes() + self.rest.bytes() + self.relax.bytes()
+        self.core.bytes()
+            + self.rounds.bytes()
+            + self.rest.bytes()
+            + self.relax.bytes()
+            + self.compress.bytes()
     }
 
     fn renewed(&self, system: &System, time: f64) -> Result<(Self, Sums, f32), Error> {
@@ -469,7 +535,10 @@ mod tests {
     };
 
     use super::*;
-    use crate::{Materials, Surface, Wall, WallShape, step::schedule::Column};
+    use crate::{
+        Bounds, Materials, Side, Surface, Wall, WallShape,
+        step::{engine::Engine, schedule::Column},
+    };
 
     fn hash_of(words: impl Iterator<Item = u32>) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -583,6 +652,60 @@ mod tests {
         for pass in ["Scatter", "Neighbors", "SolveFirst", "Sweep", "Select", "Collide", "Advance"] {
             let (runs, columns) = &checked.changed[pass];
             assert!(*runs > 0 && !columns.is_empty(), "{pass} ran {runs} times and changed {columns:?}");
+        }
+    }
+
+    // Spheres in a periodic box after some steps.
+    fn periodic() -> (System, Stepper) {
+        let mut system = System { gravity: DVec3::ZERO, walls: vec![], ..falling() };
+        let sides = [Side::Periodic; 3];
+        system.bounds = Bounds { max: DVec3::splat(8.08), sides, ..Bounds::default() };
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        for k in 0..20 {
+            stepper.step(f64::from(k) * system.dt, None, false).unwrap();
+        }
+        (system, stepper)
+    }
+
+    #[test]
+    fn a_discarded_step_leaves_the_box_and_the_spheres_as_before() {
+        let (system, mut stepper) = periodic();
+        let state = |stepper: &Stepper| {
+            let Core { state, domain, .. } = &stepper.engine.core;
+            let State { place, cell, motion, id, .. } = state.clone();
+            (place, cell, motion, id, domain.system.bounds.clone(), domain.grid.clone())
+        };
+        let before = state(&stepper);
+        stepper.shrink(0.01, 0.0).unwrap();
+        stepper.step(20.0 * system.dt, None, false).unwrap();
+        let smaller = state(&stepper).4;
+        assert!(smaller != before.4, "the box did not shrink");
+        stepper.engine.discard().unwrap();
+        assert!(state(&stepper) == before);
+        // A step that shrinks nothing stays in its box.
+        stepper.step(20.0 * system.dt, None, false).unwrap();
+        stepper.shrink(0.0, 0.0).unwrap();
+        stepper.step(21.0 * system.dt, None, false).unwrap();
+        stepper.engine.discard().unwrap();
+        assert_eq!(state(&stepper).4, smaller);
+    }
+
+    #[test]
+    fn the_passes_of_a_smaller_box_write_the_columns_that_the_schedule_says() {
+        let (system, mut stepper) = periodic();
+        let executor = &mut stepper.engine;
+        let domain = &executor.core.domain;
+        let at = domain.resized(&domain.periodic_box(), system.bounds.shrunk(0.01, 3));
+        executor.now.other_box = Some(at);
+        let mut checked = Checked { executor, changed: BTreeMap::new() };
+        for part in [SHRINK, BROAD_PHASE, PUSH_APART] {
+            execute(part, &mut checked).unwrap();
+        }
+        assert!(checked.executor.now.is_apart);
+        for (pass, columns) in
+            [("Shrink", &[Column::Place][..]), ("PushApart", &[Column::Place, Column::MotionMargin])]
+        {
+            assert_eq!(checked.changed[pass].1, columns, "{pass}");
         }
     }
 }

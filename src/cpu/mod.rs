@@ -8,6 +8,7 @@ pub(crate) mod bits;
 pub(crate) mod blocks;
 pub(crate) mod clock;
 pub(crate) mod collide;
+pub(crate) mod compress;
 pub(crate) mod constraints;
 pub(crate) mod core;
 pub mod drag;

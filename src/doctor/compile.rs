@@ -112,6 +112,7 @@ pub fn describe(variant: Variant) -> String {
         (variant.is_mixed, "mixed"),
         (variant.has_rest, "rest"),
         (variant.has_shapes, "shapes"),
+        (variant.shrinks, "compression"),
     ];
     let words: Vec<&str> = words.iter().filter(|(has, _)| *has).map(|(_, word)| *word).collect();
     if words.is_empty() { "plain".to_owned() } else { words.join("+") }

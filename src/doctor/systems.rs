@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use crate::{
-    Error, Side, Surface, System, WallMotion, WallShape,
+    Compression, Error, Side, Surface, System, WallMotion, WallShape,
     scene::{Fill, LatticeKind, Scene, Wall},
 };
 
@@ -98,12 +98,19 @@ pub fn kinds() -> Vec<(&'static str, Result<System, Error>)> {
         ("vessel", vessel(GRAINS)),
         ("elastic vessel", vessel(Surface::default())),
         ("drag", with_drag(base().periodic().fill(fill()).build())),
+        ("compression", compressed(base().periodic().fill(fill()).build())),
     ]
 }
 
 fn plane() -> Result<System, Error> {
     let fill = Fill::random(300).volume_fraction(0.4).temperature(3.0);
     Scene::new(0.03).seed(6).flat().walled().gravity([0.0, -3.0, 0.0]).fill(fill).build()
+}
+
+// Spheres that overlap after every step, because their box shrinks.
+fn compressed(system: Result<System, Error>) -> Result<System, Error> {
+    let compression = Some(Compression { rate: 0.3, fraction: Some(0.6), pressure: None });
+    system.map(|system| System { compression, ..system })
 }
 
 // Diameters from 1 to 6: cells are divided.

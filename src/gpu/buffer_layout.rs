@@ -230,9 +230,10 @@ impl BufferLayout {
     }
 
     /// Name and bytes of every buffer; `state` counts both copies.
-    pub fn sizes(&self) -> [(&'static str, u64); 12] {
+    pub fn sizes(&self) -> [(&'static str, u64); 14] {
         let n = u64::from(self.room).max(1);
         let state = |size: usize| n * size as u64;
+        let scaled = |size: usize| if self.static_world.shrinks { state(size) } else { 0 };
         [
             ("bodies", state(size_of::<Body>())),
             ("bodies", state(size_of::<Body>())),
@@ -246,6 +247,8 @@ impl BufferLayout {
             ("pool", 4 * self.pool_words),
             ("warm_start", 4 * self.warm_start_words),
             ("warm_start", 4 * self.warm_start_words),
+            ("scaled_bodies", scaled(size_of::<Body>())),
+            ("scaled_tags", scaled(size_of::<Tag>())),
         ]
     }
 

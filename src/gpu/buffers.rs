@@ -41,12 +41,17 @@ pub struct Buffers {
     pub pool: wgpu::Buffer,
     /// Warm-start data of the resting contacts, one buffer per copy of the state.
     pub warm_start: [wgpu::Buffer; 2],
+    /// The spheres in a box that has shrunk, before they are sorted: bodies and tags.
+    scaled: [wgpu::Buffer; 2],
     pub frames: wgpu::Buffer,
     /// The frames written last; the last frame serves the scan of the order of contacts.
     pub frame_count: u32,
     rounds: wgpu::Buffer,
     /// Bindings of a broad phase from copy k into the other copy.
     pub broad: [wgpu::BindGroup; 2],
+    /// Bindings of `compress` from copy k, and of the broad phase from its result into the other copy.
+    pub shrink: [wgpu::BindGroup; 2],
+    pub broad_scaled: [wgpu::BindGroup; 2],
     /// Bindings of the stages on copy k.
     pub view: [wgpu::BindGroup; 2],
     pub rest: [wgpu::BindGroup; 2],
@@ -86,6 +91,16 @@ pub fn make_buffer(
     Ok(buffer)
 }
 
+// Binds buffers to the bindings from 0.
+fn bind(context: &Context, layout: &wgpu::BindGroupLayout, buffers: [&wgpu::Buffer; 8]) -> wgpu::BindGroup {
+    let entries: Vec<_> = (0..)
+        .zip(buffers)
+        .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+        .collect();
+    let descriptor = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
+    context.device.create_bind_group(&descriptor)
+}
+
 impl Buffers {
     /// Allocates everything; of the buffers before those are kept, with what they hold, that have the right size.
     ///
@@ -112,34 +127,27 @@ impl Buffers {
             pool,
             warm_start_a,
             warm_start_b,
-        ] = <[wgpu::Buffer; 12]>::try_from(made).expect("as many buffers as sizes");
+            scaled_bodies,
+            scaled_tags,
+        ] = <[wgpu::Buffer; 14]>::try_from(made).expect("as many buffers as sizes");
         let frames = make_buffer(context, "frames", 8 * UNIFORM_STRIDE, Usage::UNIFORM | Usage::COPY_DST)?;
         let rounds = make_rounds(context)?;
         let (bodies, tags, warm_start) = ([body_a, body_b], [tag_a, tag_b], [warm_start_a, warm_start_b]);
         if let Some(before) = before {
             keep(context, before, &layout, &work, [&bodies, &tags, &warm_start]);
         }
-        let group = |layout, buffers: [&wgpu::Buffer; 8]| {
-            let entries: Vec<_> = (0..)
-                .zip(buffers)
-                .map(|(binding, buffer)| wgpu::BindGroupEntry {
-                    binding,
-                    resource: buffer.as_entire_binding(),
-                })
-                .collect();
-            context.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout,
-                entries: &entries,
-            })
-        };
-        let broad = [0, 1].map(|k| {
-            let (from, to) = (k, 1 - k);
+        let group = |layout: &_, buffers: [&wgpu::Buffer; 8]| bind(context, layout, buffers);
+        let sort = |[from_bodies, from_tags]: [&wgpu::Buffer; 2],
+                    [to_bodies, to_tags]: [&wgpu::Buffer; 2]| {
             group(
                 &pipelines.broad,
-                [&bodies[from], &tags[from], &bodies[to], &tags[to], &lists, &work, &world, &nodes],
+                [from_bodies, from_tags, to_bodies, to_tags, &lists, &work, &world, &nodes],
             )
-        });
+        };
+        let (copy, scaled) = (|k: usize| [&bodies[k], &tags[k]], [&scaled_bodies, &scaled_tags]);
+        let broad = [0, 1].map(|k| sort(copy(k), copy(1 - k)));
+        let shrink = [0, 1].map(|k| sort(copy(k), scaled));
+        let broad_scaled = [0, 1].map(|k| sort(scaled, copy(1 - k)));
         let view = [0, 1].map(|k| {
             group(&pipelines.view, [&bodies[k], &tags[k], &nodes, &next_events, &lists, &work, &world, &pool])
         });
@@ -168,10 +176,13 @@ impl Buffers {
             world,
             pool,
             warm_start,
+            scaled: [scaled_bodies, scaled_tags],
             frames,
             frame_count: 1,
             rounds,
             broad,
+            shrink,
+            broad_scaled,
             view,
             rest,
             hand,
@@ -205,12 +216,13 @@ impl Buffers {
     }
 
     // The buffers with their sizes, in the order of `BufferLayout::sizes`.
-    fn sized(&self) -> [(u64, &wgpu::Buffer); 12] {
+    fn sized(&self) -> [(u64, &wgpu::Buffer); 14] {
         let [a, b] = &self.bodies;
         let [c, d] = &self.tags;
         let [e, f] = &self.warm_start;
+        let [g, h] = &self.scaled;
         let Self { nodes, next_events, lists, work, world, pool, .. } = self;
-        let buffers = [a, b, c, d, nodes, next_events, lists, work, world, pool, e, f];
+        let buffers = [a, b, c, d, nodes, next_events, lists, work, world, pool, e, f, g, h];
         let sizes = self.layout.sizes();
         std::array::from_fn(|k| (sizes[k].1, buffers[k]))
     }

@@ -2,7 +2,7 @@
 //! not the result.
 
 use super::{Context, layout::GROUP};
-use crate::state::constants::ITERATION_BATCHES;
+use crate::state::constants::{ITERATION_BATCHES, PUSH_PASSES};
 
 /// Most workgroups of a dispatch; threads stride over the remaining elements. Every device allows this many.
 const MOST_GROUPS: u32 = 32_768;
@@ -26,6 +26,8 @@ pub struct DispatchBudget {
     pub tail_rounds: u32,
     /// Batches of iterations over resting contacts after the rounds.
     pub batches: u32,
+    /// Passes of pushes in a box that shrinks.
+    pub pushes: u32,
     /// Consecutive steps for which this budget sufficed.
     calm: u32,
     /// Consecutive sufficient steps before a smaller budget is tried.
@@ -69,6 +71,9 @@ impl Walks {
 /// Initial and largest number of steps before a smaller budget is tried. Each premature try costs one repeated step.
 const PATIENCE: (u32, u32) = (2, 128);
 
+/// Least passes of pushes in a box that shrinks. A pass without work costs a dispatch.
+const LEAST_PUSHES: u32 = 16;
+
 /// The same for the dispatches for fast spheres: a gas has some in one of a few dozen steps.
 const WALKS_PATIENCE: (u32, u32) = (128, 1 << 14);
 
@@ -84,6 +89,7 @@ impl DispatchBudget {
                 tails: 1,
                 tail_rounds: 64,
                 batches: 1,
+                pushes: LEAST_PUSHES,
                 calm,
                 patience,
                 lowered,
@@ -97,6 +103,7 @@ impl DispatchBudget {
                 tails: 1,
                 tail_rounds: 8,
                 batches: 1,
+                pushes: LEAST_PUSHES,
                 calm,
                 patience,
                 lowered,
@@ -111,7 +118,8 @@ impl DispatchBudget {
     pub fn ended_well(&mut self, context: &Context, walked: bool) {
         self.calm += 1;
         if self.calm > self.patience {
-            *self = Self { patience: self.patience, lowered: true, walks: self.walks, ..Self::new(context) };
+            let Self { patience, walks, pushes, .. } = *self;
+            *self = Self { patience, lowered: true, walks, pushes, ..Self::new(context) };
         }
         self.walks.goes_on(walked);
     }
@@ -177,6 +185,17 @@ impl DispatchBudget {
         self.grown(&before)
     }
 
+    /// Sets the passes of pushes after a step that needed so many.
+    pub fn pushed(&mut self, needed: u32) {
+        self.pushes = (needed + needed / 2).clamp(LEAST_PUSHES, PUSH_PASSES);
+    }
+
+    /// Adds passes of pushes after `tried` did not suffice. Returns false at the limit.
+    pub fn more_pushes(&mut self, tried: u32) -> bool {
+        self.pushes = (4 * tried).min(PUSH_PASSES).max(self.pushes);
+        self.pushes > tried
+    }
+
     /// Adds rounds, up to `most_rounds`, after some were left over. Returns false at the limit.
     pub fn go_on(&mut self, most_rounds: u32) -> bool {
         let before = *self;
@@ -198,6 +217,7 @@ mod tests {
             tails: 1,
             tail_rounds: 1,
             batches: 1,
+            pushes: LEAST_PUSHES,
             calm: 0,
             patience: PATIENCE.0,
             lowered: false,

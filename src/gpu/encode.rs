@@ -14,7 +14,8 @@ use super::{
 };
 use crate::state::constants::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE, RELAX_PUSHES};
 use crate::step::schedule::{
-    self, BROAD_PHASE, Entry, Executor, Pass, STEP_BEGIN, SUBSTEP_END, When, execute, execute_rounds,
+    self, BROAD_PHASE, Entry, Executor, PUSH_APART, Pass, SHRINK, STEP_BEGIN, SUBSTEP_END, When, execute,
+    execute_rounds,
 };
 
 const COMMANDS: wgpu::CommandEncoderDescriptor = wgpu::CommandEncoderDescriptor { label: Some("step") };
@@ -49,10 +50,22 @@ pub struct Encoder<'a> {
     next_round: u32,
     wide_rounds: u32,
     has_drag: bool,
+    /// Passes of pushes at the start of a step that shrinks the box.
+    pushes: Option<u32>,
+    /// The next broad phase sorts the scaled positions.
+    is_scaled: bool,
 }
 
 /// One dispatch: entry point, round, workgroups.
 pub type Dispatch = (&'static str, u32, u32);
+
+/// Pushes apart the spheres that overlap in a smaller box, in so many passes.
+pub fn push_apart(all: u32, passes: u32) -> Vec<Dispatch> {
+    // The shader tells passes apart by their parity and by the counter of three in turn.
+    let number = |pass: u32| if pass == 0 { 0 } else { 1 + (pass - 1) % 6 };
+    let pushes = (0..passes).map(|pass| ("compress_push", number(pass), all));
+    pushes.chain([("compress_settle", 0, all)]).collect()
+}
 
 /// Finds the candidates, with workgroups for `all` spheres.
 pub fn neighbors(all: u32) -> [Dispatch; 2] {
@@ -216,7 +229,15 @@ impl<'a> Encoder<'a> {
             next_round: 0,
             wide_rounds: 0,
             has_drag,
+            pushes: None,
+            is_scaled: false,
         }
+    }
+
+    /// Lets the start of the step shrink the box, with so many passes of pushes.
+    pub fn shrink(mut self, pushes: Option<u32>) -> Self {
+        self.pushes = pushes;
+        self
     }
 
     /// Begins another submit after so many dispatches.
@@ -257,8 +278,15 @@ impl<'a> Encoder<'a> {
         let (counts, heads) = (layout.counts, layout.heads);
         self.clear(CANDIDATE_COUNT, LONG_COUNT + 1);
         self.clear(counts, heads);
+        self.is_scaled = begins && self.pushes.is_some();
+        if self.is_scaled {
+            done(execute(SHRINK, self));
+        }
         done(execute(BROAD_PHASE, self));
         if begins {
+            if self.pushes.is_some_and(|pushes| pushes > 0) {
+                done(execute(PUSH_APART, self));
+            }
             done(execute(STEP_BEGIN, self));
         }
     }
@@ -364,6 +392,7 @@ impl Executor for Encoder<'_> {
             When::Always => true,
             When::Resting => self.buffers.layout.slots > 0,
             When::Drag => self.has_drag,
+            When::Compression => self.pushes.is_some(),
         }
     }
 
@@ -373,8 +402,8 @@ impl Executor for Encoder<'_> {
         let all = self.dispatch_budget.groups(layout.sphere_count);
         let [view, rest] = [&buffers.view, &buffers.rest].map(|g| &g[self.current]);
         // The copy that the broad phase sorts into becomes the current one after the scatter.
-        let broad =
-            &buffers.broad[if entry.pass == Pass::Neighbors { 1 - self.current } else { self.current }];
+        let from = if entry.pass == Pass::Neighbors { 1 - self.current } else { self.current };
+        let broad = if self.is_scaled { &buffers.broad_scaled[from] } else { &buffers.broad[from] };
         // Fewer and fewer spheres take part in later rounds; threads stride over the excess.
         let round = self.next_round.wrapping_sub(1);
         let some = (all >> round.min(4)).max(all.min(64));
@@ -386,6 +415,8 @@ impl Executor for Encoder<'_> {
         };
         let parts = (layout.heads - layout.counts).div_ceil(SCAN_PART);
         let (group, dispatches): (_, Vec<Dispatch>) = match entry.pass {
+            Pass::Shrink => (&buffers.shrink[self.current], vec![("compress", 0, all)]),
+            Pass::PushApart => (view, push_apart(all, self.pushes.unwrap_or_default())),
             Pass::DragBefore | Pass::DragAfter => (view, vec![("launch_drag", 0, all)]),
             Pass::Bin => (broad, vec![("bin", 0, all)]),
             Pass::Scan => {

@@ -6,6 +6,7 @@ mod contacts;
 mod cpu_fallback;
 mod exchange;
 mod measure;
+mod shrink;
 mod substep_retry;
 mod walls;
 
@@ -43,6 +44,7 @@ use crate::{
         checkpoint::{ExecutorState, GpuState, StagedHead, StagedState},
         domain::Domain,
         driver::{Driver, StepEngine, StepRequest, Taken},
+        shrinkage::{MOST_SHRINK_HALVINGS, PeriodicBox, Shrinkage},
         watch::BoxSet,
     },
     trace::debug,
@@ -79,10 +81,12 @@ pub struct GpuExecutor {
     ahead: Option<StepInFlight>,
     /// Start of the last step: the copy of the state, and the step plan.
     begun: Option<(usize, StepPlan)>,
+    /// The box at that start, if the step has shrunk it.
+    box_before: Option<PeriodicBox>,
     /// Takes the next step substep-wise, regardless of the last step.
     pub(super) substep_wise: bool,
     /// The CPU took the last step, and applied impacts one by one.
-    has_chains: bool,
+    pub(super) has_chains: bool,
     /// All spheres sleep: no step changes anything.
     is_idle: bool,
     dispatch_budget: DispatchBudget,
@@ -182,6 +186,7 @@ impl GpuExecutor {
             in_flight: None,
             ahead: None,
             begun: None,
+            box_before: None,
             substep_wise: false,
             has_chains: false,
             is_idle: false,
@@ -229,6 +234,11 @@ impl GpuExecutor {
     }
 
     #[cfg(test)]
+    pub(super) fn set_pushes(&mut self, pushes: u32) {
+        self.dispatch_budget.pushes = pushes;
+    }
+
+    #[cfg(test)]
     pub(super) fn add_batches(&mut self) {
         self.dispatch_budget.more_batches(1);
     }
@@ -245,10 +255,26 @@ impl GpuExecutor {
             wakes: world.features.changes(step.begin, step.begin + system.dt),
             watched,
             dispatch_budget: self.dispatch_budget.within(MOST_TAIL_ROUNDS),
+            shrink: step.shrinkage.as_ref().map(|s| self.first_shrink(s)),
         }
     }
 
-    fn submit(&mut self, step: &StepRequest, step_plan: StepPlan) -> Result<StepInFlight, Error> {
+    // Submits a step that begins in the box `base`, or in that of the last report.
+    fn submit(
+        &mut self,
+        step: &StepRequest,
+        mut step_plan: StepPlan,
+        base: Option<&PeriodicBox>,
+    ) -> Result<StepInFlight, Error> {
+        let at = self.shrunk_box(step, &mut step_plan).or_else(|| base.cloned());
+        let Some(mut other) = at.clone() else { return self.submit_here(step, step_plan) };
+        self.host.domain.swap_box(&mut other);
+        let submitted = self.suit_cells().and_then(|()| self.submit_here(step, step_plan));
+        self.host.domain.swap_box(&mut other);
+        Ok(StepInFlight { at, ..submitted? })
+    }
+
+    fn submit_here(&mut self, step: &StepRequest, step_plan: StepPlan) -> Result<StepInFlight, Error> {
         self.place_walls(step.begin, &step_plan.substeps(&self.host))?;
         let begun = (self.current, step_plan);
         let Self { submit_queue, context, pipelines, buffers, host, timing, .. } = self;
@@ -257,11 +283,13 @@ impl GpuExecutor {
         Ok(in_flight)
     }
 
-    // Submits the step after the one in flight, if this leaves the start of the one in flight intact.
-    fn submit_ahead(&mut self, next: &StepRequest) -> Result<(), Error> {
+    // Submits the step after the one in flight, if this leaves the start of the one in flight and its buffers intact.
+    fn submit_ahead(&mut self, next: &StepRequest, in_flight: &StepInFlight) -> Result<(), Error> {
         let step_plan = self.step_plan(next, self.watches[1], self.busy_rounds[1]);
-        if !self.is_idle && self.timing.is_none() && next.plan.regrid.is_none() && step_plan.builds_once() {
-            self.ahead = Some(self.submit(next, step_plan)?);
+        let needs_cells =
+            next.plan.regrid.is_some() || next.shrinkage.as_ref().is_some_and(Shrinkage::changes_cells);
+        if !self.is_idle && self.timing.is_none() && !needs_cells && step_plan.builds_once() {
+            self.ahead = Some(self.submit(next, step_plan, in_flight.at.as_ref())?);
         }
         Ok(())
     }
@@ -314,6 +342,10 @@ impl GpuExecutor {
             let measured = if halt == 0 { in_flight.dispatches } else { 0 };
             self.submit_queue.pace.measured(in_flight.submitted, waited, measured);
             if halt == 0 {
+                if let Some(mut at) = in_flight.at.take() {
+                    self.host.domain.swap_box(&mut at);
+                    self.box_before = Some(at);
+                }
                 let mut device = DeviceCounts::default();
                 device.add(&words, &self.buffers.layout);
                 device.counts.substeps = step_plan.substep_count();
@@ -330,6 +362,7 @@ impl GpuExecutor {
                 return Err(self.too_long(&words, begun));
             }
             self.go_back(begun);
+            let is_eased = self.ease(&mut step_plan, halt);
             if halt & HALT_OVERFLOW != 0 {
                 self.retries.overflows += 1;
                 debug!("a buffer of the device was full; the step is repeated with larger buffers");
@@ -337,7 +370,8 @@ impl GpuExecutor {
             } else {
                 self.reallocate(self.buffers.layout.capacities)?;
                 // Other halt bits may be side effects of a truncated loop.
-                let again = halt & HALT_CUT != 0 && self.dispatch_budget.spread()
+                let again = is_eased
+                    || halt & HALT_CUT != 0 && self.dispatch_budget.spread()
                     || halt & HALT_WALKS != 0 && self.dispatch_budget.walk()
                     || halt & HALT_ITERATIONS != 0
                         && self.dispatch_budget.more_batches(step_plan.dispatch_budget.batches)
@@ -350,11 +384,11 @@ impl GpuExecutor {
                 }
                 step_plan.dispatch_budget = self.dispatch_budget.within(MOST_TAIL_ROUNDS);
             }
-            repetitions += 1;
+            repetitions += u32::from(!is_eased);
             if repetitions > MOST_REPETITIONS && step_plan.substep_count() > 1 {
                 return self.take_substep_wise(step, step_plan, impacts);
             }
-            in_flight = self.submit(step, step_plan)?;
+            in_flight = self.submit(step, step_plan, None)?;
             self.retries.waits += 1;
         }
     }
@@ -376,6 +410,10 @@ impl GpuExecutor {
         device: DeviceCounts,
     ) -> Taken {
         self.dispatch_budget.ended_well(&self.context, device.walked);
+        let has_shrunk = begun.1.shrink.is_some_and(|shrink| shrink.halvings <= MOST_SHRINK_HALVINGS);
+        if has_shrunk {
+            self.dispatch_budget.pushed(device.pushes);
+        }
         self.busy_rounds = [self.busy_rounds[1], device.busy_rounds];
         self.is_idle = self.rests_for_ever(&device, step.begin);
         self.watched = Watched::of_report(words, begun.1.watched, &self.host, &self.buffers.layout);
@@ -385,7 +423,7 @@ impl GpuExecutor {
         counts.dissipated += loss;
         (counts.virial, counts.relax_work) = (virial, relax_work);
         counts.wall_work = counts.felt.iter().map(|sum| sum.work).sum();
-        Taken { sums, counts, instead: None }
+        Taken { sums, counts, has_shrunk, instead: None }
     }
 
     // The state of copy `k`.
@@ -431,7 +469,7 @@ impl StepEngine for GpuExecutor {
         impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error> {
         self.retries = Retries::default();
-        self.watched = None;
+        (self.watched, self.box_before) = (None, None);
         self.end = step.begin + self.host.domain.system.dt;
         let in_flight = match self.in_flight.take() {
             Some(in_flight) => in_flight,
@@ -453,12 +491,12 @@ impl StepEngine for GpuExecutor {
                     self.has_stepped = true;
                     return Ok(taken);
                 }
-                self.submit(step, step_plan)?
+                self.submit(step, step_plan, None)?
             }
         };
         if let Some(next) = next
             && in_flight.step_plan.builds_once()
-            && let Err(error) = self.submit_ahead(next)
+            && let Err(error) = self.submit_ahead(next, &in_flight)
         {
             // The step in flight has yet to be reported.
             self.in_flight = Some(in_flight);
@@ -477,6 +515,9 @@ impl StepEngine for GpuExecutor {
         self.drop_ahead()?;
         if let Some(begun) = self.begun.take() {
             self.go_back(begun);
+            if let Some(mut before) = self.box_before.take() {
+                self.host.domain.swap_box(&mut before);
+            }
         }
         self.reallocate(self.buffers.layout.capacities)
     }

@@ -7,10 +7,10 @@ use glam::DVec3;
 
 use super::{Context, buffer_layout::Capacities, engine::GpuEngine};
 use crate::{
-    Error, Impact, Materials, Side, Solver, Sphere, StepReport, Surface, System,
+    Bounds, Compression, Error, Impact, Materials, Side, Solver, Sphere, StepReport, Surface, System,
     scene::{Fill, Scene},
     state::columns::NEVER,
-    step::engine::Engine,
+    step::{driver::StepEngine, engine::Engine},
 };
 
 fn context() -> Context {
@@ -373,5 +373,91 @@ fn the_dispatch_budget_changes_no_state() {
             let bound = if wide_rounds == Some(48) { 30 } else { 5 };
             assert!(dispatches < bound * most, "{name}: {dispatches} dispatches, {most} before");
         }
+    }
+}
+
+/// How the steps of a test are taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Usual,
+    InPieces,
+    OnCpu,
+}
+
+// A box that loses a share of its lengths in each step, with new cells in some, whatever the capacities and the dispatch budget.
+#[test]
+fn a_box_shrinks_in_the_same_way_however_its_steps_are_taken() {
+    let fill = Fill::random(500).volume_fraction(0.15).temperature(1.0);
+    let mut system = Scene::new(0.02).seed(88).periodic().fill(fill).build().unwrap();
+    system.compression = Some(Compression { rate: 0.4, fraction: Some(0.6), pressure: None });
+    let (steps, share) = (40, 0.4 * system.dt);
+    let ample = Capacities::for_spheres(4000, false);
+    let run = |capacities: Capacities, is_ahead: bool, way: Way, pushes: Option<u32>| {
+        let mut engine = GpuEngine::with(&system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
+        let (mut cells, mut retries) = (vec![], 0);
+        for step in 1..=steps {
+            if let Some(pushes) = pushes {
+                engine.engine.set_pushes(pushes);
+            }
+            engine.engine.substep_wise = way == Way::InPieces;
+            engine.engine.has_chains = way == Way::OnCpu;
+            let next = if step < steps { share } else { 0.0 };
+            assert_eq!(engine.shrink(share, next).unwrap(), Some(false));
+            let report =
+                engine.step(f64::from(step - 1) * system.dt, None, is_ahead && step < steps).unwrap();
+            assert_eq!(report.cpu_steps, u64::from(way == Way::OnCpu));
+            assert!(report.deepest_overlap < 1e-5, "{report:?}");
+            assert!(engine.shrunk().is_some_and(|shrunk| !shrunk.is_stuck));
+            cells.push(engine.engine.host.domain.grid.count.x);
+            retries += report.blocking_reads;
+        }
+        let mut spheres = system.spheres.clone();
+        engine.read(&mut spheres).unwrap();
+        cells.dedup();
+        ((spheres, cells), retries, engine.engine.host.domain.system.bounds.clone())
+    };
+    let (usual, singly, bounds) = run(ample, false, Way::Usual, None);
+    assert!(usual.1.len() > 2, "the cells never changed: {:?}", usual.1);
+    let length = |bounds: &Bounds| bounds.max.x - bounds.min.x;
+    let shrunk = length(&bounds) / length(&system.bounds);
+    assert!((shrunk / (1.0 - share).powi(steps) - 1.0).abs() < 1e-12, "{shrunk}");
+    // The cpu rounds in another way, but changes the cells in the same steps.
+    let on_cpu = run(ample, false, Way::OnCpu, None);
+    assert_eq!((on_cpu.0.1, on_cpu.2), (usual.1.clone(), bounds));
+    for (capacities, is_ahead, way, pushes) in [
+        (ample, true, Way::Usual, None),
+        (ample, true, Way::Usual, Some(1)),
+        (ample, false, Way::InPieces, None),
+        (ample, false, Way::InPieces, Some(1)),
+        (Capacities::tiny(), true, Way::Usual, None),
+        (Capacities::tiny(), false, Way::InPieces, Some(200)),
+    ] {
+        let (found, retries, _) = run(capacities, is_ahead, way, pushes);
+        println!("ahead {is_ahead}, {way:?}, {pushes:?} passes: {retries} waits, {singly} one by one");
+        assert!(found == usual, "ahead {is_ahead}, {way:?}, {pushes:?} passes");
+    }
+}
+
+#[test]
+fn a_discarded_step_leaves_the_box_and_the_spheres_as_before() {
+    let fill = Fill::random(300).volume_fraction(0.3).temperature(1.0);
+    let mut system = Scene::new(0.02).seed(89).periodic().fill(fill).build().unwrap();
+    system.compression = Some(Compression { rate: 0.3, fraction: Some(0.6), pressure: None });
+    let capacities = Capacities::for_spheres(300, false);
+    let mut engine = GpuEngine::with(&system, context(), capacities, false, |_| NEVER, 0.0).unwrap();
+    engine.step(0.0, None, false).unwrap();
+    let state = |engine: &GpuEngine| {
+        let mut spheres = system.spheres.clone();
+        engine.read(&mut spheres).unwrap();
+        (spheres, engine.engine.host.domain.system.bounds.clone())
+    };
+    let before = state(&engine);
+    for in_pieces in [false, true] {
+        engine.engine.substep_wise = in_pieces;
+        engine.shrink(0.006, 0.006).unwrap();
+        engine.step(system.dt, None, false).unwrap();
+        assert!(state(&engine).1 != before.1, "the box did not shrink");
+        engine.engine.discard().unwrap();
+        assert!(state(&engine) == before, "in pieces {in_pieces}");
     }
 }

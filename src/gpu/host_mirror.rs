@@ -113,6 +113,7 @@ impl HostMirror {
             is_mixed: self.domain.grid.levels.parts > 1,
             // Spheres that rest on a plane may be stopped, and then count as fixed.
             has_flow: !self.boxes.is_empty(),
+            shrinks: self.domain.system.compression.is_some(),
             has_fixed: (self.domain.has_fixed() || !self.domain.world.walls.is_empty())
                 && self.domain.world.has_gravity,
         }
@@ -123,7 +124,11 @@ impl HostMirror {
         let layout = BufferLayout::new(
             self.room,
             self.domain.grid.buckets,
-            StaticWorld { watches: self.boxes.len() as u32, ..StaticWorld::of(&self.domain.world) },
+            StaticWorld {
+                watches: self.boxes.len() as u32,
+                shrinks: self.domain.system.compression.is_some(),
+                ..StaticWorld::of(&self.domain.world)
+            },
             if self.domain.world.rests { Numbers::new(&self.domain.grid, self.room).slots() } else { 0 },
             capacities,
         );

@@ -286,6 +286,11 @@ shared_structs! { structs_as_wgsl;
         per_edge: Vec3,
         /// Buckets of a cell: one for each of its parts, where sizes differ.
         parts: u32,
+        /// In a step that shrinks the box: edges of the cells as a share of those before, and the number of cells before.
+        ratio: Vec3,
+        contact_time: f32,
+        old_count: IVec3,
+        slop: f32,
         /// Of each level, the coarsest first: parts along x and y, the first of them, bits of the largest radius.
         /// `src/state/levels.rs` gives the reasons.
         levels: [UVec4; levels::MOST_LEVELS],
@@ -293,8 +298,6 @@ shared_structs! { structs_as_wgsl;
         direct: u32,
         wall_count: u32,
         material_count: u32,
-        contact_time: f32,
-        slop: f32,
         flags: u32,
         substep: u32,
         entry_capacity: u32,
@@ -336,8 +339,8 @@ shared_structs! { structs_as_wgsl;
         /// Spheres that sinks have taken.
         removed_count: u32,
         at: RegionOffsets,
-        /// Fills up to a multiple of 16 bytes; 32 words lie between `levels` and `at`.
-        unused: [u32; (32 + REGION_COUNT).wrapping_neg() % 4],
+        /// Fills up to a multiple of 16 bytes; 30 words lie between `levels` and `at`.
+        unused: [u32; (30 + REGION_COUNT).wrapping_neg() % 4],
     }
 
     /// Number of the round, or of the pass and colour of contact constraints, of a dispatch.
@@ -562,7 +565,12 @@ words! {
     /// Whether dispatches searched the path of any fast sphere.
     WALKED = 31;
     CLASS_COUNTS = 32;
-    STEP_END = CLASS_COUNTS + crate::state::sums::CLASSES as u32;
+    /// Whether each of three passes of pushes in a smaller box found overlaps; three passes take turns.
+    PUSH_FOUND = CLASS_COUNTS + crate::state::sums::CLASSES as u32;
+    /// Number of these passes that were needed, and whether they pushed any sphere beyond its motion margin.
+    PUSH_COUNT = PUSH_FOUND + 3;
+    PUSHED_FAR = PUSH_FOUND + 4;
+    STEP_END = PUSH_FOUND + 5;
     CANDIDATE_COUNT = STEP_END;
     /// Spheres whose lists are longer than one pass of the search keeps.
     LONG_COUNT = STEP_END + 1;
@@ -609,7 +617,7 @@ words! {
     PART_WORDS = ROUND_BLOCKS + (MOST_WIDE_ROUNDS + 2) * ROUND_WORDS;
     /// Parts of the audit.
     MOST_PARTS = 1024;
-    AUDIT_SUMS = 13;
+    AUDIT_SUMS = 14;
     CONTROL_END = PART_WORDS + MOST_PARTS * AUDIT_SUMS;
 
     // Words of a round's block.
@@ -633,6 +641,10 @@ words! {
     HALT_ITERATIONS = 128;
     /// A sphere is fast, and no dispatch searches its path.
     HALT_WALKS = 256;
+    /// Spheres overlap in the smaller box after all passes of pushes that were dispatched.
+    HALT_PUSHES = 512;
+    /// These passes pushed a sphere beyond its motion margin.
+    HALT_PUSHED_FAR = 1024;
 }
 
 /// Words of a contact that rests.

@@ -98,8 +98,9 @@ fn no_dispatch_compiles_its_shader_anew() {
         [false, true, true, false, true, false],
     ];
     for [is_direct, has_walls, has_fixed, is_mixed, has_rest, has_shapes] in variants {
-        let has_flow = has_walls;
-        let variant = Variant { is_direct, has_walls, has_fixed, is_mixed, has_rest, has_shapes, has_flow };
+        let (has_flow, shrinks) = (has_walls, has_walls);
+        let variant =
+            Variant { is_direct, has_walls, has_fixed, is_mixed, has_rest, has_shapes, has_flow, shrinks };
         let mut bench = Bench::new(&context, variant);
         for module in variant.modules() {
             for &entry in module.entries {

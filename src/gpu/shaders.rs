@@ -94,6 +94,13 @@ const REMOVAL: &str = shader!("shared/removal");
 
 /// All modules in the order of the stages; then the one that finishes the rounds, and those for sinks and sources.
 pub const MODULES: &[Module] = &[
+    Module { name: "compress", group: Group::Broad, entries: &["compress"], parts: &[shader!("compress")] },
+    Module {
+        name: "push_apart",
+        group: Group::Substep,
+        entries: &["compress_push", "compress_settle"],
+        parts: &[shader!("shared/push_apart")],
+    },
     Module { name: "bin", group: Group::Broad, entries: &["bin"], parts: &[shader!("bin")] },
     Module {
         name: "scan",
@@ -233,6 +240,9 @@ const PASSES_THROUGH_STORAGE: &[&str] = &["rounds", "solve_constraints"];
 /// Modules that only systems with sinks or sources need.
 const OF_FLOW: &[&str] = &["watch", "remove", "remove_contacts"];
 
+/// Modules that only systems whose box shrinks need.
+const OF_COMPRESSION: &[&str] = &["compress", "push_apart"];
+
 /// Properties of a system for which shaders are specialised. Adapters without real branches, for example software adapters, pay for
 /// unused code too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,6 +261,8 @@ pub struct Variant {
     pub has_shapes: bool,
     /// The system has sinks or sources.
     pub has_flow: bool,
+    /// The box may shrink.
+    pub shrinks: bool,
 }
 
 impl Variant {
@@ -265,6 +277,7 @@ impl Variant {
             has_rest: k & 16 != 0,
             has_shapes: k & 32 != 0,
             has_flow: true,
+            shrinks: true,
         })
     }
 
@@ -273,6 +286,7 @@ impl Variant {
         MODULES.iter().filter(move |module| {
             (self.has_rest || module.group != Group::Rest)
                 && (self.has_flow || !OF_FLOW.contains(&module.name))
+                && (self.shrinks || !OF_COMPRESSION.contains(&module.name))
         })
     }
 }
@@ -400,6 +414,8 @@ fn shared_constants() -> String {
         ("MOST_RELAX_WEIGHT", constants::MOST_RELAX_WEIGHT),
         ("CROWDED_PATH", constants::CROWDED_PATH),
         ("SHORTEST", constants::SHORTEST),
+        ("PUSH_GAP", constants::PUSH_GAP),
+        ("PUSH_MIXED", constants::PUSH_MIXED),
         ("RELAX_FROM", constants::RELAX_FROM),
         ("RELAX_SLOP", constants::RELAX_SLOP),
         ("CRUSHED", CRUSHED as f32),

@@ -29,6 +29,8 @@ pub struct StaticWorld {
     pub movers: u32,
     /// Boxes of sinks and sources.
     pub watches: u32,
+    /// The box may shrink.
+    pub shrinks: bool,
     /// The world has wall features, or walls that move or are present only for a time.
     pub has_shapes: bool,
     /// Some wall moves, appears or disappears.
@@ -48,6 +50,7 @@ impl StaticWorld {
             nodes: features.sets.iter().map(|set| set.tree.nodes.len() as u32).sum(),
             movers: features.movers.len() as u32,
             watches: 0,
+            shrinks: false,
             has_shapes: world.has_shapes(),
             is_restless: features.is_restless(f64::NEG_INFINITY),
         }

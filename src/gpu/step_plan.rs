@@ -9,10 +9,23 @@ use super::{
         FLAG_WAKE, FLAG_WALKS, Frame, MOST_TAIL_PENDING, MOST_WIDE_ROUNDS,
     },
 };
-use crate::step::{
-    plan::{Plan, Substep},
-    watch::BoxSet,
+use crate::{
+    state::grid::Remap,
+    step::{
+        plan::{Plan, Substep},
+        watch::BoxSet,
+    },
 };
+
+/// How a step shrinks the box.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shrink {
+    /// Number of times that the shrinkage was halved.
+    pub halvings: u32,
+    /// Passes of pushes.
+    pub pushes: u32,
+    pub remap: Remap,
+}
 
 /// How a step is executed.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +42,7 @@ pub struct StepPlan {
     /// Boxes in which the device looks for spheres at the end of the step.
     pub watched: BoxSet,
     pub dispatch_budget: DispatchBudget,
+    pub shrink: Option<Shrink>,
 }
 
 impl StepPlan {
@@ -114,6 +128,9 @@ impl StepPlan {
             flags,
             ..base
         };
+        if let Some(Shrink { remap, .. }) = self.shrink.filter(|_| substep.begins()) {
+            (frame.ratio, frame.old_count) = (remap.ratio, remap.old_count);
+        }
         if layout.static_world.is_restless {
             layout.enter_motion(number, &mut frame);
         }

@@ -13,7 +13,7 @@ use super::{
     layout::{
         ASLEEP_COUNT, AUDIT_SUMS, BUSY_ROUNDS, CLASS_COUNTS, CONTACT_TIME_COUNT, CROWDED_COUNT, DEEPEST,
         DEEPEST_CRUSHED, FAST_MAX, LATE_COUNT, NONFINITE_COUNT, NONFINITE_FIRST, PAIR_COUNT, PART_WORDS,
-        ROUNDS_MAX, SAMPLE_WORDS, STOPPED_COUNT, WAKE_STATE, WALKED, WALL_COUNT, WALL_LOAD_WORDS,
+        PUSH_COUNT, ROUNDS_MAX, SAMPLE_WORDS, STOPPED_COUNT, WAKE_STATE, WALKED, WALL_COUNT, WALL_LOAD_WORDS,
     },
     pipelines::Pipelines,
     readback::Pending,
@@ -25,7 +25,10 @@ use super::{
 use crate::{
     Error,
     state::sums::{CLASSES, SAMPLE, Sums, exceeded_by, median},
-    step::driver::{StepCounts, WallSum},
+    step::{
+        driver::{StepCounts, WallSum},
+        shrinkage::PeriodicBox,
+    },
 };
 
 /// A step in flight.
@@ -37,6 +40,8 @@ pub struct StepInFlight {
     pub dispatches: u64,
     pub submitted: Instant,
     pub pending: Pending,
+    /// The box in which the step runs, if it is not that of the last report.
+    pub at: Option<PeriodicBox>,
 }
 
 /// Submits steps and keeps the buffers that read back their reports.
@@ -83,7 +88,8 @@ impl SubmitQueue {
         let has_drag = host.domain.half_drag() > 0.0;
         let budget = step_plan.dispatch_budget;
         let mut encoder = Encoder::new(&context.device, pipelines, buffers, start, budget, timing, has_drag)
-            .divide(self.pace.most_dispatches(context, host.domain.statistics.count));
+            .divide(self.pace.most_dispatches(context, host.domain.statistics.count))
+            .shrink(step_plan.shrink.map(|shrink| shrink.pushes));
         self.keep_start(&mut encoder.encoder, buffers, (start, step_plan));
         encoder.begin();
         for (k, substep) in (0..).zip(step_plan.substeps(host)) {
@@ -95,7 +101,7 @@ impl SubmitQueue {
         encoder.end(step_plan.substep_count(), !step_plan.watched.is_empty());
         let (end, dispatches, submitted) = (encoder.current, encoder.dispatches, Instant::now());
         let pending = self.send(context, buffers, encoder)?;
-        Ok(StepInFlight { step_plan, start, end, dispatches, submitted, pending })
+        Ok(StepInFlight { step_plan, start, end, dispatches, submitted, pending, at: None })
     }
 
     /// Submits the encoded commands and requests their report.
@@ -175,6 +181,8 @@ impl SubmitQueue {
 #[derive(Clone, Debug, Default)]
 pub struct DeviceCounts {
     pub counts: StepCounts,
+    /// Passes of pushes that the smaller box needed.
+    pub pushes: u32,
     /// Whether any sphere is awake after the last substep.
     pub awake: bool,
     /// Whether dispatches searched the path of any fast sphere.
@@ -200,6 +208,7 @@ impl DeviceCounts {
         counts.crushes |= words[DEEPEST_CRUSHED as usize] != 0;
         counts.asleep = count(ASLEEP_COUNT);
         self.awake = words[WAKE_STATE as usize] != 0;
+        self.pushes += words[PUSH_COUNT as usize];
         self.walked |= words[WALKED as usize] != 0;
         self.busy_rounds = self.busy_rounds.max(words[BUSY_ROUNDS as usize]);
         let words = &words[layout.report_words() as usize..][..layout.wall_load_words as usize];
@@ -241,6 +250,7 @@ pub fn sums(words: &[u32], host: &HostMirror, layout: &BufferLayout) -> (Sums, [
     let first = (!words[NONFINITE_FIRST as usize]) as usize;
     let sums = Sums {
         kinetic: total[0],
+        spin: total[13],
         momentum: vector(1),
         mass_position: vector(4) * host.domain.grid.exact_edge + vector(7),
         drift: DVec3::new(axis(0), axis(1), axis(2)),

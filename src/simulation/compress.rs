@@ -1,37 +1,48 @@
-//! Compression: shrinks a periodic box between two steps.
+//! Compression: a periodic box shrinks from step to step.
+//!
+//! An engine shrinks the box itself at the start of a step ([`Engine::shrink`](crate::step::engine::Engine::shrink)), so that the
+//! spheres stay on a device, and the next step may begin before the report of the last one. The event-driven engine is reloaded.
 
 use glam::DVec3;
 
 use super::{Simulation, edit::Disturbed};
 use crate::{
-    Compressed, CompressionStage, Dimensions, Error, StepReport, System,
+    Bounds, Compressed, Compression, CompressionStage, Dimensions, Error, StepReport, System,
     scene::push::Crowd,
-    system::space::{Space, SphereProxy},
+    state::constants::PUSH_PASSES,
+    step::shrinkage::{MOST_SHRINK_HALVINGS, Shrunk},
+    system::{
+        compression::NEAR,
+        space::{Space, SphereProxy},
+    },
 };
 
-/// Gap left between pairs that would overlap, in mean diameters: twenty times the rounding of an f32 position.
+/// Gap left between pairs that would overlap, in mean diameters.
 const SPARE: f64 = 1e-6;
-/// Largest number of passes over the overlaps; if overlaps remain, the shrinkage is halved. Ten passes suffice in a gas; near
-/// jamming, long chains of spheres move.
-const PASSES: usize = 1000;
-/// How often the shrinkage of a step may be halved: down to a 16th. With more halvings a gas creeps towards jamming while
-/// its collision rate, and so the cost of a step, grows without bound.
-const MOST_HALVINGS: i32 = 4;
 /// Shrinkage over which the pressure is averaged, as a share of the length. The pressure of a dense gas grows by 2% over it.
 const WINDOW: f64 = 0.002;
-/// Relative tolerance within which the target packing fraction counts as reached.
-const NEAR: f64 = 1e-9;
 
 /// Progress of a compression, and its running mean of the pressure.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
 pub(super) struct Squeeze {
     stage: CompressionStage,
-    /// Kinetic energy of the spins and of the common motion, which contribute no pressure.
+    /// Kinetic energy of the spins and of the common motion, which contribute no pressure; only where the engine does not measure it.
     idle: f64,
     /// Time integral of the pressure, and the time it covers; both decay while the box shrinks.
     impulse: f64,
     span: f64,
+    /// Constant sums over the spheres.
+    #[cfg_attr(feature = "files", serde(skip))]
+    totals: Option<Totals>,
+}
+
+/// Sums over all spheres that a compression does not change.
+#[derive(Clone, Copy, Debug)]
+struct Totals {
+    /// Volume, in 2D area.
+    volume: f64,
+    mass: f64,
 }
 
 impl Squeeze {
@@ -40,22 +51,6 @@ impl Squeeze {
         let mean = if self.span > 0.0 { self.impulse / self.span } else { 0.0 };
         let span = dt.min(self.span);
         *self = Self { stage, impulse: mean * span, span, ..*self };
-    }
-}
-
-impl System {
-    /// Volume of the box, in 2D its area. Meaningful only if all axes are periodic.
-    pub(crate) fn content(&self) -> f64 {
-        (0..self.dimensions.count()).map(|axis| self.bounds.max[axis] - self.bounds.min[axis]).product()
-    }
-
-    /// Share of the box that the spheres fill.
-    pub(crate) fn packing_fraction(&self) -> f64 {
-        let sphere = |radius: f64| match self.dimensions {
-            crate::Dimensions::Two => std::f64::consts::PI * radius * radius,
-            crate::Dimensions::Three => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
-        };
-        self.spheres.iter().map(|s| sphere(s.radius)).sum::<f64>() / self.content()
     }
 }
 
@@ -73,38 +68,75 @@ impl Simulation {
     }
 
     /// Whether the next step begins with a smaller box.
-    pub(super) fn is_squeezed(&self) -> bool {
+    fn is_squeezed(&self) -> bool {
         self.system.compression.is_some() && self.squeeze.stage == CompressionStage::Running
     }
 
-    /// Shrinks the box before a step.
+    fn totals(&mut self) -> Totals {
+        let Self { squeeze, system, .. } = self;
+        *squeeze.totals.get_or_insert_with(|| Totals {
+            volume: system.volume_of_spheres(),
+            mass: system.spheres.iter().map(|sphere| sphere.mass).sum(),
+        })
+    }
+
+    // The packing fraction in a box with these bounds.
+    fn filled(&mut self, bounds: &Bounds) -> f64 {
+        self.totals().volume / bounds.content(self.system.dimensions)
+    }
+
+    // Whether a box with these bounds is as small as requested.
+    fn is_small_enough(&mut self, compression: &Compression, bounds: &Bounds) -> bool {
+        compression.fraction.is_some_and(|target| self.filled(bounds) >= target * (1.0 - NEAR))
+    }
+
+    // Share of its lengths that a box with these bounds is to lose in a step.
+    fn share(&mut self, compression: &Compression, bounds: &Bounds) -> f64 {
+        let filled = self.filled(bounds);
+        compression.share(filled, self.system.dt, self.system.dimensions.count())
+    }
+
+    /// Shrinks the box before a step, or lets the engine shrink it at the start of the step.
     pub(super) fn compress(&mut self) -> Result<(), Error> {
         let Some(compression) = self.system.compression else { return Ok(()) };
-        let is_squeezed = self.is_squeezed();
+        if self.system.spheres.is_empty() {
+            return Ok(());
+        }
+        let bounds = self.system.bounds.clone();
+        let mut now = 0.0;
+        if self.is_squeezed() {
+            now = self.share(&compression, &bounds);
+            if now == 0.0 {
+                self.squeeze.stop(CompressionStage::Reached, self.system.dt);
+            }
+        }
+        let after = bounds.shrunk(now, self.system.dimensions.count());
+        let goes_on = now > 0.0 && !self.is_small_enough(&compression, &after);
+        let next = if goes_on { self.share(&compression, &after) } else { 0.0 };
+        match self.engine.shrink(now, next)? {
+            Some(is_called_off) => {
+                self.flow.called_off += u64::from(is_called_off);
+                Ok(())
+            }
+            None => self.compress_by_reload(&compression, now),
+        }
+    }
+
+    // Reloads an engine that cannot shrink the box itself.
+    fn compress_by_reload(&mut self, compression: &Compression, share: f64) -> Result<(), Error> {
         // The energy of spins and of the common motion changes only by friction and drag.
-        let changes = || {
-            let surfaces = self.system.materials.surfaces();
-            self.system.drag > 0.0 || surfaces.iter().any(|surface| surface.friction > 0.0)
-        };
-        if self.system.spheres.is_empty() || !(is_squeezed || changes()) {
+        let surfaces = self.system.materials.surfaces();
+        let changes = self.system.drag > 0.0 || surfaces.iter().any(|surface| surface.friction > 0.0);
+        if !(share > 0.0 || changes) {
             return Ok(());
         }
         self.read_all()?;
         self.squeeze.idle = idle(&self.system);
-        if !is_squeezed {
+        if share == 0.0 {
             return Ok(());
         }
-        let mut share = compression.rate * self.system.dt;
-        if let Some(target) = compression.fraction {
-            let ratio = self.system.packing_fraction() / target;
-            let left = 1.0 - ratio.powf(1.0 / self.system.dimensions.count() as f64);
-            if left <= NEAR {
-                self.squeeze.stop(CompressionStage::Reached, self.system.dt);
-                return Ok(());
-            }
-            share = share.min(left);
-        }
-        let found = (0..=MOST_HALVINGS).find_map(|k| shrunk(&self.system, 1.0 - share * 0.5f64.powi(k)));
+        let found =
+            (0..=MOST_SHRINK_HALVINGS).find_map(|k| shrunk(&self.system, share * 0.5f64.powi(k as i32)));
         let Some(smaller) = found else {
             self.squeeze.stop(CompressionStage::Stuck, self.system.dt);
             return Ok(());
@@ -114,25 +146,48 @@ impl Simulation {
             self.system = before;
             return Err(error);
         }
-        self.flow.forget_leaving();
         self.flow.is_read = false;
-        if compression.fraction.is_some_and(|f| self.system.packing_fraction() >= f * (1.0 - NEAR)) {
+        self.enter_box(compression);
+        Ok(())
+    }
+
+    /// After a step, successful or not: follows the box of the engine.
+    pub(super) fn follow_box(&mut self) {
+        let Some(compression) = self.system.compression else { return };
+        let Some(Shrunk { bounds, is_stuck }) = self.engine.shrunk() else { return };
+        if *is_stuck {
+            self.squeeze.stop(CompressionStage::Stuck, self.system.dt);
+        } else {
+            self.system.bounds = bounds.clone();
+            self.enter_box(&compression);
+        }
+    }
+
+    // After the box has shrunk.
+    fn enter_box(&mut self, compression: &Compression) {
+        self.flow.forget_leaving();
+        if self.is_small_enough(compression, &self.system.bounds.clone()) {
             self.squeeze.stop(CompressionStage::Reached, self.system.dt);
         }
-        Ok(())
     }
 
     /// Updates the pressure after a step, and reports it.
     pub(super) fn gauge(&mut self, report: &mut StepReport) {
         let Some(compression) = self.system.compression else { return };
         let (dt, axes) = (self.system.dt, self.system.dimensions.count() as f64);
-        let moving = (report.kinetic_energy - self.squeeze.idle).max(0.0);
-        let impulse = (2.0 * moving * dt + report.virial) / (axes * self.system.content());
+        let Totals { volume, mass } = self.totals();
+        let content = self.system.bounds.content(self.system.dimensions);
+        let idle = match self.engine.spin_energy() {
+            Some(spins) if mass > 0.0 => spins + 0.5 * report.momentum.length_squared() / mass,
+            _ => self.squeeze.idle,
+        };
+        let moving = (report.kinetic_energy - idle).max(0.0);
+        let impulse = (2.0 * moving * dt + report.virial) / (axes * content);
         let kept = if self.is_squeezed() { (-dt * compression.rate / WINDOW).exp() } else { 1.0 };
         let squeeze = &mut self.squeeze;
         squeeze.impulse = kept * squeeze.impulse + impulse;
         squeeze.span = kept * squeeze.span + dt;
-        report.packing_fraction = self.system.packing_fraction();
+        report.packing_fraction = volume / content;
         report.pressure = impulse / dt;
         // The mean is reliable once it covers half of the window.
         let is_known = squeeze.span > 0.5 * WINDOW / compression.rate;
@@ -143,16 +198,12 @@ impl Simulation {
     }
 }
 
-/// The system in a smaller box; `None` if the box cannot hold the spheres.
-fn shrunk(system: &System, factor: f64) -> Option<System> {
-    let mut smaller = system.clone();
-    let bounds = &mut smaller.bounds;
-    let middle = 0.5 * (bounds.min + bounds.max);
-    // Discs stay in their plane, so the third axis does not scale.
-    let across = if system.dimensions == Dimensions::Two { 1.0 } else { factor };
-    let factor = DVec3::new(factor, factor, across);
-    bounds.min = middle + factor * (bounds.min - middle);
-    bounds.max = middle + factor * (bounds.max - middle);
+/// The system in a box that has lost this share of its lengths; `None` if the box cannot hold the spheres.
+fn shrunk(system: &System, share: f64) -> Option<System> {
+    let bounds = system.bounds.shrunk(share, system.dimensions.count());
+    let mut smaller = System { bounds, ..system.clone() };
+    let middle = 0.5 * (system.bounds.min + system.bounds.max);
+    let factor = 1.0 - share;
     let largest = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max);
     smaller.inspect_periods(largest).ok()?;
     let space = Space::new(&smaller);
@@ -172,7 +223,7 @@ fn shrunk(system: &System, factor: f64) -> Option<System> {
             system.spheres.len()
         ],
     };
-    let (_, left) = crowd.push_apart(SPARE, PASSES);
+    let (_, left) = crowd.push_apart(SPARE, PUSH_PASSES as usize);
     if left.count > 0 {
         return None;
     }

@@ -106,6 +106,15 @@ impl State {
         self.id.resize(count, 0);
     }
 
+    /// Becomes a copy of other spheres, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.place.clone_from(&other.place);
+        self.cell.clone_from(&other.cell);
+        self.motion.clone_from(&other.motion);
+        self.spin.clone_from(&other.spin);
+        self.id.clone_from(&other.id);
+    }
+
     /// Loads the spheres of `system` in their order.
     pub fn load(&mut self, system: &System, units: &Units, grid: &Grid, last_contact: impl Fn(u32) -> f32) {
         self.resize(system.spheres.len());

@@ -51,6 +51,20 @@ pub const LONGEST: i32 = 1 << 20;
 /// third sphere that an impact would bring close.
 pub const PASSING: f32 = 1.5;
 
+// ---- compression ---------------------------------------------------------------------------------------------------
+
+/// Share of the sum of their radii by which the pushes of a compression separate two spheres that overlap: about ten times the rounding
+/// of a position. Without this gap the pushes would converge, but never end.
+pub const PUSH_GAP: f32 = 1e-6;
+
+/// Ratio of radii above which the larger sphere of a pair is pushed less, and the sum of the pushes on a sphere is capped: hundreds of
+/// small spheres may touch a large one, and their sum would throw it far out of its position.
+pub const PUSH_MIXED: f32 = 1.5;
+
+/// Largest number of passes over the overlaps; if overlaps remain, the box shrinks by half as much. Ten passes suffice in a gas; near
+/// jamming, long chains of spheres move.
+pub const PUSH_PASSES: u32 = 1000;
+
 // ---- sweep ---------------------------------------------------------------------------------------------------------
 
 /// Gaps up to this fraction of the radius sum count as touching where a root is bracketed. 1e-6 is about the rounding of a

@@ -10,7 +10,7 @@ use std::ops::Range;
 use glam::{DVec3, IVec3, Vec3};
 
 use crate::{
-    Side, System,
+    Bounds, Side, System,
     state::{levels::Levels, statistics::SystemStatistics, units::Units},
 };
 
@@ -45,7 +45,7 @@ pub struct Grid {
     pub levels: Levels,
     /// Path that a sphere may travel between two broad phases while the 27 cells contain all that it could meet.
     pub margin_limit: f32,
-    /// The motion margin that was requested.
+    /// The motion margin that was requested; after the box has shrunk, at most what the cells still allow.
     pub made_for: f64,
     /// Cells searched along z: -1..=1, or 0..=0 in 2D.
     pub layers: i32,
@@ -86,10 +86,6 @@ impl Grid {
         if flat {
             count.z = 1;
         }
-        let mut shortest = edge.x.min(edge.y);
-        if !flat {
-            shortest = shortest.min(edge.z);
-        }
         let cells = count.as_dvec3().element_product();
         let direct = bounded && cells <= (4 * spheres.max(1024)) as f64;
         let filled = statistics.volume / edge.truncate().element_product() / if flat { 1.0 } else { edge.z };
@@ -117,9 +113,61 @@ impl Grid {
             direct,
             buckets: rows * levels.parts as usize,
             levels,
-            margin_limit: ((shortest / (1.0 + 1e-5) - 2.0 * radius_max) / 2.0) as f32,
+            margin_limit: margin_limit(edge, flat, radius_max),
             layers: i32::from(!flat),
         }
+    }
+
+    /// The same cells in a box with other bounds, which is periodic along all axes of the world. A plan asks for new cells when these
+    /// allow too little.
+    pub fn resized(&self, bounds: &Bounds, units: &Units, radius_max: f64) -> Self {
+        let (mut origin, mut edge) = (self.origin, self.exact_edge);
+        for axis in (0..3).filter(|&axis| self.periodic[axis]) {
+            origin[axis] = bounds.min[axis] / units.length;
+            let extent = (bounds.max[axis] - bounds.min[axis]) / units.length;
+            edge[axis] = extent / f64::from(self.count[axis]);
+        }
+        let margin_limit = margin_limit(edge, self.layers == 0, radius_max);
+        Self {
+            origin,
+            edge: edge.as_vec3(),
+            exact_edge: edge,
+            levels: self.levels.resized(edge.as_vec3()),
+            margin_limit,
+            made_for: self.made_for.min(f64::from(margin_limit)),
+            ..self.clone()
+        }
+    }
+
+    /// How positions in another grid become positions in this one. Both cover the same periodic box, apart from its size.
+    pub fn remap_from(&self, old: &Self) -> Remap {
+        Remap { ratio: (self.exact_edge / old.exact_edge).as_vec3(), old_count: old.count }
+    }
+
+    /// Whether [`remapped`](Self::remapped) is exact for the cells of another grid: products of cell numbers fit in 32 bits.
+    pub fn can_remap_from(&self, old: &Self) -> bool {
+        let fits = |axis: usize| self.count[axis].checked_mul(old.count[axis]).is_some();
+        (0..3).all(fits)
+    }
+
+    /// Cell and offset in this grid of a sphere that has this cell and offset in another one. Its place relative to the box stays the
+    /// same. The offset may lie outside the cell.
+    #[inline]
+    pub fn remapped(&self, remap: Remap, mut cell: IVec3, mut offset: Vec3) -> (IVec3, Vec3) {
+        for axis in (0..3).filter(|&axis| self.periodic[axis]) {
+            let (old, new) = (remap.old_count[axis], self.count[axis]);
+            offset[axis] *= remap.ratio[axis];
+            if old != new {
+                // Whole cells are divided as integers, so that the precision is the same everywhere.
+                let cells = cell[axis] * new;
+                let share = offset[axis] * self.levels.per_edge[axis];
+                let rest = ((cells % old) as f32 + share * new as f32) / old as f32;
+                let whole = rest.floor();
+                cell[axis] = (cells / old + whole as i32).rem_euclid(new);
+                offset[axis] = (rest - whole) * self.edge[axis];
+            }
+        }
+        (cell, offset)
     }
 
     /// Cell and offset of a point in scaled units, neither wrapped nor clamped to the grid.
@@ -267,9 +315,65 @@ impl Grid {
     }
 }
 
+/// The change from the cells of one grid to those of another: the ratio of the edges, and the old number of cells along each axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Remap {
+    pub ratio: Vec3,
+    pub old_count: IVec3,
+}
+
+// The path that a sphere may travel in cells of these edges.
+fn margin_limit(edge: DVec3, flat: bool, radius_max: f64) -> f32 {
+    let shortest = if flat { edge.x.min(edge.y) } else { edge.min_element() };
+    ((shortest / (1.0 + 1e-5) - 2.0 * radius_max) / 2.0) as f32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Sphere;
+
+    // Positions in a smaller box, in the same cells and in fewer, are those of the larger one in the same proportion.
+    #[test]
+    fn places_scale_with_their_box() {
+        let sphere = Sphere { radius: 0.5, ..Sphere::default() };
+        let mut system = System { spheres: vec![sphere; 100], ..System::default() };
+        system.bounds = Bounds {
+            min: DVec3::new(-3.0, 1.0, 0.0),
+            max: DVec3::new(9.0, 12.0, 700.0),
+            sides: [Side::Periodic; 3],
+            ..Bounds::default()
+        };
+        let units = Units::new(&system);
+        let statistics = SystemStatistics::new(&system, &units);
+        let grid = |system: &System, margin| Grid::new(system, &units, &statistics, margin, DVec3::ZERO);
+        let old = grid(&system, 0.1);
+        let bounds = system.bounds.shrunk(0.01, 3);
+        let smaller = System { bounds, ..system.clone() };
+        let resized = old.resized(&smaller.bounds, &units, statistics.radius_max);
+        let others = [resized, grid(&smaller, 0.1), grid(&smaller, 0.3)];
+        assert!(others[0].count == old.count && others[2].count.cmplt(old.count).all());
+        for new in others {
+            let length = (smaller.bounds.max - smaller.bounds.min) / units.length;
+            assert!((new.exact_edge * new.count.as_dvec3() - length).abs().max_element() < 1e-9);
+            let remap = new.remap_from(&old);
+            for k in 0..2000 {
+                let share = |a: i32| f64::from(k * a % 2003) / 2003.0;
+                let at = DVec3::new(share(7), share(1234), share(555));
+                // Some spheres have left their cells since the last broad phase.
+                let (mut cell, mut offset) = old.locate(old.origin + at * (length / 0.99));
+                let away = k % 3 - 1;
+                cell.y = (cell.y - away).rem_euclid(old.count.y);
+                offset.y += away as f32 * old.edge.y;
+                let (cell, offset) = new.remapped(remap, cell, offset);
+                assert!(cell.cmpge(IVec3::ZERO).all() && cell.cmplt(new.count).all(), "{cell}");
+                let (cell, offset) = new.settle(cell, offset);
+                let off = new.world(cell, offset) - (new.origin + at * length);
+                let off = off - (off / length).round() * length;
+                assert!(off.abs().max_element() < 1e-6, "{k}: off by {off:?}");
+            }
+        }
+    }
 
     // Settling a settled position changes nothing, even within a rounding of the faces of a cell.
     #[test]

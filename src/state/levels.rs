@@ -91,6 +91,15 @@ impl Levels {
         Self { all: all.collect(), parts, per_edge: edge.recip() }
     }
 
+    /// The same parts of cells with other edges.
+    pub fn resized(&self, edge: Vec3) -> Self {
+        let level = |level: &Level| {
+            let scale = edge.recip() * level.parts.as_vec3();
+            Level { scale, unit: scale.recip(), ..*level }
+        };
+        Self { all: self.all.iter().map(level).collect(), parts: self.parts, per_edge: edge.recip() }
+    }
+
     /// Whether the numbers of the parts agree.
     #[cfg(feature = "files")]
     pub fn is_sound(&self) -> bool {

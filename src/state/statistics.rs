@@ -42,7 +42,6 @@ impl SystemStatistics {
     /// Computes the statistics of a system.
     pub fn new(system: &System, units: &Units) -> Self {
         let count = system.spheres.len();
-        let n = count.max(1) as f64;
         let radius_max = system.spheres.iter().map(|s| s.radius).fold(0.0, f64::max) / units.length;
         let radius_min = system.spheres.iter().map(|s| s.radius).fold(f64::INFINITY, f64::min) / units.length;
         let mean_diameter = units::mean(system, |s| 2.0 * s.radius) / units.length;
@@ -57,12 +56,6 @@ impl SystemStatistics {
                 _ => (system.bounds.max[axis] - system.bounds.min[axis]) / units.length,
             })
             .product();
-        let within = LONG_LIST * volume / n;
-        let reach = if dimensions == 2 {
-            (within / std::f64::consts::PI).sqrt()
-        } else {
-            (within * 0.75 / std::f64::consts::PI).cbrt()
-        };
         Self {
             count,
             movable: system.spheres.iter().filter(|s| !s.fixed).count(),
@@ -73,11 +66,26 @@ impl SystemStatistics {
             volume,
             mass: system.spheres.iter().filter(|s| !s.fixed).map(|s| s.mass).sum::<f64>() / units.mass,
             margin_least: 0.02 * mean_diameter,
-            // A quarter of a diameter for each sphere, so half a diameter of skin. More if lists stay short, as long as
-            // offsets in a cell stay precise: up to 4 diameters they are rounded to 1e-7.
-            margin_most: (0.5 * reach - radius_max).clamp(LEAST_STRIDE * mean_diameter, 1.5 * mean_diameter),
+            margin_most: margin_most(volume, count, dimensions, radius_max, mean_diameter),
         }
     }
+
+    /// [`margin_most`](Self::margin_most) in a box of another volume.
+    pub fn margin_most_in(&self, volume: f64, dimensions: usize) -> f64 {
+        margin_most(volume, self.count, dimensions, self.radius_max, self.mean_diameter)
+    }
+}
+
+// A quarter of a diameter for each sphere, so half a diameter of skin. More if lists stay short, as long as offsets in a cell stay
+// precise: up to 4 diameters they are rounded to 1e-7.
+fn margin_most(volume: f64, count: usize, dimensions: usize, radius_max: f64, mean_diameter: f64) -> f64 {
+    let within = LONG_LIST * volume / count.max(1) as f64;
+    let reach = if dimensions == 2 {
+        (within / std::f64::consts::PI).sqrt()
+    } else {
+        (within * 0.75 / std::f64::consts::PI).cbrt()
+    };
+    (0.5 * reach - radius_max).clamp(LEAST_STRIDE * mean_diameter, 1.5 * mean_diameter)
 }
 
 impl SystemStatistics {

@@ -17,6 +17,9 @@ pub const SAMPLE: usize = 1024;
 pub struct Sums {
     /// Kinetic energy, spin included.
     pub kinetic: f64,
+    /// The part of it in the spins.
+    #[cfg_attr(feature = "files", serde(default))]
+    pub spin: f64,
     /// Sum of mass * centre, counted from the grid's origin.
     pub mass_position: DVec3,
     pub momentum: DVec3,

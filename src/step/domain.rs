@@ -1,12 +1,14 @@
 //! The system without its spheres, as the CPU engine and the GPU engine need it: units, cells, walls, and the figures on
 //! which plans are based.
 
+use std::mem::swap;
+
 use glam::DVec3;
 
 use crate::{
     Measure, System,
     state::{columns::State, grid::Grid, statistics::SystemStatistics, sums::Sums, units::Units},
-    step::{checkpoint::DomainState, plan::Limits},
+    step::{checkpoint::DomainState, plan::Limits, shrinkage::PeriodicBox},
     walls::world::World,
 };
 
@@ -112,8 +114,32 @@ impl Domain {
         -(-0.5 * self.system.drag * self.system.dt).exp_m1()
     }
 
+    /// Contact time of the TC model (scaled units).
+    pub fn contact_time(&self) -> f64 {
+        self.contact_time
+    }
+
+    /// Exchanges the present box for another one. Precondition: there are no walls.
+    pub fn swap_box(&mut self, other: &mut PeriodicBox) {
+        swap(&mut self.system.bounds, &mut other.bounds);
+        swap(&mut self.grid, &mut other.grid);
+        swap(&mut self.statistics.volume, &mut other.volume);
+        swap(&mut self.statistics.margin_most, &mut other.margin_most);
+        swap(&mut self.contact_time, &mut other.contact_time);
+        self.world.contact_time = self.contact_time as f32;
+    }
+
     /// The limits within which a plan must stay.
     pub fn limits(&self) -> Limits {
+        self.limits_of(&self.grid, self.statistics.margin_most)
+    }
+
+    /// The same in another box.
+    pub fn limits_in(&self, at: &PeriodicBox) -> Limits {
+        self.limits_of(&at.grid, at.margin_most)
+    }
+
+    fn limits_of(&self, grid: &Grid, margin_most: f64) -> Limits {
         let dt = self.dt;
         // Fixed spheres and spheres at rest move relative to the falling frame.
         let falls = self.has_fixed || self.world.rests;
@@ -121,14 +147,14 @@ impl Domain {
             count: self.statistics.count,
             dt,
             substeps: self.system.solver.substeps,
-            margin_limit: self.grid.margin_limit,
-            made_for: self.grid.made_for,
+            margin_limit: grid.margin_limit,
+            made_for: grid.made_for,
             least_substeps: self.world.least_substeps(dt, &self.statistics, &self.units),
             wall_substeps: self.world.features.substeps(dt * self.units.time),
             fall: if falls { 0.5 * f64::from(self.world.gravity.length()) * dt * dt } else { 0.0 },
             velocity_gain: f64::from(self.world.gravity.length()) * dt,
-            cell: f64::from(self.grid.edge.min_element()),
-            margin_most: self.statistics.margin_most,
+            cell: f64::from(grid.edge.min_element()),
+            margin_most,
             margin_least: self.statistics.margin_least,
         }
     }

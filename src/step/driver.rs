@@ -21,6 +21,7 @@ use crate::{
         domain::Domain,
         engine::{DeviceBuffer, Engine},
         plan::{self, Past, Plan, Substep},
+        shrinkage::{PeriodicBox, Shrinkage, Shrunk},
         watch::BoxSet,
     },
     system::limits::MOST_NEEDED_LATER,
@@ -89,11 +90,13 @@ impl WallSum {
 }
 
 /// Parameters of a step to take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct StepRequest {
     /// Start time of the step, in the user's units.
     pub begin: f64,
     pub plan: Plan,
+    /// By how much the step shrinks the box.
+    pub shrinkage: Option<Shrinkage>,
     /// Mean number of impacts in a substep, as far as earlier steps tell.
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only a device asks"))]
     pub impacts: f64,
@@ -108,6 +111,8 @@ pub struct StepRequest {
 pub struct Taken {
     pub sums: Sums,
     pub counts: StepCounts,
+    /// Whether the step shrank the box, as it was requested to.
+    pub has_shrunk: bool,
     /// Report and wall loads of another engine, if that engine took the step instead.
     pub instead: Option<Box<(StepReport, Vec<WallLoad>)>>,
 }
@@ -319,6 +324,12 @@ pub struct Driver<E> {
     measured: Measure,
     felt: Vec<WallLoad>,
     was_halved: bool,
+    /// Share of its lengths that the box is to lose at the start of the next step, and of the step after it.
+    shares: [f64; 2],
+    /// The same of a step that has begun ahead.
+    begun_share: f64,
+    /// Result of the shrinkage of the last step.
+    shrunk: Option<Shrunk>,
     /// Id of a sphere whose initial state overflows f32.
     start_nonfinite: Option<u32>,
 }
@@ -335,6 +346,9 @@ impl<E: StepEngine> Driver<E> {
             measured: domain.measure(&sums, deepest),
             felt: vec![WallLoad::default(); domain.world.features.wall_count()],
             was_halved: false,
+            shares: [0.0; 2],
+            begun_share: 0.0,
+            shrunk: None,
             start_nonfinite: (sums.nonfinite > 0).then_some(sums.first_nonfinite),
             engine,
         }
@@ -344,7 +358,19 @@ impl<E: StepEngine> Driver<E> {
     pub fn resume(engine: E, state: &DriverState) -> Self {
         let DriverState { step, time, ref history, measured, ref felt, was_halved } = *state;
         let (history, felt) = (history.clone(), felt.clone());
-        Self { engine, step, time, history, measured, felt, was_halved, start_nonfinite: None }
+        Self {
+            engine,
+            step,
+            time,
+            history,
+            measured,
+            felt,
+            was_halved,
+            shares: [0.0; 2],
+            begun_share: 0.0,
+            shrunk: None,
+            start_nonfinite: None,
+        }
     }
 
     /// Plans the first steps for so many impacts in a step.
@@ -359,14 +385,23 @@ impl<E: StepEngine> Driver<E> {
         &found.expect("the last steps are kept").1
     }
 
-    // The plan of a step, from the measurements two steps before.
-    fn request(&self, number: u64, records: bool) -> StepRequest {
+    // The plan of a step, from the measurements two steps before. The step begins in the box `base`, or in the present one.
+    fn request(&self, number: u64, records: bool, base: Option<&PeriodicBox>) -> StepRequest {
         let past = self.past(number as i64 - 2);
         let domain = self.engine.domain();
-        let plan = plan::plan(&domain.limits(), past);
+        let ahead = number - self.step;
+        let share = self.shares[ahead as usize];
+        let shrinkage = (share > 0.0).then(|| domain.shrinkage(base, share, past));
+        let limits = match (&shrinkage, base) {
+            (Some(shrinkage), _) => domain.limits_while_shrinking(&shrinkage.to, share),
+            (None, Some(base)) => domain.limits_in(base),
+            (None, None) => domain.limits(),
+        };
+        let plan = plan::plan(&limits, past);
         StepRequest {
-            begin: self.time + (number - self.step) as f64 * domain.system.dt,
+            begin: self.time + ahead as f64 * domain.system.dt,
             plan,
+            shrinkage,
             impacts: 0.5 * past.collisions * domain.statistics.count as f64 / f64::from(plan.substeps),
             was_halved: self.was_halved,
             records,
@@ -393,14 +428,14 @@ impl<E: StepEngine> Driver<E> {
             return Ok(report);
         }
         let records = impacts.is_some();
-        let mut request = self.request(self.step, records);
+        let mut request = self.request(self.step, records, None);
         if !self.engine.is_under_way()
             && let Some(motion_margin) = request.plan.regrid
         {
             debug!("new cells at time {begin}, for a motion margin of {motion_margin:.3} scaled units");
             // The new cells may allow a smaller margin than requested.
             self.engine.regrid(motion_margin)?;
-            request = self.request(self.step, records);
+            request = self.request(self.step, records, None);
         }
         let needed = request.plan.needed;
         if needed > MOST_NEEDED_LATER {
@@ -409,12 +444,20 @@ impl<E: StepEngine> Driver<E> {
                  are accepted: choose a smaller dt"
             )));
         }
-        let next = (more && !records).then(|| self.request(self.step + 1, false));
-        let taken = self.engine.take(&request, next.as_ref(), impacts.as_deref_mut())?;
+        let base = request.shrinkage.as_ref().map(|shrinkage| &shrinkage.to);
+        let next = (more && !records).then(|| self.request(self.step + 1, false, base));
+        self.begun_share = self.shares[1];
+        let taken = self.engine.take(&request, next.as_ref(), impacts.as_deref_mut());
+        let has_shrunk = taken.as_ref().is_ok_and(|taken| taken.has_shrunk);
         if let Some(impacts) = impacts {
             sort_impacts(impacts);
         }
-        let report = self.conclude(end, request.plan.drift, taken)?;
+        let report = taken.and_then(|taken| self.conclude(end, request.plan.drift, taken));
+        self.shrunk = request.shrinkage.as_ref().map(|_| Shrunk {
+            bounds: self.engine.domain().system.bounds.clone(),
+            is_stuck: report.is_ok() && !has_shrunk,
+        });
+        let report = report?;
         self.end_step();
         Ok(report)
     }
@@ -426,7 +469,7 @@ impl<E: StepEngine> Driver<E> {
 
     // Writes the report of a step and stores the figures that later plans need. `drift` is that of the plan of the step.
     fn conclude(&mut self, end: f64, drift: DVec3, taken: Taken) -> Result<StepReport, Error> {
-        let Taken { sums, counts, instead } = taken;
+        let Taken { sums, counts, instead, .. } = taken;
         if sums.nonfinite > 0 {
             self.engine.discard()?;
             return Err(Error::NonFinite { id: sums.first_nonfinite, last_good_step: 0 });
@@ -540,6 +583,21 @@ impl<E: StepEngine> Engine for Driver<E> {
 
     fn call_off(&mut self) -> Result<bool, Error> {
         self.engine.call_off()
+    }
+
+    fn shrink(&mut self, now: f64, next: f64) -> Result<Option<bool>, Error> {
+        let is_other = self.engine.is_under_way() && self.begun_share != now;
+        let is_called_off = is_other && self.engine.call_off()?;
+        (self.shares, self.shrunk) = ([now, next], None);
+        Ok(Some(is_called_off))
+    }
+
+    fn shrunk(&self) -> Option<&Shrunk> {
+        self.shrunk.as_ref()
+    }
+
+    fn spin_energy(&self) -> Option<f64> {
+        Some(self.past(self.step as i64 - 1).sums.spin * self.engine.domain().units.energy())
     }
 
     fn measure(&self) -> Measure {

@@ -7,7 +7,7 @@ use crate::step::state_buffers::StateBuffers;
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
     state::{columns::Found, warm_start::WarmStartCache},
-    step::{checkpoint::EngineState, watch::BoxSet},
+    step::{checkpoint::EngineState, shrinkage::Shrunk, watch::BoxSet},
 };
 
 /// The engine that computes the steps.
@@ -104,6 +104,23 @@ pub(crate) trait Engine: Send {
     /// [`Error::DeviceLost`], [`Error::Capacity`].
     fn call_off(&mut self) -> Result<bool, Error> {
         Ok(false)
+    }
+    /// Sets the shares of its lengths that the periodic box loses at the start of the next step (`now`) and of the step after it (`next`);
+    /// 0 = it keeps its size. It loses less if the spheres leave no room. Returns whether a step that had begun ahead was called off
+    /// because of this; `None`, without any effect, if the engine has to be reloaded in a smaller box instead.
+    ///
+    /// # Errors
+    /// As [`call_off`](Self::call_off).
+    fn shrink(&mut self, _now: f64, _next: f64) -> Result<Option<bool>, Error> {
+        Ok(None)
+    }
+    /// Result of the shrinkage of the last step; `None` if it was to shrink nothing.
+    fn shrunk(&self) -> Option<&Shrunk> {
+        None
+    }
+    /// Kinetic energy of the spins at the end of the last step, if the engine measures it.
+    fn spin_energy(&self) -> Option<f64> {
+        None
     }
     /// Sums over the current state.
     fn measure(&self) -> Measure;

@@ -11,6 +11,7 @@ pub(crate) mod engine;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub mod schedule;
+pub(crate) mod shrinkage;
 #[cfg(feature = "gpu")]
 pub(crate) mod state_buffers;
 pub(crate) mod watch;

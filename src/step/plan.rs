@@ -105,7 +105,7 @@ pub struct Limits {
     pub substeps: u32,
     /// Motion margin that the present cells allow; less than `made_for` where a period is short.
     pub margin_limit: f32,
-    /// Motion margin requested when the present cells were made.
+    /// Motion margin requested when the present cells were made, or what they still allow after the box has shrunk.
     pub made_for: f64,
     /// Least number of substeps for resting contacts and moving walls.
     pub least_substeps: f64,
@@ -167,11 +167,16 @@ fn by_collisions(limits: &Limits, past: &Past) -> f64 {
     }
 }
 
+/// Whether the present cells were made for motion margins that are too short or needlessly long.
+pub fn needs_new_cells(limits: &Limits, wanted: f64) -> bool {
+    wanted > 1.3 * limits.made_for || wanted < 0.5 * limits.made_for
+}
+
 /// Plans a step.
 pub fn plan(limits: &Limits, past: &Past) -> Plan {
     let wanted = wanted_margin(limits, past);
     let limit = f64::from(limits.margin_limit);
-    let regrid = (wanted > 1.3 * limits.made_for || wanted < 0.5 * limits.made_for).then_some(wanted);
+    let regrid = needs_new_cells(limits, wanted).then_some(wanted);
     let mut substeps = by_collisions(limits, past);
     // The lists should cover the bulk. A few fast spheres cost less as fast spheres than broad phases of all.
     let sudden = past.sudden_speed(limits);

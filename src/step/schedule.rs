@@ -10,19 +10,22 @@
 //!    collisions, 11 at 1). High speeds, moving walls and resting contacts may require more substeps. The
 //!    plan uses the measurements of the step before the last one, so that a device can run ahead of the host
 //!    and still follow the same plan.
-//! 2. **Broad phase** ([`BROAD_PHASE`]), before the first substep and again before every substep that the motion margin
+//! 2. **Compression** ([`SHRINK`], [`PUSH_APART`]), in a step that shrinks a periodic box. `compress` scales all positions with
+//!    the box before the broad phase. After the broad phase it pushes apart the spheres that now overlap, until none does. If that
+//!    fails, the step begins again with half of the shrinkage.
+//! 3. **Broad phase** ([`BROAD_PHASE`]), before the first substep and again before every substep that the motion margin
 //!    of the last broad phase does not cover. A counting sort (`bin`, `scan`, `scatter`) stores the spheres in the order
 //!    of their cells, so that neighbours lie close in memory. The contact constraints are renumbered for the new order, so
 //!    that their impulses can still warm-start the solver. `neighbors` lists the candidates of each sphere: all
 //!    spheres that it could meet while both stay within their motion margins.
-//! 3. **Drag** ([`STEP_BEGIN`], [`STEP_END`]). Half of the step's drag acts before the first substep and half after the
+//! 4. **Drag** ([`STEP_BEGIN`], [`STEP_END`]). Half of the step's drag acts before the first substep and half after the
 //!    last one. Sweeps assume free flight, so no drag acts in between.
-//! 4. **Resting contacts, first solve** ([`SUBSTEP_BEGIN`]). `rest` finds the contacts that persist and solves their
+//! 5. **Resting contacts, first solve** ([`SUBSTEP_BEGIN`]). `rest` finds the contacts that persist and solves their
 //!    constraints before any impact. If impacts came first, a pile would never come to rest.
-//! 5. **Launch and sweep** ([`SUBSTEP_BEGIN`]). `launch` resets the clocks and finds dynamic candidates for the spheres that
+//! 6. **Launch and sweep** ([`SUBSTEP_BEGIN`]). `launch` resets the clocks and finds dynamic candidates for the spheres that
 //!    are too fast for their lists. `sweep` computes for each sphere its next event: the earliest impact with a
 //!    candidate or a wall.
-//! 6. **Rounds** ([`ROUND`]), repeated until no impact is pending. `select` takes a pair if the impact is the
+//! 7. **Rounds** ([`ROUND`]), repeated until no impact is pending. `select` takes a pair if the impact is the
 //!    earliest of both spheres and no third sphere can reach either of them sooner. The selected pairs are
 //!    independent of one another, so `collide` applies their impulses in parallel without breaking the order
 //!    of events. The second pass of `sweep` computes new next events for the spheres that the impacts
@@ -31,16 +34,16 @@
 //!    In a cluster of touching elastic spheres every impact depends on the one before it, and the rounds would not end. Where
 //!    contacts do not rest, a substep that needs too many rounds, or has impacts out of order, is therefore repeated with its
 //!    impacts one by one, in f64 (`cpu::event_driven`). A device leaves such a step to the CPU.
-//! 7. **Halving** (`step::driver`). If a substep needs too many rounds, or in a strict run a collision is out of order, the
+//! 8. **Halving** (`step::driver`). If a substep needs too many rounds, or in a strict run a collision is out of order, the
 //!    start of the substep is restored and the substep is repeated as two halves. A substep is halved at most six times;
 //!    then its rounds run to the end. If impacts do not end, their spheres stop until the substep is over.
-//! 8. **End of the substep** ([`SUBSTEP_END`]). `rest` solves the constraints again where impacts changed the velocities or the
+//! 9. **End of the substep** ([`SUBSTEP_END`]). `rest` solves the constraints again where impacts changed the velocities or the
 //!    first solve left a contact unsettled.
 //!    `advance` moves every sphere to the end of the substep. `rest` then keeps the contacts for the next warm start and
 //!    advances the sleep timers. `relax` pushes apart spheres that still overlap; it changes positions only, so it adds
 //!    no kinetic energy.
-//! 9. **Audit and report** ([`STEP_END`], `step::driver`). `audit` sums energies and momentum and measures speeds and the
-//!    deepest overlap. The driver turns these figures into the report and into later plans.
+//! 10. **Audit and report** ([`STEP_END`], `step::driver`). `audit` sums energies and momentum and measures speeds and the
+//!     deepest overlap. The driver turns these figures into the report and into later plans.
 //!
 //! To add a pass: write its function in `src/cpu/`, its entry point in `shaders/`, one entry below, and one arm in each
 //! engine's `Executor::run`. Add its comparison to `src/verify/stages/` and its test to `tests/parity/`.
@@ -58,9 +61,10 @@ const fn stage(name: &'static str, purpose: &'static str) -> Stage {
     Stage { name, purpose }
 }
 
-/// All stages in the order of their passes, except `rest`: it runs in the broad phase, before the sweep and after the rounds,
+/// All stages in the order of their first passes, except `rest`: it runs in the broad phase, before the sweep and after the rounds,
 /// and is listed after the rounds.
 pub const STAGES: &[Stage] = &[
+    stage("compress", "positions scaled with a box that shrinks, spheres that then overlap pushed apart"),
     stage("bin", "cell and bucket of every sphere, histogram of the buckets"),
     stage("scan", "exclusive prefix sum of the histogram"),
     stage("scatter", "all columns into bucket order, by id within a cell"),
@@ -123,12 +127,16 @@ pub enum When {
     Resting,
     /// Only where a medium slows the spheres.
     Drag,
+    /// Only in a step that shrinks the box.
+    Compression,
 }
 
 /// A pass of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each has its entry in the schedule")]
 pub enum Pass {
+    Shrink,
+    PushApart,
     DragBefore,
     Bin,
     Scan,
@@ -174,6 +182,10 @@ const fn entry(
     Entry { pass, stage, when, reads, writes }
 }
 
+/// Before the first broad phase of a step.
+pub const SHRINK: &[Entry] =
+    &[entry(Pass::Shrink, "compress", When::Compression, &[Place, Cell], &[Place, Cell])];
+
 /// Before the first substep, and before every substep that the candidate lists of the last broad phase do not cover.
 pub const BROAD_PHASE: &[Entry] = &[
     entry(Pass::Bin, "bin", When::Always, &[Place, Cell], &[Place, Cell, Buckets]),
@@ -194,6 +206,15 @@ pub const BROAD_PHASE: &[Entry] = &[
     ),
     entry(Pass::Neighbors, "neighbors", When::Always, &[Place, Cell, Buckets], &[Candidates, MotionMargin]),
 ];
+
+/// After the first broad phase of a step.
+pub const PUSH_APART: &[Entry] = &[entry(
+    Pass::PushApart,
+    "compress",
+    When::Compression,
+    &[Place, Cell, Candidates, MotionMargin],
+    &[Place, MotionMargin],
+)];
 
 /// After the first broad phase of a step: on a device, the saved copy of the initial state must not contain the drag.
 pub const STEP_BEGIN: &[Entry] = &[entry(Pass::DragBefore, "launch", When::Drag, &[Motion], &[Motion, Sums])];
@@ -287,7 +308,8 @@ pub const STEP_END: &[Entry] = &[
 ];
 
 /// All parts of the schedule in order.
-pub const SCHEDULE: &[&[Entry]] = &[BROAD_PHASE, STEP_BEGIN, SUBSTEP_BEGIN, ROUND, SUBSTEP_END, STEP_END];
+pub const SCHEDULE: &[&[Entry]] =
+    &[SHRINK, BROAD_PHASE, PUSH_APART, STEP_BEGIN, SUBSTEP_BEGIN, ROUND, SUBSTEP_END, STEP_END];
 
 /// Executes the schedule: an engine does so directly, a device's encoder in advance, and `verify` on both side by side.
 pub(crate) trait Executor {

@@ -1,6 +1,11 @@
 //! Compression of a periodic box to a target packing fraction or a target pressure.
 
-/// Shrinks the box of a system whose axes are all periodic, about its middle, before every step: lengths by `rate * dt`.
+use crate::{Bounds, Dimensions, System};
+
+/// Relative tolerance within which the target packing fraction counts as reached.
+pub(crate) const NEAR: f64 = 1e-9;
+
+/// Shrinks the box of a system whose axes are all periodic, about its middle, at the start of every step: lengths by `rate * dt`.
 ///
 /// Positions shrink with the box; velocities and radii stay. Pairs that overlap afterwards, a few in a dense gas, are pushed
 /// apart along the line of their centres until they are just clear of each other. If other spheres block this, the box
@@ -49,7 +54,8 @@ pub enum CompressionStage {
     Running,
     /// A target is reached; the box keeps its size.
     Reached,
-    /// The spheres can get no closer, or the periods are as short as the largest sphere permits; the box keeps its size.
+    /// The box keeps its size: the spheres block even a 16th of the shrinkage of a step, or a period is as short as the largest sphere
+    /// permits.
     Stuck,
 }
 
@@ -75,4 +81,52 @@ pub struct Compressed {
     /// shrinks, the mean covers the last 0.002 / rate; afterwards, the time since the end of the compression. 0 before the
     /// first step.
     pub pressure: f64,
+}
+
+impl Compression {
+    /// Share of its lengths that a box is to lose in a step of length `dt`. The spheres fill the share `filled` of it, and it shrinks along
+    /// `axes` axes. 0 if it is as small as requested.
+    pub(crate) fn share(&self, filled: f64, dt: f64, axes: usize) -> f64 {
+        let share = self.rate * dt;
+        let Some(target) = self.fraction else { return share };
+        let left = 1.0 - (filled / target).powf(1.0 / axes as f64);
+        if left <= NEAR { 0.0 } else { share.min(left) }
+    }
+}
+
+impl System {
+    /// Share of the box that the spheres fill.
+    pub(crate) fn packing_fraction(&self) -> f64 {
+        self.volume_of_spheres() / self.bounds.content(self.dimensions)
+    }
+
+    /// Sum of the volumes of all spheres, in 2D of their areas.
+    pub(crate) fn volume_of_spheres(&self) -> f64 {
+        let sphere = |radius: f64| match self.dimensions {
+            Dimensions::Two => std::f64::consts::PI * radius * radius,
+            Dimensions::Three => 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
+        };
+        self.spheres.iter().map(|s| sphere(s.radius)).sum()
+    }
+}
+
+impl Bounds {
+    /// Volume of the box, in 2D its area. Meaningful only if all axes are periodic.
+    pub(crate) fn content(&self, dimensions: Dimensions) -> f64 {
+        (0..dimensions.count()).map(|axis| self.max[axis] - self.min[axis]).product()
+    }
+
+    /// The bounds after a box has lost this share of its lengths, about its middle; `axes` is 2 or 3. A share of 0 keeps every bit.
+    pub(crate) fn shrunk(&self, share: f64, axes: usize) -> Self {
+        let mut bounds = self.clone();
+        if share == 0.0 {
+            return bounds;
+        }
+        for axis in 0..axes {
+            let middle = 0.5 * (self.min[axis] + self.max[axis]);
+            bounds.min[axis] = middle + (1.0 - share) * (self.min[axis] - middle);
+            bounds.max[axis] = middle + (1.0 - share) * (self.max[axis] - middle);
+        }
+        bounds
+    }
 }

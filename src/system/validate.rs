@@ -19,7 +19,7 @@ const SHARE_SLACK: f64 = 0.0101;
 
 /// Shortest period in radii of the largest sphere: four radii for two spheres side by side, and a skin of 5% of the diameter
 /// between each and the next image. With a shorter period, a sphere could meet two images of one partner in a step.
-const PERIOD_IN_RADII: f64 = 4.2;
+pub(crate) const PERIOD_IN_RADII: f64 = 4.2;
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl System {

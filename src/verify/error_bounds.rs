@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use glam::DVec3;
 
 use super::{Agreement, Difference};
-use crate::{Impact, Partner, Sphere, System};
+use crate::{Bounds, Impact, Partner, Sphere, System};
 
 /// Rounding of a position, relative to a few cells and the path of the step: times and positions are f32 (6e-8), and a
 /// handful of operations lead from one to the other, some of them fused on a device. A smaller value reports rounding as an
@@ -40,6 +40,8 @@ pub struct Step {
     pub impacts: Vec<Impact>,
     /// The spheres afterwards, by id.
     pub spheres: Vec<Sphere>,
+    /// The box afterwards.
+    pub bounds: Bounds,
     /// Kinetic energy in the report.
     pub kinetic_energy: f64,
 }
@@ -192,6 +194,24 @@ pub fn compare(
     twin: &Step,
     rounding: f64,
 ) -> Result<Agreement, Box<Difference>> {
+    if device.bounds != twin.bounds {
+        let [device, twin] =
+            [device, twin].map(|step| (step.bounds.max - step.bounds.min).to_array().to_vec());
+        return Err(Box::new(Difference {
+            id: None,
+            what: "lengths of the box".to_owned(),
+            device,
+            twin,
+            allowed: 0.0,
+        }));
+    }
+    let entered;
+    let system = if twin.bounds == system.bounds {
+        system
+    } else {
+        entered = System { bounds: twin.bounds.clone(), ..system.clone() };
+        &entered
+    };
     let mut bounds = ErrorBounds::new(system, rounding);
     let mut agreement = Agreement { impacts: twin.impacts.len() as u64, ..Agreement::default() };
     compare_impacts(&mut bounds, &device.impacts, &twin.impacts, &mut agreement)?;

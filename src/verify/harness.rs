@@ -16,13 +16,14 @@ use crate::gpu::{
     layout::{Frame, HALT, HALT_CUT, MOST_WIDE_ROUNDS},
     pipelines::Pipelines,
     shaders::Variant,
-    step_plan::StepPlan,
+    step_plan::{Shrink, StepPlan},
 };
 use crate::{
-    Error, System,
+    Bounds, Error, System,
     cpu::{audit::Audit, core::Core},
     step::{
         plan::{self, Past, Plan},
+        shrinkage::PeriodicBox,
         watch::BoxSet,
     },
 };
@@ -136,14 +137,22 @@ pub struct Setup {
     pub plan: Plan,
     pub capacities: Capacities,
     pub variant: Variant,
+    /// How the step shrinks the box, and the box that it enters. The host mirror is in this box already, the core is not.
+    pub shrink: Option<(Shrink, PeriodicBox)>,
 }
 
 impl Setup {
-    /// The step divided into substeps as either engine divides it, with buffers for `ample` times the spheres.
+    /// The step divided into substeps as either engine divides it, with buffers for `ample` times the spheres. A step that shrinks the
+    /// box shrinks it to `bounds`.
     ///
     /// # Errors
     /// [`Error::Capacity`] for more spheres than fit.
-    fn of_step(system: &System, last_contact: impl Fn(u32) -> f32, ample: usize) -> Result<Self, Error> {
+    fn of_step(
+        system: &System,
+        bounds: &Bounds,
+        last_contact: impl Fn(u32) -> f32,
+        ample: usize,
+    ) -> Result<Self, Error> {
         let (mut host, mut state) = HostMirror::new(system, &last_contact);
         let mut core = Core::new(system, &last_contact)?;
         let mut audit = Audit::default();
@@ -165,23 +174,44 @@ impl Setup {
         };
         let capacities = Capacities { blocks: plan.substeps, ..capacities(ample * system.spheres.len()) };
         let variant = host.variant();
-        Ok(Self { host, core, plan, capacities, variant })
+        let mut setup = Self { host, core, plan, capacities, variant, shrink: None };
+        if *bounds != system.bounds {
+            let (domain, share) = (&setup.host.domain, system.share_of_step());
+            let shrinkage = domain.shrinkage(None, share, &past);
+            setup.plan = plan::plan(&domain.limits_while_shrinking(&shrinkage.to, share), &past);
+            let at = domain.resized(&shrinkage.to, bounds.clone());
+            setup.shrink(at);
+        }
+        Ok(setup)
+    }
+
+    /// Lets the step begin in this box.
+    pub fn shrink(&mut self, at: PeriodicBox) {
+        let domain = &mut self.host.domain;
+        let mut before = at.clone();
+        domain.swap_box(&mut before);
+        let remap = domain.grid.remap_from(&before.grid);
+        self.plan.motion_margin = self.plan.motion_margin.min(domain.grid.margin_limit);
+        let Variant { is_direct, is_mixed, .. } = self.host.variant();
+        self.variant = Variant { is_direct, is_mixed: is_mixed || self.variant.is_mixed, ..self.variant };
+        self.shrink = Some((Shrink { remap, ..Shrink::default() }, at));
     }
 }
 
 impl<'a> Harness<'a> {
-    /// Both sides before the first stage of a step; buffers are `ample` times as large as usual.
+    /// Both sides before the first stage of a step that ends in a box with these bounds; buffers are `ample` times as large as usual.
     ///
     /// # Errors
     /// [`Error::Capacity`] for more spheres than fit, [`Error::DeviceLost`].
     pub fn of_step(
         system: &System,
+        bounds: &Bounds,
         context: &'a Context,
         last_contact: impl Fn(u32) -> f32,
         time: f64,
         ample: usize,
     ) -> Result<Self, Error> {
-        Self::new(Setup::of_step(system, last_contact, ample)?, context, time)
+        Self::new(Setup::of_step(system, bounds, last_contact, ample)?, context, time)
     }
 
     /// The same with a plan that is given; the step begins at `time`.
@@ -189,7 +219,7 @@ impl<'a> Harness<'a> {
     /// # Errors
     /// [`Error::Capacity`] for more spheres than fit, [`Error::DeviceLost`].
     pub fn new(setup: Setup, context: &'a Context, time: f64) -> Result<Self, Error> {
-        let Setup { mut host, core, plan, capacities, variant } = setup;
+        let Setup { mut host, core, plan, capacities, variant, shrink } = setup;
         let layout = host.layout(capacities);
         layout.check(&context.device.limits(), host.domain.grid.buckets)?;
         let step_plan = StepPlan {
@@ -201,6 +231,7 @@ impl<'a> Harness<'a> {
             wakes: false,
             watched: BoxSet::default(),
             dispatch_budget: DispatchBudget::new(context),
+            shrink: shrink.as_ref().map(|(shrink, _)| *shrink),
         };
         let frames = step_plan.frames(&host, &layout);
         let substeps = step_plan.substeps(&host);
@@ -208,6 +239,7 @@ impl<'a> Harness<'a> {
         let motion = host.motion(time, &substeps[..blocks]);
         let pipelines = context.pipelines(variant)?;
         let mut twin = Twin::new(core, &plan, &substeps, time);
+        twin.other_box = shrink.map(|(_, at)| at);
         twin.enter(0, &frames[0]);
         let substeps_per_build = plan.substeps_per_build as usize;
         let site = Site { host, layout, frame: frames[0], round: 0 };

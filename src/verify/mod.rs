@@ -33,7 +33,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use self::error_bounds::Step;
 use self::findings::Difference;
 use crate::{
-    Error, Impact, Sphere, System,
+    Bounds, Error, Impact, Sphere, System,
     cpu::Stepper,
     gpu::{Context, buffer_layout::Capacities, engine::GpuEngine},
     state::columns::NEVER,
@@ -182,12 +182,21 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
+impl System {
+    /// Share of its lengths that the box is to lose in a step; 0 if nothing compresses it.
+    fn share_of_step(&self) -> f64 {
+        let axes = self.dimensions.count();
+        self.compression.map_or(0.0, |compression| compression.share(self.packing_fraction(), self.dt, axes))
+    }
+}
+
 impl Lockstep {
     /// The tolerance that rounding alone needs: the error of a position relative to four of the largest diameters and the path
     /// of a step. All other tolerances follow from it.
     pub const ROUNDING: f64 = error_bounds::ROUNDING;
 
-    /// Both engines before the first step. The cpu engine uses `threads` threads, 0 = one per core; `tolerance` is usually
+    /// Both engines before the first step. Where a box is compressed, every step shrinks it until the spheres fill the requested share
+    /// of it; a target pressure stops nothing. The cpu engine uses `threads` threads, 0 = one per core; `tolerance` is usually
     /// [`ROUNDING`](Self::ROUNDING).
     ///
     /// # Errors
@@ -245,7 +254,7 @@ impl Lockstep {
         };
         match error_bounds::compare(&self.system, &device, &twin, self.tolerance) {
             Ok(agreement) => {
-                self.advance(twin.spheres, contacts);
+                self.advance(twin, contacts);
                 Ok(Ok(agreement))
             }
             Err(difference) => {
@@ -254,6 +263,12 @@ impl Lockstep {
                     || trace::first_difference(&self.system, &self.context, last_contact, scale, time);
                 if let Some((stage, difference)) = self.pool.install(trace)? {
                     return Ok(Err(Mismatch::new(step, Some(stage), difference)));
+                }
+                // Rounding decides whether the pushes against overlaps come to an end, and so by how much the box shrinks.
+                if device.bounds != twin.bounds {
+                    let impacts = twin.impacts.len() as u64;
+                    self.advance(twin, contacts);
+                    return Ok(Ok(Agreement { impacts, near_ties: 1, ..Agreement::default() }));
                 }
                 // Values that have to be equal do not scatter.
                 if !has_rested || difference.allowed == 0.0 {
@@ -274,7 +289,7 @@ impl Lockstep {
                     return Ok(Err(Mismatch::new(step, None, *difference)));
                 }
                 let impacts = twin.impacts.len() as u64;
-                self.advance(twin.spheres, contacts);
+                self.advance(twin, contacts);
                 Ok(Ok(Agreement { impacts, near_ties: 1, followers: 0, spheres: 0, worst }))
             }
         }
@@ -301,14 +316,14 @@ impl Lockstep {
             let last_contact = |id: u32| self.contacts.get(&id).copied().unwrap_or(NEVER);
             let time = self.steps as f64 * self.system.dt;
             let (twin, contacts, _) = self.pool.install(|| twin_step(&self.system, last_contact, time))?;
-            self.advance(twin.spheres, contacts);
+            self.advance(twin, contacts);
         }
         Ok(())
     }
 
     // Takes over the result of the cpu engine, from which the next step starts.
-    fn advance(&mut self, spheres: Vec<Sphere>, contacts: Contacts) {
-        self.system.spheres = spheres;
+    fn advance(&mut self, step: Step, contacts: Contacts) {
+        (self.system.spheres, self.system.bounds) = (step.spheres, step.bounds);
         self.contacts = contacts;
         self.steps += 1;
     }
@@ -346,13 +361,8 @@ fn twin_step(
     last_contact: impl Fn(u32) -> f32,
     time: f64,
 ) -> Result<(Step, Contacts, bool), Error> {
-    let mut impacts: Vec<Impact> = vec![];
     let mut stepper = Stepper::new(system, last_contact, time)?;
-    let report = stepper.step(time, Some(&mut impacts), false)?;
-    impacts.iter_mut().for_each(|impact| impact.time -= time);
-    let mut spheres: Vec<Sphere> = system.spheres.clone();
-    stepper.read(&mut spheres)?;
-    let step = Step { impacts, spheres, kinetic_energy: report.kinetic_energy };
+    let step = take_step(&mut stepper, system, time)?;
     Ok((step, stepper.engine.last_contacts(), stepper.engine.has_rested()))
 }
 
@@ -362,12 +372,27 @@ fn device_step(
     last_contact: impl Fn(u32) -> f32,
     time: f64,
 ) -> Result<Step, Error> {
-    let mut impacts: Vec<Impact> = vec![];
     let capacities = Capacities::for_spheres(system.spheres.len(), true);
     let mut engine = GpuEngine::with(system, context.clone(), capacities, false, last_contact, time)?;
+    take_step(&mut engine, system, time)
+}
+
+// Takes the step of an engine that holds this system.
+fn take_step(engine: &mut impl Engine, system: &System, time: f64) -> Result<Step, Error> {
+    let mut impacts: Vec<Impact> = vec![];
+    engine.shrink(system.share_of_step(), 0.0)?;
     let report = engine.step(time, Some(&mut impacts), false)?;
     impacts.iter_mut().for_each(|impact| impact.time -= time);
     let mut spheres: Vec<Sphere> = system.spheres.clone();
     engine.read(&mut spheres)?;
-    Ok(Step { impacts, spheres, kinetic_energy: report.kinetic_energy })
+    let bounds = engine.shrunk().map_or_else(|| system.bounds.clone(), |shrunk| shrunk.bounds.clone());
+    Ok(Step { impacts, spheres, bounds, kinetic_energy: report.kinetic_energy })
+}
+
+// The bounds in which the cpu engine ends a step.
+fn bounds_after(system: &System, last_contact: impl Fn(u32) -> f32, time: f64) -> Result<Bounds, Error> {
+    match system.share_of_step() {
+        0.0 => Ok(system.bounds.clone()),
+        _ => twin_step(system, last_contact, time).map(|(step, ..)| step.bounds),
+    }
 }

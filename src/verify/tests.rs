@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::{Lockstep, Mismatch, error_bounds::compare, sensitivity::share_of_scatter, trace};
 use crate::{
-    Side, Surface, System,
+    Compression, Side, Surface, System,
     gpu::Context,
     scene::{Fill, Scene},
     state::columns::NEVER,
@@ -74,6 +74,54 @@ fn engines_agree_with_gravity_and_without_in_space_and_in_the_plane() {
     }
 }
 
+fn compressed(scene: &Scene) -> System {
+    let mut system = with_gaps(scene);
+    system.compression = Some(Compression { rate: 0.2, fraction: Some(0.6), pressure: None });
+    system
+}
+
+// A dilute gas, a dense one, discs, and spheres of two sizes.
+#[test]
+fn engines_agree_while_a_box_shrinks() {
+    let context = context();
+    let dense = Fill::random(300).volume_fraction(0.45).temperature(0.1);
+    let discs = Fill::random(300).volume_fraction(0.5).temperature(3.0);
+    let mixed = Fill::random(250).diameters([(1.0, 0.97), (4.0, 0.03)]).temperature(1.0).volume_fraction(0.4);
+    for (name, scene) in [
+        ("gas", scene().periodic()),
+        ("dense", Scene::new(0.03).seed(9).periodic().fill(dense)),
+        ("discs", Scene::new(0.03).seed(10).flat().periodic().fill(discs)),
+        ("mixed", Scene::new(0.03).seed(11).periodic().fill(mixed)),
+    ] {
+        let system = compressed(&scene);
+        let mut lockstep = Lockstep::new(system.clone(), context.clone(), 0, Lockstep::ROUNDING).unwrap();
+        let (mut impacts, mut near_ties, mut worst) = (0, 0, 0.0f64);
+        for _ in 0..12 {
+            let agreement = lockstep.step().unwrap().unwrap_or_else(|mismatch| panic!("{name}: {mismatch}"));
+            impacts += agreement.impacts;
+            near_ties += agreement.near_ties;
+            worst = worst.max(agreement.worst);
+        }
+        println!("{name}: {impacts} impacts, {near_ties} near-ties, worst share {worst}");
+        assert!(impacts > 300 && near_ties <= 2 + impacts / 500, "{name}: {near_ties} of {impacts}");
+        let length = |system: &System| system.bounds.max.x - system.bounds.min.x;
+        let left = length(&lockstep.system) / length(&system);
+        assert!((left / 0.994f64.powi(12) - 1.0).abs() < 1e-9, "{name}: {left} of the length");
+        let stages = lockstep.stages().unwrap();
+        let compress = stages.iter().find(|stage| stage.stage == "compress").unwrap();
+        println!("{name}: {compress:?}");
+        assert!(compress.passes == 2 && compress.worst <= 1.0 && compress.mismatch.is_none(), "{compress:?}");
+    }
+}
+
+#[test]
+fn a_slip_in_the_pushes_is_found_in_a_step_that_shrinks_the_box() {
+    let system = compressed(&scene().periodic());
+    let mismatch =
+        with_slip(system, &["push_apart"], "push += normal * reach;", "push += normal * reach * 1.01;");
+    assert_eq!(mismatch.stage, Some("compress"));
+}
+
 #[test]
 fn a_step_that_is_traced_without_an_error_names_no_stage() {
     let context = context();
@@ -88,6 +136,7 @@ fn all_stages_are_gone_through_even_if_one_differs() {
     let lockstep = |context: Context| Lockstep::new(gas(), context, 0, Lockstep::ROUNDING).unwrap();
     let right = lockstep(context()).stages().unwrap();
     let names = |stages: &[super::StageAgreement]| stages.iter().map(|s| s.stage).collect::<Vec<_>>();
+    // Nothing shrinks the box.
     assert_eq!(names(&right)[..4], ["bin", "scan", "scatter", "neighbors"]);
     assert!(right.iter().all(|s| s.mismatch.is_none() && s.worst <= 1.0 && s.passes > 0 && s.values > 0));
     assert!(right.iter().any(|s| s.worst > 0.0), "no difference at all: {right:?}");
@@ -337,7 +386,7 @@ fn every_stage_agrees_on_states_that_arise_in_scenes() {
                 found = trace::first_difference(system, &context, last_contact, 1.0, time).unwrap();
             } else {
                 let (step, contacts, _) = super::twin_step(system, last_contact, time).unwrap();
-                lockstep.advance(step.spheres, contacts);
+                lockstep.advance(step, contacts);
             }
         }
         assert_eq!(found, None, "{name} after {steps} steps");

@@ -16,8 +16,8 @@ use crate::gpu::{Context, layout::DENSE_ROUNDS};
 use crate::{
     Error, System,
     step::schedule::{
-        BROAD_PHASE, Entry, Executor, STAGES, STEP_BEGIN, STEP_END, SUBSTEP_END, When, execute,
-        execute_rounds,
+        BROAD_PHASE, Entry, Executor, PUSH_APART, SHRINK, STAGES, STEP_BEGIN, STEP_END, SUBSTEP_END, When,
+        execute, execute_rounds,
     },
 };
 
@@ -69,9 +69,10 @@ fn trace(
     time: f64,
     ends_at_first: bool,
 ) -> Result<Vec<(&'static str, Tally)>, Error> {
+    let bounds = super::bounds_after(system, &last_contact, time)?;
     let mut ample = 1;
     loop {
-        let begin = || Harness::of_step(system, context, &last_contact, time, ample);
+        let begin = || Harness::of_step(system, &bounds, context, &last_contact, time, ample);
         let harness = begin()?;
         let device = harness.device()?;
         let tallies = STAGES.iter().map(|stage| (stage.name, Tally::default())).collect();
@@ -156,10 +157,14 @@ trait Walker<'a>: Executor<Error = End> {
             let frame = harness.frames[k];
             harness.site.frame = frame;
             harness.twin.enter(k, &frame);
-            if k.is_multiple_of(harness.substeps_per_build) {
+            if k == 0 {
+                execute(SHRINK, self)?;
+            }
+            if k.is_multiple_of(self.harness().substeps_per_build) {
                 execute(BROAD_PHASE, self)?;
             }
             if k == 0 {
+                execute(PUSH_APART, self)?;
                 execute(STEP_BEGIN, self)?;
             }
             execute_rounds(self)?;

@@ -10,6 +10,7 @@ use crate::{
     cpu::{
         audit::Audit,
         collide::{Counts, Recorder},
+        compress::Compress,
         core::Core,
         drag,
         event::View,
@@ -21,6 +22,7 @@ use crate::{
     step::{
         plan::{Plan, Substep},
         schedule::When,
+        shrinkage::PeriodicBox,
     },
 };
 
@@ -47,6 +49,10 @@ pub struct Twin {
     pub counts_before: Counts,
     pub impacts_before: usize,
     pub relaxed: Relaxed,
+    /// The box that the step enters, if it shrinks the box; once there, the box of before.
+    pub other_box: Option<PeriodicBox>,
+    /// Whether the pushes in the smaller box left no overlap.
+    pub is_apart: bool,
     /// Energy that the latest half of the drag took.
     pub drag_loss: f64,
     /// Motion margin of the broad phase.
@@ -76,6 +82,8 @@ impl Twin {
             counts_before: Counts::default(),
             impacts_before: 0,
             relaxed: Relaxed::default(),
+            other_box: None,
+            is_apart: false,
             drag_loss: 0.0,
             motion_margin: plan.motion_margin,
             drift: plan.drift,
@@ -107,7 +115,20 @@ impl Twin {
             When::Always => true,
             When::Resting => self.core.domain.world.rests,
             When::Drag => self.core.domain.half_drag() > 0.0,
+            When::Compression => self.other_box.is_some(),
         }
+    }
+
+    /// Shrinks the box.
+    pub fn shrink(&mut self) {
+        if let Some(other) = &mut self.other_box {
+            self.core.shrink(other);
+        }
+    }
+
+    /// Pushes apart the spheres that overlap in the smaller box.
+    pub fn push_apart(&mut self) {
+        self.is_apart = self.core.push_apart(&mut Compress::default(), self.frame);
     }
 
     /// Half of the drag of a step.

@@ -10,6 +10,7 @@ mod advance;
 mod audit;
 mod bin;
 mod collide;
+mod compress;
 mod launch;
 mod neighbors;
 mod order;
@@ -42,7 +43,8 @@ use crate::{
     },
     state::units::Units,
     step::schedule::{
-        BROAD_PHASE, Entry, Executor, Pass, SCHEDULE, STEP_BEGIN, SUBSTEP_END, When, execute, execute_rounds,
+        BROAD_PHASE, Entry, Executor, PUSH_APART, Pass, SCHEDULE, SHRINK, STEP_BEGIN, SUBSTEP_END, When,
+        execute, execute_rounds,
     },
 };
 
@@ -97,10 +99,15 @@ fn runs(twin: &Twin, pass: Pass) -> bool {
 
 /// A start on both sides before the first such pass: at the begin of the step, or in its last substep.
 fn before(start: &Start, pass: Pass) -> Harness<'static> {
-    let mut harness = Harness::new(starts::setup(start), context(), 0.0).unwrap();
+    go_before(Harness::new(starts::setup(start), context(), 0.0).unwrap(), pass)
+}
+
+/// The same from both sides at the begin of the step.
+fn go_before(mut harness: Harness<'static>, pass: Pass) -> Harness<'static> {
     let Harness { site, twin, frames, .. } = &mut harness;
     let mut up_to = UpTo { twin, pass: Some(pass) };
-    let begin = execute(BROAD_PHASE, &mut up_to).and_then(|()| execute(STEP_BEGIN, &mut up_to));
+    let parts = [SHRINK, BROAD_PHASE, PUSH_APART, STEP_BEGIN];
+    let begin = parts.iter().try_for_each(|part| execute(part, &mut up_to));
     if begin.is_ok() && runs(twin, pass) {
         for (k, frame) in frames[..frames.len() - 1].iter().enumerate() {
             site.frame = *frame;

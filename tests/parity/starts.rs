@@ -330,9 +330,10 @@ pub fn setup(start: &Start) -> Setup {
     };
     let n = start.system.spheres.len();
     let capacities = Capacities { constraints: 16 * n as u32 + 1024, blocks: 64, ..capacities(4 * n) };
-    // With code for planes and fixed spheres, whether there are any or not.
-    let variant = Variant { has_walls: true, has_fixed: true, is_mixed: true, ..host.variant() };
-    Setup { host, core, plan, capacities, variant }
+    // With code for planes, fixed spheres and a box that shrinks, whether there are any or not.
+    let variant =
+        Variant { has_walls: true, has_fixed: true, is_mixed: true, shrinks: true, ..host.variant() };
+    Setup { host, core, plan, capacities, variant, shrink: None }
 }
 
 // Puts the spheres into random order, and counts many offsets from a neighbouring cell; positions stay.

@@ -26,7 +26,8 @@ fn step(system: &System, backend: Backend) -> Step {
     let options = Options { backend, context, record_impacts: true, ..Options::default() };
     let mut simulation = Simulation::new(system.clone(), options).unwrap();
     let kinetic_energy = simulation.step().unwrap().kinetic_energy;
-    Step { impacts: simulation.impacts().to_vec(), spheres: simulation.spheres(), kinetic_energy }
+    let bounds = simulation.system().bounds.clone();
+    Step { impacts: simulation.impacts().to_vec(), spheres: simulation.spheres(), bounds, kinetic_energy }
 }
 
 fn agrees(name: &str, system: System, least: u64) {
@@ -72,6 +73,7 @@ fn are_noticed(system: &System, twin: &Step) -> usize {
         let mut found = Step {
             impacts: twin.impacts.clone(),
             spheres: twin.spheres.clone(),
+            bounds: twin.bounds.clone(),
             kinetic_energy: twin.kinetic_energy,
         };
         change(&mut found);

@@ -21,9 +21,6 @@ const SPARE_ROOM: f64 = 1.25;
 impl GpuExecutor {
     /// Continues from a state on the current cells.
     pub(super) fn load(&mut self, state: &State) -> Result<(), Error> {
-        if self.host.variant() != self.pipelines.variant {
-            self.pipelines = self.context.pipelines(self.host.variant())?;
-        }
         self.reallocate(self.buffers.layout.capacities)?;
         self.buffers.bring_warm_start(&self.context, self.current);
         self.current = 0;
@@ -31,8 +28,11 @@ impl GpuExecutor {
         Ok(())
     }
 
-    /// Grows the buffers and lets the halted work continue.
+    /// Grows the buffers, or adapts buffers and pipelines to other cells, and lets the halted work continue.
     pub(super) fn reallocate(&mut self, capacities: Capacities) -> Result<(), Error> {
+        if self.host.variant() != self.pipelines.variant {
+            self.pipelines = self.context.pipelines(self.host.variant())?;
+        }
         let layout = self.host.layout(capacities);
         if layout != self.buffers.layout {
             layout.check(&self.context.device.limits(), self.host.domain.grid.buckets)?;

@@ -6,7 +6,7 @@ use crate::{
     cpu::{Stepper, audit::Audit},
     state::columns::{NEVER, State},
     step::{
-        driver::{StepCounts, StepRequest, Taken},
+        driver::{StepCounts, StepEngine, StepRequest, Taken},
         engine::Engine,
     },
     trace::debug,
@@ -28,7 +28,17 @@ impl GpuExecutor {
         let mut twin = Stepper::new(&system, last_contact, step.begin)?;
         twin.restore(&self.read_warm_start()?)?;
         twin.expect(step.impacts * f64::from(step.plan.substeps));
+        if let Some(shrinkage) = &step.shrinkage {
+            twin.shrink(shrinkage.share, 0.0)?;
+        }
         let report = twin.step(step.begin, impacts, false)?;
+        let has_shrunk = twin.shrunk().is_some_and(|shrunk| !shrunk.is_stuck);
+        if let Some(shrinkage) = step.shrinkage.as_ref().filter(|_| has_shrunk) {
+            // The cells that the device would have used.
+            let bounds = twin.engine.domain().system.bounds.clone();
+            let mut at = self.host.domain.resized(&shrinkage.to, bounds);
+            self.host.domain.swap_box(&mut at);
+        }
         let mut spheres = system.spheres;
         twin.read(&mut spheres)?;
         let system = System { spheres, ..self.host.domain.system.clone() };
@@ -52,7 +62,7 @@ impl GpuExecutor {
             halvings: report.redone,
             ..StepCounts::default()
         };
-        Ok(Taken { sums, counts, instead: Some(Box::new((report, twin.wall_loads()))) })
+        Ok(Taken { sums, counts, has_shrunk, instead: Some(Box::new((report, twin.wall_loads()))) })
     }
 
     pub(super) fn system_of(&self, state: &State) -> System {

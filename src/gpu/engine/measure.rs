@@ -49,6 +49,7 @@ impl GpuExecutor {
             watched: BoxSet::default(),
             // The measurement does not depend on fast spheres, but must not halt at one.
             dispatch_budget: self.dispatch_budget.with_walks(),
+            shrink: None,
         };
         loop {
             let frames = step_plan.frames(&self.host, &self.buffers.layout);

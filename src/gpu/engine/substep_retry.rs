@@ -49,9 +49,38 @@ impl GpuExecutor {
     pub(super) fn take_substep_wise(
         &mut self,
         step: &StepRequest,
-        mut step_plan: StepPlan,
+        step_plan: StepPlan,
         mut impacts: Option<&mut Vec<Impact>>,
     ) -> Result<Taken, Error> {
+        let before = step.shrinkage.as_ref().map(|_| self.host.domain.periodic_box());
+        let mut progress = StepCounts::default();
+        let taken = self.take_substeps(step, step_plan, &mut progress, impacts.as_deref_mut());
+        if let Ok(Some(taken)) = taken {
+            self.box_before = before;
+            return Ok(taken);
+        }
+        if let Some(mut before) = before {
+            self.host.domain.swap_box(&mut before);
+            self.suit_cells()?;
+        }
+        taken?;
+        if let Some(impacts) = &mut impacts {
+            impacts.clear();
+        }
+        let mut taken = self.take_on_cpu(step, impacts)?;
+        taken.counts.halvings += progress.halvings;
+        Ok(taken)
+    }
+
+    // Takes all substeps; `None`, back at the start of the step, if one of them cannot be taken.
+    fn take_substeps(
+        &mut self,
+        step: &StepRequest,
+        mut step_plan: StepPlan,
+        progress: &mut StepCounts,
+        mut impacts: Option<&mut Vec<Impact>>,
+    ) -> Result<Option<Taken>, Error> {
+        self.enter_shrunk_box(step, &mut step_plan)?;
         let begun = (self.current, step_plan);
         if !step_plan.builds_once() {
             self.submit_queue.make_room_for_start(&self.context, &self.buffers, &step_plan)?;
@@ -69,22 +98,17 @@ impl GpuExecutor {
             most_overtime: MOST_OVERTIME + ORDINARY_ROUNDS * substeps.len() as u64,
         };
         let gravity = self.host.domain.world.gravity.as_dvec3();
-        let mut progress = StepCounts::default();
-        let all = walk(substeps, gravity, &mut progress, |substep, _| {
+        let all = walk(substeps, gravity, progress, |substep, _| {
             self.attempt(step, substep, &mut run, impacts.as_deref_mut())
         })?;
         if !all {
             self.go_back(begun);
-            if let Some(impacts) = &mut impacts {
-                impacts.clear();
-            }
-            let mut taken = self.take_on_cpu(step, impacts)?;
-            taken.counts.halvings += progress.halvings;
-            return Ok(taken);
+            return Ok(None);
         }
         let words = self.audit(&run.step_plan)?;
         (run.device.counts.substeps, run.device.counts.halvings) = (progress.substeps, progress.halvings);
-        Ok(self.taken(step, begun, &words, run.device))
+        let begun = (begun.0, StepPlan { shrink: run.step_plan.shrink, ..begun.1 });
+        Ok(Some(self.taken(step, begun, &words, run.device)))
     }
 
     // Takes one substep and waits for it.
@@ -115,6 +139,7 @@ impl GpuExecutor {
         if halt & HALT_TOO_LONG != 0 {
             return Err(self.too_long(&words, run.begun));
         }
+        let is_eased = self.ease(&mut run.step_plan, halt);
         let again = if halt & HALT_OVERFLOW != 0 {
             self.retries.overflows += 1;
             debug!("a buffer of the device was full; the substep is repeated with larger buffers");
@@ -122,7 +147,8 @@ impl GpuExecutor {
             true
         } else {
             self.reallocate(self.buffers.layout.capacities)?;
-            halt & HALT_CUT != 0 && self.dispatch_budget.spread()
+            is_eased
+                || halt & HALT_CUT != 0 && self.dispatch_budget.spread()
                 || halt & HALT_WALKS != 0 && self.dispatch_budget.walk()
                 || halt & HALT_ITERATIONS != 0
                     && self.dispatch_budget.more_batches(run.step_plan.dispatch_budget.batches)
@@ -130,9 +156,12 @@ impl GpuExecutor {
         };
         if again {
             // Rebuilds invalid candidate lists from the copy of the state that they were made from.
-            let remake = substep.builds && (lists || halt & HALT_CUT != 0);
+            let remake = substep.builds && (lists || is_eased || halt & HALT_CUT != 0);
             if remake {
                 self.current = 1 - self.current;
+                if substep.begins() {
+                    self.enter_shrunk_box(step, &mut run.step_plan)?;
+                }
             }
             run.step_plan.dispatch_budget = self.dispatch_budget;
             substep.builds = remake;
@@ -199,7 +228,8 @@ impl GpuExecutor {
             self.timing.as_mut(),
             self.host.domain.half_drag() > 0.0,
         )
-        .divide(self.submit_queue.pace.most_dispatches(&self.context, self.host.domain.statistics.count));
+        .divide(self.submit_queue.pace.most_dispatches(&self.context, self.host.domain.statistics.count))
+        .shrink(step_plan.shrink.map(|shrink| shrink.pushes));
         encoder.begin();
         encode(&mut encoder, &self.submit_queue.middle);
         let (end, dispatches, submitted) = (encoder.current, encoder.dispatches, Instant::now());

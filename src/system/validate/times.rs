@@ -8,6 +8,33 @@ use crate::{Dimensions, Side, System, Wall};
 /// ordinary impacts of a fluid become elastic; with a shorter time, an inelastic collapse takes more impacts to end.
 const CONTACT_IN_FREE_TIMES: f64 = 1e-3;
 
+impl Dimensions {
+    // Enskog's collision rate of spheres or discs of diameter `d` whose velocity components have this thermal width.
+    fn enskog_rate(self, density: f64, d: f64, width: f64) -> f64 {
+        let pi = std::f64::consts::PI;
+        // The formulas diverge above fluid densities.
+        match self {
+            Self::Three => {
+                let filled = (density * pi / 6.0 * d.powi(3)).min(0.6);
+                let contact = (1.0 - 0.5 * filled) / (1.0 - filled).powi(3);
+                4.0 * pi.sqrt() * density * d * d * contact * width
+            }
+            Self::Two => {
+                let filled = (density * pi / 4.0 * d * d).min(0.8);
+                let contact = (1.0 - 7.0 / 16.0 * filled) / (1.0 - filled).powi(2);
+                2.0 * pi.sqrt() * density * d * contact * width
+            }
+        }
+    }
+
+    /// Path of a sphere, at the root mean square of the velocities, in the mean free time of
+    /// [`contact_time`](System::contact_time) without gravity.
+    pub(crate) fn free_path(self, density: f64, d: f64) -> f64 {
+        let width = 1.0 / (self.count() as f64).sqrt();
+        (1.0 / self.enskog_rate(density, d, width)).min(d)
+    }
+}
+
 impl System {
     /// A point at which the potential energy is 0; only its height along gravity matters.
     ///
@@ -70,21 +97,7 @@ impl System {
         let d = self.mean_diameter();
         // Thermal width of one velocity component, sqrt(kT/m).
         let width = self.velocity_spread() / (dimensions as f64).sqrt();
-        let pi = std::f64::consts::PI;
-        // The formulas diverge above fluid densities.
-        let rate = match self.dimensions {
-            Dimensions::Three => {
-                let filled = (density * pi / 6.0 * d.powi(3)).min(0.6);
-                let contact = (1.0 - 0.5 * filled) / (1.0 - filled).powi(3);
-                4.0 * pi.sqrt() * density * d * d * contact * width
-            }
-            Dimensions::Two => {
-                let filled = (density * pi / 4.0 * d * d).min(0.8);
-                let contact = (1.0 - 7.0 / 16.0 * filled) / (1.0 - filled).powi(2);
-                2.0 * pi.sqrt() * density * d * contact * width
-            }
-        };
-        Some(1.0 / rate)
+        Some(1.0 / self.dimensions.enskog_rate(density, d, width))
     }
 
     fn fall_time(&self) -> Option<f64> {

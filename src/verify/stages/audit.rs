@@ -70,6 +70,7 @@ fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: 
         findings.near(what, unit, OVERALL, a, b, SUM * magnitude + 1e-30);
     };
     near("kinetic energy", units.energy(), found.kinetic, expected.kinetic, scale.kinetic);
+    near("kinetic energy of the spins", units.energy(), found.spin, expected.spin, scale.kinetic);
     for axis in 0..3 {
         let (unit, a, b) = (units.mass * units.velocity(), found.momentum, expected.momentum);
         near("momentum along an axis", unit, a[axis], b[axis], scale.momentum);

@@ -11,6 +11,7 @@ mod advance;
 mod audit;
 mod bin;
 mod collide;
+mod compress;
 mod drag;
 mod dynamic_candidates;
 mod launch;
@@ -53,11 +54,13 @@ pub struct Comparison {
 
 /// All comparisons, in the order of the schedule.
 const COMPARISONS: &[Comparison] = &[
+    compress::SHRINK,
     bin::COMPARISON,
     scan::COMPARISON,
     scatter::COMPARISON,
     rest::ORDER,
     neighbors::COMPARISON,
+    compress::PUSH_APART,
     drag::BEFORE,
     rest::BEFORE,
     launch::COMPARISON,
