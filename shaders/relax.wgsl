@@ -121,7 +121,8 @@ fn is_needed() -> bool {
 // Weight of an overlap in the mean of the corrections of its sphere.
 fn relax_weight(depth: f32) -> f32 {
     let relative = depth * PER_RELAX_FROM;
-    return min(floor(relative * relative), MOST_RELAX_WEIGHT);
+    let units = floor(relative * relative * (1.0 / RELAX_WEIGHT_UNIT));
+    return min(units, MOST_RELAX_WEIGHT / RELAX_WEIGHT_UNIT) * RELAX_WEIGHT_UNIT;
 }
 
 // Correction of each sphere; the next events are free until the next sweep.
@@ -137,7 +138,7 @@ fn relax_push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups)
             // From dynamic candidates, in units of `quantum`: the order of these differs from run to run, and a sum of integers does not
             // depend on it.
             var whole = vec3i(0);
-            let quantum = frame.radius_max * exp2(-23.0);
+            let quantum = frame.radius_max * exp2(-21.0);
             var cursor = candidates(i);
             while next(&cursor) {
                 let overlap = pair_overlap(i, bodies[i].offset, bodies[i].radius, cursor.other, cursor.shift);

@@ -277,3 +277,33 @@ fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usi
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use crate::{Sphere, System, cpu::Stepper, state::columns::NEVER};
+
+    // The middle one of three spheres overlaps the first one deeply and the last one a little. By a plain mean it would move away
+    // from the first one half as far.
+    #[test]
+    fn the_deepest_overlap_of_a_sphere_weighs_most() {
+        let [deep, shallow] = [0.009, 0.0025];
+        let mut system = System { dt: 0.01, ..System::default() };
+        for (x, id) in [0.0, 1.0 - deep, 2.0 - deep - shallow].into_iter().zip(0..) {
+            system.spheres.push(Sphere { id, position: DVec3::X * x, ..Sphere::default() });
+        }
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        stepper.step(0.0, None, false).unwrap();
+        let mut spheres = system.spheres.clone();
+        stepper.read(&mut spheres).unwrap();
+        // Each sphere of a pair moves by half of the factor.
+        let correction = |depth: f64| 0.25 * (depth - 0.002);
+        let weight = |depth: f64| (depth / 0.002_031_25).powi(2);
+        let sum = weight(deep) * correction(deep) - weight(shallow) * correction(shallow);
+        let expected = sum / (weight(deep) + weight(shallow));
+        let moved = spheres[1].position.x - system.spheres[1].position.x;
+        assert!((moved - expected).abs() < 2e-6, "{moved} instead of {expected}");
+        assert!(expected > 1.8 * 0.5 * (correction(deep) - correction(shallow)), "{expected}");
+    }
+}

@@ -412,6 +412,7 @@ fn shared_constants() -> String {
         ("OVER_RELAXATION", constants::OVER_RELAXATION),
         ("PER_RELAX_FROM", constants::PER_RELAX_FROM),
         ("MOST_RELAX_WEIGHT", constants::MOST_RELAX_WEIGHT),
+        ("RELAX_WEIGHT_UNIT", constants::RELAX_WEIGHT_UNIT),
         ("CROWDED_PATH", constants::CROWDED_PATH),
         ("SHORTEST", constants::SHORTEST),
         ("PUSH_GAP", constants::PUSH_GAP),

@@ -108,11 +108,12 @@ impl State {
 
     /// Becomes a copy of other spheres, in the memory that it has.
     pub fn copy_from(&mut self, other: &Self) {
-        self.place.clone_from(&other.place);
-        self.cell.clone_from(&other.cell);
-        self.motion.clone_from(&other.motion);
-        self.spin.clone_from(&other.spin);
-        self.id.clone_from(&other.id);
+        let Self { place, cell, motion, spin, id } = other;
+        self.place.clone_from(place);
+        self.cell.clone_from(cell);
+        self.motion.clone_from(motion);
+        self.spin.clone_from(spin);
+        self.id.clone_from(id);
     }
 
     /// Loads the spheres of `system` in their order.

@@ -263,17 +263,22 @@ pub const RELAX_FROM: f32 = RELAX_SLOP * (1.0 + 1.0 / 64.0);
 pub const RELAX_FACTOR: f32 = 0.5;
 
 /// A sphere with several overlaps moves by the mean of their corrections. The weight of each is the square of its depth in units of
-/// [`RELAX_FROM`], because a plain mean hardly reduces one deep overlap among shallow ones. Weights are whole numbers, whose sum
-/// does not depend on their order.
+/// [`RELAX_FROM`], because a plain mean hardly reduces one deep overlap among shallow ones. Weights are multiples of
+/// [`RELAX_WEIGHT_UNIT`], so that the sum of a few is exact and does not depend on their order.
 pub fn relax_weight(depth: f32) -> f32 {
     let relative = depth * PER_RELAX_FROM;
-    (relative * relative).floor().min(MOST_RELAX_WEIGHT)
+    (relative * relative * (1.0 / RELAX_WEIGHT_UNIT)).floor().min(MOST_RELAX_WEIGHT / RELAX_WEIGHT_UNIT)
+        * RELAX_WEIGHT_UNIT
 }
+
+/// Unit of the weights. A smaller one would leave no room for the sum of more than a few weights in the 24 bits of an f32.
+pub const RELAX_WEIGHT_UNIT: f32 = 1.0 / 8192.0;
 
 /// The factor from a depth to units of [`RELAX_FROM`].
 pub const PER_RELAX_FROM: f32 = 1.0 / RELAX_FROM;
 
-/// Largest weight. A device adds weighted corrections as integers, which a larger weight would overflow.
+/// Largest weight. A device adds weighted corrections from dynamic candidates as integers; with a larger weight, few corrections of
+/// spheres deep inside each other would overflow them.
 pub const MOST_RELAX_WEIGHT: f32 = 128.0;
 
 /// Largest number of pushes in a substep where contacts may rest; elsewhere there is one push. The first push acts on all

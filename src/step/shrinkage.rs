@@ -22,6 +22,9 @@ pub const MOST_SHRINK_HALVINGS: u32 = 4;
 /// the box. Near jamming, one sphere in a few hundred is pushed by 15 units; in a gas, all are pushed by less than 2.
 const PUSH_REACH: f64 = 16.0;
 
+/// The same in units of the length by which the largest diameter would shrink. A pair of the largest spheres overlaps by one unit.
+const PUSH_REACH_OF_LARGEST: f64 = 2.0;
+
 /// Motion margin of new cells, in units of the one that a step needs: they last for several steps.
 const LASTING: f64 = 1.25;
 
@@ -147,7 +150,10 @@ impl Domain {
     /// The limits of a plan in a box that loses this share of its lengths.
     pub fn limits_while_shrinking(&self, at: &PeriodicBox, share: f64) -> Limits {
         let limits = self.limits_in(at);
-        let pushed = PUSH_REACH * share * self.statistics.mean_diameter;
+        let Self { statistics, .. } = self;
+        let reach =
+            (PUSH_REACH * statistics.mean_diameter).max(PUSH_REACH_OF_LARGEST * 2.0 * statistics.radius_max);
+        let pushed = share * reach;
         Limits { margin_least: limits.margin_least.max(pushed).min(limits.margin_most), ..limits }
     }
 }
