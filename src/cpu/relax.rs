@@ -282,7 +282,7 @@ fn contacts_beyond(view: &View, i: usize, mut visit: impl FnMut(Vec3, Option<usi
 mod tests {
     use glam::DVec3;
 
-    use crate::{Sphere, System, cpu::Stepper, state::columns::NEVER};
+    use crate::{Sphere, System, cpu::Stepper, state::columns::NEVER, step::engine::Engine};
 
     // The middle one of three spheres overlaps the first one deeply and the last one a little. By a plain mean it would move away
     // from the first one half as far.
