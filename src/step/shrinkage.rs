@@ -28,7 +28,7 @@ const PUSH_REACH_OF_LARGEST: f64 = 2.0;
 /// Motion margin of new cells, in units of the one that a step needs: they last for several steps.
 const LASTING: f64 = 1.25;
 
-/// What depends on the size of a periodic box.
+/// Bounds and cells of a periodic box, and the other figures that change with its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeriodicBox {
     /// In the user's units.
