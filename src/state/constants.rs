@@ -5,7 +5,7 @@
 //! adds in a substep; times are fractions of the substep. The comment on each constant states the consequence of a larger
 //! or smaller value.
 
-use crate::system::limits::{MOST_SUBSTEPS, REST_SUBSTEP, rest_need};
+use crate::system::limits::{EVEN_RATIO, MIXED_REST_SUBSTEP, MOST_SUBSTEPS, REST_SUBSTEP, rest_need};
 
 // ---- partners ------------------------------------------------------------------------------------------------------
 
@@ -143,8 +143,8 @@ pub const STUCK_ROUNDS: u32 = 2048;
 /// they are fast, and then they collide.
 pub const CONSTRAINT_GAP: f32 = 0.02;
 
-/// Approach speed below which a contact rests, in units of sqrt(g d) with the smallest diameter d. A bounce at this speed
-/// rises by less than 3e-4 d. A ball comes to rest too early with a larger speed; with a smaller one a pile needs more impacts.
+/// Approach speed below which a contact rests, in units of sqrt(g d) with the smallest diameter d; above a wall it is the speed with which
+/// the sphere would arrive. A bounce at this speed rises by less than 3e-4 d. A ball comes to rest too early with a larger speed; with a smaller one a pile needs more impacts.
 const REST_SPEED: f64 = 0.024;
 
 /// The same speed in the longest substep, in units of the speed that gravity adds in it.
@@ -170,9 +170,18 @@ pub const SWEEPS: u32 = 4;
 /// rounds remove the residual where it exceeds [`UNSETTLED`].
 pub const ITERATIONS_BEFORE: u32 = 1;
 
-/// Iterations of the first batch after the rounds. Each further batch has twice as many as the one before: large spheres on
-/// small ones need iterations in proportion to their mass ratio.
-pub const ITERATIONS_AFTER: u32 = 1;
+/// Iterations of the first batch after the rounds. What they leave unbalanced moves the spheres in the next substeps: with one
+/// iteration piles of 100 layers hop without end.
+pub const ITERATIONS_AFTER: u32 = 4;
+
+/// Iterations of the second batch. Each further batch has twice as many as the one before: large spheres on small ones need
+/// iterations in proportion to their mass ratio.
+pub const ITERATIONS_AGAIN: u32 = 2;
+
+/// Number of iterations of a batch after the rounds; the first is batch 0.
+pub const fn iterations_of(batch: u32) -> u32 {
+    if batch == 0 { ITERATIONS_AFTER } else { ITERATIONS_AGAIN << (batch - 1) }
+}
 
 /// Largest number of batches after the rounds. Batches continue while contact constraints push spheres deep into others. Contacts are detected again before every batch except the first.
 pub const ITERATION_BATCHES: u32 = 4;
@@ -212,10 +221,13 @@ pub const COLOURS: usize = 8;
 /// that fit none of the colours are solved one after the other. A sphere among equal ones has at most 12 contacts.
 pub const CONSTRAINT_COLOURS: usize = 32;
 
-/// Least number of substeps for resting contacts in a step of `dt`, so that no substep exceeds [`REST_SUBSTEP`]. All
-/// arguments are in one unit system.
-pub fn rest_substeps(dt: f64, gravity: f64, diameter: f64) -> f64 {
-    rest_need(dt, gravity, diameter).ceil().clamp(1.0, MOST_SUBSTEPS)
+/// Least number of substeps for resting contacts in a step of `dt`, so that no substep exceeds [`REST_SUBSTEP`] or, where sizes
+/// differ, [`MIXED_REST_SUBSTEP`]. Smallest and largest diameter and the other arguments are in one unit system.
+pub fn rest_substeps(dt: f64, gravity: f64, [smallest, largest]: [f64; 2]) -> f64 {
+    let need = rest_need(dt, gravity, smallest);
+    let is_even = largest <= EVEN_RATIO * smallest;
+    let need = if is_even { need * (MIXED_REST_SUBSTEP / REST_SUBSTEP) } else { need };
+    need.ceil().clamp(1.0, MOST_SUBSTEPS)
 }
 
 // ---- sleep ---------------------------------------------------------------------------------------------------------

@@ -174,7 +174,8 @@ impl World {
         if !self.rests {
             return walls;
         }
-        rest_substeps(dt, f64::from(self.gravity.length()), 2.0 * statistics.radius_min).max(walls)
+        let diameters = [2.0 * statistics.radius_min, 2.0 * statistics.radius_max];
+        rest_substeps(dt, f64::from(self.gravity.length()), diameters).max(walls)
     }
 
     /// The world of a system. `middle`, the mean of the centres, and `contact_time` are in scaled units.

@@ -80,22 +80,24 @@ impl Finder<'_> {
         }
     }
 
-    // Whether a contact with a wall rests at the start of the substep, by the present `gap` and `approach`.
+    // Whether a contact with a wall rests at the start of the substep, by the present `gap` and `approach` and by the acceleration
+    // towards the wall.
     fn rests(
         &self,
         slow: f32,
         gap: f32,
         diameter: f32,
         approach: f32,
+        acceleration: f32,
         past: Option<&ContactConstraint>,
     ) -> bool {
         // A sphere in a pile is pressed against the wall; one that has just arrived bounces.
         let in_contact = past.is_some_and(|constraint| {
             constraint.impulse.normal > 0.0 || (approach > 0.0 && self.rested.any(self.i))
         });
-        gap <= CONSTRAINT_GAP * diameter
-            && approach <= SHOCK * slow
-            && (in_contact || (approach <= slow && approach >= -slow))
+        // The speed of arrival does not depend on where in a bounce the substep begins.
+        let arrival = approach * approach + 2.0 * acceleration.max(0.0) * gap.max(0.0);
+        gap <= CONSTRAINT_GAP * diameter && approach <= SHOCK * slow && (in_contact || arrival <= slow * slow)
     }
 
     // False if the sphere cannot have a contact constraint with the candidate after the rounds.
@@ -315,7 +317,8 @@ impl Finder<'_> {
         let past = self.past.iter().find(|constraint| constraint.j == partner);
         let approach = -normal.dot(state.velocity(i) - wall_velocity);
         let is_resting = if let Some(slow) = self.slow {
-            self.rests(slow, gap, 2.0 * radius, approach, past)
+            let acceleration = -normal.dot(view.frame.gravity);
+            self.rests(slow, gap, 2.0 * radius, approach, acceleration, past)
         } else {
             past.is_some() || view.is_converted(i, partner) || (self.is_in_contact(i, partner) && runs_in())
         };
