@@ -1,23 +1,21 @@
 // Numbers of the iterations over resting contacts.
 
 // The dispatch number encodes iteration and colour. Iterations are numbered consecutively: first those before the launch (0
-// applies the warm-start impulses, if any), then the batches after the rounds. Twins: `first_iteration` of src/gpu/layout.rs and
-// `iterations_of` of src/state/constants.rs.
+// applies the warm-start impulses, if any), then the batches after the rounds, each with twice as many as the one
+// before.
 fn pass_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> COLOUR_BITS; }
 fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & ALL_COLOURS; }
 
 fn batch_of_dispatch() -> u32 {
     let number = pass_of_dispatch();
     if number <= ITERATIONS_BEFORE { return 0u; }
-    let after = number - ITERATIONS_BEFORE - 1u;
-    if after < ITERATIONS_AFTER { return 1u; }
-    return 2u + firstLeadingBit((after - ITERATIONS_AFTER) / ITERATIONS_AGAIN + 1u);
+    return 1u + firstLeadingBit((number - ITERATIONS_BEFORE - 1u) / ITERATIONS_AFTER + 1u);
 }
 
+// First solving iteration of a batch. Numbering: `first_iteration` of src/gpu/layout.rs.
 fn first_solving_iteration(batch: u32) -> u32 {
     if batch == 0u { return 1u; }
-    if batch == 1u { return ITERATIONS_BEFORE + 1u; }
-    return ITERATIONS_BEFORE + 1u + ITERATIONS_AFTER + ITERATIONS_AGAIN * ((1u << (batch - 2u)) - 1u);
+    return ITERATIONS_BEFORE + 1u + ITERATIONS_AFTER * ((1u << (batch - 1u)) - 1u);
 }
 
 // Whether to solve: constraints exist, and the last batch still drives spheres into others.

@@ -17,7 +17,7 @@ fn plan_of_dispatch() -> vec4u {
     // Iterations end when no constraint changes any velocity.
     if number > first_solving_iteration(batch) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
     if colour != ALL_COLOURS { return vec4u(number, number + 1u, colour, colour + 1u); }
-    return vec4u(number, select(number + ITERATIONS_AGAIN, ITERATIONS_BEFORE + 1u, batch == 0u), 0u, COLOURS);
+    return vec4u(number, select(number + ITERATIONS_AFTER, ITERATIONS_BEFORE + 1u, batch == 0u), 0u, COLOURS);
 }
 
 // The solver reads and writes rows of four words, because at least one driver (llvmpipe) goes through the lanes for each load.

@@ -17,7 +17,7 @@ pub use number::LANES;
 use crate::state::constants::{
     ACTIVE_REACH, DEEP, ITERATION_BATCHES, OVER_RELAXATION, SETTLED, SHORTEST, UNSETTLED,
 };
-use crate::state::constants::{ITERATIONS_BEFORE, SWEEPS, iterations_of};
+use crate::state::constants::{ITERATIONS_AFTER, ITERATIONS_BEFORE, SWEEPS};
 use std::{
     mem::swap,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
@@ -191,7 +191,7 @@ impl Rest {
             let Core { constraints, blocks, .. } = core;
             self.order(constraints, blocks, |_, _| ());
             let relaxation = if batch == 0 { 1.0 } else { OVER_RELAXATION };
-            for _ in 0..iterations_of(batch) {
+            for _ in 0..ITERATIONS_AFTER << batch {
                 let most = self.iteration(constraints, blocks, Some(relaxation));
                 if most <= SETTLED * frame.gravity.length() * frame.h {
                     break;

@@ -5,8 +5,8 @@ use super::{
     buffer_layout::BufferLayout,
     host_mirror::HostMirror,
     layout::{
-        Body, COLOUR_BITS, Frame, LAUNCH, MOST_ITERATIONS, MOST_WIDE_ROUNDS, RANK_WORDS, Round, Tag,
-        WARM_START_HEAD,
+        Body, COLOUR_BITS, Frame, LAST_PUSH, LAUNCH, MOST_ITERATIONS, MOST_WIDE_ROUNDS, RANK_WORDS,
+        RELAX_PUSHES, Round, Tag, WARM_START_HEAD,
     },
     pipelines::Pipelines,
     static_world, watch,
@@ -19,7 +19,7 @@ pub const UNIFORM_STRIDE: u64 = (size_of::<Frame>() as u64).next_multiple_of(256
 /// Numbers of a dispatch: rounds, or the pass and the colour of the contacts that are solved.
 const MOST_NUMBERS: u32 = MOST_ITERATIONS << COLOUR_BITS;
 
-const _: () = assert!(MOST_WIDE_ROUNDS <= MOST_NUMBERS);
+const _: () = assert!(MOST_WIDE_ROUNDS <= MOST_NUMBERS && LAST_PUSH + RELAX_PUSHES <= MOST_NUMBERS);
 
 /// Where the uniform of a round lies; that of the launch is the last.
 pub fn round_offset(number: u32) -> u32 {

@@ -12,7 +12,7 @@ use super::{
     pipelines::Pipelines,
     timing::Timing,
 };
-use crate::state::constants::{ITERATION_BATCHES, ITERATIONS_AGAIN, ITERATIONS_BEFORE, RELAX_PUSHES};
+use crate::state::constants::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE, RELAX_PUSHES};
 use crate::step::schedule::{
     self, BROAD_PHASE, Entry, Executor, PUSH_APART, Pass, SHRINK, STEP_BEGIN, SUBSTEP_END, When, execute,
     execute_rounds,
@@ -93,8 +93,8 @@ impl Solving {
     // Iterations over all contacts.
     fn iterations(self, iterations: Range<u32>) -> Vec<Dispatch> {
         if self.sphere_count <= FEW {
-            // No dispatch runs all iterations: a driver may end loops that run for too long.
-            let step = if iterations.start == 0 { iterations.len() } else { ITERATIONS_AGAIN as usize };
+            // One dispatch runs the iterations of a single batch: a driver may end loops that run for too long.
+            let step = if iterations.start == 0 { iterations.len() } else { ITERATIONS_AFTER as usize };
             return iterations
                 .step_by(step)
                 .map(|pass| ("rest_solve", pass << COLOUR_BITS | ALL_COLOURS, 1))
@@ -156,12 +156,16 @@ pub fn relax(all: u32, pushes: Range<u32>) -> Vec<Dispatch> {
     std::iter::once(("relax_deepest", measured, all)).chain(pushes).collect()
 }
 
+/// Pushes with two batches of iterations.
+const SOME_PUSHES: u32 = 8;
+
 /// The pushes of a substep with so many batches of iterations. If one batch suffices, usually one push does, and none where
 /// nothing rests.
 pub fn pushes(rests: bool, batches: u32) -> Range<u32> {
     let first = first_push(rests);
     match (rests, batches) {
         (true, 1) => first..first + 1,
+        (true, 2) => first..first + SOME_PUSHES,
         (false, 1) => first..first,
         _ => first..RELAX_PUSHES,
     }

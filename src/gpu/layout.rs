@@ -350,17 +350,10 @@ shared_structs! { structs_as_wgsl;
 }
 
 /// Number of the first iteration of a batch over the resting contacts. Iterations are numbered through: those before the
-/// sweep are batch 0, with iteration 0 for the warm start.
+/// sweep are batch 0, with iteration 0 for the warm start, and each batch has twice as many as the one before.
 pub const fn first_iteration(batch: u32) -> u32 {
-    match batch {
-        0 => 0,
-        1 => ITERATIONS_BEFORE + 1,
-        _ => first_iteration(batch - 1) + constants::iterations_of(batch - 2),
-    }
+    if batch == 0 { 0 } else { ITERATIONS_BEFORE + 1 + ITERATIONS_AFTER * ((1 << (batch - 1)) - 1) }
 }
-
-// One dispatch may run `ITERATIONS_AGAIN` iterations of any batch.
-const _: () = assert!(constants::ITERATIONS_AFTER.is_multiple_of(constants::ITERATIONS_AGAIN));
 
 // The blocks of all colours fill the workgroups that order them.
 const _: () = assert!(COLOURS.is_multiple_of(BLOCKS_AT_ONCE));
@@ -486,7 +479,6 @@ words! {
     MOST_STAGED = 480;
     ITERATIONS_BEFORE = constants::ITERATIONS_BEFORE;
     ITERATIONS_AFTER = constants::ITERATIONS_AFTER;
-    ITERATIONS_AGAIN = constants::ITERATIONS_AGAIN;
     SWEEPS = constants::SWEEPS;
     RELAX_PUSHES = constants::RELAX_PUSHES;
     /// Flag in the number of the last push, or of the measurement where no push follows, if a step that needs more pushes is
@@ -498,8 +490,8 @@ words! {
     MOST_ITERATIONS = first_iteration(ITERATION_BATCHES + 1);
     /// Bits of a dispatch's number that are the colour, below those of the pass.
     COLOUR_BITS = 4;
-    /// In place of a colour: several iterations over all colours, beginning with this one. For the look ahead: no further batch
-    /// follows.
+    /// In place of a colour: `ITERATIONS_AFTER` iterations over all colours, beginning with this one. For the look ahead:
+    /// no further batch follows.
     ALL_COLOURS = (1 << COLOUR_BITS) - 1;
 
     /// Two bits of a candidate's four count its impacts, one says that a contact which rests holds the pair.

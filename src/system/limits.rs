@@ -14,11 +14,12 @@ pub const MOST_TURN: f64 = 0.1;
 /// Longest substep with resting contacts, in units of sqrt(d/g). Two of them make a step of 1/60 s with spheres of 1 m on earth.
 pub const REST_SUBSTEP: f64 = 0.0262;
 
-/// The same where sizes differ: rains of spheres with diameters 1:4 overlap twice as deeply in substeps of [`REST_SUBSTEP`].
+/// The same where sizes differ by more than [`EVEN_RATIO`]: rains with diameters 1:20 overlap twice as deeply in substeps of
+/// [`REST_SUBSTEP`].
 pub const MIXED_REST_SUBSTEP: f64 = 0.0175;
 
 /// Largest ratio of diameters for which substeps of [`REST_SUBSTEP`] are short enough.
-pub const EVEN_RATIO: f64 = 2.0;
+pub const EVEN_RATIO: f64 = 10.0;
 
 /// Number of substeps above which a step is refused. A step takes at most [`MOST_SUBSTEPS`]: with a need a little above it,
 /// accuracy suffers; with a need above this number the result would be wrong, and a step of some thousand spheres takes minutes.
