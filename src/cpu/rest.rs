@@ -128,7 +128,9 @@ impl Rest {
             for _ in 0..ITERATIONS_BEFORE {
                 // Only the changes of the last iteration count.
                 self.forget_changes(blocks);
-                self.iteration(constraints, blocks, None);
+                if self.iteration(constraints, blocks, None) <= settled_speed(frame) {
+                    break;
+                }
             }
             self.leave_lab(core, frame, true);
             swap(&mut self.in_contact, &mut core.pressed);
@@ -193,7 +195,7 @@ impl Rest {
             let relaxation = if batch == 0 { 1.0 } else { OVER_RELAXATION };
             for _ in 0..ITERATIONS_AFTER << batch {
                 let most = self.iteration(constraints, blocks, Some(relaxation));
-                if most <= SETTLED * frame.gravity.length() * frame.h {
+                if most <= settled_speed(frame) {
                     break;
                 }
             }
@@ -652,6 +654,11 @@ fn leave_out(core: &Core, set: &Bits, others: &mut Bits) {
             blocks.owners_of(block).for_each(|i| others.remove(i as usize));
         }
     });
+}
+
+// Velocity change by a contact constraint up to which iterations end.
+fn settled_speed(frame: Frame) -> f32 {
+    SETTLED * frame.gravity.length() * frame.h
 }
 
 // Velocity change by a contact constraint above which its block is solved again after the rounds.

@@ -358,8 +358,8 @@ pub const fn first_iteration(batch: u32) -> u32 {
 // The blocks of all colours fill the workgroups that order them.
 const _: () = assert!(COLOURS.is_multiple_of(BLOCKS_AT_ONCE));
 
-// Iterations before the sweep never end early; the sentinel is no colour.
-const _: () = assert!(ITERATIONS_BEFORE == 1 && COLOURS <= ALL_COLOURS);
+// The sentinel is no colour.
+const _: () = assert!(COLOURS <= ALL_COLOURS);
 
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
