@@ -68,12 +68,12 @@ fn warmed(past: Past, normal: vec3f, scale: f32, stays: bool) -> ContactImpulse 
     return ContactImpulse(past.impulse.normal * scale, tangent - normal * dot(normal, tangent), past.impulse.moment * scale);
 }
 
-// Whether a contact rests at the start of the substep; `arrival` is the square of the speed with which the surfaces would meet.
-fn rests_now(gap: f32, diameter: f32, approach: f32, arrival: f32, past: Past, both_rested: bool) -> bool {
+// Whether a contact rests at the start of the substep.
+fn rests_now(gap: f32, diameter: f32, approach: f32, is_slow: bool, past: Past, both_rested: bool) -> bool {
     // Neighbours in a pile are pressed together; a sphere that only now arrives bounces.
     let in_contact = past.found && (past.impulse.normal > 0.0 || (approach > 0.0 && both_rested));
     return gap <= CONSTRAINT_GAP * diameter && approach <= frame.shock
-        && (in_contact || arrival <= frame.slow * frame.slow);
+        && (in_contact || is_slow);
 }
 
 fn is_in_contact(i: u32, j: u32) -> bool { return rested(i) > 0.0 || rested(j) > 0.0; }
@@ -154,7 +154,8 @@ fn pair_constraint(i: u32, at: u32, again: bool, scale: f32, constraint: ptr<fun
     } else {
         past = past_impulse(rank, their_rank);
         let both_rested = has_rested(rank) && has_rested(their_rank);
-        if !rests_now(gap, diameter, approach, approach * approach, past, both_rested) { return false; }
+        let is_slow = approach <= frame.slow && approach >= -frame.slow;
+        if !rests_now(gap, diameter, approach, is_slow, past, both_rested) { return false; }
     }
     let share = distance / diameter;
     // A sleeping sphere touches one that has moved recently.
@@ -216,8 +217,10 @@ fn wall_constraint(i: u32, side: Side, again: bool, scale: f32, constraint: ptr<
     } else {
         past = past_impulse(rank, j);
         let approach = -dot(side.normal, bodies[i].velocity - side.wall_velocity);
-        let arrival = approach * approach + 2.0 * max(0.0, -dot(side.normal, frame.gravity)) * max(0.0, side.gap);
-        if !rests_now(side.gap, 2.0 * radius, approach, arrival, past, has_rested(rank)) { return false; }
+        // Square of the speed at which the surfaces would meet. It is the same at any point of a bounce.
+        let arrival_squared = approach * approach + 2.0 * max(0.0, -dot(side.normal, frame.gravity)) * max(0.0, side.gap);
+        let is_slow = arrival_squared <= frame.slow * frame.slow;
+        if !rests_now(side.gap, 2.0 * radius, approach, is_slow, past, has_rested(rank)) { return false; }
     }
     let impulse = warmed(past, side.normal, scale, !again && !may_move(i));
     *constraint = ContactConstraint(j, 0u, side.normal, closing_speed(side.gap, 2.0 * radius, frame.h), 1.0, 1.0 / bodies[i].inverse_mass, impulse, surface,

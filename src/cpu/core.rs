@@ -27,7 +27,7 @@ use crate::{
     },
     state::{
         columns::{Columns, State},
-        constants::{DEEP, PUSH_PASSES, RELAX_FROM, RELAX_PUSHES, STILL, WALL, wall_of},
+        constants::{DEEP, PUSH_PASSES, RELAX_FROM, RELAX_PATIENCE, RELAX_PUSHES, STILL, WALL, wall_of},
         frame::Frame,
         warm_start::{CachedImpulse, WarmStartCache},
     },
@@ -325,13 +325,19 @@ impl Core {
     pub fn relax(&mut self, relax: &mut Relax, frame: Frame, work: f64) -> Relaxed {
         let mut relaxed = Relaxed { work, ..Relaxed::default() };
         let most = if self.domain.world.rests { RELAX_PUSHES } else { 1 };
-        for push in 0..most {
-            relaxed.deepest = relax.deepest(&self.view(frame));
-            relaxed.pushed = relaxed.deepest > if push == 0 { RELAX_FROM } else { DEEP };
-            if !relaxed.pushed {
-                break;
+        // Deepest overlap before each push.
+        let mut before = [0.0; RELAX_PUSHES as usize];
+        for push in 0..most as usize {
+            if push == 0 || relaxed.pushed {
+                relaxed.deepest = relax.deepest(&self.view(frame));
             }
-            relaxed.work = self.push(relax, frame, relaxed.work);
+            before[push] = relaxed.deepest;
+            let former = push.checked_sub(RELAX_PATIENCE as usize).map(|push| before[push]);
+            relaxed.pushed = relaxed.deepest > if push == 0 { RELAX_FROM } else { DEEP }
+                && former.is_none_or(|former| relaxed.deepest < former);
+            if relaxed.pushed {
+                relaxed.work = self.push(relax, frame, relaxed.work);
+            }
         }
         relaxed
     }

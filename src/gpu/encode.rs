@@ -12,7 +12,9 @@ use super::{
     pipelines::Pipelines,
     timing::Timing,
 };
-use crate::state::constants::{ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE, RELAX_PUSHES};
+use crate::state::constants::{
+    ITERATION_BATCHES, ITERATIONS_AFTER, ITERATIONS_BEFORE, RELAX_PATIENCE, RELAX_PUSHES,
+};
 use crate::step::schedule::{
     self, BROAD_PHASE, Entry, Executor, PUSH_APART, Pass, SHRINK, STEP_BEGIN, SUBSTEP_END, When, execute,
     execute_rounds,
@@ -156,11 +158,14 @@ pub fn relax(all: u32, pushes: Range<u32>) -> Vec<Dispatch> {
     std::iter::once(("relax_deepest", measured, all)).chain(pushes).collect()
 }
 
-/// Pushes with two batches of iterations.
-const SOME_PUSHES: u32 = 8;
+/// Pushes with two batches of iterations. They show, too, that pushes do not reduce an overlap.
+const SOME_PUSHES: u32 = 2 * RELAX_PATIENCE;
+
+const _: () = assert!(SOME_PUSHES < RELAX_PUSHES && RELAX_PUSHES <= LAST_PUSH);
 
 /// The pushes of a substep with so many batches of iterations. If one batch suffices, usually one push does, and none where
-/// nothing rests.
+/// nothing rests. With two there are [`SOME_PUSHES`], with more all. A step that leaves a deep overlap, which more pushes could reduce, is
+/// repeated with more batches.
 pub fn pushes(rests: bool, batches: u32) -> Range<u32> {
     let first = first_push(rests);
     match (rests, batches) {

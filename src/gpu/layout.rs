@@ -481,6 +481,7 @@ words! {
     ITERATIONS_AFTER = constants::ITERATIONS_AFTER;
     SWEEPS = constants::SWEEPS;
     RELAX_PUSHES = constants::RELAX_PUSHES;
+    RELAX_PATIENCE = constants::RELAX_PATIENCE;
     /// Flag in the number of the last push, or of the measurement where no push follows, if a step that needs more pushes is
     /// repeated.
     LAST_PUSH = 1 << 8;

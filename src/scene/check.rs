@@ -121,9 +121,8 @@ impl Scene {
                 }
             }
         }
-        let smallest = sizes.iter().min_by(|a, b| a.diameter.total_cmp(&b.diameter)).cloned();
-        inspect_ratio(sizes.into_iter())?;
-        smallest.map_or(Ok(()), |smallest| inspect_need(self.world.dt, self.world.gravity, &smallest))
+        inspect_need(self.world.dt, self.world.gravity, &sizes)?;
+        inspect_ratio(sizes.into_iter())
     }
 
     fn known_material(&self, name: &str, path: &str) -> Result<(), ValidationError> {

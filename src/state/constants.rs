@@ -5,7 +5,7 @@
 //! adds in a substep; times are fractions of the substep. The comment on each constant states the consequence of a larger
 //! or smaller value.
 
-use crate::system::limits::{EVEN_RATIO, MIXED_REST_SUBSTEP, MOST_SUBSTEPS, REST_SUBSTEP, rest_need};
+use crate::system::limits::{MOST_SUBSTEPS, REST_SUBSTEP, rest_need};
 
 // ---- partners ------------------------------------------------------------------------------------------------------
 
@@ -143,8 +143,9 @@ pub const STUCK_ROUNDS: u32 = 2048;
 /// they are fast, and then they collide.
 pub const CONSTRAINT_GAP: f32 = 0.02;
 
-/// Approach speed below which a contact rests, in units of sqrt(g d) with the smallest diameter d; above a wall it is the speed with which
-/// the sphere would arrive. A bounce at this speed rises by less than 3e-4 d. A ball comes to rest too early with a larger speed; with a smaller one a pile needs more impacts.
+/// Approach speed below which a contact rests, in units of sqrt(g d) with the smallest diameter d; of a sphere above a wall, the speed
+/// at which it would arrive. A bounce at this speed rises by less than 3e-4 d. A ball comes to rest too early with a larger speed;
+/// with a smaller one a pile needs more impacts.
 const REST_SPEED: f64 = 0.024;
 
 /// The same speed in the longest substep, in units of the speed that gravity adds in it.
@@ -166,9 +167,9 @@ pub const CONSTRAINT_AHEAD: f32 = 0.002;
 /// the neighbouring blocks as the first one left them.
 pub const SWEEPS: u32 = 4;
 
-/// Iterations over the contact constraints before the sweep; the iterations after the rounds remove the residual where it exceeds
-/// [`UNSETTLED`]. What both leave moves the spheres in the next substeps: with half of these and half of [`ITERATIONS_AFTER`], piles
-/// of 100 layers hop without end in the longest substep, and piles without friction creep.
+/// Iterations over the contact constraints before the sweep; the iterations after the rounds reduce the residual where it exceeds
+/// [`UNSETTLED`]. The residual of both solves moves the spheres in the next substep. With one iteration in each, piles of 100 layers never
+/// stop hopping in the longest substep; with one here and four in [`ITERATIONS_AFTER`], piles without friction creep.
 pub const ITERATIONS_BEFORE: u32 = 2;
 
 /// Iterations of the first batch after the rounds. Each further batch has twice as many as the one before: large spheres on
@@ -213,13 +214,10 @@ pub const COLOURS: usize = 8;
 /// that fit none of the colours are solved one after the other. A sphere among equal ones has at most 12 contacts.
 pub const CONSTRAINT_COLOURS: usize = 32;
 
-/// Least number of substeps for resting contacts in a step of `dt`, so that no substep exceeds [`REST_SUBSTEP`] or, where sizes
-/// differ, [`MIXED_REST_SUBSTEP`]. Smallest and largest diameter and the other arguments are in one unit system.
-pub fn rest_substeps(dt: f64, gravity: f64, [smallest, largest]: [f64; 2]) -> f64 {
-    let need = rest_need(dt, gravity, smallest);
-    let is_even = largest <= EVEN_RATIO * smallest;
-    let need = if is_even { need * (MIXED_REST_SUBSTEP / REST_SUBSTEP) } else { need };
-    need.ceil().clamp(1.0, MOST_SUBSTEPS)
+/// Least number of substeps for resting contacts in a step of `dt`. Smallest and largest diameter and the other arguments are in
+/// one unit system.
+pub fn rest_substeps(dt: f64, gravity: f64, diameters: [f64; 2]) -> f64 {
+    rest_need(dt, gravity, diameters).ceil().clamp(1.0, MOST_SUBSTEPS)
 }
 
 // ---- sleep ---------------------------------------------------------------------------------------------------------
@@ -288,8 +286,13 @@ pub const MOST_RELAX_WEIGHT: f32 = 128.0;
 /// Largest number of pushes in a substep where contacts may rest; elsewhere there is one push. The first push acts on all
 /// overlaps above [`RELAX_FROM`]. Further pushes follow only while any overlap is above [`DEEP`]. Such overlaps appear where
 /// one partner collided late in the substep, because a contact changes the path of the other partner from the start of the
-/// substep on. Each push removes a part of them; with 4, rains of spheres keep overlaps of .02 to .2.
+/// substep on. Each push removes a part of them: with 4 pushes, rains of spheres keep overlaps of .02 to .2; with 16, equal
+/// spheres that rain from 100 d keep .016.
 pub const RELAX_PUSHES: u32 = 64;
+
+/// Pushes end if this many have not reduced the deepest overlap, as that of a fixed sphere in a floor. The deepest overlap may
+/// grow from one push to the next: 4 end some pushes too early.
+pub const RELAX_PATIENCE: u32 = 8;
 
 /// Overlap with a wall, in diameters, above which the wall crushes spheres. Piles that land fast reach 0.02.
 pub const CRUSHED: f64 = 0.05;

@@ -11,15 +11,16 @@ pub const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 /// value the chord of an oscillation is 0.1% shorter than its arc, and the series for the rotation is accurate to f32.
 pub const MOST_TURN: f64 = 0.1;
 
-/// Longest substep with resting contacts, in units of sqrt(d/g). Two of them make a step of 1/60 s with spheres of 1 m on earth.
+/// Longest substep with resting contacts, in units of sqrt(d/g) with the smallest diameter d. Two of them make a step of 1/60 s with spheres of 1 m.
+/// Landing piles overlap more deeply in longer substeps, and tall ones take longer to come to rest.
 pub const REST_SUBSTEP: f64 = 0.0262;
 
-/// The same where sizes differ by more than [`EVEN_RATIO`]: rains with diameters 1:20 overlap twice as deeply in substeps of
-/// [`REST_SUBSTEP`].
-pub const MIXED_REST_SUBSTEP: f64 = 0.0175;
+/// The same for ratios of diameters above [`SIMILAR`]: rains with diameters 1:20 overlap by up to .1 of the mean diameter in substeps
+/// of [`REST_SUBSTEP`].
+const MIXED_REST_SUBSTEP: f64 = 0.0131;
 
 /// Largest ratio of diameters for which substeps of [`REST_SUBSTEP`] are short enough.
-pub const EVEN_RATIO: f64 = 10.0;
+const SIMILAR: f64 = 10.0;
 
 /// Number of substeps above which a step is refused. A step takes at most [`MOST_SUBSTEPS`]: with a need a little above it,
 /// accuracy suffers; with a need above this number the result would be wrong, and a step of some thousand spheres takes minutes.
@@ -49,8 +50,33 @@ pub const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-70..=1e70;
 /// minutes.
 pub const MOST_POURED: f64 = 1e7;
 
-/// Number of substeps that resting contacts of spheres of any sizes need in a step of `dt`, so that none exceeds
-/// [`MIXED_REST_SUBSTEP`]; not limited. The smallest diameter and the other arguments are in one unit system.
-pub fn rest_need(dt: f64, gravity: f64, diameter: f64) -> f64 {
-    dt * (gravity / diameter).sqrt() / MIXED_REST_SUBSTEP
+/// Longest substep with resting contacts of spheres of these sizes, fixed spheres included, in units of sqrt(d/g).
+pub fn rest_substep(smallest: f64, largest: f64) -> f64 {
+    // Rounding must not decide on a ratio of just this value.
+    if largest <= SIMILAR * (1.0 + 1e-6) * smallest { REST_SUBSTEP } else { MIXED_REST_SUBSTEP }
+}
+
+/// Number of substeps that resting contacts need in a step of `dt`, so that none exceeds [`rest_substep`]; not limited. Smallest and
+/// largest diameter and the other arguments are in one unit system.
+pub fn rest_need(dt: f64, gravity: f64, [smallest, largest]: [f64; 2]) -> f64 {
+    dt * (gravity / smallest).sqrt() / rest_substep(smallest, largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spheres_of_similar_sizes_take_longer_substeps() {
+        let (dt, gravity) = (1.0 / 60.0, 9.81);
+        let substeps = |ratio: f64, unit: f64| {
+            rest_need(dt, gravity * unit, [1.0, ratio].map(|diameter| diameter * unit)).ceil()
+        };
+        for unit in [1e-3, 0.1, 1.0, 1.0 / 3.0, 1e4] {
+            assert_eq!([1.0, 2.0, 10.0].map(|ratio| substeps(ratio, unit)), [2.0; 3], "{unit}");
+            assert_eq!([10.1, 50.0].map(|ratio| substeps(ratio, unit)), [4.0; 2], "{unit}");
+        }
+        // Four times the gravity takes twice the substeps.
+        assert_eq!(rest_need(dt, 4.0 * gravity, [1.0; 2]), 2.0 * rest_need(dt, gravity, [1.0; 2]));
+    }
 }

@@ -6,7 +6,37 @@ use glam::DVec3;
 
 use crate::support::{simulate, simulate_silently};
 
-on_each_engine!(a_ball_bounces_off_a_held_one, a_block_that_falls_becomes_a_heap (gpu: long "some minutes"),);
+on_each_engine!(
+    a_ball_bounces_off_a_held_one,
+    a_fixed_sphere_half_in_a_floor_costs_no_pushes,
+    a_block_that_falls_becomes_a_heap (gpu: long "some minutes"),
+);
+
+// No push reduces the overlap of the fixed sphere, so that the engines do not try for long.
+fn a_fixed_sphere_half_in_a_floor_costs_no_pushes(backend: Backend) {
+    let mut system = system(Surface { restitution: 0.3, friction: 0.5, ..Surface::default() });
+    system.dt = 0.05;
+    system.bounds = Bounds {
+        max: DVec3::new(8.0, 8.0, 6.0),
+        sides: [Side::Periodic, Side::Periodic, Side::Wall],
+        ..Bounds::default()
+    };
+    for id in 0..49 {
+        let bump = id == 24;
+        let height = if bump { 0.0 } else { 0.52 };
+        let position = DVec3::new(f64::from(id % 7) * 1.1 + 0.7, f64::from(id / 7) * 1.1 + 0.7, height);
+        system.spheres.push(Sphere { id, position, fixed: bump, ..Sphere::default() });
+    }
+    let mut simulation = simulate_silently(&system, backend);
+    for _ in 0..60 {
+        simulation.step().unwrap();
+    }
+    let report = simulation.report();
+    assert!((0.49..0.51).contains(&report.deepest_overlap), "{report:?}");
+    assert!(report.kinetic_energy < 1e-6 && report.relax_work.abs() < 1e-6, "{report:?}");
+    // All pushes would take three dispatches each, 192 in a substep.
+    assert!(report.dispatches < 150 * u64::from(report.substeps), "{report:?}");
+}
 
 // A heap grows under falling spheres: half of the world moves relative to the other half, and the speeds are those of two
 // steps ago. Substeps are not halved for it, and impacts only take energy.

@@ -95,9 +95,10 @@ impl Finder<'_> {
         let in_contact = past.is_some_and(|constraint| {
             constraint.impulse.normal > 0.0 || (approach > 0.0 && self.rested.any(self.i))
         });
-        // The speed of arrival does not depend on where in a bounce the substep begins.
-        let arrival = approach * approach + 2.0 * acceleration.max(0.0) * gap.max(0.0);
-        gap <= CONSTRAINT_GAP * diameter && approach <= SHOCK * slow && (in_contact || arrival <= slow * slow)
+        // Square of the speed at which the surfaces would meet. It is the same at any point of a bounce.
+        let arrival_squared = approach * approach + 2.0 * acceleration.max(0.0) * gap.max(0.0);
+        let is_slow = arrival_squared <= slow * slow;
+        gap <= CONSTRAINT_GAP * diameter && approach <= SHOCK * slow && (in_contact || is_slow)
     }
 
     // False if the sphere cannot have a contact constraint with the candidate after the rounds.
@@ -386,6 +387,34 @@ mod tests {
         cpu::{Stepper, constraints::ContactConstraints},
         state::{columns::NEVER, frame::Frame},
     };
+
+    #[test]
+    fn a_contact_above_a_wall_rests_by_its_speed_of_arrival() {
+        let system = System { spheres: vec![Sphere::default()], ..System::default() };
+        let mut stepper = Stepper::new(&system, |_| NEVER, 0.0).unwrap();
+        let core = &mut stepper.engine.core;
+        let frame = Frame { h: 0.01, gravity: Vec3::ZERO, drift: Vec3::ZERO, drifted: Vec3::ZERO };
+        let (view, rested, slow) = (core.view(frame), Pressed::default(), 0.1);
+        let finder = Finder { view: &view, i: 0, slow: Some(slow), past: &[], scale: 1.0, rested: &rested };
+        // Up and down a bounce that ends at `arrival`.
+        for (arrival, acceleration) in [(0.09_f32, 1.0), (0.09, 2.0), (0.11, 1.0), (0.11, 2.0)] {
+            for share in [-1.0_f32, -0.6, 0.0, 0.4, 0.9999] {
+                let approach = share * arrival;
+                let gap = (arrival * arrival - approach * approach) / (2.0 * acceleration);
+                let rests = finder.rests(slow, gap, 1.0, approach, acceleration, None);
+                assert_eq!(rests, arrival < slow, "arrival at {arrival}, approach {approach}");
+            }
+        }
+        // Towards a ceiling or a side wall only the present speed counts; a wide gap never rests.
+        assert!(
+            finder.rests(slow, 0.01, 1.0, 0.09, -1.0, None) && finder.rests(slow, 0.01, 1.0, 0.09, 0.0, None)
+        );
+        assert!(
+            !finder.rests(slow, 0.01, 1.0, 0.11, -1.0, None)
+                && !finder.rests(slow, 0.03, 1.0, 0.0, 0.0, None)
+        );
+        assert!(!finder.rests(slow, f32::NAN, 1.0, 0.0, 1.0, None));
+    }
 
     // A slow approach over a wide gap once gave an arrival time of thousands of substeps, and spheres left at hundreds of
     // diameters per unit of time.

@@ -45,8 +45,7 @@ impl System {
 
     /// Rejects a gravity in which resting contacts would need too many substeps; all radii are valid.
     pub(crate) fn inspect_need(&self, gravity: DVec3) -> Result<(), ValidationError> {
-        let smallest = self.sizes().min_by(|a, b| a.diameter.total_cmp(&b.diameter));
-        smallest.map_or(Ok(()), |smallest| inspect_need(self.dt, gravity, &smallest))
+        inspect_need(self.dt, gravity, &self.sizes().collect::<Vec<_>>())
     }
 
     /// Rejects sizes too far apart, boxes too wide for the spheres, walls, sources and spheres too fast; all radii are valid.
@@ -215,11 +214,15 @@ impl System {
     }
 }
 
-/// Rejects a gravity that would need too many substeps for spheres of the smallest size in steps of `dt`.
-pub(crate) fn inspect_need(dt: f64, gravity: DVec3, smallest: &Size) -> Result<(), ValidationError> {
+/// Rejects a gravity that would need too many substeps for spheres of these sizes in steps of `dt`.
+pub(crate) fn inspect_need(dt: f64, gravity: DVec3, sizes: &[Size]) -> Result<(), ValidationError> {
+    let order = |a: &&Size, b: &&Size| a.diameter.total_cmp(&b.diameter);
+    let (Some(smallest), Some(largest)) = (sizes.iter().min_by(order), sizes.iter().max_by(order)) else {
+        return Ok(());
+    };
     // For resting contacts, and for the speed that a fall reaches within the step.
     let fall = gravity.length() * dt * dt / (LEAST_STRIDE * smallest.diameter);
-    let needed = rest_need(dt, gravity.length(), smallest.diameter).max(fall);
+    let needed = rest_need(dt, gravity.length(), [smallest.diameter, largest.diameter]).max(fall);
     // NaN comes from values that other checks refuse.
     if needed.is_nan() || needed <= MOST_NEEDED {
         return Ok(());

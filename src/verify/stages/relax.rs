@@ -10,7 +10,7 @@ use crate::{
         encode::{first_push, pushes, relax},
         layout::{DEEPEST, DEEPEST_BEFORE},
     },
-    state::constants::{ITERATION_BATCHES, RELAX_FROM},
+    state::constants::{DEEP, ITERATION_BATCHES, RELAX_FROM, RELAX_PATIENCE, RELAX_PUSHES},
 };
 
 /// Tolerance of depths, in diameters: the difference of two lengths of about one, each with a fused square.
@@ -33,6 +33,14 @@ pub const COMPARISON: Comparison = Comparison {
     compare,
 };
 
+// Whether rounding may decide on a push, by the deepest overlap before each one on the device.
+fn is_near_tie(depths: &[f32], push: usize) -> bool {
+    let near = |a: f32, b: f32| (a - b).abs() <= 4.0 * DEPTH;
+    let former = push.checked_sub(RELAX_PATIENCE as usize).map(|push| depths[push]);
+    near(depths[push], DEEP)
+        || former.is_some_and(|former| former != depths[push] && near(former, depths[push]))
+}
+
 fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: &mut Findings) {
     let depth = |at: u32| f32::from_bits(output.work[at as usize]);
     let relaxed = &twin.relaxed;
@@ -40,6 +48,12 @@ fn compare(site: &Site, input: &Memory, twin: &Twin, output: &Memory, findings: 
     findings.near("deepest overlap, in diameters", 1.0, OVERALL, before, relaxed.deepest_before, DEPTH);
     if (before > RELAX_FROM) != (relaxed.deepest_before > RELAX_FROM) {
         // An arbitrary state may have an overlap that is just deep enough, or just not.
+        findings.near_ties += 1;
+        return;
+    }
+    let rests = site.host.domain.world.rests;
+    let depths: Vec<_> = (first_push(rests)..RELAX_PUSHES).map(|push| depth(DEEPEST_BEFORE + push)).collect();
+    if (1..depths.len()).any(|push| is_near_tie(&depths, push)) {
         findings.near_ties += 1;
         return;
     }
