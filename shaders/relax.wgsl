@@ -114,12 +114,12 @@ fn first_push() -> u32 { return select(RELAX_PUSHES - 1u, 0u, HAS_REST); }
 fn deepest_before(push: u32) -> f32 { return bitcast<f32>(atomicLoad(&work[DEEPEST_BEFORE + push])); }
 
 // Whether the push of this dispatch moves spheres: the first one if any overlap is deeper than RELAX_FROM, each further one
-// if any is still deep and the last pushes have reduced the deepest.
+// if any is still deep and the last pushes have changed the deepest.
 fn is_needed() -> bool {
     let push = push_of_dispatch();
     let depth = deepest_before(push);
     if is_halted() || depth <= select(DEEP, RELAX_FROM, push == first_push()) { return false; }
-    return push < first_push() + RELAX_PATIENCE || depth < deepest_before(push - RELAX_PATIENCE);
+    return push < first_push() + RELAX_PATIENCE || depth != deepest_before(push - RELAX_PATIENCE);
 }
 
 // Weight of an overlap in the mean of the corrections of its sphere.

@@ -334,7 +334,7 @@ impl Core {
             before[push] = relaxed.deepest;
             let former = push.checked_sub(RELAX_PATIENCE as usize).map(|push| before[push]);
             relaxed.pushed = relaxed.deepest > if push == 0 { RELAX_FROM } else { DEEP }
-                && former.is_none_or(|former| relaxed.deepest < former);
+                && former.is_none_or(|former| relaxed.deepest != former);
             if relaxed.pushed {
                 relaxed.work = self.push(relax, frame, relaxed.work);
             }

@@ -12,7 +12,7 @@ on_each_engine!(
     a_block_that_falls_becomes_a_heap (gpu: long "some minutes"),
 );
 
-// No push reduces the overlap of the fixed sphere, so that the engines do not try for long.
+// No push changes the overlap of the fixed sphere, so that the engines do not try for long.
 fn a_fixed_sphere_half_in_a_floor_costs_no_pushes(backend: Backend) {
     let mut system = system(Surface { restitution: 0.3, friction: 0.5, ..Surface::default() });
     system.dt = 0.05;

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Tolerance of solved velocities and impulses, as a share of the speeds that meet and of what gravity adds: sums of a
-/// dozen terms in each of up to five iterations over contacts that hang together, each term good to 6e-8. The scatter of
+/// dozen terms in each of up to nine sweeps over contacts that hang together, each term good to 6e-8. The scatter of
 /// repetitions covers the iterations of later batches, and the error of closing speeds.
 const SOLVED: f32 = 2e-5;
 
