@@ -4,7 +4,7 @@ use std::{f64::consts::PI, ops::ControlFlow};
 
 use carom::{
     Backend, Bounds, Compressed, Compression, CompressionStage, Error, Options, Side, Simulation, Sink,
-    Sphere, StepReport, Surface, System,
+    Sphere, Surface, System,
     scene::{Fill, Scene},
 };
 use glam::DVec3;
@@ -116,14 +116,14 @@ fn a_device_compresses_a_gas_without_copies_of_the_state() {
     let run = |is_ahead: bool| {
         let mut simulation = on(Backend::Gpu, 0, &gas(600, 0.2, 0.02, to_fraction(0.1, 0.5)));
         let (mut reports, mut waits) = (0, 0);
-        let mut see = |report: &StepReport| {
+        let mut see = |report: &carom::StepReport| {
             assert_eq!((report.downloads, report.cpu_steps, report.late), (0, 0, 0), "{report:?}");
             assert!(report.deepest_overlap < 1e-5, "{report:?}");
             reports += 1;
             waits += report.blocking_reads;
         };
         if is_ahead {
-            let each = |report: &StepReport| {
+            let each = |report: &carom::StepReport| {
                 see(report);
                 ControlFlow::Continue(())
             };
@@ -313,7 +313,7 @@ fn a_compression_goes_on_on_the_cpu_after_the_loss_of_the_device() {
     let system = gas(300, 0.2, 0.02, to_fraction(0.1, 0.5));
     let mut simulation = Simulation::new(system, options).unwrap();
     let mut fractions = vec![];
-    let each = |report: &StepReport| {
+    let each = |report: &carom::StepReport| {
         fractions.push(report.packing_fraction);
         if report.step == 30 {
             context.report_lost("the cable was pulled");
