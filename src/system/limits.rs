@@ -11,8 +11,8 @@ pub const COLLISIONS_PER_SUBSTEP: f64 = 0.3;
 /// value the chord of an oscillation is 0.1% shorter than its arc, and the series for the rotation is accurate to f32.
 pub const MOST_TURN: f64 = 0.1;
 
-/// Longest substep with resting contacts, in units of sqrt(d/g) with the smallest diameter d. Two of them make a step of 1/60 s with spheres of 1 m.
-/// Landing piles overlap more deeply in longer substeps, and tall ones take longer to come to rest.
+/// Longest substep with resting contacts, in units of sqrt(d/g) with the smallest diameter d. Two of them make a step of 1/60 s
+/// with spheres of 1 m. Landing piles overlap more deeply in longer substeps, and tall ones take longer to come to rest.
 pub const REST_SUBSTEP: f64 = 0.0262;
 
 /// The same for ratios of diameters above [`SIMILAR`]: rains with diameters 1:20 overlap by up to .1 of the mean diameter in substeps
