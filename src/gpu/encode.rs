@@ -150,7 +150,7 @@ pub fn keep(all: u32) -> [Dispatch; 2] {
 pub fn relax(all: u32, pushes: Range<u32>) -> Vec<Dispatch> {
     let Range { start: first, end } = pushes;
     // A step that needs more pushes is repeated.
-    let last = if pushes.end < RELAX_PUSHES || pushes.is_empty() { LAST_PUSH } else { 0 };
+    let last = if end < RELAX_PUSHES || pushes.is_empty() { LAST_PUSH } else { 0 };
     let measured = if pushes.is_empty() { first | last } else { first };
     let pushes = pushes.flat_map(|push| {
         let last = if push + 1 == end { last } else { 0 };

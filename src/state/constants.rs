@@ -176,7 +176,8 @@ pub const ITERATIONS_BEFORE: u32 = 2;
 /// small ones need iterations in proportion to their mass ratio.
 pub const ITERATIONS_AFTER: u32 = 2;
 
-/// Largest number of batches after the rounds. Batches continue while contact constraints push spheres deep into others. Contacts are detected again before every batch except the first.
+/// Largest number of batches after the rounds. Batches continue while contact constraints push spheres deep into others. Contacts
+/// are detected again before every batch except the first.
 pub const ITERATION_BATCHES: u32 = 4;
 
 /// Overlap at the end of the substep, in mean diameters, that triggers another batch of iterations if it grows by more than

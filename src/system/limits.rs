@@ -50,14 +50,14 @@ pub const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-70..=1e70;
 /// minutes.
 pub const MOST_POURED: f64 = 1e7;
 
-/// Longest substep with resting contacts of spheres of these sizes, fixed spheres included, in units of sqrt(d/g).
-pub fn rest_substep(smallest: f64, largest: f64) -> f64 {
+// Longest substep with resting contacts of spheres of these sizes, fixed spheres included, in units of sqrt(d/g).
+fn rest_substep(smallest: f64, largest: f64) -> f64 {
     // Rounding must not decide on a ratio of just this value.
     if largest <= SIMILAR * (1.0 + 1e-6) * smallest { REST_SUBSTEP } else { MIXED_REST_SUBSTEP }
 }
 
-/// Number of substeps that resting contacts need in a step of `dt`, so that none exceeds [`rest_substep`]; not limited. Smallest and
-/// largest diameter and the other arguments are in one unit system.
+/// Number of substeps that resting contacts need in a step of `dt`, so that none exceeds the longest for these sizes; not limited.
+/// Smallest and largest diameter and the other arguments are in one unit system.
 pub fn rest_need(dt: f64, gravity: f64, [smallest, largest]: [f64; 2]) -> f64 {
     dt * (gravity / smallest).sqrt() / rest_substep(smallest, largest)
 }
