@@ -6,19 +6,24 @@
 //! constraints of the cells of one inner colour share no sphere either. This order of the
 //! spheres is the order in which the constraints of a block choose their own colours; see `order_block` in `constraints.rs`.
 
-use crate::state::constants::COLOURS;
+use crate::state::{constants::COLOURS, grid::LONGEST_BLOCK_EDGE};
 use std::ops::Range;
 
 use glam::IVec3;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::{cpu::order::Order, state::grid::Grid};
 
-/// Edge of a block in cells; across a short period edges are 2 to 6. Larger blocks load less from their neighbours; smaller blocks occupy more threads.
-pub const EDGE: i32 = 4;
+/// Reach from a cell, in cells, that covers its block and all blocks next to it.
+pub const ALL_AROUND: i32 = LONGEST_BLOCK_EDGE;
 
-/// Minimum number of spheres in a task, in whole blocks.
-const TASK: usize = 192;
+/// Bounds of the minimum number of spheres in a task, in whole blocks. Within them it makes about `TASKS` tasks.
+const SPHERES_OF_TASK: Range<usize> = 32..192;
+const TASKS: usize = 64;
+
+/// Spheres per task of a loop over all spheres.
+const SORTED: usize = 192;
 
 /// Spheres per slot of a colour in a hashed grid.
 const SPHERES_OF_SLOT: u32 = 128;
@@ -28,6 +33,8 @@ const SPHERES_OF_SLOT: u32 = 128;
 pub struct Block {
     /// Number of the block; blocks that cannot touch each other may share one.
     pub number: u32,
+    /// Its coordinates.
+    at: IVec3,
     /// Range of `owners`.
     pub owners: Range<usize>,
 }
@@ -43,6 +50,13 @@ pub struct Blocks {
     /// Tasks of each colour.
     pub colours: [Range<usize>; COLOURS],
     numbers: Numbers,
+    /// For each block, where its part of `earlier` ends, and the blocks next to it that come before it in solving order.
+    ends: Vec<usize>,
+    earlier: Vec<u32>,
+    /// Index in `all` of each block.
+    indices: FxHashMap<IVec3, u32>,
+    /// Minimum number of spheres in a task.
+    task: usize,
 }
 
 /// Numbers of blocks: colour times slots plus slot, the same on both engines.
@@ -105,7 +119,19 @@ impl Numbers {
         Self::colour(block) as u32 * self.slots + slot
     }
 
-    /// Calls `visit` with the numbers of the blocks that have cells within `reach` of a cell along each axis. A reach of [`EDGE`]
+    /// Calls `visit` with a block and the blocks next to it.
+    fn beside(&self, grid: &Grid, block: IVec3, mut visit: impl FnMut(IVec3)) {
+        let [x, y, z] = [0, 1, 2].map(|axis| self.axes[axis].beside(block[axis], grid.periodic[axis]));
+        for z in z.into_iter().flatten() {
+            for y in y.into_iter().flatten() {
+                for x in x.into_iter().flatten() {
+                    visit(IVec3::new(x, y, z));
+                }
+            }
+        }
+    }
+
+    /// Calls `visit` with the numbers of the blocks that have cells within `reach` of a cell along each axis. A reach of [`ALL_AROUND`]
     /// gives the block of the cell and all blocks next to it.
     pub fn near(&self, grid: &Grid, cell: IVec3, reach: i32, mut visit: impl FnMut(u32)) {
         let [x, y, z] = [0, 1, 2].map(|axis| self.axes[axis].near(cell[axis], grid.periodic[axis], reach));
@@ -131,24 +157,24 @@ pub struct Axis {
 }
 
 impl Axis {
-    pub fn new(cells: i32, periodic: bool) -> Self {
+    pub fn new(cells: i32, periodic: bool, edge: i32) -> Self {
         let (edge, blocks) = match cells {
-            0 => (EDGE, 0),
+            0 => (edge, 0),
             1..4 if periodic => (cells, 1),
             _ if periodic => {
                 // At least two blocks of at least two cells. The number is even, because otherwise the first and the last
                 // block would have the same colour across the period.
-                let blocks = 2 * ((cells + EDGE) / (2 * EDGE)).max(1);
+                let blocks = 2 * ((cells + 2 * edge - 1) / (2 * edge)).min(cells / 4);
                 (cells / blocks, blocks)
             }
-            _ => (EDGE, (cells - 1) / EDGE + 1),
+            _ => (edge, (cells - 1) / edge + 1),
         };
         Self { cells, edge, blocks }
     }
 
     /// The axes of a grid.
     pub fn of(grid: &Grid) -> [Self; 3] {
-        [0, 1, 2].map(|axis| Self::new(grid.count[axis], grid.periodic[axis]))
+        [0, 1, 2].map(|axis| Self::new(grid.count[axis], grid.periodic[axis], grid.block_edge))
     }
 
     // Number of blocks with one cell more than the others.
@@ -156,19 +182,28 @@ impl Axis {
         if self.blocks == 0 { 0 } else { (self.cells - self.edge * self.blocks).max(0) }
     }
 
-    // The blocks with cells within `reach` of a cell; from `EDGE` on, the block of the cell and both blocks next to it.
+    // The blocks with cells within `reach` of a cell; from `ALL_AROUND` on, the block of the cell and both blocks next to it.
     fn near(&self, cell: i32, periodic: bool, reach: i32) -> [Option<i32>; 3] {
         [-1, 0, 1].map(|step| {
-            if reach < EDGE && self.distance(cell, step) > reach {
+            if reach < ALL_AROUND && self.distance(cell, step) > reach {
                 return None;
             }
-            let block = self.block(cell) + step;
-            match (self.blocks, periodic) {
-                (0, _) => Some(block),
-                (blocks, true) => Some(block.rem_euclid(blocks)),
-                (blocks, false) => (0..blocks).contains(&block).then_some(block),
-            }
+            self.block_at(self.block(cell) + step, periodic)
         })
+    }
+
+    // A block and both blocks next to it.
+    fn beside(&self, block: i32, periodic: bool) -> [Option<i32>; 3] {
+        [-1, 0, 1].map(|step| self.block_at(block + step, periodic))
+    }
+
+    // The block with a coordinate that may be outside.
+    fn block_at(&self, block: i32, periodic: bool) -> Option<i32> {
+        match (self.blocks, periodic) {
+            (0, _) => Some(block),
+            (blocks, true) => Some(block.rem_euclid(blocks)),
+            (blocks, false) => (0..blocks).contains(&block).then_some(block),
+        }
     }
 
     // Distance in cells from a cell to its own block (`step` = 0) or to a block next to it (-1 or 1).
@@ -216,17 +251,45 @@ impl Blocks {
         self.all.clear();
         self.tasks.clear();
         self.numbers = Numbers::new(grid, count);
+        self.task = (count / TASKS).clamp(SPHERES_OF_TASK.start, SPHERES_OF_TASK.end);
         if grid.direct {
             self.owners.clear();
             self.order_cells(grid, starts);
         } else {
             self.order_spheres(grid, cell, change);
         }
+        self.find_earlier(grid);
+    }
+
+    // Finds for each block the blocks next to it that come before it.
+    fn find_earlier(&mut self, grid: &Grid) {
+        self.indices.clear();
+        self.indices.extend(self.all.iter().zip(0..).map(|(block, k)| (block.at, k)));
+        self.ends.clear();
+        self.earlier.clear();
+        for (block, k) in self.all.iter().zip(0..) {
+            self.numbers.beside(grid, block.at, |other| {
+                self.earlier.extend(self.indices.get(&other).filter(|&&other| other < k));
+            });
+            self.ends.push(self.earlier.len());
+        }
+    }
+
+    /// The blocks next to a block that come before it in solving order, by their index in `all`. Of other earlier blocks no
+    /// constraint has a sphere in common with it.
+    pub fn earlier(&self, block: usize) -> &[u32] {
+        let begin = if block == 0 { 0 } else { self.ends[block - 1] };
+        &self.earlier[begin..self.ends[block]]
     }
 
     /// The spheres of a block, in solving order.
     pub fn owners_of(&self, block: &Block) -> impl Iterator<Item = u32> {
         self.owners[block.owners.clone()].iter().copied()
+    }
+
+    /// Where the data of a block are in memory, as the index of one of its spheres.
+    pub fn home(&self, block: usize) -> usize {
+        self.owners[self.all[block].owners.start] as usize
     }
 
     pub fn numbers(&self) -> Numbers {
@@ -237,14 +300,14 @@ impl Blocks {
     fn push(&mut self, grid: &Grid, block: IVec3, first: usize) {
         if self.owners.len() > first {
             let number = self.numbers.number(grid, block);
-            self.all.push(Block { number, owners: first..self.owners.len() });
+            self.all.push(Block { number, at: block, owners: first..self.owners.len() });
         }
     }
 
     // Appends the blocks from `first` on as a task, if they hold enough spheres or the colour ends.
     fn end_task(&mut self, first: &mut usize, colour_ends: bool) {
         let Some(begin) = self.all.get(*first).map(|block| block.owners.start) else { return };
-        if colour_ends || self.owners.len() - begin >= TASK {
+        if colour_ends || self.owners.len() - begin >= self.task {
             self.tasks.push(*first..self.all.len());
             *first = self.all.len();
         }
@@ -300,7 +363,7 @@ impl Blocks {
         };
         // The spheres come in their last order, and few have changed their cell, so the stable sort, which merges sorted
         // runs, is the faster one. All keys differ, so the order is unique.
-        let mut keyed: Vec<_> = self.owners.par_iter().with_min_len(TASK).map(key).collect();
+        let mut keyed: Vec<_> = self.owners.par_iter().with_min_len(SORTED).map(key).collect();
         keyed.par_sort();
         self.owners.clear();
         let mut blocks = keyed.chunk_by(|a, b| a.1 == b.1).peekable();
@@ -322,6 +385,9 @@ impl Blocks {
         4 * self.owners.capacity()
             + size_of::<Block>() * self.all.capacity()
             + size_of::<Range<usize>>() * self.tasks.capacity()
+            + 8 * self.ends.capacity()
+            + 4 * self.earlier.capacity()
+            + 20 * self.indices.capacity()
     }
 }
 
@@ -333,8 +399,11 @@ mod tests {
     // cells of one inner colour in a block.
     #[test]
     fn blocks_of_one_colour_and_cells_of_one_inner_colour_are_out_of_reach_of_each_other() {
-        for (count, periodic) in (1..200).flat_map(|count| [(count, false), (count, true)]) {
-            let axis = Axis::new(count, periodic);
+        let periods = (1..200).flat_map(|count| [(count, false), (count, true)]);
+        for ((count, periodic), edge) in periods.flat_map(|period| (2..5).map(move |edge| (period, edge))) {
+            let axis = Axis::new(count, periodic, edge);
+            let longest = (0..axis.blocks).map(|block| axis.range(block).len()).max().unwrap_or(0);
+            assert!(longest as i32 <= if periodic { 4 } else { edge }, "{count} {periodic} {edge}");
             let mut next = 0;
             let mut reached = [vec![false; count as usize], vec![false; count as usize]];
             for block in 0..axis.blocks {
@@ -372,7 +441,7 @@ mod tests {
             }
             assert_eq!(next, count);
         }
-        let long = Axis::new(1 << 28, false);
+        let long = Axis::new(1 << 28, false, 4);
         assert_eq!(long.range(long.blocks - 1).end, 1 << 28);
         assert_eq!(long.block((1 << 28) - 1), long.blocks - 1);
     }
@@ -381,8 +450,9 @@ mod tests {
     fn blocks_near_a_cell_are_those_of_the_cells_within_reach() {
         let set = |blocks: &mut dyn Iterator<Item = i32>| blocks.collect::<std::collections::BTreeSet<_>>();
         // Count 0: no end.
-        for (count, periodic) in (0..60).flat_map(|count| [(count, false), (count, count > 0)]) {
-            let axis = Axis::new(count, periodic);
+        let periods = (0..60).flat_map(|count| [(count, false), (count, count > 0)]);
+        for ((count, periodic), edge) in periods.flat_map(|period| (2..5).map(move |edge| (period, edge))) {
+            let axis = Axis::new(count, periodic, edge);
             let cells = if count == 0 { -20..20 } else { 0..count };
             for (cell, reach) in cells.flat_map(|cell| [(cell, 1), (cell, 2)]) {
                 let within = (cell - reach..=cell + reach).filter_map(|other| match (count, periodic) {
@@ -393,7 +463,7 @@ mod tests {
                 let expected = set(&mut within.map(|other| axis.block(other)));
                 let found = set(&mut axis.near(cell, periodic, reach).into_iter().flatten());
                 assert_eq!(found, expected, "{count} {periodic}: cell {cell}, reach {reach}");
-                let all = set(&mut axis.near(cell, periodic, EDGE).into_iter().flatten());
+                let all = set(&mut axis.near(cell, periodic, ALL_AROUND).into_iter().flatten());
                 assert!(all.is_superset(&found) && all.len() <= 3, "{count} {periodic}: cell {cell}");
             }
         }

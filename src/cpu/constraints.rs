@@ -15,6 +15,7 @@ use crate::{
     cpu::{
         bits::Pressed,
         blocks::{Block, Blocks},
+        crew::{Crew, Job},
         event::View,
         order::Order,
         parallel::{Disjoint, Outputs, for_ranges},
@@ -160,6 +161,8 @@ pub struct Task {
 #[derive(Clone, Copy)]
 struct BlockRange {
     number: u32,
+    /// Index of the block in solving order.
+    place: u32,
     end: usize,
     /// Whether any of the spheres is awake and not fixed.
     yields: bool,
@@ -172,6 +175,8 @@ struct BlockRange {
 /// The contact constraints of a block, in solving order.
 pub struct BlockOfTask<'t> {
     pub number: u32,
+    /// Index of the block in solving order.
+    pub place: u32,
     /// Whether any of the spheres is awake and not fixed.
     pub yields: bool,
     /// Indices of the constraints to be solved, in bundles of one colour.
@@ -208,6 +213,7 @@ pub struct ContactConstraints {
     buffer: Vec<Slot>,
     /// Spheres whose contacts are counted one by one.
     counted: Vec<u32>,
+    crew: Crew,
     pub count: usize,
     /// Approach speed from which a contact constraint is an impact.
     pub shock: f32,
@@ -247,10 +253,11 @@ impl ContactConstraints {
     ) {
         let Self { tasks, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
-        tasks.run(blocks.tasks.len(), 1, |range, task| {
+        self.crew.run_tasks(tasks, blocks, |k, task| {
             task.converted = 0;
             task.flights.clear();
-            let blocks_of_task = &blocks.all[blocks.tasks[range.start].clone()];
+            let places = blocks.tasks[k].clone();
+            let blocks_of_task = &blocks.all[places.clone()];
             let renews_any =
                 |block: &Block| blocks.owners_of(block).any(|i| renews(block.number, i as usize));
             if !blocks_of_task.iter().any(renews_any) {
@@ -259,7 +266,7 @@ impl ContactConstraints {
             let mut before = SPARE.take();
             swap(&mut task.constraints, &mut before);
             task.begin();
-            for block in blocks_of_task {
+            for (block, place) in blocks_of_task.iter().zip(places) {
                 for i in blocks.owners_of(block) {
                     // SAFETY: a sphere is in one task.
                     let slot = unsafe { slots.get(i as usize) };
@@ -271,9 +278,9 @@ impl ContactConstraints {
                         past.iter().for_each(|constraint| task.push(*constraint, constraint.yields(view)));
                     }
                     // SAFETY: as above.
-                    unsafe { slots.set(i as usize, Slot::of(range.start, first, task)) };
+                    unsafe { slots.set(i as usize, Slot::of(k, first, task)) };
                 }
-                task.end_block(block.number);
+                task.end_block(block.number, place);
             }
             SPARE.set(before);
         });
@@ -284,8 +291,7 @@ impl ContactConstraints {
     fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (f32, bool), scale: f32) {
         let Self { tasks, past, past_slots, .. } = self;
         let present = past.iter().count();
-        tasks.run(blocks.tasks.len(), 1, |range, task| {
-            let k = range.start;
+        self.crew.run_tasks(tasks, blocks, |k, task| {
             task.stays = stays && k < present && {
                 let owners =
                     blocks.all[blocks.tasks[k].clone()].iter().flat_map(|block| blocks.owners_of(block));
@@ -299,13 +305,23 @@ impl ContactConstraints {
         self.swap_those_that_stay();
         let Self { tasks, past, past_slots, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
-        tasks.run(blocks.tasks.len(), 1, |range, task| {
+        self.crew.run_tasks(tasks, blocks, |k, task| {
+            let places = blocks.tasks[k].clone();
             if task.stays {
-                for block in &blocks.all[blocks.tasks[range.start].clone()] {
-                    // SAFETY: a sphere is in one task.
-                    blocks
-                        .owners_of(block)
-                        .for_each(|i| unsafe { slots.set(i as usize, past_slots[i as usize]) });
+                let mut with_constraints = task.blocks.iter_mut();
+                for (block, place) in blocks.all[places.clone()].iter().zip(places) {
+                    let mut count = 0;
+                    for i in blocks.owners_of(block) {
+                        let slot = past_slots[i as usize];
+                        count += slot.count;
+                        // SAFETY: a sphere is in one task.
+                        unsafe { slots.set(i as usize, slot) };
+                    }
+                    if count > 0
+                        && let Some(block) = with_constraints.next()
+                    {
+                        block.place = place as u32;
+                    }
                 }
                 return;
             }
@@ -313,7 +329,7 @@ impl ContactConstraints {
             task.flights.clear();
             (task.yields, task.converted, task.bounces) = (false, 0, false);
             task.begin();
-            for block in &blocks.all[blocks.tasks[range.start].clone()] {
+            for (block, place) in blocks.all[places.clone()].iter().zip(places) {
                 for i in blocks.owners_of(block) {
                     let first = task.constraints.len();
                     let past = past_of(past, past_slots, i);
@@ -323,9 +339,9 @@ impl ContactConstraints {
                         Finder { view, i: i as usize, slow: Some(slow), past, scale, rested }.run(task);
                     }
                     // SAFETY: a sphere is in one task.
-                    unsafe { slots.set(i as usize, Slot::of(range.start, first, task)) };
+                    unsafe { slots.set(i as usize, Slot::of(k, first, task)) };
                 }
-                task.end_block(block.number);
+                task.end_block(block.number, place);
             }
         });
         self.count = tasks.iter().map(|task| task.constraints.len()).sum();
@@ -467,6 +483,28 @@ impl ContactConstraints {
             + size_of::<Slot>() * self.buffer.capacity()
             + 4 * self.counted.capacity()
             + self.rested.bytes()
+            + self.crew.bytes()
+    }
+}
+
+impl Crew {
+    // Runs `work` with the number of each task and its constraints, in any order.
+    fn run_tasks(
+        &mut self,
+        tasks: &mut Outputs<Task>,
+        blocks: &Blocks,
+        work: impl Fn(usize, &mut Task) + Sync,
+    ) {
+        let count = blocks.tasks.len();
+        tasks.use_slots(count);
+        let tasks = tasks.some(0..count).iter_mut().zip(&blocks.tasks).enumerate();
+        let jobs = tasks.map(|(k, (task, places))| Job {
+            places: places.clone(),
+            home: blocks.home(places.start),
+            item: (k, task),
+        });
+        let work = |_, (k, task): &mut (usize, &mut Task)| work(*k, task);
+        self.run(jobs.collect(), |_| &[], 1, |_| true, work);
     }
 }
 
@@ -640,16 +678,16 @@ impl Task {
     }
 
     // Ends a block, if it has constraints.
-    fn end_block(&mut self, number: u32) {
-        self.close_block(number, self.constraints.len());
+    fn end_block(&mut self, number: u32, place: usize) {
+        self.close_block(number, place as u32, self.constraints.len());
     }
 
-    fn close_block(&mut self, number: u32, end: usize) {
+    fn close_block(&mut self, number: u32, place: u32, end: usize) {
         if end > self.begin {
             let yields = std::mem::take(&mut self.yielding_in_block) > 0;
             self.begin = end;
             let end_of_yielding = self.yielding.len();
-            self.blocks.push(BlockRange { number, end, yields, end_of_yielding, end_of_order: 0 });
+            self.blocks.push(BlockRange { number, place, end, yields, end_of_yielding, end_of_order: 0 });
         }
     }
 
@@ -679,7 +717,7 @@ impl Task {
             for at in begin..block.end {
                 self.note_yields(at - begin, self.constraints[at].yields(view));
             }
-            self.close_block(block.number, block.end);
+            self.close_block(block.number, block.place, block.end);
         }
     }
 
@@ -688,11 +726,11 @@ impl Task {
         let Self { constraints, wall_velocities, blocks, order, .. } = self;
         let (mut rest, mut begin, mut first) = (constraints.as_mut_slice(), 0, 0);
         let (wall_velocities, order) = (wall_velocities.as_slice(), order.as_slice());
-        blocks.iter().map(move |&BlockRange { number, end, yields, end_of_order, .. }| {
+        blocks.iter().map(move |&BlockRange { number, place, end, yields, end_of_order, .. }| {
             let (constraints, after) = std::mem::take(&mut rest).split_at_mut(end - begin);
             let order = &order[std::mem::replace(&mut first, end_of_order)..end_of_order];
             (rest, begin) = (after, end);
-            BlockOfTask { number, yields, order, constraints, wall_velocities }
+            BlockOfTask { number, place, yields, order, constraints, wall_velocities }
         })
     }
 

@@ -5,7 +5,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{
     Contact, Error, Impact, Measure, Sphere, StepReport, System, WallLoad,
-    cpu::{Stepper, executor::CpuExecutor, parallel},
+    cpu::{Stepper, crew::Awake, executor::CpuExecutor, parallel},
     state::{
         columns::{Found, NEVER},
         warm_start::WarmStartCache,
@@ -65,7 +65,10 @@ impl Engine for CpuEngine {
             // There is one task at most: handing it to another thread costs more than the step.
             return stepper.step(start_time, impacts, more);
         }
-        self.pool.install(|| stepper.step(start_time, impacts, more))
+        self.pool.install(|| {
+            let _awake = Awake::new();
+            stepper.step(start_time, impacts, more)
+        })
     }
 
     fn read(&self, spheres: &mut [Sphere]) -> Result<(), Error> {

@@ -11,6 +11,7 @@ pub(crate) mod collide;
 pub(crate) mod compress;
 pub(crate) mod constraints;
 pub(crate) mod core;
+pub(crate) mod crew;
 pub mod drag;
 mod engine;
 pub(crate) mod event;

@@ -11,21 +11,35 @@ use std::{
 
 use rayon::prelude::*;
 
-/// Items per task. Smaller tasks balance better, larger ones have less overhead. The value also fixes the order of sums.
+/// Items per task if an item takes nanoseconds. Smaller tasks balance better, larger ones have less overhead.
 pub const TASK: usize = 1024;
 
-/// Up to this many items one thread is faster than waking the others.
-const SERIAL: usize = 2 * TASK;
+/// A loop over few items has about this many tasks, of at least `LEAST` items. Up to `FEW` tasks one thread is faster than several.
+/// These values, not the number of threads, fix the order of sums.
+const TASKS: usize = 16;
+const LEAST: usize = 64;
+const FEW: usize = 2;
+
+/// Threads for a loop: those of the current pool, or one outside a pool, because a small world runs there.
+pub fn threads() -> usize {
+    if rayon::current_thread_index().is_some() { rayon::current_num_threads() } else { 1 }
+}
 
 /// Runs `work` on `0..count` in ranges of at most `task` items.
 pub fn for_ranges(count: usize, task: usize, work: impl Fn(Range<usize>) + Sync) {
+    let task = task.min(fitting(count));
     let range = |k: usize| k * task..count.min((k + 1) * task);
     let tasks = count.div_ceil(task);
-    if count <= SERIAL {
+    if tasks <= FEW || threads() == 1 {
         (0..tasks).for_each(|k| work(range(k)));
     } else {
         (0..tasks).into_par_iter().for_each(|k| work(range(k)));
     }
+}
+
+// Items per task that divide a small number of items among enough tasks, in whole words of a set.
+fn fitting(count: usize) -> usize {
+    (count / TASKS).next_multiple_of(LEAST).max(LEAST)
 }
 
 /// Adds one to counters that several threads may share.
@@ -63,17 +77,27 @@ impl<T: Default + Send> Outputs<T> {
     /// Runs `work` on `0..count` in tasks. Each task gets its own output, in the state that the previous call left it.
     pub fn run(&mut self, count: usize, task: usize, work: impl Fn(Range<usize>, &mut T) + Sync) {
         let tasks = count.div_ceil(task);
-        if self.slots.len() < tasks {
-            self.slots.resize_with(tasks, T::default);
-        }
-        self.used = tasks;
+        self.use_slots(tasks);
         let range = |k: usize| k * task..count.min((k + 1) * task);
         let slots = self.slots[..tasks].iter_mut().enumerate();
-        if count <= SERIAL.min(16 * task) {
+        if tasks <= FEW || threads() == 1 {
             slots.for_each(|(k, out)| work(range(k), out));
         } else {
             self.slots[..tasks].par_iter_mut().enumerate().for_each(|(k, out)| work(range(k), out));
         }
+    }
+
+    /// Begins a call of `count` tasks.
+    pub fn use_slots(&mut self, count: usize) {
+        if self.slots.len() < count {
+            self.slots.resize_with(count, T::default);
+        }
+        self.used = count;
+    }
+
+    /// The same in tasks of at most `task` items, smaller ones for few items.
+    pub fn run_evenly(&mut self, count: usize, task: usize, work: impl Fn(Range<usize>, &mut T) + Sync) {
+        self.run(count, task.min(fitting(count)), work);
     }
 
     /// Runs `work` on some of the outputs of the last call.

@@ -53,7 +53,7 @@ impl Relax {
         }
         let quiet = Disjoint::new(&mut self.quiet);
         let shifts = wide(view.shifts);
-        self.deepest.run(count, TASK, |range, deepest| {
+        self.deepest.run_evenly(count, TASK, |range, deepest| {
             *deepest = 0.0;
             view.sleep.for_restless_runs(range.clone(), |run| {
                 *deepest = deepest_of_pairs(view, run, *deepest, &shifts, deep);

@@ -1,6 +1,7 @@
 //! Stage `rest`: solves the contact constraints of resting contacts, before the sweep and again after the rounds.
-//! Gauss-Seidel iterations solve the blocks of one colour in parallel. Within a block, constraints that share no moving sphere are
-//! solved side by side, eight at a time.
+//! In a Gauss-Seidel iteration a block comes after the blocks next to it whose colour has a smaller number; several threads solve
+//! blocks that are not next to each other. Within a block, constraints that share no moving sphere are solved side by side, eight at
+//! a time.
 //!
 //! Contact constraints act on V, the velocity of a sphere in the lab frame at the end of the substep. A supported sphere
 //! moves with V during the whole substep, because its constraints already include gravity. In the falling frame its path
@@ -39,6 +40,7 @@ use crate::{
             BlockOfTask, ContactConstraint, ContactConstraints, Task, WallVelocity, closing_speed,
         },
         core::Core,
+        crew::{Crew, Job},
         event::View,
         order::Order,
         pairs::{for_lanes, wide},
@@ -70,7 +72,8 @@ pub struct Rest {
     start: Vec<(Vec4, Vec4)>,
     /// Pressed contacts of each sphere after the first solve.
     in_contact: Pressed,
-    /// Largest velocity change by a constraint of each block in the last sweep of the first solve, as the bits of a float.
+    /// Largest velocity change by a constraint of each block in the last sweep of the first solve, as the bits of a float; during
+    /// the first solve, in the last sweep of each iteration.
     changes: Vec<AtomicU32>,
     /// Blocks that the next batch of iterations solves.
     active_blocks: Bits,
@@ -93,6 +96,7 @@ pub struct Rest {
     /// Velocities that such spheres receive when they wake.
     given: Vec<(usize, Vec3)>,
     losses: Outputs<f64>,
+    crew: Crew,
     /// Energy that contact constraints removed from the spheres, without the work of walls.
     pub dissipated: f64,
     /// Work done by moving walls.
@@ -125,13 +129,7 @@ impl Rest {
             self.enter_lab(core, frame, true);
             let Core { constraints, blocks, .. } = core;
             self.warm(constraints, blocks);
-            for _ in 0..ITERATIONS_BEFORE {
-                // Only the changes of the last iteration count.
-                self.forget_changes(blocks);
-                if self.iteration(constraints, blocks, None) <= settled_speed(frame) {
-                    break;
-                }
-            }
+            self.iterate(constraints, blocks, ITERATIONS_BEFORE as usize, (None, settled_speed(frame)));
             self.leave_lab(core, frame, true);
             swap(&mut self.in_contact, &mut core.pressed);
         } else {
@@ -142,7 +140,7 @@ impl Rest {
 
     fn forget_changes(&mut self, blocks: &Blocks) {
         self.changes.clear();
-        self.changes.resize_with(blocks.numbers().count(), AtomicU32::default);
+        self.changes.resize_with(ITERATIONS_BEFORE as usize * blocks.numbers().count(), AtomicU32::default);
     }
 
     /// Whether the first solve left a constraint of a block unsettled, so that the block is solved again after the rounds.
@@ -193,12 +191,8 @@ impl Rest {
             let Core { constraints, blocks, .. } = core;
             self.order(constraints, blocks, |_, _| ());
             let relaxation = if batch == 0 { 1.0 } else { OVER_RELAXATION };
-            for _ in 0..ITERATIONS_AFTER << batch {
-                let most = self.iteration(constraints, blocks, Some(relaxation));
-                if most <= settled_speed(frame) {
-                    break;
-                }
-            }
+            let count = (ITERATIONS_AFTER << batch) as usize;
+            self.iterate(constraints, blocks, count, (Some(relaxation), settled_speed(frame)));
             self.find_held(&core.constraints, core.state.len());
             self.leave_lab(core, frame, false);
             if batch + 1 == ITERATION_BATCHES || !self.goes_on(core, frame) {
@@ -313,48 +307,69 @@ impl Rest {
     ) {
         self.masks.resize(self.lab.len(), 0);
         let (masks, bodies) = (Disjoint::new(&mut self.masks), Bodies(Disjoint::new(&mut self.lab)));
-        for colour in &blocks.colours {
-            let tasks = constraints.tasks.some(colour.clone());
-            tasks.par_iter_mut().filter(|task| task.yields).for_each(|task| {
-                // SAFETY: tasks of one colour have no moving sphere in common. An impulse changes no inverse mass, so other
-                // tasks do not change whether a fixed sphere moves.
-                unsafe { task.order(&masks, |i| bodies.0.get(i).motion.w > 0.0) };
-                then(task, &bodies);
-            });
-        }
+        let count = blocks.tasks.len();
+        let tasks = constraints.tasks.some(0..count).iter_mut().zip(&blocks.tasks);
+        let jobs = tasks
+            .filter(|(task, _)| task.yields)
+            .map(|(task, places)| Job { places: places.clone(), home: blocks.home(places.start), item: task })
+            .collect();
+        let order = |_, task: &mut &mut Task| {
+            // SAFETY: at the same time run only tasks that have no moving sphere in common. An impulse changes no inverse
+            // mass, so other tasks do not change whether a fixed sphere moves.
+            unsafe { task.order(&masks, |i| bodies.0.get(i).motion.w > 0.0) };
+            then(task, &bodies);
+        };
+        self.crew.run(jobs, |place| blocks.earlier(place), 1, |_| true, order);
     }
 
-    /// Runs one iteration: over all blocks if `relaxation` is absent, otherwise over the active ones. Returns the largest velocity
-    /// change by a contact constraint in the last sweep.
-    fn iteration(
+    /// Runs iterations until a constraint changes no velocity by more than `settled`, at most `count`: over all blocks if
+    /// `relaxation` is absent, otherwise over the active ones.
+    fn iterate(
         &mut self,
         constraints: &mut ContactConstraints,
         blocks: &Blocks,
-        relaxation: Option<f32>,
-    ) -> f32 {
-        let most = AtomicU32::new(0);
-        let (active, changes) = (&self.active_blocks, &self.changes);
+        count: usize,
+        (relaxation, settled): (Option<f32>, f32),
+    ) {
         let is_first = relaxation.is_none();
-        let method = Method { sweeps: SWEEPS, relaxation: relaxation.unwrap_or(1.0) };
-        let bodies = Bodies(Disjoint::new(&mut self.lab));
-        for colour in &blocks.colours {
-            let tasks = constraints.tasks.some(colour.clone()).iter_mut();
-            let mut blocks: Vec<_> = tasks
-                .filter(|task| task.yields)
-                .flat_map(Task::blocks)
-                .filter(|block| block.yields && (is_first || active.contains(block.number as usize)))
-                .collect();
-            blocks.par_iter_mut().with_max_len(1).for_each(|block| {
-                // SAFETY: blocks of one colour have no moving sphere in common.
-                let change = unsafe { lanes::solve_block(&bodies, block, method) };
-                // Bit patterns of positive floats are ordered like their values.
-                if is_first {
-                    changes[block.number as usize].fetch_max(change.to_bits(), Relaxed);
-                }
-                most.fetch_max(change.to_bits(), Relaxed);
-            });
+        if is_first {
+            self.forget_changes(blocks);
         }
-        f32::from_bits(most.into_inner())
+        let numbers = blocks.numbers().count();
+        let active = &self.active_blocks;
+        let tasks = constraints.tasks.some(0..blocks.tasks.len()).iter_mut();
+        // Largest velocity change by a constraint in the last sweep of each iteration, as the bits of a float.
+        let most: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
+        let goes_on = |ended: usize| f32::from_bits(most[ended - 1].load(Relaxed)) > settled;
+        let method = Method { sweeps: SWEEPS, relaxation: relaxation.unwrap_or(1.0) };
+        let (changes, bodies) = (&self.changes, Bodies(Disjoint::new(&mut self.lab)));
+        let solve = |iteration: usize, block: &mut BlockOfTask| {
+            // SAFETY: at the same time run only blocks that have no moving sphere in common.
+            let change = unsafe { lanes::solve_block(&bodies, block, method) };
+            // Bit patterns of positive floats are ordered like their values.
+            if is_first {
+                changes[iteration * numbers + block.number as usize].fetch_max(change.to_bits(), Relaxed);
+            }
+            if change.to_bits() > most[iteration].load(Relaxed) {
+                most[iteration].fetch_max(change.to_bits(), Relaxed);
+            }
+        };
+        let jobs = tasks
+            .filter(|task| task.yields)
+            .flat_map(Task::blocks)
+            .filter(|block| block.yields && (is_first || active.contains(block.number as usize)))
+            .map(|item| {
+                let place = item.place as usize;
+                Job { places: place..place + 1, home: blocks.home(place), item }
+            })
+            .collect();
+        self.crew.run(jobs, |place| blocks.earlier(place), count, goes_on, solve);
+        if is_first {
+            // Only the changes of the last iteration count.
+            let taken = (1..count).find(|&ended| !goes_on(ended)).unwrap_or(count);
+            self.changes.drain(..(taken - 1) * numbers);
+            self.changes.truncate(numbers);
+        }
     }
 
     // Finds the blocks to solve again after the rounds: those that the first solve left unsettled, those near spheres that the
@@ -372,7 +387,7 @@ impl Rest {
                     view.clock[i] > 0.0 || view.state.spin[i].w >= 0.0 || view.converted.contains(i);
                 if is_changed || view.sleep.is_beside_awake(i, view.lists) {
                     let wakes = view.sleep.count() > 0 && view.sleep.is_struck(view.state.spin, i);
-                    let reach = if wakes { blocks::EDGE } else { ACTIVE_REACH };
+                    let reach = if wakes { blocks::ALL_AROUND } else { ACTIVE_REACH };
                     numbers.near(view.grid, view.cell(i), reach, |block| active.insert(block as usize));
                 }
             }
@@ -428,7 +443,7 @@ impl Rest {
         let (state, waking_blocks) = (view.state, &self.waking_blocks);
         for_ranges(state.len(), TASK, |range| {
             for i in range.filter(|&i| view.sleep.is_struck(state.spin, i)) {
-                numbers.near(view.grid, view.cell(i), blocks::EDGE, |block| {
+                numbers.near(view.grid, view.cell(i), blocks::ALL_AROUND, |block| {
                     waking_blocks.insert(block as usize)
                 });
             }
@@ -488,7 +503,7 @@ impl Rest {
                     mark(i);
                 }
                 if imbalance == Imbalance::Strong {
-                    numbers.near(view.grid, view.cell(i), blocks::EDGE, |block| {
+                    numbers.near(view.grid, view.cell(i), blocks::ALL_AROUND, |block| {
                         waking_blocks.insert(block as usize);
                         active_blocks.insert(block as usize);
                     });
@@ -545,7 +560,7 @@ impl Rest {
         let rested = Disjoint::new(&mut core.rested);
         let stays = if is_first { lasting.stays() } else { outside };
         let stand = Vec3::ZERO - frame.gravity * (frame.h - 0.5 * frame.h);
-        losses.run(lab.len(), TASK, |range, loss| {
+        losses.run_evenly(lab.len(), TASK, |range, loss| {
             *loss = 0.0;
             for i in range {
                 if stays.contains(i) {
@@ -614,6 +629,7 @@ impl Rest {
             + self.in_contact.bytes()
             + self.lasting.bytes()
             + 4 * self.changes.capacity()
+            + self.crew.bytes()
             + [
                 &self.active_blocks,
                 &self.around_blocks,
@@ -639,7 +655,7 @@ fn spread(core: &Core, set: &Bits, around: &mut Bits) {
     blocks.all.par_chunks(BLOCKS_OF_TASK).for_each(|blocks_of_task| {
         for block in blocks_of_task.iter().filter(|block| set.contains(block.number as usize)) {
             let cell = core.state.cell[blocks.owners[block.owners.start] as usize].truncate();
-            numbers.near(grid, cell, blocks::EDGE, |block| around.insert(block as usize));
+            numbers.near(grid, cell, blocks::ALL_AROUND, |block| around.insert(block as usize));
         }
     });
 }

@@ -21,8 +21,9 @@ use crate::{
     step::{checkpoint::CpuState, domain::Domain, plan::Work},
 };
 
-/// Spheres per task in a round. Their costs differ, so tasks are small.
+/// Spheres per task of a round, where a sphere takes nanoseconds, and where it takes microseconds.
 const ROUND_TASK: usize = 256;
+const IMPACT_TASK: usize = 16;
 
 /// Spheres per task of the first sweep.
 const SEEK_TASK: usize = 1024;
@@ -126,12 +127,12 @@ pub struct Rounds {
 
 /// Appends the members of `list` that `pick` accepts to `chosen`, in their order.
 fn gather(
-    picked: &mut Outputs<Vec<u32>>,
+    (picked, task): (&mut Outputs<Vec<u32>>, usize),
     list: &[u32],
     chosen: &mut Vec<u32>,
     pick: impl Fn(usize) -> bool + Sync,
 ) {
-    picked.run(list.len(), ROUND_TASK, |range, picked| {
+    picked.run_evenly(list.len(), task, |range, picked| {
         picked.clear();
         picked.extend(list[range].iter().filter(|&&i| pick(i as usize)));
     });
@@ -209,7 +210,7 @@ impl Rounds {
         let statistics = &core.domain.statistics;
         let has_fixed = statistics.movable < statistics.count;
         let is_free = are_all_free(core);
-        self.seen.run(view.state.len(), SEEK_TASK, |range, seen| {
+        self.seen.run_evenly(view.state.len(), SEEK_TASK, |range, seen| {
             seen.clear();
             if is_free {
                 sweep::seek_freely(&view, range.clone(), seen);
@@ -332,7 +333,7 @@ impl Rounds {
         let view = core.view(frame);
         let events = &self.events;
         self.mutual.clear();
-        gather(&mut self.picked, &self.pending_list, &mut self.mutual, |i| {
+        gather((&mut self.picked, ROUND_TASK), &self.pending_list, &mut self.mutual, |i| {
             select::is_mutual(&view, events, i)
         });
         self.threats.clear();
@@ -344,7 +345,7 @@ impl Rounds {
         selected.clear();
         let mut picked = std::mem::take(&mut self.picked);
         let propagation = self.propagation();
-        gather(&mut picked, &self.mutual, &mut selected, |i| {
+        gather((&mut picked, IMPACT_TASK), &self.mutual, &mut selected, |i| {
             select::select(&view, propagation, &self.threats, i)
         });
         (self.selected, self.picked) = (selected, picked);
@@ -376,7 +377,7 @@ impl Rounds {
             others[k as usize] = SharedBound::default();
         }
         let (others, widened) = (&*others, &*widened);
-        for_ranges(pending_list.len(), ROUND_TASK, |range| {
+        for_ranges(pending_list.len(), IMPACT_TASK, |range| {
             for &p in &pending_list[range] {
                 select::propagate(view, events, p as usize, |k, velocity_bound| {
                     others[k].widen(velocity_bound);
@@ -409,7 +410,7 @@ impl Rounds {
         affected.clear();
         let mut found = std::mem::take(&mut self.crowded);
         let (near, propagation) = (&self.near, self.propagation());
-        found.run(near.len(), ROUND_TASK, |range, crowded| {
+        found.run_evenly(near.len(), IMPACT_TASK, |range, crowded| {
             crowded.clear();
             crowded
                 .extend(near[range].iter().filter_map(|&k| select::crowded(view, propagation, k as usize)));
@@ -421,7 +422,7 @@ impl Rounds {
     pub fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
         let (view, outputs) = core.split_collide(frame);
         let (selected, events, first_touch) = (&self.selected, &self.events, &self.first_touch);
-        self.outputs.run(selected.len(), ROUND_TASK, |range, output| {
+        self.outputs.run_evenly(selected.len(), IMPACT_TASK, |range, output| {
             output.clear();
             for &i in &selected[range] {
                 let i = i as usize;
@@ -514,7 +515,7 @@ impl Rounds {
         {
             let (touched, affected, pending) = (&*touched, &*affected, &*pending);
             let all = Disjoint::new(events);
-            found.run(touched_list.len(), ROUND_TASK, |range, found| {
+            found.run_evenly(touched_list.len(), IMPACT_TASK, |range, found| {
                 found.clear();
                 for &i in &touched_list[range] {
                     let i = i as usize;
@@ -545,7 +546,7 @@ impl Rounds {
         affected.list(affected_list);
         affected.clear();
         let all = Disjoint::new(events);
-        for_ranges(affected_list.len(), ROUND_TASK, |range| {
+        for_ranges(affected_list.len(), IMPACT_TASK, |range| {
             for &i in &affected_list[range] {
                 let event = sweep::sweep(view, i as usize);
                 mark(pending, i as usize, event);
@@ -571,7 +572,7 @@ impl Rounds {
         {
             let (touched, pending) = (&*touched, &*pending);
             let events = Disjoint::new(events);
-            for_ranges(affected_list.len(), ROUND_TASK, |range| {
+            for_ranges(affected_list.len(), IMPACT_TASK, |range| {
                 for &i in &affected_list[range] {
                     let i = i as usize;
                     // SAFETY: a set lists each member once.

@@ -474,6 +474,7 @@ mod tests {
             }
             let mut block = BlockOfTask {
                 number: 0,
+                place: 0,
                 yields: true,
                 order: &order,
                 constraints: &mut all,
