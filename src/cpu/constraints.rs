@@ -253,7 +253,7 @@ impl ContactConstraints {
     ) {
         let Self { tasks, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
-        self.crew.run_tasks(tasks, blocks, |k, task| {
+        run_tasks(&mut self.crew, tasks, blocks, |k, task| {
             task.converted = 0;
             task.flights.clear();
             let places = blocks.tasks[k].clone();
@@ -291,7 +291,7 @@ impl ContactConstraints {
     fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (f32, bool), scale: f32) {
         let Self { tasks, past, past_slots, .. } = self;
         let present = past.iter().count();
-        self.crew.run_tasks(tasks, blocks, |k, task| {
+        run_tasks(&mut self.crew, tasks, blocks, |k, task| {
             task.stays = stays && k < present && {
                 let owners =
                     blocks.all[blocks.tasks[k].clone()].iter().flat_map(|block| blocks.owners_of(block));
@@ -305,7 +305,7 @@ impl ContactConstraints {
         self.swap_those_that_stay();
         let Self { tasks, past, past_slots, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
-        self.crew.run_tasks(tasks, blocks, |k, task| {
+        run_tasks(&mut self.crew, tasks, blocks, |k, task| {
             let places = blocks.tasks[k].clone();
             if task.stays {
                 let mut with_constraints = task.blocks.iter_mut();
@@ -317,12 +317,12 @@ impl ContactConstraints {
                         // SAFETY: a sphere is in one task.
                         unsafe { slots.set(i as usize, slot) };
                     }
-                    if count > 0
-                        && let Some(block) = with_constraints.next()
-                    {
+                    if count > 0 {
+                        let block = with_constraints.next().expect("a block for its constraints");
                         block.place = place as u32;
                     }
                 }
+                debug_assert!(with_constraints.next().is_none());
                 return;
             }
             task.wall_velocities.clear();
@@ -477,6 +477,8 @@ impl ContactConstraints {
                         + t.with_walls.capacity()
                         + t.yielding.capacity()
                         + t.order.capacity())
+                    + size_of::<BlockRange>() * t.blocks.capacity()
+                    + size_of::<WallVelocity>() * t.wall_velocities.capacity()
             })
             .sum::<usize>()
             + size_of::<Slot>() * (self.slots.capacity() + self.past_slots.capacity())
@@ -487,25 +489,23 @@ impl ContactConstraints {
     }
 }
 
-impl Crew {
-    // Runs `work` with the number of each task and its constraints, in any order.
-    fn run_tasks(
-        &mut self,
-        tasks: &mut Outputs<Task>,
-        blocks: &Blocks,
-        work: impl Fn(usize, &mut Task) + Sync,
-    ) {
-        let count = blocks.tasks.len();
-        tasks.use_slots(count);
-        let tasks = tasks.some(0..count).iter_mut().zip(&blocks.tasks).enumerate();
-        let jobs = tasks.map(|(k, (task, places))| Job {
-            places: places.clone(),
-            home: blocks.home(places.start),
-            item: (k, task),
-        });
-        let work = |_, (k, task): &mut (usize, &mut Task)| work(*k, task);
-        self.run(jobs.collect(), |_| &[], 1, |_| true, work);
-    }
+// Runs `work` with the number of each task and its constraints, in any order.
+fn run_tasks(
+    crew: &mut Crew,
+    tasks: &mut Outputs<Task>,
+    blocks: &Blocks,
+    work: impl Fn(usize, &mut Task) + Sync,
+) {
+    let count = blocks.tasks.len();
+    tasks.use_slots(count);
+    let tasks = tasks.some(0..count).iter_mut().zip(&blocks.tasks).enumerate();
+    let jobs = tasks.map(|(k, (task, places))| Job {
+        places: places.clone(),
+        home: blocks.home(places.start),
+        item: (k, task),
+    });
+    let work = |_, (k, task): &mut (usize, &mut Task)| work(*k, task);
+    crew.run(jobs.collect(), |_| &[], 1, |_| true, work);
 }
 
 // Counts the constraints with an impulse of every sphere. The counts of spheres that stay quiet remain. Tasks of one colour

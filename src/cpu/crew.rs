@@ -1,8 +1,8 @@
 //! Threads that wait for work, and parallel loops over jobs that have to wait for some of the jobs before them.
 //!
-//! Jobs have places, and a place comes after some of the places with smaller numbers. In a loop over the blocks of one colour
-//! after the other, all threads wait eight times for the slowest one; in a small world they wait most of the time. Here a block
-//! waits only for the blocks next to it. Each thread first takes the jobs of its own part of the world, because memory that
+//! Jobs have places, and a place comes after some of the places with smaller numbers. A job waits only for the jobs at these places:
+//! if all threads waited for the slowest one after each of the eight colours of blocks, in a small world they would wait most of
+//! the time. Each thread first takes the jobs of its own part of the world, because memory that
 //! another core has written last is slow to read. It takes a job only when the job can begin, so nobody waits for a thread that
 //! joins late. The results do not depend on the threads if jobs without an order between them have no data in common.
 
@@ -24,7 +24,10 @@ use crate::cpu::parallel;
 
 /// After so many looks for work without success a thread lets other threads run after each look, and after `TIRED` it leaves.
 const KEEN: u32 = 1 << 8;
-const TIRED: u32 = 1 << 13;
+const TIRED: u32 = 1 << 11;
+
+/// Spheres per thread that looks for work.
+const SPHERES_OF_THREAD: usize = 256;
 
 /// Pauses of the processor between two looks.
 const PAUSES: u32 = 8;
@@ -38,23 +41,25 @@ const PATIENCE: u32 = 512;
 /// So many jobs per thread are needed at least; otherwise fewer threads take part.
 const JOBS_OF_THREAD: usize = 2;
 
-/// Keeps the other threads of the pool looking for work until it is dropped. A step has hundreds of short parallel loops, and a
-/// thread that sleeps between them wakes too late for the next one.
+/// Keeps the other threads of the pool looking for work until it is dropped, or until there has been none for long. A step has hundreds
+/// of short parallel loops, and a thread that sleeps between them wakes too late for the next one.
 pub struct Awake {
     is_over: Arc<AtomicBool>,
 }
 
 impl Awake {
-    /// For the threads of the current pool, which has no other work.
-    pub fn new() -> Self {
+    /// For a step of so many spheres on the current pool.
+    pub fn new(count: usize) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
+        let (threads, useful) = (rayon::current_num_threads(), count / SPHERES_OF_THREAD);
         let caller = rayon::current_thread_index();
         if let Some(caller) = caller
-            && rayon::current_num_threads() > 1
+            && threads.min(useful) > 1
         {
             let is_over = is_over.clone();
             rayon::spawn_broadcast(move |context| {
-                if context.index() != caller {
+                let distance = (context.index() + threads - caller) % threads;
+                if (1..useful).contains(&distance) {
                     look_for_work(&is_over);
                 }
             });
@@ -109,8 +114,11 @@ struct Part {
     /// Number of jobs that were taken in all phases.
     taken: AtomicUsize,
     /// Number of jobs that threads of this part have ended.
-    ended: AtomicUsize,
+    ended: Padded<AtomicUsize>,
 }
+
+#[repr(align(128))]
+struct Padded<T>(T);
 
 /// A loop in progress.
 struct Loop<'l, T, B, G, W> {
@@ -121,6 +129,8 @@ struct Loop<'l, T, B, G, W> {
     before: B,
     goes_on: G,
     work: W,
+    /// Number of the last phase that has begun.
+    begun: AtomicUsize,
     is_abandoned: AtomicBool,
 }
 
@@ -156,6 +166,7 @@ impl Crew {
             return;
         }
         // Each thread gets as many jobs as the others, from one region.
+        debug_assert!(jobs.is_sorted_by(|a, b| a.places.end <= b.places.start), "places ascend");
         let count = jobs.len();
         let mut by_home: Vec<_> = (0..count).collect();
         by_home.sort_unstable_by_key(|&job| (jobs[job].home, job));
@@ -169,19 +180,28 @@ impl Crew {
         let part = |part| Part {
             jobs: first_of(part)..first_of(part + 1),
             taken: AtomicUsize::new(0),
-            ended: AtomicUsize::new(0),
+            ended: Padded(AtomicUsize::new(0)),
         };
         let parts: Vec<_> = (0..threads).map(part).collect();
-        let is_abandoned = AtomicBool::new(false);
-        let all =
-            Loop { jobs: &jobs, crew: self, parts: &parts, phases, before, goes_on, work, is_abandoned };
-        let main = rayon::current_thread_index().unwrap_or(0);
+        let all = Loop {
+            jobs: &jobs,
+            crew: self,
+            parts: &parts,
+            phases,
+            before,
+            goes_on,
+            work,
+            begun: AtomicUsize::new(0),
+            is_abandoned: AtomicBool::new(false),
+        };
+        let all = &all;
         rayon::scope(|scope| {
+            let main = rayon::current_thread_index().unwrap_or(0);
             for _ in 1..threads {
-                scope.spawn(|_| {
-                    let own =
-                        rayon::current_thread_index().unwrap_or(0) + rayon::current_num_threads() - main;
-                    all.take_part(own % rayon::current_num_threads() % threads);
+                scope.spawn(move |_| {
+                    let all_threads = rayon::current_num_threads();
+                    let own = rayon::current_thread_index().unwrap_or(0) + all_threads - main;
+                    all.take_part(own % all_threads % threads);
                 });
             }
             all.take_part(0);
@@ -225,6 +245,7 @@ impl<'b, T, B: Fn(usize) -> &'b [u32], G: Fn(usize) -> bool, W: Fn(usize, &mut T
                     Found::Nothing => false,
                 });
                 if has_worked {
+                    looks = LOOKS;
                     continue;
                 }
                 if is_over {
@@ -249,14 +270,15 @@ impl<'b, T, B: Fn(usize) -> &'b [u32], G: Fn(usize) -> bool, W: Fn(usize, &mut T
         if phase >= self.phases {
             return Found::Nothing;
         }
-        if phase > 0 {
-            let ended: usize = self.parts.iter().map(|part| part.ended.load(Acquire)).sum();
+        if phase > self.begun.load(Acquire) {
+            let ended: usize = self.parts.iter().map(|part| part.ended.0.load(Acquire)).sum();
             if ended < phase * self.jobs.len() {
                 return Found::Later;
             }
             if !(self.goes_on)(phase) {
                 return Found::Nothing;
             }
+            self.begun.fetch_max(phase, AcqRel);
         }
         let job = jobs.start + number % jobs.len();
         let has_ended = |&place: &u32| {
@@ -274,7 +296,7 @@ impl<'b, T, B: Fn(usize) -> &'b [u32], G: Fn(usize) -> bool, W: Fn(usize, &mut T
         // SAFETY: only this thread has taken the job in this phase, and the job of the phase before has ended.
         (self.work)(phase, unsafe { &mut *item.get() });
         self.crew.ended[job].store(phase as u32 + 1, Release);
-        self.parts[own].ended.fetch_add(1, AcqRel);
+        self.parts[own].ended.0.fetch_add(1, AcqRel);
         Found::Job
     }
 }
@@ -298,7 +320,7 @@ mod tests {
 
     fn in_pool(threads: usize, work: impl FnOnce() + Send) {
         ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
-            let _awake = Awake::new();
+            let _awake = Awake::new(1 << 20);
             work();
         });
     }

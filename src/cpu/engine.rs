@@ -62,11 +62,11 @@ impl Engine for CpuEngine {
     ) -> Result<StepReport, Error> {
         let stepper = &mut self.stepper;
         if stepper.engine.core.state.len() <= parallel::TASK {
-            // There is one task at most: handing it to another thread costs more than the step.
-            return stepper.step(start_time, impacts, more);
+            // Handing it to other threads costs more than the step.
+            return parallel::alone(|| stepper.step(start_time, impacts, more));
         }
         self.pool.install(|| {
-            let _awake = Awake::new();
+            let _awake = Awake::new(stepper.engine.core.state.len());
             stepper.step(start_time, impacts, more)
         })
     }

@@ -4,6 +4,7 @@
 //! lists are therefore formed in the same order for any number of threads.
 
 use std::{
+    cell::Cell,
     marker::PhantomData,
     ops::Range,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
@@ -20,9 +21,25 @@ const TASKS: usize = 16;
 const LEAST: usize = 64;
 const FEW: usize = 2;
 
-/// Threads for a loop: those of the current pool, or one outside a pool, because a small world runs there.
+thread_local! {
+    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` without the help of other threads.
+pub fn alone<R>(work: impl FnOnce() -> R) -> R {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            IS_ALONE.set(self.0);
+        }
+    }
+    let _reset = Reset(IS_ALONE.replace(true));
+    work()
+}
+
+/// Threads for a loop: those of the current pool, or one in [`alone`].
 pub fn threads() -> usize {
-    if rayon::current_thread_index().is_some() { rayon::current_num_threads() } else { 1 }
+    if IS_ALONE.get() { 1 } else { rayon::current_num_threads() }
 }
 
 /// Runs `work` on `0..count` in ranges of at most `task` items.
@@ -51,7 +68,7 @@ pub struct Counting {
 impl Counting {
     /// For the threads of the current pool.
     pub fn here() -> Self {
-        Self { is_shared: rayon::current_num_threads() > 1 }
+        Self { is_shared: threads() > 1 }
     }
 
     /// Adds one to a counter and returns its value before. Without atomic additions, `bin` takes about half of the time.
@@ -95,14 +112,19 @@ impl<T: Default + Send> Outputs<T> {
         self.used = count;
     }
 
-    /// The same in tasks of at most `task` items, smaller ones for few items.
+    /// As [`run`](Self::run), in tasks of at most `task` items; smaller tasks if there are few items.
     pub fn run_evenly(&mut self, count: usize, task: usize, work: impl Fn(Range<usize>, &mut T) + Sync) {
         self.run(count, task.min(fitting(count)), work);
     }
 
     /// Runs `work` on some of the outputs of the last call.
     pub fn for_each_of(&mut self, tasks: Range<usize>, work: impl Fn(&mut T) + Send + Sync) {
-        self.slots[tasks].par_iter_mut().for_each(work);
+        let slots = &mut self.slots[tasks];
+        if slots.len() <= FEW || threads() == 1 {
+            slots.iter_mut().for_each(work);
+        } else {
+            slots.par_iter_mut().for_each(work);
+        }
     }
 
     /// Some of the outputs of the last call.
@@ -131,7 +153,12 @@ impl<T: Default + Send> Outputs<T> {
     where
         T: Sync,
     {
-        self.slots[tasks].par_iter().for_each(work);
+        let slots = &self.slots[tasks];
+        if slots.len() <= FEW || threads() == 1 {
+            slots.iter().for_each(work);
+        } else {
+            slots.par_iter().for_each(work);
+        }
     }
 
     /// Runs `work` on all outputs of the last call.

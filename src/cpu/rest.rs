@@ -25,7 +25,6 @@ use std::{
 };
 
 use glam::{DVec3, Vec3, Vec4};
-use rayon::prelude::*;
 
 use self::{
     lanes::Method,
@@ -53,8 +52,8 @@ use crate::{
     },
 };
 
-/// Blocks per task of a loop over blocks.
-const BLOCKS_OF_TASK: usize = 32;
+/// Blocks per task of a loop over blocks, at most.
+const BLOCKS_OF_TASK: usize = 64;
 
 /// If at most this share of the blocks is active, one in `FEW_BLOCKS`, the spheres outside are left out of the solve.
 const FEW_BLOCKS: usize = 16;
@@ -134,13 +133,8 @@ impl Rest {
             swap(&mut self.in_contact, &mut core.pressed);
         } else {
             core.pressed.reset(core.state.len());
-            self.forget_changes(&core.blocks);
+            self.changes.clear();
         }
-    }
-
-    fn forget_changes(&mut self, blocks: &Blocks) {
-        self.changes.clear();
-        self.changes.resize_with(ITERATIONS_BEFORE as usize * blocks.numbers().count(), AtomicU32::default);
     }
 
     /// Whether the first solve left a constraint of a block unsettled, so that the block is solved again after the rounds.
@@ -293,7 +287,7 @@ impl Rest {
     // Orders the constraints and applies the warm-start impulses.
     fn warm(&mut self, constraints: &mut ContactConstraints, blocks: &Blocks) {
         self.order(constraints, blocks, |task, bodies| {
-            // SAFETY: tasks of one colour have no moving sphere in common.
+            // SAFETY: `order` calls this only for tasks that have no moving sphere in common at the same time.
             task.yielding().for_each(|constraint| unsafe { bodies.push(constraint, &task.wall_velocities) });
         });
     }
@@ -322,7 +316,7 @@ impl Rest {
         self.crew.run(jobs, |place| blocks.earlier(place), 1, |_| true, order);
     }
 
-    /// Runs iterations until a constraint changes no velocity by more than `settled`, at most `count`: over all blocks if
+    /// Runs iterations until no constraint changes a velocity by more than `settled`, at most `count`: over all blocks if
     /// `relaxation` is absent, otherwise over the active ones.
     fn iterate(
         &mut self,
@@ -332,21 +326,22 @@ impl Rest {
         (relaxation, settled): (Option<f32>, f32),
     ) {
         let is_first = relaxation.is_none();
-        if is_first {
-            self.forget_changes(blocks);
-        }
         let numbers = blocks.numbers().count();
+        if is_first {
+            self.changes.clear();
+            self.changes.resize_with(count * numbers, AtomicU32::default);
+        }
         let active = &self.active_blocks;
         let tasks = constraints.tasks.some(0..blocks.tasks.len()).iter_mut();
         // Largest velocity change by a constraint in the last sweep of each iteration, as the bits of a float.
         let most: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
-        let goes_on = |ended: usize| f32::from_bits(most[ended - 1].load(Relaxed)) > settled;
+        // Bit patterns of positive floats are ordered like their values, and those of NaN come last.
+        let goes_on = |ended: usize| most[ended - 1].load(Relaxed) > settled.to_bits();
         let method = Method { sweeps: SWEEPS, relaxation: relaxation.unwrap_or(1.0) };
         let (changes, bodies) = (&self.changes, Bodies(Disjoint::new(&mut self.lab)));
         let solve = |iteration: usize, block: &mut BlockOfTask| {
             // SAFETY: at the same time run only blocks that have no moving sphere in common.
             let change = unsafe { lanes::solve_block(&bodies, block, method) };
-            // Bit patterns of positive floats are ordered like their values.
             if is_first {
                 changes[iteration * numbers + block.number as usize].fetch_max(change.to_bits(), Relaxed);
             }
@@ -360,6 +355,7 @@ impl Rest {
             .filter(|block| block.yields && (is_first || active.contains(block.number as usize)))
             .map(|item| {
                 let place = item.place as usize;
+                debug_assert_eq!(item.number, blocks.all[place].number);
                 Job { places: place..place + 1, home: blocks.home(place), item }
             })
             .collect();
@@ -387,7 +383,7 @@ impl Rest {
                     view.clock[i] > 0.0 || view.state.spin[i].w >= 0.0 || view.converted.contains(i);
                 if is_changed || view.sleep.is_beside_awake(i, view.lists) {
                     let wakes = view.sleep.count() > 0 && view.sleep.is_struck(view.state.spin, i);
-                    let reach = if wakes { blocks::ALL_AROUND } else { ACTIVE_REACH };
+                    let reach = if wakes { blocks::EDGE } else { ACTIVE_REACH };
                     numbers.near(view.grid, view.cell(i), reach, |block| active.insert(block as usize));
                 }
             }
@@ -443,7 +439,7 @@ impl Rest {
         let (state, waking_blocks) = (view.state, &self.waking_blocks);
         for_ranges(state.len(), TASK, |range| {
             for i in range.filter(|&i| view.sleep.is_struck(state.spin, i)) {
-                numbers.near(view.grid, view.cell(i), blocks::ALL_AROUND, |block| {
+                numbers.near(view.grid, view.cell(i), blocks::EDGE, |block| {
                     waking_blocks.insert(block as usize)
                 });
             }
@@ -503,7 +499,7 @@ impl Rest {
                     mark(i);
                 }
                 if imbalance == Imbalance::Strong {
-                    numbers.near(view.grid, view.cell(i), blocks::ALL_AROUND, |block| {
+                    numbers.near(view.grid, view.cell(i), blocks::EDGE, |block| {
                         waking_blocks.insert(block as usize);
                         active_blocks.insert(block as usize);
                     });
@@ -652,10 +648,10 @@ fn spread(core: &Core, set: &Bits, around: &mut Bits) {
     let numbers = blocks.numbers();
     around.reset(numbers.count());
     let around = &*around;
-    blocks.all.par_chunks(BLOCKS_OF_TASK).for_each(|blocks_of_task| {
-        for block in blocks_of_task.iter().filter(|block| set.contains(block.number as usize)) {
+    for_ranges(blocks.all.len(), BLOCKS_OF_TASK, |range| {
+        for block in blocks.all[range].iter().filter(|block| set.contains(block.number as usize)) {
             let cell = core.state.cell[blocks.owners[block.owners.start] as usize].truncate();
-            numbers.near(grid, cell, blocks::ALL_AROUND, |block| around.insert(block as usize));
+            numbers.near(grid, cell, blocks::EDGE, |block| around.insert(block as usize));
         }
     });
 }
@@ -665,8 +661,8 @@ fn leave_out(core: &Core, set: &Bits, others: &mut Bits) {
     let blocks = &core.blocks;
     others.fill(core.state.len());
     let others = &*others;
-    blocks.all.par_chunks(BLOCKS_OF_TASK).for_each(|blocks_of_task| {
-        for block in blocks_of_task.iter().filter(|block| set.contains(block.number as usize)) {
+    for_ranges(blocks.all.len(), BLOCKS_OF_TASK, |range| {
+        for block in blocks.all[range].iter().filter(|block| set.contains(block.number as usize)) {
             blocks.owners_of(block).for_each(|i| others.remove(i as usize));
         }
     });

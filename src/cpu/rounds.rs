@@ -21,9 +21,13 @@ use crate::{
     step::{checkpoint::CpuState, domain::Domain, plan::Work},
 };
 
-/// Spheres per task of a round, where a sphere takes nanoseconds, and where it takes microseconds.
+/// Spheres per task of a round where a sphere takes nanoseconds.
 const ROUND_TASK: usize = 256;
-const IMPACT_TASK: usize = 16;
+
+/// Spheres per task of a round where a sphere takes microseconds.
+fn impact_task(count: usize) -> usize {
+    (count / 1024).clamp(16, ROUND_TASK)
+}
 
 /// Spheres per task of the first sweep.
 const SEEK_TASK: usize = 1024;
@@ -345,7 +349,7 @@ impl Rounds {
         selected.clear();
         let mut picked = std::mem::take(&mut self.picked);
         let propagation = self.propagation();
-        gather((&mut picked, IMPACT_TASK), &self.mutual, &mut selected, |i| {
+        gather((&mut picked, impact_task(self.mutual.len())), &self.mutual, &mut selected, |i| {
             select::select(&view, propagation, &self.threats, i)
         });
         (self.selected, self.picked) = (selected, picked);
@@ -377,7 +381,7 @@ impl Rounds {
             others[k as usize] = SharedBound::default();
         }
         let (others, widened) = (&*others, &*widened);
-        for_ranges(pending_list.len(), IMPACT_TASK, |range| {
+        for_ranges(pending_list.len(), impact_task(pending_list.len()), |range| {
             for &p in &pending_list[range] {
                 select::propagate(view, events, p as usize, |k, velocity_bound| {
                     others[k].widen(velocity_bound);
@@ -410,7 +414,7 @@ impl Rounds {
         affected.clear();
         let mut found = std::mem::take(&mut self.crowded);
         let (near, propagation) = (&self.near, self.propagation());
-        found.run_evenly(near.len(), IMPACT_TASK, |range, crowded| {
+        found.run_evenly(near.len(), impact_task(near.len()), |range, crowded| {
             crowded.clear();
             crowded
                 .extend(near[range].iter().filter_map(|&k| select::crowded(view, propagation, k as usize)));
@@ -422,7 +426,7 @@ impl Rounds {
     pub fn collide(&mut self, core: &mut Core, frame: Frame, recorder: Recorder) {
         let (view, outputs) = core.split_collide(frame);
         let (selected, events, first_touch) = (&self.selected, &self.events, &self.first_touch);
-        self.outputs.run_evenly(selected.len(), IMPACT_TASK, |range, output| {
+        self.outputs.run_evenly(selected.len(), impact_task(selected.len()), |range, output| {
             output.clear();
             for &i in &selected[range] {
                 let i = i as usize;
@@ -515,7 +519,7 @@ impl Rounds {
         {
             let (touched, affected, pending) = (&*touched, &*affected, &*pending);
             let all = Disjoint::new(events);
-            found.run_evenly(touched_list.len(), IMPACT_TASK, |range, found| {
+            found.run_evenly(touched_list.len(), impact_task(touched_list.len()), |range, found| {
                 found.clear();
                 for &i in &touched_list[range] {
                     let i = i as usize;
@@ -546,7 +550,7 @@ impl Rounds {
         affected.list(affected_list);
         affected.clear();
         let all = Disjoint::new(events);
-        for_ranges(affected_list.len(), IMPACT_TASK, |range| {
+        for_ranges(affected_list.len(), impact_task(affected_list.len()), |range| {
             for &i in &affected_list[range] {
                 let event = sweep::sweep(view, i as usize);
                 mark(pending, i as usize, event);
@@ -572,7 +576,7 @@ impl Rounds {
         {
             let (touched, pending) = (&*touched, &*pending);
             let events = Disjoint::new(events);
-            for_ranges(affected_list.len(), IMPACT_TASK, |range| {
+            for_ranges(affected_list.len(), impact_task(affected_list.len()), |range| {
                 for &i in &affected_list[range] {
                     let i = i as usize;
                     // SAFETY: a set lists each member once.

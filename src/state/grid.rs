@@ -23,16 +23,6 @@ const LEAST_HASHED: usize = 64;
 /// Number of cell codes. The 27 cells around a cell have the codes 9 dz + 3 dy + dx + 13; the cell itself has 13.
 pub const CODES: u32 = 27;
 
-/// Largest edge in cells of a block of the solver of contact constraints.
-pub const LONGEST_BLOCK_EDGE: i32 = 4;
-
-/// Largest number of spheres that a block should hold where spheres lie on each other. Larger blocks load less from their
-/// neighbours; smaller blocks occupy more threads.
-const SPHERES_OF_BLOCK: f64 = 150.0;
-
-/// Share of the volume, or of the area in 2D, that spheres fill where they lie on each other.
-const PACKING_FRACTION: [f64; 2] = [0.64, 0.84];
-
 /// Geometry of the cells.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "files", derive(serde::Deserialize, serde::Serialize))]
@@ -59,9 +49,6 @@ pub struct Grid {
     pub made_for: f64,
     /// Cells searched along z: -1..=1, or 0..=0 in 2D.
     pub layers: i32,
-    /// Edge in cells of a block of the solver of contact constraints, 2 to 4.
-    #[cfg_attr(feature = "files", serde(default = "longest_block_edge"))]
-    pub block_edge: i32,
 }
 
 impl Grid {
@@ -128,7 +115,6 @@ impl Grid {
             levels,
             margin_limit: margin_limit(edge, flat, radius_max),
             layers: i32::from(!flat),
-            block_edge: block_edge(edge / statistics.mean_diameter, flat),
         }
     }
 
@@ -342,23 +328,6 @@ fn margin_limit(edge: DVec3, flat: bool, radius_max: f64) -> f32 {
     ((shortest / (1.0 + 1e-5) - 2.0 * radius_max) / 2.0) as f32
 }
 
-// Edge of a block for cells whose edges are given in mean diameters.
-fn block_edge(cell: DVec3, flat: bool) -> i32 {
-    use std::f64::consts::PI;
-    let spheres = if flat {
-        PACKING_FRACTION[1] * 4.0 / PI * cell.x * cell.y
-    } else {
-        PACKING_FRACTION[0] * 6.0 / PI * cell.element_product()
-    };
-    let fits = |edge: &i32| spheres * f64::from(*edge).powi(if flat { 2 } else { 3 }) <= SPHERES_OF_BLOCK;
-    (2..=LONGEST_BLOCK_EDGE).rev().find(fits).unwrap_or(2)
-}
-
-#[cfg(feature = "files")]
-fn longest_block_edge() -> i32 {
-    LONGEST_BLOCK_EDGE
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -422,7 +391,6 @@ mod tests {
             margin_limit: 0.1,
             made_for: 0.1,
             layers: 1,
-            block_edge: LONGEST_BLOCK_EDGE,
         };
         let mut moved = 0;
         for axis in 0..3 {

@@ -1,8 +1,8 @@
 //! Equal input gives equal output, bit for bit, on any number of threads and for any order of the spheres in the input.
 
 use carom::{
-    Backend, Impact, Options, Simulation, StepReport, Surface, System,
-    scene::{Fill, Scene},
+    Backend, Impact, Options, Side, Simulation, StepReport, Surface, System,
+    scene::{Fill, LatticeKind, Placed, Scene},
 };
 use glam::DVec3;
 use rand::{SeedableRng, seq::SliceRandom};
@@ -168,6 +168,45 @@ fn falling_spheres_of_sizes_from_one_to_ten_are_the_same_on_any_number_of_thread
     let surface = Surface { friction: 0.5, ..*system.materials.surface(0, 0) };
     system.materials.set_surface(0, 0, surface);
     compare_on_cpu(&system, 40, 51);
+}
+
+// A bed that sleeps when a marble strikes it: blocks of the solver stay as they are, change their places in the order, and wake. The
+// world is open above, so its cells are hashed.
+#[test]
+fn a_sleeping_bed_that_a_marble_strikes_is_the_same_on_any_number_of_threads() {
+    let spacing = 1.001;
+    let width = 12.0 * spacing * 2.0_f64.sqrt();
+    let marble = Placed {
+        position: DVec3::new(4.3, 5.2, 110.0),
+        velocity: DVec3::new(0.2, 0.1, 0.0),
+        ..Placed::default()
+    };
+    let surface = Surface {
+        restitution: 0.3,
+        friction: 0.5,
+        rolling_friction: 0.02,
+        twisting_friction: 0.02,
+        ..Surface::default()
+    };
+    let system = Scene::new(0.05)
+        .gravity(-DVec3::Z)
+        .bounds([0.0; 3], [width, width, 150.0])
+        .sides([Side::Periodic, Side::Periodic, Side::Open])
+        .surface("default", surface, DENSITY)
+        .wall(DVec3::ZERO, DVec3::Z, "default")
+        .fill(Fill::lattice([12, 12, 3], spacing).kind(LatticeKind::Fcc).origin(DVec3::splat(0.5)))
+        .fill(Fill::at([marble]))
+        .build()
+        .unwrap();
+    let on = |threads| Options { threads, ..Options::default() };
+    let one = trace(&system, on(1), 420);
+    let asleep: Vec<_> = one.reports.iter().map(|report| report.asleep).collect();
+    println!("asleep: {:?}", asleep.iter().step_by(20).collect::<Vec<_>>());
+    let most = *asleep.iter().max().unwrap();
+    assert!(most > 1600 && *asleep.last().unwrap() < most - 50, "no bed that sleeps and wakes");
+    for threads in [2, 8] {
+        assert_equal(&one, &trace(&system, on(threads), 420), &format!("{threads} threads"));
+    }
 }
 
 // One sphere in twenty is far too fast for the candidate lists, and some steps are so long that they are divided.
