@@ -24,7 +24,7 @@ pub const EDGE: i32 = 4;
 
 /// Bounds of the minimum number of spheres in a task, in whole blocks. Within them it makes about `TASKS` tasks.
 const SPHERES_OF_TASK: Range<usize> = 32..192;
-const TASKS: usize = 64;
+const TASKS: usize = 40;
 
 /// Spheres per task of a loop over all spheres.
 const SORTED: usize = 192;

@@ -5,7 +5,11 @@ mod find;
 mod past;
 
 use crate::state::constants::{COLOURS, CONSTRAINT_COLOURS, SHOCK, TOUCHING};
-use std::{cell::Cell, mem::swap, ops::Range};
+use std::{
+    cell::Cell,
+    mem::{swap, take},
+    ops::Range,
+};
 
 use glam::{Vec3, Vec4};
 
@@ -139,6 +143,8 @@ pub struct Task {
     pub yields: bool,
     /// Whether all its spheres stay quiet, so that the constraints are those of the previous substep.
     stays: bool,
+    /// Whether it may have a constraint of a sphere that was woken, so that it has to be looked at again.
+    is_woken: bool,
     /// Indices of the constraints with a sphere that is awake and not fixed, within each block where others do not have one.
     yielding: Vec<u32>,
     /// Of the block whose constraints are being pushed: the first constraint, and how many yield.
@@ -151,6 +157,9 @@ pub struct Task {
     flights: Vec<(u32, f32)>,
     /// The blocks with constraints.
     blocks: Vec<BlockRange>,
+    /// If all spheres of the task with this number stay quiet: the present indices in solving order of its blocks with constraints. The
+    /// exchange of past and present tasks moves this list to the past task.
+    places: Vec<u32>,
     /// Indices of the constraints to be solved, within each block, in solving order; each bundle of lanes is filled up with [`EMPTY`].
     order: Vec<u32>,
     /// Whether `order` belongs to the present constraints.
@@ -244,12 +253,13 @@ impl ContactConstraints {
     }
 
     /// Finds the constraints of some spheres again after the rounds: existing ones stay, pairs that impacts converted and
-    /// pairs that constraints push together are added. `renews` gets the number of a block and a sphere in it.
+    /// pairs that constraints push together are added. `renews` says for the number of a block whether some of its spheres may have
+    /// new constraints, and for a sphere of such a block whether it may.
     pub fn find_after_rounds(
         &mut self,
         view: &View,
         blocks: &Blocks,
-        renews: impl Fn(u32, usize) -> bool + Sync,
+        renews: (impl Fn(u32) -> bool + Sync, impl Fn(usize) -> bool + Sync),
     ) {
         let Self { tasks, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
@@ -258,8 +268,9 @@ impl ContactConstraints {
             task.flights.clear();
             let places = blocks.tasks[k].clone();
             let blocks_of_task = &blocks.all[places.clone()];
-            let renews_any =
-                |block: &Block| blocks.owners_of(block).any(|i| renews(block.number, i as usize));
+            let renews_any = |block: &Block| {
+                renews.0(block.number) && blocks.owners_of(block).any(|i| renews.1(i as usize))
+            };
             if !blocks_of_task.iter().any(renews_any) {
                 return;
             }
@@ -267,12 +278,13 @@ impl ContactConstraints {
             swap(&mut task.constraints, &mut before);
             task.begin();
             for (block, place) in blocks_of_task.iter().zip(places) {
+                let is_renewed = renews.0(block.number);
                 for i in blocks.owners_of(block) {
                     // SAFETY: a sphere is in one task.
                     let slot = unsafe { slots.get(i as usize) };
                     let past = &before[slot.first as usize..(slot.first + slot.count) as usize];
                     let first = task.constraints.len();
-                    if renews(block.number, i as usize) {
+                    if is_renewed && renews.1(i as usize) {
                         Finder { view, i: i as usize, slow: None, past, scale: 1.0, rested }.run(task);
                     } else {
                         past.iter().for_each(|constraint| task.push(*constraint, constraint.yields(view)));
@@ -289,42 +301,31 @@ impl ContactConstraints {
 
     // With `stays`, quiet spheres keep their constraints unchanged.
     fn fill(&mut self, view: &View, blocks: &Blocks, (slow, stays): (f32, bool), scale: f32) {
-        let Self { tasks, past, past_slots, .. } = self;
-        let present = past.iter().count();
+        let Self { tasks, past, past_slots, slots, .. } = self;
+        let (present, slots) = (past.iter().count(), Disjoint::new(slots));
         run_tasks(&mut self.crew, tasks, blocks, |k, task| {
-            task.stays = stays && k < present && {
-                let owners =
-                    blocks.all[blocks.tasks[k].clone()].iter().flat_map(|block| blocks.owners_of(block));
-                are_all_of(
-                    past.get(k),
-                    owners.map(|i| (past_slots[i as usize], view.sleep.stays_quiet(i as usize))),
-                    k,
-                )
-            };
+            let stays_quiet = |i: usize| view.sleep.stays_quiet(i);
+            task.stays = stays
+                && k < present
+                // SAFETY: a sphere is in one task.
+                && unsafe { keeps_slots(past.get(k), (past_slots, &slots), blocks, (k, &mut task.places), stays_quiet) };
         });
         self.swap_those_that_stay();
         let Self { tasks, past, past_slots, rested, .. } = self;
         let slots = Disjoint::new(&mut self.slots);
-        run_tasks(&mut self.crew, tasks, blocks, |k, task| {
-            let places = blocks.tasks[k].clone();
+        for (task, past) in tasks.some(0..blocks.tasks.len()).iter_mut().zip(past.all()) {
             if task.stays {
-                let mut with_constraints = task.blocks.iter_mut();
-                for (block, place) in blocks.all[places.clone()].iter().zip(places) {
-                    let mut count = 0;
-                    for i in blocks.owners_of(block) {
-                        let slot = past_slots[i as usize];
-                        count += slot.count;
-                        // SAFETY: a sphere is in one task.
-                        unsafe { slots.set(i as usize, slot) };
-                    }
-                    if count > 0 {
-                        let block = with_constraints.next().expect("a block for its constraints");
-                        block.place = place as u32;
-                    }
-                }
-                debug_assert!(with_constraints.next().is_none());
+                // The places were found before the exchange.
+                assert_eq!(task.blocks.len(), past.places.len());
+                let blocks = task.blocks.iter_mut().zip(&past.places);
+                blocks.for_each(|(block, &place)| block.place = place);
+            }
+        }
+        run_tasks(&mut self.crew, tasks, blocks, |k, task| {
+            if task.stays {
                 return;
             }
+            let places = blocks.tasks[k].clone();
             task.wall_velocities.clear();
             task.flights.clear();
             (task.yields, task.converted, task.bounces) = (false, 0, false);
@@ -388,11 +389,24 @@ impl ContactConstraints {
         });
     }
 
-    /// Finds again which tasks have spheres that are awake, because some were woken.
-    pub fn renew_yields(&mut self, view: &View) {
-        self.tasks.for_each(|task| task.renew_yields(view));
-        // The solver is about to change constraints that are those of the previous substep.
+    /// Finds again which constraints have spheres that can move: in the tasks with constraints of `woken` spheres, or in all of them.
+    pub fn renew_yields(&mut self, view: &View, woken: Option<&[u32]>) {
         let count = self.tasks.iter().count();
+        let tasks = self.tasks.some(0..count);
+        tasks.iter_mut().for_each(|task| task.is_woken = woken.is_none());
+        for &i in woken.unwrap_or_default() {
+            // A constraint belongs to one of its spheres, and these are candidates of each other.
+            let others = view.lists.of(i as usize).iter().map(|candidate| candidate.index());
+            for slot in others.chain([i as usize]).map(|k| self.slots[k]).filter(|slot| slot.count > 0) {
+                tasks[slot.task as usize].is_woken = true;
+            }
+        }
+        self.tasks.for_each(|task| {
+            if take(&mut task.is_woken) {
+                task.renew_yields(view);
+            }
+        });
+        // The solver is about to change constraints that are those of the previous substep.
         let tasks = self.tasks.some(0..count).iter_mut().zip(self.past.some_of_all(count));
         for (task, past) in tasks.filter(|(task, _)| task.stays && task.yields) {
             past.constraints.clone_from(&task.constraints);
@@ -476,7 +490,8 @@ impl ContactConstraints {
                     + 4 * (t.partners.capacity()
                         + t.with_walls.capacity()
                         + t.yielding.capacity()
-                        + t.order.capacity())
+                        + t.order.capacity()
+                        + t.places.capacity())
                     + size_of::<BlockRange>() * t.blocks.capacity()
                     + size_of::<WallVelocity>() * t.wall_velocities.capacity()
             })
@@ -613,15 +628,41 @@ pub unsafe fn order_block(
     }
 }
 
-// Whether the spheres of `owners` stay and own exactly the constraints of task `k`, in its order.
-fn are_all_of(task: &Task, mut owners: impl Iterator<Item = (Slot, bool)>, k: usize) -> bool {
+// Whether all spheres of task `k` stay quiet and own the constraints of a past task, in the same order and blocks. On the way the function
+// copies the slots of these spheres from `past_slots` to `slots`, and lists the places of the blocks with constraints; both mean
+// nothing if it returns false.
+//
+// # Safety
+// No other thread may read or write these elements of `slots` at the same time.
+unsafe fn keeps_slots(
+    past: &Task,
+    (past_slots, slots): (&[Slot], &Disjoint<Slot>),
+    blocks: &Blocks,
+    (k, places): (usize, &mut Vec<u32>),
+    stays_quiet: impl Fn(usize) -> bool,
+) -> bool {
+    places.clear();
     let mut end = 0;
-    let are_of = owners.all(|(slot, stays)| {
-        let is_next = slot.count == 0 || (slot.task as usize, slot.first) == (k, end);
-        end += slot.count;
-        stays && is_next
+    let of_task = blocks.tasks[k].clone();
+    let are_of = blocks.all[of_task.clone()].iter().zip(of_task).all(|(block, place)| {
+        let begin = end;
+        let are_of_block = blocks.owners_of(block).all(|i| {
+            let slot = past_slots[i as usize];
+            let is_next = slot.count == 0 || (slot.task as usize, slot.first) == (k, end);
+            end += slot.count;
+            // SAFETY: guaranteed by the caller.
+            unsafe { slots.set(i as usize, slot) };
+            is_next && stays_quiet(i as usize)
+        });
+        if end > begin {
+            let is_of_past = |of: &BlockRange| (of.number, of.end) == (block.number, end as usize);
+            let is_same = past.blocks.get(places.len()).is_some_and(is_of_past);
+            places.push(place as u32);
+            return are_of_block && is_same;
+        }
+        are_of_block
     });
-    are_of && end as usize == task.constraints.len()
+    are_of && end as usize == past.constraints.len()
 }
 
 fn past_of<'a>(past: &'a Outputs<Task>, slots: &[Slot], i: u32) -> &'a [ContactConstraint] {

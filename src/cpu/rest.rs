@@ -115,9 +115,10 @@ impl Rest {
         core.sleep.begin(core.domain.world.sleep_ticks(frame.h), &core.lists);
         let (view, constraints, blocks) = core.split_constraints(frame);
         constraints.find(&view, blocks);
-        if core.sleep.wake_stirred(&core.lists) {
+        let woken = core.sleep.wake_stirred(&core.lists);
+        if !woken.is_empty() {
             let (view, constraints, _) = core.split_constraints(frame);
-            constraints.renew_yields(&view);
+            constraints.renew_yields(&view, Some(&woken));
         }
         core.rested.fill(0.0);
         core.lists.forget_hits();
@@ -165,9 +166,10 @@ impl Rest {
             let (view, constraints, blocks) = core.split_constraints(frame);
             let active = &self.active_blocks;
             if batch > 0 {
-                constraints.find_after_rounds(&view, blocks, |block, _| active.contains(block as usize));
+                let is_active = |block: u32| active.contains(block as usize);
+                constraints.find_after_rounds(&view, blocks, (is_active, |_| true));
             } else if any_converted {
-                constraints.find_after_rounds(&view, blocks, |_, i| view.converted.contains(i));
+                constraints.find_after_rounds(&view, blocks, (|_| true, |i| view.converted.contains(i)));
             }
             self.crowded += constraints.converted();
             constraints.tasks.for_each(|task| {
@@ -453,9 +455,12 @@ impl Rest {
         for block in core.blocks.all.iter().filter(waking) {
             core.blocks.owners_of(block).for_each(|i| core.sleep.mark_alone(i as usize));
         }
-        if core.sleep.wake_marked(&core.lists) > 0 {
+        let woken = core.sleep.wake_marked(&core.lists);
+        if !woken.is_empty() {
+            // Spheres that the rounds have stopped may be anywhere.
+            let woken = (!core.is_stopped).then_some(&*woken);
             let (view, constraints, _) = core.split_constraints(frame);
-            constraints.renew_yields(&view);
+            constraints.renew_yields(&view, woken);
         }
     }
 

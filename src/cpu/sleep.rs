@@ -217,15 +217,15 @@ impl Sleep {
         self.woken.contains(i)
     }
 
-    /// Wakes the marked spheres that sleep, at the start of the substep. Returns whether there are any.
-    pub fn wake_stirred(&mut self, lists: &Lists) -> bool {
+    /// Wakes the marked spheres that sleep, at the start of the substep, and returns them.
+    pub fn wake_stirred(&mut self, lists: &Lists) -> Vec<u32> {
         let woken = self.wake_marked(lists);
-        self.count -= woken;
-        woken > 0
+        self.count -= woken.len() as u64;
+        woken
     }
 
-    /// Wakes the marked spheres that sleep. Returns their number.
-    pub fn wake_marked(&mut self, lists: &Lists) -> u64 {
+    /// Wakes the marked spheres that sleep, and returns them.
+    pub fn wake_marked(&mut self, lists: &Lists) -> Vec<u32> {
         let mut list = vec![];
         self.woken.list(&mut list);
         list.retain(|&i| self.asleep.contains(i as usize));
@@ -233,7 +233,7 @@ impl Sleep {
             self.asleep.remove(i as usize);
             self.disturb(i as usize, lists);
         }
-        list.len() as u64
+        list
     }
 
     /// Whether the sleep timer of a sphere has reached half of its limit.
