@@ -330,6 +330,9 @@ impl ContactConstraints {
             task.flights.clear();
             (task.yields, task.converted, task.bounces) = (false, 0, false);
             task.begin();
+            let owners = blocks.all[places.clone()].iter().flat_map(|block| blocks.owners_of(block));
+            let before: u32 = owners.map(|i| past_slots[i as usize].count).sum();
+            make_room(&mut task.constraints, before as usize);
             for (block, place) in blocks.all[places.clone()].iter().zip(places) {
                 for i in blocks.owners_of(block) {
                     let first = task.constraints.len();
@@ -625,6 +628,18 @@ pub unsafe fn order_block(
         let start = &mut starts[usize::from(colour)];
         order[*start] = at as u32;
         *start += if usize::from(colour) < CONSTRAINT_COLOURS { 1 } else { LANES };
+    }
+}
+
+// Makes an empty array as large as it will probably need to be for as many constraints as `before` and some new ones. An array that only
+// grows, by doubling, would keep the size of the most spheres that its task ever had.
+fn make_room(constraints: &mut Vec<ContactConstraint>, before: usize) {
+    let room = before + before / 8 + 16;
+    if constraints.capacity() > 2 * room {
+        constraints.shrink_to(room);
+    }
+    if constraints.capacity() < before {
+        constraints.reserve_exact(room);
     }
 }
 
