@@ -14,9 +14,6 @@ use crate::support::simulate_silently;
 const STILL: f64 = 1e-3;
 const LONGEST: f64 = 100.0;
 
-/// Radius of the plate of small heaps.
-const SMALL: f64 = 7.0;
-
 /// Volume fraction assumed to estimate a height.
 const FRACTION: f64 = 0.58;
 
@@ -124,9 +121,8 @@ fn heap(radius: f64, friction: f64, seed: u64) -> Heap {
     Heap { slope: angle, load: volume / (PI * radius * radius) }
 }
 
-// A steeper heap has more grains on the same plate, whose radius is `radius`. The slope of a small heap scatters from seed to seed by
-// 2.3 degrees, more than the 1.7 degrees between the frictions 0.3 and 0.6. Its load scatters by 0.7 of the difference between these
-// frictions. So in small heaps the loads show the order of all frictions, and the slopes that of 0.1 and the others.
+// A steeper heap has more grains on the same plate, whose radius is `radius`. With a radius of 7 the slope scatters from seed to seed by 2.3
+// degrees, more than the 1.7 degrees between the frictions 0.3 and 0.6; the load scatters by 0.7 of the difference between these.
 fn rougher_is_steeper(radius: f64, seeds: u64) {
     let means = [0.1, 0.3, 0.6].map(|friction| {
         let heaps: Vec<Heap> = (1..=seeds).map(|seed| heap(radius, friction, seed)).collect();
@@ -136,13 +132,12 @@ fn rougher_is_steeper(radius: f64, seeds: u64) {
     let (slopes, loads) = (means.each_ref().map(|mean| mean.slope), means.each_ref().map(|mean| mean.load));
     println!("slopes {slopes:.1?}, loads {loads:.3?}");
     assert!(loads[1] > loads[0] && loads[2] > loads[1], "{loads:?}");
-    assert!(slopes[0] > 5.0 && slopes[1] > slopes[0] && slopes[2] > slopes[0], "{slopes:?}");
-    assert!(slopes[2] > slopes[1] || radius <= SMALL, "{slopes:?}");
+    assert!(slopes[0] > 5.0 && slopes[1] > slopes[0] && slopes[2] > slopes[1], "{slopes:?}");
 }
 
 #[test]
 fn rougher_grains_lie_in_steeper_heaps() {
-    rougher_is_steeper(SMALL, 5);
+    rougher_is_steeper(7.0, 5);
 }
 
 tier!(long "about 4 min": rougher_grains_lie_in_steeper_heaps_of_thousands);
