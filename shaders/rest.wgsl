@@ -200,10 +200,43 @@ fn receive(i: u32) {
     atomicAnd(&work[frame.at_stirred + i], ~GIVEN);
 }
 
+// Applies the impulse of a constraint to a sphere: `sign` is 1 for the sphere that owns it, otherwise -1.
+fn warm(constraint: u32, sign: f32, sphere: ptr<function, Partner>) {
+    let impulse = impulse_of(constraint);
+    if impulse.normal <= 0.0 { return; }
+    let at = place_of_constraint(constraint);
+    let normal = vector(at);
+    (*sphere).arm = (*sphere).radius * word(at + MASS_PLACE + 1u);
+    (*sphere).velocity += (normal * impulse.normal + impulse.tangent) * (sign * (*sphere).inverse_mass);
+    // The torque has the same sign on both sides, because the arms have opposite signs, too.
+    (*sphere).spin += cross(impulse.tangent, normal) * ease(*sphere);
+    (*sphere).spin += impulse.moment * (sign * 0.4 * turnability(*sphere));
+}
+
+// Applies the impulses of all contact constraints of sphere i to its velocity in the lab and to its spin. Each sphere gathers its
+// own, which takes one pass; in the solving order it would take one for each colour of the blocks. Twin: `warm` of src/cpu/rest.rs,
+// whose order of the sums is another one.
+fn warm_up(i: u32) {
+    let radius = bodies[i].radius;
+    var sphere = Partner(bodies[i].velocity, bodies[i].inverse_mass, tags[i].spin, radius, 0.0, 2.5 / radius);
+    let end = constraint_end(i);
+    for (var constraint = constraint_begin(i); constraint < end; constraint++) { warm(constraint, 1.0, &sphere); }
+    let rank = tags[i].rank;
+    for (var at = list_begin(i); at < list_end(i); at++) {
+        let c = candidate(at);
+        if (c.flags & CONSTRAINED) == 0u || tags[c.other].rank >= rank { continue; }
+        for (var constraint = constraint_begin(c.other); constraint < constraint_end(c.other); constraint++) {
+            if is_with(constraint, i, c.link) { warm(constraint, -1.0, &sphere); }
+        }
+    }
+    bodies[i].velocity = sphere.velocity;
+    tags[i].spin = sphere.spin;
+}
+
 var<workgroup> asleep_of_group: atomic<u32>;
 
-// Replaces each sphere's velocity by its velocity in the lab at the end of the substep. Meanwhile the inverse mass of a
-// sleeping sphere is negative.
+// Replaces each sphere's velocity by its velocity in the lab at the end of the substep, before the sweep with the warm start.
+// Meanwhile the inverse mass of a sleeping sphere is negative.
 @compute @workgroup_size(GROUP)
 fn rest_enter(
     @builtin(global_invocation_id) id: vec3u,
@@ -234,6 +267,7 @@ fn rest_enter(
             asleep += 1u;
         } else {
             bodies[i].velocity = velocity + frame.gravity * (frame.h - 0.5 * rested(i));
+            if batch == 0u { warm_up(i); }
         }
     }
     if batch > 0u { asleep = 0u; }

@@ -130,43 +130,39 @@ fn clamped(v: vec3f, most: f32) -> vec3f {
 fn largest(v: vec3f) -> f32 { return max(max(abs(v.x), abs(v.y)), abs(v.z)); }
 
 // Changes the push of a constraint, its normal and its tangential impulse, for the present velocities of its spheres, and applies
-// the change. `friction` is the coefficient. `relaxation` is a factor on the change of the normal impulse. A warm start applies the push that the constraint has.
-// Returns the change of the velocity, times the mass.
-fn press(constraint: ContactConstraint, friction: f32, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool, relaxation: f32) -> f32 {
-    let normal_before = select(constraint.impulse.normal, 0.0, warms);
+// the change. `friction` is the coefficient. `relaxation` is a factor on the change of the normal impulse. Returns the change of the
+// velocity, times the mass.
+fn press(constraint: ContactConstraint, friction: f32, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, relaxation: f32) -> f32 {
+    let normal_before = constraint.impulse.normal;
     let speed = dot(constraint.normal, (*pair).a.velocity - (*pair).b.velocity);
-    let solved = max(normal_before + (-constraint.closing - speed) * (constraint.mass * relaxation), 0.0);
-    (*impulse).normal = select(solved, constraint.impulse.normal, warms);
+    (*impulse).normal = max(normal_before + (-constraint.closing - speed) * (constraint.mass * relaxation), 0.0);
     // The surfaces part: no normal impulse, no friction.
     if (*impulse).normal == 0.0 && normal_before == 0.0 { return 0.0; }
     push(pair, constraint.normal * ((*impulse).normal - normal_before));
     let pressed = abs((*impulse).normal - normal_before);
     if friction <= 0.0 { return pressed; }
-    let before = select(constraint.impulse.tangent, vec3f(0.0), warms);
+    let before = constraint.impulse.tangent;
     let turning = (*pair).a.spin * (*pair).a.arm + (*pair).b.spin * (*pair).b.arm;
     let surfaces = ((*pair).a.velocity - (*pair).b.velocity) - cross(turning, constraint.normal);
     let slip = surfaces - constraint.normal * dot(constraint.normal, surfaces);
     // A tangential impulse also turns a sphere: it moves the surfaces 1 + 5/2 times as far.
     let mass = constraint.mass / (1.0 + 2.5 * constraint.share * constraint.share);
-    let rubbed = clamped(before - slip * mass, friction * (*impulse).normal);
-    (*impulse).tangent = select(rubbed, constraint.impulse.tangent, warms);
+    (*impulse).tangent = clamped(before - slip * mass, friction * (*impulse).normal);
     rub(pair, constraint.normal, (*impulse).tangent - before);
     return max(pressed, largest((*impulse).tangent - before));
 }
 
 // The same for the angular impulse of a constraint that resists rolling or twisting, after its push: `resistance` to the one and to
 // the other, times the reduced radius.
-fn roll(constraint: ContactConstraint, resistance: vec2f, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>, warms: bool) -> f32 {
-    let normal_before = select(constraint.impulse.normal, 0.0, warms);
-    if (*impulse).normal == 0.0 && normal_before == 0.0 { return 0.0; }
-    let before = select(constraint.impulse.moment, vec3f(0.0), warms);
+fn roll(constraint: ContactConstraint, resistance: vec2f, pair: ptr<function, Pair>, impulse: ptr<function, ContactImpulse>) -> f32 {
+    if (*impulse).normal == 0.0 && constraint.impulse.normal == 0.0 { return 0.0; }
+    let before = constraint.impulse.moment;
     let spin = (*pair).a.spin - (*pair).b.spin;
     let inertia = 2.5 / (turnability((*pair).a) + turnability((*pair).b));
     let wanted = before - spin * inertia;
     let along = constraint.normal * dot(constraint.normal, wanted);
     let rolled = clamped(wanted - along, resistance.x * (*impulse).normal);
-    let solved = rolled + clamped(along, resistance.y * (*impulse).normal);
-    (*impulse).moment = select(solved, constraint.impulse.moment, warms);
+    (*impulse).moment = rolled + clamped(along, resistance.y * (*impulse).normal);
     twist(pair, (*impulse).moment - before);
     // Expressed as surface velocity: 5/2 of the angular impulse over the radius.
     return largest((*impulse).moment - before) * (*pair).a.turn;

@@ -1,21 +1,20 @@
 // Numbers of the iterations over resting contacts.
 
-// The dispatch number encodes iteration and colour. Iterations are numbered consecutively: first those before the launch (0
-// applies the warm-start impulses, if any), then the batches after the rounds, each with twice as many as the one
-// before.
+// The dispatch number encodes iteration and colour. Iterations are numbered consecutively: first those before the launch, then the
+// batches after the rounds, each with twice as many as the one before.
 fn pass_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) >> COLOUR_BITS; }
 fn colour_of_dispatch() -> u32 { return (round_of_dispatch.number | opaque_zero) & ALL_COLOURS; }
 
 fn batch_of_dispatch() -> u32 {
     let number = pass_of_dispatch();
-    if number <= ITERATIONS_BEFORE { return 0u; }
-    return 1u + firstLeadingBit((number - ITERATIONS_BEFORE - 1u) / ITERATIONS_AFTER + 1u);
+    if number < ITERATIONS_BEFORE { return 0u; }
+    return 1u + firstLeadingBit((number - ITERATIONS_BEFORE) / ITERATIONS_AFTER + 1u);
 }
 
-// First solving iteration of a batch. Numbering: `first_iteration` of src/gpu/layout.rs.
-fn first_solving_iteration(batch: u32) -> u32 {
-    if batch == 0u { return 1u; }
-    return ITERATIONS_BEFORE + 1u + ITERATIONS_AFTER * ((1u << (batch - 1u)) - 1u);
+// First iteration of a batch. Numbering: `first_iteration` of src/gpu/layout.rs.
+fn first_iteration(batch: u32) -> u32 {
+    if batch == 0u { return 0u; }
+    return ITERATIONS_BEFORE + ITERATIONS_AFTER * ((1u << (batch - 1u)) - 1u);
 }
 
 // Whether to solve: constraints exist, and the last batch still drives spheres into others.

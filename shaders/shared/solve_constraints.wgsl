@@ -15,9 +15,9 @@ fn plan_of_dispatch() -> vec4u {
     let colour = colour_of_dispatch();
     if !is_active(batch) { return vec4u(0u); }
     // Iterations end when no constraint changes any velocity.
-    if number > first_solving_iteration(batch) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
+    if number > first_iteration(batch) && bitcast<f32>(atomicLoad(&work[CHANGES + number - 1u])) <= frame.settled { return vec4u(0u); }
     if colour != ALL_COLOURS { return vec4u(number, number + 1u, colour, colour + 1u); }
-    return vec4u(number, select(number + ITERATIONS_AFTER, ITERATIONS_BEFORE + 1u, batch == 0u), 0u, COLOURS);
+    return vec4u(number, select(number + ITERATIONS_AFTER, ITERATIONS_BEFORE, batch == 0u), 0u, COLOURS);
 }
 
 // The solver reads and writes rows of four words, because at least one driver (llvmpipe) goes through the lanes for each load.
@@ -49,13 +49,13 @@ fn load_wall(row: u32, constraint: ptr<function, ContactConstraint>) {
 }
 
 // Solves a constraint for its pair, and stores its impulse.
-fn solve_pair(row: u32, pressing: ContactConstraint, pair: ptr<function, Pair>, resists: bool, warms: bool, relaxation: f32) -> f32 {
+fn solve_pair(row: u32, pressing: ContactConstraint, pair: ptr<function, Pair>, resists: bool, relaxation: f32) -> f32 {
     // Neither side moves any longer, because both were stopped in the rounds: the impulse stays.
     if (*pair).a.inverse_mass + (*pair).b.inverse_mass == 0.0 { return 0.0; }
     var constraint = pressing;
     var impulse = constraint.impulse;
     let surface = surface_at(constraint.surface);
-    var change = press(constraint, surface.friction, pair, &impulse, warms, relaxation);
+    var change = press(constraint, surface.friction, pair, &impulse, relaxation);
     rows[row + IMPULSE_PLACE / 4u] = bitcast<vec4u>(vec4f(impulse.normal, impulse.tangent));
     // A loop, because some drivers execute a branch for all.
     for (var is_left = resists; is_left; is_left = false) {
@@ -64,7 +64,7 @@ fn solve_pair(row: u32, pressing: ContactConstraint, pair: ptr<function, Pair>, 
         constraint.impulse.moment = bitcast<vec3f>(words.xyz);
         impulse.moment = constraint.impulse.moment;
         let resistance = vec2f(surface.rolling, surface.twisting) * reduced_radius(*pair);
-        change = max(change, roll(constraint, resistance, pair, &impulse, warms));
+        change = max(change, roll(constraint, resistance, pair, &impulse));
         rows[row + MOMENT_PLACE / 4u] = vec4u(bitcast<vec3u>(impulse.moment), words.w);
     }
     return change / constraint.mass;
@@ -96,7 +96,7 @@ fn stage_partner(local: u32, p: Partner) {
 }
 
 // Solves the constraint at a place of the order, with the spheres of its block in the memory of the workgroup.
-fn solve_staged(place: u32, warms: bool, relaxation: f32) -> f32 {
+fn solve_staged(place: u32, relaxation: f32) -> f32 {
     let row = ordered_row(place);
     let masses = rows[row + MASS_PLACE / 4u];
     var constraint = pressing_constraint(row, masses);
@@ -105,7 +105,7 @@ fn solve_staged(place: u32, warms: bool, relaxation: f32) -> f32 {
     if HAS_SHAPES && b == NOT_STAGED { load_wall(row, &constraint); }
     var pair = Pair(staged_partner(a, constraint.share), wall_partner(constraint));
     if b != NOT_STAGED { pair.b = staged_partner(b, constraint.share); }
-    let change = solve_pair(row, constraint, &pair, (masses.w & RESISTS) != 0u, warms, relaxation);
+    let change = solve_pair(row, constraint, &pair, (masses.w & RESISTS) != 0u, relaxation);
     stage_partner(a, pair.a);
     if b != NOT_STAGED { stage_partner(b, pair.b); }
     return change;
@@ -128,7 +128,7 @@ fn put_partner(i: u32, p: Partner) {
 
 // Solves the constraint at a place of the order with its spheres in the buffers, because the block has too many spheres for the
 // memory of a workgroup.
-fn solve_unstaged(place: u32, warms: bool, relaxation: f32) -> f32 {
+fn solve_unstaged(place: u32, relaxation: f32) -> f32 {
     let row = ordered_row(place);
     let masses = rows[row + MASS_PLACE / 4u];
     var constraint = pressing_constraint(row, masses);
@@ -138,7 +138,7 @@ fn solve_unstaged(place: u32, warms: bool, relaxation: f32) -> f32 {
     if HAS_SHAPES && is_wall { load_wall(row, &constraint); }
     var pair = Pair(partner(i, constraint.share), wall_partner(constraint));
     if !is_wall { pair.b = partner(j, constraint.share); }
-    let change = solve_pair(row, constraint, &pair, (masses.w & WALL) != 0u, warms, relaxation);
+    let change = solve_pair(row, constraint, &pair, (masses.w & WALL) != 0u, relaxation);
     put_partner(i, pair.a);
     if !is_wall { put_partner(j, pair.b); }
     return change;
@@ -186,7 +186,7 @@ fn put_spheres(block: OrderedBlock, lane: u32) {
 }
 
 // Solves the constraints of one colour of a block side by side; those that fit no colour one after the other.
-fn solve_colour(block: OrderedBlock, colour: u32, lane: u32, warms: bool) -> f32 {
+fn solve_colour(block: OrderedBlock, colour: u32, lane: u32) -> f32 {
     let relaxation = select(1.0, OVER_RELAXATION, batch_of_dispatch() > 1u);
     let end = pool_word(block.starts + colour + 1u);
     var place = pool_word(block.starts + colour) + lane;
@@ -198,8 +198,8 @@ fn solve_colour(block: OrderedBlock, colour: u32, lane: u32, warms: bool) -> f32
     let is_staged = block.spheres <= MOST_STAGED;
     var change = 0.0;
     // Two loops, because some drivers execute both sides of a branch.
-    for (; place < end && is_staged; place += step) { change = max(change, solve_staged(place, warms, relaxation)); }
-    for (; place < end; place += step) { change = max(change, solve_unstaged(place, warms, relaxation)); }
+    for (; place < end && is_staged; place += step) { change = max(change, solve_staged(place, relaxation)); }
+    for (; place < end; place += step) { change = max(change, solve_unstaged(place, relaxation)); }
     return change;
 }
 
@@ -207,23 +207,22 @@ fn solve_colour(block: OrderedBlock, colour: u32, lane: u32, warms: bool) -> f32
 // last sweep.
 fn solve_block(block: OrderedBlock, lane: u32, number: u32) -> f32 {
     let batch = batch_of_dispatch();
-    let warms = number == 0u;
     if lane == 0u { group_colour_count = select(0u, block.colours, batch == 0u || is_active_block(block.number, batch)); }
     let colours = workgroupUniformLoad(&group_colour_count);
     if colours == 0u { return 0.0; }
     stage_spheres(block, lane);
     workgroupBarrier();
-    let visits = colours * select(SWEEPS, 1u, warms);
+    let visits = colours * SWEEPS;
     var change = 0.0;
     for (var k = 0u; k < visits; k++) {
         if k % colours == 0u { change = 0.0; }
-        change = max(change, solve_colour(block, k % colours, lane, warms));
+        change = max(change, solve_colour(block, k % colours, lane));
         storageBarrier();
         workgroupBarrier();
     }
     put_spheres(block, lane);
     // The first batch after the rounds solves the block again.
-    if number == ITERATIONS_BEFORE && change > frame.unsettled { atomicMax(&work[frame.at_active_blocks + block.number], 2u); }
+    if number + 1u == ITERATIONS_BEFORE && change > frame.unsettled { atomicMax(&work[frame.at_active_blocks + block.number], 2u); }
     storageBarrier();
     workgroupBarrier();
     return change;
@@ -258,11 +257,11 @@ fn rest_solve(
         workgroupBarrier();
         if lane == 0u {
             let found = atomicExchange(&group_change, 0u);
-            if number > 0u && found > 0u { atomicMax(&work[CHANGES + number], found); }
+            if found > 0u { atomicMax(&work[CHANGES + number], found); }
             group_most = bitcast<f32>(found);
         }
         let most = workgroupUniformLoad(&group_most);
-        if number > 0u && most <= frame.settled { break; }
+        if most <= frame.settled { break; }
     }
     check_loops();
 }

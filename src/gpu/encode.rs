@@ -119,7 +119,7 @@ impl Solving {
     pub fn before(self) -> Vec<Dispatch> {
         let all = self.all;
         let mut dispatches = vec![("rest_find", 0, all), ("rest_enter", 0, all), self.order(0)];
-        dispatches.extend(self.iterations(0..ITERATIONS_BEFORE + 1));
+        dispatches.extend(self.iterations(0..ITERATIONS_BEFORE));
         dispatches.extend([("rest_mark", 0, all), ("rest_leave", 0, all)]);
         dispatches
     }

@@ -350,9 +350,9 @@ shared_structs! { structs_as_wgsl;
 }
 
 /// Number of the first iteration of a batch over the resting contacts. Iterations are numbered through: those before the
-/// sweep are batch 0, with iteration 0 for the warm start, and each batch has twice as many as the one before.
+/// sweep are batch 0, and each batch after the rounds has twice as many as the one before.
 pub const fn first_iteration(batch: u32) -> u32 {
-    if batch == 0 { 0 } else { ITERATIONS_BEFORE + 1 + ITERATIONS_AFTER * ((1 << (batch - 1)) - 1) }
+    if batch == 0 { 0 } else { ITERATIONS_BEFORE + ITERATIONS_AFTER * ((1 << (batch - 1)) - 1) }
 }
 
 // The blocks of all colours fill the workgroups that order them.
